@@ -177,7 +177,7 @@ def test_a_model_that_is_not_there_makes_the_trial_invalid(name: str, tmp_path: 
     "chosen", [{"storage_level": "ELSEWHERE"}, {"features": 0}, {"k": 1}, {"iterations": 1}]
 )
 def test_parameters_that_are_refused(chosen: Mapping[str, Scalar]) -> None:
-    with pytest.raises(VenturiError, match=r"storage level|less than"):
+    with pytest.raises(VenturiError, match=r"storage_level|less than"):
         learning.size(DEFINITIONS["kmeans"], 0, chosen)
 
 

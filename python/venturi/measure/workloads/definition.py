@@ -19,17 +19,21 @@ KB, MB, GB = 10**3, 10**6, 10**9
 MIB = 2**20
 TERASORT_BYTES = (3_200_000, 320 * MB, 3_200 * MB, 32 * GB, 320 * GB, 600 * GB)
 """Input of HiBench's TeraSort, scale by scale."""
+STORAGE_LEVELS = ("MEMORY_AND_DISK", "MEMORY_AND_DISK_SER", "MEMORY_ONLY", "DISK_ONLY", "NONE")
+"""Where Spark can keep what it is told to keep, by its names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """Something of the workload itself that can be chosen; numbers may have bounds."""
+    """Something of the workload itself that can be chosen; numbers may have bounds, and of words
+    only some may be meant."""
 
     name: str
     default: int | float | str
     meaning: str
     least: float | None = None
     most: float | None = None
+    words: tuple[str, ...] = ()
 
     def value(self, given: Scalar) -> int | float | str:
         """`given` (from a command line: text) as a value; ValueError says what is wrong with it."""
@@ -39,6 +43,8 @@ class Parameter:
         except (TypeError, ValueError) as error:
             raise ValueError(f"{given!r} is not a valid {kind.__name__}") from error
         if isinstance(value, str):
+            if self.words and value not in self.words:
+                raise ValueError(f"{value!r} is none of {', '.join(self.words)}")
             return value
         if self.least is not None and not value >= self.least:
             raise ValueError(f"{value} is less than {self.least:g}")

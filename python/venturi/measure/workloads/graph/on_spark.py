@@ -13,8 +13,9 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
+from venturi.measure.workloads.shared.spark_levels import LEVELS
+
 UNIT = 10_000
-STORED = StorageLevel.MEMORY_AND_DISK
 
 
 def nweight(spark: SparkSession, task: dict[str, Any]) -> None:
@@ -37,12 +38,12 @@ def nhop(spark: SparkSession, task: dict[str, Any]) -> None:
     """`source<TAB>target<TAB>score` of the pairs that are exactly so many hops apart."""
     hops = task["parameters"]["hops"]
     edges = _edges(spark, task)
-    nearer = [_one_hop(edges)]
+    nearer, level = [_one_hop(edges)], _level(task)
     for hop in range(2, hops + 1):
         found = _associations(_walks(edges, nearer[-1]))
         for each in nearer:
             found = found.join(each.select("source", "target"), ["source", "target"], "left_anti")
-        nearer.append(found.persist(STORED) if hop < hops else found)
+        nearer.append(found.persist(level) if hop < hops else found)
     score = f.col("score") / float(UNIT**hops)
     nearer[-1].select(f.concat_ws("\t", "source", "target", score)).write.text(task["output"])
 
@@ -50,8 +51,9 @@ def nhop(spark: SparkSession, task: dict[str, Any]) -> None:
 def pagerank(spark: SparkSession, task: dict[str, Any]) -> None:
     """`page<TAB>rank`."""
     iterations, damping = task["parameters"]["iterations"], task["parameters"]["damping"]
-    links = _partitioned(_read(spark, task, "source long, target long"), "source").persist(STORED)
-    sources = links.groupBy("source").agg(f.count("*").alias("links")).persist(STORED)
+    level = _level(task)
+    links = _partitioned(_read(spark, task, "source long, target long"), "source").persist(level)
+    sources = links.groupBy("source").agg(f.count("*").alias("links")).persist(level)
     ranks = sources.withColumn("rank", f.lit(1.0))
     for _ in range(iterations):
         passed = links.join(ranks, "source").select(
@@ -67,6 +69,10 @@ def pagerank(spark: SparkSession, task: dict[str, Any]) -> None:
 
 
 PROGRAMS = {"nweight": nweight, "nhop": nhop, "pagerank": pagerank}
+
+
+def _level(task: dict[str, Any]) -> StorageLevel:
+    return LEVELS[task["parameters"]["storage_level"]]
 
 
 def _read(spark: SparkSession, task: dict[str, Any], schema: str) -> DataFrame:
@@ -86,7 +92,7 @@ def _edges(spark: SparkSession, task: dict[str, Any]) -> DataFrame:
     """
     lines = _partitioned(_read(spark, task, "source long, via long, weight double"), "via")
     units = f.sum(f.round(f.col("weight") * UNIT)).alias("weight")
-    return lines.groupBy("source", "via").agg(units).persist(STORED)
+    return lines.groupBy("source", "via").agg(units).persist(_level(task))
 
 
 def _one_hop(edges: DataFrame) -> DataFrame:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.measure.workloads.definition import Definition, Parameter, Size
+from venturi.measure.workloads.definition import STORAGE_LEVELS, Definition, Parameter, Size
 from venturi.record.trial import Scalar
 
 VALUE_BYTES = 8
@@ -23,7 +23,6 @@ FEWEST_OF_CLUSTER = 10
 # regression from a constant predictor (the same answer always). Forests can be told at any size.
 FEWEST_OF_FEATURE = 10
 MOST_REGULARISATION = 0.2
-STORAGE_LEVELS = ("MEMORY_AND_DISK", "MEMORY_AND_DISK_SER", "MEMORY_ONLY", "DISK_ONLY", "NONE")
 
 
 def _shared(features: int, least: int) -> tuple[Parameter, ...]:
@@ -34,6 +33,7 @@ def _shared(features: int, least: int) -> tuple[Parameter, ...]:
             "storage_level",
             "MEMORY_AND_DISK",
             "where Spark keeps the loaded examples; NONE: training reads them anew",
+            words=STORAGE_LEVELS,
         ),
     )
 
@@ -171,14 +171,6 @@ def _size(definition: Definition, examples: int, chosen: Mapping[str, Scalar]) -
 
 def _values(definition: Definition, chosen: Mapping[str, Scalar]) -> dict[str, Scalar]:
     values = definition.parameter_values(chosen)
-    if values["storage_level"] not in STORAGE_LEVELS:
-        raise VenturiError(
-            "VEN-MEASURE-WORKLOAD",
-            f"there is no storage level {values['storage_level']!r}",
-            where={"workload": definition.name, "parameter": "storage_level"},
-            hint="one of: " + ", ".join(STORAGE_LEVELS),
-            exit_code=ExitCode.USAGE,
-        )
     regularisation = values.get("regularisation", 0.0)
     assert isinstance(regularisation, float)
     if regularisation > MOST_REGULARISATION:

@@ -16,27 +16,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
-from pyspark import StorageLevel
 from pyspark.ml.classification import LogisticRegression, RandomForestClassifier
 from pyspark.ml.clustering import KMeans
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DoubleType, StructField, StructType
 
+from venturi.measure.workloads.shared.spark_levels import LEVELS
 from venturi.measure.workloads.shared.spark_records import read_as
 from venturi.measure.workloads.shared.spark_storage import storage_of
 
 VALUE_BYTES = 8
 SEED = 1  # of what Spark draws: the work is the same in every trial
 _DENSE = 1  # a dense vector, in VectorUDT's terms
-# By Spark's names; PySpark gives those of deserialised data to serialised ones.
-_LEVELS = {
-    "MEMORY_AND_DISK": StorageLevel.MEMORY_AND_DISK_DESER,
-    "MEMORY_AND_DISK_SER": StorageLevel.MEMORY_AND_DISK,
-    "MEMORY_ONLY": StorageLevel(False, True, False, True),
-    "DISK_ONLY": StorageLevel.DISK_ONLY,
-    "NONE": StorageLevel.NONE,
-}
 
 Train = Callable[[DataFrame, dict[str, Any]], tuple[dict[str, Any], dict[str, Any]]]
 
@@ -49,7 +41,7 @@ def _program(train: Train) -> Callable[[SparkSession, dict[str, Any]], dict[str,
         began_s = time.monotonic()
         storage = storage_of(task)
         frame = read_examples(spark, task)
-        frame = frame.persist(_LEVELS[parameters["storage_level"]])
+        frame = frame.persist(LEVELS[parameters["storage_level"]])
         records = frame.count()
         loaded_s = time.monotonic()
         model, said = train(frame, parameters)
