@@ -430,17 +430,23 @@ def fast_bytes(group: Group) -> int | None:
     return round(float(tiers_.removeprefix("ssd max ").removesuffix("MB")) * 1e6)
 
 
-def spark_io(where: str) -> str:
-    """How long each combination took, and the patterns in its trial of the median time."""
-    if not listed(where):
+def spark_io(*wheres: str) -> str:
+    """How long each combination took, and the patterns in its trial of the median time: plan by
+    plan, of which those are left out that were not measured."""
+    measured = [where for where in wheres if listed(where)]
+    if not measured:
         return UNMEASURED
-    groups = {spark_io_words(each["key"]): each for each in ranked(where, SPARK_IO_BY)["groups"]}
+    groups = [
+        (where, spark_io_words(each["key"]), each)
+        for where in measured
+        for each in ranked(where, SPARK_IO_BY)["groups"]
+    ]
     times = [
         (*words, trials(each), f"{central(each):.1f}", between(each), standing(each))
-        for words, each in groups.items()
+        for _, words, each in groups
     ]
     rows, attributed = [], []
-    for words, each in groups.items():
+    for where, words, each in groups:
         trace = read_trace(asked("trace", "show", middle(where, each)))
         if trace.whose is None:
             continue
@@ -450,7 +456,7 @@ def spark_io(where: str) -> str:
             for found in trace.whose.patterns
             if found.file_class in SPARK_IO_FILES and found.verdict is not None
         ]
-    factors = ("disk", "partitions", "sorts")
+    factors = ("workload", "disk", "partitions", "sorts")
     figures = (
         "bytes", "median size", "without a seek", "of 16 streams", "mean run", "median time",
         "verdict",
@@ -466,10 +472,10 @@ def spark_io(where: str) -> str:
     )
 
 
-def spark_io_words(key: Group) -> tuple[str, str, str]:
-    """What a combination is called: its disk, its partitions, whether its sorts spill."""
-    disk, partitions, threshold = (str(key[name]) for name in SPARK_IO_BY)
-    return disk, partitions, "spill" if int(threshold) < NEVER_SPILLS else "in memory"
+def spark_io_words(key: Group) -> tuple[str, ...]:
+    """What a combination is called: its workload, disk, partitions, whether its sorts spill."""
+    *words, threshold = (str(key[name]) for name in SPARK_IO_BY)
+    return *words, "spill" if int(threshold) < NEVER_SPILLS else "in memory"
 
 
 def spark_io_figures(found: TracedPattern) -> Sequence[str]:
@@ -503,7 +509,7 @@ EXPECTED = (
     (EVENLY, HALF, "at least 1.1"), (MERGED, HALF, "-"),
 )  # fmt: skip
 SPILL_SETTING = "spark.shuffle.spill.numElementsForceSpillThreshold"
-SPARK_IO_BY = ("disk", "spark.sql.shuffle.partitions", SPILL_SETTING)
+SPARK_IO_BY = ("workload", "disk", "spark.sql.shuffle.partitions", SPILL_SETTING)
 NEVER_SPILLS = 2**31 - 1
 SPARK_IO_FILES = ("rdd_block", "shuffle_data", "spill")
 RESULTS: Mapping[str, Callable[..., str]] = {
@@ -516,6 +522,7 @@ PLANS = {
         "tiers-terasort", "tiers-mergerfs", "tiers-nweight", "tiers-sql-analysis", "tiers-kmeans",
         "tiers-reserves",
     ),
+    "spark-io": ("spark-io", "spark-io-kmeans"),
 }  # fmt: skip
 
 
