@@ -42,6 +42,10 @@ def planned_log() -> SparkLog:
         log.task(1, 20, 26, executor=str(n % 2 + 1), metrics={"Executor Run Time": 6_000} | read)
     hot = {"Executor CPU Time": 30 * 10**9, "Shuffle Read Metrics": {"Local Bytes Read": GIB}}
     log.task(1, 22, 57, metrics={"Executor Run Time": 35_000} | hot)
+    log.job(1, 58, 59.5, [2, 3, 4])
+    for n in (2, 3, 4):
+        log.stage(n, 57 + n / 2, 57.5 + n / 2, 1)
+        log.task(n, 57 + n / 2, 57.5 + n / 2)
     for n in range(6):
         log.batch(n, 2 * n, 2 + n / 2, 1_000, 10 * n, addBatch=1.5)
     log.end(60)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from venturi.record.accounts import spark
 from venturi.record.accounts.find import Log
 
 _LEVEL = 19
+_PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h: who loses its parent becomes a child of this process
 _NO_SETTINGS: Mapping[str, str] = {}
 
 
@@ -47,14 +50,23 @@ def looked_at(
     chosen = [f"{key}={value}" for key, value in settings.items()]
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, str(program), name, kind, folder, *chosen]
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         before = _processors_s()
         subprocess.run(command, check=True, capture_output=True)
+        _wait_for_orphans()
         in_use_s, own_s, whole_s = (b - a for a, b in zip(before, _processors_s(), strict=True))
         (log,) = (p for p in Path(folder).iterdir() if p.name.startswith(("local-", "app-")))
         if keep is not None:
             keep.parent.mkdir(parents=True, exist_ok=True)
             keep.write_bytes(compress(trimmed(log), _LEVEL))
         return _look(log, max(in_use_s - own_s, 0.0) / whole_s)
+
+
+def _wait_for_orphans() -> None:
+    """Waits for JVMs whose program has ended, so that their time counts as of what was started."""
+    with suppress(ChildProcessError):
+        while True:
+            os.wait()
 
 
 def _processors_s() -> tuple[float, float, float]:
