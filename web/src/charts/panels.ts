@@ -29,12 +29,16 @@ export interface Panel {
 const CELL_PX = 230;
 const PLOT_PX = 110;
 const TITLE_PX = 22;
+const TITLE_LETTER_PX = 6.8;
 const GAP_PX = 14;
 const AXIS_PX = 24;
 
-/** How many panels stand in a row. */
-const columnsOf = (panels: number, width: number) =>
-  Math.max(1, Math.min(panels, Math.floor(width / CELL_PX)));
+/** How many panels stand in a row: as many as have room for their titles, which tell them apart. */
+const columnsOf = (panels: readonly Panel[], besidePx: number, width: number) => {
+  const longest = Math.max(...panels.map(({ title }) => title.length));
+  const cell = Math.max(CELL_PX, besidePx + TITLE_LETTER_PX * longest);
+  return Math.max(1, Math.min(panels.length, Math.floor(width / cell)));
+};
 
 const rectangles = (panel: Panel, place: number, view: View) => ({
   type: "custom",
@@ -73,12 +77,12 @@ export function panels(
   plotPx: number = PLOT_PX,
 ): Drawing {
   if (all.every(({ marks }) => marks.length === 0)) return null;
-  const columns = columnsOf(all.length, view.width);
-  const cell = view.width / columns;
   const leftPx = 12 + 7 * Math.max(...y.ticks.map((tick) => y.format(tick).length));
   // The last tick's text stands half behind the end of its axis.
   const last = x.ticks.at(-1);
   const rightPx = Math.max(GAP_PX, last === undefined ? 0 : 4 * x.format(last).length);
+  const columns = columnsOf(all, leftPx + rightPx, view.width);
+  const cell = view.width / columns;
   const left = (place: number) => (place % columns) * cell;
   const top = (place: number) =>
     Math.floor(place / columns) * (TITLE_PX + plotPx + AXIS_PX + GAP_PX);

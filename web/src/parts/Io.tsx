@@ -168,7 +168,7 @@ function Charts({ id, found, cells }: Traced) {
       />
       <Figure
         title="Place on the disk over time"
-        caption={`The darker, the more ${counted}.${stages.length > 0 ? " Above: the stages of the job." : ""}`}
+        caption={`The stronger the colour, the more ${counted}.${stages.length > 0 ? " Above: the stages of the job." : ""}`}
         draw={places}
         file={`${id}-io-places`}
         table={{
@@ -195,7 +195,7 @@ function Charts({ id, found, cells }: Traced) {
       />
       <Figure
         title="Time at the device over time"
-        caption="The darker, the more requests."
+        caption="The stronger the colour, the more requests."
         draw={over}
         file={`${id}-io-times-over`}
         table={{
