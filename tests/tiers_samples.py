@@ -116,6 +116,12 @@ HALF = _log(
     + _tiers(51_000, ("ssd", 800_000_000, 0), ("last", 800_000_000, 1))
 )
 """The first half of the shuffle data lay on `ssd`, of which 800 MB may be used."""
+HALF_TOLD_LATE = _log(
+    _tiers(1_000, ("ssd", 0, 0))
+    + _tiers(11_000, ("ssd", 800_000_000, 0))
+    + _tiers(41_000, ("ssd", 800_000_000, 0), ("last", 800_000_000, 1))
+)
+"""The same, and the second half is told when another stage runs, which writes nothing."""
 
 
 def recorded(

@@ -212,6 +212,13 @@ def _quantity(values: Sequence[float], source: str) -> Quantity | None:
     return Quantity(median(values), min(values), max(values), Kind.MEASURED, source)
 
 
+def _seen(own: Quantity | None, probed: Quantity | None) -> Quantity | None:
+    """What the trial shows, up to what a probe found to be possible; else what the probe found."""
+    if own is None or probed is None:
+        return own or probed
+    return replace(own, high=max(own.high, probed.high))
+
+
 def _requests(probe: Trial, folder: str, slots: int, source: str) -> tuple[Requests, ...]:
     """Random reads by size: with about as many at once as tasks (the range: one to many)."""
     shapes: dict[int, set[int]] = {}
@@ -257,7 +264,12 @@ class Series:
                 self._frames[host] = _of_disks(read_parts(repository.artifact_path(artifact)))
 
     def rates(self, load: JobLoad, known: DiskRates, disks: Disks) -> DiskRates:
-        """`known`, and what it lacks by how fast the busy disks of this class were."""
+        """`known`, unless the trial itself shows how fast the busy disks of this class were.
+
+        A probe reads and writes long files, which the head stays in; what is said is not doubted.
+        """
+        if disks.given:
+            return known
         found: dict[str, list[float]] = {"read": [], "write": [], "shuffle": []}
         for t_s, busy, read, written in self._moments(disks.folders):
             if busy < BUSY:
@@ -283,12 +295,11 @@ class Series:
             for low, _, high in [quantiles(v)]
             if low > 0
         }
-        shuffle = known.shuffle or (None if known.requests else own.get("shuffle"))
         return replace(
             known,
-            read=known.read or own.get("read"),
-            write=known.write or own.get("write"),
-            shuffle=shuffle,
+            read=_seen(own.get("read"), known.read),
+            write=_seen(own.get("write"), known.write),
+            shuffle=_seen(own.get("shuffle"), known.shuffle),
         )
 
     def from_disk(self, stage: StageLoad, folders: Sequence[str]) -> float | None:

@@ -269,10 +269,12 @@ class _Shares:
                     break
 
     def within(self, kind: str, from_s: float, to_s: float) -> float:
-        """The share of what was made in that time."""
+        """The share of what was made in that time, and until the accounts just before and after it:
+        what a stage makes may be told after its end.
+        """
         if self.held_bytes is None:
             return self._stock
-        whole, fast = self._added(kind, from_s, to_s)
+        whole, fast = self._added(kind, *self._told(kind, from_s, to_s))
         return fast / whole if whole > 0 else self._whole.get(kind, 0.0)
 
     def until(self, kind: str, to_s: float) -> float:
@@ -282,6 +284,17 @@ class _Shares:
     def bytes_in(self, kind: str, from_s: float, to_s: float) -> float:
         """How much was made in that time; 0 where nothing tells."""
         return self._added(kind, from_s, to_s)[0] / self.hosts
+
+    def _told(self, kind: str, from_s: float, to_s: float) -> tuple[float, float]:
+        """The moments of the last account until `from_s` and of the first from `to_s` on."""
+        import numpy as np
+
+        if kind not in self._kinds:
+            return from_s, to_s
+        t_s = self._kinds[kind][0]
+        before = max(int(np.searchsorted(t_s, from_s, side="right")) - 1, 0)
+        after = min(int(np.searchsorted(t_s, to_s)), len(t_s) - 1)
+        return float(t_s[before]), float(t_s[after])
 
     def _added(self, kind: str, from_s: float, to_s: float) -> tuple[float, float]:
         import numpy as np
