@@ -102,6 +102,12 @@ def listed(where: str, *more: str) -> Any:
     return asked("ls", "--where", where, *more, "--state", "succeeded", "--limit", "0")
 
 
+def is_measured(where: str) -> bool:
+    """Whether there is a trial of a plan; asking for a value that no trial has is an error."""
+    _, _, plan = where.partition("=")
+    return any(each["experiment"] == plan for each in asked("ls", "--limit", "0"))
+
+
 def middle(where: str, group: Group) -> str:
     """The id of the trial of a group whose time is nearest to its median."""
     keys = (f"{key}={value or ''}" for key, value in group["key"].items())
@@ -315,8 +321,8 @@ def tiers(*wheres: str) -> str:
     Plans of which nothing was measured are left out.
     """
     *workloads, reserves = wheres
-    found = [of_tiers(where) for where in workloads if listed(where)]
-    found += [of_reserves(reserves)] if listed(reserves) else []
+    found = [of_tiers(where) for where in workloads if is_measured(where)]
+    found += [of_reserves(reserves)] if is_measured(reserves) else []
     return "\n".join(found) or UNMEASURED
 
 
@@ -433,7 +439,7 @@ def fast_bytes(group: Group) -> int | None:
 def spark_io(*wheres: str) -> str:
     """How long each combination took, and the patterns in its trial of the median time: plan by
     plan, of which those are left out that were not measured."""
-    measured = [where for where in wheres if listed(where)]
+    measured = [where for where in wheres if is_measured(where)]
     if not measured:
         return UNMEASURED
     groups = [
