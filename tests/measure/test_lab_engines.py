@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -116,16 +116,29 @@ def processes(home: Path, host: str) -> dict[int, list[bytes]]:
     return found
 
 
+def running(home: Path, program: bytes, hosts: tuple[str, ...] = WORKERS) -> list[int]:
+    """The JVMs on `hosts` that run the class `program`."""
+    return [
+        pid
+        for host in hosts
+        for pid, arguments in processes(home, host).items()
+        if arguments[0].endswith(b"/java") and program in arguments
+    ]
+
+
 def wait_for(
-    home: Path, program: bytes, venturi: subprocess.Popen[str], hosts: tuple[str, ...] = WORKERS
+    home: Path,
+    program: bytes,
+    venturi: subprocess.Popen[str],
+    hosts: tuple[str, ...] = WORKERS,
+    but: Collection[int] = (),
 ) -> int:
-    """A JVM on one of `hosts` that runs the class `program`, once there is one."""
+    """A JVM on one of `hosts` that runs the class `program`, when there is one, and not `but`."""
     deadline_s = time.monotonic() + 200
     while time.monotonic() < deadline_s:
-        for host in hosts:
-            for pid, arguments in processes(home, host).items():
-                if arguments[0].endswith(b"/java") and program in arguments:
-                    return pid
+        for pid in running(home, program, hosts):
+            if pid not in but:
+                return pid
         assert venturi.poll() is None, venturi.communicate()
         time.sleep(0.1)
     raise AssertionError(f"{program!r} was not started on {hosts}")
@@ -160,10 +173,12 @@ def test_mapreduce_over_ssh_and_a_daemon_that_is_killed(home: Path, tmp_path: Pa
             home, "terasort", "--engine", "mapreduce:cluster", "--bytes", "20MB", "--repeat", "2",
             *BRIEF, cluster=file, PATH=f"{programs}:{os.environ['PATH']}",
         )  # fmt: skip
+        of_first: set[int] = set()  # they may outlive its jobs by seconds
         while not (done := listed(home, "succeeded")):
+            of_first.update(running(home, MASTER_OF_JOB))
             assert command.poll() is None, command.communicate()
             time.sleep(0.5)
-        wait_for(home, MASTER_OF_JOB, command)
+        wait_for(home, MASTER_OF_JOB, command, but=of_first)
         os.kill(wait_for(home, NODE_MANAGER, command, ("w2",)), signal.SIGKILL)
         _, said = command.communicate(timeout=120)
     assert command.returncode == 1
