@@ -102,10 +102,10 @@ def listed(where: str, *more: str) -> Any:
     return asked("ls", "--where", where, *more, "--state", "succeeded", "--limit", "0")
 
 
-def is_measured(where: str) -> bool:
-    """Whether there is a trial of a plan; asking for a value that no trial has is an error."""
-    _, _, plan = where.partition("=")
-    return any(each["experiment"] == plan for each in asked("ls", "--limit", "0"))
+def measured(wheres: Sequence[str]) -> list[str]:
+    """Those of plans that have a trial; asking for a value that no trial has is an error."""
+    there = {f"experiment={each['experiment']}" for each in asked("ls", "--limit", "0")}
+    return [where for where in wheres if where in there]
 
 
 def middle(where: str, group: Group) -> str:
@@ -321,8 +321,9 @@ def tiers(*wheres: str) -> str:
     Plans of which nothing was measured are left out.
     """
     *workloads, reserves = wheres
-    found = [of_tiers(where) for where in workloads if is_measured(where)]
-    found += [of_reserves(reserves)] if is_measured(reserves) else []
+    there = measured(wheres)
+    found = [of_tiers(where) for where in workloads if where in there]
+    found += [of_reserves(reserves)] if reserves in there else []
     return "\n".join(found) or UNMEASURED
 
 
@@ -439,12 +440,12 @@ def fast_bytes(group: Group) -> int | None:
 def spark_io(*wheres: str) -> str:
     """How long each combination took, and the patterns in its trial of the median time: plan by
     plan, of which those are left out that were not measured."""
-    measured = [where for where in wheres if is_measured(where)]
-    if not measured:
+    there = measured(wheres)
+    if not there:
         return UNMEASURED
     groups = [
         (where, spark_io_words(each["key"]), each)
-        for where in measured
+        for where in there
         for each in ranked(where, SPARK_IO_BY)["groups"]
     ]
     times = [

@@ -177,7 +177,7 @@ def combiner_useless(case: Case) -> Iterator[Hit]:
 
 def _after(case: Case, places: Places, times: TaskTimes, moment: str) -> Seconds:
     """How long each attempt went on after a moment that it tells, 0 where it does not."""
-    at_s = (case.column(moment)[places] - case.line.tasks.origin_ms) / 1e3
+    at_s = _moment_s(case, places, moment)
     return np.clip(np.nan_to_num(times.finished_s - at_s), 0.0, times.elapsed_s)
 
 
@@ -186,8 +186,13 @@ def _until(case: Case, places: Places, times: TaskTimes, moment: str, maps: Stag
     from_s = times.launched_s
     if maps.started_s is not None and maps.elapsed_s is not None:
         from_s = np.maximum(from_s, maps.started_s + maps.elapsed_s)
-    at_s = (case.column(moment)[places] - case.line.tasks.origin_ms) / 1e3
+    at_s = _moment_s(case, places, moment)
     return np.clip(np.nan_to_num(at_s - from_s), 0.0, times.elapsed_s)
+
+
+def _moment_s(case: Case, places: Places, moment: str) -> Seconds:
+    """When it was for each attempt, since the job began; NaN where it is not told."""
+    return (case.column(moment)[places] - case.line.tasks.origin_ms) / 1e3
 
 
 def idle_containers(case: Case) -> Iterator[Hit]:
