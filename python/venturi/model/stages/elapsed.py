@@ -73,14 +73,14 @@ def elapsed_parts(
         [moment for span in spans for moment in (span.from_s, span.to_s)],
     ])  # fmt: skip
     pieces = Pieces(np.unique(edges[(edges >= 0) & (edges <= elapsed_s)]))
-    work = {span.key: Work(tasks.times.at(tasks.of(span.key))) for span in spans}
     slots, used_s, active = np.zeros((3, len(pieces.length_s)))
     for span in spans:
         here = pieces.between(span.from_s, span.to_s)
+        work = Work(tasks.times.at(tasks.of(span.key)))
         active[here] += 1
-        used_s[here] += work[span.key].within(pieces, here).sum(axis=1)
+        used_s[here] += work.within(pieces, here).sum(axis=1)
         if there is None:
-            slots[here] += max(work[span.key].at_once, 1)
+            slots[here] += max(work.at_once, 1)
     if there is not None:
         slots = np.maximum(there.at(pieces.edges[:-1]), 0.0)
     filled = _Filled(np.maximum(slots * pieces.length_s, used_s), used_s, active)
@@ -89,7 +89,9 @@ def elapsed_parts(
     for span in spans:
         here = pieces.between(span.from_s, span.to_s)
         free = NOT_IN_LOG if span.key in gaps.stages else IDLE
-        of_stages[span.key], shares[span.key] = _divided(work[span.key], pieces, here, filled, free)
+        # Made a second time: kept, the work of all stages would be several times their tasks.
+        work = Work(tasks.times.at(tasks.of(span.key)))
+        of_stages[span.key], shares[span.key] = _divided(work, pieces, here, filled, free)
         for part, time_s in of_stages[span.key].items():
             parts[part] = parts.get(part, 0.0) + time_s
     for part, time_s in jobs.driver(pieces, active > 0, spans).items():

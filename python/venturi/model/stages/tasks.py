@@ -203,10 +203,12 @@ def _with_timers(rows: pl.DataFrame, account: JobAccount) -> pl.DataFrame:
     own = own.select("task_id", "python", "python_ms", "scan_ms")
     of_stages = timers.filter(pl.col("task_id").is_null())
     whole = of_stages.select("stage_id", "stage_attempt", of_stage="python").unique()
-    joined = rows.join(own, on="task_id", how="left", maintain_order="left")
     on = ["stage_id", "stage_attempt"]
+    # Only what is needed to join is copied.
+    joined = rows.select("task_id", *on).join(own, on="task_id", how="left", maintain_order="left")
     joined = joined.join(whole, on=on, how="left", maintain_order="left")
-    return joined.with_columns(python=pl.col("python").fill_null(value=False) | pl.col("of_stage"))
+    python = pl.col("python").fill_null(value=False) | pl.col("of_stage")
+    return rows.hstack(joined.select("python_ms", "scan_ms", python=python))
 
 
 def _told_apart(times: TaskTimes, unfinished: Truths, lost: Truths) -> TaskTimes:
