@@ -11,11 +11,12 @@ import pytest
 
 import job_samples
 from api_client import client_of
-from venturi.cli import job as cli_job
-from venturi.present.api import jobs
+from venturi.cli.import_ import import_all
+from venturi.present.api import kept
 from venturi.present.api.jobs import job_of
 from venturi.record import answers as answers_module
 from venturi.record.answers import forget
+from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.take_in import import_file
 from venturi.record.repository import Repository
 from venturi.settings import Settings
@@ -105,27 +106,37 @@ def test_memory_stands_over_time_beside_what_there_is(tmp_path: Path, settings: 
     assert second.t_s == (pytest.approx(20, abs=1),)
 
 
-def test_the_answer_about_a_large_job_is_kept_until_program_or_trial_change(
+def test_answers_about_a_large_job_are_kept_until_program_or_trial_change(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "KEPT_FROM_TASKS", 1)
+    monkeypatch.setattr(kept, "LARGE_BYTES", 1)
+    monkeypatch.setenv("VENTURI_HOME", str(settings.home))
     log = FAULTS / "missed-broadcast-faulty.zstd"
-    with Repository.open(settings) as repository:
-        (arrival,) = import_file(repository, "spark-eventlog", log).trials
-        trial = repository.get(arrival.trial)
-        computed = job_of(repository, trial)
-        job = cli_job.job_of(repository, trial)
-        assert job is not None
-        jobs.keep_answer(
-            repository, trial, job.line, job.analysis, host=job.host, told=job.diagnosis
-        )
-        (settings.home / "artifacts" / trial.id / "tasks.parquet").unlink()
-        assert job_of(repository, trial) == computed
-        changed = replace(trial, samples=())
-        assert "not in this repository" in (job_of(repository, changed).missing_reason or "")
+    (outcome,), _ = import_all(FORMATS["spark-eventlog"], [log])
+    assert outcome.imported is not None
+    with Repository.open(settings) as repository, client_of(repository) as client:
+        trial = repository.get(outcome.imported.trials[0].trial)
+        table = settings.home / "artifacts" / trial.id / "tasks.parquet"
+        aside = settings.home / "aside"
+
+        def told() -> list[Any]:
+            """The pages' first answers, and what they say is missing."""
+            paths = (f"/api/trials/{trial.id}/{part}" for part in ("job", "tasks"))
+            answers = [client.get(path).json() for path in paths]
+            return [*answers, *(each["missing_reason"] for each in answers)]
+
+        table.rename(aside)
+        first = told()
+        assert first[2:] == [None, None]
+        assert "not in this repository" in str(job_of(repository, replace(trial, samples=())))
         monkeypatch.setattr(answers_module, "_program", lambda: "another")
-        assert "not in this repository" in (job_of(repository, trial).missing_reason or "")
-        monkeypatch.undo()
-        (kept,) = (settings.home / "answers").iterdir()
+        assert all("not in this repository" in missing for missing in told()[2:])
+        aside.rename(table)
+        assert told() == first  # made anew, and kept
+        table.rename(aside)
+        assert told() == first
+        (settings.home / "answers" / f"{trial.id}.tasks.json").write_bytes(b"damaged")
+        aside.rename(table)
+        assert told() == first
         forget(settings.home, trial.id)
-        assert not kept.exists()
+        assert list((settings.home / "answers").iterdir()) == []

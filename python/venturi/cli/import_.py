@@ -23,6 +23,7 @@ from venturi.wording import count_of, did_you_mean
 if TYPE_CHECKING:
     from venturi.record.importing.tally import Arrival, Imported
     from venturi.record.repository import Repository
+    from venturi.record.trial import Trial
 
 # The format whose tables are shipped: without a file it means them.
 STARTER = "published"
@@ -271,16 +272,27 @@ def _arrived(file: Path | None, arrival: Arrival) -> str:
 
 
 def _job_of(repository: Repository, arrival: Arrival) -> Job | None:
-    from venturi.present.api.jobs import keep_answer
-
     try:
         trial = repository.get(arrival.trial)
         job = job_of(repository, trial)
     except VenturiError:  # it was taken in; `show` says what is wrong with it
         return None
     if job is not None:
-        keep_answer(repository, trial, job.line, job.analysis, host=job.host, told=job.diagnosis)
+        _keep_answers(repository, trial, job)
     return job
+
+
+def _keep_answers(repository: Repository, trial: Trial, job: Job) -> None:
+    """Keeps what the pages of a large job say first."""
+    from venturi.present.api import job_tasks, jobs
+    from venturi.present.api.kept import is_large
+
+    if is_large(trial):
+        jobs.JOB.of(
+            repository, trial,
+            lambda: jobs.data_of(job.line, job.analysis, job.host, job.diagnosis),
+        )  # fmt: skip
+        job_tasks.TASKS.of(repository, trial, lambda: job_tasks.all_tasks(job.line))
 
 
 def _tell_job(repository: Repository, arrival: Arrival) -> None:

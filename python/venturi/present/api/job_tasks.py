@@ -16,8 +16,10 @@ from venturi.present.api.asking import Parameter
 from venturi.present.api.context import Services
 from venturi.present.api.job_shapes import JobTasks, TaskDot, TaskLane, TaskSeen
 from venturi.present.api.jobs import line_of
+from venturi.present.api.kept import Kept
 from venturi.present.api.trials import Id, trial_of
 
+TASKS = Kept("tasks.json", JobTasks)
 COLUMNS, LANES, DOTS, SLOWEST = 240, 40, 1_200, 20
 _BINS = 40
 _LEAST_FILLED = 0.005
@@ -39,11 +41,23 @@ def tasks(
     ] = None,
 ) -> JobTasks:
     """What each executor's tasks did over time, how long they took for how much, the slowest."""
-    trial = trial_of(services, id)
+    repository, trial = services.repository, trial_of(services, id)
     try:
-        line = line_of(services.repository, trial)
+        if from_s is None and to_s is None and stage is None:
+            return TASKS.of(repository, trial, lambda: all_tasks(line_of(repository, trial)))
+        return _between(line_of(repository, trial), from_s, to_s, stage)
     except VenturiError as error:
         return _nothing(error.message)
+
+
+def all_tasks(line: Timeline) -> JobTasks:
+    """The answer about all tasks of a job, from its beginning to its end."""
+    return _between(line, None, None, None)
+
+
+def _between(
+    line: Timeline, from_s: float | None, to_s: float | None, stage: str | None
+) -> JobTasks:
     if not line.elapsed_s:
         return _nothing("start or end of the application is not known")
     span = None if stage is None else line.spans.get(_key(stage))

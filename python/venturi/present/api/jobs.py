@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 
 import numpy as np
-from pydantic import TypeAdapter
 
 from venturi.advise.diagnosis.find import Diagnosis, Finding, diagnose
 from venturi.errors import VenturiError
@@ -37,9 +35,9 @@ from venturi.present.api.job_shapes import (
     JobSpared,
     JobStage,
 )
+from venturi.present.api.kept import Kept
 from venturi.present.host_use import HostUse
 from venturi.present.meanwhile import Meanwhile, meanwhile, sentence
-from venturi.record.answers import keep, kept
 from venturi.record.job_account import JobAccount, has_account, load
 from venturi.record.repository import Repository
 from venturi.record.trial import CPU_OTHERS, Trial
@@ -50,8 +48,7 @@ REPLAYED_TASKS = 20_000  # of more, a page would wait too long
 SHOWN_TIERS = SHOWN_LOSSES = SHOWN_EXECUTORS = 200
 SHOWN_STREAMS = 50
 SHOWN_MEMORY = 4
-KEPT_FROM_TASKS = 10_000  # the answer about fewer takes no longer than a page may
-_ANSWER = "job.json"
+JOB = Kept("job.json", JobData)
 TASK_TIME = "task time"
 NO_CLOCK = "an account that was ingested has no other beginning than its own"
 
@@ -76,38 +73,16 @@ def analysed(repository: Repository, trial: Trial) -> tuple[Timeline, Analysis]:
 
 def job_of(repository: Repository, trial: Trial) -> JobData:
     """What the account that is kept with `trial` tells, or why nothing."""
-    answer = kept(repository.artifacts_dir.parent, trial, _ANSWER)
-    try:
-        if answer is not None:
-            return _answers().validate_json(answer)
-    except ValueError:  # damaged: it is computed
-        pass
-    try:
+
+    def made() -> JobData:
         line, found = analysed(repository, trial)
         host = meanwhile(repository, trial, line.account, found)
-        return _data(line, found, host, diagnose(line, found))
+        return data_of(line, found, host, diagnose(line, found))
+
+    try:
+        return JOB.of(repository, trial, made)
     except VenturiError as error:
         return _nothing(error.message)
-
-
-def keep_answer(
-    repository: Repository,
-    trial: Trial,
-    line: Timeline,
-    found: Analysis,
-    *,
-    host: Meanwhile,
-    told: Diagnosis,
-) -> None:
-    """Keeps what `job_of` answers about a job that is so large that a page would wait for it."""
-    if len(line.account.tasks) >= KEPT_FROM_TASKS:
-        answer = _answers().dump_json(_data(line, found, host, told))
-        keep(repository.artifacts_dir.parent, trial, _ANSWER, answer)
-
-
-@cache
-def _answers() -> TypeAdapter[JobData]:
-    return TypeAdapter(JobData)
 
 
 def _nothing(reason: str) -> JobData:
@@ -121,7 +96,8 @@ def _nothing(reason: str) -> JobData:
     )  # fmt: skip
 
 
-def _data(line: Timeline, found: Analysis, host: Meanwhile, told: Diagnosis) -> JobData:
+def data_of(line: Timeline, found: Analysis, host: Meanwhile, told: Diagnosis) -> JobData:
+    """The answer about a job of which all this was found out."""
     account = line.account
     longest = sorted(found.stages, key=lambda each: -each.task_s)[:SHOWN_STAGES]
     shown, path = {each.key for each in longest}, {step.key for step in found.path}
