@@ -144,6 +144,21 @@ def test_a_missing_combiner_costs_copying_and_merging_what_it_would_not_leave(
     assert "combiner-missing" not in found(combined(account, 100, 10, 20_000))
 
 
+def test_reduces_that_hold_containers_while_maps_wait_cost_these_maps_their_turn(
+    account: JobAccount,
+) -> None:
+    job = combined(account, 0, 0, 90_000)
+    told = found(job)["early-reduces"]
+    # Of two containers the reduce had one from the start; the last map began after 295 s.
+    assert told.saves_s == pytest.approx(295 / 2)
+    assert told.settings == {"mapreduce.job.reduce.slowstart.completedmaps": "0.97"}
+    assert "until the last map had ended, 75% of their time" in told.says
+    late = replace(job, configuration={"mapreduce.job.reduce.slowstart.completedmaps": "0.99"})
+    assert "early-reduces" not in found(late)
+    at_once = job.tasks.with_columns(launched_ms=pl.lit(START_MS, pl.Int64))
+    assert "early-reduces" not in found(replace(job, tasks=at_once))  # no map waited
+
+
 def test_a_combiner_that_leaves_most_records_costs_what_follows_the_map_function(
     account: JobAccount,
 ) -> None:

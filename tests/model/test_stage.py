@@ -316,6 +316,26 @@ def test_processor_time_of_mapreduce_contains_its_collector() -> None:
     assert stage.verdict.narrowest == "cpu"
 
 
+def test_a_reduce_that_is_there_before_the_last_map_ended_waits_for_it() -> None:
+    tasks = [
+        {"launched_ms": 0, "finished_ms": 10},
+        {"launched_ms": 10, "finished_ms": 20},
+        {"launched_ms": 20, "finished_ms": 39, "outcome": "killed"},  # nobody waited for this one
+        {"stage_id": 1, "launched_ms": 5, "finished_ms": 40, "CPU_MILLISECONDS": 4_000},
+        {"stage_id": 1, "launched_ms": 30, "finished_ms": 40, "CPU_MILLISECONDS": 4_000},
+        {"stage_id": 1, "launched_ms": 5, "finished_ms": 8, "outcome": "failed"},
+    ]
+    stages = [
+        {"stage_id": 0, "submitted_ms": 0, "ended_ms": 20},
+        {"stage_id": 1, "submitted_ms": 5, "ended_ms": 40, "parent_ids": [0]},
+    ]
+    maps, reduces = analyse(account(tasks, stages, ended_s=40, engine="mapreduce")).stages
+    assert cause(maps, "waiting for maps") == 0
+    assert cause(reduces, "waiting for maps") == pytest.approx(15 + 3)
+    assert reduces.unattributed_s == pytest.approx(16 + 6)
+    assert reduces.overlap_s == 0
+
+
 def test_an_executor_that_replaces_another_offers_no_more_slots() -> None:
     # Three tasks seem to run at once: the first was told to be over a little late.
     tasks = [

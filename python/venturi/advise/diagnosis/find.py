@@ -59,14 +59,15 @@ RULES: Mapping[str, Callable[[Case], Iterator[Hit]]] = MappingProxyType(
         "map-spills": histories.map_spills,
         "short-maps": histories.short_maps,
         "small-inputs": histories.small_inputs,
+        "early-reduces": histories.early_reduces,
         "combiner-missing": histories.combiner_missing,
         "combiner-useless": histories.combiner_useless,
         "idle-containers": histories.idle_containers,
     }
 )
 _ONLY_MAPREDUCE = (
-    "map-spills", "short-maps", "small-inputs", "combiner-missing", "combiner-useless",
-    "idle-containers",
+    "map-spills", "short-maps", "small-inputs", "early-reduces", "combiner-missing",
+    "combiner-useless", "idle-containers",
 )  # fmt: skip
 _OF_MAPREDUCE = ("skew", "failed-attempts", "slow-host", "garbage-collection", *_ONLY_MAPREDUCE)
 """Those of its own, and those that need nothing but tasks."""

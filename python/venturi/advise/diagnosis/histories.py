@@ -1,33 +1,36 @@
 """What only jobs of MapReduce have: maps that spill and merge, are too short, or one for each small
-file; combiners; containers with more memory than is used."""
+file; combiners; reduces that hold what maps wait for; containers with more memory than is used."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
 import numpy as np
 
 from venturi.advise.diagnosis.case import Case, Confidence, Hit, Places, Spared, Where
-from venturi.model.stages.causes import Seconds, TaskTimes, total
+from venturi.model.stages.causes import MAP, MAPS, REDUCE, Seconds, TaskTimes, total
+from venturi.model.stages.replay import slots_used
 from venturi.model.stages.stage import Stage
 from venturi.units import format_bytes, format_duration
 
-_MAP, _REDUCE = 0, 1
-_KINDS = {_MAP: "map", _REDUCE: "reduce"}
+_KINDS = {MAP: "map", REDUCE: "reduce"}
 _MIB = 1 << 20
 _FULL = 0.8  # mapreduce.map.sort.spill.percent
 _ACCOUNTING_BYTES = 16  # of the sort buffer, for each record
 _LEAST = 10  # percent of the tasks
 _STEP_MIB = 128
 _MOSTLY = 0.5
+_SLOW_START = 0.05  # mapreduce.job.reduce.slowstart.completedmaps
+_SHARE = re.compile(r"[01](\.\d{1,9})?")
 _SPLITS = ("mapreduce.input.fileinputformat.split.maxsize", "dfs.blocksize")
 
 
 def map_spills(case: Case) -> Iterator[Hit]:
     """Maps whose output does not fit into the buffer that it is sorted in."""
     for stage in case.stages:
-        if stage.key[0] != _MAP:
+        if stage.key[0] != MAP:
             continue
         places, times = case.ran(stage.key)
         spilled, made, n_bytes = (
@@ -54,7 +57,7 @@ def short_maps(case: Case) -> Iterator[Hit]:
     """Many maps that hardly last longer than they take to start; not those of small files."""
     for stage in case.stages:
         n = stage.n_tasks or 0
-        if stage.key[0] != _MAP or n < case.limit("short-maps", "maps"):
+        if stage.key[0] != MAP or n < case.limit("short-maps", "maps"):
             continue
         places, times = case.ran(stage.key)
         usual_s = float(np.median(times.elapsed_s))
@@ -100,7 +103,7 @@ def _of_small_files(case: Case, stage: Stage) -> bool:
     Pieces of large ones are as large as splits are to be; where that is not told, at least alike.
     """
     n = stage.n_tasks or 0
-    if stage.key[0] != _MAP or n < case.limit("small-inputs", "maps"):
+    if stage.key[0] != MAP or n < case.limit("small-inputs", "maps"):
         return False
     places, _ = case.ran(stage.key)
     read = case.line.tasks.bytes_read[places]
@@ -122,11 +125,49 @@ def _fixed_s(times: TaskTimes, share: float) -> Seconds:
     return np.minimum(own_s, float(np.percentile(own_s, _LEAST)) * share)
 
 
+def early_reduces(case: Case) -> Iterator[Hit]:
+    """Reduces that hold containers while maps wait for one."""
+    maps = _maps(case)
+    started = case.setting("mapreduce.job.reduce.slowstart.completedmaps") or ""
+    for stage in case.stages:
+        if stage.key[0] != REDUCE or maps is None:
+            continue
+        _, times = case.ran(stage.key)
+        places, of_maps = case.ran(maps.key)
+        launched_s = of_maps.launched_s[case.column("attempt")[places] == 0]
+        waited_s = total(times.causes[MAPS])
+        if waited_s < case.limit("early-reduces", "waited") * stage.task_s or not len(launched_s):
+            continue
+        last_s = np.minimum(times.finished_s, launched_s.max())
+        held_s = float(np.maximum(last_s - times.launched_s, 0.0).sum())
+        containers = slots_used(
+            np.concatenate([times.launched_s, of_maps.launched_s]),
+            np.concatenate([times.finished_s, of_maps.finished_s]),
+        )
+        # So many maps are done when none waits for a container any more.
+        done = 1 - containers / max(maps.n_tasks or 0, containers)
+        if done <= (float(started) if _SHARE.fullmatch(started) else _SLOW_START):
+            continue
+        yield Hit(
+            f"attempts of {stage.title} waited for {format_duration(waited_s)} until the last map "
+            f"had ended, {waited_s / stage.task_s:.0%} of their time; for "
+            f"{format_duration(held_s)} they held containers that maps waited for",
+            (Where(stage=stage.label), Where(stage=maps.label)),
+            case.at_most_s(maps.key, held_s / containers),
+            Confidence.LOW,
+            values={"done": f"{done:.2f}"},
+        )
+
+
+def _maps(case: Case) -> Stage | None:
+    return next((each for each in case.analysis.stages if each.key[0] == MAP), None)
+
+
 def combiner_missing(case: Case) -> Iterator[Hit]:
     """Reduces that get many records of each key, which maps could have combined."""
-    maps = next((each for each in case.analysis.stages if each.key[0] == _MAP), None)
+    maps = _maps(case)
     for stage in case.stages:
-        if stage.key[0] != _REDUCE or maps is None:
+        if stage.key[0] != REDUCE or maps is None:
             continue
         places, times = case.ran(stage.key)
         records, keys = (
@@ -160,7 +201,7 @@ def combiner_useless(case: Case) -> Iterator[Hit]:
             total(case.column(name)[places])
             for name in ("COMBINE_INPUT_RECORDS", "COMBINE_OUTPUT_RECORDS")
         )
-        if not given or stage.key[0] != _MAP:
+        if not given or stage.key[0] != MAP:
             continue
         if made < case.limit("combiner-useless", "left") * given:
             continue

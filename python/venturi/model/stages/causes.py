@@ -24,6 +24,8 @@ Seconds = Floats
 
 Truths = npt.NDArray[np.bool_]
 
+MAP, REDUCE = 0, 1
+"""The stages of MapReduce."""
 UNATTRIBUTED = "unattributed"
 UNFINISHED = "unfinished"
 NOT_IN_LOG = "not in the log"
@@ -50,8 +52,8 @@ CAUSES: Mapping[str, Mapping[str, str]] = MappingProxyType(
     }
 )
 """The causes that an engine records, and from which of its metrics they are taken."""
-PYTHON, READING, SPILLING, WRITING = (
-    "Python workers", "reading input", "spilling", "writing output"
+PYTHON, READING, SPILLING, WRITING, MAPS = (
+    "Python workers", "reading input", "spilling", "writing output", "waiting for maps"
 )  # fmt: skip
 BY_ELIMINATION: Mapping[str, str] = MappingProxyType(
     {
@@ -59,9 +61,10 @@ BY_ELIMINATION: Mapping[str, str] = MappingProxyType(
         READING: "scan time; without it, the rest where input is read",
         SPILLING: "the rest where diskBytesSpilled is not 0",
         WRITING: "the rest where outputBytesWritten is not 0",
+        MAPS: "of a reduce of MapReduce the rest until the last map ended",
     }
 )
-"""Causes of what Spark's metrics leave, in the order in which they are taken: the thread was off
+"""Causes of what the engines' metrics leave, in the order in which they are taken: the task was off
 the processor, and nothing else that the log tells of was done."""
 WITHOUT_END: Mapping[str, str] = MappingProxyType(
     {
@@ -182,7 +185,17 @@ def _mapreduce(
         # The processor time of the process contains that of its collector.
         of_tasks = np.maximum(cpu_s - np.nan_to_num(gc_s), 0.0)
         causes = {"cpu": budget.take(of_tasks), **causes}
+    waited_s = _waited_for_maps_s(tasks, launched_s, finished_s)
+    causes[MAPS] = budget.take(np.minimum(waited_s, budget.left))
     return TaskTimes(launched_s, finished_s, causes, budget.left, budget.cut, ~np.isnan(cpu_s))
+
+
+def _waited_for_maps_s(tasks: pl.DataFrame, launched_s: Seconds, finished_s: Seconds) -> Seconds:
+    """How long each reduce was there before the last map ended; 0 of maps."""
+    is_map = tasks["stage_id"].to_numpy() == MAP
+    succeeded = (tasks["outcome"] == "succeeded").fill_null(value=False).to_numpy()
+    last_s = finished_s[is_map & succeeded & ~np.isnan(finished_s)].max(initial=-np.inf)
+    return np.where(is_map, 0.0, np.maximum(np.minimum(finished_s, last_s) - launched_s, 0.0))
 
 
 class _Budget:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from venturi.model.stages.causes import (
+    MAPS,
     NOT_IN_LOG,
     PYTHON,
     READING,
@@ -74,6 +75,7 @@ WORDS = {
     READING: "reading and decoding input",
     SPILLING: "spilling to disk (by elimination)",
     WRITING: "writing output (by elimination)",
+    MAPS: "reduces waiting for maps",
     UNATTRIBUTED: "time the engine gives no cause for",
     UNFINISHED: "tasks without an end",
     NOT_IN_LOG: "time that is not in the log",
@@ -81,7 +83,7 @@ WORDS = {
 _SILENCE = {
     "spark": "tasks were off the processor, and read, wrote and spilled nothing then: a core or "
     "memory may have been waited for",
-    "mapreduce": "Hadoop records no time for reading, writing, copying or waiting",
+    "mapreduce": "Hadoop records no time for reading, copying, merging or writing",
 }
 
 
