@@ -1,8 +1,9 @@
 """`python -m benchmarks.traced_spark`: how much of a Spark job's disk I/O is given to its files.
 
 As root. A job on two threads keeps an RDD on disk, reads it, writes a shuffle and reads that, all
-on an ext4 of its own in an image file; in between its files are made durable and leave the memory,
-so that every read reaches the disk. It is recorded from before the job to after its files are gone.
+on an ext4 or xfs of its own in an image file; in between its files are made durable and leave the
+memory, so that every read reaches the disk. It is recorded from before the job to after its files
+are gone.
 
 Told is the share of bytes that is of no file whose name is known, and of RDD blocks and shuffle
 data what was written and read, beside the bytes that their files had.
@@ -68,12 +69,15 @@ print(json.dumps(found))
 """
 
 
+FORCE = {"ext4": "-F", "xfs": "-f"}
+
+
 @contextmanager
-def disk_in(image: Path, folder: Path, size_bytes: int) -> Iterator[Path]:
-    """An ext4 of its own, mounted at the folder."""
+def disk_in(image: Path, folder: Path, size_bytes: int, kind: str = "ext4") -> Iterator[Path]:
+    """A file system of its own, mounted at the folder."""
     with image.open("wb") as file:
         file.truncate(size_bytes)
-    checked("mkfs.ext4", "-q", "-F", image)
+    checked(f"mkfs.{kind}", "-q", FORCE[kind], image)
     folder.mkdir()
     checked("mount", "-o", "loop", image, folder)
     try:
@@ -106,17 +110,20 @@ def recorder(agent: Path, folder: Path, output: Path) -> Iterator[list[dict[str,
 @click.option("--records", default=96_000, show_default=True, help="Of 1 kB each.")
 @click.option("--maps", default=8, show_default=True)
 @click.option("--reducers", default=64, show_default=True)
+@click.option("--file-system", "kind", type=click.Choice(list(FORCE)), default="ext4",
+              show_default=True)  # fmt: skip
 @click.option("--dir", "folder", type=click.Path(file_okay=False, path_type=Path),
               default=REPOSITORY / "target", show_default="target",
               help="Where the disk's image is.")  # fmt: skip
-def main(records: int, maps: int, reducers: int, *, folder: Path) -> None:
+def main(records: int, maps: int, reducers: int, *, kind: str, folder: Path) -> None:
     """How much of a Spark job's disk I/O is attributed to its files."""
     agent, reason = find_agent(os.environ)
     if agent is None:
         raise click.ClickException(reason)
     with tempfile.TemporaryDirectory(prefix="traced-", dir=folder) as made:
         place = Path(made)
-        with disk_in(place / "image", place / "disk", 8_000 * records + (256 << 20)) as disk:
+        size_bytes = 8_000 * records + (320 << 20)
+        with disk_in(place / "image", place / "disk", size_bytes, kind) as disk:
             program = place / "job.py"
             program.write_text(JOB)
             words = [sys.executable, program, disk, records, maps, reducers]

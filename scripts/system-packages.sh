@@ -7,6 +7,7 @@ want() { command -v "$1" >/dev/null 2>&1 || compgen -G "/usr/lib/postgresql/*/bi
 want initdb postgresql
 want chromium chromium
 want mkfs.ext4 e2fsprogs
+PATH="$PATH:/usr/sbin" want mkfs.xfs xfsprogs
 want java openjdk-17-jre-headless
 want mvn maven
 want strace strace

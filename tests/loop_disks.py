@@ -47,12 +47,14 @@ def loop_disk(image: Path, size_bytes: int) -> Iterator[Path]:
 
 
 @contextmanager
-def mounted(device: Path, folder: Path) -> Iterator[Path]:
-    """A new ext4 on the device, mounted at `folder`, which is made; skips if nothing makes one."""
-    if shutil.which("mkfs.ext4") is None:
-        pytest.skip("needs mkfs.ext4 (Debian: e2fsprogs)")
+def mounted(device: Path, folder: Path, kind: str = "ext4") -> Iterator[Path]:
+    """A new ext4 or xfs on the device, mounted at `folder`, which is made; skips if nothing makes
+    one."""
+    package, force = {"ext4": ("e2fsprogs", "-F"), "xfs": ("xfsprogs", "-f")}[kind]
+    if shutil.which(f"mkfs.{kind}") is None:
+        pytest.skip(f"needs mkfs.{kind} (Debian: {package})")
     folder.mkdir()
-    subprocess.run(["mkfs.ext4", "-q", "-F", device], check=True)
+    subprocess.run([f"mkfs.{kind}", "-q", force, device], check=True)
     subprocess.run(["mount", device, folder], check=True)
     try:
         yield folder

@@ -9,7 +9,7 @@ import subprocess
 import time
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -18,9 +18,9 @@ from loop_disks import loop_disk, mounted, needs_recording
 MIB = 1 << 20
 
 
-def write(path: Path, size_bytes: int) -> None:
-    """A file that is on the disk when this returns."""
-    with path.open("wb") as file:
+def write(path: Path, size_bytes: int, mode: Literal["wb", "ab"] = "wb") -> None:
+    """Bytes of a file that are on the disk when this returns."""
+    with path.open(mode) as file:
         file.write(os.urandom(size_bytes))
         file.flush()
         os.fsync(file.fileno())
@@ -35,13 +35,20 @@ def read(path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def recorded(agent_binary: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording on ext4."""
+    return record(agent_binary, tmp_path_factory.mktemp("whose"), "ext4", 64 * MIB)
+
+
+def record(agent_binary: Path, base: Path, kind: str, disk_bytes: int) -> Path:
     """A recording of Spark's and others' files on a disk of its own.
 
     The first stage writes 2 MiB of shuffle data and 1 MiB of an RDD, the second reads both; a
-    sort's scratch has no name; one file is there before.
+    sort's scratch has no name; one file is there before, and grows.
     """
-    base = tmp_path_factory.mktemp("whose")
-    with loop_disk(base / "image", 64 * MIB) as device, mounted(device, base / "disk") as disk:
+    with (
+        loop_disk(base / "image", disk_bytes) as device,
+        mounted(device, base / "disk", kind) as disk,
+    ):
         (disk / "input").mkdir()
         (disk / "scratch").mkdir()
         write(disk / "input" / "old", 3 * MIB)
@@ -60,6 +67,7 @@ def recorded(agent_binary: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
         write(folder / "shuffle_0_7_0.data.1f", 2 * MIB)
         (folder / "shuffle_0_7_0.data.1f").rename(folder / "shuffle_0_7_0.data")
         write(folder / "rdd_3_0", MIB)
+        write(disk / "input" / "old", MIB, "ab")
         times.append(time.time())
         time.sleep(0.3)  # names are taken five times a second
         times.append(time.time())
@@ -67,13 +75,13 @@ def recorded(agent_binary: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
         read(folder / "rdd_3_0")
         read(disk / "input" / "old")
         times.append(time.time())
+        shutil.rmtree(disk / "blockmgr-1")
+        # Numbers and blocks are others' now.
         scratch = os.open(disk / "scratch", os.O_TMPFILE | os.O_RDWR)
         os.write(scratch, os.urandom(MIB))
         os.fsync(scratch)
-        os.close(scratch)
-        shutil.rmtree(disk / "blockmgr-1")
-        # Its blocks are another file's now.
         write(disk / "other", 8 * MIB)
+        os.close(scratch)
         process.terminate()
         ended, _ = process.communicate(timeout=60)
         assert json.loads(ended.splitlines()[-1])["data"]["lost"] == 0
@@ -97,6 +105,12 @@ def shares(agent: Any, *args: object) -> dict[tuple[str, ...], int]:
     return found
 
 
+def known(found: dict[tuple[str, ...], int]) -> float:
+    """The part of the bytes that is of files whose names are known."""
+    named = (size for (_, kind, *_), size in found.items() if kind not in {"unknown", "unnamed"})
+    return sum(named) / sum(found.values())
+
+
 @needs_recording
 def test_requests_are_told_by_file_and_stage_also_of_files_that_are_gone(
     agent: Any, recorded: Path
@@ -106,11 +120,29 @@ def test_requests_are_told_by_file_and_stage_also_of_files_that_are_gone(
     assert found["write", "rdd_block", "map", "0"] == MIB
     assert found["read", "shuffle_data", "reduce", "1"] == 2 * MIB
     assert found["read", "rdd_block", "reduce", "1"] == MIB
-    assert found["read", "input", "reduce", "1"] == 3 * MIB
+    assert found["read", "input", "reduce", "1"] == 4 * MIB
+    assert found["write", "input", "", ""] == MIB
     assert found["write", "scratch", "", ""] == MIB
     assert found["write", "other", "", ""] == 8 * MIB
-    known = sum(size for (_, kind, *_), size in found.items() if kind not in {"unknown", "unnamed"})
-    assert known / sum(found.values()) > 0.99
+    assert known(found) > 0.99
+
+
+@needs_recording
+def test_xfs_tells_as_much_but_of_files_that_never_had_a_name(
+    agent: Any, agent_binary: Path, tmp_path: Path
+) -> None:
+    recorded = record(agent_binary, tmp_path, "xfs", 320 * MIB)  # mkfs.xfs makes no smaller one
+    found = shares(agent, recorded / "out", "--stages", recorded / "stages.json")
+    assert found["write", "shuffle_data", "map", "0"] == 2 * MIB
+    assert found["write", "rdd_block", "map", "0"] == MIB
+    assert found["read", "shuffle_data", "reduce", "1"] == 2 * MIB
+    assert found["read", "rdd_block", "reduce", "1"] == MIB
+    assert found["read", "input", "reduce", "1"] == 4 * MIB
+    assert found["write", "input", "", ""] == MIB
+    assert found["write", "unnamed", "", ""] == MIB  # and not of who had its number before
+    assert found["write", "other", "", ""] == 8 * MIB
+    found["write", "unnamed", "", ""] = 0
+    assert known(found) > 0.99
 
 
 @needs_recording

@@ -128,7 +128,7 @@ impl Analysis {
                 }
             }
             Kind::Complete => self.complete(event, key, Key::of(place, end), now_ns),
-            Kind::Extent | Kind::Birth => {}
+            Kind::Extent | Kind::Birth | Kind::Loaded | Kind::Gone => {}
         }
         Ok(())
     }

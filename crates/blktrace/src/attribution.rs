@@ -13,6 +13,7 @@ use crate::pairing::Tag;
 use crate::processes::Processes;
 use crate::raster::{ROW_BITS, Raster};
 use crate::stages::Stages;
+use crate::xfs::Groups;
 
 /// So many labels there may be; of further ones stage and process are not told.
 const LABELS: usize = 4096;
@@ -96,18 +97,24 @@ impl Attribution {
         let now_ns = event.time_ns();
         self.lay(now_ns);
         let Some(file_system) = self.files.file_system(event.device) else { return };
-        let file = FileId { file_system, inode: event.who.into() };
-        if event.kind() == Kind::Birth {
-            self.files.is_made(file, event.sector, now_ns);
-            return;
-        }
         let of = &self.files.file_systems[usize::from(file_system)];
-        let per_block = of.block_bytes / SECTOR_BYTES;
-        let sectors = |blocks: u64| blocks.saturating_mul(per_block);
-        let start = of.start_sector.saturating_add(sectors(event.sector));
-        let end = start.saturating_add(sectors(event.sectors.into()));
-        if start < end {
-            self.disks.entry(Device(of.disk)).or_default().insert(start, end, file);
+        let file = FileId { file_system, inode: event.file() };
+        match event.kind() {
+            Kind::Birth => self.files.is_made(file, event.sector, now_ns),
+            Kind::Loaded => self.files.is_loaded(file, now_ns),
+            Kind::Gone => {
+                let within = |groups: Groups| groups.inode(event.sector, file.inode);
+                let inode = of.groups.map_or(file.inode, within);
+                self.files.is_gone(FileId { inode, ..file }, now_ns);
+            }
+            _ => {
+                let Some(start) = of.sector(event.sector) else { return };
+                let count = u64::from(event.sectors).saturating_mul(of.block_bytes / SECTOR_BYTES);
+                let end = start.saturating_add(count);
+                if start < end {
+                    self.disks.entry(Device(of.disk)).or_default().insert(start, end, file);
+                }
+            }
         }
     }
 

@@ -48,11 +48,17 @@ pub enum Kind {
     /// No request: the file system says that a file is made: `who` is its number, `sector` that
     /// of the folder.
     Birth,
+    /// No request: the file system has a file in memory from now on, as it has one that is made: `who` is
+    /// its number.
+    Loaded,
+    /// No request: the file system says that nobody has a number any more: `who` is that of the file,
+    /// on xfs within the group `sector`.
+    Gone,
 }
 
 impl Kind {
     const ALL: [Self; 1 << KIND_BITS] = {
-        let mut all = [Self::Birth; 1 << KIND_BITS];
+        let mut all = [Self::Gone; 1 << KIND_BITS];
         all[Self::Queue as usize] = Self::Queue;
         all[Self::Split as usize] = Self::Split;
         all[Self::BackMerge as usize] = Self::BackMerge;
@@ -61,6 +67,8 @@ impl Kind {
         all[Self::Requeue as usize] = Self::Requeue;
         all[Self::Complete as usize] = Self::Complete;
         all[Self::Extent as usize] = Self::Extent;
+        all[Self::Birth as usize] = Self::Birth;
+        all[Self::Loaded as usize] = Self::Loaded;
         all
     };
 }
@@ -135,8 +143,10 @@ pub struct Event {
     pub operation: Operation,
     /// [`READAHEAD`] and the others.
     pub flags: u8,
-    /// Of a request that is issued, the number of the process in the recording; of what a file
-    /// system says of a file, the file's number there; else 0.
+    /// Of a file's number, what does not fit into `who`.
+    who_above: u16,
+    /// Of a request that is queued or issued, the number of the process in the recording; of what a
+    /// file system says of a file, see [`Event::file`]; else 0.
     pub who: u32,
 }
 
@@ -145,7 +155,7 @@ impl Event {
     #[inline]
     pub fn new(time_ns: u64, kind: Kind, device: Device, operation: Operation) -> Self {
         let order = time_ns << KIND_BITS | kind as u64;
-        Self { order, sector: 0, sectors: 0, device, operation, flags: 0, who: 0 }
+        Self { order, sector: 0, sectors: 0, device, operation, flags: 0, who_above: 0, who: 0 }
     }
 
     /// This event of the sectors given.
@@ -155,11 +165,22 @@ impl Event {
         Self { sector, sectors, ..self }
     }
 
-    /// This event of the process, or of the file, with this number.
+    /// This event of the process with this number.
     #[inline]
     #[must_use]
     pub fn of(self, who: u32) -> Self {
         Self { who, ..self }
+    }
+
+    /// This event of the file with this number; `None` if it has more than 48 bits.
+    pub fn of_file(self, number: u64) -> Option<Self> {
+        let who_above = u16::try_from(number >> u32::BITS).ok()?;
+        Some(Self { who_above, who: number as u32, ..self })
+    }
+
+    /// The number of the file of which a file system says something.
+    pub fn file(&self) -> u64 {
+        u64::from(self.who_above) << u32::BITS | u64::from(self.who)
     }
 
     /// This event with these flags.

@@ -10,8 +10,9 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::classes::{Class, Owner};
-use crate::event::Device;
+use crate::event::{Device, SECTOR_BYTES};
 use crate::extents::FileId;
+use crate::xfs::{self, Groups};
 
 /// So many names, and so many ranges of sectors, are kept: some 200 MB.
 pub const LIMIT: usize = 1 << 20;
@@ -19,6 +20,8 @@ pub const LIMIT: usize = 1 << 20;
 const LINE_BYTES: u64 = 1 << 20;
 /// So many folders are looked at above a file.
 const DEPTH: usize = 64;
+/// No folder has this number.
+const NO_FOLDER: u64 = 0;
 /// Files of ext2 to ext4 with a lower number are the file system's own: its root, journal, ...
 const EXT_FIRST_INODE: u64 = 11;
 
@@ -35,10 +38,30 @@ pub struct FileSystem {
     pub start_sector: u64,
     /// How long its blocks are.
     pub block_bytes: u64,
+    /// Of xfs, how it numbers blocks; `None` if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Groups>,
     /// Whether names of files that are made meanwhile are recorded.
     pub watched: bool,
     /// Folders all of whose files are for the same, by their number.
     pub marked: BTreeMap<u64, Class>,
+}
+
+impl FileSystem {
+    /// Whether its own events tell which blocks are whose.
+    pub fn tells(&self) -> bool {
+        self.kind == "ext4" || self.groups.is_some()
+    }
+
+    /// Where on the disk the block begins that it calls so, in sectors; `None` if that is not known.
+    pub fn sector(&self, block: u64) -> Option<u64> {
+        let counted = match self.groups {
+            Some(groups) => groups.block(block)?,
+            None if self.kind == xfs::KIND => return None,
+            None => block,
+        };
+        counted.checked_mul(self.block_bytes / SECTOR_BYTES)?.checked_add(self.start_sector)
+    }
 }
 
 /// What was seen of a file: a line of the file of this name in the recording.
@@ -185,6 +208,22 @@ impl Files {
         }
     }
 
+    /// The file is in memory from now on: if it was made about now, it was made now.
+    pub fn is_loaded(&mut self, file: FileId, now_ns: u64) {
+        let lives = self.lives.get_mut(&file).map_or(&mut [][..], Vec::as_mut_slice);
+        let life = lives.iter_mut().rev().find(|life| life.since_ns <= now_ns);
+        // It may leave the memory and come back.
+        let is_first = |life: &&mut Life| life.made_ns == Some(life.by_ns) && now_ns <= life.by_ns;
+        if let Some(life) = life.filter(is_first) {
+            life.made_ns = Some(now_ns);
+        }
+    }
+
+    /// Nobody has the number any more: who has it next is not called so.
+    pub fn is_gone(&mut self, file: FileId, now_ns: u64) {
+        self.is_made(file, NO_FOLDER, now_ns);
+    }
+
     /// What the file that has this number now is for.
     pub fn owner(&self, file: FileId, now_ns: u64) -> Owner {
         let of = &self.file_systems[usize::from(file.file_system)];
@@ -217,7 +256,13 @@ impl Files {
     }
 
     fn life(&self, file: FileId, now_ns: u64) -> Option<&Life> {
-        self.lives.get(&file)?.iter().rev().find(|life| life.since_ns <= now_ns)
+        let lives = self.lives.get(&file)?.iter().rev();
+        let mut begun = lives.filter(|life| life.since_ns <= now_ns);
+        let last = begun.next()?;
+        // It was made about now, and whether it is yet the file system has not said.
+        let may_be_later = last.made_ns == Some(last.by_ns) && now_ns < last.by_ns;
+        let before = begun.next().filter(|_| may_be_later);
+        Some(before.unwrap_or(last))
     }
 
     /// Of a file of the name in the folder, which was there at a time.
@@ -267,6 +312,7 @@ mod tests {
             disk: 7,
             start_sector: 0,
             block_bytes: 4096,
+            groups: None,
             watched: true,
             marked: BTreeMap::from([(60, Class::Scratch)]),
         };
@@ -275,18 +321,33 @@ mod tests {
 
     #[test]
     fn a_number_is_of_one_file_after_the_other_and_the_last_name_counts() {
-        let files = files(&[
+        let mut files = files(&[
             seen(100, "shuffle_0_1_0.data.7f", 1000, true),
             seen(100, "shuffle_0_1_0.data", 2000, false),
             seen(100, "rdd_3_1", 5000, true),
         ]);
-        let of = |now_ns| files.owner(FILE, now_ns).class;
-        assert_eq!(of(999), Class::Unnamed);
-        assert_eq!(of(1000), Class::ShuffleData);
-        assert_eq!(of(4999), Class::ShuffleData);
-        assert_eq!(of(5000), Class::RddBlock);
+        let of = |files: &Files, now_ns| files.owner(FILE, now_ns).class;
+        assert_eq!(of(&files, 999), Class::Unnamed);
+        assert_eq!(of(&files, 1000), Class::ShuffleData);
+        assert_eq!(of(&files, 5009), Class::ShuffleData);
+        assert_eq!(of(&files, 5010), Class::RddBlock);
+        files.is_made(FILE, 50, 5004);
+        assert_eq!(of(&files, 5004), Class::RddBlock);
         assert_eq!(files.owner(FileId { inode: 8, ..FILE }, 0).class, Class::FileSystem);
         assert_eq!(files.owner(FileId { inode: 12, ..FILE }, 0).class, Class::Unnamed);
+    }
+
+    #[test]
+    fn a_file_that_is_made_is_made_when_it_is_first_in_memory() {
+        let mut files = files(&[seen(90, "old", 0, false), seen(100, "rdd_3_1", 1000, true)]);
+        let made_ns = |files: &Files| files.owner(FILE, 1010).made_ns;
+        assert_eq!(made_ns(&files.clone()), Some(1010));
+        for now_ns in [999, 1004, 1006] {
+            files.is_loaded(FILE, now_ns);
+        }
+        files.is_loaded(FileId { inode: 90, ..FILE }, 5);
+        assert_eq!(made_ns(&files), Some(1004));
+        assert_eq!(files.owner(FileId { inode: 90, ..FILE }, 5).made_ns, None);
     }
 
     #[test]

@@ -15,7 +15,7 @@
 //! | [`binary`] | blktrace's own format |
 //! | [`text`], [`blkparse`], [`tracepoints`], [`fields`] | text by blkparse, ftrace or perf |
 //! | [`disks`], [`tracefs`], [`record`] | recording, through the kernel's tracepoints |
-//! | [`observe`], [`watch`], `fiemap` | what is known of files meanwhile |
+//! | [`observe`], [`watch`], `fiemap`, [`xfs`] | what is known of files meanwhile |
 //! | [`bundle`], [`format`], [`ring`], [`file_events`] | what was recorded: pages of the kernel's ring buffers |
 //! | [`input`], [`stream`], [`merge`] | files to events in order of time |
 //! | [`tally`] | records, and what is missing or damaged |
@@ -67,6 +67,7 @@ pub mod verdict;
 pub mod watch;
 pub mod whose;
 
+pub mod xfs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use classes::Class;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -16,12 +16,11 @@ use crate::event::{Device, SECTOR_BYTES};
 use crate::fiemap;
 use crate::files::{FileSystem, LIMIT, Seen};
 use crate::watch::Watch;
+use crate::xfs::{self, Groups};
 
 const MOUNTS: &str = "/proc/self/mountinfo";
 /// So many ranges of sectors are kept of a file.
 const RANGES: usize = 1 << 16;
-/// ext4 tells itself where files lie.
-const TELLS: &str = "ext4";
 
 /// A file system that is looked at.
 struct Place {
@@ -87,6 +86,7 @@ impl Observer {
                 disk: disk.number,
                 start_sector: start_sector(sys, mount.device),
                 block_bytes: statfs(&mount.at).map_or(0, |about| about.f_bsize as u64),
+                groups: groups(mount),
                 watched: watch.is_some(),
                 marked: BTreeMap::new(),
             });
@@ -145,7 +145,7 @@ impl Observer {
     /// Writes down what is there at the end and was not told meanwhile.
     pub fn end(&mut self, now_ns: u64) -> io::Result<()> {
         self.take(now_ns)?;
-        self.scan(now_ns, |of| !of.watched || of.kind != TELLS)?;
+        self.scan(now_ns, |of| !of.watched || !of.tells())?;
         self.log.as_mut().map_or(Ok(()), Write::flush)
     }
 
@@ -233,11 +233,21 @@ fn start_sector(sys: &Path, device: Device) -> u64 {
     start.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
+/// How an xfs numbers what it has, as the device says; `None` of others.
+fn groups(mount: &Mount) -> Option<Groups> {
+    let mut head = [0; xfs::HEAD_BYTES];
+    let device = (mount.kind == xfs::KIND).then(|| File::open(&mount.source));
+    device?.ok()?.read_exact(&mut head).ok()?;
+    Groups::of(&head)
+}
+
 /// Where something is mounted.
 struct Mount {
     device: Device,
     at: PathBuf,
     kind: String,
+    /// What is mounted, as whoever mounted it called it.
+    source: PathBuf,
 }
 
 /// A line of `mountinfo`: `36 35 98:0 /root /mount options - ext4 ...`.
@@ -247,7 +257,9 @@ fn mount(line: &str) -> Option<Mount> {
     let (major, minor) = fields.next()?.split_once(':')?;
     let device = Device::of(major.parse().ok()?, minor.parse().ok()?)?;
     let at = PathBuf::from(unescaped(fields.nth(1)?));
-    Some(Mount { device, at, kind: after.split(' ').next()?.to_owned() })
+    let (kind, source) = after.split_once(' ')?;
+    let source = PathBuf::from(unescaped(source.split(' ').next()?));
+    Some(Mount { device, at, kind: kind.to_owned(), source })
 }
 
 /// What the kernel writes as `\040` is a space.
@@ -268,6 +280,7 @@ mod tests {
         let found = mount(line).unwrap();
         assert_eq!(found.device, Device(8 << 20 | 0x11));
         assert_eq!((found.at.to_str(), &*found.kind), (Some("/mnt/my disk"), "ext4"));
+        assert_eq!(found.source.to_str(), Some("/dev/sdb1"));
         for bad in ["", "36 35 8:17 / /mnt rw", "a b c - ext4", "36 35 8 / /mnt rw - ext4"] {
             assert!(mount(bad).is_none(), "{bad}");
         }

@@ -18,13 +18,15 @@ use crate::bundle::{
 use crate::classes::Class;
 use crate::disks::{Disk, disks, is_there};
 use crate::error::TraceError;
+use crate::format::Format;
 use crate::observe::Observer;
 use crate::report::Warning;
 use crate::ring::Layout;
 use crate::tracefs::Instance;
+use crate::xfs;
 
-/// What is recorded, where the kernel has it. Those of ext4 tell which file a sector is of.
-const EVENTS: [&str; 11] = [
+/// What is recorded, where the kernel has it. Those of file systems tell which file a sector is of.
+const EVENTS: [&str; 17] = [
     "block/block_bio_queue",
     "block/block_bio_backmerge",
     "block/block_bio_frontmerge",
@@ -36,6 +38,12 @@ const EVENTS: [&str; 11] = [
     "block/block_rq_complete",
     "ext4/ext4_allocate_inode",
     "ext4/ext4_es_insert_extent",
+    "xfs/xfs_bmap_post_update",
+    "xfs/xfs_iext_insert",
+    "xfs/xfs_iget_miss",
+    "xfs/xfs_iget_recycle",
+    "xfs/xfs_iunlink_remove",
+    "xfs/xfs_read_extent",
 ];
 /// Without these there is nothing to say.
 const NEEDED: [&str; 2] = ["block/block_rq_issue", "block/block_rq_complete"];
@@ -113,8 +121,8 @@ impl Recording {
         instance.set("buffer_size_kb", &buffer_kib.max(1).to_string())?;
         let mut manifest = manifest(&instance, &disks)?;
         let layout = manifest.layout().map_err(TraceError::Unknown)?;
-        for event in manifest.events.keys() {
-            instance.set(&format!("events/{event}/filter"), &filter(&disks))?;
+        for (event, format) in &manifest.events {
+            instance.set(&format!("events/{event}/filter"), &filter(&disks, format))?;
             instance.set(&format!("events/{event}/enable"), "1")?;
         }
         let output = plan.output.clone();
@@ -327,11 +335,16 @@ fn now_ns(clock: ClockId) -> u64 {
     tv_sec as u64 * 1_000_000_000 + tv_nsec as u64
 }
 
-/// Events of these disks, and of partitions of them.
-fn filter(disks: &[Disk]) -> String {
+/// Events of these disks, and of partitions of them, but those of xfs that say that there is no block
+/// yet: each write has one.
+fn filter(disks: &[Disk], format: &str) -> String {
     let numbers = disks.iter().flat_map(Disk::numbers);
     let terms: Vec<String> = numbers.map(|number| format!("dev == {number}")).collect();
-    terms.join(" || ")
+    let terms = terms.join(" || ");
+    match Format::of(format).field("startblock") {
+        Some(_) => format!("({terms}) && startblock < {}", xfs::NO_BLOCK),
+        None => terms,
+    }
 }
 
 /// A processor's buffer, smaller where there are many for the memory.
