@@ -38,7 +38,7 @@ $(WEB_PAGES): web/node_modules/.package-lock.json $(WEB_SOURCES)
 	@touch $@
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-JVM_SOURCES := $(shell find jvm/tiered-storage -name '*.java' -o -name pom.xml)
+JVM_SOURCES := $(shell find jvm/tiered-storage jvm/task-names -name '*.java' -o -name pom.xml)
 $(VENV)/.installed: $(VENV)/.synced $(WEB_PAGES) $(RUST_SOURCES) $(JVM_SOURCES) pyproject.toml
 	$(UV) pip install --quiet --compile-bytecode --python $(PY) --no-deps --no-build-isolation --reinstall-package venturi --editable .
 	@touch $@

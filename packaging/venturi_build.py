@@ -38,13 +38,14 @@ WEB = ROOT / "web"
 ASSETS = ROOT / "python/venturi/present/assets"
 # The two results of `npm run build`: the pages of a file, and those that are served.
 PAGES = (ASSETS / "page.js", ASSETS / "app/index.html")
-PLUGIN = ROOT / "jvm/tiered-storage"
+PLUGINS = (ROOT / "jvm/tiered-storage", ROOT / "jvm/task-names")
 JARS = ROOT / "python/venturi/measure/engines/spark/jars"
-# What each module of the plugin makes.
+# What each module makes of which the first one tells Maven.
 MODULES = {
     "scala-2.12": "venturi-tiered-storage_2.12.jar",
     "scala-2.13": "venturi-tiered-storage_2.13.jar",
     "service": "venturi-tiered-storage-service.jar",
+    "../task-names": "venturi-task-names.jar",
 }
 
 Settings = Mapping[str, Any] | None
@@ -144,31 +145,32 @@ def build_pages() -> None:
 
 
 def plugin_is_old() -> bool:
-    """Whether the plugin for Spark is missing, or older than its sources."""
-    if not PLUGIN.is_dir():  # a source distribution, which has it or was made without Maven
+    """Whether a plugin for Spark is missing, or older than its sources."""
+    if not PLUGINS[0].is_dir():  # a source distribution, which has it or was made without Maven
         return False
     jars = [JARS / name for name in MODULES.values()]
     if not all(jar.is_file() for jar in jars):
         return True
-    sources = [*PLUGIN.rglob("pom.xml"), *PLUGIN.rglob("*.java")]
+    names = ("pom.xml", "*.java")
+    sources = (path for folder in PLUGINS for name in names for path in folder.rglob(name))
     newest = max(path.stat().st_mtime for path in sources)
     return min(jar.stat().st_mtime for jar in jars) < newest
 
 
 def build_plugin() -> None:
-    """Builds the plugin for Spark if it is old and Maven is there; its tests are `make test`'s."""
+    """Builds the plugins for Spark if one is old and Maven is there; tests are `make test`'s."""
     if not plugin_is_old() or shutil.which("mvn") is None:
         return
     command = ["mvn", "--quiet", "--batch-mode", "-DskipTests", "package"]
-    done = subprocess.run(command, cwd=PLUGIN, stdout=sys.stderr, check=False)
+    done = subprocess.run(command, cwd=PLUGINS[0], stdout=sys.stderr, check=False)
     if done.returncode != 0:
-        said = "the plugin for tiered storage in Spark was not built: Maven's message stands above"
+        said = "the plugins for Spark were not built: Maven's message stands above"
         sys.stderr.write(f"warning: {said}. All else is there\n")
         return
     JARS.mkdir(exist_ok=True)
     for module, name in MODULES.items():
         part = JARS / f"{name}.part"
-        shutil.copyfile(PLUGIN / module / "target" / name, part)
+        shutil.copyfile(PLUGINS[0] / module / "target" / name, part)
         part.replace(JARS / name)
 
 

@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import time
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,6 +33,18 @@ def read(path: Path) -> None:
     with path.open("rb") as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         assert file.read()
+
+
+@contextmanager
+def thread_called(name: str) -> Iterator[None]:
+    """This thread has another name meanwhile."""
+    comm = Path("/proc/thread-self/comm")
+    before = comm.read_text().strip()
+    comm.write_text(name)
+    try:
+        yield
+    finally:
+        comm.write_text(before)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +87,9 @@ def record(agent_binary: Path, base: Path, kind: str, disk_bytes: int) -> Path:
         times.append(time.time())
         read(folder / "shuffle_0_7_0.data")
         read(folder / "rdd_3_0")
-        read(disk / "input" / "old")
+        # By a task of the other stage than the one that runs.
+        with thread_called("v:0.0:18"):
+            read(disk / "input" / "old")
         times.append(time.time())
         shutil.rmtree(disk / "blockmgr-1")
         # Numbers and blocks are others' now.
@@ -120,7 +136,7 @@ def test_requests_are_told_by_file_and_stage_also_of_files_that_are_gone(
     assert found["write", "rdd_block", "map", "0"] == MIB
     assert found["read", "shuffle_data", "reduce", "1"] == 2 * MIB
     assert found["read", "rdd_block", "reduce", "1"] == MIB
-    assert found["read", "input", "reduce", "1"] == 4 * MIB
+    assert found["read", "input", "map", "0"] == 4 * MIB
     assert found["write", "input", "", ""] == MIB
     assert found["write", "scratch", "", ""] == MIB
     assert found["write", "other", "", ""] == 8 * MIB
@@ -137,7 +153,7 @@ def test_xfs_tells_as_much_but_of_files_that_never_had_a_name(
     assert found["write", "rdd_block", "map", "0"] == MIB
     assert found["read", "shuffle_data", "reduce", "1"] == 2 * MIB
     assert found["read", "rdd_block", "reduce", "1"] == MIB
-    assert found["read", "input", "reduce", "1"] == 4 * MIB
+    assert found["read", "input", "map", "0"] == 4 * MIB
     assert found["write", "input", "", ""] == MIB
     assert found["write", "unnamed", "", ""] == MIB  # and not of who had its number before
     assert found["write", "other", "", ""] == 8 * MIB
@@ -153,6 +169,11 @@ def test_without_the_engines_account_the_side_is_told_by_what_is_done(
     assert found["write", "shuffle_data", "map", ""] == 2 * MIB
     assert found["read", "shuffle_data", "reduce", ""] == 2 * MIB
     assert found["read", "rdd_block", "", ""] == MIB
+    assert found["read", "input", "", "0"] == 4 * MIB
+    whose = agent.run("trace", "analyze", recorded / "out").result["trace"]["whose"]
+    (task,) = whose["tasks"]
+    assert (task["stage"], task["task"], task["read"]["bytes"]) == ("0", 44, 4 * MIB)
+    assert (whose["task_count"], whose["task_bytes"]) == (1, 4 * MIB)
 
 
 @needs_recording

@@ -10,7 +10,7 @@ import pytest
 
 from command_line import venturi as called
 from venturi.errors import VenturiError
-from venturi.measure.engines.spark import tiers
+from venturi.measure.engines.spark import plugins, task_names, tiers
 from venturi.record.job_account import TIERS_SETTING
 
 
@@ -21,7 +21,7 @@ def venturi(*words: str) -> CompletedProcess[str]:
 @pytest.fixture
 def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of an installation's jars."""
-    monkeypatch.setattr(tiers, "JARS", tmp_path)
+    monkeypatch.setattr(plugins, "JARS", tmp_path)
     return tmp_path
 
 
@@ -101,3 +101,15 @@ def test_the_plugin_comes_beside_others(jars: Path) -> None:
     assert tiers.with_plugin({TIERS_SETTING: "none"}, "4.3.0") == {TIERS_SETTING: "none"}
     alike = tiers.with_plugin({TIERS_SETTING: "ssd 1GB", tiers.RESERVES_SETTING: "none"}, "4.3.0")
     assert tiers.RESERVES_SETTING not in alike, "the plugin knows no such word"
+
+
+def test_threads_say_their_task_if_that_is_asked_for(jars: Path) -> None:
+    (jars / "venturi-task-names.jar").touch()
+    told = json.loads(venturi("trace", "jar", "--json").stdout)["data"]
+    assert told == {"jar": f"{jars}/venturi-task-names.jar", "plugin": task_names.PLUGIN}
+    made = task_names.with_plugin({task_names.SETTING: "true", "spark.plugins": "a.B"})
+    assert made["spark.plugins"] == f"a.B,{task_names.PLUGIN}"
+    assert made["spark.jars"] == f"{jars}/venturi-task-names.jar"
+    assert task_names.with_plugin({}) == {}
+    with pytest.raises(VenturiError, match="neither true nor false"):
+        task_names.with_plugin({task_names.SETTING: "yes"})

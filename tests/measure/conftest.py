@@ -27,7 +27,7 @@ from event_log import Write
 from venturi.errors import VenturiError
 from venturi.measure.engines.hadoop.install import installed
 from venturi.measure.engines.registry import engine
-from venturi.measure.engines.spark import tiers
+from venturi.measure.engines.spark import task_names, tiers
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.trial.runner import Session, open_session
 from venturi.record.repository import Repository
@@ -125,9 +125,20 @@ def spark() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def tiers_jar() -> Path:
-    """The plugin for the Spark of the tests; made if there is Maven and it is not there yet."""
+    """The plugin of tiers for the Spark of the tests."""
+    return _built(lambda: tiers.jar("4.0"))
+
+
+@pytest.fixture(scope="session")
+def task_names_jar() -> Path:
+    """The plugin by which threads say which task they run."""
+    return _built(task_names.jar)
+
+
+def _built(jar: Callable[[], Path]) -> Path:
+    """The jar; made if there is Maven and it is not there yet."""
     try:
-        return tiers.jar("4.0")
+        return jar()
     except VenturiError as error:
         if shutil.which("mvn") is None:
             pytest.skip(error.message)
@@ -135,7 +146,7 @@ def tiers_jar() -> Path:
     import venturi_build
 
     venturi_build.build_plugin()
-    return tiers.jar("4.0")
+    return jar()
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from venturi.measure.hosts.local import LocalHost
 from venturi.present.io_charts import io_of, page
 from venturi.present.io_heat import COLUMNS_MOST, HeatFile, Part, heat_part
 from venturi.present.io_page import IoHeat
+from venturi.present.io_shares import whose
 from venturi.present.io_trace import read
 from venturi.record.io_trace import HEAT_NAME, RECORDING_NAME, TRACE_NAME
 from venturi.record.repository import Repository
@@ -70,6 +71,20 @@ def test_what_is_not_attributed_comes_first_then_the_patterns(tmp_path: Path) ->
     processes = shown(tmp_path, "show", RECORDING, "--by", "process")
     assert "python3" in processes
     assert "not attributed" in shown(tmp_path, "show", RECORDING)
+
+
+def test_tasks_are_told_where_threads_said_which_they_run(
+    tmp_path: Path, said: dict[str, Any]
+) -> None:
+    assert "no thread said which task it runs" in shown(tmp_path, "show", RECORDING, "--by", "task")
+    read_by, nothing = {"count": 4, "bytes": 2 * MIB}, {"count": 0, "bytes": 0}
+    task = {"stage": "3.1", "task": 44, "read": read_by, "written": nothing}
+    told = {**said["whose"], "tasks": [task], "task_count": 1, "task_bytes": 2 * MIB}
+    trace = read({**said, "whose": told})
+    lines = [" ".join(line.split()) for part in whose(trace, "task") for line in part.lines()]
+    assert lines[1].startswith("told by the threads of 1 task: 11")
+    assert lines[-1] == "44 3.1 2.1 MB 4 0 B 0"
+    assert any(lines[1] in part.lines() for part in whose(trace, "stage"))
 
 
 def test_two_traces_are_told_pattern_by_pattern(tmp_path: Path) -> None:

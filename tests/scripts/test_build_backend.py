@@ -125,12 +125,14 @@ for module in scala-2.12/_2.12 scala-2.13/_2.13 service/-service; do
   mkdir -p ${module%/*}/target
   echo jar > ${module%/*}/target/venturi-tiered-storage${module#*/}.jar
 done
+mkdir -p ../task-names/target
+echo jar > ../task-names/target/venturi-task-names.jar
 """
 
 
 @pytest.fixture
 def with_plugin(clone: Path) -> Path:
-    """The clone with the sources of the plugin for Spark."""
+    """The clone with the sources of the plugins for Spark."""
     (clone / "jvm/tiered-storage").mkdir(parents=True)
     (clone / "jvm/tiered-storage/pom.xml").touch()
     (clone / "python/venturi/measure/engines/spark").mkdir(parents=True)
@@ -145,8 +147,8 @@ def test_the_plugin_is_built_when_it_is_old(with_plugin: Path) -> None:
     tool(with_plugin, "mvn", MVN)
     for _ in range(2):
         assert call(with_plugin, "build_plugin").returncode == 0
-    names = ("-service", "_2.12", "_2.13")
-    assert jars(with_plugin) == [f"venturi-tiered-storage{each}.jar" for each in names]
+    names = ("task-names", "tiered-storage-service", "tiered-storage_2.12", "tiered-storage_2.13")
+    assert jars(with_plugin) == [f"venturi-{each}.jar" for each in names]
     log = with_plugin / "bin/mvn.log"
     assert len(log.read_text().splitlines()) == 1
     later = time.time() + 10
@@ -164,5 +166,5 @@ def test_a_plugin_that_cannot_be_built_is_a_warning(with_plugin: Path) -> None:
     tool(with_plugin, "mvn", "#!/bin/sh\nexit 1\n")
     done = call(with_plugin, "build_plugin")
     assert done.returncode == 0
-    assert "warning: the plugin for tiered storage in Spark was not built" in done.stderr
+    assert "warning: the plugins for Spark were not built" in done.stderr
     assert jars(with_plugin) == []

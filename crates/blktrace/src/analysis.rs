@@ -108,7 +108,7 @@ impl Analysis {
         let end = (event.sector + u64::from(event.sectors)).min(SECTOR_LIMIT - 1);
         match event.kind() {
             Kind::Queue => {
-                self.pairing.queue(key, now_ns);
+                self.pairing.queue(key, now_ns, event.who);
                 device.group(event.operation).into_iter().for_each(|group| group.queue(event));
             }
             Kind::Split => self.pairing.split(key, Key::of(place, end)),
@@ -141,8 +141,12 @@ impl Analysis {
 
     #[inline]
     fn issue(&mut self, event: &Event, key: Key, now_ns: u64, started_ns: u64) {
-        let attribution = self.attribution.as_mut();
-        let tag = attribution.map_or_else(Tag::default, |attribution| attribution.tag(event));
+        let (mut who, mut tag) = (0, Tag::default());
+        if let Some(attribution) = &mut self.attribution {
+            // A scheduler may have one thread hand over what another one wants.
+            who = self.pairing.who(key).unwrap_or(event.who);
+            tag = attribution.tag(event, who);
+        }
         let devices = &mut self.devices;
         let gone = |key: Key| devices[key.device()].depth.less(now_ns);
         let what = (event.operation, tag);
@@ -160,7 +164,7 @@ impl Analysis {
                 heat.issue(what, event, tag.file, since_start_ns);
             }
             if let Some(attribution) = &mut self.attribution {
-                attribution.issue(tag, event, since_start_ns);
+                attribution.issue(tag, event, who, since_start_ns);
             }
         }
     }

@@ -7,12 +7,13 @@ use crate::classes::{Class, Owner, Phase};
 use crate::event::{Device, Event, Kind, METADATA, Operation, SECTOR_BYTES};
 use crate::extents::{Extents, FileId};
 use crate::files::Files;
-use crate::group::Group;
+use crate::group::{Amount, Group};
 use crate::histogram::place;
 use crate::pairing::Tag;
 use crate::processes::Processes;
 use crate::raster::{ROW_BITS, Raster};
 use crate::stages::Stages;
+use crate::tasks::{Task, TaskCounts};
 use crate::xfs::Groups;
 
 /// So many labels there may be; of further ones stage and process are not told.
@@ -74,6 +75,8 @@ pub struct Attribution {
     pub stages: Stages,
     /// Who makes requests.
     pub processes: Processes,
+    /// By who made the request: tasks whose threads say which they run.
+    pub tasks: FxHashMap<u32, TaskCounts>,
     /// By label.
     pub shares: Vec<(Label, Share)>,
     /// By pattern.
@@ -118,8 +121,8 @@ impl Attribution {
         }
     }
 
-    /// Whose a request is that is issued.
-    pub fn tag(&mut self, event: &Event) -> Tag {
+    /// Whose a request is that is issued, and that `who` made.
+    pub fn tag(&mut self, event: &Event, who: u32) -> Tag {
         let now_ns = event.time_ns();
         self.lay(now_ns);
         let Event { device, operation, .. } = *event;
@@ -131,16 +134,35 @@ impl Attribution {
         if nameless && event.flags & METADATA != 0 {
             owner = Owner::of(Class::FileSystem);
         }
-        let stage = self.stages.of_request(&owner, operation, now_ns);
-        let phase = stage.map(|at| self.stages.stage(at).phase);
+        let (process, task) = self.processes.who(who);
+        let stage = match task {
+            Some(task) => self.stage_of(who, task),
+            None => self.stages.of_request(&owner, operation, now_ns),
+        };
+        let phase = stage.and_then(|at| self.stages.phase(at));
         let phase = phase.or_else(|| side(&owner, operation));
         let pattern = Pattern { device, class: owner.class, phase, operation };
-        let label = self.number(Label { pattern, stage, process: event.who });
+        let label = self.number(Label { pattern, stage, process });
         Tag { label, file: owner.number }
     }
 
-    /// A request was issued, `since_start_ns` after the trace began.
-    pub fn issue(&mut self, tag: Tag, event: &Event, since_start_ns: u64) {
+    /// The place of the stage of a task, which is counted from now on.
+    fn stage_of(&mut self, who: u32, task: Task) -> Option<usize> {
+        let stages = &mut self.stages;
+        let counts = self.tasks.entry(who).or_insert_with(|| TaskCounts {
+            task,
+            stage: stages.place(&task.stage_name()),
+            read: Amount::default(),
+            written: Amount::default(),
+        });
+        counts.stage
+    }
+
+    /// A request that `who` made was issued, `since_start_ns` after the trace began.
+    pub fn issue(&mut self, tag: Tag, event: &Event, who: u32, since_start_ns: u64) {
+        if let Some(task) = self.tasks.get_mut(&who) {
+            task.issue(event.operation, event.sectors);
+        }
         let (_, share) = &mut self.shares[usize::from(tag.label)];
         share.requests += 1;
         share.sectors += u64::from(event.sectors);

@@ -21,7 +21,7 @@
 //! | [`tally`] | records, and what is missing or damaged |
 //! | [`table`], [`pairing`] | what is under way |
 //! | [`histogram`], [`locality`], [`depth`], [`raster`], [`heat`], [`group`] | what is counted |
-//! | [`files`], [`extents`], [`classes`], [`stages`], [`processes`], [`attribution`] | whose requests are |
+//! | [`files`], [`extents`], [`classes`], [`stages`], [`tasks`], [`processes`], [`attribution`] | whose requests are |
 //! | [`convert`] | a trace by another program as a recording |
 //! | [`analysis`], [`verdict`], [`requests`], [`whose`], [`report`] | what it comes to |
 
@@ -60,14 +60,15 @@ pub mod stages;
 pub mod stream;
 pub mod table;
 pub mod tally;
+pub mod tasks;
 pub mod text;
 pub mod tracefs;
 pub mod tracepoints;
 pub mod verdict;
 pub mod watch;
 pub mod whose;
-
 pub mod xfs;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use classes::Class;

@@ -49,8 +49,8 @@ struct Request {
     queued_ns: u64,
     /// When it was issued last; nothing of one that waits.
     issued_ns: u64,
-    /// How many sectors the device has still to do.
-    sectors: u32,
+    /// How many sectors the device has still to do; of one that waits, who made it.
+    sectors_or_who: u32,
     tag: Tag,
     operation: Operation,
     at: Where,
@@ -60,9 +60,9 @@ const NOT_TRACED: u64 = u64::MAX;
 
 impl Request {
     /// One that waits.
-    fn queued(now_ns: u64) -> Self {
-        let (operation, at) = (Operation::Other, Where::Queued);
-        Self { queued_ns: now_ns, issued_ns: 0, sectors: 0, tag: Tag::default(), operation, at }
+    fn queued(queued_ns: u64, who: u32) -> Self {
+        let (operation, at, tag) = (Operation::Other, Where::Queued, Tag::default());
+        Self { queued_ns, issued_ns: 0, sectors_or_who: who, tag, operation, at }
     }
 
     fn waits(&self) -> bool {
@@ -76,7 +76,7 @@ impl Request {
 
 impl Default for Request {
     fn default() -> Self {
-        Self::queued(NOT_TRACED)
+        Self::queued(NOT_TRACED, 0)
     }
 }
 
@@ -134,22 +134,28 @@ impl Pairing {
         Self { requests: Table::default(), waiting: 0, given_up: 0, limit }
     }
 
-    /// Q.
+    /// Q by `who`, a number or 0.
     #[inline]
-    pub fn queue(&mut self, key: Key, now_ns: u64) {
+    pub fn queue(&mut self, key: Key, now_ns: u64, who: u32) {
         if self.waiting >= self.limit {
             self.forget_waiting(now_ns);
         }
-        self.requests.insert(key, Request::queued(now_ns));
+        self.requests.insert(key, Request::queued(now_ns, who));
         self.waiting += 1;
     }
 
     /// X: `second` is where the second part begins.
     pub fn split(&mut self, key: Key, second: Key) {
         if let Some(at) = self.requests.find(key, Request::waits) {
-            let since_ns = self.requests.value(at).queued_ns;
-            self.queue(second, since_ns);
+            let Request { queued_ns, sectors_or_who: who, .. } = *self.requests.value(at);
+            self.queue(second, queued_ns, who);
         }
+    }
+
+    /// Who made the request that waits there; `None` if that is not known.
+    pub fn who(&mut self, key: Key) -> Option<u32> {
+        let at = self.requests.find(key, Request::waits)?;
+        Some(self.requests.value(at).sectors_or_who).filter(|who| *who != 0)
     }
 
     /// M.
@@ -160,9 +166,9 @@ impl Pairing {
 
     /// F: `other` is where the request begins that it was put in front of.
     pub fn front_merge(&mut self, key: Key, other: Key) {
-        let since_ns = [self.wait_no_more(key), self.wait_no_more(other)];
-        if let Some(since_ns) = since_ns.into_iter().flatten().min() {
-            self.queue(key, since_ns);
+        let parts = [self.wait_no_more(key), self.wait_no_more(other)];
+        if let Some((since_ns, who)) = parts.into_iter().flatten().min() {
+            self.queue(key, since_ns, who);
         }
     }
 
@@ -187,7 +193,8 @@ impl Pairing {
             self.forget_issued(now_ns, given_up);
         }
         let (queued_ns, at) = (NOT_TRACED, Where::Issued);
-        let issued = Request { queued_ns, issued_ns: now_ns, sectors, tag, operation, at };
+        let sectors_or_who = sectors;
+        let issued = Request { queued_ns, issued_ns: now_ns, sectors_or_who, tag, operation, at };
         match self.requests.find(key, Request::waits) {
             Some(at) => {
                 let request = self.requests.value(at);
@@ -222,8 +229,9 @@ impl Pairing {
             };
         };
         let found = self.requests.remove_at(at);
-        if sectors < found.sectors {
-            self.requests.insert(rest(), Request { sectors: found.sectors - sectors, ..found });
+        if sectors < found.sectors_or_who {
+            let sectors_or_who = found.sectors_or_who - sectors;
+            self.requests.insert(rest(), Request { sectors_or_who, ..found });
             return Completion::Part;
         }
         let was_queued = found.queued_ns != NOT_TRACED;
@@ -240,11 +248,12 @@ impl Pairing {
         ((self.requests.count() - self.waiting) as u64, self.waiting as u64)
     }
 
-    /// Takes out the first request of the key that waits; since when it did.
-    fn wait_no_more(&mut self, key: Key) -> Option<u64> {
+    /// Takes out the first request of the key that waits; since when it did, and who made it.
+    fn wait_no_more(&mut self, key: Key) -> Option<(u64, u32)> {
         let at = self.requests.find(key, Request::waits)?;
         self.waiting -= 1;
-        Some(self.requests.remove_at(at).queued_ns)
+        let gone = self.requests.remove_at(at);
+        Some((gone.queued_ns, gone.sectors_or_who))
     }
 
     /// D of a request that the driver gave back; whether there is one.
@@ -253,7 +262,8 @@ impl Pairing {
         let given_back = |request: &Request| request.at == Where::Requeued;
         let Some(at) = self.requests.find(key, given_back) else { return false };
         let request = self.requests.value(at);
-        *request = Request { issued_ns: now_ns, sectors, at: Where::Issued, ..*request };
+        let (at, sectors_or_who) = (Where::Issued, sectors);
+        *request = Request { issued_ns: now_ns, sectors_or_who, at, ..*request };
         true
     }
 
@@ -329,7 +339,7 @@ mod tests {
     #[test]
     fn a_request_waits_and_then_is_served() {
         let mut pairing = Pairing::default();
-        pairing.queue(key(8), 100);
+        pairing.queue(key(8), 100, 0);
         assert_eq!(issue(&mut pairing, 8, 130, 8), Issue::New);
         assert_eq!(complete(&mut pairing, 8, 180, 8), whole(50, Some(80)));
         assert_eq!(pairing.open(), (0, 0));
@@ -339,10 +349,10 @@ mod tests {
     #[test]
     fn merged_requests_have_waited_as_long_as_the_oldest() {
         let mut pairing = Pairing::default();
-        pairing.queue(key(16), 100);
-        pairing.queue(key(24), 110); // appended
+        pairing.queue(key(16), 100, 0);
+        pairing.queue(key(24), 110, 0); // appended
         pairing.back_merge(key(24));
-        pairing.queue(key(8), 120); // put in front
+        pairing.queue(key(8), 120, 0); // put in front
         pairing.front_merge(key(8), key(16));
         assert_eq!(issue(&mut pairing, 8, 130, 24), Issue::New);
         assert_eq!(complete(&mut pairing, 8, 150, 24), whole(20, Some(50)));
@@ -350,9 +360,20 @@ mod tests {
     }
 
     #[test]
+    fn who_made_a_request_is_known_until_it_is_issued() {
+        let mut pairing = Pairing::default();
+        pairing.queue(key(0), 5, 7);
+        pairing.split(key(0), key(8));
+        pairing.queue(key(16), 6, 0);
+        assert_eq!([0, 8, 16, 24].map(|at| pairing.who(key(at))), [Some(7), Some(7), None, None]);
+        issue(&mut pairing, 0, 10, 8);
+        assert_eq!(pairing.who(key(0)), None);
+    }
+
+    #[test]
     fn both_parts_of_a_split_request_have_waited_since_it_was_queued() {
         let mut pairing = Pairing::default();
-        pairing.queue(key(0), 5);
+        pairing.queue(key(0), 5, 0);
         pairing.split(key(0), key(8));
         issue(&mut pairing, 0, 10, 8);
         issue(&mut pairing, 8, 11, 8);
@@ -381,7 +402,7 @@ mod tests {
     #[test]
     fn a_request_that_came_back_is_timed_from_its_last_issue_and_is_one() {
         let mut pairing = Pairing::default();
-        pairing.queue(key(8), 5);
+        pairing.queue(key(8), 5, 0);
         issue(&mut pairing, 8, 10, 8);
         assert!(pairing.requeue(key(8)));
         assert!(!pairing.requeue(key(8)));
@@ -392,7 +413,7 @@ mod tests {
     #[test]
     fn a_device_without_a_queue_of_its_own_only_completes() {
         let mut pairing = Pairing::default();
-        pairing.queue(key(8), 5);
+        pairing.queue(key(8), 5, 0);
         assert_eq!(complete(&mut pairing, 8, 10, 8), Completion::NeverIssued);
     }
 
@@ -412,7 +433,7 @@ mod tests {
         let mut pairing = Pairing::with_limit(100);
         let mut gone = 0;
         for sector in 0..10_000 {
-            pairing.queue(key(sector), sector);
+            pairing.queue(key(sector), sector, 0);
             pairing.issue(key(20_000 + sector), sector, 8, (READ, TAG), |_| gone += 1);
             let (issued, queued) = pairing.open();
             assert!(issued <= 100 && queued <= 100);

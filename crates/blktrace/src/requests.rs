@@ -278,7 +278,8 @@ impl PositionReport {
     }
 }
 
-fn amount(amount: Amount) -> AmountReport {
+/// Requests and bytes of an amount.
+pub fn amount(amount: Amount) -> AmountReport {
     AmountReport { count: amount.count, bytes: bytes(amount.sectors) }
 }
 

@@ -75,7 +75,7 @@ struct Place {
     sectors: Sectors,
     letters: (usize, usize),
     error: Option<usize>,
-    /// Of an issue, who makes it.
+    /// Of a queue or an issue, who makes it.
     process: Option<usize>,
 }
 
@@ -152,7 +152,9 @@ impl Layout {
                 sectors: count.or_else(|| format.at("new_sector", 8).map(Sectors::Until))?,
                 letters: (letters.at, letters.at + letters.bytes),
                 error: format.at("error", 4),
-                process: format.at("comm", NAME_BYTES).filter(|_| kind == Some(Kind::Issue)),
+                process: format
+                    .at("comm", NAME_BYTES)
+                    .filter(|_| matches!(kind, Some(Kind::Queue | Kind::Issue))),
             }));
         }
         Some(())

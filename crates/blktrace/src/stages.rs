@@ -22,6 +22,9 @@ pub struct Stage {
     pub tasks: Vec<(u64, u64)>,
 }
 
+/// So many stages that only threads' names tell of are told apart.
+const OTHERS: usize = 4096;
+
 /// Times, each with the place of the stage that runs alone from then on, if one does.
 type Alone = Vec<(u64, Option<usize>)>;
 
@@ -29,6 +32,8 @@ type Alone = Vec<(u64, Option<usize>)>;
 #[derive(Debug, Default)]
 pub struct Stages {
     all: Vec<Stage>,
+    /// Names of stages of which the engine did not tell; their places are behind those of `all`.
+    others: Vec<String>,
     /// First and last task, and the stage.
     tasks: Vec<(u64, u64, usize)>,
     /// Among all stages.
@@ -51,17 +56,35 @@ impl Stages {
         let alone = alone(numbered().map(|(at, stage)| (times(stage), at)));
         let reduce = numbered().filter(|(_, stage)| stage.phase == Phase::Reduce);
         let alone_in_reduce = self::alone(reduce.map(|(at, stage)| (times(stage), at)));
-        Self { all, tasks, alone, alone_in_reduce }
+        Self { all, others: Vec::new(), tasks, alone, alone_in_reduce }
     }
 
-    /// All of them.
+    /// All of which the engine told.
     pub fn all(&self) -> &[Stage] {
         &self.all
     }
 
-    /// The stage at a place.
-    pub fn stage(&self, at: usize) -> &Stage {
-        &self.all[at]
+    /// The place of the stage that is called so; `None` if there are too many.
+    pub fn place(&mut self, name: &str) -> Option<usize> {
+        if let Some(at) = self.all.iter().position(|stage| stage.name == name) {
+            return Some(at);
+        }
+        let known = self.others.iter().position(|other| other == name);
+        if known.is_none() && self.others.len() < OTHERS {
+            self.others.push(name.to_owned());
+        }
+        let at = known.or_else(|| self.others.iter().rposition(|other| other == name))?;
+        Some(self.all.len() + at)
+    }
+
+    /// What the stage at a place is called.
+    pub fn name(&self, at: usize) -> &str {
+        self.all.get(at).map_or_else(|| &*self.others[at - self.all.len()], |stage| &stage.name)
+    }
+
+    /// On which side of a shuffle the stage at a place is, if the engine told.
+    pub fn phase(&self, at: usize) -> Option<Phase> {
+        self.all.get(at).map(|stage| stage.phase)
     }
 
     /// The place of the stage of which a request is, if that is known. What is written is of the
@@ -133,7 +156,7 @@ mod tests {
         let owner = Owner { made_ns: made_s.map(ns), ..owner };
         let operation = if at_s.is_some() { Operation::Read } else { Operation::Write };
         let at = stages.of_request(&owner, operation, at_s.map_or(0, ns))?;
-        Some(stages.stage(at).name.clone())
+        Some(stages.name(at).to_owned())
     }
 
     #[test]
@@ -160,6 +183,16 @@ mod tests {
         assert_eq!(read("shuffle_0_7_0.data", 17.0).as_deref(), Some("1"));
         assert_eq!(read("input.txt", 25.0).as_deref(), Some("2"));
         assert_eq!(read("input.txt", 31.0), None);
+    }
+
+    #[test]
+    fn a_stage_of_which_only_a_name_is_known_has_a_place_too() {
+        let told = stage("3", Phase::Reduce, (0.0, 10.0), &[]);
+        let mut stages = Stages::of(vec![told], (0, 1e9));
+        let places = ["3", "4", "5", "4"].map(|name| stages.place(name));
+        assert_eq!(places, [Some(0), Some(1), Some(2), Some(1)]);
+        assert_eq!((stages.name(0), stages.name(2)), ("3", "5"));
+        assert_eq!((stages.phase(0), stages.phase(2)), (Some(Phase::Reduce), None));
     }
 
     #[test]

@@ -11,8 +11,12 @@ use crate::event::Device;
 use crate::files::Files;
 use crate::histogram::value_at;
 use crate::raster::{ROW_BITS, Raster};
-use crate::requests::{CellFiles, OperationReport, bytes, seconds};
+use crate::requests::{AmountReport, CellFiles, OperationReport, amount, bytes, seconds};
 use crate::stages::Stage;
+use crate::tasks::TaskCounts;
+
+/// So many tasks are named.
+const TASKS_NAMED: usize = 100;
 
 /// A disk.
 #[derive(Clone, Debug, Serialize)]
@@ -44,6 +48,12 @@ pub struct WhoseReport {
     pub patterns: Vec<PatternReport>,
     /// The same by stage and process, which sums up to all requests.
     pub shares: Vec<ShareReport>,
+    /// Of the tasks whose threads said so, those with the most bytes.
+    pub tasks: Vec<TaskReport>,
+    /// How many tasks there were.
+    pub task_count: usize,
+    /// How many bytes their threads read and wrote.
+    pub task_bytes: u64,
     /// The stages of the job, as they were given.
     pub stages: Vec<Stage>,
     /// Ranges of sectors for which there was no room: what is in them is unknown.
@@ -128,6 +138,30 @@ pub struct ShareReport {
     pub served_s: f64,
 }
 
+/// What the thread of a task read and wrote.
+#[derive(Clone, Debug, Serialize)]
+pub struct TaskReport {
+    /// What the engine calls its stage.
+    pub stage: String,
+    /// Its number in the application.
+    pub task: u64,
+    /// What it read.
+    pub read: AmountReport,
+    /// What it wrote itself.
+    pub written: AmountReport,
+}
+
+impl TaskReport {
+    fn of(counts: &TaskCounts) -> Self {
+        Self {
+            stage: counts.task.stage_name(),
+            task: counts.task.number,
+            read: amount(counts.read),
+            written: amount(counts.written),
+        }
+    }
+}
+
 impl WhoseReport {
     /// What was found, the patterns with the most bytes first.
     pub fn of(found: &Attribution) -> Self {
@@ -142,7 +176,7 @@ impl WhoseReport {
                 operation: operation.name(),
                 file_class: class,
                 phase,
-                stage: label.stage.map(|at| found.stages.stage(at).name.clone()),
+                stage: label.stage.map(|at| found.stages.name(at).to_owned()),
                 process: found.processes.name(label.process),
                 requests: share.requests,
                 bytes: bytes(share.sectors),
@@ -151,9 +185,14 @@ impl WhoseReport {
         };
         let mut shares: Vec<_> = found.shares.iter().map(share).collect();
         shares.sort_by_key(|share| most(share.bytes));
+        let mut tasks: Vec<_> = found.tasks.values().collect();
+        tasks.sort_by_key(|each| (most(each.sectors()), each.task.number));
         Self {
             patterns,
             shares,
+            tasks: tasks.iter().take(TASKS_NAMED).map(|each| TaskReport::of(each)).collect(),
+            task_count: tasks.len(),
+            task_bytes: bytes(tasks.iter().map(|each| each.sectors()).sum()),
             stages: found.stages.all().to_vec(),
             ranges_refused: found.ranges_refused(),
             names_left_out: found.files.left_out,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from venturi.record.repository import Repository
     from venturi.record.trial import Trial
 
-BY = ("class", "stage", "process", "device", "host")
+BY = ("class", "stage", "task", "process", "device", "host")
 """By what requests can be summed up."""
 MARKS = ("input", "output", "scratch")
 """What a folder's files can be said to be for."""
@@ -206,6 +206,23 @@ def show(what: str, *, by: str | None, html: PageFile | None, quiet: bool, as_js
     trace = read(data)
     show_on_screen(*(parts(trace) if by is None else whose(trace, by)))
     _warn(warnings)
+
+
+@command.command("jar")
+@json_option
+def jar(*, as_json: bool) -> None:
+    """Print the path of the plugin by which threads of Spark say which task they run.
+
+    Give it to `spark-submit --jars`, with --conf spark.plugins=venturi.spark.tasks.TaskNamesPlugin:
+    a recording then knows of every request that a task makes which task it is.
+    """
+    from venturi.measure.engines.spark import task_names
+
+    found = task_names.jar()
+    if as_json:
+        print_json({"jar": str(found), "plugin": task_names.PLUGIN})
+    else:
+        click.echo(str(found))
 
 
 @command.command("convert")

@@ -35,6 +35,7 @@ NOT_ATTRIBUTED = frozenset({"unknown", "unnamed"})
 """Requests whose file, or its name, is not known."""
 
 
+NO_TASKS = "no thread said which task it runs: in Spark they do with spark.venturi.trace.tasks=true"
 NO_OWNERS = "whose requests these are is not known: only a recording by venturi trace record tells"
 
 
@@ -68,13 +69,18 @@ class Sum:
 def whose(trace: IoTrace, by: str) -> Iterator[Table | Line]:
     """What could not be attributed, then the requests summed up.
 
-    `by` is class, stage, process, device or host.
+    `by` is class, stage, task, process, device or host.
     """
     owners = trace.whose
     if owners is None:
         yield Line(NO_OWNERS)
         return
     yield Line(not_attributed(owners))
+    if by == "task":
+        yield from _tasks(owners)
+        return
+    if by == "stage" and owners.task_count:
+        yield Line(_told_by_tasks(owners))
     yield _summed(owners, by, _of(by, trace))
     if by == "class":
         yield _patterns(owners.patterns)
@@ -132,6 +138,30 @@ def _summed(owners: TraceOwners, by: str, called: Callable[[TraceShare], str]) -
             format_duration(each.served_s),
         )  # fmt: skip
     return made
+
+
+def _tasks(owners: TraceOwners) -> Iterator[Table | Line]:
+    """The tasks whose threads read and wrote most."""
+    if not owners.task_count:
+        yield Line(NO_TASKS)
+        return
+    yield Line(_told_by_tasks(owners))
+    made = table("task", "stage", "read", "reads", "written", "writes", left=0)
+    for each in owners.tasks:
+        made.add(
+            f"{each.task}", each.stage, format_bytes_decimal(each.read.bytes),
+            f"{each.read.count:,}", format_bytes_decimal(each.written.bytes),
+            f"{each.written.count:,}",
+        )  # fmt: skip
+    yield made
+
+
+def _told_by_tasks(owners: TraceOwners) -> str:
+    """How much is of threads that said which task they run."""
+    all_bytes = _sum(owners.shares).bytes
+    share = percent(owners.task_bytes / all_bytes) if all_bytes else UNKNOWN
+    count = count_of(owners.task_count, "task")
+    return f"told by the threads of {count}: {share} of the bytes"
 
 
 def pattern_name(pattern: TracedPattern) -> str:

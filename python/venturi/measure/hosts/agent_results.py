@@ -523,6 +523,16 @@ class TraceShare:
 
 
 @dataclass(frozen=True)
+class TracedTask:
+    """What the thread of a task read and wrote itself; `task` is its number in the application."""
+
+    stage: str
+    task: int
+    read: Amount
+    written: Amount
+
+
+@dataclass(frozen=True)
 class StageSeen:
     """A stage of the job, in seconds since 1970."""
 
@@ -534,13 +544,17 @@ class StageSeen:
 
 @dataclass(frozen=True)
 class TraceOwners:
-    """Whose requests are: the shares sum up to all of them."""
+    """Whose requests are: the shares sum up to all of them. `tasks` have the most bytes of the
+    `task_count` whose threads said so, which have `task_bytes` together."""
 
     patterns: list[TracedPattern]
     shares: list[TraceShare]
     ranges_refused: int
     names_left_out: int
     stages: list[StageSeen] = field(default_factory=list)
+    tasks: list[TracedTask] = field(default_factory=list)
+    task_count: int = 0
+    task_bytes: int = 0
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from venturi.measure.engines.protocol import (
     TrialSpec,
     require,
 )
-from venturi.measure.engines.spark import KIND, tiers
+from venturi.measure.engines.spark import KIND, task_names, tiers
 from venturi.measure.engines.spark import deployment as spark_cluster
 from venturi.measure.engines.spark.standalone import Standalone
 from venturi.measure.hosts.host import Host
@@ -109,6 +109,8 @@ class Spark:
             tiers.checked(spec.settings[TIERS_SETTING])
             tiers.checked_reserves(spec.settings.get(tiers.RESERVES_SETTING, tiers.NONE))
             tiers.jar(self.version)
+        if task_names.is_wanted(spec.settings):
+            task_names.jar()
         return ProcessJob(self, spec)
 
     def defaults(
@@ -165,7 +167,8 @@ class Spark:
         }
         self.host.files.write(task.logs / "task.json", json.dumps(description))
         fixed = {**_fixed(task, events), **self._cluster.places(task)}
-        settings = tiers.with_plugin({**fixed, **task.configuration}, self.version)
+        settings = task_names.with_plugin({**fixed, **task.configuration})
+        settings = tiers.with_plugin(settings, self.version)
         return Program(
             [
                 self._spark.home / "bin" / "spark-submit",

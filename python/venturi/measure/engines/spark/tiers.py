@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.measure.hosts.local import HERE
+from venturi.measure.engines.spark import plugins
 from venturi.record.job_account import TIERS_SETTING
 
 PLUGIN = "venturi.spark.tiers.TieredStoragePlugin"
@@ -18,7 +18,7 @@ RESERVES_SETTING = f"{TIERS_SETTING}.reserves"
 """The one that says how much of the fast tiers each kind of files leaves to the others."""
 NONE = "none"
 """What a plan writes for stock Spark, and where no kind has a reserve."""
-JARS = Path(__file__).with_name("jars")
+_WHAT_FOR = "tiered storage"
 SCALA_OF_SPARK_3, SCALA_OF_SPARK_4 = "2.12", "2.13"
 _VERSION = re.compile(r"([34])\.(\d+)(\.\S*)?")
 _SIZE = r"\d{1,18}([kmgt](i?b)?|b)"
@@ -41,28 +41,14 @@ def jar(spark_version: str) -> Path:
             exit_code=ExitCode.USAGE,
         )
     scala = SCALA_OF_SPARK_3 if version[1] == "3" else SCALA_OF_SPARK_4
-    return _installed(f"venturi-tiered-storage_{scala}.jar")
+    return plugins.installed(f"venturi-tiered-storage_{scala}.jar", _WHAT_FOR)
 
 
 def service_jar() -> Path:
     """One class for an external shuffle service of any Spark, which then deletes files wherever
     they are; VEN-ENGINE-MISSING if this installation has none.
     """
-    return _installed("venturi-tiered-storage-service.jar")
-
-
-def _installed(name: str) -> Path:
-    found = JARS / name
-    if not any(HERE.find(JARS, name)):
-        raise VenturiError(
-            "VEN-ENGINE-MISSING",
-            "this installation of Venturi has no plugin for tiered storage",
-            where={"file": str(found)},
-            hint="it was installed from sources where there was no Maven: install Maven and a "
-            "JDK 17 (Debian: apt-get install maven openjdk-17-jdk-headless) and then Venturi once "
-            "more (in a clone: make setup), or install a wheel, which has it",
-        )
-    return found
+    return plugins.installed("venturi-tiered-storage-service.jar", _WHAT_FOR)
 
 
 def checked(text: str) -> str:
@@ -109,7 +95,4 @@ def with_plugin(settings: Mapping[str, str], spark_version: str) -> dict[str, st
     made = dict(settings)
     if made.get(RESERVES_SETTING, "").strip() == NONE:
         del made[RESERVES_SETTING]
-    for key, value in (("spark.jars", str(jar(spark_version))), ("spark.plugins", PLUGIN)):
-        there = [each for each in settings.get(key, "").split(",") if each]
-        made[key] = ",".join(dict.fromkeys((*there, value)))
-    return made
+    return plugins.with_plugin(made, jar(spark_version), PLUGIN)

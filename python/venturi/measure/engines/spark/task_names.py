@@ -1,0 +1,40 @@
+"""The plugin by which threads of Spark say which task they run, for traces of block I/O.
+
+Its source is `jvm/task-names`; `crates/blktrace/src/tasks.rs` reads what they say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from venturi.errors import ExitCode, VenturiError
+from venturi.measure.engines.spark import plugins
+
+PLUGIN = "venturi.spark.tasks.TaskNamesPlugin"
+SETTING = "spark.venturi.trace.tasks"
+"""`true` puts it to work."""
+
+
+def jar() -> Path:
+    """The plugin, for every Spark; VEN-ENGINE-MISSING if this installation has none."""
+    return plugins.installed("venturi-task-names.jar", "tasks' names")
+
+
+def is_wanted(settings: Mapping[str, str]) -> bool:
+    """Whether it is asked for; VEN-ENGINE-SETTING if that cannot be told."""
+    given = settings.get(SETTING, "false").strip().lower()
+    if given not in {"true", "false"}:
+        raise VenturiError(
+            "VEN-ENGINE-SETTING",
+            f"{SETTING}={given} is neither true nor false",
+            where={"value": given},
+            hint="true has threads say which task they run, for --trace",
+            exit_code=ExitCode.USAGE,
+        )
+    return given == "true"
+
+
+def with_plugin(settings: Mapping[str, str]) -> dict[str, str]:
+    """`settings`, with the plugin if it is asked for."""
+    return plugins.with_plugin(settings, jar(), PLUGIN) if is_wanted(settings) else dict(settings)

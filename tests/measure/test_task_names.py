@@ -1,0 +1,119 @@
+"""Threads of a real Spark say which task they run, and a recording of its disk has it exactly."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from spark_session import local_jvm
+
+from loop_disks import loop_disk, mounted, needs_recording
+from venturi.measure.engines.spark import task_names
+from venturi.measure.hosts.agent import Agent
+from venturi.measure.hosts.local import LocalHost
+from venturi.measure.trial.tracing import Tracer, stages_of
+from venturi.record.accounts import spark as event_log
+from venturi.record.accounts.find import Log
+from venturi.record.io_trace import TRACE_NAME
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.engines, needs_recording]
+MORE = 1.05
+"""So many times what a file has are read of it at most: the kernel may read a page again."""
+# Text that can hardly be compressed.
+TEXT = "concat_ws('', transform(sequence(1, 16), n -> sha2(concat(id, ':', n), 512))) AS text"
+
+
+@contextmanager
+def spark_on(disk: Path, events: Path) -> Iterator[SparkSession]:
+    """A session on two threads whose files are on the disk."""
+    from pyspark.sql import SparkSession
+
+    events.mkdir()
+    builder = SparkSession.builder.master("local[2]")
+    for key, value in {
+        "spark.driver.host": "127.0.0.1",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": events.as_uri(),
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.rolling.enabled": "false",
+        "spark.local.dir": str(disk),
+        "spark.plugins": task_names.PLUGIN,
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.warehouse.dir": (events / "warehouse").as_uri(),
+        "spark.ui.enabled": "false",
+    }.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def read_two_at_once(session: SparkSession, disk: Path) -> list[list[int]]:
+    """Two jobs at the same time, each of which reads what it keeps on disk: of both, how many bytes
+    each of its blocks has there, the smaller ones first."""
+    from pyspark import StorageLevel
+
+    rows = (session.range(0, count, 1, 4).selectExpr(TEXT) for count in (2_000, 3_000))
+    frames = [each.persist(StorageLevel.DISK_ONLY) for each in rows]
+    for frame in frames:
+        frame.count()
+    sizes: dict[str, list[int]] = {}
+    for path in disk.rglob("rdd_*"):
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        sizes.setdefault(path.name.split("_")[1], []).append(path.stat().st_size)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda frame: frame.selectExpr("sum(length(text))").first(), frames))
+    return sorted(sorted(each) for each in sizes.values())
+
+
+def test_requests_are_of_the_tasks_whose_threads_made_them(
+    agent_binary: Path, task_names_jar: Path, spark: None, tmp_path: Path
+) -> None:
+    tracer = Tracer(
+        Agent(str(agent_binary), LocalHost()), [str(tmp_path / "disk")], tmp_path / "trace"
+    )
+    (tmp_path / "trace").mkdir()
+    with (
+        loop_disk(tmp_path / "image", 128 << 20) as device,
+        mounted(device, tmp_path / "disk") as disk,
+        local_jvm({"spark.jars": str(task_names_jar)}, tmp_path / "stderr"),
+    ):
+        tracer.start()
+        with spark_on(disk, tmp_path / "events") as session:
+            sizes = read_two_at_once(session, disk)
+        tracer.stop()
+    log = next(each for each in (tmp_path / "events").iterdir() if each.is_file())
+    account = event_log.read(Log(log, (log,)))
+    kept = dict(tracer.files(stages_of(account)))
+    assert tracer.warnings == []
+    whose = json.loads(kept[TRACE_NAME].read_text())["whose"]
+    read: Counter[str] = Counter()
+    for share in whose["shares"]:
+        if (share["operation"], share["file_class"]) == ("read", "rdd_block"):
+            read[share["stage"]] += share["bytes"]
+    assert all(
+        size <= found <= MORE * size
+        for size, found in zip(map(sum, sizes), sorted(read.values()), strict=True)
+    )
+    tasks = [each for each in whose["tasks"] if each["read"]["bytes"]]
+    found = sorted(each["read"]["bytes"] for each in tasks)
+    assert all(size <= each <= MORE * size for size, each in zip(chain(*sizes), found, strict=True))
+    ran = account.tasks.select("stage_id", "task_id").iter_rows()
+    told = {(each["stage"], each["task"]) for each in tasks}
+    assert told <= {(str(stage), int(task)) for stage, task in ran}
+    assert {stage for stage, _ in told} == set(read)
