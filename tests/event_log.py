@@ -199,11 +199,15 @@ class SparkLog:
         state_rows: int,
         **parts_s: float,
     ) -> None:
-        """A batch of the stream "clicks"; `parts_s`, as `addBatch`, are what the driver did."""
+        """A batch of the stream "clicks", whose watermark is 30 s old from the second on;
+        `parts_s`, as `addBatch`, are what the driver did.
+        """
         took = {name: round(part_s * 1e3) for name, part_s in parts_s.items()}
+        mark_s = at(from_s - 30) / 1e3 if number else 0
         progress = {
             "id": "s1", "name": "clicks", "batchId": number,
             "timestamp": datetime.fromtimestamp(at(from_s) / 1e3, UTC).isoformat(),
+            "eventTime": {"watermark": datetime.fromtimestamp(mark_s, UTC).isoformat()},
             "durationMs": {"triggerExecution": round(took_s * 1e3), **took},
             "sources": [{"numInputRows": rows - rows // 2}, {"numInputRows": rows // 2}],
             "stateOperators": [{"numRowsTotal": state_rows, "memoryUsedBytes": 1_000}],

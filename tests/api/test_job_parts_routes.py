@@ -106,6 +106,17 @@ def test_memory_stands_over_time_beside_what_there_is(tmp_path: Path, settings: 
     assert second.t_s == (pytest.approx(20, abs=1),)
 
 
+def test_batches_of_a_stream_stand_over_time(tmp_path: Path, settings: Settings) -> None:
+    with Repository.open(settings) as repository, client_of(repository) as client:
+        trial = job_samples.planned(repository, tmp_path)
+        job = client.get(f"/api/trials/{trial.id}/job").json()
+    (stream,), (batches,) = job["streams"], job["batches"]
+    assert batches["stream"] == stream["stream"]
+    assert max(batches["took_s"]) == stream["slowest_s"]
+    assert [part["what"] for part in batches["parts"]][:1] == ["its jobs"]
+    assert batches["late_s"] == [None, *[30] * 5]
+
+
 def test_answers_about_a_large_job_are_kept_until_program_or_trial_change(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,7 +37,7 @@ PAGES = {
     "exclusions": "/exclusions",
 }
 CHARTS = {
-    "start": 0, "trials": 0, "trial": 3, "failed": 0, "job": 2, "planned": 4,
+    "start": 0, "trials": 0, "trial": 3, "failed": 0, "job": 2, "planned": 5,
     "tiers": 3,
     "clusters": 0, "network": 2, "sort": 2, "forty": 2, "cost": 1, "published": 1,
     "compare": 2, "jobs": 1, "effect": 4, "scaling": 1, "advice": 2,

@@ -8,12 +8,12 @@ import pytest
 
 from event_log import SparkLog, event
 from venturi.model.stages.stage import StreamUse
-from venturi.model.stages.streaming import stream_uses
-from venturi.model.stages.timeline import timeline
+from venturi.model.stages.streaming import stream_batches, stream_uses
+from venturi.model.stages.timeline import Timeline, timeline
 from venturi.record.accounts.spark_batches import PROGRESS
 
 
-def stream(folder: Path, took_s: list[float], every_s: int) -> StreamUse:
+def timed(folder: Path, took_s: list[float], every_s: int) -> Timeline:
     """A stream whose batches of 100 rows begin every so many seconds."""
     log = SparkLog()
     for n, took in enumerate(took_s):
@@ -21,10 +21,16 @@ def stream(folder: Path, took_s: list[float], every_s: int) -> StreamUse:
         log.batch(n, n * every_s, took, 100, 7 * n, **parts_s)
     log.lines.append(event(PROGRESS, progress={"durationMs": {"triggerExecution": 1}}))  # idle
     log.lines.append(event(PROGRESS, progress={"durationMs": {"addBatch": 1}}))  # damaged
+    never = {"id": "s1", "batchId": 9, "timestamp": "never", "durationMs": {"addBatch": 1}}
+    log.lines.append(event(PROGRESS, progress=never))
     log.end(600)
     account = log.account(folder)
-    assert account.reading.damaged == {PROGRESS: 1}
-    (told,) = stream_uses(timeline(account))
+    assert account.reading.damaged == {PROGRESS: 2}
+    return timeline(account)
+
+
+def stream(folder: Path, took_s: list[float], every_s: int) -> StreamUse:
+    (told,) = stream_uses(timed(folder, took_s, every_s))
     return told
 
 
@@ -45,3 +51,31 @@ def test_a_stream_falls_behind_whose_batches_fill_the_time_and_grow(
     tmp_path: Path, took_s: list[float], *, behind: bool
 ) -> None:
     assert stream(tmp_path, took_s, 10).behind is behind
+
+
+def test_batches_stand_over_time_with_what_each_did(tmp_path: Path) -> None:
+    line = timed(tmp_path, [2.0] * 5 + [4.0], 10)
+    (found,) = stream_batches(line, 1)
+    assert stream_batches(line, 0) == ()
+    assert found.batch == (0, 1, 2, 3, 4, 5)
+    assert found.t_s == (0, 10, 20, 30, 40, 50)
+    assert found.took_s == (2, 2, 2, 2, 2, 4)
+    parts = {part.what: part.time_s for part in found.parts}
+    assert parts["its jobs"] == (0.5, 0.5, 0.5, 0.5, 0.5, 1)
+    assert parts["writing down what was done"][-1] == 2
+    assert parts["planning"] == (None,) * 6
+    assert parts["the rest"][-1] == 1
+    assert found.input_rows_per_s == (None, 10, 10, 10, 10, 10)
+    assert found.rows_per_s == (50, 50, 50, 50, 50, 25)
+    assert found.state_rows == (0, 7, 14, 21, 28, 35)
+    assert found.late_s == (None, 30, 30, 30, 30, 30)
+
+
+def test_of_very_many_batches_the_slowest_are_seen(tmp_path: Path) -> None:
+    took_s = [0.5] * 1_000
+    took_s[700] = 0.9
+    (found,) = stream_batches(timed(tmp_path, took_s, 1), 1)
+    assert len(found.batch) <= 400
+    assert found.took_s[found.batch.index(700)] == 0.9
+    assert sum(each or 0 for each in found.rows) == 100_000
+    assert found.input_rows_per_s[1:] == pytest.approx([100] * (len(found.batch) - 1))

@@ -161,6 +161,7 @@ BATCHES = (
     Column("state_rows", "int", "1", "rows of state after it"),
     Column("state_bytes", "int", "B", "memory of the state"),
     Column("state_commit_ms", "int", "ms", "committing the state, all tasks"),
+    Column("watermark_ms", "int", MOMENT, "what happened before it is no longer waited for"),
 )
 TIERS_SETTING = "spark.storage.hierarchyStore"
 """Spark's setting, of the plugin for tiered storage, that says which tiers a job has."""

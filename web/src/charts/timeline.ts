@@ -11,10 +11,12 @@ import { base, type Drawing, quietAxis, tip, type View } from "./view";
  * are moments of note.
  */
 export interface Track extends Omit<Lane, "unit" | "missing"> {
-  unit: Lane["unit"] | "tasks" | "B";
+  unit: Lane["unit"] | "tasks" | "B" | "s" | "rows" | "rows/s";
   unitName?: string;
   t_s?: readonly number[];
   marks?: readonly number[];
+  /** Each value holds until the next one. */
+  steps?: boolean;
 }
 
 /** What is drawn from 0 on, in seconds; only what lies in `window` is shown. */
@@ -34,30 +36,38 @@ const GAP_PX = 10;
 const LEFT_PX = 52;
 const RIGHT_PX = 10;
 
-const UNIT_NAMES = {
-  fraction: "% of all cores",
-  "B/s": "MB/s",
-  B: "MB",
-  tasks: "mean",
-} as const;
-const SCALES = { fraction: 100, "B/s": 1e-6, B: 1e-6, tasks: 1 } as const;
+/** A number on an axis: `0.5`, `1,500`, `2M`. */
+const short = (value: number) =>
+  value.toLocaleString("en-US", {
+    maximumSignificantDigits: 3,
+    notation: value < 1e6 ? "standard" : "compact",
+  });
 
-const told = ({ unit }: Track, value: number) =>
-  unit === "fraction"
-    ? percent(value)
-    : unit === "B/s"
-      ? rate(value)
-      : unit === "B"
-        ? bytes(value)
-        : value.toLocaleString("en-US", { maximumFractionDigits: 1 });
-const scaled = ({ unit }: Track, value: Known) => (value === null ? null : value * SCALES[unit]);
+const UNITS: Readonly<
+  Record<Track["unit"], { name: string; scale: number; tell(value: number): string }>
+> = {
+  fraction: { name: "% of all cores", scale: 100, tell: percent },
+  "B/s": { name: "MB/s", scale: 1e-6, tell: rate },
+  B: { name: "MB", scale: 1e-6, tell: bytes },
+  tasks: { name: "mean", scale: 1, tell: short },
+  s: { name: "s", scale: 1, tell: duration },
+  rows: { name: "rows", scale: 1, tell: short },
+  "rows/s": { name: "rows/s", scale: 1, tell: short },
+};
+
+const scaled = ({ unit }: Track, value: Known) =>
+  value === null ? null : value * UNITS[unit].scale;
 const endOf = (span: PhaseSpan) => span.started_s + span.elapsed_s;
+
+const LEAST_S = 1e-3;
 
 /** A scale of two equal steps up to a round number; noise must not fill it, so at least 1. */
 function halves(lane: Track): { max: number; interval: number } {
-  const most = lane.lines
-    .flatMap((line) => line.values.map((value) => scaled(lane, value) ?? 0))
-    .reduce((a, b) => Math.max(a, b), 1);
+  const values = lane.lines.map((line) => line.values.map((value) => scaled(lane, value) ?? 0));
+  const tops = lane.stacked
+    ? (values[0] ?? []).map((_, at) => values.reduce((sum, line) => sum + (line[at] ?? 0), 0))
+    : values.flat();
+  const most = tops.reduce((a, b) => Math.max(a, b), lane.unit === "s" ? LEAST_S : 1);
   const power = 10 ** Math.floor(Math.log10(most));
   const max = ([1, 2, 4, 6, 8, 10].find((step) => step * power >= most) ?? 10) * power;
   return { max, interval: max / 2 };
@@ -162,6 +172,7 @@ function laneLines(
       yAxisIndex: place + first,
       data: (lane.t_s ?? times).map((at, row) => [at, scaled(lane, line.values[row] ?? null)]),
       connectNulls: false,
+      ...(lane.steps ? { step: "end" } : {}),
       showSymbol: times.length < 25 && !lane.stacked,
       symbolSize: 4,
       lineStyle: { width: lane.stacked ? 0.75 : 1.75, color: view.color(line.role) },
@@ -207,7 +218,7 @@ function momentTip({ spans, t_s: times, bars = [] }: Timed, lanes: Track[]) {
     const lines = lanes.flatMap((lane) =>
       lane.lines.map((line) => {
         const value = line.values[nearest(lane.t_s ?? times, at)] ?? null;
-        return `${lane.title}, ${line.name}: ${value === null ? "—" : told(lane, value)}`;
+        return `${lane.title}, ${line.name}: ${value === null ? "—" : UNITS[lane.unit].tell(value)}`;
       }),
     );
     return tip(`${at.toFixed(1)} s${phase ? ` · ${phase.name}` : ""}`, [
@@ -219,7 +230,7 @@ function momentTip({ spans, t_s: times, bars = [] }: Timed, lanes: Track[]) {
 
 function laneTitle(lane: Track, top: number, view: View) {
   return {
-    text: `${lane.title}, ${lane.unitName ?? UNIT_NAMES[lane.unit]}`,
+    text: `${lane.title}, ${lane.unitName ?? UNITS[lane.unit].name}`,
     left: 0,
     top,
     padding: 0,
@@ -235,17 +246,21 @@ function laneTitle(lane: Track, top: number, view: View) {
 /** Phases, bars and lanes one below the other, so that what happened together stands together. */
 export function timeAxis(timed: Timed, view: View): Drawing {
   const { spans, t_s: times, bars = [] } = timed;
-  if (spans.length === 0 && bars.length === 0) return null;
-  const end = Math.max(1e-3, ...spans.map(endOf), ...bars.map((bar) => bar.to_s));
+  const lanes = timed.lanes.filter((lane) => lane.lines.length > 0);
+  const ends = [...spans.map(endOf), ...bars.map((bar) => bar.to_s)];
+  // Where nothing else is, the lanes are what is drawn.
+  if (ends.length === 0) ends.push(...lanes.map((lane) => (lane.t_s ?? times).at(-1) ?? 0));
+  if (ends.length === 0) return null;
+  const end = Math.max(1e-3, ...ends);
   const [low, high] = timed.window ?? [0, end];
   const shown = bars.filter((bar) => bar.to_s >= low && bar.from_s <= high);
-  const lanes = timed.lanes.filter((lane) => lane.lines.length > 0);
   const first = shown.length > 0 ? 2 : 1;
   const left = shown.length > 0 ? Math.max(LEFT_PX, nameRoom(shown, view)) : LEFT_PX;
   const box = { left, right: RIGHT_PX };
   const axis = quietAxis(view);
   const barsPx = shown.length * rowHeight(view);
-  const barsEnd = PHASES_PX + (shown.length > 0 ? barsPx + GAP_PX : 0);
+  const phasesPx = spans.length > 0 ? PHASES_PX : 0;
+  const barsEnd = phasesPx + (shown.length > 0 ? barsPx + GAP_PX : 0);
   const top = (place: number) => barsEnd + 8 + TITLE_PX + place * (LANE_PX + TITLE_PX + GAP_PX);
   const height = (lanes.length === 0 ? barsEnd : top(lanes.length - 1) + LANE_PX) + AXIS_PX;
   const grids = first + lanes.length;
@@ -291,8 +306,8 @@ export function timeAxis(timed: Timed, view: View): Drawing {
       },
       title: lanes.map((lane, place) => laneTitle(lane, top(place) - TITLE_PX + 2, view)),
       grid: [
-        { ...box, top: 4, height: PHASES_PX - 8 },
-        ...(first === 2 ? [{ ...box, top: PHASES_PX, height: barsPx }] : []),
+        { ...box, top: 4, height: Math.max(0, phasesPx - 8) },
+        ...(first === 2 ? [{ ...box, top: phasesPx, height: barsPx }] : []),
         ...lanes.map((_, place) => ({ ...box, top: top(place), height: LANE_PX })),
       ],
       xAxis: Array.from({ length: grids }, (_, gridIndex) => xAxis(gridIndex)),
@@ -305,11 +320,7 @@ export function timeAxis(timed: Timed, view: View): Drawing {
           min: 0,
           ...(lane.unit === "fraction" ? { max: 100, interval: 50 } : halves(lane)),
           ...axis,
-          axisLabel: {
-            ...axis.axisLabel,
-            formatter: (value: number) =>
-              value.toLocaleString("en-US", { maximumFractionDigits: 1 }),
-          },
+          axisLabel: { ...axis.axisLabel, formatter: short },
           axisPointer: { show: false },
         })),
       ],

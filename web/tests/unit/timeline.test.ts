@@ -3,6 +3,7 @@ import { type Timed, timeAxis } from "../../src/charts/timeline";
 import type { Trial } from "../../src/generated/record";
 import type { JobData, JobStage, SeriesData } from "../../src/generated/types";
 import { sharesOf, stageBars, stageSpan, tierLanes } from "../../src/pages/trial/charts/job";
+import { batchLanes } from "../../src/pages/trial/charts/streams";
 import { lanesOf, stagesOf } from "../../src/pages/trial/charts/utilisation";
 import { drawn, view } from "./view";
 
@@ -131,7 +132,43 @@ test("each tier has a lane in its order, by kind of file, and marks when it was 
   expect(tierLanes(job([]), 0)).toEqual([]);
 });
 
-test("without phases and bars there is nothing to draw", () => {
+test("batches have a lane for all that is told, and a mark at the slowest", () => {
+  const batches = {
+    stream: "s",
+    batch: [4, 5, 6],
+    t_s: [0, 10, 20],
+    took_s: [0.2, 0.7, 0.3],
+    parts: [
+      { what: "its jobs", time_s: [0.1, 0.4, 0.2] },
+      { what: "planning", time_s: [null, null, null] },
+      { what: "the rest", time_s: [0.1, 0.3, 0.1] },
+    ],
+    rows: [100, 100, 100],
+    input_rows_per_s: [null, 10, 10],
+    rows_per_s: [500, 143, 333],
+    state_rows: [null, null, null],
+    state_bytes: [null, null, null],
+    late_s: [null, 30, 30],
+  };
+  const lanes = batchLanes(batches, 100);
+  expect(lanes.map(({ title, marks }) => [title, marks])).toEqual([
+    ["Time of a batch", [110]],
+    ["Rates", undefined],
+    ["Watermark behind the clock", undefined],
+  ]);
+  expect(lanes[0]?.lines.map(({ name, role }) => [name, role])).toEqual([
+    ["its jobs", "read"],
+    ["the rest", "idle"],
+  ]);
+  const { series, title, xAxis, yAxis } = drawn(timeAxis({ spans: [], t_s: [], lanes }, view()));
+  expect(series.filter(({ type }) => type === "line")).toHaveLength(5);
+  expect(title?.map(({ text }) => text)).toContain("Rates, rows/s");
+  expect(xAxis[0]?.max).toBe(120.3); // the end of the last batch
+  // What is stacked has room for its sum.
+  expect(yAxis.slice(1).map(({ max }) => max)).toEqual([0.8, 600, 40]);
+});
+
+test("without phases, bars and lanes there is nothing to draw", () => {
   expect(timeAxis({ spans: [], t_s: [], lanes: [] }, view())).toBeNull();
 });
 

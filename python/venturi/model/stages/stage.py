@@ -194,6 +194,37 @@ class StreamUse:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamPart:
+    """What the driver did for batches, and the seconds of it in each; None: not told."""
+
+    what: str
+    time_s: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamBatches:
+    """Batches of a streaming query over time; of very many, of some that follow one another the
+    slowest, with the rates of all of these and the state after the last.
+
+    A batch began `t_s` after the application, and took `took_s`, which `parts` divide. Rows came in
+    since the batch before began; they were worked off in the time that batches took. `late_s` is
+    how long before a batch began the watermark is: what is later is dropped. None is "not told".
+    """
+
+    stream: str
+    batch: tuple[int, ...]
+    t_s: tuple[float, ...]
+    took_s: tuple[float, ...]
+    parts: tuple[StreamPart, ...]
+    rows: tuple[int | None, ...]
+    input_rows_per_s: tuple[float | None, ...]
+    rows_per_s: tuple[float | None, ...]
+    state_rows: tuple[int | None, ...]
+    state_bytes: tuple[int | None, ...]
+    late_s: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CoreTime:
     """Core-seconds, and what for or why."""
 

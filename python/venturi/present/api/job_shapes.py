@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from venturi.advise.diagnosis.changes import Difference
-from venturi.model.stages.stage import ExecutorUse, MemoryUse, StreamUse
+from venturi.model.stages.stage import ExecutorUse, MemoryUse, StreamBatches, StreamUse
 from venturi.model.stages.tiers import TierLevels, TierUse
 from venturi.present.host_use import HostUse
 
@@ -293,7 +293,7 @@ class JobData:
     order of what they save; `silence` says why there is none, `unseen` what could not be looked at.
     `cores` is empty where it is not recorded which executors were there. `queries` and `jobs` are
     the longest, `executors` those with the most task time, `memory` that of those whose heaps were
-    the fullest.
+    the fullest, `batches` those of the `streams` whose batches took the most time.
     """
 
     began_s: float | None
@@ -321,6 +321,7 @@ class JobData:
     executors_left_out: int
     memory: tuple[MemoryUse, ...]
     streams: tuple[StreamUse, ...]
+    batches: tuple[StreamBatches, ...]
     tiers: tuple[TierUse, ...]
     tier_levels: TierLevels | None
     missing_reason: str | None

@@ -14,7 +14,7 @@ from venturi.model.stages.executors import executor_uses
 from venturi.model.stages.memory import memory_uses
 from venturi.model.stages.outlook import Outlooks, outlooks
 from venturi.model.stages.stage import Analysis, Stage
-from venturi.model.stages.streaming import stream_uses
+from venturi.model.stages.streaming import stream_batches, stream_uses
 from venturi.model.stages.tiers import tier_levels, tier_uses
 from venturi.model.stages.timeline import Timeline, timeline
 from venturi.model.stages.verdict import in_words
@@ -47,7 +47,7 @@ RUNNING_POINTS = TIER_POINTS = 400
 REPLAYED_TASKS = 20_000  # of more, a page would wait too long
 SHOWN_TIERS = SHOWN_LOSSES = SHOWN_EXECUTORS = 200
 SHOWN_STREAMS = 50
-SHOWN_MEMORY = 4
+SHOWN_MEMORY = SHOWN_BATCHES = 4
 JOB = Kept("job.json", JobData)
 TASK_TIME = "task time"
 NO_CLOCK = "an account that was ingested has no other beginning than its own"
@@ -91,8 +91,8 @@ def _nothing(reason: str) -> JobData:
         driver_s=None, verdict=None, findings=(), silence=reason, unseen=(), parts=(), cores=(),
         losses=(), lost_executors=(), stages=(), stages_left_out=0, running=None, bounds=(),
         outlook=JobOutlook((), None, reason), queries=(), jobs=(), executors=(),
-        executors_left_out=0, memory=(), streams=(), tiers=(), tier_levels=None,
-        missing_reason=reason,
+        executors_left_out=0, memory=(), streams=(), batches=(), tiers=(),
+        tier_levels=None, missing_reason=reason,
     )  # fmt: skip
 
 
@@ -144,6 +144,7 @@ def data_of(line: Timeline, found: Analysis, host: Meanwhile, told: Diagnosis) -
         executors_left_out=len(uses) - len(busiest),
         memory=memory_uses(line, SHOWN_MEMORY),
         streams=tuple(stream_uses(line))[:SHOWN_STREAMS],
+        batches=stream_batches(line, SHOWN_BATCHES),
         tiers=tier_uses(account)[:SHOWN_TIERS],
         tier_levels=tier_levels(account, TIER_POINTS),
         missing_reason=None,

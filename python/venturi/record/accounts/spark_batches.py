@@ -10,7 +10,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from venturi.record.accounts.columnar import TableBuilder, TooManyError, amount, number, word
+from venturi.record.accounts.columnar import (
+    TableBuilder,
+    TooManyError,
+    amount,
+    moment,
+    number,
+    word,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,15 +46,15 @@ class Batches:
             return
         if self._n >= _BATCHES:
             raise TooManyError
-        begun = datetime.fromisoformat(told["timestamp"])
         states = told.get("stateOperators") or ()
         row = (
             word(told["id"]), word(told.get("name")), number(told["batchId"]),
-            round(begun.timestamp() * 1e3), amount(took.get("triggerExecution")),
+            number(_moment_of(told["timestamp"])), amount(took.get("triggerExecution")),
             *(_sum(took, names) for names in _PARTS),
             _sum_of(told.get("sources") or (), "numInputRows"),
             _sum_of(states, "numRowsTotal"), _sum_of(states, "memoryUsedBytes"),
             _sum_of(states, "commitTimeMs"),
+            _moment_of((told.get("eventTime") or {}).get("watermark")),
         )  # fmt: skip
         self._table.append(row)
         self._n += 1
@@ -55,6 +62,14 @@ class Batches:
     def table(self) -> pl.DataFrame | None:
         """All of them, None if there is none."""
         return self._table.finish() if self._n else None
+
+
+def _moment_of(text: object) -> int | None:
+    """Milliseconds since 1970; None if it is no moment, or 1970, which stands for no watermark."""
+    try:
+        return moment(round(datetime.fromisoformat(str(text)).timestamp() * 1e3))
+    except (ValueError, OverflowError):
+        return None
 
 
 def _sum(values: Mapping[str, Any], names: tuple[str, ...]) -> int | None:

@@ -147,6 +147,7 @@ export interface JobData {
   executors_left_out: number;
   memory: MemoryUse[];
   streams: StreamUse[];
+  batches: StreamBatches[];
   tiers: TierUse[];
   tier_levels: TierLevels | null;
   missing_reason: string | null;
@@ -266,6 +267,23 @@ export interface StreamUse {
   first_state_rows: number | null;
   state_rows: number | null;
   state_bytes: number | null;
+}
+export interface StreamBatches {
+  stream: string;
+  batch: number[];
+  t_s: number[];
+  took_s: number[];
+  parts: StreamPart[];
+  rows: (number | null)[];
+  input_rows_per_s: (number | null)[];
+  rows_per_s: (number | null)[];
+  state_rows: (number | null)[];
+  state_bytes: (number | null)[];
+  late_s: (number | null)[];
+}
+export interface StreamPart {
+  what: string;
+  time_s: (number | null)[];
 }
 export interface TierUse {
   order: number;

@@ -168,47 +168,6 @@ export function Executors({ data: { executors, executors_left_out: left } }: { d
   );
 }
 
-/** The streaming queries: their batches, and whether they keep up. */
-export function Streams({ data: { streams } }: { data: JobData }) {
-  if (streams.length === 0) return null;
-  return (
-    <>
-      <h3>Streaming queries</h3>
-      <DataTable
-        caption="Streaming queries"
-        columns={[
-          { name: "Stream" },
-          number("Batches"),
-          number("Rows"),
-          number("Came in a second"),
-          number("Worked off a second"),
-          number("Median batch"),
-          number("Slowest"),
-          { name: "Most of it" },
-          number("Busy"),
-          { name: "Keeps up" },
-          number("Rows of state"),
-          number("State"),
-        ]}
-        rows={streams.map((each): Cell[] => [
-          each.name ?? each.stream,
-          each.batches,
-          each.rows,
-          each.input_rows_per_s === null ? null : Math.round(each.input_rows_per_s),
-          each.rows_per_s === null ? null : Math.round(each.rows_per_s),
-          { value: each.median_s, show: duration(each.median_s) },
-          { value: each.slowest_s, show: duration(each.slowest_s) },
-          each.slowest_part,
-          shared(each.busy),
-          each.behind ? "no, each batch is longer" : "yes",
-          each.state_rows,
-          sized(each.state_bytes),
-        ])}
-      />
-    </>
-  );
-}
-
 /** The application on other numbers of slots, by replay of its tasks. */
 export function Outlook({ data: { outlook, elapsed_s: elapsed } }: { data: JobData }) {
   const { slots, replayed_s: replayed, missing_reason: missing } = outlook;

@@ -21,9 +21,10 @@ import {
   tierLanes,
   UNATTRIBUTED,
 } from "./charts/job";
-import { Cores, Executors, Findings, Losses, Outlook, Streams } from "./Findings";
+import { Cores, Executors, Findings, Losses, Outlook } from "./Findings";
 import { Memory } from "./Memory";
 import { Queries } from "./Queries";
+import { Streams } from "./Streams";
 import { Tasks } from "./Tasks";
 import { HostChoice, laneLegends, useHost, useJob } from "./Timeline";
 
@@ -433,7 +434,7 @@ function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; d
       <Tasks trial={trial} job={data} />
       {data.tiers.length > 0 && <Tiers trial={trial} data={data} />}
       <Queries data={data} />
-      <Streams data={data} />
+      <Streams trial={trial} data={data} />
       <Uneven stages={data.stages} />
       <Losses data={data} />
       <Executors data={data} />
