@@ -141,15 +141,12 @@ def _dots(line: Timeline, places: Places) -> tuple[TaskDot, ...]:
             TaskDot(b, s, 1, m)
             for b, s, m in zip(read.tolist(), elapsed_s.tolist(), main.tolist(), strict=True)
         )
-    cells = [_binned(values) for values in (read, elapsed_s)]
-    _, which, counts = np.unique(
-        np.column_stack([*cells, main]), axis=0, return_inverse=True, return_counts=True
-    )
-    which = which.ravel()
-    means = [np.bincount(which, values) / counts for values in (read, elapsed_s)]
-    firsts = np.zeros(len(counts), np.intp)
-    firsts[which] = main
-    columns = (*means, counts, firsts)
+    n_causes = len(line.tasks.times.causes) + 1
+    cells = (_binned(read) * _BINS + _binned(elapsed_s)) * n_causes + main
+    counts = np.bincount(cells)
+    there = np.flatnonzero(counts)
+    means = [np.bincount(cells, values)[there] / counts[there] for values in (read, elapsed_s)]
+    columns = (*means, counts[there], there % n_causes)
     return tuple(
         TaskDot(b, s, n, m) for b, s, n, m in zip(*(c.tolist() for c in columns), strict=True)
     )
