@@ -10,9 +10,11 @@ import zipfile
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from venturi.cli.follow import follow, import_served
 from venturi.errors import VenturiError
@@ -143,6 +145,30 @@ def test_object_storage_gives_what_is_whole(store: str, settings: Settings) -> N
     assert (len(outcomes), status) == (2, 0)
     assert len(names(settings)) == 2
     assert import_served(SPARK, f"{store}/deep/app-1")[1] == 0
+
+
+def test_an_object_that_marks_a_folder_is_no_log(
+    store: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = MemoryFileSystem.find
+
+    def with_marker(self: Any, path: str, **more: Any) -> Any:
+        found = find(self, path, **more)
+        marker = {f"{path}/void/": {"size": 0, "type": "file"}}  # as s3fs tells of it
+        return found | marker if isinstance(found, dict) else found
+
+    monkeypatch.setattr(MemoryFileSystem, "find", with_marker)
+    outcomes, status = import_served(SPARK, store)
+    assert (len(outcomes), status) == (2, 0)
+    with pytest.raises(VenturiError, match="no file is there"):
+        import_served(SPARK, "memory://nothing-but-that")
+
+
+def test_where_nothing_is_over_that_is_said(
+    store: str, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert import_served(SPARK, f"{store}/app-2.inprogress") == ([], 0)
+    assert "no application is over there" in capsys.readouterr().err
 
 
 def test_a_store_is_looked_at_again(

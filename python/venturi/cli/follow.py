@@ -48,6 +48,8 @@ def import_served(format_: Format, url: str) -> tuple[list[Outcome], ExitCode]:
             found, ended = import_all(format_, [path])
         outcomes += found
         status = max(status, ended)
+    if not outcomes:
+        click.echo(f"{url}: no application is over there", err=True)
     return outcomes, status
 
 

@@ -39,7 +39,9 @@ class Stored:
 def stored(url: str) -> list[Stored]:
     """The logs at `url`, a file or a folder that holds some at any depth; VEN-INGEST-SERVER."""
     with _opened(url) as (store, path):
-        found = store.find(path, detail=True)
+        store.invalidate_cache()  # it may have been looked at before
+        listed = store.find(path, detail=True)
+    found = {name: told for name, told in listed.items() if not _marks_folder(name, told)}
     if not found:
         raise _refused(url, "no file is there")
     if len(found) > _FILES:
@@ -58,6 +60,11 @@ def stored(url: str) -> list[Stored]:
         stamp = " ".join(_stamp(told) for _, told in sorted(files.items()))
         logs.append(Stored(unit.name, tuple(sorted(files)), str(unit) not in files, stamp))
     return logs
+
+
+def _marks_folder(name: str, told: dict[str, Any]) -> bool:
+    """Whether it is an empty object that stands for a folder, as consoles of stores make."""
+    return name.endswith("/") or told.get("type") == "directory"
 
 
 def _stamp(told: dict[str, Any]) -> str:
@@ -88,7 +95,8 @@ def _opened(url: str) -> Iterator[tuple[Any, str]]:
     except ImportError as error:
         raise _refused(url, str(error), "install the driver of that store") from error
     except Exception as error:  # each driver has errors of its own
-        raise _refused(url, str(error) or type(error).__name__) from error
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise _refused(url, said) from error
 
 
 def _refused(
