@@ -30,8 +30,22 @@ final class OpenFile {
     volatile boolean hasEnded;
 
     /** The last spill that it asked for, in its own thread. */
-    OpenFile spill;
+    private OpenFile spill;
+
+    /**
+     * It writes {@code next} from now on: it writes one spill after the other, unless it asks for many
+     * before it writes any.
+     */
+    void spills(OpenFile next) {
+      if (spill != null && spill.file.length() > 0) {
+        spill.isWritten = true;
+      }
+      spill = next;
+    }
   }
+
+  /** Of a spill: its task has gone on to the next one. */
+  private volatile boolean isWritten;
 
   /** Where it is written, if under another name, and renamed when it is complete. */
   volatile File temporary;
@@ -72,7 +86,7 @@ final class OpenFile {
 
   /** Asks the file system. */
   void measure() {
-    isOver = task != null && task.hasEnded; // before: it may end, and write, meanwhile
+    isOver = isWritten || task != null && task.hasEnded; // before: its task may write, and end, meanwhile
     File other = temporary;
     long unfinished = other == null ? NOT_THERE : length(other);
     long now = unfinished == NOT_THERE ? length(file) : unfinished;
@@ -130,7 +144,7 @@ final class OpenFile {
     return Math.max(0, bytes);
   }
 
-  /** Whether it was renamed, or its task has ended; if no task asked, whether it rests between sweeps. */
+  /** Whether it was renamed, or its task has ended or gone on; if no task asked, whether it rests between sweeps. */
   boolean isComplete(boolean isSweep) {
     boolean rests = isSweep && task == null && temporary == null && bytes > 0 && bytes == sweptBytes;
     sweptBytes = isSweep ? bytes : sweptBytes;

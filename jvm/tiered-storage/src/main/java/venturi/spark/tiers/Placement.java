@@ -189,7 +189,7 @@ final class Placement {
         return other.file;
       }
       if (asking != null && kind == FileKind.SPILL) {
-        asking.spill = mine;
+        asking.spills(mine);
       }
       Usage usage = asked.usage(kind);
       usage.placements.increment();

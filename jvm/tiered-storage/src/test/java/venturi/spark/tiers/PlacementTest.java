@@ -224,6 +224,37 @@ class PlacementTest {
     assertEquals(2_000, fast.usage(FileKind.SHUFFLE).settledBytes.sum());
   }
 
+  /** Room is kept for the spill that a task writes, not for those that it wrote before. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aSpillIsCompleteWhenItsTaskAsksForTheNext(boolean isOneAfterAnother) throws IOException {
+    Placement placement = placement("ssd max 10MB", false);
+    placement.taskBegins();
+    File first = placement.locate("temp_shuffle_0");
+    if (isOneAfterAnother) {
+      write(first, 1_000);
+    }
+    File second = placement.locate("temp_shuffle_1");
+    write(first, 1_000);
+    placement.look();
+    assertFalse(isFast(second), "of a first file nobody knows how large it becomes");
+    assertEquals(isOneAfterAnother, isFast(placement.locate("temp_shuffle_2")));
+    placement.taskEnds();
+  }
+
+  @Test
+  void aSpillThatIsGoneBeforeAnyLookKeepsNoRoom() throws IOException {
+    Placement placement = placement("ssd max 10MB", false);
+    placement.taskBegins();
+    File first = placement.locate("temp_shuffle_0");
+    write(first, 1_000);
+    placement.locate("temp_shuffle_1");
+    assertTrue(first.delete());
+    placement.look();
+    assertTrue(isFast(placement.locate("temp_shuffle_2")));
+    placement.taskEnds();
+  }
+
   /** `count` files of `bytes`, one after another, that are gone. */
   private static void complete(Placement placement, int count, int bytes) throws IOException {
     for (int at = 0; at < count; at++) {
