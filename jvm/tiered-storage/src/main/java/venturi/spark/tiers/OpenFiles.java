@@ -2,6 +2,7 @@ package venturi.spark.tiers;
 
 import java.io.File;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -27,6 +28,11 @@ final class OpenFiles {
 
   OpenFile get(String name) {
     return files.get(name);
+  }
+
+  /** Those that are open now; such as come meanwhile may be among them. */
+  Collection<OpenFile> all() {
+    return files.values();
   }
 
   /** The one that had the name before, which stays; null: it is `made` now. */

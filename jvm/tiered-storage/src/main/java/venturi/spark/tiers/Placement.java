@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 
 /**
  * Where the files of one process lie: finds those that are there, chooses a directory for new ones.
@@ -21,7 +22,8 @@ import java.util.concurrent.TimeUnit;
  * <p>A file has the same sub-directory on every tier; only the local directory differs. Its home is
  * where stock Spark looks for it: if it lies elsewhere and others read it, a link is left there.
  *
- * <p>No lock is held while the file system is asked. Knows nothing of Spark but how it names files.
+ * <p>Who asks for a place waits for no other who asks the file system. Knows nothing of Spark but how it
+ * names files.
  */
 final class Placement {
   /** How long a tier that failed, or had no room where it said so, is passed over. */
@@ -37,13 +39,25 @@ final class Placement {
   private final File[] homes;
   private final int[] tierOfHome;
   private final String[] subDirs;
-  private final boolean links;
+  private final Readers readers;
   private final KindSizes sizes = new KindSizes();
   private final OpenFiles open;
   private final ThreadLocal<OpenFile.Task> task = new ThreadLocal<>();
   private final boolean shared;
 
   private final PlacedNames placed = new PlacedNames();
+
+  /** Whether others know where to look for shuffle files, and may do so. */
+  private volatile boolean isLookedFor;
+
+  /** Who else looks for files, where stock Spark would have them. */
+  enum Readers {
+    NOBODY,
+    /** Executors of this host: for cached blocks at once, for shuffle files when they have asked where. */
+    PEERS,
+    /** A shuffle service, which was told where. */
+    SERVICE
+  }
 
   /** The bytes that files of a kind may still take of a tier; negative: too much is there. */
   @FunctionalInterface
@@ -58,7 +72,7 @@ final class Placement {
    * @param tiers in the order in which they are filled; the last one takes everything
    * @param homes the local directories in the order in which stock code hashes over them, where one
    *     may be named more than once
-   * @param links whether others look for files where stock code would have them
+   * @param readers others, for whom links are left
    * @param shared whether a service of another user deletes files
    */
   Placement(
@@ -66,13 +80,14 @@ final class Placement {
       List<TierFolders> tiers,
       File[] homes,
       int subDirs,
-      boolean links,
+      Readers readers,
       boolean shared) {
     this.room = policy::room;
     this.tiers = List.copyOf(tiers);
     this.open = new OpenFiles(this.tiers, sizes);
     this.homes = homes.clone();
-    this.links = links;
+    this.readers = readers;
+    this.isLookedFor = readers == Readers.SERVICE;
     this.shared = shared;
     this.tierOfHome = new int[homes.length];
     for (int at = 0; at < homes.length; at++) {
@@ -95,11 +110,15 @@ final class Placement {
 
   /** Finds from now on what was put there by others, too. */
   void noteWhatIsThere() {
+    forEachThere((tier, file) -> placed.add(hash(file.getName())));
+  }
+
+  private void forEachThere(BiConsumer<TierFolders, File> use) {
     for (TierFolders tier : tiers) {
       for (File folder : tier.folders()) {
         for (File sub : Objects.requireNonNullElse(folder.listFiles(), new File[0])) {
-          for (String name : Objects.requireNonNullElse(sub.list(), new String[0])) {
-            placed.add(hash(name));
+          for (File file : Objects.requireNonNullElse(sub.listFiles(), new File[0])) {
+            use.accept(tier, file);
           }
         }
       }
@@ -116,6 +135,26 @@ final class Placement {
     return found != null ? found : decide(name);
   }
 
+  /**
+   * Others ask where to look for shuffle files: from now on they find them there, also those that were
+   * made before. As long as nobody asks no link is made, which takes time on a slow disk.
+   */
+  synchronized void othersAsk() {
+    if (readers == Readers.NOBODY || isLookedFor) {
+      return;
+    }
+    isLookedFor = true;
+    // In this order: what is not open any more is there.
+    open.all().forEach(each -> link(each.file, each.kind, each.tier));
+    forEachThere(
+        (tier, file) -> {
+          String name = file.getName();
+          if (FileKind.finalName(name).equals(name) && !Files.isSymbolicLink(file.toPath())) {
+            link(file, FileKind.of(name), tier);
+          }
+        });
+  }
+
   /** The complete file {@code name}, or null. */
   File existing(String name) {
     int hash = hash(name);
@@ -123,6 +162,7 @@ final class Placement {
       return null;
     }
     int home = tierOfHome[hash % homes.length];
+    boolean links = readers != Readers.NOBODY;
     for (int tier = 0; tier < tiers.size(); tier++) {
       File file = candidate(tier, hash, name);
       // At home there may be a link to the file, which is on another tier.
@@ -196,7 +236,7 @@ final class Placement {
       if (tier > 0) {
         usage.overflowed(System.currentTimeMillis());
       }
-      forward(name, hash, mine);
+      link(file, kind, asked);
       return file;
     }
   }
@@ -222,27 +262,35 @@ final class Placement {
     }
   }
 
-  /** Others look at home: nothing of an earlier decision is there, and a link where it is needed. */
-  private void forward(String name, int hash, OpenFile made) {
-    if (!links) {
+  /** Where others look for {@code file}, a link to it, and none of an earlier decision. */
+  private void link(File file, FileKind kind, TierFolders tier) {
+    if (!isLinked(kind)) {
       return;
     }
-    Path home = within(homes[hash % homes.length], hash, name).toPath();
+    int hash = hash(file.getName());
+    File folder = homes[hash % homes.length];
+    Path home = within(folder, hash, file.getName()).toPath();
     try {
       if (Files.isSymbolicLink(home)) {
         Files.deleteIfExists(home);
       }
-      boolean isRead = made.kind == FileKind.SHUFFLE || made.kind == FileKind.SHUFFLE_INDEX
-          || made.kind == FileKind.CACHED;
-      if (isRead && !home.equals(made.file.toPath())) {
-        makeFolder(homes[hash % homes.length], sub(hash));
-        Files.createSymbolicLink(home, made.file.toPath());
+      if (!home.equals(file.toPath())) {
+        makeFolder(folder, sub(hash));
+        Files.createSymbolicLink(home, file.toPath());
       }
     } catch (FileAlreadyExistsException another) {
       // A thread that asked for the same name was first, and made the same decision.
     } catch (IOException error) {
-      made.tier.failed(0); // others get the file over the network
+      tier.failed(0); // others get the file over the network
     }
+  }
+
+  private boolean isLinked(FileKind kind) {
+    return switch (kind) {
+      case SHUFFLE, SHUFFLE_INDEX -> isLookedFor;
+      case CACHED -> readers != Readers.NOBODY;
+      case SPILL, OTHER -> false;
+    };
   }
 
   private boolean makeFolder(File folder, int sub) {

@@ -71,8 +71,11 @@ final class Swap {
         && (service || conf.getBoolean("spark.shuffle.readHostLocalDisk", true));
     Method register = service && !isDriver && peers ? registration() : null;
     File[] homes = register == null ? folders : weighted(tiers, folders);
+    Placement.Readers readers =
+        isDriver || !peers ? Placement.Readers.NOBODY
+            : service ? Placement.Readers.SERVICE : Placement.Readers.PEERS;
     Placement placement =
-        new Placement(policy, tiers, homes, stock.subDirsPerLocalDir(), peers && !isDriver, service);
+        new Placement(policy, tiers, homes, stock.subDirsPerLocalDir(), readers, service);
     if (register == null) {
       requireSameHomes(stock, placement);
     }

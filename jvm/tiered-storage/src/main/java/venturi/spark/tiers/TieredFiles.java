@@ -55,8 +55,10 @@ abstract class TieredFiles extends DiskBlockManager {
     return placement.existing(block.name()) != null;
   }
 
+  /** Executors of this host ask by this where to look. */
   @Override
   public final String[] localDirsString() {
+    placement.othersAsk();
     return registered.clone();
   }
 

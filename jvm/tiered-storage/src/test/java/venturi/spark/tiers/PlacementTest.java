@@ -39,10 +39,14 @@ class PlacementTest {
     return Files.createDirectories(temporary.resolve(name).resolve("blockmgr-1")).toFile();
   }
 
-  private Placement placement(String tiers, boolean links) {
+  private Placement placement(String tiers) {
+    return placement(tiers, Placement.Readers.NOBODY);
+  }
+
+  private Placement placement(String tiers, Placement.Readers readers) {
     TierPolicy policy = TierPolicy.parse(tiers, "");
     List<TierFolders> found = Swap.tiers(policy, homes, List.of(), what -> {});
-    return new Placement(policy, found, homes, 64, links, false);
+    return new Placement(policy, found, homes, 64, readers, false);
   }
 
   private boolean isFast(File file) {
@@ -62,7 +66,7 @@ class PlacementTest {
 
   @Test
   void fillsTheFastTierThenTheOther() throws IOException {
-    Placement placement = placement("ssd max 60MB", false);
+    Placement placement = placement("ssd max 60MB");
     List<Boolean> fast = new ArrayList<>();
     for (int at = 0; at < 10; at++) {
       File file = placement.locate("rdd_0_" + at);
@@ -80,7 +84,7 @@ class PlacementTest {
 
   @Test
   void keepsADecisionWhenTheThresholdIsCrossed() throws IOException {
-    Placement placement = placement("ssd max 20MB", false);
+    Placement placement = placement("ssd max 20MB");
     File asked = placement.locate("shuffle_0_7_0.data");
     assertTrue(isFast(asked));
     write(placement.locate("shuffle_0_7_0.data" + UUID), 1); // a name of its own
@@ -92,7 +96,7 @@ class PlacementTest {
 
   @Test
   void findsWhatIsThereOnAnyTier() throws IOException {
-    Placement placement = placement("ssd max 1kB", false);
+    Placement placement = placement("ssd max 1kB");
     File slow = placement.locate("rdd_1_1");
     assertFalse(isFast(slow));
     write(slow, 10);
@@ -104,9 +108,9 @@ class PlacementTest {
 
   @Test
   void findsWhatWasThereBefore() throws IOException {
-    File before = placement("ssd max 1B", false).locate("rdd_1_1");
+    File before = placement("ssd max 1B").locate("rdd_1_1");
     write(before, 10);
-    Placement placement = placement("ssd 1B", false);
+    Placement placement = placement("ssd 1B");
     placement.noteWhatIsThere();
     assertEquals(before, placement.locate("rdd_1_1"));
     assertTrue(isFast(placement.locate("rdd_1_2")));
@@ -114,7 +118,7 @@ class PlacementTest {
 
   @Test
   void takesOneFileAtATimeAsLongAsSizesAreNotKnown() throws IOException {
-    Placement placement = placement("ssd max 50MiB", false);
+    Placement placement = placement("ssd max 50MiB");
     File first = placement.locate("temp_local_1");
     assertTrue(isFast(first));
     assertFalse(isFast(placement.locate("temp_local_2")), "the first one may need all that there is");
@@ -125,13 +129,13 @@ class PlacementTest {
 
   @Test
   void takesNothingOfUnknownSizeWhereThereIsHardlyRoom() {
-    Placement placement = placement("ssd max 1MB", false);
+    Placement placement = placement("ssd max 1MB");
     assertFalse(isFast(placement.locate("temp_local_1")));
   }
 
   @Test
   void chargesFilesThatAreBeingWritten() throws IOException {
-    Placement placement = placement("ssd max 50MiB", false);
+    Placement placement = placement("ssd max 50MiB");
     complete(placement, 100, 10 << 20);
     long fast = Stream.of(1, 2, 3, 4, 5, 6).filter(at -> isFast(placement.locate("temp_local_" + at))).count();
     assertEquals(4, fast); // of 10 MiB and a little
@@ -141,7 +145,7 @@ class PlacementTest {
 
   @Test
   void chargesLessAsAFileGrowsAndMoreIfItOutgrowsAll() throws IOException {
-    Placement placement = placement("ssd max 500MB", false);
+    Placement placement = placement("ssd max 500MB");
     complete(placement, 100, 10_000_000);
     TierFolders fast = placement.tiers().get(0);
     File file = placement.locate("temp_local_1");
@@ -160,7 +164,7 @@ class PlacementTest {
 
   @Test
   void whatATaskAskedForIsCompleteWhenItEnds() throws IOException {
-    Placement placement = placement("ssd max 40MB", false);
+    Placement placement = placement("ssd max 40MB");
     placement.taskBegins();
     File file = placement.locate("rdd_0_0");
     write(file, 1_000_000);
@@ -177,7 +181,7 @@ class PlacementTest {
 
   @Test
   void whatIsRenamedIsComplete() throws IOException {
-    Placement placement = placement("ssd max 40MB", false);
+    Placement placement = placement("ssd max 40MB");
     File file = placement.locate("shuffle_0_0_0.data");
     File other = new File(file.getPath() + UUID);
     placement.writes(file, other);
@@ -196,7 +200,7 @@ class PlacementTest {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void aSpillThatBecomesAShuffleFileCountsOnce(boolean isSeenAtOnce) throws IOException {
-    Placement placement = placement("ssd 0B", false);
+    Placement placement = placement("ssd 0B");
     placement.taskBegins();
     for (int map = 0; map < 2; map++) {
       File spill = placement.locate("temp_shuffle_" + map);
@@ -228,7 +232,7 @@ class PlacementTest {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void aSpillIsCompleteWhenItsTaskAsksForTheNext(boolean isOneAfterAnother) throws IOException {
-    Placement placement = placement("ssd max 10MB", false);
+    Placement placement = placement("ssd max 10MB");
     placement.taskBegins();
     File first = placement.locate("temp_shuffle_0");
     if (isOneAfterAnother) {
@@ -244,7 +248,7 @@ class PlacementTest {
 
   @Test
   void aSpillThatIsGoneBeforeAnyLookKeepsNoRoom() throws IOException {
-    Placement placement = placement("ssd max 10MB", false);
+    Placement placement = placement("ssd max 10MB");
     placement.taskBegins();
     File first = placement.locate("temp_shuffle_0");
     write(first, 1_000);
@@ -268,7 +272,7 @@ class PlacementTest {
 
   @Test
   void givesSpaceBackWhenAFileIsDeleted() throws IOException {
-    Placement placement = placement("ssd max 20MB", false);
+    Placement placement = placement("ssd max 20MB");
     complete(placement, 100, 19_000_000);
     File first = placement.locate("temp_local_0");
     assertTrue(isFast(first));
@@ -282,7 +286,7 @@ class PlacementTest {
 
   @Test
   void learnsSizes() throws IOException {
-    Placement placement = placement("ssd max 40MB", false);
+    Placement placement = placement("ssd max 40MB");
     for (int at = 0; at < 60; at++) {
       File file = placement.locate("temp_shuffle_" + at);
       write(file, 1000);
@@ -298,7 +302,7 @@ class PlacementTest {
 
   @Test
   void aQuestionIsNotChargedForLong() throws InterruptedException {
-    Placement placement = placement("ssd max 20MB", false);
+    Placement placement = placement("ssd max 20MB");
     placement.locate("rdd_5_5"); // asked whether it is there, never written
     assertTrue(placement.tiers().get(0).charged() > 0);
     Thread.sleep(2_100);
@@ -308,7 +312,7 @@ class PlacementTest {
 
   @Test
   void passesOverATierWithoutRoom() throws IOException {
-    Placement placement = placement("ssd 1kB", false);
+    Placement placement = placement("ssd 1kB");
     File first = placement.locate("shuffle_0_0_0.data");
     assertTrue(isFast(first));
     placement.taskFailed("java.io.IOException: No space left on device: " + first);
@@ -320,7 +324,7 @@ class PlacementTest {
 
   @Test
   void goesOnWithoutADiskThatIsGone() throws IOException, InterruptedException {
-    Placement placement = placement("ssd 1kB", false);
+    Placement placement = placement("ssd 1kB");
     assertTrue(isFast(placement.locate("rdd_0_0")));
     try (Stream<Path> all = Files.walk(ssd.toPath())) {
       all.sorted(java.util.Comparator.reverseOrder()).forEach(each -> each.toFile().delete());
@@ -332,7 +336,7 @@ class PlacementTest {
 
   @Test
   void leavesLinksWhereOthersLook() throws IOException {
-    Placement placement = placement("ssd 1kB", true);
+    Placement placement = placement("ssd 1kB", Placement.Readers.SERVICE);
     for (int at = 0; at < 8; at++) {
       String name = "shuffle_0_" + at + "_0.data";
       File file = placement.locate(name);
@@ -347,9 +351,46 @@ class PlacementTest {
     assertFalse(Files.isSymbolicLink(placement.home("temp_local_1").toPath()));
   }
 
+  /** What is complete and what is still written is found by those who ask, and nothing is made before. */
+  @Test
+  void leavesLinksForPeersOfShuffleFilesWhenTheyAsk() throws IOException {
+    Placement placement = placement("ssd 1kB", Placement.Readers.PEERS);
+    List<String> names = new ArrayList<>();
+    for (int at = 0; at < 8; at++) {
+      File file = placement.locate("shuffle_0_" + at + "_0.data");
+      names.add(file.getName());
+      if (at < 4) {
+        write(file, 10 + at);
+      }
+    }
+    settle(placement);
+    for (File home : homes) {
+      assertEquals(home == ssd, home.list().length > 0, "slow disks are left alone");
+    }
+    placement.othersAsk();
+    names.add(placement.locate("shuffle_1_0_0.index").getName());
+    for (int at = 4; at < names.size(); at++) {
+      write(placement.locate(names.get(at)), 10 + at);
+    }
+    for (String name : names) {
+      assertTrue(isFast(placement.locate(name)));
+      assertEquals(10 + names.indexOf(name), Files.size(placement.home(name).toPath()));
+    }
+  }
+
+  @Test
+  void leavesLinksForPeersOfCachedBlocksAtOnce() throws IOException {
+    Placement placement = placement("ssd 1kB", Placement.Readers.PEERS);
+    for (int at = 0; at < 8; at++) {
+      String name = "rdd_0_" + at;
+      write(placement.locate(name), 10);
+      assertEquals(10, Files.size(placement.home(name).toPath()));
+    }
+  }
+
   @Test
   void writesThroughNoLinkOfAnEarlierDecision() throws IOException {
-    Placement placement = placement("ssd 1kB", true);
+    Placement placement = placement("ssd 1kB", Placement.Readers.SERVICE);
     String name = "shuffle_0_1_0.data";
     File fast = placement.locate(name);
     assertTrue(Files.isSymbolicLink(placement.home(name).toPath()));
@@ -362,7 +403,7 @@ class PlacementTest {
 
   @Test
   void threadsThatAskForOneNameGetOnePlace() throws InterruptedException, IOException {
-    Placement placement = placement("ssd max 100MB", false);
+    Placement placement = placement("ssd max 100MB");
     complete(placement, 100, 16 << 20);
     placement.locate("temp_local_0");
     long each = placement.tiers().get(0).charged();
@@ -400,7 +441,7 @@ class PlacementTest {
 
   @Test
   void aThousandTasksOfAThousandPartitions() throws IOException {
-    Placement placement = placement("ssd max 40MB", false);
+    Placement placement = placement("ssd max 40MB");
     complete(placement, 100, 1_000);
     for (int task = 0; task < 1_000; task++) {
       placement.taskBegins();
