@@ -162,16 +162,15 @@ final class Placement {
       return null;
     }
     int home = tierOfHome[hash % homes.length];
-    boolean links = readers != Readers.NOBODY;
     for (int tier = 0; tier < tiers.size(); tier++) {
       File file = candidate(tier, hash, name);
       // At home there may be a link to the file, which is on another tier.
-      if (!(links && tier == home) && file.exists()) {
+      boolean mayBeLink = tier == home && readers != Readers.NOBODY;
+      if (file.exists() && !(mayBeLink && Files.isSymbolicLink(file.toPath()))) {
         return file;
       }
     }
-    File file = candidate(home, hash, name);
-    return links && file.exists() && !Files.isSymbolicLink(file.toPath()) ? file : null;
+    return null;
   }
 
   /** Where stock Spark has the file {@code name}. */
