@@ -177,16 +177,23 @@ def test_what_does_not_fit_the_time_is_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_wrong_output_and_a_missing_engine_are_told_apart(tmp_path: Path) -> None:
+def test_wrong_output_is_told(tmp_path: Path) -> None:
     once = PLAN.replace("repeats = 3\nwarm_ups = 1", "repeats = 1\nwarm_ups = 0")
-    both = once.replace(', "wordcount"', "") + 'engine = ["native", "mapreduce"]\n'
-    environment = {"FAKE_FAULT": "unsorted", "HADOOP_HOME": str(tmp_path / "nowhere")}
-    file = written(tmp_path, both)
-    done = venturi("plan", "start", file, "--json", home=tmp_path / "home", **environment)
+    file = written(tmp_path, once.replace(', "wordcount"', ""))
+    done = venturi("plan", "start", file, "--json", home=tmp_path / "home", FAKE_FAULT="unsorted")
     assert done.returncode == 3, done.stderr
-    failed = json.loads(done.stdout)["data"]["failed"]
-    classes = {each["values"]["engine"]: each["class"] for each in failed}
-    assert classes == {"native": "wrong output", "mapreduce": "environment"}
+    (failed,) = json.loads(done.stdout)["data"]["failed"]
+    assert failed["class"] == "wrong output"
+
+
+def test_a_plan_whose_engine_is_missing_takes_no_trial(tmp_path: Path) -> None:
+    engines = '"wordcount"]\nengine = ["native", "mapreduce"]'
+    file, home = written(tmp_path, PLAN.replace('"wordcount"]', engines)), tmp_path / "home"
+    done = venturi("plan", "start", file, home=home, HADOOP_HOME="")
+    assert done.returncode == 1
+    assert "error[VEN-ENGINE-MISSING]: mapreduce: Hadoop is not installed" in done.stderr
+    assert "venturi engines install mapreduce" in done.stderr
+    assert counts(file, home, {}) == {"done": 0, "failed": 0, "running": 0, "left": 12}
 
 
 def test_check_counts_and_estimates(tmp_path: Path, real: dict[str, str]) -> None:

@@ -18,7 +18,7 @@ from venturi.cli.measuring import measuring_now, say, this_host
 from venturi.cli.options import json_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
-from venturi.cli.sites import look, require_lab, site_of
+from venturi.cli.sites import look, require_engines, require_lab, site_of
 from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError
 from venturi.measure.engines.ignored import ignored, in_words
 from venturi.measure.engines.registry import ENGINES, split_spec
@@ -194,6 +194,7 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
         _require_space(plan)
         _require_folders(plan)
         _require_labs(plan, file)
+        require_engines(plan)
         if talk and (limits := _limits(plan)):
             step(limits)
         if talk and not begun:

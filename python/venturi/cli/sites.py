@@ -200,12 +200,11 @@ def look(plan: Plan) -> Look:
     its file says.
     """
     found = Look()
+    for made in _engines_here(plan):
+        _tell_lacks(found, made)
     for name in dict.fromkeys(each.place for each in plan.combinations):
         own = [each for each in plan.combinations if each.place == name]
         cluster = plan.clusters.get(name)
-        if cluster is None or cluster.lab is not None:
-            for spec in dict.fromkeys(each.engine for each in own):
-                _tell_lacks(found, engine_on(spec, this_host()))
         if cluster is None:
             folders = [
                 path for each in own for dirs in plan.folders(each).values() for path in dirs
@@ -220,6 +219,22 @@ def look(plan: Plan) -> Look:
         else:
             _look_at_hosts(found, plan, name, own)
     return found
+
+
+def require_engines(plan: Plan) -> None:
+    """VEN-ENGINE-MISSING, or -JAVA, unless what a plan runs here, or in a lab, is here."""
+    from venturi.measure.engines.protocol import require
+
+    for made in _engines_here(plan):
+        require(made.available())
+
+
+def _engines_here(plan: Plan) -> Iterator[Engine]:
+    """Those of this machine, which its labs have, too."""
+    labs = {name for name, cluster in plan.clusters.items() if cluster.lab is not None}
+    own = [each.engine for each in plan.combinations if each.place in {LOCAL, *labs}]
+    for spec in dict.fromkeys(own):
+        yield engine_on(spec, this_host())
 
 
 def require_lab(cluster: PlanCluster) -> None:
