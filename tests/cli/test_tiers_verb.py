@@ -11,7 +11,7 @@ import pytest
 from command_line import venturi as called
 from venturi.errors import VenturiError
 from venturi.measure.engines.spark import plugins, task_names, tiers
-from venturi.record.job_account import TIERS_SETTING
+from venturi.record.job_account import TASKS_SETTING, TIERS_SETTING
 
 
 def venturi(*words: str) -> CompletedProcess[str]:
@@ -107,9 +107,9 @@ def test_threads_say_their_task_if_that_is_asked_for(jars: Path) -> None:
     (jars / "venturi-task-names.jar").touch()
     told = json.loads(venturi("trace", "jar", "--json").stdout)["data"]
     assert told == {"jar": f"{jars}/venturi-task-names.jar", "plugin": task_names.PLUGIN}
-    made = task_names.with_plugin({task_names.SETTING: "true", "spark.plugins": "a.B"})
+    made = task_names.with_plugin({TASKS_SETTING: "true", "spark.plugins": "a.B"})
     assert made["spark.plugins"] == f"a.B,{task_names.PLUGIN}"
     assert made["spark.jars"] == f"{jars}/venturi-task-names.jar"
     assert task_names.with_plugin({}) == {}
     with pytest.raises(VenturiError, match="neither true nor false"):
-        task_names.with_plugin({task_names.SETTING: "yes"})
+        task_names.with_plugin({TASKS_SETTING: "yes"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,11 +24,13 @@ from venturi.measure.trial.tracing import Tracer, stages_of
 from venturi.record.accounts import spark as event_log
 from venturi.record.accounts.find import Log
 from venturi.record.io_trace import TRACE_NAME
+from venturi.record.job_account import TASKS_SETTING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.engines, needs_recording]
+INPUT_BYTES = 1_000_000
 MORE = 1.05
 """So many times what a file has are read of it at most: the kernel may read a page again."""
 # Text that can hardly be compressed.
@@ -52,6 +55,7 @@ def spark_on(disk: Path, events: Path) -> Iterator[SparkSession]:
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.warehouse.dir": (events / "warehouse").as_uri(),
         "spark.ui.enabled": "false",
+        TASKS_SETTING: "true",
     }.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
@@ -81,9 +85,28 @@ def read_two_at_once(session: SparkSession, disk: Path) -> list[list[int]]:
     return sorted(sorted(each) for each in sizes.values())
 
 
+def read_in_python(session: SparkSession, disk: Path) -> None:
+    """A job whose Python worker reads a file of 1 MB."""
+    from venturi.measure.workloads.shared.spark_records import read_records
+
+    (disk / "input").mkdir()
+    with (disk / "input" / "part-00000").open("wb") as file:
+        file.write(os.urandom(INPUT_BYTES))
+        file.flush()
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    task = {"input": str(disk / "input"), "record_bytes": 100, "hdfs": None}
+    assert read_records(session, task).count() == INPUT_BYTES / 100
+
+
 def test_requests_are_of_the_tasks_whose_threads_made_them(
-    agent_binary: Path, task_names_jar: Path, spark: None, tmp_path: Path
+    agent_binary: Path,
+    task_names_jar: Path,
+    spark: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     tracer = Tracer(
         Agent(str(agent_binary), LocalHost()), [str(tmp_path / "disk")], tmp_path / "trace"
     )
@@ -96,24 +119,26 @@ def test_requests_are_of_the_tasks_whose_threads_made_them(
         tracer.start()
         with spark_on(disk, tmp_path / "events") as session:
             sizes = read_two_at_once(session, disk)
+            read_in_python(session, disk)
         tracer.stop()
     log = next(each for each in (tmp_path / "events").iterdir() if each.is_file())
     account = event_log.read(Log(log, (log,)))
     kept = dict(tracer.files(stages_of(account)))
     assert tracer.warnings == []
     whose = json.loads(kept[TRACE_NAME].read_text())["whose"]
-    read: Counter[str] = Counter()
+    of_files: dict[str, Counter[str]] = {"rdd_block": Counter(), "other": Counter()}
     for share in whose["shares"]:
-        if (share["operation"], share["file_class"]) == ("read", "rdd_block"):
-            read[share["stage"]] += share["bytes"]
+        if share["operation"] == "read" and share["file_class"] in of_files:
+            of_files[share["file_class"]][share["stage"]] += share["bytes"]
+    read, ((in_python, _),) = of_files["rdd_block"], of_files["other"].items()
     assert all(
         size <= found <= MORE * size
         for size, found in zip(map(sum, sizes), sorted(read.values()), strict=True)
     )
-    tasks = [each for each in whose["tasks"] if each["read"]["bytes"]]
+    tasks = [each for each in whose["tasks"] if each["stage"] in read]
     found = sorted(each["read"]["bytes"] for each in tasks)
     assert all(size <= each <= MORE * size for size, each in zip(chain(*sizes), found, strict=True))
     ran = account.tasks.select("stage_id", "task_id").iter_rows()
-    told = {(each["stage"], each["task"]) for each in tasks}
+    told = {(each["stage"], each["task"]) for each in whose["tasks"]}
     assert told <= {(str(stage), int(task)) for stage, task in ran}
-    assert {stage for stage, _ in told} == set(read)
+    assert {stage for stage, _ in told} == {*read, in_python}

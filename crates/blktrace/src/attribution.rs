@@ -151,7 +151,7 @@ impl Attribution {
         let stages = &mut self.stages;
         let counts = self.tasks.entry(who).or_insert_with(|| TaskCounts {
             task,
-            stage: stages.place(&task.stage_name()),
+            stage: stages.of_task(&task),
             read: Amount::default(),
             written: Amount::default(),
         });

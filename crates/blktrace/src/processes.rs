@@ -121,7 +121,7 @@ mod tests {
         let numbers = ["v:1.0:7", "v:1.0:8", "v:1.0:7"].map(|name| processes.number(padded(name)));
         assert_eq!((numbers[0] == numbers[2], numbers[0] == numbers[1]), (true, false));
         let (process, task) = processes.who(numbers[1]);
-        assert_eq!(task, Some(Task { stage: 1, attempt: 0, number: 8 }));
+        assert_eq!(task, Some(Task { stage: 1, attempt: Some(0), number: 8 }));
         assert_eq!(processes.name(process).as_deref(), Some("Executor task l"));
         assert_eq!(processes.who(process), (process, None));
         assert_eq!(processes.who(0), (0, None));

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::classes::{Owner, Phase};
 use crate::event::Operation;
+use crate::tasks::Task;
 
 /// A stage, as the engine tells of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,8 +65,21 @@ impl Stages {
         &self.all
     }
 
+    /// The place of the stage of a task; `None` if that is not known, or there are too many.
+    pub fn of_task(&mut self, task: &Task) -> Option<usize> {
+        let told = self.of_number(task.number).filter(|at| task.can_be_of(self.name(*at)));
+        told.or_else(|| self.place(&task.stage_name()?))
+    }
+
+    /// The place of the stage of the task with a number, if the engine told.
+    fn of_number(&self, task: u64) -> Option<usize> {
+        let behind = self.tasks.partition_point(|(first, _, _)| *first <= task);
+        let (_, last, at) = *self.tasks.get(behind.checked_sub(1)?)?;
+        (task <= last).then_some(at)
+    }
+
     /// The place of the stage that is called so; `None` if there are too many.
-    pub fn place(&mut self, name: &str) -> Option<usize> {
+    fn place(&mut self, name: &str) -> Option<usize> {
         if let Some(at) = self.all.iter().position(|stage| stage.name == name) {
             return Some(at);
         }
@@ -100,9 +114,7 @@ impl Stages {
 
     fn maker(&self, owner: &Owner) -> Option<usize> {
         if let Some(task) = owner.task {
-            let behind = self.tasks.partition_point(|(first, _, _)| *first <= task);
-            let (_, last, at) = *self.tasks.get(behind.checked_sub(1)?)?;
-            return (task <= last).then_some(at);
+            return self.of_number(task);
         }
         if let Some(phase) = owner.phase {
             // Hadoop has one stage on each side.
@@ -187,10 +199,13 @@ mod tests {
 
     #[test]
     fn a_stage_of_which_only_a_name_is_known_has_a_place_too() {
-        let told = stage("3", Phase::Reduce, (0.0, 10.0), &[]);
+        let told = stage("3", Phase::Reduce, (0.0, 10.0), &[(40, 49)]);
         let mut stages = Stages::of(vec![told], (0, 1e9));
-        let places = ["3", "4", "5", "4"].map(|name| stages.place(name));
+        let mut place = |name| stages.of_task(&Task::of_thread(name).unwrap());
+        let places = ["v:3.0:0", "v:4.0:0", "v:5.0:0", "v:4.0:0"].map(&mut place);
         assert_eq!(places, [Some(0), Some(1), Some(2), Some(1)]);
+        // Which attempt it is only the engine can tell.
+        assert_eq!(["v:3:18", "v:3:0", "v:4:18"].map(place), [Some(0), None, None]);
         assert_eq!((stages.name(0), stages.name(2)), ("3", "5"));
         assert_eq!((stages.phase(0), stages.phase(2)), (Some(Phase::Reduce), None));
     }

@@ -1,7 +1,8 @@
 //! Which task of a job a thread runs, where the thread's name says so, and what tasks read and wrote.
 //!
 //! `jvm/task-names` has the threads of Spark's executors say so: `v:STAGE.ATTEMPT:TASK`, each number
-//! in base 36, for the kernel keeps 15 characters of a name.
+//! in base 36, for the kernel keeps 15 characters of a name. A Python worker says `v:STAGE:TASK`: it
+//! does not know the attempt.
 
 use crate::event::Operation;
 use crate::group::Amount;
@@ -11,8 +12,8 @@ use crate::group::Amount;
 pub struct Task {
     /// Its stage.
     pub stage: u64,
-    /// Which attempt of the stage, from 0.
-    pub attempt: u64,
+    /// Which attempt of the stage, from 0; `None` if it is not known.
+    pub attempt: Option<u64>,
     /// Its number in the application.
     pub number: u64,
 }
@@ -21,14 +22,27 @@ impl Task {
     /// The task that a thread of the name runs; `None` if the name does not tell.
     pub fn of_thread(name: &str) -> Option<Self> {
         let (stage, task) = name.strip_prefix("v:")?.split_once(':')?;
-        let (stage, attempt) = stage.split_once('.')?;
-        Some(Self { stage: number(stage)?, attempt: number(attempt)?, number: number(task)? })
+        let (stage, attempt) = match stage.split_once('.') {
+            Some((stage, attempt)) => (stage, Some(number(attempt)?)),
+            None => (stage, None),
+        };
+        Some(Self { stage: number(stage)?, attempt, number: number(task)? })
     }
 
-    /// What its stage is called: as Venturi calls those of Spark's account.
-    pub fn stage_name(&self) -> String {
+    /// What its stage is called, as Venturi calls those of Spark's account; `None` if it does not
+    /// know which attempt it is.
+    pub fn stage_name(&self) -> Option<String> {
         let Self { stage, attempt, .. } = self;
-        if *attempt == 0 { stage.to_string() } else { format!("{stage}.{attempt}") }
+        let attempt = attempt.as_ref()?;
+        Some(if *attempt == 0 { stage.to_string() } else { format!("{stage}.{attempt}") })
+    }
+
+    /// Whether a stage that is called so can be its own.
+    pub fn can_be_of(&self, stage: &str) -> bool {
+        match self.stage_name() {
+            Some(name) => name == stage,
+            None => stage.split('.').next() == Some(&self.stage.to_string()),
+        }
     }
 }
 
@@ -76,10 +90,16 @@ mod tests {
     #[test]
     fn a_threads_name_tells_the_task() {
         let of = |name| Task::of_thread(name).map(|task| (task.stage_name(), task.number));
-        assert_eq!(of("v:3.0:18"), Some(("3".to_owned(), 44)));
-        assert_eq!(of("v:z.2:zzzzzzz"), Some(("35.2".to_owned(), 36_u64.pow(7) - 1)));
+        assert_eq!(of("v:3.0:18"), Some((Some("3".to_owned()), 44)));
+        assert_eq!(of("v:z.2:zzzzzzz"), Some((Some("35.2".to_owned()), 36_u64.pow(7) - 1)));
+        assert_eq!(of("v:3:18"), Some((None, 44)));
+        let can_be_of = |name, stage| Task::of_thread(name).unwrap().can_be_of(stage);
+        assert!(
+            can_be_of("v:3:18", "3") && can_be_of("v:3:18", "3.1") && !can_be_of("v:3:18", "4")
+        );
+        assert!(can_be_of("v:3.1:18", "3.1") && !can_be_of("v:3.1:18", "3"));
         for other in
-            ["v:3.0:", "v:3:18", "v:3.0", "v:+3.0:18", "v:3.0:1A", "Executor task l", "", "v:"]
+            ["v:3.0:", "v:3.:18", "v:3.0", "v:+3.0:18", "v:3.0:1A", "Executor task l", "", "v:"]
         {
             assert_eq!(of(other), None, "{other}");
         }

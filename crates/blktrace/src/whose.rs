@@ -12,7 +12,7 @@ use crate::files::Files;
 use crate::histogram::value_at;
 use crate::raster::{ROW_BITS, Raster};
 use crate::requests::{AmountReport, CellFiles, OperationReport, amount, bytes, seconds};
-use crate::stages::Stage;
+use crate::stages::{Stage, Stages};
 use crate::tasks::TaskCounts;
 
 /// So many tasks are named.
@@ -141,8 +141,8 @@ pub struct ShareReport {
 /// What the thread of a task read and wrote.
 #[derive(Clone, Debug, Serialize)]
 pub struct TaskReport {
-    /// What the engine calls its stage.
-    pub stage: String,
+    /// What the engine calls its stage; `None` if it is not known.
+    pub stage: Option<String>,
     /// Its number in the application.
     pub task: u64,
     /// What it read.
@@ -152,9 +152,9 @@ pub struct TaskReport {
 }
 
 impl TaskReport {
-    fn of(counts: &TaskCounts) -> Self {
+    fn of(counts: &TaskCounts, stages: &Stages) -> Self {
         Self {
-            stage: counts.task.stage_name(),
+            stage: counts.stage.map(|at| stages.name(at).to_owned()),
             task: counts.task.number,
             read: amount(counts.read),
             written: amount(counts.written),
@@ -190,7 +190,11 @@ impl WhoseReport {
         Self {
             patterns,
             shares,
-            tasks: tasks.iter().take(TASKS_NAMED).map(|each| TaskReport::of(each)).collect(),
+            tasks: tasks
+                .iter()
+                .take(TASKS_NAMED)
+                .map(|each| TaskReport::of(each, &found.stages))
+                .collect(),
             task_count: tasks.len(),
             task_bytes: bytes(tasks.iter().map(|each| each.sectors()).sum()),
             stages: found.stages.all().to_vec(),

@@ -149,7 +149,7 @@ def _tasks(owners: TraceOwners) -> Iterator[Table | Line]:
     made = table("task", "stage", "read", "reads", "written", "writes", left=0)
     for each in owners.tasks:
         made.add(
-            f"{each.task}", each.stage, format_bytes_decimal(each.read.bytes),
+            f"{each.task}", each.stage or UNKNOWN, format_bytes_decimal(each.read.bytes),
             f"{each.read.count:,}", format_bytes_decimal(each.written.bytes),
             f"{each.written.count:,}",
         )  # fmt: skip

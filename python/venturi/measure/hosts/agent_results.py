@@ -526,7 +526,7 @@ class TraceShare:
 class TracedTask:
     """What the thread of a task read and wrote itself; `task` is its number in the application."""
 
-    stage: str
+    stage: str | None
     task: int
     read: Amount
     written: Amount

@@ -1,6 +1,7 @@
 """The plugin by which threads of Spark say which task they run, for traces of block I/O.
 
-Its source is `jvm/task-names`; `crates/blktrace/src/tasks.rs` reads what they say.
+Its source is `jvm/task-names`; `crates/blktrace/src/tasks.rs` reads what they say. Python workers
+of Venturi's own programs do the same by `workloads/shared/spark_names.py`.
 """
 
 from __future__ import annotations
@@ -10,10 +11,9 @@ from pathlib import Path
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.measure.engines.spark import plugins
+from venturi.record.job_account import TASKS_SETTING
 
 PLUGIN = "venturi.spark.tasks.TaskNamesPlugin"
-SETTING = "spark.venturi.trace.tasks"
-"""`true` puts it to work."""
 
 
 def jar() -> Path:
@@ -23,11 +23,11 @@ def jar() -> Path:
 
 def is_wanted(settings: Mapping[str, str]) -> bool:
     """Whether it is asked for; VEN-ENGINE-SETTING if that cannot be told."""
-    given = settings.get(SETTING, "false").strip().lower()
+    given = settings.get(TASKS_SETTING, "false").strip().lower()
     if given not in {"true", "false"}:
         raise VenturiError(
             "VEN-ENGINE-SETTING",
-            f"{SETTING}={given} is neither true nor false",
+            f"{TASKS_SETTING}={given} is neither true nor false",
             where={"value": given},
             hint="true has threads say which task they run, for --trace",
             exit_code=ExitCode.USAGE,

@@ -15,6 +15,7 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
+from venturi.measure.workloads.shared.spark_names import named
 from venturi.measure.workloads.shared.spark_storage import Storage, Write, storage_of
 
 SPLIT_BYTES = 128 * 2**20  # Spark's default
@@ -122,7 +123,7 @@ def _map_in_arrow(
     """`frame.mapInArrow(function, schema)`, which itself asks for pandas without using it."""
     from pyspark.sql.udf import _create_udf
 
-    udf: Any = _create_udf(function, schema, _MAP_IN_ARROW)
+    udf: Any = _create_udf(named(frame.sparkSession, function), schema, _MAP_IN_ARROW)
     column = udf(*(frame[name] for name in frame.columns))
     if frame.sparkSession.version.startswith("3."):
         mapped = frame._jdf.pythonMapInArrow(column._jc.expr(), False)

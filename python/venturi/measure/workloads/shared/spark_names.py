@@ -1,0 +1,54 @@
+"""Python workers of Spark say which task they run, for traces of block I/O: what `jvm/task-names`
+does for Spark's own threads. `crates/blktrace/src/tasks.rs` reads what they say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from pyspark import TaskContext
+from pyspark.sql import SparkSession
+
+from venturi.record.job_account import TASKS_SETTING
+
+_NAME = Path("/proc/thread-self/comm")
+_KEPT = 15  # characters, by the kernel
+T = TypeVar("T")
+Function = Callable[[Iterator[T]], Iterator[T]]
+
+
+def named(spark: SparkSession, function: Function[T]) -> Function[T]:
+    """`function`, whose worker says which task it runs meanwhile, if that is asked for."""
+    if spark.conf.get(TASKS_SETTING, "false") != "true":
+        return function
+
+    def run(batches: Iterator[T]) -> Iterator[T]:
+        before = _NAME.read_text().strip()
+        _call(_of_task() or before)
+        try:
+            yield from function(batches)
+        finally:
+            _call(before)
+
+    return run
+
+
+def _of_task() -> str | None:
+    """What the worker is to be called; None if that has too many characters."""
+    import numpy as np
+
+    context = TaskContext.get()
+    assert context is not None
+    stage, task = (
+        np.base_repr(number, 36).lower() for number in (context.stageId(), context.taskAttemptId())
+    )
+    name = f"v:{stage}:{task}"
+    return name if len(name) <= _KEPT else None
+
+
+def _call(name: str) -> None:
+    with suppress(OSError):  # no task depends on what its worker is called
+        _NAME.write_text(name)
