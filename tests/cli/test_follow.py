@@ -140,9 +140,16 @@ def store() -> Iterator[str]:
     memory.rm("/logs", recursive=True)
 
 
-def test_object_storage_gives_what_is_whole(store: str, settings: Settings) -> None:
+def test_object_storage_gives_what_is_whole(
+    store: str, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
     outcomes, status = import_served(SPARK, store)
-    assert (len(outcomes), status) == (2, 0)
+    assert status == 0
+    rolling = f"{store}/eventlog_v2_local-1795206808966"
+    assert [each.file for each in outcomes] == [f"{store}/deep/app-1", rolling]
+    assert [line.partition(": ")[0] for line in capsys.readouterr().err.splitlines()] == [
+        f"{store}/deep/app-1", rolling,
+    ]  # fmt: skip
     assert len(names(settings)) == 2
     assert import_served(SPARK, f"{store}/deep/app-1")[1] == 0
 
@@ -162,6 +169,32 @@ def test_an_object_that_marks_a_folder_is_no_log(
     assert (len(outcomes), status) == (2, 0)
     with pytest.raises(VenturiError, match="no file is there"):
         import_served(SPARK, "memory://nothing-but-that")
+
+
+def test_what_is_no_log_or_cannot_be_had_does_not_stop_the_others(
+    store: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/logs/a-note", b"no log")
+    memory.pipe("/logs/../eventlog-2026-01-01--00-00", b"leaves its folder")
+    memory.pipe("/logs/a-secret", b"{}")
+    get_file = MemoryFileSystem.get_file
+
+    def guarded(self: Any, path: str, *to: Any, **more: Any) -> None:
+        if path.endswith("secret"):
+            raise PermissionError("Access Denied")
+        get_file(self, path, *to, **more)
+
+    monkeypatch.setattr(MemoryFileSystem, "get_file", guarded)
+    outcomes, status = import_served(SPARK, store)
+    codes = {str(each.file): each.error and each.error.code for each in outcomes}
+    assert codes == {
+        f"{store}/a-note": "VEN-INGEST-FORMAT",
+        f"{store}/a-secret": "VEN-INGEST-SERVER",
+        f"{store}/deep/app-1": None,
+        f"{store}/eventlog_v2_local-1795206808966": None,
+    }
+    assert status == 1
 
 
 def test_where_nothing_is_over_that_is_said(

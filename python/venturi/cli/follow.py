@@ -12,7 +12,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from venturi import settings
 from venturi.cli.import_ import Outcome, import_all
 from venturi.cli.repository import open_repository
 from venturi.errors import ExitCode, VenturiError
+from venturi.present.table import plain
 from venturi.record.accounts.find import Log
 from venturi.record.accounts.history_server import download, served
 from venturi.record.accounts.object_store import fetch, stored
@@ -44,8 +45,15 @@ def import_served(format_: Format, url: str) -> tuple[list[Outcome], ExitCode]:
     outcomes: list[Outcome] = []
     status = ExitCode.OK
     for item in _served(url):
-        with item.there() as path:
-            found, ended = import_all(format_, [path])
+        with ExitStack() as stack:
+            try:
+                path = stack.enter_context(item.there())
+            except VenturiError as error:  # it is gone, or may not be read: the others may
+                click.echo(f"{item.named}: refused: [{error.code}] {error.message}", err=True)
+                outcomes.append(Outcome(item.named, format_.name, error=error))
+                status = ExitCode.USER
+                continue
+            found, ended = import_all(format_, [path], item.named)
         outcomes += found
         status = max(status, ended)
     if not outcomes:
@@ -67,9 +75,9 @@ def follow(
                 continue
             try:
                 with item.there() as path:
-                    import_all(format_, [path])
+                    import_all(format_, [path], item.named)
             except VenturiError as error:  # as long as it looks so, it will be refused
-                click.echo(f"{item.key}: refused: [{error.code}] {error.message}", err=True)
+                click.echo(f"{item.named}: refused: [{error.code}] {error.message}", err=True)
             notes.add(item)
         pause(every_s)
 
@@ -85,6 +93,11 @@ class _Item:
     stamp: str
     place: Path | Callable[[Path], Path]
 
+    @property
+    def named(self) -> str:
+        """What it is called; a store's objects are named by others."""
+        return plain(self.key)
+
     @contextmanager
     def there(self) -> Iterator[Path]:
         """Its files; those from elsewhere only as long as they are used."""
@@ -99,7 +112,7 @@ def _served(url: str) -> Iterator[_Item]:
     url = url.rstrip("/")
     if not url.startswith(("http://", "https://")):
         for log in stored(url):
-            yield _Item(f"{url} {log.files[0]}", log.stamp, partial(fetch, url, log))
+            yield _Item(log.url, log.stamp, partial(fetch, url, log))
         return
     for each in served(url):
         yield _Item(f"{url} {each.id}", each.stamp, partial(download, url, each))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,9 +48,12 @@ damaged trial was refused, or if a file holds no trial.
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a file (None: the shipped tables): `imported`, or why it was refused."""
+    """What became of a file (None: the shipped tables): `imported`, or why it was refused.
 
-    file: Path | None
+    A text names a file that was brought here from elsewhere.
+    """
+
+    file: Path | str | None
     format: str | None
     imported: Imported | None = None
     error: VenturiError | None = None
@@ -106,15 +109,19 @@ def check_there(format_: Format | None, files: Sequence[Path], hint: str = "") -
             raise unreadable(file, error, code, hint) from error
 
 
-def import_all(format_: Format | None, files: Sequence[Path]) -> tuple[list[Outcome], ExitCode]:
+def import_all(
+    format_: Format | None, files: Sequence[Path], named: str | None = None
+) -> tuple[list[Outcome], ExitCode]:
     """Takes in `files`, telling of each; without any, the shipped tables. The exit status, too.
 
-    The only one that there is raises its error.
+    The only one that there is raises its error. One of many that are given one by one is `named`:
+    in a line for each of its applications, or for why it was refused.
     """
     outcomes: list[Outcome] = []
     refused = 0
     with open_repository() as repository:
-        for outcome in _outcomes(repository, format_, files):
+        for found in _outcomes(repository, format_, files):
+            outcome = found if named is None else replace(found, file=named)
             outcomes.append(outcome)
             if outcome.imported is not None:
                 brief = outcome.file not in files  # found in a folder
@@ -128,7 +135,7 @@ def import_all(format_: Format | None, files: Sequence[Path]) -> tuple[list[Outc
                 _tell(f"{outcome.file}: refused: [{outcome.error.code}] {outcome.error.message}")
     if refused > _REFUSED_SHOWN:
         _tell(f"and {refused - _REFUSED_SHOWN:,} more refused; --json has all")
-    if refused == len(outcomes):
+    if refused == len(outcomes) and named is None:
         _tell(f"no trial found in {', '.join(map(str, files))}")
     sound = all(each.imported is not None and each.imported.sound for each in outcomes)
     return outcomes, ExitCode.OK if sound else ExitCode.USER
@@ -244,7 +251,7 @@ def _tell_refused(imported: Imported) -> None:
             _tell(f"    line {refusal.line}: {refusal.field or 'row'} {refusal.value!r}")
 
 
-def _tell_line(repository: Repository, file: Path | None, arrival: Arrival) -> None:
+def _tell_line(repository: Repository, file: Path | str | None, arrival: Arrival) -> None:
     """An application with what to do about it, in a line."""
     from venturi.present.findings import bound
 
@@ -263,7 +270,7 @@ def _tell_line(repository: Repository, file: Path | None, arrival: Arrival) -> N
     )
 
 
-def _arrived(file: Path | None, arrival: Arrival) -> str:
+def _arrived(file: Path | str | None, arrival: Arrival) -> str:
     """Which application of which file it is, and how it ended."""
     told = arrival.account
     here = "added" if arrival.added else "already here"
@@ -312,7 +319,7 @@ def _tell_job(repository: Repository, arrival: Arrival) -> None:
         _tell(f"  {job.diagnosis.silence}")
 
 
-def _tell_account(file: Path | None, arrival: Arrival) -> None:
+def _tell_account(file: Path | str | None, arrival: Arrival) -> None:
     told = arrival.account
     _tell(
         f"{_arrived(file, arrival)}; {told['stages']:,} stages, "

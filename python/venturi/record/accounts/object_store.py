@@ -27,10 +27,10 @@ _STAMPS = ("ETag", "etag", "LastModified", "last_modified", "mtime", "created")
 class Stored:
     """A log of which nothing is written any more, by the paths of its files in the store.
 
-    `name` is that of its file or folder, `stamp` changes when one of its files does.
+    `url` is that of its file or folder, `stamp` changes when one of its files does.
     """
 
-    name: str
+    url: str
     files: tuple[str, ...]
     is_folder: bool
     stamp: str
@@ -49,8 +49,11 @@ def stored(url: str) -> list[Stored]:
     units: dict[PurePosixPath, dict[str, Any]] = {}
     for name, told in found.items():
         place = PurePosixPath(name)
-        if place.name and not place.name.startswith(".") and place.suffix != ".crc":
-            units.setdefault(unit_of(place), {})[name] = told
+        unit = unit_of(place)
+        # A key may have ".." in it.
+        hidden = place.name.startswith(".") or unit.name.startswith(".")
+        if place.name and not hidden and place.suffix != ".crc":
+            units.setdefault(unit, {})[name] = told
     logs = []
     for unit, files in sorted(units.items()):
         if any(name.endswith(_WRITTEN) for name in files):
@@ -58,7 +61,9 @@ def stored(url: str) -> list[Stored]:
         if sum(each.get("size") or 0 for each in files.values()) > _LOG_BYTES:
             raise _refused(url, f"{unit} is larger than can be taken in")
         stamp = " ".join(_stamp(told) for _, told in sorted(files.items()))
-        logs.append(Stored(unit.name, tuple(sorted(files)), str(unit) not in files, stamp))
+        below = unit.relative_to(path).parts if unit.is_relative_to(path) else unit.parts
+        own = "/".join([url, *below])
+        logs.append(Stored(own, tuple(sorted(files)), str(unit) not in files, stamp))
     return logs
 
 
@@ -74,7 +79,7 @@ def _stamp(told: dict[str, Any]) -> str:
 
 def fetch(url: str, log: Stored, folder: Path) -> Path:
     """Brings the files of a log at `url` into `folder`; its path there."""
-    own = folder / log.name
+    own = folder / PurePosixPath(log.url).name
     if log.is_folder:
         own.mkdir(exist_ok=True)
     with _opened(url) as (store, _):
