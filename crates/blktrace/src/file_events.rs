@@ -36,7 +36,6 @@ impl Place {
     pub fn of(name: &str, format: &Format) -> Option<Self> {
         let field = |name: &str| format.field(name).filter(|field| field.bytes <= 8).cloned();
         let (kind, inode, first, blocks) = match name {
-            "xfs_iget_miss" | "xfs_iget_recycle" => (Kind::Loaded, "ino", "ino", None),
             "ext4_es_insert_extent" => {
                 let state = Some(format.at("status", 1)?);
                 (Kind::Extent, "ino", "pblk", Some(Blocks { count: field("len")?, state }))
@@ -47,6 +46,7 @@ impl Place {
                 let blocks = Blocks { count: field("blockcount")?, state: None };
                 (Kind::Extent, "ino", "startblock", Some(blocks))
             }
+            "xfs_iget_miss" | "xfs_iget_recycle" => (Kind::Loaded, "ino", "ino", None),
             "xfs_iunlink_remove" => (Kind::Gone, "agino", "agno", None),
             _ => return None,
         };

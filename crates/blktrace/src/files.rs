@@ -106,6 +106,13 @@ struct Life {
     owner: OnceCell<Owner>,
 }
 
+impl Life {
+    /// Whether it begins about now, and the file system has not said that it has begun.
+    fn is_being_made(&self, now_ns: u64) -> bool {
+        self.made_ns == Some(self.by_ns) && (self.since_ns..self.by_ns).contains(&now_ns)
+    }
+}
+
 /// Sectors that a file had, which no event told.
 #[derive(Clone, Copy, Debug)]
 pub struct Lying {
@@ -199,29 +206,32 @@ impl Files {
     /// A file was made in the folder, of whatever name.
     pub fn is_made(&mut self, file: FileId, folder: u64, now_ns: u64) {
         let lives = self.lives.get_mut(&file).map_or(&mut [][..], Vec::as_mut_slice);
-        let life = lives.iter_mut().rev().find(|life| life.since_ns <= now_ns);
-        if let Some(life) = life.filter(|life| life.by_ns >= now_ns) {
-            life.made_ns = Some(now_ns);
+        let begun = lives.partition_point(|life| life.since_ns <= now_ns);
+        let made = lives.iter().position(|life| life.is_being_made(now_ns));
+        let made = made.or_else(|| begun.checked_sub(1).filter(|at| lives[*at].by_ns >= now_ns));
+        if let Some(at) = made {
+            lives[at].made_ns = Some(now_ns);
             self.born.remove(&file);
         } else if self.born.len() < LIMIT {
             self.born.insert(file, (folder, now_ns));
         }
     }
 
-    /// The file is in memory from now on: if it was made about now, it was made now.
+    /// The file is in memory from now on: if it was made about now, it was made now. It may leave the
+    /// memory and come back.
     pub fn is_loaded(&mut self, file: FileId, now_ns: u64) {
-        let lives = self.lives.get_mut(&file).map_or(&mut [][..], Vec::as_mut_slice);
-        let life = lives.iter_mut().rev().find(|life| life.since_ns <= now_ns);
-        // It may leave the memory and come back.
-        let is_first = |life: &&mut Life| life.made_ns == Some(life.by_ns) && now_ns <= life.by_ns;
-        if let Some(life) = life.filter(is_first) {
+        let mut lives = self.lives.get_mut(&file).into_iter().flatten();
+        if let Some(life) = lives.find(|life| life.is_being_made(now_ns)) {
             life.made_ns = Some(now_ns);
+            self.born.remove(&file);
         }
     }
 
-    /// Nobody has the number any more: who has it next is not called so.
+    /// Nobody has the number any more: who has it next is not called as the file was.
     pub fn is_gone(&mut self, file: FileId, now_ns: u64) {
-        self.is_made(file, NO_FOLDER, now_ns);
+        if self.born.len() < LIMIT {
+            self.born.insert(file, (NO_FOLDER, now_ns));
+        }
     }
 
     /// What the file that has this number now is for.
@@ -259,10 +269,10 @@ impl Files {
         let lives = self.lives.get(&file)?.iter().rev();
         let mut begun = lives.filter(|life| life.since_ns <= now_ns);
         let last = begun.next()?;
-        // It was made about now, and whether it is yet the file system has not said.
-        let may_be_later = last.made_ns == Some(last.by_ns) && now_ns < last.by_ns;
-        let before = begun.next().filter(|_| may_be_later);
-        Some(before.unwrap_or(last))
+        if !last.is_being_made(now_ns) {
+            return Some(last);
+        }
+        Some(begun.find(|life| !life.is_being_made(now_ns)).unwrap_or(last))
     }
 
     /// Of a file of the name in the folder, which was there at a time.
@@ -348,6 +358,26 @@ mod tests {
         files.is_loaded(FileId { inode: 90, ..FILE }, 5);
         assert_eq!(made_ns(&files), Some(1004));
         assert_eq!(files.owner(FileId { inode: 90, ..FILE }, 5).made_ns, None);
+    }
+
+    #[test]
+    fn a_number_that_several_have_at_about_one_time_is_of_one_after_the_other() {
+        let mut files =
+            files(&[seen(100, "rdd_3_1", 1000, true), seen(100, "rdd_3_2", 1000, true)]);
+        let of = |files: &Files, now_ns| {
+            let owner = files.owner(FILE, now_ns);
+            (owner.class, owner.number)
+        };
+        files.is_loaded(FILE, 1001);
+        assert_eq!(of(&files, 1002), (Class::RddBlock, 1));
+        files.is_gone(FILE, 1003);
+        assert_eq!(of(&files, 1004), (Class::Unnamed, 0));
+        files.is_loaded(FILE, 1005);
+        assert_eq!(of(&files, 1006), (Class::RddBlock, 2));
+        files.is_gone(FILE, 1007);
+        // Who is loaded now has no name.
+        files.is_loaded(FILE, 1008);
+        assert_eq!(of(&files, 2000), (Class::Unnamed, 0));
     }
 
     #[test]

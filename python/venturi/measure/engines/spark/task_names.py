@@ -23,7 +23,7 @@ def jar() -> Path:
 
 def is_wanted(settings: Mapping[str, str]) -> bool:
     """Whether it is asked for; VEN-ENGINE-SETTING if that cannot be told."""
-    given = settings.get(TASKS_SETTING, "false").strip().lower()
+    given = settings.get(TASKS_SETTING, "false")
     if given not in {"true", "false"}:
         raise VenturiError(
             "VEN-ENGINE-SETTING",
