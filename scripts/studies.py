@@ -339,7 +339,8 @@ def of_tiers(where: str) -> str:
         for name, each in groups.items()
     ]  # fmt: skip
     head = ("local files", "trials", "median (s)", "interval", "standing", f"{HDDS} / it")
-    title = listed(where)[0]["workload"] + (", beside mergerfs" if MERGED in groups else "")
+    beside = "mergerfs" if MERGED in groups else SSD if hdd_s is None else None
+    title = listed(where)[0]["workload"] + (f", beside {beside}" if beside else "")
     return "\n".join(
         (
             f"### {title}\n", table(head, rows), "`venturi rank`:\n", said(answer),
@@ -527,7 +528,7 @@ RESULTS: Mapping[str, Callable[..., str]] = {
 PLANS = {
     "tiers": (
         "tiers-terasort", "tiers-mergerfs", "tiers-nweight", "tiers-sql-analysis", "tiers-kmeans",
-        "tiers-reserves",
+        "tiers-cost", "tiers-reserves",
     ),
     "spark-io": ("spark-io", "spark-io-kmeans"),
 }  # fmt: skip
