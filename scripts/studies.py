@@ -345,7 +345,7 @@ def of_tiers(where: str) -> str:
         (
             f"### {title}\n", table(head, rows), "`venturi rank`:\n", said(answer),
             "Ratios of medians (`venturi compare`):\n",
-            table(("ratio", "is", "interval", "bar"), ratios(middles)),
+            table(("ratio", "is", "interval", "bar"), ratios(where, middles)),
             "What lay where, all files that a trial wrote (`venturi show`):\n", placed(middles),
             *(
                 f"Foretold of a trial of *{name}* (`venturi advise tiers`):\n\n"
@@ -381,12 +381,15 @@ def tier_layout(key: Mapping[str, Any]) -> str:
     return STOCK[disk] if tiers_ == "none" else f"tiers, {FITS.get(tiers_, tiers_)}"
 
 
-def ratios(middles: Mapping[str, str]) -> Iterable[Sequence[object]]:
-    """Those of which something was expected, with what it was; `middles` are trials by layout."""
+def ratios(where: str, middles: Mapping[str, str]) -> Iterable[Sequence[object]]:
+    """Those of which something was expected, with what it was; `middles` are trials by layout.
+
+    Of one plan, as its layouts took turns: what a host is like changes from day to day.
+    """
     for over, under, bar in EXPECTED:
         if over not in middles or under not in middles:
             continue
-        answer = asked("compare", middles[under], middles[over])
+        answer = asked("compare", middles[under], middles[over], "--where", where)
         verdict = answer["groups"][1]["against_first"]
         ratio, found = verdict["ratio"], verdict["interval"]
         told = "-" if found is None else f"{found['low']:.2f} to {found['high']:.2f}"

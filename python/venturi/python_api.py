@@ -182,15 +182,21 @@ class Repository(Closing):
         return Rows(lambda: frame)
 
     def compare(
-        self, first: str | Trial, *others: str | Trial, metric: str = "elapsed_s"
+        self,
+        first: str | Trial,
+        *others: str | Trial,
+        metric: str = "elapsed_s",
+        where: Where = (),
     ) -> Comparison:
-        """Repeat groups (by key, or by one of their trials) against the first, by `metric`.
+        """Repeat groups (by key, or by one of their trials) against the first, by `metric`, of each
+        the trials that meet all of `where`.
 
         `metric` is `elapsed_s` or a sample of the whole trial. As `venturi compare` answers.
         """
         names = [each if isinstance(each, str) else each.id for each in (first, *others)]
+        only = self._query(where).conditions
         return compare_groups(
-            [repeat_group(self._repository, name).trials for name in names], metric
+            [repeat_group(self._repository, name, *only).trials for name in names], metric
         )
 
     def effect(

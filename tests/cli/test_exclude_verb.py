@@ -98,6 +98,17 @@ def test_rankings_and_comparisons_leave_them_out(venturi: Venturi) -> None:
     assert "6 trials" in stderr
 
 
+def test_a_comparison_is_of_the_trials_that_are_asked_for(venturi: Venturi) -> None:
+    keys = sorted({str(row["group"]) for row in data(venturi, "ls")})
+    answer = venturi("compare", *keys, "--where", "elapsed_s<106", "--json")[1]
+    assert [group["summary"]["n"] for group in json.loads(answer)["data"]["groups"]] == [3, 3]
+    status, _, stderr = venturi("compare", "t00", "t01", "--where", "disk=SSD")
+    assert (status, "VEN-COMPARE-GROUPS" in stderr) == (1, True)
+    assert "no trial of t00" in stderr
+    status, _, stderr = venturi("compare", "t00", "t01", "--where", "disk=tape")
+    assert (status, "VEN-QUERY-VALUE" in stderr) == (2, True)
+
+
 @pytest.mark.parametrize(
     "words",
     [["--reason", "x"], ["--where", "a=1"], ["--where", "a", "--reason", "x"],

@@ -22,6 +22,7 @@ from venturi.record.trial import Trial
 from venturi.wording import count_of
 
 if TYPE_CHECKING:
+    from venturi.record.query.conditions import Condition
     from venturi.record.repository import Repository
 
 
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
     show_default=True,
     help="What to compare: elapsed_s, or a sample by its name.",
 )
+@click.option(
+    "--where", multiple=True, metavar="KEY=VALUE|KEY<N|KEY>N",
+    help="Of each group only trials with this value of a column or configuration key, such as "
+    "experiment=plan-...; several values of one key are alternatives.",
+)  # fmt: skip
 @click.option(
     "--fail-if-slower", "limit", metavar="LIMIT", type=EXCESS,
     help="Exit with status 4 if another group is slower than the first by more than LIMIT, such as "
@@ -53,6 +59,7 @@ def command(
     *,
     groups: tuple[str, ...],
     metric: str,
+    where: tuple[str, ...],
     limit: float | None,
     fail_if_unsure: bool,
     why: bool,
@@ -71,9 +78,12 @@ def command(
     With --why two trials, each of a job whose engine's own account is kept, are laid beside one
     another: why the second took another time than the first.
     """
+    from venturi.present.api.context import conditions_of
+    from venturi.record.query.checks import require_conditions
+
     if why:
-        if limit is not None or len(groups) != 2:
-            raise click.UsageError("--why needs two trials, and no --fail-if-slower")
+        if limit is not None or where or len(groups) != 2:
+            raise click.UsageError("--why needs two trials, and no --fail-if-slower or --where")
         _tell_why(groups, html, as_json=as_json)
         return ExitCode.OK
     if html is not None:
@@ -82,7 +92,8 @@ def command(
         raise click.UsageError("--fail-if-unsure needs --fail-if-slower")
 
     with open_repository() as repository:
-        trials = [group_of(repository, name) for name in groups]
+        only = require_conditions(repository, conditions_of(where))
+        trials = [group_of(repository, name, *only) for name in groups]
     comparison = compare_groups(trials, metric)
     decisions = decide(comparison, limit) if limit is not None else ()
     if as_json:
@@ -120,12 +131,12 @@ def _tell_why(names: Sequence[str], html: PageFile | None, *, as_json: bool) -> 
     show(*parts(found, [diagnose(*each) for each in (one, other)]))
 
 
-def group_of(repository: Repository, name: str) -> Sequence[Trial]:
+def group_of(repository: Repository, name: str, *where: Condition) -> Sequence[Trial]:
     """What is compared: the trials of the group `name`, else of the group of the trial `name`,
-    that no exclusion leaves out."""
+    that meet all of `where` and that no exclusion leaves out."""
     from venturi.record.repeat_group import repeat_group
 
-    found = repeat_group(repository, name)
+    found = repeat_group(repository, name, *where)
     if found.left_out:
         click.echo(f"{name}: left out by exclusions: {count_of(found.left_out, 'trial')}", err=True)
     return found.trials

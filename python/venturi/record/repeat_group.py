@@ -21,25 +21,22 @@ class RepeatGroup:
     left_out: int
 
 
-def repeat_group(repository: Repository, name: str) -> RepeatGroup:
-    """The group with the key `name`, else that of the trial that `name` means.
+def repeat_group(repository: Repository, name: str, *where: Condition) -> RepeatGroup:
+    """The group with the key `name`, else that of the trial that `name` means: of its trials those
+    that meet all of `where`.
 
-    VEN-RECORD-UNKNOWN where there is neither, VEN-COMPARE-GROUPS where exclusions leave out all.
+    VEN-RECORD-UNKNOWN where there is neither, VEN-COMPARE-GROUPS where `where` or exclusions leave
+    out all.
     """
-    trials = whole_trials(repository, Condition.equal("group", name))
+    key = _key(repository, name)
+    trials = whole_trials(repository, Condition.equal("group", key), *where)
     if not trials:
-        try:
-            key = repository.get(name).group_key
-        except VenturiError as error:
-            if error.code != "VEN-RECORD-UNKNOWN" or name.startswith("last"):
-                raise
-            raise VenturiError(
-                "VEN-RECORD-UNKNOWN",
-                f"{name} is neither a repeat group nor one trial's id",
-                where={"name": name},
-                hint="`venturi ls` lists the trials' ids, and the keys of their groups",
-            ) from error
-        trials = whole_trials(repository, Condition.equal("group", key))
+        raise VenturiError(
+            "VEN-COMPARE-GROUPS",
+            f"no trial of {name} is of those that --where names",
+            where={"name": name},
+            hint=f"`venturi ls --where group={key}` lists the group's trials",
+        )
     excluded = covering(repository, [trial.id for trial in trials])
     kept = tuple(trial for trial in trials if trial.id not in excluded)
     if not kept:
@@ -50,3 +47,20 @@ def repeat_group(repository: Repository, name: str) -> RepeatGroup:
             hint="`venturi exclude ls` says by which and why",
         )
     return RepeatGroup(kept, len(excluded))
+
+
+def _key(repository: Repository, name: str) -> str:
+    """`name` itself if it is a group's key, else that of the trial's group."""
+    if whole_trials(repository, Condition.equal("group", name), most=1):
+        return name
+    try:
+        return repository.get(name).group_key
+    except VenturiError as error:
+        if error.code != "VEN-RECORD-UNKNOWN" or name.startswith("last"):
+            raise
+        raise VenturiError(
+            "VEN-RECORD-UNKNOWN",
+            f"{name} is neither a repeat group nor one trial's id",
+            where={"name": name},
+            hint="`venturi ls` lists the trials' ids, and the keys of their groups",
+        ) from error
