@@ -139,13 +139,18 @@ def effects(where: str, key: str, *more: str) -> str:
     return "".join(f"- {line}\n" for line in dict.fromkeys(told))
 
 
+def published(name: str) -> list[dict[str, str]]:
+    """The rows of a published table."""
+    with (PUBLISHED / f"{name}.csv").open(encoding="utf-8", newline="") as rows:
+        return list(csv.DictReader(rows))
+
+
 def aloja(where: str) -> str:
     """The rankings by time and by cost beside the published and the corrected table."""
     by = ("cluster", "disk")
-    rows = (PUBLISHED / "poggi-2015.csv").open(encoding="utf-8", newline="")
     printed = {
         (row["configuration.net"], row["configuration.disk"]): row
-        for row in csv.DictReader(rows)
+        for row in published("poggi-2015")
         if row["place"] == "Table 2"
     }
     printed_s = {key: float(row["elapsed_s"]) for key, row in printed.items()}
@@ -232,7 +237,7 @@ def vm_layout(where: str) -> str:
                      standing(group)))  # fmt: skip
     printed = [
         (row["configuration.platform"], row["elapsed_s"])
-        for row in csv.DictReader((PUBLISHED / "jaffe-2017.csv").open(encoding="utf-8"))
+        for row in published("jaffe-2017")
         if row["workload"] == "teragen" and row["input_bytes"] == TEN_TB
     ]
     head = ("machines a host", "ports", "disks a DataNode", "trials", "median (s)",
