@@ -11,7 +11,8 @@ import pytest
 from command_line import venturi as called
 from venturi.errors import VenturiError
 from venturi.measure.engines.spark import plugins, task_names, tiers
-from venturi.record.job_account import TASKS_SETTING, TIERS_SETTING
+from venturi.measure.workloads.shared.spark_names import TASKS_SETTING
+from venturi.record.job_account import TIERS_SETTING
 
 
 def venturi(*words: str) -> CompletedProcess[str]:

@@ -61,7 +61,8 @@ BRIEF = """
 """  # a moment gains nothing from the second compiler
 LABS = {f"{NAME}-slow": "100Mbit/s", f"{NAME}-fast": "400Mbit/s"}
 SLOW, FAST = LABS
-NO_ENGINE = {"HADOOP_HOME": "/nowhere", "VENTURI_AGENT": str(AGENT)}
+SHARE = Path("share/hadoop/mapreduce")
+JARS = ("hadoop-mapreduce-examples-3.4.2.jar", "hadoop-mapreduce-client-jobclient-3.4.2-tests.jar")
 
 
 @pytest.fixture
@@ -71,6 +72,16 @@ def plan(tmp_path: Path) -> Path:
         (tmp_path / f"{name.removeprefix(f'{NAME}-')}.toml").write_text(text)
     (tmp_path / "plan.toml").write_text(PLAN)
     return tmp_path / "plan.toml"
+
+
+@pytest.fixture
+def hollow(tmp_path: Path) -> dict[str, str]:
+    """With a Hadoop that is found, and of which nothing starts: its jars are empty."""
+    home = tmp_path / "hadoop"
+    (home / SHARE).mkdir(parents=True)
+    for name in JARS:
+        (home / SHARE / name).touch()
+    return {"HADOOP_HOME": str(home), "VENTURI_AGENT": str(AGENT)}
 
 
 def told(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -102,16 +113,16 @@ def killed_once(home: Path, plan: Path, ready: Callable[[], bool], **environment
 
 
 def test_a_trial_that_fails_takes_its_lab_down_and_the_plan_goes_on(
-    tmp_path: Path, plan: Path
+    tmp_path: Path, plan: Path, hollow: dict[str, str]
 ) -> None:
     home = tmp_path / "home"
-    done = venturi("plan", "start", plan, "--json", home=home, **NO_ENGINE)
+    done = venturi("plan", "start", plan, "--json", home=home, **hollow)
     assert done.returncode == 1, done.stderr
     failed = {each["values"]["cluster"]: each for each in told(done)["failed"]}
     assert {name: each["class"] for name, each in failed.items()} == {
-        "slow": "environment", "fast": "environment",
+        "slow": "engine failure", "fast": "engine failure",
     }  # fmt: skip
-    assert "on h1: /nowhere has no MapReduce examples" in failed["slow"]["reason"]
+    assert "ended unexpectedly" in failed["slow"]["reason"]
     assert lab.labs(home) == ()
     kept = trials(home)
     assert {name: trial.cluster.name for name, trial in kept.items()} == {
@@ -123,17 +134,19 @@ def test_a_trial_that_fails_takes_its_lab_down_and_the_plan_goes_on(
     assert rates == {100e6 / 8 / 2}
 
 
-def test_a_lab_of_that_name_is_left_alone(tmp_path: Path, plan: Path) -> None:
+def test_a_lab_of_that_name_is_left_alone(
+    tmp_path: Path, plan: Path, hollow: dict[str, str]
+) -> None:
     home = tmp_path / "home"
     file = tmp_path / "fast.toml"
     lab.up(lab_of(file.read_text(), file), home, cores=2, agent=AGENT)
     try:
-        refused = venturi("plan", "start", plan, home=home, **NO_ENGINE)
+        refused = venturi("plan", "start", plan, home=home, **hollow)
         assert refused.returncode == 2, refused.stderr
         assert "VEN-LAB-UP" in refused.stderr
         assert "line: 12" in refused.stderr
         assert lab.look(home, FAST).state == "up"
-        checked = venturi("plan", "check", plan, home=home, **NO_ENGINE)
+        checked = venturi("plan", "check", plan, home=home, **hollow)
         assert checked.returncode == 0, checked.stderr
         assert f"line 12: the lab {FAST} is up already" in checked.stderr
     finally:
@@ -157,13 +170,15 @@ def test_a_lab_of_a_running_plan_is_taken_down_only_by_name(tmp_path: Path, plan
             lab.down(home, SLOW)
 
 
-def test_what_a_kill_left_half_made_is_removed(tmp_path: Path, plan: Path) -> None:
+def test_what_a_kill_left_half_made_is_removed(
+    tmp_path: Path, plan: Path, hollow: dict[str, str]
+) -> None:
     home, before = tmp_path / "home", remains()
     journal = lab.folder_of(home, SLOW) / "journal.jsonl"
     ids = killed_once(home, plan, lambda: journal.exists() and b"step" in journal.read_bytes(),
-                      **NO_ENGINE)  # fmt: skip
+                      **hollow)  # fmt: skip
     assert ids
-    resumed = venturi("plan", "resume", plan, home=home, **NO_ENGINE)
+    resumed = venturi("plan", "resume", plan, home=home, **hollow)
     assert f"took down the lab {SLOW}, left behind by a killed plan" in resumed.stderr
     assert "2 failed" in resumed.stdout
     assert lab.labs(home) == ()

@@ -21,10 +21,10 @@ from venturi.measure.engines.spark import task_names
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.local import LocalHost
 from venturi.measure.trial.tracing import Tracer, stages_of
+from venturi.measure.workloads.shared.spark_names import TASKS_SETTING
 from venturi.record.accounts import spark as event_log
 from venturi.record.accounts.find import Log
 from venturi.record.io_trace import TRACE_NAME
-from venturi.record.job_account import TASKS_SETTING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -165,8 +165,6 @@ BATCHES = (
 )
 TIERS_SETTING = "spark.storage.hierarchyStore"
 """Spark's setting, of the plugin for tiered storage, that says which tiers a job has."""
-TASKS_SETTING = "spark.venturi.trace.tasks"
-"""Venturi's setting of Spark: `true` has threads say which task they run, for traces."""
 # Of the event `venturi.spark.tiers.TieredStorageAccount`, a row for each of its tiers and kinds.
 TIERS = (
     Column("at_ms", "int", MOMENT, "when it was so; all that is counted is counted from the start"),

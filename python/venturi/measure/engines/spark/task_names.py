@@ -11,7 +11,7 @@ from pathlib import Path
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.measure.engines.spark import plugins
-from venturi.record.job_account import TASKS_SETTING
+from venturi.measure.workloads.shared.spark_names import TASKS_SETTING
 
 PLUGIN = "venturi.spark.tasks.TaskNamesPlugin"
 

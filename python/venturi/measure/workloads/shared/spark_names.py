@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from pyspark import TaskContext
-from pyspark.sql import SparkSession
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-from venturi.record.job_account import TASKS_SETTING
-
+TASKS_SETTING = "spark.venturi.trace.tasks"
+"""Venturi's setting of Spark: `true` has threads say which task they run, for traces."""
 _NAME = Path("/proc/thread-self/comm")
 _KEPT = 15  # characters, by the kernel
 T = TypeVar("T")
@@ -39,6 +39,7 @@ def named(spark: SparkSession, function: Function[T]) -> Function[T]:
 def _of_task() -> str | None:
     """What the worker is to be called; None if that has too many characters."""
     import numpy as np
+    from pyspark import TaskContext
 
     context = TaskContext.get()
     assert context is not None
