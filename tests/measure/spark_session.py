@@ -17,8 +17,6 @@ QUICK = "-XX:TieredStopAtLevel=1"  # a JVM of seconds does not repay its second 
 @contextmanager
 def local_spark(folder: Path) -> Iterator[SparkSession]:
     """A session with two threads whose files are in `folder`; its JVM is gone in the end."""
-    from pyspark.sql import SparkSession
-
     settings = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "768m",
@@ -29,15 +27,40 @@ def local_spark(folder: Path) -> Iterator[SparkSession]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    builder = SparkSession.builder.master("local[2]")
+    with _jvm(), _session("local[2]", settings) as session:
+        yield session
+
+
+@contextmanager
+def logged_session(
+    master: str, events: Path, settings: Mapping[str, str]
+) -> Iterator[SparkSession]:
+    """A session with `settings` in a JVM that is there, whose event log is in `events`."""
+    own = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": events.as_uri(),
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.rolling.enabled": "false",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.ui.enabled": "false",
+    }
+    with _session(master, {**own, **settings}) as session:
+        yield session
+
+
+@contextmanager
+def _session(master: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
-    with _jvm():
-        session = builder.getOrCreate()
-        try:
-            yield session
-        finally:
-            session.stop()
+    session = builder.getOrCreate()
+    try:
+        yield session
+    finally:
+        session.stop()
 
 
 @contextmanager

@@ -6,15 +6,13 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from spark_session import local_jvm
+from spark_session import local_jvm, logged_session
 
 from loop_disks import loop_disk, mounted, needs_recording
 from venturi.measure.engines.spark import task_names
@@ -35,34 +33,6 @@ MORE = 1.05
 """So many times what a file has are read of it at most: the kernel may read a page again."""
 # Text that can hardly be compressed.
 TEXT = "concat_ws('', transform(sequence(1, 16), n -> sha2(concat(id, ':', n), 512))) AS text"
-
-
-@contextmanager
-def spark_on(disk: Path, events: Path) -> Iterator[SparkSession]:
-    """A session on two threads whose files are on the disk."""
-    from pyspark.sql import SparkSession
-
-    events.mkdir()
-    builder = SparkSession.builder.master("local[2]")
-    for key, value in {
-        "spark.driver.host": "127.0.0.1",
-        "spark.eventLog.compress": "false",
-        "spark.eventLog.dir": events.as_uri(),
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.rolling.enabled": "false",
-        "spark.local.dir": str(disk),
-        "spark.plugins": task_names.PLUGIN,
-        "spark.sql.adaptive.enabled": "false",
-        "spark.sql.warehouse.dir": (events / "warehouse").as_uri(),
-        "spark.ui.enabled": "false",
-        TASKS_SETTING: "true",
-    }.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    try:
-        yield session
-    finally:
-        session.stop()
 
 
 def read_two_at_once(session: SparkSession, disk: Path) -> list[list[int]]:
@@ -111,17 +81,25 @@ def test_requests_are_of_the_tasks_whose_threads_made_them(
         Agent(str(agent_binary), LocalHost()), [str(tmp_path / "disk")], tmp_path / "trace"
     )
     (tmp_path / "trace").mkdir()
+    events = tmp_path / "events"
+    events.mkdir()
+    settings = {
+        "spark.local.dir": str(tmp_path / "disk"),
+        "spark.plugins": task_names.PLUGIN,
+        "spark.sql.warehouse.dir": (tmp_path / "warehouse").as_uri(),
+        TASKS_SETTING: "true",
+    }
     with (
         loop_disk(tmp_path / "image", 128 << 20) as device,
         mounted(device, tmp_path / "disk") as disk,
         local_jvm({"spark.jars": str(task_names_jar)}, tmp_path / "stderr"),
     ):
         tracer.start()
-        with spark_on(disk, tmp_path / "events") as session:
+        with logged_session("local[2]", events, settings) as session:
             sizes = read_two_at_once(session, disk)
             read_in_python(session, disk)
         tracer.stop()
-    log = next(each for each in (tmp_path / "events").iterdir() if each.is_file())
+    (log,) = events.iterdir()
     account = event_log.read(Log(log, (log,)))
     kept = dict(tracer.files(stages_of(account)))
     assert tracer.warnings == []

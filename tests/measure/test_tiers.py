@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from spark_session import local_jvm
+from spark_session import local_jvm, logged_session
 
 from venturi.measure.engines.spark import tiers
 from venturi.model.stages.tiers import tier_uses
@@ -68,35 +68,20 @@ class Machine:
 
         `between` is called by the job, before its last stage.
         """
-        from pyspark.sql import SparkSession
-
         before = len(self.said())
         events = self.folder / "events"
         shutil.rmtree(events, ignore_errors=True)
         events.mkdir()
         own = {} if store is None else {"spark.plugins": tiers.PLUGIN, TIERS_SETTING: store}
-        builder = SparkSession.builder.master("local[2,4]")
-        for key, value in {
-            "spark.driver.host": "127.0.0.1",
-            "spark.eventLog.compress": "false",
-            "spark.eventLog.dir": events.as_uri(),
-            "spark.eventLog.enabled": "true",
-            "spark.eventLog.rolling.enabled": "false",
+        own |= {
             "spark.local.dir": ",".join(map(str, self.disks.values())),
             "spark.shuffle.spill.numElementsForceSpillThreshold": "500",
-            "spark.sql.adaptive.enabled": "false",
             "spark.sql.warehouse.dir": (self.folder / "warehouse").as_uri(),
-            "spark.ui.enabled": "false",
-            **own,
             **(settings or {}),
-        }.items():
-            builder = builder.config(key, value)
-        session = builder.getOrCreate()
-        try:
+        }
+        with logged_session("local[2,4]", events, own) as session:
             result = (job or cached_and_sorted)(session, between)
             during = self.files()
-        finally:
-            session.stop()
         (log,) = events.iterdir()
         account = event_log.read(Log(log, (log,)))
         return {

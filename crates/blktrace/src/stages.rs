@@ -84,10 +84,13 @@ impl Stages {
             return Some(at);
         }
         let known = self.others.iter().position(|other| other == name);
-        if known.is_none() && self.others.len() < OTHERS {
+        let at = known.unwrap_or(self.others.len());
+        if at == OTHERS {
+            return None;
+        }
+        if known.is_none() {
             self.others.push(name.to_owned());
         }
-        let at = known.or_else(|| self.others.iter().rposition(|other| other == name))?;
         Some(self.all.len() + at)
     }
 
