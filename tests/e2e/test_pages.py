@@ -178,7 +178,7 @@ def test_a_job_has_its_plan_its_memory_and_its_streams(met: Finding) -> None:
     page = next(p for p in met["pages"] if p["name"] == "planned")
     for text in (
         "sales by customer", "9,000,000 rows", "stage 0", "Memory of executors", "size of the heap",
-        "Came in a second", "no, each batch is longer", "Batches of clicks",
+        "Came in a second", "Left at its sources", "Batches of clicks",
         "Watermark behind", "killed (signal 9)",
     ):  # fmt: skip
         assert text in page["text"], text

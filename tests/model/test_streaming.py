@@ -53,6 +53,16 @@ def test_a_stream_falls_behind_whose_batches_fill_the_time_and_grow(
     assert stream(tmp_path, took_s, 10).behind is behind
 
 
+def test_what_kafka_still_has_came_in_and_says_that_a_stream_falls_behind(tmp_path: Path) -> None:
+    log = SparkLog()
+    for n in range(6):
+        log.batch(n, 10 * n, 10, 1_000, 0, left=500 * n, addBatch=9)
+    log.end(60)
+    (told,) = stream_uses(timeline(log.account(tmp_path)))
+    assert (told.behind, told.left_rows) == (True, 2_500)
+    assert (told.input_rows_per_s, told.rows_per_s) == (pytest.approx(150), pytest.approx(100))
+
+
 def test_batches_stand_over_time_with_what_each_did(tmp_path: Path) -> None:
     line = timed(tmp_path, [2.0] * 5 + [4.0], 10)
     (found,) = stream_batches(line, 1)

@@ -218,8 +218,8 @@ def _executors(line: Timeline) -> Table:
 def _streams(line: Timeline) -> Table:
     made = table(
         "stream", "batches", "rows", "in a second", "worked off", "median batch", "slowest",
-        "most of it", "busy", "keeps up", "rows of state", "state",
-        prose=("stream", "most of it"), spare=("state", "rows of state", "busy"),
+        "most of it", "busy", "keeps up", "left behind", "rows of state", "state",
+        prose=("stream", "most of it"), spare=("state", "rows of state", "left behind", "busy"),
     )  # fmt: skip
     for each in stream_uses(line):
         rates = (
@@ -229,8 +229,8 @@ def _streams(line: Timeline) -> Table:
         made.add(
             each.name or each.stream, f"{each.batches:,}", f"{each.rows:,}", *rates,
             format_duration(each.median_s), format_duration(each.slowest_s), each.slowest_part,
-            _share(each.busy), "no" if each.behind else "yes", _count(each.state_rows),
-            format_bytes(each.state_bytes),
+            _share(each.busy), "no" if each.behind else "yes", _count(each.left_rows),
+            _count(each.state_rows), format_bytes(each.state_bytes),
         )  # fmt: skip
     return made
 

@@ -162,6 +162,7 @@ BATCHES = (
     Column("state_bytes", "int", "B", "memory of the state"),
     Column("state_commit_ms", "int", "ms", "committing the state, all tasks"),
     Column("watermark_ms", "int", MOMENT, "what happened before it is no longer waited for"),
+    Column("left_rows", "int", "1", "records beyond its own that its sources had, as Kafka tells"),
 )
 TIERS_SETTING = "spark.storage.hierarchyStore"
 """Spark's setting, of the plugin for tiered storage, that says which tiers a job has."""

@@ -18,7 +18,8 @@ def stream_behind(case: Case) -> Iterator[Hit]:
     for use in stream_uses(case.line):
         if not use.behind or use.input_rows_per_s is None or not use.rows_per_s:
             continue
-        growth = use.last_s / use.first_s
+        growth = max(use.last_s / use.first_s, use.input_rows_per_s / use.rows_per_s)
+        left = "" if not use.left_rows else f", and left {use.left_rows:,} records at its sources"
         stage = _slowest_stage(case, use)
         told = "" if stage is None else f", most of whose task time went to {stage.title}"
         grown = (use.state_rows or 0) >= case.limit("stream-behind", "state_growth") * (
@@ -28,7 +29,8 @@ def stream_behind(case: Case) -> Iterator[Hit]:
         yield Hit(
             f"{use.name or use.stream} got {use.input_rows_per_s:,.0f} rows a second and worked "
             f"off {use.rows_per_s:,.0f}: its {use.batches:,} batches followed one another, the "
-            f"first of {format_duration(use.first_s)}, the last of {format_duration(use.last_s)}; "
+            f"first of {format_duration(use.first_s)}, the last of {format_duration(use.last_s)}"
+            f"{left}; "
             f"the slowest, batch {use.slowest_batch} of {format_duration(use.slowest_s)}, took "
             f"the most for {use.slowest_part}{told}",
             (Where(None if stage is None else stage.label, operator=use.name or use.stream),),
@@ -40,8 +42,8 @@ def stream_behind(case: Case) -> Iterator[Hit]:
                 "rows": f"{max(int(use.rows_per_s * use.first_s), 1):,}",
                 "trigger": f"{math.ceil(use.last_s)} seconds",
             },
-            # What a batch has to do more than the first ones.
-            Spared(f"{format_duration(use.last_s - use.first_s)} a batch", 1 - 1 / growth),
+            # What a batch has to do more than the first ones, or than what it leaves lets it.
+            Spared(f"{format_duration(use.last_s * (1 - 1 / growth))} a batch", 1 - 1 / growth),
         )
 
 

@@ -169,8 +169,9 @@ class StreamUse:
     worked off in a second of work; `first_s` and `last_s` are the medians of the first third and
     the last. `slowest_part` took the most of the slowest batch, which began `slowest_at_s` after
     the application. `busy` is the share of the time in which a batch was worked on; `behind`: it
-    always was, and each took longer. State is after the last one, `first_state_rows` after the
-    first third.
+    always was, and each took longer or left more at its sources. `left_rows` is what the last one
+    left there, None where that is not told; it is in `input_rows_per_s` as far as it grew. State is
+    after the last one, `first_state_rows` after the first third.
     """
 
     stream: str
@@ -188,6 +189,7 @@ class StreamUse:
     slowest_part: str
     busy: float | None
     behind: bool
+    left_rows: int | None
     first_state_rows: int | None
     state_rows: int | None
     state_bytes: int | None

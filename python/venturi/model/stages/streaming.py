@@ -105,17 +105,20 @@ def _use(stream: str, batches: Sequence[_Batch], origin_ms: float) -> StreamUse:
     busy = min(sum(took_s) / wall_s, 1.0) if wall_s > 0 else None
     third = max(len(took_s) // 3, 1)
     first_s, last_s = median(took_s[:third]), median(took_s[-third:])
-    grows = len(took_s) >= _LEAST and last_s >= _GROWS * first_s > 0
-    last = batches[-1]
-    late_s, came_in = sum(took_s[-third:]), _rows(batches[-third:])
-    # What a batch has came in since the one before began.
-    since_s = (last["began_ms"] - batches[max(len(batches) - third - 1, 0)]["began_ms"]) / 1e3
+    last, before = batches[-1], batches[max(len(batches) - third - 1, 0)]
+    late_s, worked_off = sum(took_s[-third:]), _rows(batches[-third:])
+    # What a batch has, or leaves at its sources, came in since the one before began.
+    since_s = (last["began_ms"] - before["began_ms"]) / 1e3
+    left, left_before = last["left_rows"], before["left_rows"]
+    more = 0 if left is None or left_before is None else left - left_before
+    came_in = max(worked_off + more, 0)
+    grows = last_s >= _GROWS * first_s > 0 or (more > 0 and came_in >= _GROWS * worked_off > 0)
     return StreamUse(
         stream=stream,
         name=last["name"],
         batches=len(batches),
         rows=_rows(batches),
-        rows_per_s=came_in / late_s if late_s > 0 else None,
+        rows_per_s=worked_off / late_s if late_s > 0 else None,
         input_rows_per_s=came_in / since_s if since_s > 0 else None,
         median_s=median(took_s),
         first_s=first_s,
@@ -125,7 +128,8 @@ def _use(stream: str, batches: Sequence[_Batch], origin_ms: float) -> StreamUse:
         slowest_at_s=(slowest["began_ms"] - origin_ms) / 1e3,
         slowest_part=max(parts, key=lambda name: parts[name]),
         busy=busy,
-        behind=bool(grows and busy is not None and busy >= _ALWAYS),
+        behind=bool(grows and len(took_s) >= _LEAST and busy is not None and busy >= _ALWAYS),
+        left_rows=left,
         first_state_rows=batches[third - 1]["state_rows"],
         state_rows=last["state_rows"],
         state_bytes=last["state_bytes"],

@@ -6,9 +6,11 @@ StreamingQueryProgress in sql/api/src/main/scala/org/apache/spark/sql/streaming/
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
 
 from venturi.record.accounts.columnar import (
     TableBuilder,
@@ -55,6 +57,7 @@ class Batches:
             _sum_of(states, "numRowsTotal"), _sum_of(states, "memoryUsedBytes"),
             _sum_of(states, "commitTimeMs"),
             _moment_of((told.get("eventTime") or {}).get("watermark")),
+            _left(told.get("sources") or ()),
         )  # fmt: skip
         self._table.append(row)
         self._n += 1
@@ -75,6 +78,38 @@ def _moment_of(text: object) -> int | None:
 def _sum(values: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
     known = [found for name in names if (found := amount(values.get(name))) is not None]
     return sum(known) if known else None
+
+
+def _left(sources: Any) -> int | None:
+    """The records that the sources had beyond those of the batch, where offsets count them."""
+    known = [
+        max(last - end, 0)
+        for source in sources
+        for end, last in _ends(_offsets(source.get("endOffset")), source.get("latestOffset"))
+    ]
+    return sum(known) if known else None
+
+
+def _ends(end: Mapping[tuple[str, str], int], latest: object) -> Iterator[tuple[int, int]]:
+    """The offset at which a batch ends and the latest one, of each partition that has both."""
+    return ((end[place], last) for place, last in _offsets(latest).items() if place in end)
+
+
+def _offsets(value: Any) -> dict[tuple[str, str], int]:
+    """Offsets by topic and partition, as Kafka's are; those of other kinds are no counts."""
+    if isinstance(value, str):
+        try:
+            value = from_json(value)
+        except ValueError:
+            return {}
+    topics = value.items() if isinstance(value, dict) else ()
+    return {
+        (topic, partition): found
+        for topic, partitions in topics
+        if isinstance(partitions, dict)
+        for partition, offset in partitions.items()
+        if (found := amount(offset)) is not None
+    }
 
 
 def _sum_of(parts: Any, name: str) -> int | None:

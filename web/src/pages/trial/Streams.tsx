@@ -37,6 +37,7 @@ export function Streams({ trial, data }: { trial: Trial; data: JobData }) {
           { name: "Most of it" },
           number("Busy"),
           { name: "Keeps up" },
+          number("Left at its sources"),
           number("Rows of state"),
           number("State"),
         ]}
@@ -50,7 +51,8 @@ export function Streams({ trial, data }: { trial: Trial; data: JobData }) {
           timed(each.slowest_s),
           each.slowest_part,
           each.busy === null ? null : { value: each.busy, show: percent(each.busy) },
-          each.behind ? "no, each batch is longer" : "yes",
+          each.behind ? "no" : "yes",
+          each.left_rows,
           each.state_rows,
           sized(each.state_bytes),
         ])}
