@@ -30,13 +30,12 @@ from venturi.model.compare.rank_trials import (
 from venturi.model.compare.ranking import Objective
 from venturi.model.compare.repeat_groups import Comparison, compare_groups
 from venturi.model.statistics.stats import ALPHA
-from venturi.present.api.context import conditions_of
 from venturi.present.api.series import whole_series
 from venturi.present.effects import Question, effects
 from venturi.record.closing import Closing
 from venturi.record.query.checks import require_conditions, require_keys
 from venturi.record.query.chosen import BELONGING, check_settings
-from venturi.record.query.conditions import refused
+from venturi.record.query.conditions import conditions_of, refused
 from venturi.record.query.counting import count, excluded_count
 from venturi.record.query.known_keys import KeyInfo, keys
 from venturi.record.query.paging import pages, records_of

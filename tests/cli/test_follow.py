@@ -223,6 +223,12 @@ def test_a_store_that_cannot_be_read_is_said(url: str) -> None:
     assert raised.value.code == "VEN-INGEST-SERVER"
 
 
+@pytest.mark.parametrize("url", ["s3://", "s3:///"])
+def test_a_store_without_a_bucket_is_no_folder_here(url: str) -> None:
+    with pytest.raises(VenturiError, match="s3:// cannot be read: it names no bucket"):
+        import_served(SPARK, url)
+
+
 def test_what_is_no_history_server_is_said(server: str) -> None:
     with pytest.raises(VenturiError, match="history server") as raised:
         import_served(SPARK, f"{server}/elsewhere")

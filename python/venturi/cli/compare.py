@@ -78,8 +78,8 @@ def command(
     With --why two trials, each of a job whose engine's own account is kept, are laid beside one
     another: why the second took another time than the first.
     """
-    from venturi.present.api.context import conditions_of
     from venturi.record.query.checks import require_conditions
+    from venturi.record.query.conditions import conditions_of
 
     if why:
         if limit is not None or where or len(groups) != 2:

@@ -64,9 +64,9 @@ def command(
     venturi effect disk --where workload=terasort
     venturi effect disk net --baseline HDD,ETH --where workload=terasort
     """
-    from venturi.present.api.context import conditions_of
     from venturi.present.effects import Question, effects
     from venturi.record.query.checks import require_conditions
+    from venturi.record.query.conditions import conditions_of
     from venturi.record.query.selection import Query
 
     given = conditions_of(where)

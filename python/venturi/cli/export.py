@@ -12,7 +12,7 @@ import click
 from venturi.cli.options import json_option, print_json
 from venturi.cli.outputs import ready_file, writing
 from venturi.cli.repository import (
-    conditions_of,
+    asked_of,
     counting,
     filter_options,
     open_repository,
@@ -93,7 +93,7 @@ def command(
     Of an archive, trials that have not ended are left out, and named. `venturi import` reads it;
     importing it twice changes nothing.
     """
-    conditions, most = conditions_of(options), options["limit"] or None
+    conditions, most = asked_of(options), options["limit"] or None
     if sum((bool(ids), everything, bool(conditions or most))) != 1:
         raise click.UsageError(
             "say which trials to export: their IDs, --all, or filters such as --workload NAME"

@@ -109,7 +109,8 @@ class _Item:
 
 
 def _served(url: str) -> Iterator[_Item]:
-    url = url.rstrip("/")
+    scheme, _, place = url.partition("://")
+    url = f"{scheme}://{place.rstrip('/')}"
     if not url.startswith(("http://", "https://")):
         for log in stored(url):
             yield _Item(log.url, log.stamp, partial(fetch, url, log))

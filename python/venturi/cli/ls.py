@@ -10,7 +10,7 @@ import click
 
 from venturi.cli.options import json_option, print_json
 from venturi.cli.repository import (
-    conditions_of,
+    asked_of,
     filter_options,
     open_repository,
     say_left_out,
@@ -77,7 +77,7 @@ def _query(options: dict[str, Any]) -> Query:
 
     sort = options["sort"]
     limit = min(options["limit"] or _ROWS, _ROWS)
-    return Query(conditions_of(options), sort.removeprefix("-"), sort.startswith("-"), limit)
+    return Query(asked_of(options), sort.removeprefix("-"), sort.startswith("-"), limit)
 
 
 def _rows(repository: Repository, query: Query, limit: int) -> list[TrialRow]:

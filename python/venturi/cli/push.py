@@ -15,7 +15,7 @@ import click
 
 from venturi import settings
 from venturi.cli.options import DURATION, json_option, print_json
-from venturi.cli.repository import conditions_of, counting, filter_options, open_repository
+from venturi.cli.repository import asked_of, counting, filter_options, open_repository
 from venturi.cli.token_files import token_in
 from venturi.errors import ExitCode, VenturiError
 from venturi.record.trial import TERMINAL, Trial
@@ -87,7 +87,7 @@ def command(
     `ls` has too. They go in batches, and a batch is sent again if the server did not answer:
     sending a trial twice changes nothing. The exit status is 1 if the server refused a trial.
     """
-    conditions = conditions_of(options)
+    conditions = asked_of(options)
     if sum((bool(ids), everything, bool(conditions or options["limit"]))) != 1:
         raise click.UsageError(
             "say which trials to push: their IDs, --all, or filters such as --workload NAME"

@@ -154,7 +154,7 @@ def say_unreadable(ids: Sequence[str]) -> None:
 
 
 def filter_options(default_limit: int | None) -> Callable[[F], F]:
-    """The options that choose trials; see `conditions_of`."""
+    """The options that choose trials; see `asked_of`."""
     shown = "" if default_limit is None else f" (default {default_limit}; 0: no limit)"
     options = (
         click.option("--workload", metavar="NAME", help="Only trials of this workload."),
@@ -187,7 +187,7 @@ def filter_options(default_limit: int | None) -> Callable[[F], F]:
     return decorate
 
 
-def conditions_of(options: Mapping[str, Any]) -> tuple[Condition, ...]:
+def asked_of(options: Mapping[str, Any]) -> tuple[Condition, ...]:
     """What the options of `filter_options`, and --where if the verb has it, ask of trials."""
     from venturi.record.query.conditions import Condition, Op, parse_condition
 

@@ -56,8 +56,9 @@ def command(
     venturi scaling hosts --where workload=terasort --by instance_type --to 12
     """
     from venturi.present.api.analysis.scaling import scaling
-    from venturi.present.api.context import Selection, Services, conditions_of
+    from venturi.present.api.context import Selection, Services
     from venturi.record.query.checks import require_conditions, require_keys
+    from venturi.record.query.conditions import conditions_of
 
     with open_repository() as repository:
         selection = Selection(require_conditions(repository, conditions_of(where)))

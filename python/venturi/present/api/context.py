@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from venturi.present.api.asking import Given, Parameter
 from venturi.record.query.checks import require_conditions
-from venturi.record.query.conditions import Condition, Op, parse_condition
+from venturi.record.query.conditions import Condition, conditions_of
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository
 
@@ -85,19 +85,6 @@ class Selection:
     def query(self, **more: Any) -> Query:
         """The query for them, with its order and its page."""
         return Query(self.conditions, with_excluded=self.with_excluded, **more)
-
-
-def conditions_of(texts: Sequence[str]) -> tuple[Condition, ...]:
-    """The conditions that `texts` write; several values of one key are alternatives."""
-    values: dict[str, list[Any]] = {}
-    others: list[Condition] = []
-    for text in texts:
-        condition = parse_condition(text)
-        if condition.op is Op.ONE_OF:
-            values.setdefault(condition.key, []).extend(condition.values)
-        else:
-            others.append(condition)
-    return (*(Condition(key, Op.ONE_OF, tuple(each)) for key, each in values.items()), *others)
 
 
 def selection(

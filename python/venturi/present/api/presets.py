@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from venturi.present.api.context import conditions_of
 from venturi.record.authors import Author
+from venturi.record.query.conditions import conditions_of
 from venturi.record.query.counting import count
 from venturi.record.query.selection import Query
 from venturi.record.repository import Repository

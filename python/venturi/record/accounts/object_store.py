@@ -38,6 +38,8 @@ class Stored:
 
 def stored(url: str) -> list[Stored]:
     """The logs at `url`, a file or a folder that holds some at any depth; VEN-INGEST-SERVER."""
+    if url.endswith("://"):
+        raise _refused(url, "it names no bucket and no folder")
     with _opened(url) as (store, path):
         store.invalidate_cache()  # it may have been looked at before
         listed = store.find(path, detail=True)

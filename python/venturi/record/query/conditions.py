@@ -97,6 +97,19 @@ def parse_condition(text: str) -> Condition:
     return Condition(key, op, (value,))
 
 
+def conditions_of(texts: Sequence[str]) -> tuple[Condition, ...]:
+    """The conditions that `texts` write; several values of one key are alternatives."""
+    values: dict[str, list[Value]] = {}
+    others: list[Condition] = []
+    for text in texts:
+        condition = parse_condition(text)
+        if condition.op is Op.ONE_OF:
+            values.setdefault(condition.key, []).extend(condition.values)
+        else:
+            others.append(condition)
+    return (*(Condition(key, Op.ONE_OF, tuple(each)) for key, each in values.items()), *others)
+
+
 def canonical(key: str) -> str:
     """The one name of a key that has several."""
     return key if key in COLUMNS else PREFIX + setting_of(key)
