@@ -70,7 +70,7 @@ def one_task_window(spark: SparkSession, faulty: bool, _: Path) -> None:
         rows.select(
             "k",
             f.row_number().over(window).alias("place"),
-            f.avg("y").over(window.rowsBetween(-10, 0)).alias("mean"),
+            f.avg("y").over(window.rowsBetween(-100, 0)).alias("mean"),
         )
     )
 

@@ -142,6 +142,25 @@ def test_one_task_for_much_data_is_told_by_its_slots(tmp_path: Path) -> None:
     assert told.saves_s == pytest.approx(100 * 127 / 128)
 
 
+@pytest.mark.parametrize(("sorted_ms", "saved_s"), [(1_000, 5.68), (12_000, 10.0)])
+def test_a_window_s_parts_are_sorted_by_comparing(
+    sorted_ms: int, saved_s: float, tmp_path: Path
+) -> None:
+    log = SparkLog()
+    log.executor("1", 2, 0)
+    log.query(0, 0, 20)
+    log.plan(0, ("Window", "Window [x]", {}), ("Sort", "Sort [x]", {"sort time": 7}))
+    log.job(0, 0, 20, [0])
+    log.stage(0, 0, 20, 1, metrics={7: sorted_ms})
+    read = {"Local Bytes Read": 1 << 30, "Total Records Read": 1 << 24}
+    log.task(0, 0, 20, metrics={"Executor Run Time": 20_000, "Shuffle Read Metrics": read})
+    log.end(20)
+    (told,) = found(tmp_path, log)
+    assert told.rule == "one-task"
+    # 2 ** 24 rows in two parts are 2 ** 24 * 23 comparisons of 25 ns.
+    assert told.saves_s == pytest.approx(saved_s, abs=0.01)
+
+
 def test_a_task_that_only_takes_some_rows_needs_no_others(tmp_path: Path) -> None:
     log = SparkLog()
     log.executor("1", 8, 0)

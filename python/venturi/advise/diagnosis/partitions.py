@@ -94,17 +94,33 @@ def one_task(case: Case) -> Iterator[Hit]:
         if read_bytes:  # a partition of less than 1 MiB does not repay its task
             parts = max(min(parts, int(read_bytes / _MIB)), 1)
         wanted = max(math.ceil(read_bytes / (128 * _MIB)), stage.slots)
-        window = next((o for o in case.plans.of_stage(stage.key) if o.name == "Window"), None)
+        there = case.plans.of_stage(stage.key)
+        window = next((each for each in there if each.name == "Window"), None)
+        saved_s = times.elapsed_s * (1 - 1 / parts)
+        if window is not None:
+            saved_s = np.maximum(saved_s - _compared_s(case, there, records, parts), 0.0)
         yield Hit(
             f"{stage.title} had a single task of {format_duration(stage.task_s)} on "
             f"{stage.slots} slots, which read {format_bytes(int(read_bytes))} in "
             f"{int(records):,} records",
             (_task(case, stage, int(places[0]), window),),
-            case.saved_s(stage.key, times.elapsed_s * (1 - 1 / parts)),
+            case.saved_s(stage.key, saved_s),
             Confidence.MEDIUM,
             "other" if window is None else "window",
             {"partitions": f"{wanted}"},
         )
+
+
+def _compared_s(case: Case, there: Sequence[Operator], records: float, parts: int) -> float:
+    """By how much longer each of `parts` tasks would sort a part of a window's `records`.
+
+    What has one key that is a number is sorted by its bits. With the key of the partition before
+    it rows are compared with one another.
+    """
+    sorted_s = sum(each.timed.get("sort time", 0.0) for each in there if each.name == "Sort")
+    comparisons = records * math.log2(max(records / parts, 2))
+    compared_s = comparisons * case.limit("one-task", "comparison_ns") / 1e9
+    return max(compared_s - sorted_s, 0.0) / parts
 
 
 def _takes_some(case: Case, stage: Stage) -> bool:
