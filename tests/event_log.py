@@ -26,6 +26,12 @@ START = event("SparkListenerLogStart", **{"Spark Version": "4.0.0"}) + event(
 )
 END = event("SparkListenerApplicationEnd", Timestamp=61_000)
 
+
+def _type_of(metric: str) -> str:
+    """The type of a metric of SQL by its name."""
+    return "size" if "size" in metric else "timing" if metric.endswith(" time") else "sum"
+
+
 ORIGIN_MS = 1_700_000_000_000
 
 
@@ -178,11 +184,7 @@ class SparkLog:
         plan: list[dict[str, Any]] = []
         for name, text, counts in reversed(operators):
             told = [
-                {
-                    "name": each,
-                    "accumulatorId": id_,
-                    "metricType": "size" if "size" in each else "sum",
-                }
+                {"name": each, "accumulatorId": id_, "metricType": _type_of(each)}
                 for each, id_ in counts.items()
             ]
             plan = [{"nodeName": name, "simpleString": text, "children": plan, "metadata": {},
@@ -197,10 +199,11 @@ class SparkLog:
         took_s: float,
         rows: int,
         state_rows: int,
+        left: int | None = None,
         **parts_s: float,
     ) -> None:
         """A batch of the stream "clicks", whose watermark is 30 s old from the second on;
-        `parts_s`, as `addBatch`, are what the driver did.
+        `parts_s`, as `addBatch`, are what the driver did, and `left` records more were in Kafka.
         """
         took = {name: round(part_s * 1e3) for name, part_s in parts_s.items()}
         mark_s = at(from_s - 30) / 1e3 if number else 0
@@ -212,6 +215,12 @@ class SparkLog:
             "sources": [{"numInputRows": rows - rows // 2}, {"numInputRows": rows // 2}],
             "stateOperators": [{"numRowsTotal": state_rows, "memoryUsedBytes": 1_000}],
         }  # fmt: skip
+        if left is not None:
+            ends = {
+                "endOffset": {"clicks": {"0": 7, "1": 9}},
+                "latestOffset": json.dumps({"clicks": {"0": 7 + left, "1": 8, "2": 5}}),
+            }
+            progress["sources"].append({"numInputRows": 0, **ends})
         self.lines.append(event(PROGRESS, progress=progress))
 
     def end(self, moment_s: float) -> None:

@@ -5,8 +5,12 @@ what was planted; of those without a fault nothing above a tenth of the time may
 is advised is done: the settings of the first finding are made, or, where the program has to change,
 the program without the fault is it; what that saved stands beside what was promised. All are run
 in turn, `--repeats` times; figures are medians. `--keep` writes the first logs, trimmed, as
-`tests/data/spark` has them, `--page` the table into docs/guide/diagnosis.md: programs can be run in
-parts, and the rows of the others stay.
+`tests/data/spark` has them, `--page` the table of this version of Spark into
+docs/guide/diagnosis.md: programs can be run in parts, and the rows of the others stay.
+
+The version is that of the pyspark which is imported. For another one
+`pip install --target FOLDER pyspark==VERSION`, and then
+`PYTHONPATH=FOLDER python -m benchmarks.diagnosis`.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from pathlib import Path
 from statistics import median
 
 import click
+import pyspark
 
 from benchmarks.diagnosis.programs import PROGRAMS
 from benchmarks.diagnosis.runs import Looked, looked_at
@@ -26,9 +31,9 @@ KINDS = ("faulty", "sound")
 MOST = 0.1  # of the time, where nothing was planted
 LEAST = 0.5  # of what was promised
 HEAD = (
-    "| program | | elapsed | by others | without a cause | first finding | promised | saved "
-    "| right |",
-    "|---|---|--:|--:|--:|---|--:|--:|---|",
+    "| program | | elapsed | by others | without a cause | waiting | queued | first finding "
+    "| promised | saved | right |",
+    "|---|---|--:|--:|--:|--:|--:|---|--:|--:|---|",
 )
 
 
@@ -48,7 +53,7 @@ def main(names: tuple[str, ...], repeats: int, keep: Path | None, page: Path | N
             rows.append(row)
             wrong |= not right
         if page is not None:
-            write_table(page, "faults", HEAD, rows)
+            write_table(page, f"faults, Spark {pyspark.__version__}", HEAD, rows)
     sys.exit(wrong)
 
 
@@ -85,15 +90,16 @@ def _first(looked: Looked) -> str:
 def _row(
     name: str, kind: str, found: Sequence[Looked], saved: tuple[str, str], right: bool | None
 ) -> str:
-    elapsed_s, others, without = (
+    elapsed_s, *shares = (
         median(getattr(each, what) for each in found)
-        for what in ("elapsed_s", "others", "without_cause")
+        for what in ("elapsed_s", "others", "without_cause", "waiting", "queued")
     )
     firsts = ", ".join(sorted({_first(each) for each in found}))
     said = "-" if right is None else "yes" if right else "NO"
+    told = " | ".join(f"{share:.0%}" for share in shares)
     return (
-        f"| {name} | {kind} | {elapsed_s:.1f} s | {others:.0%} | {without:.0%} | {firsts} "
-        f"| {saved[0]} | {saved[1]} | {said} |"
+        f"| {name} | {kind} | {elapsed_s:.1f} s | {told} | {firsts} | {saved[0]} | {saved[1]} "
+        f"| {said} |"
     )
 
 

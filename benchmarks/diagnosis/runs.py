@@ -15,9 +15,11 @@ from pathlib import Path
 
 from backports.zstd import compress
 
+from benchmarks.diagnosis.run_queue import RunQueue
 from benchmarks.diagnosis.trimmed import trimmed
 from venturi.advise.diagnosis.find import Diagnosis, diagnose
 from venturi.model.stages.analysis import analyse
+from venturi.model.stages.causes import TO_COMPUTE
 from venturi.model.stages.timeline import Timeline, timeline
 from venturi.record.accounts import spark
 from venturi.record.accounts.find import Log
@@ -31,14 +33,17 @@ _NO_SETTINGS: Mapping[str, str] = {}
 class Looked:
     """What was found in the log of a program.
 
-    `without_cause` is the share of the tasks' time that nothing accounts for, `others` that of the
-    processors' time which other programs took while it ran.
+    `without_cause` is the share of the tasks' time that nothing accounts for, `waiting` that in
+    which they waited to compute, `queued` that in which by the kernel's account they waited for a
+    core. `others` is the share of the processors' time that other programs took while it ran.
     """
 
     line: Timeline
     diagnosis: Diagnosis
     elapsed_s: float
     without_cause: float
+    waiting: float
+    queued: float
     others: float
 
 
@@ -52,14 +57,15 @@ def looked_at(
         command = [sys.executable, str(program), name, kind, folder, *chosen]
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         before = _processors_s()
-        subprocess.run(command, check=True, capture_output=True)
+        with RunQueue() as queue:
+            subprocess.run(command, check=True, capture_output=True)
         _wait_for_orphans()
         in_use_s, own_s, whole_s = (b - a for a, b in zip(before, _processors_s(), strict=True))
         (log,) = (p for p in Path(folder).iterdir() if p.name.startswith(("local-", "app-")))
         if keep is not None:
             keep.parent.mkdir(parents=True, exist_ok=True)
             keep.write_bytes(compress(trimmed(log), _LEVEL))
-        return _look(log, max(in_use_s - own_s, 0.0) / whole_s)
+        return _look(log, queue.waited_s, max(in_use_s - own_s, 0.0) / whole_s)
 
 
 def _wait_for_orphans() -> None:
@@ -78,16 +84,23 @@ def _processors_s() -> tuple[float, float, float]:
     return sum(ticks) - ticks[3] - ticks[4], own.ru_utime + own.ru_stime, sum(ticks)
 
 
-def _look(log: Path, others: float) -> Looked:
+def _look(log: Path, queued_s: float, others: float) -> Looked:
     account = spark.read(Log(log, (log,)))
     line = timeline(account)
     analysis = analyse(account, None, line)
     task_s = sum(stage.task_s for stage in analysis.stages)
     unknown_s = sum(stage.unattributed_s for stage in analysis.stages)
+    waiting_s = float(line.tasks.times.causes[TO_COMPUTE].sum())
+
+    def share(of_s: float) -> float:
+        return of_s / task_s if task_s else 0.0
+
     return Looked(
         line,
         diagnose(line, analysis),
         analysis.elapsed_s or 0.0,
-        unknown_s / task_s if task_s else 0.0,
+        share(unknown_s),
+        share(waiting_s),
+        share(queued_s),
         others,
     )

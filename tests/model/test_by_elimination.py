@@ -9,7 +9,12 @@ import pytest
 
 from event_log import SparkLog
 from venturi.model.stages.analysis import analyse
+from venturi.model.stages.causes import TO_COMPUTE
 from venturi.model.stages.stage import Analysis
+from venturi.record.accounts import spark
+from venturi.record.accounts.find import spark_logs
+
+LOGS = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "faults"
 
 RAN = {"Executor Run Time": 20_000, "Executor CPU Time": 4 * 10**9}
 READ = {"Input Metrics": {"Bytes Read": 100, "Records Read": 1}}
@@ -18,13 +23,21 @@ SPILT = {"Disk Bytes Spilled": 100}
 
 
 def one_task(
-    folder: Path, rdds: tuple[str, ...] = (), metrics: Any = None, **timers: int
+    folder: Path,
+    rdds: tuple[str, ...] = (),
+    metrics: Any = None,
+    plan: tuple[str, ...] = (),
+    **timers: int,
 ) -> Analysis:
-    """A task that ran 20 s, 4 of them on the processor."""
+    """A task that ran 20 s, 4 of them on the processor; the last operator of its `plan` counts."""
     log = SparkLog()
     log.executor("1", 1, 0)
     log.job(0, 0, 20, [0])
-    log.stage(0, 0, 20, 1, rdds=rdds)
+    counted = {"number of output rows": 7}
+    if plan:
+        log.query(0, 0, 20)
+        log.plan(0, *((name, name, {}) for name in plan[:-1]), (plan[-1], plan[-1], counted))
+    log.stage(0, 0, 20, 1, rdds=rdds, metrics={7: 5})
     log.task(0, 0, 20, metrics=RAN | (metrics or {}), **timers)
     log.end(20)
     return analyse(log.account(folder))
@@ -64,6 +77,44 @@ def test_the_rest_is_what_the_log_does_not_rule_out(
     tmp_path: Path,
 ) -> None:  # fmt: skip
     assert causes(one_task(tmp_path, rdds, metrics, **timers)) == {"cpu": 4.0} | parts
+
+
+SCAN = ("Project", "Scan parquet ")
+
+
+@pytest.mark.parametrize(
+    ("plan", "metrics", "timers", "parts"),
+    [
+        (("WholeStageCodegen (1)", "HashAggregate", "Range"), {}, {}, {TO_COMPUTE: 16.0}),
+        (("OverwriteByExpression noop-table NoopWrite", "AdaptiveSparkPlan", "Range"), {}, {},
+         {TO_COMPUTE: 16.0}),
+        (("SortMergeJoin(skew=true)", "Sort", "Range"), {}, {}, {TO_COMPUTE: 16.0}),
+        (SCAN, READ, {"scan_time": 3_000}, {"reading input": 3.0, TO_COMPUTE: 13.0}),
+        (SCAN, READ, {}, {"reading input": 16.0}),
+        (("ArrowEvalPython", "Range"), {}, {"time_to_run_python_workers": 15_000},
+         {"Python workers": 15.0, TO_COMPUTE: 1.0}),
+        # A source of others, a function of the program, a sink whose stage is not told.
+        (("Project", "BatchScan orders"), {}, {}, {"unattributed": 16.0}),
+        (("MapElements", "Range"), {}, {}, {"unattributed": 16.0}),
+        (("AppendData", "AdaptiveSparkPlan", "Range"), {}, {}, {"unattributed": 16.0}),
+    ],
+)  # fmt: skip
+def test_what_only_computes_waits_to_compute(
+    plan: tuple[str, ...], metrics: Any, timers: dict[str, int], parts: dict[str, float],
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    assert causes(one_task(tmp_path, (), metrics, plan, **timers)) == {"cpu": 4.0} | parts
+
+
+@pytest.mark.parametrize("log", sorted(LOGS.glob("*-sound.zstd")), ids=lambda log: log.stem)
+def test_each_second_of_a_sound_job_has_a_cause(log: Path) -> None:
+    found = analyse(spark.read(spark_logs(log)[0]))
+    for stage in found.stages:
+        parts_s = sum(each.time_s or 0.0 for each in stage.causes)
+        assert parts_s + stage.unattributed_s == pytest.approx(stage.task_s)
+    # What is left is of looking into the files to be read, which no query tells of.
+    unknown_s = sum(stage.unattributed_s for stage in found.stages)
+    assert unknown_s <= 0.02 * sum(stage.task_s for stage in found.stages)
 
 
 def test_what_is_found_so_can_be_the_narrowest_point(tmp_path: Path) -> None:

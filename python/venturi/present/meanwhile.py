@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from venturi.model.stages.causes import TO_COMPUTE
 from venturi.model.stages.stage import Analysis, Stage
 from venturi.model.stages.verdict import WORDS
 from venturi.present.host_use import PROCESSOR, HostUse
@@ -27,6 +28,7 @@ _ASKS = {
     "garbage collection": PROCESSOR,
     "deserialisation": PROCESSOR,
     "result serialisation": PROCESSOR,
+    TO_COMPUTE: PROCESSOR,
     "shuffle write": "disk",
 }
 

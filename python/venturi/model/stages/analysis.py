@@ -19,6 +19,7 @@ from venturi.model.stages.causes import (
     CAUSES,
     READING,
     SPILLING,
+    TO_COMPUTE,
     WITHOUT_END,
     WRITING,
     Floats,
@@ -281,8 +282,8 @@ def _bounds(times: TaskTimes, plan: Schedule, engine: str) -> tuple[Bound, ...]:
         Bound(
             "waiting for disks",
             saved(write) if write is not None else None,
-            # a fetch may wait for the disk at the other end
-            saved(write, fetch, unknown, cause(READING), cause(SPILLING), cause(WRITING)),
+            # A fetch may wait for the disk at the other end, who waits for memory for one here.
+            saved(write, fetch, unknown, *map(cause, (READING, SPILLING, WRITING, TO_COMPUTE))),
             none,
         ),
         Bound(

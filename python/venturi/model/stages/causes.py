@@ -52,8 +52,9 @@ CAUSES: Mapping[str, Mapping[str, str]] = MappingProxyType(
     }
 )
 """The causes that an engine records, and from which of its metrics they are taken."""
-PYTHON, READING, SPILLING, WRITING, MAPS = (
-    "Python workers", "reading input", "spilling", "writing output", "waiting for maps"
+PYTHON, READING, SPILLING, WRITING, TO_COMPUTE, MAPS = (
+    "Python workers", "reading input", "spilling", "writing output", "waiting to compute",
+    "waiting for maps",
 )  # fmt: skip
 BY_ELIMINATION: Mapping[str, str] = MappingProxyType(
     {
@@ -61,6 +62,7 @@ BY_ELIMINATION: Mapping[str, str] = MappingProxyType(
         READING: "scan time; without it, the rest where input is read",
         SPILLING: "the rest where diskBytesSpilled is not 0",
         WRITING: "the rest where outputBytesWritten is not 0",
+        TO_COMPUTE: "the rest where by its plan a stage only computes: `plans.Plans.told_whole`",
         MAPS: "of a reduce of MapReduce the rest until the last map ended",
     }
 )

@@ -32,10 +32,26 @@ _WHAT = (
     (re.compile(r"InMemoryTableScan"), "read what is cached"),
     (re.compile(r"Range"), "make rows"),
 )  # fmt: skip
+# Operators that wait for nothing but what is timed: they compute, or hand rows on.
+_COMPUTES = re.compile(
+    r"WholeStageCodegen.*|InputAdapter|AdaptiveSparkPlan|(?:Shuffle|Broadcast|Result)QueryStage"
+    r"|(?:AQE|Custom)Shuffle\w+|(?:Reused|Broadcast)?Exchange|SubqueryBroadcast"
+    r"|(?:Hash|Sort|ObjectHash)Aggregate|SortMergeJoin|ShuffledHashJoin|CartesianProduct"
+    r"|Broadcast(?:Hash|NestedLoop)Join|Window(?:GroupLimit)?|(?:Partial)?Sort|Project|Filter"
+    r"|Expand|Generate|Sample|Union|Coalesce|(?:Local|Global|Collect)Limit|TakeOrderedAndProject"
+    r"|Range|LocalTableScan|ColumnarToRow|RowToColumnar"
+)
+# Those of whose waiting `causes` makes a part of its own: Python, reading files, writing them.
+_TIMED = re.compile(
+    r".*(?:Pandas|Arrow|EvalPython|Python).*|Scan (?:parquet|orc|csv|json|text)\b.*|WriteFiles"
+    r"|Execute InsertIntoHadoopFsRelationCommand"
+)
+_NOWHERE = "NoopWrite"  # the sink of the format "noop"
 # Call sites inside Spark and PySpark, which say nothing of the program.
 _OF_SPARK = re.compile(r"NativeMethodAccessorImpl|CompletableFuture|\$anonfun|ThreadPoolExecutor")
 _KEYS = re.compile(r"\[([^\]]*)\]")
 _ID = re.compile(r"#\d+L?|, \[(?:plan_id=|id=#)\d+\]")
+_SKEW_JOIN = "(skew=true)"  # behind the name of a join whose hot partitions were split
 SHUFFLED_JOINS = ("SortMergeJoin", "ShuffledHashJoin")
 """Joins whose both sides are shuffled, if they are not so already."""
 _SHOWN_KEYS = 40
@@ -83,8 +99,8 @@ class Plans:
             # Of a table that somebody sent: an operator stands below one before it, or below none.
             parent = above if (query, above) in self.operators else None
             self.operators[place] = Operator(
-                query, node, parent, name, text or name, counted.get(place, {}),
-                timed.get(place, {}), frozenset(stages.get(place, ())),
+                query, node, parent, name.removesuffix(_SKEW_JOIN), text or name,
+                counted.get(place, {}), timed.get(place, {}), frozenset(stages.get(place, ())),
             )  # fmt: skip
         for each in self.operators.values():
             if each.parent is not None:
@@ -111,6 +127,30 @@ class Plans:
     def of_stage(self, key: Key) -> Sequence[Operator]:
         """The operators that a stage ran, each before those that it takes rows from."""
         return self._of_stages.get(key, ())
+
+    def told_whole(self) -> frozenset[Key]:
+        """The stages of which the log tells, as far as plans go, all that their tasks wait for.
+
+        Each of their operators computes, or has its waiting recorded or a cause of its own. What is
+        not known (sources and sinks of others, typed functions of the program, caches) makes a
+        stage none; where it is in no stage for lack of metrics, all stages of its query.
+        """
+        told = {
+            place: bool(_COMPUTES.fullmatch(each.name) or _TIMED.fullmatch(each.name))
+            or _NOWHERE in each.text
+            for place, each in self.operators.items()
+        }
+        stages = {
+            key: [(each.query_id, each.node) for each in there]
+            for key, there in self._of_stages.items()
+        }
+        placed = {place for there in stages.values() for place in there}
+        vague = {place[0] for place in told.keys() - placed if not told[place]}
+        return frozenset(
+            key
+            for key, there in stages.items()
+            if all(told[place] and place[0] not in vague for place in there)
+        )
 
     def children_of(self, operator: Operator) -> Sequence[Operator]:
         """The operators that it takes rows from: of a join left and right."""

@@ -6,6 +6,7 @@ until its stage ended, else until the log does. What it did meanwhile nobody rec
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from venturi.model.stages.causes import (
     NOT_IN_LOG,
+    TO_COMPUTE,
     UNFINISHED,
     TaskTimes,
     Truths,
@@ -58,10 +60,13 @@ class Tasks:
 
     `unfinished` have no recorded end; of these, `hanging` are what their stage still waited for: it
     did not succeed, and neither did another attempt at the same task. `output_lost` succeeded in
-    vain. `places` says where the tasks of each stage are.
+    vain. `places` says where the tasks of each stage are. Tasks of the stages that are `told_whole`
+    wait to compute in what time the engine gives no other cause for.
     """
 
-    def __init__(self, account: JobAccount, origin_ms: float) -> None:
+    def __init__(
+        self, account: JobAccount, origin_ms: float, told_whole: Collection[tuple[int, int]] = ()
+    ) -> None:
         self.engine = account.application.engine
         self.origin_ms = origin_ms
         self.rows = _by_stage(account.tasks)
@@ -71,9 +76,11 @@ class Tasks:
         self.hanging = ends["hanging"].to_numpy()
         self._until = ends["until"]
         ended = _with_timers(self.rows.with_columns(ends["finished_ms"]), account)
-        self.times = _told_apart(
-            task_times(ended, self.engine, origin_ms), self.unfinished, ends["lost"].to_numpy()
-        )
+        self.places = _places(self.rows)
+        times = task_times(ended, self.engine, origin_ms)
+        computing = times.measured & _in_stages(told_whole, self.places, len(self.rows))
+        lost = ends["lost"].to_numpy()
+        self.times = _told_apart(times, self.unfinished, lost, computing)
         self.succeeded = (self.rows["outcome"] == "succeeded").to_numpy()
         self.output_lost: Truths = (
             (self.rows["reason"] == OUTPUT_LOST).fill_null(value=False).to_numpy()
@@ -82,7 +89,6 @@ class Tasks:
         self.index = self.rows["index"].to_numpy()
         self.bytes_read = bytes_read(self.rows, self.engine)
         self.bytes_spilled = bytes_spilled(self.rows, self.engine)
-        self.places = _places(self.rows)
         self._outcomes: dict[tuple[int, int], dict[str, int]] = {}
         counted = self.rows.group_by("stage_id", "stage_attempt", "outcome", maintain_order=True)
         for stage_id, attempt, outcome, count in counted.len().iter_rows():
@@ -211,13 +217,26 @@ def _with_timers(rows: pl.DataFrame, account: JobAccount) -> pl.DataFrame:
     return rows.hstack(joined.select("python_ms", "scan_ms", python=python))
 
 
-def _told_apart(times: TaskTimes, unfinished: Truths, lost: Truths) -> TaskTimes:
-    """`times` with the time of tasks without a recorded end as a cause of its own."""
+def _told_apart(times: TaskTimes, unfinished: Truths, lost: Truths, computing: Truths) -> TaskTimes:
+    """`times` with the rest of tasks that were only `computing`, and the time of those without a
+    recorded end, as causes of their own."""
     causes = dict(times.causes)
     rest_s = times.unattributed_s
-    for cause, which in ((UNFINISHED, unfinished & ~lost), (NOT_IN_LOG, lost)):
+    parts = ((TO_COMPUTE, computing), (UNFINISHED, unfinished & ~lost), (NOT_IN_LOG, lost))
+    for cause, which in parts:
         causes[cause] = np.where(which, rest_s, 0.0)
-    return replace(times, causes=causes, unattributed_s=np.where(unfinished, 0.0, rest_s))
+    named = computing | unfinished
+    return replace(times, causes=causes, unattributed_s=np.where(named, 0.0, rest_s))
+
+
+def _in_stages(
+    keys: Collection[tuple[int, int]], places: Mapping[tuple[int, int], slice], n: int
+) -> Truths:
+    """Which of `n` tasks are of the stages `keys`."""
+    found = np.zeros(n, bool)
+    for key in keys:
+        found[places.get(key, slice(0, 0))] = True
+    return found
 
 
 def _places(tasks: Any) -> dict[tuple[int, int], slice]:

@@ -56,11 +56,12 @@ def timeline(account: JobAccount) -> Timeline:
         for row in account.stages.rows(named=True)
         if (span := _span(row, origin_ms, end_s))
     }
+    plans = Plans(account)
     return Timeline(
         account,
         end_s if end_s is not None and end_s > 0 else None,
-        Tasks(account, origin_ms),
-        Plans(account),
+        Tasks(account, origin_ms, plans.told_whole()),
+        plans,
         spans,
         offered(account, origin_ms),
         gaps_of(account),

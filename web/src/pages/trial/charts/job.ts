@@ -21,6 +21,7 @@ const ROLES: Readonly<Record<string, string>> = {
   "reading input": "scan",
   spilling: "spill",
   "writing output": "output",
+  "waiting to compute": "waiting",
   "waiting for maps": "blocked",
 };
 export const UNATTRIBUTED = "unattributed";
