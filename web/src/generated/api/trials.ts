@@ -264,6 +264,7 @@ export interface StreamUse {
   slowest_part: string;
   busy: number | null;
   behind: boolean;
+  left_rows: number | null;
   first_state_rows: number | null;
   state_rows: number | null;
   state_bytes: number | null;
