@@ -15,7 +15,9 @@ import report_samples
 import tiers_samples
 from api_client import client_of
 from command_line import venturi
+from event_log import event
 from tiers_samples import FAST, SLOW
+from venturi.record.job_account import TIERS_SETTING
 from venturi.record.repository import Repository
 from venturi.record.trial import CLUSTER_HOUR, PriceQuote, Sample, Trial, Workload
 from venturi.settings import Settings
@@ -269,6 +271,24 @@ def test_wrong_options_are_named(
     assert done.returncode in {1, 2}
     assert done.stdout == ""
     assert said in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("log", "tiers", "warned"),
+    [
+        (tiers_samples.STOCK, "sdd 2GB", True),
+        (tiers_samples.STOCK, "none", False),
+        (tiers_samples.HALF, "ssd max 800MB", False),
+    ],
+)
+def test_tiers_that_nothing_lay_on_are_told(
+    home: Path, tmp_path: Path, log: bytes, tiers: str, warned: bool
+) -> None:
+    said = event("SparkListenerEnvironmentUpdate", **{"Spark Properties": {TIERS_SETTING: tiers}})
+    trial = ingested(home, tmp_path, log + said)
+    shown = json.loads(venturi("show", trial, "--json", home=home).stdout)["data"]
+    told = [each["message"] for each in shown["warnings"] if TIERS_SETTING in each["message"]]
+    assert [f"the tiers '{tiers}' of" in each for each in told] == [True] * warned
 
 
 def test_an_ingested_log_has_the_same_table_in_the_terminal_and_on_the_page(

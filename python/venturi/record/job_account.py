@@ -166,6 +166,8 @@ BATCHES = (
 )
 TIERS_SETTING = "spark.storage.hierarchyStore"
 """Spark's setting, of the plugin for tiered storage, that says which tiers a job has."""
+NO_TIERS = "none"
+"""What a plan writes there for stock Spark."""
 # Of the event `venturi.spark.tiers.TieredStorageAccount`, a row for each of its tiers and kinds.
 TIERS = (
     Column("at_ms", "int", MOMENT, "when it was so; all that is counted is counted from the start"),

@@ -10,7 +10,16 @@ from venturi.errors import VenturiError
 from venturi.record.accounts.columnar import TOO_MANY
 from venturi.record.importing.items import SOFTWARE, imported_id
 from venturi.record.importing.tally import Imported, Tally
-from venturi.record.job_account import MOMENT, PEAKS, TASK_METRICS, JobAccount, Reading, attach
+from venturi.record.job_account import (
+    MOMENT,
+    NO_TIERS,
+    PEAKS,
+    TASK_METRICS,
+    TIERS_SETTING,
+    JobAccount,
+    Reading,
+    attach,
+)
 from venturi.record.limits import fitted
 from venturi.record.trial import (
     Cluster,
@@ -197,6 +206,15 @@ def warnings(account: JobAccount) -> Iterator[TrialWarning]:
             f"{len(gone)} of {len(account.executors)} executors ended before the application did; "
             f"executor {first['executor_id']} on {first['host']}: "
             f"{first['reason'] or 'no reason is given'}",
+        )
+    tiers = account.configuration.get(TIERS_SETTING, NO_TIERS).strip()
+    ended_well = account.application.outcome == "succeeded"
+    if tiers not in {NO_TIERS, ""} and account.tiers is None and ended_well:
+        yield TrialWarning(
+            "VEN-ENGINE-IGNORED",
+            f"no file was placed by the tiers {tiers!r} of {TIERS_SETTING}: no local directory has "
+            "such a word in its path, the plugin was not there, or nothing was written to local "
+            "disks; the driver's own log says which",
         )
 
 
