@@ -70,8 +70,13 @@ def test_tiers_are_taken_as_they_are(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("ssd", 1), ("ssd 5", 1), ("ssd 2GB,", 2), ("a 1GB,b min 2GB", 2), ("ssd 1.5GB", 1), ("", 1)],
-)
+    [
+        ("ssd", 1), ("ssd 5", 1), ("ssd 2GB,", 2), ("a 1GB,b min 2GB", 2), ("ssd 1.5GB", 1),
+        ("", 1), ("ssd -5GB", 1), ("ssd 1GB, SSD 2GB", 2), ("last 2GB", 1),
+        ("a 1GB,ssd 9223371TB,b 9223372TiB", 3),
+        ("ssd\xa02GB", 1), ("ssd \N{FULLWIDTH DIGIT TWO}GB", 1), ("ssd 2\N{KELVIN SIGN}B", 1),
+    ],
+)  # fmt: skip
 def test_the_tier_that_is_wrong_is_named(text: str, number: int) -> None:
     with pytest.raises(VenturiError, match=f"tier {number} of ") as raised:
         tiers.checked(text)
@@ -84,8 +89,12 @@ def test_reserves_are_taken_as_they_are(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "number"), [("spill", 1), ("spill 5", 1), ("spill 2GB,", 2), ("Spill 2GB", 1), ("", 1)]
-)
+    ("text", "number"),
+    [
+        ("spill", 1), ("spill 5", 1), ("spill 2GB,", 2), ("Spill 2GB", 1), ("", 1),
+        ("spill 1GB,cached 1GB,spill 2GB", 3),
+    ],
+)  # fmt: skip
 def test_the_reserve_that_is_wrong_is_named(text: str, number: int) -> None:
     with pytest.raises(VenturiError, match=f"reserve {number} of ") as raised:
         tiers.checked_reserves(text)

@@ -186,7 +186,7 @@ def command(
     with ground(cluster, dirs, workers) as where:
         limits = where.sized(limits)
         engines = _engines(engine_names, definition, where, hadoop_conf, limits)
-        settings = _settings((*chosen, *_as_setting(tiers, engines)), engines)
+        settings = _settings((*chosen, *_as_setting(tiers, chosen, engines)), engines)
         _warn_of_ignored(settings, engines)
         resources = Resources(where.roles, limits["threads"], limits["memory_bytes"], workers)
         with (
@@ -309,11 +309,23 @@ def _require_flags(engine: Engine, definition: Definition, **given: bool) -> Non
         )
 
 
-def _as_setting(tiers: str | None, engines: Sequence[Engine]) -> Iterator[str]:
-    """What --tiers stands for; VEN-ENGINE-SETTING if it is wrong, or if no engine has tiers."""
+def _as_setting(
+    tiers: str | None, chosen: Sequence[str], engines: Sequence[Engine]
+) -> Iterator[str]:
+    """What --tiers stands for; VEN-ENGINE-SETTING if it is wrong, is `chosen` otherwise as well, or
+    if no engine has tiers.
+    """
     if tiers is None:
         return
     of_spark.checked(tiers)
+    if other := next((each for each in chosen if each.startswith(f"{TIERS_SETTING}=")), None):
+        raise VenturiError(
+            "VEN-ENGINE-SETTING",
+            f"--tiers {tiers} and --set {other} say the same",
+            where={"value": tiers},
+            hint="give one of them",
+            exit_code=ExitCode.USAGE,
+        )
     if not any(TIERS_SETTING.startswith(each.kind.prefixes) for each in engines):
         raise VenturiError(
             "VEN-ENGINE-SETTING",

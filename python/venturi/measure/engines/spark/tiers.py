@@ -6,24 +6,32 @@ Its sources are `jvm/tiered-storage`, whose `TierPolicy` says what the setting m
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Mapping
 from pathlib import Path
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.measure.engines.spark import plugins
-from venturi.record.job_account import TIERS_SETTING
+from venturi.record.job_account import NO_TIERS, TIERS_SETTING
 
 PLUGIN = "venturi.spark.tiers.TieredStoragePlugin"
 RESERVES_SETTING = f"{TIERS_SETTING}.reserves"
 """The one that says how much of the fast tiers each kind of files leaves to the others."""
-NONE = "none"
-"""What a plan writes for stock Spark, and where no kind has a reserve."""
+NONE = NO_TIERS
+"""Also where no kind has a reserve."""
+_LAST = "last"
+"""What the plugin calls the directories that no keyword matches."""
 _WHAT_FOR = "tiered storage"
 SCALA_OF_SPARK_3, SCALA_OF_SPARK_4 = "2.12", "2.13"
 _VERSION = re.compile(r"([34])\.(\d+)(\.\S*)?")
-_SIZE = r"\d{1,18}([kmgt](i?b)?|b)"
-_TIER = re.compile(rf"[^\s,]+\s+(max\s+)?{_SIZE}", re.IGNORECASE)
-_RESERVE = re.compile(rf"(?-i:shuffle|shuffle_index|spill|cached|other)\s+{_SIZE}", re.IGNORECASE)
+_SIZE = r"(?P<number>\d{1,18})(?P<unit>(?P<power>[kmgt])(?:i?b)?|b)"
+# What the plugin's own patterns take, which know no letters, digits and spaces beside ASCII.
+_FLAGS = re.ASCII | re.IGNORECASE
+_TIER = re.compile(rf"(?P<name>[^\s,]+)\s+(?:max\s+)?{_SIZE}", _FLAGS)
+_KINDS = "(?-i:shuffle|shuffle_index|spill|cached|other)"
+_RESERVE = re.compile(rf"(?P<name>{_KINDS})\s+{_SIZE}", _FLAGS)
+_POWERS = "kmgt"
+_MOST_BYTES = 2**63 - 1
 
 
 def jar(spark_version: str) -> Path:
@@ -70,17 +78,37 @@ def checked_reserves(text: str) -> str:
 
 
 def _checked(text: str, part_of: re.Pattern[str], name: str, wrong: str, hint: str) -> str:
-    parts = [] if text.strip() == NONE else [part.strip() for part in text.split(",")]
-    for number, part in enumerate(parts, 1):
-        if part_of.fullmatch(part) is None:
-            raise VenturiError(
-                "VEN-ENGINE-SETTING",
-                f"{name} {number} of {text!r}: {part!r} is {wrong}",
-                where={"value": text},
-                hint=hint,
-                exit_code=ExitCode.USAGE,
-            )
+    parts = [] if text.strip() == NONE else text.split(",")
+    before: set[str] = set()
+    for number, part in enumerate((each.strip(string.whitespace) for each in parts), 1):
+        found = part_of.fullmatch(part)
+        if found is None:
+            problem = f"{part!r} is {wrong}"
+        elif found["name"].lower() in before:
+            problem = f"{found['name']!r} is there twice"
+        elif found["name"].lower() == _LAST:
+            problem = f"{found['name']!r} names the folders that no keyword matches"
+        elif _bytes_of(found) > _MOST_BYTES:
+            problem = f"{found['number']}{found['unit']} is larger than any disk"
+        else:
+            before.add(found["name"].lower())
+            continue
+        raise VenturiError(
+            "VEN-ENGINE-SETTING",
+            f"{name} {number} of {text!r}: {problem}",
+            where={"value": text},
+            hint=hint,
+            exit_code=ExitCode.USAGE,
+        )
     return text
+
+
+def _bytes_of(found: re.Match[str]) -> int:
+    """What `_SIZE` found: `50GB` is of 10^9, `50GiB` of 2^30, and so is `50g`, as Spark has it."""
+    unit = found["unit"].lower()
+    power = 0 if found["power"] is None else _POWERS.index(unit[0]) + 1
+    base = 1000 if unit[1:] == "b" else 1024
+    return int(found["number"]) * int(base**power)
 
 
 def is_wanted(settings: Mapping[str, str]) -> bool:

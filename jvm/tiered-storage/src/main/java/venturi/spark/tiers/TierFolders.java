@@ -9,6 +9,9 @@ import java.util.concurrent.atomic.LongAdder;
 
 /** The local directories of one tier, and what is known of the room on them, in bytes. */
 final class TierFolders {
+  /** What the directories without a keyword are called. */
+  static final String LAST = "last";
+
   /** What was said of it; null: these are the directories without a keyword. */
   final TierPolicy.Tier rule;
 
@@ -36,7 +39,7 @@ final class TierFolders {
 
   /** As metrics and events name it. */
   String name() {
-    return rule == null ? "last" : rule.keyword();
+    return rule == null ? LAST : rule.keyword();
   }
 
   boolean isBounded() {

@@ -60,6 +60,9 @@ record TierPolicy(List<Tier> tiers, Map<FileKind, Long> reserves) {
       if (!keywords.add(keyword)) {
         throw wrong(SETTING, where, "the keyword \"" + words[0] + "\" is there twice");
       }
+      if (keyword.equals(TierFolders.LAST)) {
+        throw wrong(SETTING, where, '"' + words[0] + "\" names the directories that no keyword matches");
+      }
       found.add(new Tier(keyword, sizeOf(SETTING, where, words[words.length - 1]), allowance));
     }
     return List.copyOf(found);
@@ -81,7 +84,9 @@ record TierPolicy(List<Tier> tiers, Map<FileKind, Long> reserves) {
         throw wrong(
             RESERVES, where, "it is not KIND SIZE, with KIND one of shuffle, shuffle_index, spill, cached, other");
       }
-      found.put(kind, sizeOf(RESERVES, where, words[1]));
+      if (found.put(kind, sizeOf(RESERVES, where, words[1])) != null) {
+        throw wrong(RESERVES, where, "the kind \"" + kind.label + "\" is there twice");
+      }
     }
     return found;
   }

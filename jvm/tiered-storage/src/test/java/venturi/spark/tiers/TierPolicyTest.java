@@ -33,6 +33,7 @@ class TierPolicyTest {
         "nvme 1GB,|tier 2 of \"nvme 1GB,\": \"\" is neither",
         "nvme 1GB,ssd min 5GB|tier 2 of",
         "ssd 1GB,SSD 2GB|the keyword \"SSD\" is there twice",
+        "ssd 1GB,Last 2GB|\"Last\" names the directories that no keyword matches",
         "ssd -5GB|\"-5GB\" is no size",
         "ssd 1.5GB|\"1.5GB\" is no size",
         "ssd 5|\"5\" is no size",
@@ -44,13 +45,17 @@ class TierPolicyTest {
     assertTrue(message.startsWith("spark.storage.hierarchyStore: ") && message.contains(said), message);
   }
 
-  @Test
-  void refusesAReserveOfNoKind() {
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "spill 1GB,sorted 2GB|\"sorted 2GB\" in",
+        "spill 1GB, spill 2GB|\"spill 2GB\" in \"spill 1GB, spill 2GB\": the kind \"spill\" is there twice",
+      })
+  void refusesReserves(String text, String said) {
     String message =
-        assertThrows(
-                IllegalArgumentException.class, () -> TierPolicy.parse("ssd 1GB", "spill 1GB,sorted 2GB"))
-            .getMessage();
-    assertTrue(message.contains("spark.storage.hierarchyStore.reserves: \"sorted 2GB\""), message);
+        assertThrows(IllegalArgumentException.class, () -> TierPolicy.parse("ssd 1GB", text)).getMessage();
+    assertTrue(message.startsWith("spark.storage.hierarchyStore.reserves: ") && message.contains(said), message);
   }
 
   @Test
