@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 from engine_runs import MARK, marked, wait_until_gone
-from this_host import HOST
+from this_host import FILES, HOST
 
 from venturi.errors import Interrupted
+from venturi.measure.engines.spark.deployment import require_executors
 from venturi.measure.trial import programs as process
 from venturi.measure.trial.job import JobFailed
 
@@ -123,6 +124,7 @@ def test_a_kill_leaves_nothing(tmp_path: Path, mark: str, victim: str) -> None:
         ("No space available in any of the local directories.", "VEN-ENGINE-SPACE"),
         ("java.lang.OutOfMemoryError: Java heap space", "VEN-ENGINE-MEMORY"),
         ("Invalid maximum heap size: -Xmx0m", "VEN-ENGINE-MEMORY"),
+        ("Lost executor 0: Command exited with code 137", "VEN-ENGINE-MEMORY"),
         ("java.lang.UnsupportedClassVersionError: X", "VEN-ENGINE-JAVA"),
         ("java.lang.UnsupportedOperationException: getSubject is not supported", "VEN-ENGINE-JAVA"),
         ("java.nio.file.AccessDeniedException: /data/x", "VEN-MEASURE-DIR"),
@@ -152,8 +154,25 @@ def test_a_disk_so_full_that_the_log_ends(tmp_path: Path, mark: str) -> None:
 
 
 def test_a_program_killed_from_outside(tmp_path: Path, mark: str) -> None:
-    with pytest.raises(JobFailed, match="killed by signal 9"):
-        run(tmp_path, mark, "sh", "-c", "kill -9 $$")
+    for kill, how in (("kill -9 $$", "killed by signal 9"), ("exit 137", "status 137")):
+        with pytest.raises(JobFailed, match=how) as caught:
+            run(tmp_path, mark, "sh", "-c", kill)
+        assert "`dmesg` there says" in caught.value.hint
+
+
+def test_executors_that_are_killed_again(tmp_path: Path, mark: str) -> None:
+    """The first one may have other reasons; with the second a job does not sit out its time."""
+    log = tmp_path / "log"
+    killed = "INFO Executor updated: app-1/{} is now EXITED {}(Command exited with code 137)"
+    log.write_text(killed.format(0, "") + "\n")  # as Spark 3.5 says it, below as Spark 4 does
+    require_executors(FILES, log)
+    with pytest.raises(JobFailed, match="executors were killed") as caught:
+        process.run(
+            HOST, ["sh", "-c", f"echo '{killed.format(1, ' ')}'; exec sleep 600"], engine="abacus",
+            log=log, cwd=tmp_path, env={MARK: mark}, timeout_s=100,
+            check=lambda: require_executors(FILES, log),
+        )  # fmt: skip
+    assert caught.value.code == "VEN-ENGINE-MEMORY"
 
 
 def test_a_program_that_is_not_there(tmp_path: Path, mark: str) -> None:

@@ -8,6 +8,14 @@ from venturi.measure.hosts.host import Files
 
 TAIL_BYTES = 256 * 1024
 
+KILLED = (
+    "VEN-ENGINE-MEMORY",
+    "executors were killed (exit status 137), as the kernel does when a host, or its limit on "
+    "memory, has no more",
+    "ask for less with --memory, or give the hosts more (those of a lab by `memory` in its file): "
+    "beside heaps they need room for Python workers; `dmesg` there says what was killed",
+)
+"""Code, sentence and hint of executors that were killed again and again."""
 # What a log says -> code, sentence, hint. The first that is found counts: causes before effects.
 _CAUSES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (
@@ -40,6 +48,8 @@ _CAUSES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
         "the engine cannot start with so little memory",
         "give it more with --memory",
     ),
+    # As standalone Spark says it; on YARN containers that nobody wants any more end like this.
+    (("Command exited with code 137",), *KILLED),
     (
         ("AccessDeniedException", "(Permission denied)", "(Read-only file system)"),
         "VEN-MEASURE-DIR",

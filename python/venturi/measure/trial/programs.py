@@ -6,6 +6,7 @@ import errno
 import math
 import os
 import select
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,8 @@ from venturi.units import format_duration
 CHECK_EVERY_S = 0.25
 # With less free than this a disk is full: what an engine removes when it ends is little.
 FULL_BYTES = 4 << 20
+# By itself, and by a shell that started it.
+_KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,10 +224,16 @@ def _failure(
         code, sentence, hint = cause
         return JobFailed(code, f"{engine}: {sentence}", hint=hint, attachments=attachments)
     how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+    hint = "the engine's own log is kept with the trial"
+    if status in _KILLED:
+        hint += (
+            "; if the kernel killed it because the host's memory, or its limit, was used up, as "
+            "`dmesg` there says, ask for less with --memory"
+        )
     return JobFailed(
         "VEN-ENGINE-FAILED",
         f"{engine} {how}: {complaint(text)}",
         where={"status": status},
-        hint="the engine's own log is kept with the trial",
+        hint=hint,
         attachments=attachments,
     )

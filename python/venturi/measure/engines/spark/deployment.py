@@ -38,7 +38,7 @@ from venturi.measure.engines.spark import KIND
 from venturi.measure.engines.spark.in_hdfs import Data, InHdfs
 from venturi.measure.hosts.host import Files, Host
 from venturi.measure.hosts.local import HERE
-from venturi.measure.hosts.logs import tail
+from venturi.measure.hosts.logs import KILLED, tail
 from venturi.measure.trial.job import Attachment
 from venturi.measure.workloads.checking import Portion
 from venturi.measure.workloads.programs import Task
@@ -57,6 +57,9 @@ _MASTER_MIB = _MASTER_HEAP_MIB + _MASTER_OVERHEAD_MIB
 # A master starts executors that end at once for ever: it counts only those that cannot be started.
 MOST_EXECUTORS_LOST = 10
 _LOST = re.compile(r"Executor updated: \S+ is now (?:EXITED|FAILED|LOST)")
+# Whoever is killed for want of memory is killed again, after what it had cached was made anew.
+MOST_EXECUTORS_KILLED = 1
+_KILLED = re.compile(r"Executor updated: \S+ is now EXITED\s+\(Command exited with code 137\)")
 # What a driver says every 15 s while nothing was granted.
 _STARVED, _GRANTED = "Initial job has not accepted any resources", "Granted executor ID"
 MOST_STARVED = 4
@@ -363,11 +366,15 @@ class Yarn(Local):
 
 
 def require_executors(files: Files, log: Path) -> None:
-    """VEN-ENGINE-FAILED if a master gives no executor, or executors end again and again.
+    """VEN-ENGINE-FAILED if a master gives no executor, or executors end again and again;
+    VEN-ENGINE-MEMORY if they are killed.
 
     Spark itself waits, and starts others, for ever.
     """
     said = tail(files, log)
+    if len(_KILLED.findall(said)) > MOST_EXECUTORS_KILLED:
+        code, sentence, hint = KILLED
+        raise VenturiError(code, f"{NAME}: {sentence}", where={"engine": NAME}, hint=hint)
     if len(_LOST.findall(said)) > MOST_EXECUTORS_LOST:
         problem = f"more than {MOST_EXECUTORS_LOST} executors were started and ended again"
     elif _GRANTED not in said and said.count(_STARVED) >= MOST_STARVED:
