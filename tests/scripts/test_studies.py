@@ -80,7 +80,7 @@ def test_every_lab_belongs_to_a_study() -> None:
     plans = "".join((STUDIES / f"{name}.toml").read_text() for name in COMBINATIONS)
     labs = {path.name for path in STUDIES.glob("*.toml")}
     labs -= {"beyond-memory.toml", *(f"{name}.toml" for name in COMBINATIONS)}
-    assert len(labs) == 12
+    assert len(labs) == 13
     assert {name for name in labs if f'lab = "{name}"' in plans} == labs
 
 
