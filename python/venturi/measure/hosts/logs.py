@@ -10,12 +10,13 @@ TAIL_BYTES = 256 * 1024
 
 KILLED = (
     "VEN-ENGINE-MEMORY",
-    "executors were killed (exit status 137), as the kernel does when a host, or its limit on "
-    "memory, has no more",
+    "executors were killed (exit status 137), as the kernel does when a host's memory, or the "
+    "limit on it, is used up",
     "ask for less with --memory, or give the hosts more (those of a lab by `memory` in its file): "
     "beside heaps they need room for Python workers; `dmesg` there says what was killed",
 )
 """Code, sentence and hint of executors that were killed again and again."""
+
 # What a log says -> code, sentence, hint. The first that is found counts: causes before effects.
 _CAUSES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (

@@ -59,7 +59,7 @@ MOST_EXECUTORS_LOST = 10
 _LOST = re.compile(r"Executor updated: \S+ is now (?:EXITED|FAILED|LOST)")
 # Whoever is killed for want of memory is killed again, after what it had cached was made anew.
 MOST_EXECUTORS_KILLED = 1
-_KILLED = re.compile(r"Executor updated: \S+ is now EXITED\s+\(Command exited with code 137\)")
+_KILLED = re.compile(r"Executor updated: \S+ is now EXITED \(Command exited with code 137\)")
 # What a driver says every 15 s while nothing was granted.
 _STARVED, _GRANTED = "Initial job has not accepted any resources", "Granted executor ID"
 MOST_STARVED = 4
