@@ -57,7 +57,7 @@ def skewed_join(spark: SparkSession, faulty: bool, _: Path) -> None:
     right = _payload(spark.range(1_000_000)).select(
         f.col("id").alias("k"), f.col("payload").alias("other")
     )
-    _sink(left.join(right, "k").select("k", f.concat("payload", "other")))
+    _sink(left.join(right, "k").select("k", f.sha2(f.concat("payload", "other"), 256)))
 
 
 def one_task_window(spark: SparkSession, faulty: bool, _: Path) -> None:

@@ -93,15 +93,20 @@ function Head({
 /** With more rows a table shows these first: thousands are slow to lay out. */
 const MOST_ROWS = 300;
 
-/** A table whose first column names its rows. It scrolls by itself where it is too wide. */
+/**
+ * A table whose first column names its rows. It scrolls by itself where it is too wide; with many
+ * columns, or where its cells are `long`, they stand below each other on a narrow screen.
+ */
 export function DataTable({
   columns,
   rows,
   caption,
+  long = false,
 }: {
   columns: readonly Column[];
   rows: readonly (readonly Cell[])[];
   caption: string;
+  long?: boolean;
 }) {
   const [order, setOrder] = useState<Order | null>(null);
   const ordered = useMemo(() => inOrder(rows, order), [rows, order]);
@@ -111,7 +116,7 @@ export function DataTable({
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
       <section className="scroll" tabIndex={0} aria-label={caption}>
-        <table className={stacked(columns.length)}>
+        <table className={stacked(long ? Number.POSITIVE_INFINITY : columns.length)}>
           <caption className="visually-hidden">{caption}</caption>
           <thead>
             <tr>

@@ -170,12 +170,12 @@ def _stages(one: Analysis, other: Analysis) -> Iterator[StageChange]:
     ]
     pairs.sort(key=lambda each: -abs(_took_s(each[1]) - _took_s(each[0])))
     for old, new in pairs:
-        there = new or old
-        assert there is not None
+        # What stands in the same place may do something else.
+        names = dict.fromkeys(each.name for each in (old, new) if each is not None)
         yield StageChange(
             old.label if old else None,
             new.label if new else None,
-            there.name,
+            " / ".join(names),
             old.elapsed_s if old else None,
             new.elapsed_s if new else None,
         )

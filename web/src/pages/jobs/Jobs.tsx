@@ -85,6 +85,7 @@ function Plans({ found: { plans } }: { found: Difference }) {
       ) : (
         <DataTable
           caption="Plans that differ"
+          long
           columns={[
             { name: "Query" },
             { name: "Name" },
