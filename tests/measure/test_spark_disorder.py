@@ -44,6 +44,14 @@ def test_lines_that_are_doubled_and_out_of_order_count_once(seed: int, tmp_path:
     assert account.reading.skipped == {"SparkListenerTaskEnd (told twice)": 8}
 
 
+def test_a_log_whose_jobs_were_lost_is_not_of_one_that_failed(tmp_path: Path) -> None:
+    log = a_log()
+    log.lines = [line for line in log.lines if b"SparkListenerJob" not in line]
+    told = log.account(tmp_path).application
+    assert told.outcome == "unfinished"
+    assert told.reason == "the log tells of stages and of no job: it lacks events"
+
+
 def test_two_applications_in_a_file_are_two_accounts(tmp_path: Path) -> None:
     log, other = a_log(), a_log()
     other.job(2, 40, 50, [2])

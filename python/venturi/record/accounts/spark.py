@@ -472,6 +472,8 @@ class _Told:
         code = whole(self.end.get("ExitCode"))
         if failure := self._failure(code, log):
             return "failed", failure
+        if self.stages and not self.jobs:
+            return "unfinished", "the log tells of stages and of no job: it lacks events"
         if self.jobs_left_out:
             return "unfinished", f"it has more than the {_JOBS:,} jobs that are read"
         for job_id, job in self.jobs.items():
@@ -483,7 +485,7 @@ class _Told:
         """Spark records no exit status before 4.0: an application is as good as its jobs."""
         if code:
             return f"the application ended with exit status {code}"
-        if code is None and not self.jobs and not log.compacted:
+        if code is None and not self.jobs and not self.stages and not log.compacted:
             return "the application ended without a job, and its exit status is not recorded"
         for job_id, job in self.jobs.items():
             if job["outcome"] == "failed":

@@ -6,7 +6,7 @@ StreamingQueryProgress in sql/api/src/main/scala/org/apache/spark/sql/streaming/
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -82,17 +82,11 @@ def _sum(values: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
 
 def _left(sources: Any) -> int | None:
     """The records that the sources had beyond those of the batch, where offsets count them."""
-    known = [
-        max(last - end, 0)
-        for source in sources
-        for end, last in _ends(_offsets(source.get("endOffset")), source.get("latestOffset"))
-    ]
+    known: list[int] = []
+    for source in sources:
+        latest, ends = (_offsets(source.get(name)) for name in ("latestOffset", "endOffset"))
+        known += (max(latest[place] - ends[place], 0) for place in latest.keys() & ends.keys())
     return sum(known) if known else None
-
-
-def _ends(end: Mapping[tuple[str, str], int], latest: object) -> Iterator[tuple[int, int]]:
-    """The offset at which a batch ends and the latest one, of each partition that has both."""
-    return ((end[place], last) for place, last in _offsets(latest).items() if place in end)
 
 
 def _offsets(value: Any) -> dict[tuple[str, str], int]:
