@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,14 +15,15 @@ from venturi.model.stages.timeline import timeline
 from venturi.record.accounts import spark
 from venturi.record.accounts.find import spark_logs
 from venturi.record.job_account import JobAccount
+from venturi.record.trial import State
 
 LOGS = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "faults"
 
 
-def between(one: JobAccount, other: JobAccount) -> Difference:
+def between(one: JobAccount, other: JobAccount, after: State = State.SUCCEEDED) -> Difference:
     lines = [timeline(each) for each in (one, other)]
-    before, after = ((line, analyse(line.account, None, line)) for line in lines)
-    return difference(before, after)
+    jobs = [(line, analyse(line.account, None, line)) for line in lines]
+    return difference(jobs[0], jobs[1], (State.SUCCEEDED, after))
 
 
 def job(folder: Path, task_s: float, n_bytes: int = 1 << 20, **settings: str) -> JobAccount:
@@ -75,3 +77,29 @@ def test_another_plan_is_told_by_its_operators() -> None:
     assert any("BroadcastHashJoin" in each for each in plan.new)
     assert found.settings[0].key == "spark.sql.autoBroadcastJoinThreshold"
     assert {each.before for each in found.stages if each.after is None} != set()
+
+
+def test_who_does_not_come_to_its_end_is_not_faster(tmp_path: Path) -> None:
+    whole = job(tmp_path, 20)
+    app = whole.application
+    cut = replace(whole, application=replace(app, ended_ms=None, outcome="unfinished"))
+    assert between(whole, cut).sentence.startswith("the second did not end (it was interrupted: ")
+    assert "; 1 stage that ended in both took 20.0 s instead of 20.0 s" in (
+        between(whole, cut).sentence
+    )
+    failed = replace(whole, application=replace(app, outcome="failed"))
+    assert "the first failed after 30.0 s and the second did not" in between(failed, cut).sentence
+    for state in (State.FAILED, State.INTERRUPTED, State.INVALID):
+        assert "cannot be compared" in between(whole, job(tmp_path, 2), state).sentence
+
+
+def test_two_programs_are_said_to_be_two_unless_only_a_number_differs(tmp_path: Path) -> None:
+    def named(name: str) -> JobAccount:
+        made = job(tmp_path, 20)
+        return replace(made, application=replace(made.application, name=name))
+
+    day, next_day, other = named("sales 2026-01-30"), named("sales 2026-02-1"), named("stock")
+    assert between(day, next_day).sentence.startswith("it took about as long")
+    assert between(day, other).sentence.startswith(
+        "by name these are two programs ('sales 2026-01-30' and 'stock')"
+    )

@@ -68,15 +68,16 @@ def command(
 ) -> ExitCode:
     """Compare repeat groups: which is better, and by how much.
 
-    Give two or more group keys, or ids of trials that stand for their groups (`last` is the newest
-    trial, `last~1` the one before). The first is the reference. A verdict may be "cannot tell",
-    with the reason.
+    Give two or more group keys, or ids of trials that stand for their groups (`last` is the trial
+    that started last, `last~1` the one before). The first is the reference. A verdict may be
+    "cannot tell", with the reason.
 
     With --fail-if-slower the exit status decides, as a check of continuous integration needs it: 0
     where nothing is slower by more than LIMIT, 4 where something is; 0 where it cannot be told.
 
     With --why two trials, each of a job whose engine's own account is kept, are laid beside one
-    another: why the second took another time than the first.
+    another: why the second took another time than the first. Of one that failed or was interrupted
+    that is said, and no time is compared.
     """
     from venturi.record.query.checks import require_conditions
     from venturi.record.query.conditions import conditions_of
@@ -124,7 +125,7 @@ def _tell_why(names: Sequence[str], html: PageFile | None, *, as_json: bool) -> 
         one, other = (analysed(repository, trial) for trial in trials)
         if html is not None:
             html.write_answers(f"/jobs?before={trials[0].id}&after={trials[1].id}", repository)
-    found = difference(one, other)
+    found = difference(one, other, [trial.state for trial in trials])
     if as_json:
         print_json(asdict(found))
         return

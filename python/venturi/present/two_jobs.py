@@ -82,11 +82,11 @@ def _plans(found: Difference) -> Table:
 def _stages(found: Difference) -> Table:
     made = table("stage", "name", "before", "after", "difference", left=2, prose=("name",))
     for each in found.stages[:SHOWN]:
-        gap_s = (each.after_s or 0.0) - (each.before_s or 0.0)
+        both = each.before_s is not None and each.after_s is not None
+        gap = f"{(each.after_s or 0.0) - (each.before_s or 0.0):+.1f} s" if both else UNKNOWN
         made.add(
             " / ".join(dict.fromkeys(label or UNKNOWN for label in (each.before, each.after))),
-            each.name, format_duration(each.before_s), format_duration(each.after_s),
-            f"{gap_s:+.1f} s",
+            each.name, format_duration(each.before_s), format_duration(each.after_s), gap,
         )  # fmt: skip
     return made
 

@@ -6,6 +6,7 @@ difference. What changed is told beside them; which of it is the cause is not, u
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
@@ -22,7 +23,8 @@ from venturi.model.stages.plans import Operator, without_numbers
 from venturi.model.stages.stage import Analysis, Stage
 from venturi.model.stages.timeline import Timeline
 from venturi.model.stages.verdict import in_words
-from venturi.record.job_account import JobAccount
+from venturi.record.job_account import Application, JobAccount
+from venturi.record.trial import State
 from venturi.units import format_duration
 from venturi.wording import count_of
 
@@ -32,6 +34,7 @@ _DATA = 1.1  # times as much, or as little
 _MOST = 200  # stages or queries of each that are laid beside one another
 _SHOWN_OPERATORS = 6
 _TEXT = 100
+_DIGITS = re.compile(r"\d+")
 _DATA_READ = ("input", "shuffle data read")
 # What is added up over attempts, in which unit, from which metrics.
 _AMOUNTS = {
@@ -53,15 +56,34 @@ _AMOUNTS = {
 }
 
 
-def difference(before: tuple[Timeline, Analysis], after: tuple[Timeline, Analysis]) -> Difference:
-    """What is not the same in two jobs."""
+def difference(
+    before: tuple[Timeline, Analysis],
+    after: tuple[Timeline, Analysis],
+    states: Sequence[State] = (State.SUCCEEDED, State.SUCCEEDED),
+) -> Difference:
+    """What is not the same in two jobs, whose trials ended in `states`.
+
+    Times of which one did not come to its end are not compared: who stops early is not faster.
+    """
     (one_line, one), (other_line, other) = before, after
+    lines = (one_line, other_line)
+    applications = [line.account.application for line in lines]
+    broken = [
+        told
+        for which, line, state in zip(("first", "second"), lines, states, strict=True)
+        if (told := _broken_off(which, line, state)) is not None
+    ]
     parts = _parts(one, other)
     amounts = tuple(_amounts(before, after))
     settings = tuple(_settings(one_line.account, other_line.account))
     plans = tuple(_plans(one_line, other_line))
+    changed = [*_changed(amounts, settings, plans)]
+    if broken:
+        sentence = _not_compared(broken, one, other, changed)
+    else:
+        sentence = _sentence(one.elapsed_s, other.elapsed_s, parts, changed)
     return Difference(
-        _sentence(one.elapsed_s, other.elapsed_s, parts, [*_changed(amounts, settings, plans)]),
+        _of_two_programs(*applications) + sentence,
         one.elapsed_s,
         other.elapsed_s,
         parts,
@@ -70,6 +92,54 @@ def difference(before: tuple[Timeline, Analysis], after: tuple[Timeline, Analysi
         plans,
         tuple(_stages(one, other)),
     )
+
+
+def _of_two_programs(one: Application, other: Application) -> str:
+    """What is said before all else of two that are not the same program, by engine and name.
+
+    Numbers in names do not count: many have a date in them.
+    """
+    if one.engine != other.engine:
+        said = f"these are jobs of two engines ({one.engine} and {other.engine})"
+    elif _DIGITS.sub("", one.name) != _DIGITS.sub("", other.name):
+        said = f"by name these are two programs ({one.name!r} and {other.name!r})"
+    else:
+        return ""
+    return f"{said}, which need not take the same time: "
+
+
+def _broken_off(which: str, line: Timeline, state: State) -> str | None:
+    """How a job did not come to its end; None of one that did, with a right result."""
+    outcome = line.account.application.outcome
+    after = "" if line.elapsed_s is None else f" after {format_duration(line.elapsed_s)}"
+    if outcome == "unfinished":
+        return f"the {which} did not end (it was interrupted: its log ends{after or ' early'})"
+    if outcome == "failed" or state is State.FAILED:
+        return f"the {which} failed{after}"
+    if state is State.INTERRUPTED:
+        return f"the {which} was interrupted{after}"
+    return f"the {which} had a result that is not valid" if state is State.INVALID else None
+
+
+def _not_compared(
+    broken: Sequence[str], one: Analysis, other: Analysis, changed: Sequence[str]
+) -> str:
+    """Why their times are not compared, and what those stages took that ended in both."""
+    said = f"{' and '.join(broken)}, so the times cannot be compared"
+    both = [
+        (old.elapsed_s, new.elapsed_s)
+        for old, new in _stage_pairs(one, other)
+        if old is not None and new is not None and old.name == new.name
+        and old.outcome == new.outcome == "succeeded"
+        and old.elapsed_s is not None and new.elapsed_s is not None
+    ]  # fmt: skip
+    if both:
+        took = [format_duration(sum(each)) for each in zip(*both, strict=True)]
+        stages = count_of(len(both), "stage")
+        said += f"; {stages} that ended in both took {took[1]} instead of {took[0]}"
+    else:
+        said += "; no stage ended in both"
+    return f"{said}. Not the same: {'; '.join(changed)}" if changed else said
 
 
 def _parts(one: Analysis, other: Analysis) -> tuple[PartChange, ...]:
@@ -163,11 +233,7 @@ def _queries(line: Timeline) -> list[tuple[int, str, tuple[str, ...]]]:
 
 
 def _stages(one: Analysis, other: Analysis) -> Iterator[StageChange]:
-    before, after = _ran(one), _ran(other)
-    pairs = [
-        (before[a] if a is not None else None, after[b] if b is not None else None)
-        for a, b in _aligned([each.name for each in before], [each.name for each in after])
-    ]
+    pairs = _stage_pairs(one, other)
     pairs.sort(key=lambda each: -abs(_took_s(each[1]) - _took_s(each[0])))
     for old, new in pairs:
         # What stands in the same place may do something else.
@@ -179,6 +245,15 @@ def _stages(one: Analysis, other: Analysis) -> Iterator[StageChange]:
             old.elapsed_s if old else None,
             new.elapsed_s if new else None,
         )
+
+
+def _stage_pairs(one: Analysis, other: Analysis) -> list[tuple[Stage | None, Stage | None]]:
+    """The stages that stand in the same place in both, in order; None where one lacks it."""
+    before, after = _ran(one), _ran(other)
+    return [
+        (before[a] if a is not None else None, after[b] if b is not None else None)
+        for a, b in _aligned([each.name for each in before], [each.name for each in after])
+    ]
 
 
 def _ran(analysis: Analysis) -> list[Stage]:

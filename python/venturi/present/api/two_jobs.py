@@ -30,7 +30,8 @@ def two_jobs(services: Services, before: _Id = None, after: _Id = None) -> TwoJo
         read = [analysed(services.repository, trial) for trial in (one, other)]
     except VenturiError as error:
         return TwoJobs(_named(one), _named(other), None, error.message)
-    return TwoJobs(_named(one, read[0]), _named(other, read[1]), difference(*read), None)
+    found = difference(*read, [one.state, other.state])
+    return TwoJobs(_named(one, read[0]), _named(other, read[1]), found, None)
 
 
 def _named(trial: Trial, read: tuple[Timeline, Analysis] | None = None) -> ComparedJob:
