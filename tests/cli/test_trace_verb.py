@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -156,8 +157,13 @@ def test_a_trial_is_recorded_and_its_requests_told_by_its_files(
         found[each["operation"], each["file_class"]] += each["bytes"]
     assert found["read", "input"] >= 4e6
     assert found["write", "output"] >= 4e6
-    by_class = run("trace", "show", trial["id"], "--by", "class").stdout
+    by_class, by_stage, by_device = (
+        run("trace", "show", trial["id"], "--by", by).stdout for by in ("class", "stage", "device")
+    )
     assert by_class.startswith("not attributed: ")
+    assert "no request is known to be of a stage" in by_stage
+    (named,) = re.findall(r"^loop\d+ \(\d+,\d+\)", by_device, re.MULTILINE)
+    assert f"device {named}: busy" in run("trace", "show", trial["id"]).stdout
     shown = run("show", "last").stdout
     assert "Block I/O" in shown
     assert "not attributed: " in shown
@@ -174,5 +180,5 @@ def test_a_recording_needs_a_disk_and_one_end(tmp_path: Path) -> None:
 
     assert "--dir or --device" in refused()
     assert "--mark x=/" in refused("--dir", "/", "--mark", "x=/")
-    assert "which of them" in refused("--dir", "/", "--for", "1s", "--", "true")
+    assert "Leave out --for" in refused("--dir", "/", "--for", "1s", "--", "true")
     assert "VEN-TRACE-COMMAND" in refused("--dir", "/", "--", "no-such-program-here")

@@ -56,7 +56,8 @@ def command() -> None:
               help="What a folder's files are for: input, output or scratch; may be given again. "
               "Names of Spark's and Hadoop's files tell by themselves.")  # fmt: skip
 @click.option("--for", "lasts_s", type=DURATION, metavar="TIME",
-              help="For how long (default: until COMMAND has ended, or Ctrl-C).")  # fmt: skip
+              help="For how long, without COMMAND (default: until COMMAND has ended, or Ctrl-C).",
+              )  # fmt: skip
 @click.option("--buffer", "buffer_bytes", type=SIZE, metavar="SIZE",
               help="What each processor may hold back (default: 16 MiB, at most 1/32 of the "
               "memory for all).")  # fmt: skip
@@ -77,7 +78,7 @@ def record(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Record every request to the disks of folders, for a time or while COMMAND runs.
+    """Record every request to the disks of folders: for a time, or while COMMAND runs.
 
     It takes root, and the kernel's tracepoints (tracefs), which work where blktrace is locked out.
     Everybody's requests to these disks are recorded. Ctrl-C ends it; what was recorded is kept.
@@ -85,7 +86,10 @@ def record(
     if not folders and not devices:
         raise click.UsageError("which disks? Give --dir or --device")
     if words and lasts_s is not None:
-        raise click.UsageError("--for and a command: which of them is to end the recording?")
+        raise click.UsageError(
+            "--for and a command: which of them is to end the recording? Leave out --for to record "
+            "until the command has ended; or give --for alone, and start the command elsewhere"
+        )
     if words and shutil.which(words[0]) is None:
         raise VenturiError(
             "VEN-TRACE-COMMAND",
@@ -131,7 +135,8 @@ def _tell(recorded: AgentResult, output: Path) -> None:
 
     found = recorded.read(TraceRecorded)
     show_on_screen(
-        f"{', '.join(found.disks)}: {found.events:,} events in {format_duration(found.elapsed_s)}, "
+        f"{', '.join(found.disks)}: {found.events:,} events while it recorded for "
+        f"{format_duration(found.elapsed_s)}, "
         f"{found.lost:,} lost; {format_bytes_decimal(found.bytes)} in {output}",
         f"read it: venturi trace show {output}",
     )
@@ -186,8 +191,8 @@ def show(what: str, *, by: str | None, html: PageFile | None, quiet: bool, as_js
 
     PATH is the folder of a recording or with blktrace's files, one such file, what `blkparse -d`
     wrote, or text by blkparse in its default format, ftrace or perf script. What is missing or
-    damaged in it is told. A TRIAL of `venturi run --trace` has its trace with it; `last` is the
-    newest.
+    damaged in it is told. A TRIAL of `venturi run --trace` has its trace with it; `last` is that
+    which started last.
     """
     from venturi.present.io_shares import whose
     from venturi.present.io_trace import parts, read

@@ -36,6 +36,10 @@ NOT_ATTRIBUTED = frozenset({"unknown", "unnamed"})
 
 
 NO_TASKS = "no thread said which task it runs: in Spark they do with spark.venturi.trace.tasks=true"
+NO_STAGES = (
+    "no request is known to be of a stage: stages are known of a trial (venturi run --trace on an "
+    "engine that has stages, venturi trace show TRIAL), not of a recording by itself"
+)
 NO_OWNERS = "whose requests these are is not known: only a recording by venturi trace record tells"
 
 
@@ -79,8 +83,12 @@ def whose(trace: IoTrace, by: str) -> Iterator[Table | Line]:
     if by == "task":
         yield from _tasks(owners)
         return
-    if by == "stage" and owners.task_count:
-        yield Line(_told_by_tasks(owners))
+    if by == "stage":
+        if not any(share.stage for share in owners.shares):
+            yield Line(NO_STAGES)
+            return
+        if owners.task_count:
+            yield Line(_told_by_tasks(owners))
     yield _summed(owners, by, _of(by, trace))
     if by == "class":
         yield _patterns(owners.patterns)
@@ -101,7 +109,7 @@ def not_attributed(owners: TraceOwners) -> str:
 
 def _of(by: str, trace: IoTrace) -> Callable[[TraceShare], str]:
     """What a share is called, by which shares are summed up."""
-    names = {disk.device: f"{disk.name} ({disk.device})" for disk in trace.disks}
+    names = disk_names(trace)
     host = trace.host or UNKNOWN
     return {
         "class": lambda share: FILES.get(share.file_class, share.file_class),
@@ -110,6 +118,11 @@ def _of(by: str, trace: IoTrace) -> Callable[[TraceShare], str]:
         "device": lambda share: names.get(share.device, share.device),
         "host": lambda _: host,
     }[by]
+
+
+def disk_names(trace: IoTrace) -> dict[str, str]:
+    """What each device is called, by its numbers; of a trace that does not tell, nothing."""
+    return {disk.device: f"{disk.name} ({disk.device})" for disk in trace.disks}
 
 
 def _sum(shares: Iterator[TraceShare] | Sequence[TraceShare]) -> Sum:

@@ -16,7 +16,7 @@ from venturi.measure.hosts.agent_results import (
     TracedDevice,
     TracedOperation,
 )
-from venturi.present.io_shares import whose
+from venturi.present.io_shares import disk_names, whose
 from venturi.present.table import UNKNOWN, Line, Table, pairs, table
 from venturi.units import binary_size, format_bytes_decimal, format_duration, format_latency
 from venturi.wording import count_of, percent
@@ -46,9 +46,10 @@ def parts(trace: IoTrace) -> Iterator[Table | Line]:
     if trace.whose is not None:
         yield Line("")
         yield from whose(trace, "class")
+    names = disk_names(trace)
     for device in trace.devices:
         yield Line("")
-        yield Line(_device(device, trace.elapsed_s))
+        yield Line(_device(device, names.get(device.device, device.device), trace.elapsed_s))
         for operation in device.operations:
             if operation.verdict is not None:
                 yield Line(f"{operation.operation}: {operation.verdict.text}", indent=2)
@@ -60,7 +61,7 @@ def _card(trace: IoTrace) -> list[tuple[str, str]]:
     written, size = ", ".join(trace.formats), format_bytes_decimal(trace.bytes)
     rows = [
         ("trace", f"{count_of(trace.files, 'file')}, {size}: {written}"),
-        ("records", f"{trace.records:,} in {format_duration(trace.elapsed_s)}"),
+        ("records", f"{trace.records:,}, {format_duration(trace.elapsed_s)} from first to last"),
     ]
     if trace.started_unix_s is not None:
         began = datetime.fromtimestamp(trace.started_unix_s, UTC)
@@ -85,7 +86,7 @@ def _losses(trace: IoTrace) -> str:
     return "; ".join(told) or "nothing, as far as it tells"
 
 
-def _device(device: TracedDevice, elapsed_s: float) -> str:
+def _device(device: TracedDevice, name: str, elapsed_s: float) -> str:
     busy = percent(device.busy_s / elapsed_s) if elapsed_s else UNKNOWN
     mean = device.depth_mean
     depth = "" if mean is None else f", {mean:.1f} requests at once on average"
@@ -98,7 +99,7 @@ def _device(device: TracedDevice, elapsed_s: float) -> str:
         )
         if count
     ]
-    told = f"device {device.device}: busy {busy}{depth}, {device.depth_max:,} at most"
+    told = f"device {name}: busy {busy}{depth}, {device.depth_max:,} at most"
     return "; ".join([told, *more])
 
 
