@@ -144,6 +144,15 @@ def _check_cost(finding: dict[str, Any], answer: Any) -> None:
         assert ranked[key]["standing"] in row
 
 
+def test_an_id_is_taken_as_every_verb_takes_it(home: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    with pytest.raises(VenturiError, match="several trials have ids"):
+        report("/trials/t000", "-o", page)
+    assert not page.exists()
+    report("/trials/last", "-o", page)
+    assert twin_of(page, "/api/trials/t0038")
+
+
 def test_a_file_that_is_there_is_kept_unless_told(home: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text("mine")

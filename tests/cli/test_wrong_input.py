@@ -43,6 +43,7 @@ WRONG: tuple[tuple[str, ...], ...] = (
     ("run", "terasort", "--timeout", "10"),
     ("run", "terasort", "--param", "k"),
     ("run", "terasort", "--dir", "{tmp}/file/x"),
+    ("run", "terasort", "--dir", "inputs={tmp}"),
     ("workloads", "kmean"),
     ("plan", "check", "{tmp}/none.toml"),
     ("plan", "check", "{tmp}/file"),

@@ -62,9 +62,10 @@ def test_a_beginning_of_an_id_is_enough_if_only_one_has_it(
         error = error_of(lambda prefix=unknown: repository.get(prefix))
         assert error.code == "VEN-RECORD-UNKNOWN"
         assert ("several" in error.message) == (unknown in {"a", "aa"})
+        assert ("aa1, aa2, aa22" in (error.hint or "")) == (unknown in {"a", "aa"})
 
 
-def test_last_is_the_newest(repository: Repository, make_trial: MakeTrial) -> None:
+def test_last_is_the_one_that_started_last(repository: Repository, make_trial: MakeTrial) -> None:
     assert error_of(lambda: repository.get("last")).code == "VEN-RECORD-UNKNOWN"
     for day in (3, 1, 2):
         repository.add(make_trial(started_at=datetime(2026, 1, day, tzinfo=UTC)))

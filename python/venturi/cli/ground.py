@@ -19,7 +19,7 @@ from venturi.measure.clusters.cluster_spec import ClusterSpec
 from venturi.measure.clusters.traits import memory_bytes
 from venturi.measure.engines.nodes import Nodes, nodes_of
 from venturi.measure.hosts.host import Host
-from venturi.measure.trial.folders import parse_roles
+from venturi.measure.trial.folders import parse_roles, require_writable
 
 if TYPE_CHECKING:
     from venturi.measure.trial.runner import Session
@@ -47,7 +47,12 @@ class Ground:
     def measuring(
         self, what: str, *, show_progress: bool, wait: bool
     ) -> AbstractContextManager[Session]:
-        """A session there; while it is open nothing but `what` measures there."""
+        """A session there; while it is open nothing but `what` measures there.
+
+        Folders that cannot be written are refused before another command is waited for.
+        """
+        parents = (folder for folders in self.roles.values() for folder in folders)
+        require_writable(self.host.files, parents)
         return measuring_session(
             show_progress=show_progress, alone_as=what, wait=wait, opened=self.opened,
             hosts=self.hosts,

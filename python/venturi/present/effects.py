@@ -12,7 +12,7 @@ from venturi.model.compare.effect_words import named
 from venturi.model.compare.effects import Asked, UnknownBaselineError, effects_of
 from venturi.model.statistics.stats import ALPHA
 from venturi.record.query.checks import require_keys
-from venturi.record.query.chosen import ORIGIN, WORK, check_settings, chosen
+from venturi.record.query.chosen import CHOSEN, ORIGIN, WORK, check_settings, chosen
 from venturi.record.query.conditions import OF_RECORDS, refused
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.query.selection import Query
@@ -41,7 +41,7 @@ class Question:
 
 def effects(repository: Repository, query: Query, question: Question) -> Effects:
     """What the keys of `question` bring to the trials of `query`; VEN-QUERY-VALUE of wrong ones."""
-    keys = require_keys(repository, question.keys)
+    keys = require_keys(repository, question.keys, columns=CHOSEN)
     if not keys or not all(keys):
         raise refused("there is nothing to look at", "key", "name a key, such as disk")
     if len(keys) > GROUP_KEYS_MAX:

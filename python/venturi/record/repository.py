@@ -39,6 +39,7 @@ from venturi.record.trial import (
 )
 from venturi.record.trial_json import stored_trial
 from venturi.settings import Limits, Settings
+from venturi.wording import NAMES_SHOWN
 
 ArtifactKind = Literal["series", "log", "manifest", "other"]
 _ARTIFACT_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]{0,199}")
@@ -182,13 +183,13 @@ class Repository(Closing):
     def get(self, id_prefix: str) -> Trial:
         """The trial whose id is `id_prefix`, or the only one whose id begins with it.
 
-        `last` is the newest trial, `last~1` the one before it, in the order of `query`.
+        `last` is the trial that started last, `last~1` the one before it, in the order of `query`.
         """
         if ago := NEWEST.fullmatch(id_prefix):
             return self._last(int(ago[1] or 0))
         # Every character an id may hold sorts before "~".
         here = (id_prefix <= RECORDS.c.id) & (RECORDS.c.id < id_prefix + "~")
-        query = _STORED.where(here).order_by(RECORDS.c.id).limit(2)
+        query = _STORED.where(here).order_by(RECORDS.c.id).limit(NAMES_SHOWN)
         with self._database.reading() as connection:
             rows = connection.execute(query).all() if id_prefix and storable(id_prefix) else []
         # The exact id, if it is there, is the shortest and so comes first.
@@ -198,7 +199,9 @@ class Repository(Closing):
                 f"{'several trials have ids' if rows else 'no trial has an id'} "
                 f"that begin{'' if rows else 's'} with {id_prefix!r}",
                 where={"id": id_prefix},
-                hint="`venturi ls` lists the trials",
+                hint=f"such are {', '.join(row.id for row in rows)}: give more of one"
+                if rows
+                else "`venturi ls` lists the trials",
             )
         return stored_trial(rows[0].record, rows[0].id)
 

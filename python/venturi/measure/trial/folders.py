@@ -11,6 +11,7 @@ from venturi.measure.hosts.host import Files
 from venturi.measure.hosts.owned import OWNER_FILE, PREFIX, discard, make, sweep
 from venturi.measure.trial.space import existing_parent
 from venturi.record.trial import DISK_ROLES, new_id
+from venturi.wording import did_you_mean
 
 
 def require_writable(files: Files, folders: Iterable[Path], *, there: bool = False) -> None:
@@ -112,7 +113,8 @@ class DataFolders:
 def parse_roles(values: Iterable[str], default: Path) -> dict[str, tuple[Path, ...]]:
     """Folders by role from `DIR` (every role but replica) and `ROLE=DIR`, both repeatable.
 
-    A role that is named replaces the general folders for that role.
+    A role that is named replaces the general folders for that role. A word before `=` that is no
+    role is VEN-MEASURE-DIR.
     """
     general: list[Path] = []
     named: dict[str, list[Path]] = {}
@@ -120,6 +122,14 @@ def parse_roles(values: Iterable[str], default: Path) -> dict[str, tuple[Path, .
         role, equals, path = value.partition("=")
         if equals and role in DISK_ROLES:
             named.setdefault(role, []).append(Path(path).absolute())
+        elif equals and role.isalpha():
+            raise VenturiError(
+                "VEN-MEASURE-DIR",
+                f"--dir {value}: {role} is no role of a folder",
+                where={"dir": value},
+                hint=f"{did_you_mean(role, DISK_ROLES)} A folder that is called so: ./{value}",
+                exit_code=ExitCode.USAGE,
+            )
         else:
             general.append(Path(value).absolute())
     shared = tuple(general) or (default.absolute(),)

@@ -20,6 +20,12 @@ _SEGMENT = re.compile(r"events_(\d+)_.*?(\.compact)?")
 _CUT_OFF = re.compile(r"eventlog-(\d{4}-\d\d-\d\d--\d\d-\d\d)(\.\w+)?")
 _CURRENT = re.compile(r"eventlog(\.\w+)?")
 _FILES = 100_000
+SPARK_HINT = (
+    "name an event log, or the folder that spark.eventLog.dir named when the application ran "
+    "(spark.eventLog.enabled=true makes Spark write one)"
+)
+HISTORY_HINT = "name the .jhist file, or the folder that holds it"
+"""What to give instead of what is no log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,7 @@ def spark_logs(path: Path) -> list[Log]:
         parts = _cut_off(files)
         logs += [Log(folder, parts)] if parts else []
         logs += [Log(file, (file,)) for file in files if file not in parts]
-    return _some(sorted(logs, key=lambda log: log.path), path, "Spark event log")
+    return _some(sorted(logs, key=lambda log: log.path), path, "Spark event log", SPARK_HINT)
 
 
 def unit_of(file: PurePosixPath) -> PurePosixPath:
@@ -81,7 +87,7 @@ def histories(path: Path) -> list[Log]:
     for folder in _folders(path):
         found = (each for each in _entries(folder) if each.suffix == ".jhist")
         logs += [Log(each, (each,)) for each in found if each.is_file()]
-    return _some(logs, path, "MapReduce job history (.jhist)")
+    return _some(logs, path, "MapReduce job history (.jhist)", HISTORY_HINT)
 
 
 def _single(path: Path) -> Log:
@@ -113,10 +119,13 @@ def _entries(folder: Path) -> list[Path]:
     return found
 
 
-def _some(logs: list[Log], path: Path, what: str) -> list[Log]:
+def _some(logs: list[Log], path: Path, what: str, hint: str) -> list[Log]:
     if not logs:
         raise VenturiError(
-            "VEN-INGEST-FORMAT", f"{path} contains no {what}", where={"folder": str(path)}
+            "VEN-INGEST-FORMAT",
+            f"{path} contains no {what}",
+            where={"folder": str(path)},
+            hint=hint,
         )
     return logs
 
@@ -138,6 +147,7 @@ def _rolling(folder: Path) -> Log:
             "VEN-INGEST-FORMAT",
             f"{folder} contains no part of an event log",
             where={"folder": str(folder)},
+            hint=SPARK_HINT,
         )
     missing = None
     lacking = [

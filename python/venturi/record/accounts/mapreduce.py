@@ -22,7 +22,7 @@ from venturi.errors import VenturiError, unreadable
 from venturi.record.accounts import avro
 from venturi.record.accounts.columnar import TableBuilder, amount, ends, moment, word
 from venturi.record.accounts.configuration import hadoop_chosen, masked
-from venturi.record.accounts.find import Log, histories
+from venturi.record.accounts.find import HISTORY_HINT, Log, histories
 from venturi.record.accounts.hadoop_xml import read_properties
 from venturi.record.accounts.streams import LIMITS, Limits, Oversized, Text
 from venturi.record.importing.formats import Kind
@@ -200,7 +200,7 @@ def _no_history(path: Path, why: str) -> VenturiError:
         "VEN-INGEST-FORMAT",
         f"{path} is not a MapReduce job history: {why}",
         where={"file": str(path)},
-        hint="name the .jhist file, or the folder that holds it",
+        hint=HISTORY_HINT,
     )
 
 

@@ -28,7 +28,7 @@ from venturi.record.accounts.columnar import (
     word,
 )
 from venturi.record.accounts.configuration import masked, spark_chosen
-from venturi.record.accounts.find import Log, spark_logs
+from venturi.record.accounts.find import SPARK_HINT, Log, spark_logs
 from venturi.record.accounts.spark_batches import PROGRESS, Batches
 from venturi.record.accounts.spark_fields import NO_METRICS, WrongTypes, metrics_of
 from venturi.record.accounts.spark_memory import Memory
@@ -101,6 +101,7 @@ def accounts(
                 "VEN-INGEST-FORMAT",
                 f"{log.path} is not a Spark event log: it does not begin with an event",
                 where={"file": str(log.path)},
+                hint=SPARK_HINT,
             )
         while application >= len(told):
             told.append(_Told())
@@ -112,6 +113,7 @@ def accounts(
             "VEN-INGEST-FORMAT",
             f"{log.path} holds no event" + (f": {text.truncated}" if text.truncated else ""),
             where={"file": str(log.path)},
+            hint=SPARK_HINT,
         )
     return [each.account(text, log) for each in told]
 

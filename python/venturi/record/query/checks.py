@@ -42,12 +42,16 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 
 
 def require_keys(
-    repository: Repository, keys: Iterable[str], *, also: Sequence[str] = ()
+    repository: Repository,
+    keys: Iterable[str],
+    *,
+    also: Sequence[str] = (),
+    columns: Sequence[str] = tuple(COLUMNS),
 ) -> tuple[str, ...]:
     """The recorded names of `keys`, as `Chosen` has them, each once.
 
     VEN-QUERY-VALUE, with names that are near, for one that is neither a column, nor of any trial,
-    nor one of `also`.
+    nor one of `also`. Of the columns only `columns` are suggested.
 
     A repository without trials knows no configuration, and refuses none.
     """
@@ -67,7 +71,7 @@ def require_keys(
             if meant is not None:
                 names.append(meant)
             elif known or not _empty(repository):
-                raise _no_such_key(key, (*known, *also), _keys_with(connection, key))
+                raise _no_such_key(key, (*known, *also), columns, _keys_with(connection, key))
             else:
                 names.append(key)
     return tuple(dict.fromkeys(map(plain, names)))
@@ -114,13 +118,15 @@ def _keys_with(connection: sa.Connection, value: str) -> list[str]:
     return sorted(connection.execute(here.limit(NAMES_SHOWN)).scalars())
 
 
-def _no_such_key(key: str, known: Sequence[str], of: Sequence[str]) -> Exception:
+def _no_such_key(
+    key: str, known: Sequence[str], columns: Sequence[str], of: Sequence[str]
+) -> Exception:
     """`of` are the keys of which `key` is a value."""
     error = refused(f"no trial has a key {key!r}", key)
     if of:
         error.hint = f"{key} is a value of {' and of '.join(of)}: ask for {' or '.join(of)}"
         return error
-    words = {each: each for each in (*COLUMNS, *known)}
+    words = {each: each for each in (*columns, *known)}
     for saying in sayings():
         recorded = resolve(saying, words)
         if recorded is not None:
@@ -128,7 +134,7 @@ def _no_such_key(key: str, known: Sequence[str], of: Sequence[str]) -> Exception
     close = list(dict.fromkeys(words[each] for each in near(key, words)))
     error.hint = (
         f"did you mean {' or '.join(close)}? " if close else
-        f"keys are {', '.join([*known, *COLUMNS][:NAMES_SHOWN])} and others: "
+        f"keys are {', '.join([*known, *columns][:NAMES_SHOWN])} and others: "
     ) + "`venturi keys` lists them"  # fmt: skip
     return error
 
