@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import own_samples
 from venturi.cli.main import main
 from venturi.record.job_account import ACCOUNT_NAME, TABLES, load
 from venturi.record.query.conditions import Condition
@@ -18,6 +19,7 @@ from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
 from venturi.record.trial import ProvenanceKind
 from venturi.settings import Settings
+from venturi.units import format_duration
 
 DATA = Path(__file__).parents[1] / "data"
 SPARK = DATA / "spark" / "4.3.0"
@@ -110,6 +112,31 @@ def test_many_other_files_are_five_lines_and_a_count(venturi: Venturi, tmp_path:
     ]  # fmt: skip
 
 
+def test_what_to_give_is_said_where_there_is_no_log(venturi: Venturi, tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("nothing of Spark's\n")
+    (tmp_path / "empty").mkdir()
+    for given in (text, tmp_path / "empty"):
+        assert "hint: name an event log" in " ".join(
+            venturi("ingest", "spark-eventlog", given)[2].split()
+        )
+
+
+def test_one_that_was_killed_is_not_compared_as_if_it_were_faster(venturi: Venturi) -> None:
+    ids = []
+    for name in ("join.log", "killed.log.inprogress"):
+        _, stdout, _ = venturi("ingest", "spark-eventlog", SPARK / name, "--json")
+        ids.append(data(stdout)[0]["trial"])
+    for order, which in ((ids, "second"), (ids[::-1], "first")):
+        status, shown, _ = venturi("compare", *order, "--why")
+        first = shown.splitlines()[0]
+        assert status == 0
+        assert first.startswith("by name these are two programs ('")
+        assert f"the {which} did not end (it was interrupted: its log ends after" in first
+        assert "so the times cannot be compared" in first
+        assert "it took" not in first
+
+
 def test_job_histories(venturi: Venturi, settings: Settings) -> None:
     status, stdout, _ = venturi("ingest", "mapreduce-history", HADOOP, "--json")
     assert status == 0
@@ -127,6 +154,7 @@ def test_show_tells_where_the_time_went(venturi: Venturi) -> None:
     id_ = data(stdout)[0]["trial"]
     status, shown, _ = venturi("show", id_)
     assert status == 0
+    assert sum("no task recorded it" in line for line in shown.splitlines()) <= 1
     for wanted in (
         "the driver (no stage active) took 67% of 20.1 s: the program before its first query or",
         "Cores: offered, used, unused", "SQL queries", "Critical path", "Stages",
@@ -137,6 +165,14 @@ def test_show_tells_where_the_time_went(venturi: Venturi) -> None:
     job = data(venturi("show", id_, "--json")[1])["job"]
     assert job["verdict"]["narrowest"] == "driver"
     assert len(job["stages"]) == 4
+
+
+def test_show_says_of_which_time_the_shares_are(venturi: Venturi, settings: Settings) -> None:
+    with Repository.open(settings) as repository:
+        trial = own_samples.own_trial(repository)
+    opening = venturi("show", trial.id)[1].partition("\ntrial ")[0]
+    assert "these shares are of the application's own" in opening
+    assert f"the trial's time is {format_duration(trial.elapsed_s)}" in opening
 
 
 def test_show_of_a_job_history(venturi: Venturi) -> None:

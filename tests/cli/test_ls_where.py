@@ -107,7 +107,7 @@ def test_what_leaves_out_disturbed_trials_leaves_in_those_of_which_nothing_is_kn
     _, _, said = ls("--where", "elapsed_s<2")
     assert "disturbed" not in said
     _, _, said = ls("--limit", "1")
-    assert "1 of 1,204 trials was disturbed by others on the host" in said
+    assert "1 of 1,204 trials (warm-ups not counted) was disturbed by others on the host" in said
     assert "`venturi exclude add --where disturbed=true --reason TEXT`" in said
     with Repository.open(settings) as repository:
         exclusions.add(repository, ["disturbed=true"], "me", "others")

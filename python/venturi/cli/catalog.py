@@ -188,7 +188,7 @@ def import_(
 @click.option(
     "--from-trials",
     is_flag=True,
-    help="Take figures from recorded probes: the trials given by ID (`last` is the newest), "
+    help="Take figures from recorded probes: the trials given by ID (`last` started last), "
     "or all of the machine's.",
 )
 @click.option("--type", "type_name", metavar="NAME", help="The instance type that was measured.")

@@ -132,7 +132,8 @@ def say_left_out(repository: Repository, query: Query) -> None:
     asked = (*query.conditions, Condition.equal("warm_up", False))
     of_them = replace(query, conditions=(*asked, Condition.equal("disturbed", True)))
     if disturbed := count_trials(repository, of_them):
-        every = count_of(count_trials(repository, replace(query, conditions=asked)), "trial")
+        count = count_trials(repository, replace(query, conditions=asked))
+        every = f"{count_of(count, 'trial')} (warm-ups not counted)"
         # Not disturbed=false, which would leave out those too of which nothing is known.
         click.echo(
             f"{disturbed:,} of {every} {'was' if disturbed == 1 else 'were'} disturbed by others "

@@ -22,6 +22,7 @@ from venturi.present.table import UNKNOWN, Line, Table, pairs, table
 from venturi.record import io_trace
 from venturi.record.cost import recorded_cost
 from venturi.record.dilation import real_rate, real_time_s
+from venturi.record.job_account import NOT_RECORDED
 from venturi.record.trial import Cluster, Link, Sample, Trial
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ _STAGE_COLUMNS = (
 def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
     """Show one trial: what ran where, how it ended, phases, narrowest point, samples.
 
-    ID may be shortened as long as only one trial begins with it. `last` is the newest trial,
-    `last~1` the one before.
+    ID may be shortened as long as only one trial begins with it. `last` is the trial that started
+    last, the first of `ls`, and `last~1` the one before; one that was imported started when it ran.
     """
     with open_repository() as repository:
         trial = repository.get(id_)
@@ -112,6 +113,8 @@ def _parts(trial: Trial, by: Author | None, job: Job | None) -> Iterator[Line | 
         from venturi.present.findings import opening
 
         yield from opening(job.analysis, job.diagnosis)
+        if job.account.began_s is not None:
+            yield Line(f"\n{_of_the_trial(trial, job)}")
         yield Line("")
     for verdict in verdicts(trial):
         yield Line(f"{verdict.subject}: {verdict.text}")
@@ -139,6 +142,16 @@ def _parts(trial: Trial, by: Author | None, job: Job | None) -> Iterator[Line | 
         if body.rows:
             yield Line(f"\n{title}", "bold")
             yield body
+
+
+def _of_the_trial(trial: Trial, job: Job) -> str:
+    """Of which time the shares are, and that it is not the trial's."""
+    whole, own = map(units.format_duration, (trial.elapsed_s, job.analysis.elapsed_s))
+    began = units.format_duration(job.account.began_s)
+    return (
+        f"these shares are of the application's own {own}, which began {began} after the trial; "
+        f"the trial's time is {whole}"
+    )
 
 
 def _facts(trial: Trial, by: Author | None) -> Table:
@@ -306,8 +319,12 @@ def _samples(trial: Trial) -> Table:
                  prose=("labels", "value"),
                  spare=("n", "phase"))  # fmt: skip
     groups: dict[tuple[str, str, str], list[Sample]] = {}
+    nobody: list[str] = []
     for sample in trial.samples:
         if sample.metric.startswith("stage_"):
+            continue
+        if sample.value is None and sample.missing_reason == NOT_RECORDED:
+            nobody.append(sample.metric)
             continue
         labels = ", ".join(
             f"{key}={_scalar(value)}" for key, value in sample.labels.items() if key != "iteration"
@@ -320,6 +337,8 @@ def _samples(trial: Trial) -> Table:
                    if (value := real_rate(trial, each.value, each.unit)) is not None]  # fmt: skip
         modelled = [_span(on_real) if on_real else UNKNOWN for _ in real]
         made.add(metric, phase, labels, str(len(samples)), ", ".join(texts), *modelled)
+    if nobody:
+        made.notes.append(("metric", f"{NOT_RECORDED}: {', '.join(nobody)}"))
     return made
 
 

@@ -15,7 +15,7 @@ SHOWN = 3
 def opening(analysis: Analysis, found: Diagnosis) -> Iterator[Line | Table]:
     """The narrowest point, then the findings that cost the most time, or why there is none."""
     yield Line("Narrowest point", "bold")
-    yield pairs([("", analysis.verdict.sentence)])
+    yield pairs([("", _headline(analysis, found))])
     yield Line("\nWhat to do, by the time that it costs", "bold")
     rows = [row for n, each in enumerate(found.findings[:SHOWN], 1) for row in _rows(n, each)]
     if len(found.findings) > SHOWN:
@@ -24,6 +24,15 @@ def opening(analysis: Analysis, found: Diagnosis) -> Iterator[Line | Table]:
     if found.silence is not None:
         rows.append(("", found.silence))
     yield pairs([*rows, *(("not seen", each) for each in found.unseen)])
+
+
+def _headline(analysis: Analysis, found: Diagnosis) -> str:
+    """Where the time went; where no part stands out, after the finding that costs most."""
+    first = next(iter(found.findings), None)
+    said = analysis.verdict.sentence
+    if analysis.verdict.narrowest is not None or first is None or first.saves_s <= 0:
+        return said
+    return f"what costs most is {bound(first)}; {said}"
 
 
 def bound(finding: Finding) -> str:

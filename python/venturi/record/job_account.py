@@ -32,6 +32,8 @@ Kind = Literal["int", "text", "truth", "ints"]
 Outcome = Literal["succeeded", "failed", "unfinished"]
 OUTPUT_LOST = "what it wrote was lost with its executor"
 """The reason of a task that succeeded, and in vain."""
+NOT_RECORDED = "no task recorded it"
+"""Why a metric has no value that an engine's tasks could have recorded."""
 MOMENT = "ms since 1970"
 """The unit of moments: they can be compared and subtracted, never added up."""
 

@@ -175,8 +175,8 @@ def beside_others(verdict: NarrowestPoint, others: float | None) -> NarrowestPoi
     if others is None or others < OTHERS:
         return verdict
     said = (
-        f"others used {others:.0%} of the host's processor time meanwhile: what computes, the "
-        "driver too, waited for cores, and no engine records that"
+        f"other programs used {others:.0%} of the host's processor time meanwhile: in these times "
+        "tasks and the driver may have waited for a core, which no engine records"
     )
     return replace(verdict, sentence=f"{verdict.sentence}; {said}")
 
@@ -213,7 +213,10 @@ def _judge(
         )
     if others and share - others[0][1] < MARGIN:
         second, next_share = others[0]
-        why = f"cannot tell: {said} and {WORDS[second]} {next_share:.0%}"
+        why = (
+            f"two are about equal: {WORDS[top]} {share:.0%}, {WORDS[second]} {next_share:.0%} of "
+            f"{format_duration(of_s)}"
+        )
         return NarrowestPoint(None, why, shares, of_s)
     joint = ": " if top == DRIVER else ", "
     sentence = said + (f"{joint}{evidence}" if evidence and (silence or top == IDLE) else "")

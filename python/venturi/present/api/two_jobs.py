@@ -30,7 +30,7 @@ def two_jobs(services: Services, before: _Id = None, after: _Id = None) -> TwoJo
         read = [analysed(services.repository, trial) for trial in (one, other)]
     except VenturiError as error:
         return TwoJobs(_named(one), _named(other), None, error.message)
-    found = difference(*read, [one.state, other.state])
+    found = difference(read[0], read[1], [one.state, other.state])
     return TwoJobs(_named(one, read[0]), _named(other, read[1]), found, None)
 
 

@@ -13,6 +13,7 @@ from venturi.record.importing.tally import Imported, Tally
 from venturi.record.job_account import (
     MOMENT,
     NO_TIERS,
+    NOT_RECORDED,
     PEAKS,
     TASK_METRICS,
     TIERS_SETTING,
@@ -179,8 +180,7 @@ def _samples(account: JobAccount) -> Iterator[Sample]:
         unit, scale = _UNITS[column.unit]
         values = tasks[column.name]
         if not values.count():
-            reason = "no task recorded it"
-            yield Sample(column.name, None, unit, missing_reason=reason)
+            yield Sample(column.name, None, unit, missing_reason=NOT_RECORDED)
             continue
         value = values.max() if column.name in PEAKS else values.cast(float).sum()
         assert isinstance(value, int | float)
