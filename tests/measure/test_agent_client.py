@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from venturi.errors import AgentError, ExitCode, Interrupted, VenturiError
-from venturi.measure.hosts.agent import Agent, Progress
+from venturi.measure.hosts.agent import Agent, AgentResult, Progress
 from venturi.measure.hosts.agent_results import Generated, Validated
+from venturi.measure.hosts.at_once import Following
 from venturi.settings import Settings
 
 
@@ -127,6 +128,19 @@ def test_ctrl_c_reaches_the_agent_which_cleans_up(
         fake_agent.run("facts")
     presser.join()
     assert not marker.exists()
+
+
+def test_what_goes_on_has_a_result_after_ctrl_c(fake_agent: Agent) -> None:
+    following = Following(fake_agent, "sample", "--interval-ms", 50)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            following.wait()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    following.end()
+    assert isinstance(following.wait(), AgentResult)
 
 
 def test_a_failing_callback_leaves_no_process(

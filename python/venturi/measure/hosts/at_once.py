@@ -42,22 +42,24 @@ class Following:
         self.outcome: Outcome | None = None
         self._process: Process | None = None
         self._heard_s = time.monotonic()
-        self._thread = threading.Thread(target=self._follow, daemon=True)
+        # Not the thread tells it: Python 3.11 takes one for dead whose `join` was interrupted.
+        self._ended = threading.Event()
         try:
             self._process = process = agent.start(command, *args)
         except VenturiError as error:
-            self.outcome = error
+            self._end_with(error)
             return
         try:
-            threads.start(self._thread)
+            threads.start(threading.Thread(target=self._follow, daemon=True))
         except OSError as error:
-            self.outcome = refused(error, f"{command} cannot be followed")
+            self._end_with(refused(error, f"{command} cannot be followed"))
             process.stop(CLEAN_UP_GRACE_S)
 
     def _follow(self) -> None:
         assert self._process is not None
+        outcome: Outcome
         try:
-            self.outcome = self._agent.follow(
+            outcome = self._agent.follow(
                 self._process,
                 self._command,
                 on_progress=self._on_progress,
@@ -65,11 +67,16 @@ class Following:
                 on_line=self._hear,
             )
         except Interrupted:
-            self.outcome = VenturiError("VEN-AGENT-DIED", f"{self._command} was interrupted there")
+            outcome = VenturiError("VEN-AGENT-DIED", f"{self._command} was interrupted there")
         except VenturiError as error:
-            self.outcome = error
+            outcome = error
         except Exception as error:  # a host that is gone in the middle
-            self.outcome = VenturiError("VEN-AGENT-DIED", f"{type(error).__name__}: {error}")
+            outcome = VenturiError("VEN-AGENT-DIED", f"{type(error).__name__}: {error}")
+        self._end_with(outcome)
+
+    def _end_with(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+        self._ended.set()
 
     def _hear(self) -> None:
         self._heard_s = time.monotonic()
@@ -79,9 +86,8 @@ class Following:
         stuck is asked to end then, and not waited for: a process that waits for a dead disk cannot
         even be killed.
         """
-        while self._thread.is_alive():
-            self._thread.join(0.5)  # not for ever, or Ctrl-C would wait too
-            if self._thread.is_alive() and time.monotonic() - self._heard_s > silence_s:
+        while not self._ended.wait(0.5):  # not for ever, or Ctrl-C would wait too
+            if time.monotonic() - self._heard_s > silence_s:
                 return self._given_up(silence_s)
         assert self.outcome is not None
         return self.outcome
@@ -98,12 +104,12 @@ class Following:
 
     def end(self) -> None:
         """Asks what goes on until it is asked to end for its result."""
-        if self._process is not None and self._thread.is_alive():
+        if self._process is not None and not self._ended.is_set():
             self._process.terminate()
 
     def stop(self) -> None:
         """Interrupts it; it cleans up first."""
-        if self._process is not None and self._thread.is_alive():
+        if self._process is not None and not self._ended.is_set():
             with suppress(VenturiError, OSError):
                 self._process.stop(CLEAN_UP_GRACE_S)
 
