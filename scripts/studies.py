@@ -21,7 +21,7 @@ from screenshots import IMAGES, ROOT, VENTURI
 from study_pictures import picture
 
 from venturi.measure.engines.spark.tiers import RESERVES_SETTING
-from venturi.measure.hosts.agent_results import TracedPattern
+from venturi.measure.hosts.trace_results import TracedPattern
 from venturi.present.io_shares import not_attributed, pattern_name
 from venturi.present.io_trace import read as read_trace
 from venturi.record.job_account import TIERS_SETTING

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
+import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from command_line import venturi
+from command_line import started, venturi
 from loop_disks import loop_disk, mounted, needs_recording
 
 
@@ -48,6 +50,11 @@ def test_it_says_what_the_pattern_is_and_by_which_figures(
     assert "device 8,16: busy 40 %, 0.4 requests at once on average, 1 at most" in words
     assert "128 KiB 100 %" in words
     assert "400 µs" in words
+    by_disk = venturi("trace", "show", trace, "--by", "device", home=tmp_path / "home",
+                      VENTURI_AGENT=str(agent_binary))  # fmt: skip
+    said, *_, only = by_disk.stdout.splitlines()
+    assert "only a recording" in said
+    assert only.split()[:4] == ["8,16", "13.1", "MB", "100"]
 
 
 def test_scattered_reads_are_called_so(tmp_path: Path, agent_binary: Path) -> None:
@@ -127,6 +134,15 @@ def test_what_a_command_does_to_a_disk_is_recorded(tmp_path: Path, agent_binary:
         assert "error[VEN-TRACE-COMMAND]: sh ended with status 7" in failed.stderr
         timed = run(*options, tmp_path / "timed", "--for", "10ms", "--json")
         assert (json.loads(timed.stdout)["data"]["lost"], timed.returncode) == (0, 0)
+        until_ctrl_c = started(
+            *options, tmp_path / "until", home=tmp_path / "home", VENTURI_AGENT=str(agent_binary)
+        )
+        while not (tmp_path / "until" / "end.json").exists():
+            assert until_ctrl_c.poll() is None, until_ctrl_c.communicate()
+            time.sleep(0.02)
+        until_ctrl_c.send_signal(signal.SIGINT)
+        said, complaint = until_ctrl_c.communicate(timeout=60)
+        assert (until_ctrl_c.returncode, "0 lost" in said) == (0, True), complaint
     shown = run("trace", "show", tmp_path / "out")
     words = " ".join(shown.stdout.split())
     assert "tracepoints as venturi records them" in words
@@ -181,4 +197,5 @@ def test_a_recording_needs_a_disk_and_one_end(tmp_path: Path) -> None:
     assert "--dir or --device" in refused()
     assert "--mark x=/" in refused("--dir", "/", "--mark", "x=/")
     assert "Leave out --for" in refused("--dir", "/", "--for", "1s", "--", "true")
+    assert "from 4KiB to 4GiB" in refused("--dir", "/", "--buffer", "5GiB")
     assert "VEN-TRACE-COMMAND" in refused("--dir", "/", "--", "no-such-program-here")

@@ -37,6 +37,8 @@ BY = ("class", "stage", "task", "process", "device", "host")
 """By what requests can be summed up."""
 MARKS = ("input", "output", "scratch")
 """What a folder's files can be said to be for."""
+BUFFER_BYTES = range(1 << 12, (1 << 32) + 1)
+"""What a processor may hold back, as the agent takes it."""
 RECORDING_BYTES = 1 << 36
 """What a recording that is kept with a trial may come to."""
 
@@ -90,6 +92,8 @@ def record(
             "--for and a command: which of them is to end the recording? Leave out --for to record "
             "until the command has ended; or give --for alone, and start the command elsewhere"
         )
+    if buffer_bytes is not None and buffer_bytes not in BUFFER_BYTES:
+        raise click.UsageError("--buffer: give one from 4KiB to 4GiB")
     if words and shutil.which(words[0]) is None:
         raise VenturiError(
             "VEN-TRACE-COMMAND",
@@ -131,7 +135,7 @@ def _mark(text: str) -> str:
 
 def _tell(recorded: AgentResult, output: Path) -> None:
     """Says what was recorded, and how to read it."""
-    from venturi.measure.hosts.agent_results import TraceRecorded
+    from venturi.measure.hosts.trace_results import TraceRecorded
 
     found = recorded.read(TraceRecorded)
     show_on_screen(
@@ -242,7 +246,7 @@ def convert(*, path: Path, output: Path, quiet: bool, as_json: bool) -> None:
     It then is one folder in order of time, without the events that no analysis needs. What was
     missing or damaged is told, and told again when the recording is read.
     """
-    from venturi.measure.hosts.agent_results import TraceConverted
+    from venturi.measure.hosts.trace_results import TraceConverted
 
     with progress_bars(enabled=not quiet and not as_json) as on_progress:
         result = find_agent().run(
@@ -272,17 +276,20 @@ def compare(before: str, after: str, *, quiet: bool, as_json: bool) -> None:
     Each is a path or a trial, as `trace show` takes it.
     """
     both = [_found(each, None, show_progress=not quiet and not as_json) for each in (before, after)]
+    (one, first), (other, second) = both
+    said = [
+        (code, f"{name}: {message}")
+        for name, warned in (("before", first), ("after", second))
+        for code, message in warned
+    ]
     if as_json:
-        (one, first), (other, second) = both
-        said = tuple(message for _, message in (*first, *second))
-        print_json({"before": one, "after": other}, said)
+        print_json({"before": one, "after": other}, tuple(message for _, message in said))
         return
     from venturi.present.io_compare import parts
     from venturi.present.io_trace import read
 
-    show_on_screen(*parts(*(read(data) for data, _ in both)))
-    for _, warnings in both:
-        _warn(warnings)
+    show_on_screen(*parts(read(one), read(other)))
+    _warn(said)
 
 
 Warned = list[tuple[str, str]]

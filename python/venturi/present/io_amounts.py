@@ -9,7 +9,7 @@ from venturi.present.io_page import IoAmount
 from venturi.record.job_account import has_account, load
 
 if TYPE_CHECKING:
-    from venturi.measure.hosts.agent_results import TraceOwners
+    from venturi.measure.hosts.trace_results import TraceOwners
     from venturi.record.repository import Repository
     from venturi.record.trial import Trial
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from venturi.errors import VenturiError
-from venturi.measure.hosts.agent_results import IoTrace, Seeks, TracedOperation, TracedPattern
+from venturi.measure.hosts.trace_results import IoTrace, Seeks, TracedOperation, TracedPattern
 from venturi.present.io_amounts import amounts_of
 from venturi.present.io_heat import (
     NO_CELLS,

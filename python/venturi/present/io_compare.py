@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
-from venturi.measure.hosts.agent_results import IoTrace, TracedOperation
+from venturi.measure.hosts.trace_results import IoTrace, TracedOperation
 from venturi.present.io_shares import not_attributed, pattern_name
 from venturi.present.table import UNKNOWN, Line, Table, table
 from venturi.units import binary_size, format_bytes_decimal, format_latency

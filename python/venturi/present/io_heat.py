@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from venturi.errors import VenturiError
-from venturi.measure.hosts.agent_results import RequestPlaces, RequestTimesSeen
+from venturi.measure.hosts.trace_results import RequestPlaces, RequestTimesSeen
 from venturi.present.io_page import IoCells, IoHeat
 from venturi.present.io_shares import kind_name
 from venturi.record.io_trace import HEAT_NAME, RECORDING_NAME

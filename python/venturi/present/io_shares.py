@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from venturi.measure.hosts.agent_results import IoTrace, TracedPattern, TraceOwners, TraceShare
+from venturi.measure.hosts.trace_results import (
+    IoTrace,
+    RequestTimes,
+    TracedPattern,
+    TraceOwners,
+    TraceShare,
+)
 from venturi.present.table import UNKNOWN, Line, Table, table
 from venturi.units import binary_size, format_bytes_decimal, format_duration, format_latency
 from venturi.wording import count_of, percent
@@ -78,6 +84,8 @@ def whose(trace: IoTrace, by: str) -> Iterator[Table | Line]:
     owners = trace.whose
     if owners is None:
         yield Line(NO_OWNERS)
+        if by in {"device", "host"}:
+            yield _summed(_of_disks(trace), by, _of(by, trace))
         return
     yield Line(not_attributed(owners))
     if by == "task":
@@ -89,7 +97,7 @@ def whose(trace: IoTrace, by: str) -> Iterator[Table | Line]:
             return
         if owners.task_count:
             yield Line(_told_by_tasks(owners))
-    yield _summed(owners, by, _of(by, trace))
+    yield _summed(owners.shares, by, _of(by, trace))
     if by == "class":
         yield _patterns(owners.patterns)
         yield from map(Line, limits_of(trace))
@@ -132,14 +140,31 @@ def _sum(shares: Iterator[TraceShare] | Sequence[TraceShare]) -> Sum:
     return total
 
 
-def _summed(owners: TraceOwners, by: str, called: Callable[[TraceShare], str]) -> Table:
+def _of_disks(trace: IoTrace) -> list[TraceShare]:
+    """What was done to each disk, of a trace that does not tell whose requests it has."""
+    return [
+        TraceShare(
+            device.device, each.operation, "unknown", None, None, None,
+            each.issued.count, each.issued.bytes, _served_s(each.issued_to_done),
+        )
+        for device in trace.devices
+        for each in device.operations
+    ]  # fmt: skip
+
+
+def _served_s(times: RequestTimes | None) -> float:
+    """What all requests took together that were done."""
+    return 0.0 if times is None else times.count * times.mean_ns / 1e9
+
+
+def _summed(shares: Sequence[TraceShare], by: str, called: Callable[[TraceShare], str]) -> Table:
     made = table(
         "files" if by == "class" else by,
         "read", "reads", "written", "writes", "share of bytes", "time at the disks",
         left=1, spare=("writes", "reads"),
     )  # fmt: skip
     sums: dict[str, Sum] = {}
-    for share in owners.shares:
+    for share in shares:
         name = called(share)
         sums[name] = sums.get(name, Sum()).with_share(share)
     all_bytes = sum(each.bytes for each in sums.values())

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from venturi.errors import VenturiError
-from venturi.measure.hosts.agent_results import (
+from venturi.measure.hosts.trace_results import (
     IoTrace,
     RequestTimes,
     Seeks,
