@@ -111,6 +111,7 @@ impl Events {
 
     /// Reports something the reader of the result must know.
     pub fn warning(&self, code: &str, message: &str) {
+        let message = without_numbers(message);
         self.write(&json!({"event": "warning", "code": code, "message": message}));
     }
 
@@ -125,7 +126,7 @@ impl Events {
 
     /// The last event of a command that worked.
     pub fn result(&self, data: &impl Serialize) {
-        self.write(&json!({"event": "result", "data": data}));
+        self.write(&Last { event: "result", data });
     }
 
     /// The last event of a command that did not; the same text goes to stderr for people.
@@ -142,11 +143,21 @@ impl Events {
         }
     }
 
-    fn write(&self, value: &Value) {
+    fn write(&self, event: &impl Serialize) {
+        // At once: standard output has room for a kilobyte, and a result may have many.
+        let mut line = serde_json::to_vec(event).unwrap_or_default();
+        line.push(b'\n');
         let mut stdout = self.stdout.lock().unwrap_or_else(PoisonError::into_inner);
         // A reader that went away is no reason to fail: the work itself is the product.
-        let _ = writeln!(stdout, "{value}").and_then(|()| stdout.flush());
+        let _ = stdout.write_all(&line).and_then(|()| stdout.flush());
     }
+}
+
+/// The event that says what came of it.
+#[derive(Serialize)]
+struct Last<'a, T> {
+    event: &'static str,
+    data: &'a T,
 }
 
 /// Whether a line can be written to `file` at once.

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use blktrace::{Asked, Class, Input, Plan, Recording, Stage, TraceError, analyze, convert};
+use blktrace::{Asked, Class, Input, Plan, Recording, Report, Stage, TraceError, analyze, convert};
 use hostmon::process_cpu_s;
 use serde_json::{Value, json};
 
@@ -109,6 +109,15 @@ fn stages_in(path: Option<&Path>) -> Result<Vec<Stage>, TraceError> {
     })
 }
 
+/// What `analyze` comes to. It may have some hundred thousand numbers: they are written as they are.
+#[derive(serde::Serialize)]
+struct Analyzed {
+    trace: Report,
+    /// How long reading took, and of how many processor seconds.
+    analysis_s: f64,
+    cpu_s: f64,
+}
+
 fn read(
     path: &Path,
     stages: Option<&Path>,
@@ -139,7 +148,7 @@ fn read(
     for warning in &report.warnings {
         events.warning(warning.code, &warning.message);
     }
-    events.result(&json!({"trace": report, "analysis_s": elapsed_s, "cpu_s": cpu_s}));
+    events.result(&Analyzed { trace: report, analysis_s: elapsed_s, cpu_s });
     Ok(EXIT_OK)
 }
 
