@@ -21,7 +21,7 @@ static NAMES: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"block_"
 
 /// Counts the event on a line, which ends with a line feed; `None` if there is none on it.
 pub fn event(line: &[u8], tally: &mut Tally, events: &mut Vec<Event>) -> Option<()> {
-    let (at, time_ns) = NAMES.find_iter(line).find_map(|at| Some((at, time_before(line, at)?)))?;
+    let (at, time_ns) = begun(line)?;
     let mut fields = Fields::of(line, at);
     let (action, kind) = action(fields.word().strip_suffix(b":")?);
     let Some(kind) = kind else {
@@ -79,12 +79,17 @@ pub fn is_talk(line: &[u8], tally: &mut Tally) -> bool {
     }
     let text = line.trim_ascii();
     let others = || memmem::find_iter(line, b": ").any(|at| time_before(line, at + 2).is_some());
-    text.is_empty() || text.starts_with(b"#") || others()
+    text.is_empty() || text.starts_with(b"#") || begun(line).is_none() && others()
+}
+
+/// Where on a line the name of an event of the block layer begins, and its time.
+fn begun(line: &[u8]) -> Option<(usize, u64)> {
+    NAMES.find_iter(line).find_map(|at| Some((at, time_before(line, at)?)))
 }
 
 /// How many digits the times of `head` have behind the point; `None` if there is no event in it.
 pub fn digits(head: &[u8]) -> Option<usize> {
-    let at = NAMES.find_iter(head).find(|at| time_before(head, *at).is_some())?;
+    let (at, _) = begun(head)?;
     let time = time_token(&head[..at])?;
     Some(time.len() - 1 - time.iter().position(|byte| *byte == b'.')?)
 }
@@ -195,7 +200,13 @@ mod tests {
             assert!(is_talk(format!("{line}\n").as_bytes(), &mut tally), "{line}");
         }
         assert_eq!((tally.sequences.missing, tally.sequences.gaps), (71, 3));
-        assert!(!is_talk(b"hello: you\n", &mut tally));
+        for line in [
+            "hello: you",
+            "x-1 [000] ..... 1.5: block_rq_issue: 7,4 Y 131072 () 8 + 16 [x]",
+            "x-1 [000] ..... 1.5: block_rq_issue: 7,4 R 131072 () 8 +",
+        ] {
+            assert!(!is_talk(format!("{line}\n").as_bytes(), &mut tally), "{line}");
+        }
     }
 
     #[test]
