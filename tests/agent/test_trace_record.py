@@ -239,6 +239,9 @@ def test_what_a_recording_lacks_is_told(agent: Any, recording: Path) -> None:
     read = agent.run("trace", "analyze", recording)
     assert warned(read) == {"VEN-TRACE-CUT", "VEN-TRACE-DAMAGED"}
     assert read.result["trace"]["losses"]["truncated_bytes"] == 100
+    (recording / "end.json").write_text("{")
+    read = agent.run("trace", "analyze", recording)
+    assert any("end.json is damaged" in each.get("message", "") for each in read.events)
     (recording / "end.json").write_text(json.dumps(said))
     (recording / "cpu0.ring").unlink()
     read = agent.run("trace", "analyze", recording)

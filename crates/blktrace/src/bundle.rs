@@ -145,7 +145,8 @@ impl Bundle {
         };
         let unreadable = |reason| TraceError::Read { path: seen, reason };
         let owners = owners.transpose().map_err(unreadable)?;
-        let end = content(&folder.join(END))?.and_then(|text| read::<End>(&text).ok());
+        let told = content(&folder.join(END))?.unwrap_or_default();
+        let end = read::<End>(&told).ok();
         let said = end.as_ref().map(|end| &end.cpus);
         let there = cpus(folder)?;
         let decoder = |cpu| {
@@ -156,7 +157,10 @@ impl Bundle {
         let gone = |(cpu, end): &(&u32, &CpuEnd)| end.bytes > 0 && !there.contains(cpu);
         let missing = said.into_iter().flatten().filter(gone).map(|(cpu, _)| *cpu).collect();
         let cut = match end {
-            None => Some("it has no end: whoever recorded it was killed".to_owned()),
+            None if told.trim_ascii().is_empty() => {
+                Some("it has no end: whoever recorded it was killed".to_owned())
+            }
+            None => Some(format!("its {END} is damaged")),
             Some(End { cut: Some(why), elapsed_s, .. }) => {
                 Some(format!("it was ended after {elapsed_s:.1} s by this: {why}"))
             }

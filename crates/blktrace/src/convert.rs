@@ -17,7 +17,7 @@ use crate::merge;
 use crate::report::Warning;
 use crate::ring::{DELTA_BITS, TIME_EXTEND, TYPE_BITS};
 use crate::tally::Tally;
-use crate::{formats_of, warnings_of};
+use crate::{formats_of, nothing_in, warnings_of};
 
 /// The kinds that are written, and what the kernel calls their events.
 const NAMES: [(Kind, &str); 7] = [
@@ -96,7 +96,7 @@ fn describe(input: &Input, pages: &Pages, output: &Path) -> Result<Converted, Tr
     let mut tally = Tally::default();
     input.streams.iter().for_each(|stream| tally.join(stream.tally()));
     if pages.events == 0 {
-        return Err(TraceError::Empty { path: input.path.clone(), records: tally.records() });
+        return Err(nothing_in(input, &tally));
     }
     let warnings = warnings_of(input);
     let lost = tally.sequences.missing;

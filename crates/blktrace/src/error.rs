@@ -176,9 +176,15 @@ impl TraceError {
             Self::Unknown(_) => "tell us the kernel's release; `perf record` may do meanwhile",
             Self::Occupied { .. } => "name a folder that is not there yet",
             Self::Recorded { .. } => "read it with venturi trace show",
-            Self::Write { .. } => {
-                "what was recorded before is in the folder and can be read; give it more room"
-            }
+            Self::Write { reason, .. } => match reason.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                    "make the folder in which it is to be"
+                }
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    "name a folder that this user may write to"
+                }
+                _ => "what was recorded before is in the folder and can be read; give it more room",
+            },
             Self::Interrupted => "",
         }
     }

@@ -128,7 +128,7 @@ pub fn analyze(
     let mut tally = Tally::default();
     input.streams.iter().for_each(|stream| tally.join(stream.tally()));
     if analysis.started_ns().is_none() {
-        return Err(TraceError::Empty { path: input.path, records: tally.records() });
+        return Err(nothing_in(&input, &tally));
     }
     let missing_cpus = input.missing_cpus.clone();
     let mut report = Report::new(&analysis, &tally, formats_of(&input), input.files, missing_cpus);
@@ -142,6 +142,19 @@ pub fn analyze(
     report.warnings = warnings_of(&input);
     report.warnings.extend(of_trace(&report, &tally));
     Ok(report)
+}
+
+/// Why there is no request in a trace: nothing was traced, or nothing of it can be read.
+fn nothing_in(input: &Input, tally: &Tally) -> TraceError {
+    let (path, records) = (input.path.clone(), tally.records());
+    match tally.damaged_bytes + tally.truncated_bytes {
+        0 => TraceError::Empty { path, records },
+        bytes => {
+            let found =
+                format!("it has no request, and {bytes} bytes that are no records: it is damaged");
+            TraceError::Format { path, found }
+        }
+    }
 }
 
 /// What the files are written as, and were before they were converted.
@@ -176,9 +189,10 @@ fn of_files(streams: &[Stream]) -> impl Iterator<Item = Warning> {
         let (path, tally) = (stream.path().display(), stream.tally());
         let damaged = (tally.damaged_places > 0).then(|| {
             let first = tally.first_damaged_byte.unwrap_or(0);
+            let (bytes, places) = (tally.damaged_bytes, tally.damaged_places);
+            let places = if places == 1 { "one place".to_owned() } else { format!("{places} places") };
             format!(
-                "{path}: {} bytes at {} places, the first at byte {first}, are no records: left out",
-                tally.damaged_bytes, tally.damaged_places
+                "{path}: {bytes} bytes at {places}, the first at byte {first}, are no records: left out"
             )
         });
         let truncated = (tally.truncated_bytes > 0).then(|| {

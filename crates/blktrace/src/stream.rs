@@ -243,11 +243,11 @@ fn what_it_is(head: &[u8]) -> &'static str {
     if head.is_empty() {
         "it is empty"
     } else if head.starts_with(b"PERFILE2") {
-        "it is perf's data file"
+        "it is perf's data file, which `perf script --ns` writes as text"
     } else if head.starts_with(b"\x17\x08\x44tracing") {
-        "it is trace-cmd's data file"
+        "it is trace-cmd's data file, which `trace-cmd report` writes as text"
     } else if head.starts_with(&[0x1f, 0x8b]) || head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-        "it is compressed"
+        "it is compressed: unpack it first"
     } else {
         "it neither begins with a record of blktrace nor has lines of blkparse, ftrace or perf"
     }

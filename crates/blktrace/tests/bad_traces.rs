@@ -124,9 +124,9 @@ fn what_cannot_be_read_at_all_is_named() {
     assert!(error.to_string().contains("version 9"), "{error}");
     let others: [(&[u8], &str); 5] = [
         (b"", "it is empty"),
-        (b"PERFILE2....", "perf's data file"),
-        (b"\x17\x08\x44tracing", "trace-cmd's"),
-        (b"\x1f\x8b\x08", "compressed"),
+        (b"PERFILE2....", "perf script --ns"),
+        (b"\x17\x08\x44tracing", "trace-cmd report"),
+        (b"\x1f\x8b\x08", "unpack it"),
         (b"hello\n", "neither"),
     ];
     for (bytes, found) in others {
@@ -140,6 +140,12 @@ fn what_cannot_be_read_at_all_is_named() {
     let notes = Record::time_of_day(5, 1, 2, LAYOUTS[0]).encode(LAYOUTS[0]);
     let error = of(&notes);
     assert!(matches!(error, TraceError::Empty { records: 1, .. }), "{error}");
+    let mut damaged = records(&some(2));
+    for record in &mut damaged {
+        record.cpu = 1_000_000;
+    }
+    let error = of(&encoded(&damaged, LAYOUTS[0]));
+    assert!(error.to_string().contains("480 bytes that are no records"), "{error}");
 }
 
 #[test]
