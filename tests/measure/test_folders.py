@@ -91,8 +91,11 @@ def test_roles(tmp_path: Path) -> None:
         "scratch": (Path("/c"), Path("/d")),
         "replica": (Path("/e"),),
     }
-    # Not a role: a folder with an odd name.
-    assert parse_roles(("x=y",), tmp_path)["input"] == (Path("x=y").absolute(),)
+    with pytest.raises(VenturiError, match="inputs is no role") as refused:
+        parse_roles(("inputs=/y",), tmp_path)
+    assert "did you mean input?" in (refused.value.hint or "")
+    # A folder with an odd name.
+    assert parse_roles(("./x=y",), tmp_path)["input"] == (Path("x=y").absolute(),)
 
 
 def test_needs_on_one_file_system_add_up(tmp_path: Path) -> None:

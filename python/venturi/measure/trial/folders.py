@@ -127,7 +127,8 @@ def parse_roles(values: Iterable[str], default: Path) -> dict[str, tuple[Path, .
                 "VEN-MEASURE-DIR",
                 f"--dir {value}: {role} is no role of a folder",
                 where={"dir": value},
-                hint=f"{did_you_mean(role, DISK_ROLES)} A folder that is called so: ./{value}",
+                hint=f"a folder that is called so is ./{value}; "
+                + did_you_mean(role, DISK_ROLES, "roles are"),
                 exit_code=ExitCode.USAGE,
             )
         else:
