@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.errors import ExitCode, VenturiError
-from venturi.units import decimal_size, parse_bytes, parse_duration_s, size_text
+from venturi.units import (
+    decimal_size,
+    format_core_time,
+    parse_bytes,
+    parse_duration_s,
+    size_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -75,3 +81,12 @@ def test_a_size_is_echoed_without_loss(size: int) -> None:
 )  # fmt: skip
 def test_a_size_is_shown_in_the_units_in_which_it_was_chosen(size: int, text: str) -> None:
     assert size_text(size) == text
+
+
+@pytest.mark.parametrize(
+    ("core_s", "text"),
+    [(0.11498, "0.115 core-seconds"), (0.0004, "under 0.001 core-seconds"), (36, "0.01 core-hours"),
+     (3_600 * 12_345.6, "12,346 core-hours")],
+)  # fmt: skip
+def test_core_time_is_shown_without_exponents(core_s: float, text: str) -> None:
+    assert format_core_time(core_s) == text

@@ -231,6 +231,21 @@ def format_offset(value_s: float, error_s: float) -> str:
     return f"{'-' if value_s < 0 else ''}{size(abs(value_s))} ± {size(error_s)}"
 
 
+def format_figure(value: float) -> str:
+    """A positive number without an exponent: `12,345`, `1.25`, `0.04`, `under 0.001`."""
+    if 0 < value < 0.001:
+        return "under 0.001"
+    return f"{value:,.0f}" if value >= 99.5 else f"{value:.3g}"
+
+
+def format_core_time(core_s: float) -> str:
+    """`core_s` core-seconds for people: `12.5 core-hours`, or few as `21.3 core-seconds`."""
+    hours = core_s / SECONDS_PER_HOUR
+    if hours < 0.01:
+        return f"{format_figure(core_s)} core-seconds"
+    return f"{format_figure(hours)} core-hours"
+
+
 def format_usd(value_usd: float | None) -> str:
     """`value_usd` to the cent: `$299.45`."""
     return "—" if value_usd is None else f"${value_usd:,.2f}"

@@ -58,6 +58,11 @@ def test_parts_add_up_and_data_and_settings_are_named(tmp_path: Path) -> None:
     assert found.plans == ()
 
 
+def test_data_that_nearly_vanished_is_told_by_its_amounts(tmp_path: Path) -> None:
+    found = between(job(tmp_path, 20, 80 << 30), job(tmp_path, 20, 1 << 20))
+    assert "input was 2.0 MiB instead of 160.0 GiB" in found.sentence
+
+
 def test_of_two_that_are_alike_nothing_is_blamed(tmp_path: Path) -> None:
     found = between(job(tmp_path, 20), job(tmp_path, 40))
     assert (found.settings, found.plans) == ((), ())

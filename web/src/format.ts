@@ -28,6 +28,10 @@ export const trials = (value: number) => `${count(value)} ${value === 1 ? "trial
 export const plain = (value: number) =>
   value.toLocaleString("en-US", { maximumSignificantDigits: 6 });
 
+/** Any number to three digits, without an exponent: `0.0000319`, `12,300`. */
+export const three = (value: number) =>
+  value.toLocaleString("en-US", { maximumSignificantDigits: 3 });
+
 const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
 
 /** Decimal bytes: `2.00 GB`, `512 B`. */

@@ -14,7 +14,13 @@ from venturi.model.stages.verdict import in_words
 from venturi.present.meanwhile import Meanwhile, sentence
 from venturi.present.table import Line, Table, pairs, table
 from venturi.record.job_account import JobAccount
-from venturi.units import format_bytes, format_bytes_decimal, format_duration
+from venturi.units import (
+    SECONDS_PER_HOUR,
+    format_bytes,
+    format_bytes_decimal,
+    format_duration,
+    format_figure,
+)
 
 SHOWN_STAGES = 30
 SHOWN_QUERIES = 20
@@ -82,7 +88,7 @@ def outlook(found: Outlooks) -> Iterator[Line | Table]:
     for each in found.found:
         made.add(
             f"{each.slots:,}", _count(each.executors), format_duration(each.time_s),
-            format_duration(each.bound_s), f"{each.core_hours:,.4g}",
+            format_duration(each.bound_s), format_figure(each.core_hours),
             f"{each.use(found.task_s):.0%}",
         )  # fmt: skip
     yield made
@@ -149,7 +155,7 @@ def _cores(analysis: Analysis) -> Table:
         return made
 
     def add(what: str, time_s: float) -> None:
-        made.add(what, f"{time_s / 3600:,.4g}", f"{time_s / cores.offered_s:.1%}")
+        made.add(what, format_figure(time_s / SECONDS_PER_HOUR), f"{time_s / cores.offered_s:.1%}")
 
     add("offered", cores.offered_s)
     for kind, parts in (("used", cores.used), ("unused", cores.unused)):

@@ -8,10 +8,10 @@ from venturi.advise.diagnosis.changes import AmountChange, Difference
 from venturi.advise.diagnosis.find import Diagnosis
 from venturi.present.findings import bound
 from venturi.present.table import UNKNOWN, Line, Table, pairs, table
-from venturi.units import format_bytes, format_duration
+from venturi.units import format_bytes, format_duration, format_figure
 
 SHOWN = 15
-_LEAST_S = 0.05
+_LEAST_S = 0.05  # what is less rounds to nothing
 _FORMATS: Mapping[str, Callable[[float], str]] = {
     "B": format_bytes,
     "s": format_duration,
@@ -44,7 +44,7 @@ def _times(found: Difference) -> Table:
     made = table("part", "before", "after", "difference")
     for each in found.parts:
         gap_s = each.after_s - each.before_s
-        if max(each.before_s, each.after_s) >= _LEAST_S:
+        if abs(gap_s) >= _LEAST_S:
             made.add(
                 each.part, format_duration(each.before_s), format_duration(each.after_s),
                 f"{gap_s:+.1f} s",
@@ -55,7 +55,7 @@ def _times(found: Difference) -> Table:
 def _amounts(amounts: Sequence[AmountChange]) -> Table:
     made = table("of", "before", "after", "times")
     for each in amounts:
-        ratio = f"{each.after / each.before:.3g}" if each.before and each.after else UNKNOWN
+        ratio = format_figure(each.after / each.before) if each.before and each.after else UNKNOWN
         made.add(each.what, amount(each, each.before), amount(each, each.after), ratio)
     return made
 
@@ -83,7 +83,10 @@ def _stages(found: Difference) -> Table:
     made = table("stage", "name", "before", "after", "difference", left=2, prose=("name",))
     for each in found.stages[:SHOWN]:
         both = each.before_s is not None and each.after_s is not None
-        gap = f"{(each.after_s or 0.0) - (each.before_s or 0.0):+.1f} s" if both else UNKNOWN
+        gap_s = (each.after_s or 0.0) - (each.before_s or 0.0)
+        if both and abs(gap_s) < _LEAST_S:
+            continue
+        gap = f"{gap_s:+.1f} s" if both else UNKNOWN
         made.add(
             " / ".join(dict.fromkeys(label or UNKNOWN for label in (each.before, each.after))),
             each.name, format_duration(each.before_s), format_duration(each.after_s), gap,

@@ -25,12 +25,13 @@ from venturi.model.stages.timeline import Timeline
 from venturi.model.stages.verdict import in_words
 from venturi.record.job_account import Application, JobAccount
 from venturi.record.trial import State
-from venturi.units import format_duration
+from venturi.units import format_bytes, format_duration, format_figure
 from venturi.wording import count_of
 
 # Our judgement: two executions of the same differ by as much.
 CHANCE = 0.05
 _DATA = 1.1  # times as much, or as little
+_SMALL = 0.1  # times as much: amounts are easier to read
 _MOST = 200  # stages or queries of each that are laid beside one another
 _SHOWN_OPERATORS = 6
 _TEXT = 100
@@ -290,7 +291,9 @@ def _changed(
         if each.what == "slots at most" and ratio != 1:
             yield f"there were {each.after:,.0f} slots instead of {each.before:,.0f}"
         elif not 1 / _DATA < ratio < _DATA:
-            yield f"{each.what} was {ratio:.2g} times as much"
+            times = f"{format_figure(ratio)} times as much"
+            both = f"{format_bytes(each.after)} instead of {format_bytes(each.before)}"
+            yield f"{each.what} was {both if ratio < _SMALL else times}"
     if settings:
         first = settings[0]
         more = f" and {len(settings) - 1:,} more" if len(settings) > 1 else ""

@@ -2,7 +2,7 @@
 import { useCallback, useState } from "react";
 import { Link } from "wouter";
 import { useTwin } from "../../data";
-import { bytes, count, duration, moment, percent } from "../../format";
+import { bytes, count, duration, moment, percent, three } from "../../format";
 import { PAGES } from "../../generated/pages";
 import type { ComparedJob, Difference, TwoJobs } from "../../generated/types";
 import { Field } from "../../parts/Field";
@@ -115,7 +115,7 @@ function Amounts({ found: { amounts } }: { found: Difference }) {
           what,
           amount(unit, before),
           amount(unit, after),
-          before && after ? { value: after / before, show: (after / before).toPrecision(3) } : null,
+          before && after ? { value: after / before, show: three(after / before) } : null,
         ])}
       />
     </>

@@ -1,5 +1,5 @@
 // What can be done about a job's time, what was done in vain, and what its cores did.
-import { bytes, count, duration, percent } from "../../format";
+import { bytes, count, duration, percent, three } from "../../format";
 import type { JobData, JobFinding } from "../../generated/types";
 import { type Cell, DataTable, number, oneLine } from "../../parts/Table";
 
@@ -104,7 +104,7 @@ export function Cores({ data: { cores } }: { data: JobData }) {
         columns={[{ name: "Cores" }, number("Core-hours"), number("Share")]}
         rows={cores.map(({ what, used, time_s: time }): Cell[] => [
           `${used ? "used" : "unused"}: ${what}`,
-          { value: time / HOUR_S, show: (time / HOUR_S).toPrecision(3) },
+          { value: time / HOUR_S, show: three(time / HOUR_S) },
           { value: time / offered, show: percent(time / offered) },
         ])}
       />
@@ -193,7 +193,7 @@ export function Outlook({ data: { outlook, elapsed_s: elapsed } }: { data: JobDa
               each.executors,
               { value: each.time_s, show: duration(each.time_s) },
               { value: each.bound_s, show: duration(each.bound_s) },
-              { value: each.core_hours, show: each.core_hours.toPrecision(3) },
+              { value: each.core_hours, show: three(each.core_hours) },
               { value: each.use, show: percent(each.use) },
             ])}
           />
