@@ -20,6 +20,7 @@ from venturi.advise.diagnosis.rules import Rule, load_rules
 from venturi.model.stages.stage import Analysis
 from venturi.model.stages.timeline import Timeline
 from venturi.units import format_duration
+from venturi.wording import count_of
 
 # Our judgement: what would save less is not worth an effort.
 LEAST_S, LEAST_SHARE = 1.0, 0.02
@@ -124,10 +125,21 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
         if spared or sum(hit.saves_s for hit in hits) >= least_s:
             found.append(_finding(rules[id_], hits, line.elapsed_s))
     found.sort(key=_cost, reverse=True)
-    silence = None
-    if not found:
-        silence = f"nothing that is looked for would have saved {format_duration(least_s)} or more"
-    return Diagnosis(tuple(found), silence, tuple(_unseen(line, case)))
+    silence = None if found else _silence(line, least_s)
+    return Diagnosis(tuple(found), silence, tuple(_unseen(line, case, silent=not found)))
+
+
+def _silence(line: Timeline, least_s: float) -> str:
+    """Why nothing is told of a job, of which the log may not have all."""
+    application = line.account.application
+    nothing = f"nothing that is looked for would have saved {format_duration(least_s)} or more"
+    if application.outcome != "unfinished":
+        return nothing
+    ended = line.tasks.rows["finished_ms"].count()
+    if not ended:
+        return f"cannot tell: {application.reason}, and no end of a task is in it"
+    told = count_of(ended, "end of a task", "ends of tasks")
+    return f"cannot tell: {application.reason}. Of what it holds, {told}, {nothing}"
 
 
 def _cost(finding: Finding) -> tuple[float, float]:
@@ -160,11 +172,13 @@ def _finding(rule: Rule, hits: Sequence[Hit], elapsed_s: float) -> Finding:
     )
 
 
-def _unseen(line: Timeline, case: Case) -> Iterator[str]:
+def _unseen(line: Timeline, case: Case, *, silent: bool) -> Iterator[str]:
     if line.account.application.engine == "mapreduce":
         yield "of MapReduce's jobs how long reduces waited for maps"
     if case.n_left_out:
         yield f"{case.n_left_out:,} stages with the least time on the critical path"
+    if line.account.application.outcome == "unfinished" and not silent:
+        yield f"the rest of the application: {line.account.application.reason}"
     if (lacking := line.gaps.sentence) is not None:
         yield f"{lacking}, so that what happened then is not looked at"
     if line.account.queries is not None and line.account.operators is None:
