@@ -288,3 +288,150 @@ def test_what_a_log_lacks_is_said_beside_the_findings(tmp_path: Path) -> None:
     assert told.unseen == (
         "the log lacks the events of 3 jobs, so that what happened then is not looked at",
     )
+
+
+def in_python(folder: Path, name: str, text: str) -> list[Finding]:
+    """A stage that spends 60 s of 100 s in Python workers, for an operator of its plan."""
+    log = SparkLog()
+    log.executor("1", 1, 0)
+    log.query(0, 0, 100)
+    log.plan(0, (name, text, {"time to run Python workers": 7}))
+    log.job(0, 0, 100, [0])
+    log.stage(0, 0, 100, 1, metrics={7: 60_000})
+    ran = {"Executor Run Time": 100_000, "Executor CPU Time": 40 * 10**9}
+    log.task(0, 0, 100, metrics=ran, time_to_run_python_workers=60_000)
+    log.end(100)
+    return found(folder, log)
+
+
+# As Spark 3.5.9 and 4.3.0 write them.
+@pytest.mark.parametrize(
+    ("name", "text", "advice"),
+    [
+        ("BatchEvalPython", "BatchEvalPython [f(id#0L)#2], [pythonUDF0#4]", "is pickled"),
+        ("ArrowEvalPython", "ArrowEvalPython [f(id#0L)#2], [pythonUDF0#4], 101", "by Arrow"),
+        ("ArrowEvalPython", "ArrowEvalPython [f(id#0L)#2], [pythonUDF0#4], 200", "whole columns"),
+        ("MapInPandas", "MapInPandas f(id#0L)#2, [id#3L], false", "whole columns"),
+        ("FlatMapGroupsInPandas", "FlatMapGroupsInPandas [k#1L], f(id#0L, k#1L)#2, [id#3L]",
+         "whole columns"),
+    ],
+)  # fmt: skip
+def test_python_functions_are_found_by_how_rows_get_to_them(
+    name: str, text: str, advice: str, tmp_path: Path
+) -> None:
+    (told,) = in_python(tmp_path, name, text)
+    assert (told.rule, told.saves_s) == ("python-rows", pytest.approx(60))
+    assert "write f(id" in told.do
+    assert advice in told.do
+
+
+def hot_join(
+    folder: Path, size: int, join: tuple[str, str], *, writers: int = 8, **settings: str
+) -> list[Finding]:
+    """A stage of eight tasks on four slots that joins; the first reads `size` bytes for 90 s, the
+    others 4 MiB for 10 s. `writers` tasks of no time wrote what it reads."""
+    log = SparkLog(**settings)
+    log.executor("1", 4, 0)
+    log.query(0, 0, 90)
+    shuffle = "Exchange hashpartitioning(k#1L, 8), ENSURE_REQUIREMENTS"
+    log.plan(
+        0, (*join, {}), ("SortMergeJoin", "SortMergeJoin [k#1L], [k#2L], Inner",
+                         {"number of output rows": 1}),
+        ("Sort", "Sort [k#1L]", {}), ("Exchange", shuffle, {"data size": 2, "records read": 3}),
+    )  # fmt: skip
+    log.job(0, 0, 90, [0, 1])
+    log.stage(0, 0, 0, writers, metrics={2: size})
+    for _ in range(writers):
+        log.task(0, 0, 0)
+    log.stage(1, 0, 90, 8, metrics={1: 5, 3: 5})
+    ran = {"Executor Run Time": 10_000, "Executor CPU Time": 10**10}
+    log.task(1, 0, 90, metrics=ran | reading(size))
+    for place in range(7):
+        log.task(1, 10 * (place // 3), 10 * (place // 3) + 10, metrics=ran | reading(4 << 20))
+    log.end(90)
+    return found(folder, log)
+
+
+NOTHING = ("Project", "Project [k#1L]")
+
+
+def test_what_aqe_is_told_of_a_skewed_join_is_never_blunter_than_what_was_in_force(
+    tmp_path: Path,
+) -> None:
+    skew = "spark.sql.adaptive.skewJoin."
+    (told,) = hot_join(tmp_path, 400 << 20, NOTHING, **{f"{skew}enabled": "false"})
+    assert told.settings[f"{skew}enabled"] == "true"
+    assert told.settings[f"{skew}skewedPartitionThresholdInBytes"] == "256m"
+    assert told.settings[f"{skew}skewedPartitionFactor"] == "5"
+    (told,) = hot_join(tmp_path, 200 << 20, NOTHING)
+    assert told.settings[f"{skew}skewedPartitionThresholdInBytes"] == "160m"
+    assert "turn on" not in told.do
+    # In one piece, as its target is 64 MiB, unless that is smaller, too.
+    (told,) = hot_join(tmp_path, 80 << 20, NOTHING)
+    assert told.settings["spark.sql.adaptive.advisoryPartitionSizeInBytes"] == "20m"
+
+
+def test_two_writers_make_two_pieces_of_a_partition_and_one_makes_one(tmp_path: Path) -> None:
+    (many,) = hot_join(tmp_path, 200 << 20, NOTHING)
+    (two,) = hot_join(tmp_path, 200 << 20, NOTHING, writers=2)
+    assert two.saves_s == pytest.approx(45)
+    assert many.saves_s == pytest.approx(90 - 160 / 4)
+    (one,) = hot_join(tmp_path, 200 << 20, NOTHING, writers=1)
+    assert "salt the key" in one.do
+    assert "from one task of the stage before" in one.do
+    assert one.settings == {}
+
+
+def test_what_would_have_been_split_already_is_left_to_the_program(tmp_path: Path) -> None:
+    (told,) = hot_join(tmp_path, 400 << 20, NOTHING)
+    assert told.do.startswith("salt the key")
+    assert told.settings == {}
+    window = ("Window", "Window [row_number()]")
+    (told,) = hot_join(tmp_path, 400 << 20, window)
+    assert "Window behind the join needs all rows of a key" in told.do
+    assert told.settings == {}
+
+
+def spilling(folder: Path, hot_bytes: int) -> list[Finding]:
+    """Four tasks of an RDD on four slots; the first spills for 9 s, and read `hot_bytes`."""
+    log = SparkLog()
+    log.executor("1", 4, 0)
+    log.job(0, 0, 10, [0])
+    log.stage(0, 0, 10, 4)
+    ran = {"Executor Run Time": 1_000, "Executor CPU Time": 10**9}
+    spilled = ran | {
+        "Executor Run Time": 10_000, "Disk Bytes Spilled": 449 << 20,
+        "Memory Bytes Spilled": 2 << 30, "Peak Execution Memory": 1 << 20,
+    }  # fmt: skip
+    log.task(0, 0, 10, metrics=spilled | reading(hot_bytes))
+    for _ in range(3):
+        log.task(0, 0, 1, metrics=ran | reading(1 << 20))
+    log.end(10)
+    return [each for each in found(folder, log) if each.rule == "spill"]
+
+
+def test_a_spill_of_skewed_tasks_is_not_for_more_partitions(tmp_path: Path) -> None:
+    (even,) = spilling(tmp_path, 1 << 20)
+    assert "partitions of this stage" in even.do
+    (told,) = spilling(tmp_path, 300 << 20)
+    assert told.says.startswith("1 of 4 tasks")
+    assert "and was off the processor for 9.0 s; it read 300.0 MiB, 300.0 times" in told.says
+    assert "share out the rows" in told.do
+    assert "partitions of this stage" not in told.do
+
+
+def test_a_log_that_ends_too_early_gives_no_all_clear(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 1, 0)
+    log.job(0, 0, None, [0])
+    log.stage(0, 0, None, 2)
+    log.task(0, 0, None)
+    log.task(0, 50, None)
+    told = diagnosis(log.account(tmp_path))
+    assert told.silence == (
+        "cannot tell: the log ends before the application does, and no end of a task is in it"
+    )
+    log.task(0, 60, 61)
+    silence = diagnosis(log.account(tmp_path)).silence or ""
+    assert silence.startswith("cannot tell: the log ends before the application does. Of what it")
+    assert "1 end of a task, nothing that is looked for" in silence

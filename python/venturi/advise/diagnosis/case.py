@@ -106,6 +106,11 @@ class Case:
         """A setting of the application, None if it was not made."""
         return self.line.account.configuration.get(key)
 
+    def since(self, *version: int) -> bool:
+        """Whether the engine is of `version`, major and minor, or a later one."""
+        parts = self.line.account.application.engine_version.split(".")[:2]
+        return all(map(str.isdecimal, parts)) and tuple(map(int, parts)) >= version
+
     def ran(self, key: Key) -> tuple[Places, TaskTimes]:
         """The attempts of a stage whose time is known: their places in all tasks, and times."""
         if key not in self._ran:

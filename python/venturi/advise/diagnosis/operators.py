@@ -1,4 +1,4 @@
-"""What a query's plan makes a stage do that it need not: Python row by row, a shuffled join."""
+"""What a query's plan makes a stage do that it need not: Python functions, a shuffled join."""
 
 from __future__ import annotations
 
@@ -18,11 +18,20 @@ _SIDES = {
     "Inner": (0, 1), "LeftOuter": (1,), "LeftSemi": (1,), "LeftAnti": (1,), "RightOuter": (0,),
 }  # fmt: skip
 _TYPE = re.compile(r"\b(Inner|LeftOuter|RightOuter|FullOuter|LeftSemi|LeftAnti|ExistenceJoin)\b")
-_FUNCTION = re.compile(r"\[([^\[\]]*)\]")
+# What a Python function is in, and how it is called there: `[f(id#0L)#5], [pythonUDF0#9], 101`, or
+# of those that get whole groups or partitions `[k#3L], f(id#0L, k#3L)#10, [id#11L]`.
+_PYTHON = re.compile(
+    r"(?:Batch|Arrow)EvalPython(?:UDTF)?|Arrow(?:Aggregate|Window)Python\w*"
+    r"|\w*In(?:Pandas|Arrow|PySpark)\w*"
+)
+_FUNCTIONS = re.compile(r"\w*EvalPython \[([^\[\]]*)\]")
+_CALL = re.compile(r"([\w<>.]+\([^\[\]]*?\))#\d+")
+_BY_ROWS = re.compile(r", 101$")  # PythonEvalType.SQL_ARROW_BATCHED_UDF, a plain function's
 _SCAN = re.compile(r"(?:File|Batch)?Scan\b")
 # Texts that may be alike for what differs: cut by Spark or by us, and functions without a name.
 _OPAQUE = re.compile(r"\.\.\.|<lambda>|UDF|Python|Pandas|Arrow|FromObject|ToObject|MapElements")
 _ROWS = "number of output rows"
+_WORKERS = "time to run Python workers"
 _JOIN = re.compile(r"SortMergeJoin|HashJoin|NestedLoopJoin|CartesianProduct")
 _NO_PARTITIONS = re.compile(r"PartitionFilters: \[\]")
 _BROADCASTING = ("time to build", "time to broadcast")
@@ -31,28 +40,36 @@ _MARGIN = 1.2  # of the small side's size, so that the threshold is above it
 
 
 def python_rows(case: Case) -> Iterator[Hit]:
-    """Functions of Python's that are called for each row."""
+    """Functions of Python's, called for each row or for many at once."""
     for stage in case.stages:
-        there = case.plans.of_stage(stage.key)
-        operator = next((each for each in there if each.name == "BatchEvalPython"), None)
-        if operator is None:
+        there = [each for each in case.plans.of_stage(stage.key) if _PYTHON.fullmatch(each.name)]
+        if not there:
             continue
+        operator = max(there, key=lambda each: each.timed.get(_WORKERS, 0.0))
         _, times = case.ran(stage.key)
         python_s = times.causes[PYTHON]
         share = total(python_s) / stage.task_s
         if share < case.limit("python-rows", "share"):
             continue
-        timed = "time to run Python workers" in operator.timed
-        function = _FUNCTION.search(operator.text)
+        function = _FUNCTIONS.search(operator.text) or _CALL.search(operator.text)
         name = without_numbers(function[1]) if function else "it"
         yield Hit(
             f"in {stage.title} Python workers took {share:.0%} of the tasks' time, "
             f"{format_duration(total(python_s))}, for {name}",
             (Where(stage=stage.label, query=operator.query_id, operator=operator.text),),
             case.saved_s(stage.key, python_s),
-            Confidence.MEDIUM if timed else Confidence.LOW,
-            values={"function": name},
+            Confidence.MEDIUM if _WORKERS in operator.timed else Confidence.LOW,
+            _called(operator),
+            {"function": name},
         )
+
+
+def _called(operator: Operator) -> str:
+    """How rows get to the function of an operator of Python's: which advice fits."""
+    if operator.name == "BatchEvalPython":
+        return "pickled"
+    by_rows = operator.name == "ArrowEvalPython" and _BY_ROWS.search(operator.text)
+    return "arrow" if by_rows else "batches"
 
 
 def broadcast_missed(case: Case) -> Iterator[Hit]:

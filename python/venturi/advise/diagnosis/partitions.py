@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from venturi.advise.diagnosis.case import Case, Confidence, Hit, Places, Where
-from venturi.model.stages.causes import PYTHON, READING, Floats, Seconds, TaskTimes, total
+from venturi.advise.diagnosis.case import Case, Confidence, Hit, Where
+from venturi.advise.diagnosis.skewed_joins import AGGREGATES, Split, split
+from venturi.advise.diagnosis.uneven import Data, data_of, records_of
+from venturi.model.stages.causes import PYTHON, READING, Seconds, TaskTimes, total
 from venturi.model.stages.plans import SHUFFLED_JOINS, Operator
 from venturi.model.stages.stage import Stage
 from venturi.units import format_bytes, format_duration
 
-_AGGREGATE = ("HashAggregate", "ObjectHashAggregate", "SortAggregate")
 _LIMITS = ("CollectLimit", "TakeOrderedAndProject", "CollectTail")
 _SOME = re.compile(r"(?:^|; )(?:take|first|head|isEmpty|show)\w* at ")
 _OWN = ("cpu", PYTHON, READING)
@@ -24,13 +25,8 @@ _FILE_METRICS = {
     "written": ("number of written files", "written output"),
     "read": ("number of files read", "size of files read"),
 }
-_RECORDS = {
-    "spark": ("inputRecordsRead", "shuffleRecordsRead"),
-    "mapreduce": ("MAP_INPUT_RECORDS", "REDUCE_INPUT_RECORDS"),
-}
 _MIB = 1 << 20
 _SHOWN_TASKS = 5
-_OF_CONFIGURED = 0.8  # of the hot task's bytes and ratio: below them, so that it is caught
 _LEAST = 10  # percent of the tasks
 
 
@@ -43,40 +39,41 @@ def skew(case: Case) -> Iterator[Hit]:
         if int(done.sum()) < limit("skew", "tasks"):
             continue
         elapsed_s = times.elapsed_s
-        read, unit = _read(case, places)
-        usual = _median(read[done])
-        much = done & (read >= limit("skew", "bytes_ratio") * usual)
-        if not usual > 0 or not (done & ~much).any():
+        data = data_of(case, places)
+        if not (done & ~data.much).any():
             continue
         # Of those with no more data than usual: where tasks are few, the median is of hot ones too.
-        usual_s = float(np.median(elapsed_s[done & ~much]))
-        hot = much & (elapsed_s >= limit("skew", "time_ratio") * usual_s)
+        usual_s = float(np.median(elapsed_s[done & ~data.much]))
+        hot = data.much & (elapsed_s >= limit("skew", "time_ratio") * usual_s)
         if not hot.any():
             continue
-        saved_s = case.saved_s(stage.key, np.where(hot, elapsed_s - usual_s, 0.0))
         worst = np.flatnonzero(hot)[np.argsort(-elapsed_s[hot])]
         top = int(worst[0])
-        ratio = float(read[top]) / usual
-        amount = format_bytes(int(read[top])) if unit == "B" else f"{int(read[top]):,} records"
-        rows = case.line.tasks.rows
-        there = case.plans.of_stage(stage.key)
-        variant = "join" if any(each.name in SHUFFLED_JOINS for each in there) else "other"
-        if variant == "other" and any(each.name in _AGGREGATE for each in there):
-            variant = "aggregate"
+        advice = _spread(case, stage, data, top)
+        left_s = np.maximum(elapsed_s / advice.pieces, usual_s)
+        saved_s = case.saved_s(stage.key, np.where(hot, np.maximum(elapsed_s - left_s, 0.0), 0.0))
         yield Hit(
-            f"in {stage.title} task {rows['index'][int(places[top])]} took "
+            f"in {stage.title} task {case.line.tasks.rows['index'][int(places[top])]} took "
             f"{format_duration(float(elapsed_s[top]))}, beside {format_duration(usual_s)} of "
-            f"those with usual data, and read {amount}, {ratio:.1f} times the median",
+            f"those with usual data, and read {data.amount(top)}, {data.ratio(top):.1f} times the "
+            "median",
             tuple(_task(case, stage, int(place)) for place in places[worst[:_SHOWN_TASKS]]),
             min(saved_s, case.spread_s(stage.key)),
             Confidence.MEDIUM,
-            variant if unit == "B" or variant != "join" else "other",
-            {
-                "threshold": f"{max(int(_OF_CONFIGURED * read[top] / _MIB), 1)}m",
-                "factor": f"{max(_OF_CONFIGURED * ratio, 1.1):.1f}",
-                "parts": f"{math.ceil(ratio)}",
-            },
+            advice.variant,
+            advice.values,
         )
+
+
+def _spread(case: Case, stage: Stage, data: Data, top: int) -> Split:
+    """What shares out the rows of the attempt `top`, by what its stage does with them."""
+    there = case.plans.of_stage(stage.key)
+    join = next((each for each in there if each.name in SHUFFLED_JOINS), None)
+    if join is not None and data.unit == "B":
+        return split(case, stage, join, float(data.read[top]), data.ratio(top))
+    aggregates = join is None and any(each.name in AGGREGATES for each in there)
+    parts = {"parts": f"{math.ceil(data.ratio(top))}"}
+    return Split("aggregate" if aggregates else "other", parts, math.inf)
 
 
 def one_task(case: Case) -> Iterator[Hit]:
@@ -86,7 +83,7 @@ def one_task(case: Case) -> Iterator[Hit]:
         if stage.n_tasks != 1 or stage.slots < 2 or _takes_some(case, stage):
             continue
         read_bytes = total(case.line.tasks.bytes_read[places])
-        records = total(_records(case, places))
+        records = total(records_of(case, places))
         few = records < case.limit("one-task", "records")
         if read_bytes < case.limit("one-task", "bytes") and few:
             continue
@@ -288,24 +285,6 @@ def _of_causes(times: TaskTimes, causes: Sequence[str]) -> Seconds:
     found = [times.causes[cause] for cause in causes if cause in times.causes]
     whole: Seconds = np.sum([np.zeros_like(times.elapsed_s), *found], axis=0)
     return whole
-
-
-def _median(values: Floats) -> float:
-    """That of what is known, 0 if nothing is."""
-    known = values[~np.isnan(values)]
-    return float(np.median(known)) if len(known) else 0.0
-
-
-def _read(case: Case, places: Places) -> tuple[Floats, str]:
-    """What each attempt read: bytes; where no bytes are told, records."""
-    read = case.line.tasks.bytes_read[places]
-    return (read, "B") if np.nansum(read) > 0 else (_records(case, places), "1")
-
-
-def _records(case: Case, places: Places) -> Floats:
-    names = _RECORDS[case.line.tasks.engine]
-    parts = np.array([case.column(name)[places] for name in names])
-    return np.where(np.isnan(parts).all(axis=0), np.nan, np.nansum(parts, axis=0))
 
 
 def _task(case: Case, stage: Stage, place: int, operator: Operator | None = None) -> Where:

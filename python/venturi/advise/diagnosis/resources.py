@@ -12,7 +12,7 @@ from venturi.model.stages import losses
 from venturi.model.stages.causes import total
 from venturi.model.stages.memory import DRIVER, heap_bytes
 from venturi.model.stages.slots import Offered, shortages
-from venturi.units import SECONDS_PER_HOUR, format_bytes, format_duration
+from venturi.units import format_bytes, format_core_time, format_duration
 
 _NEAR = ("PROCESS_LOCAL", "NODE_LOCAL", "RACK_LOCAL")
 _OVERLAP_S = 0.1
@@ -100,8 +100,7 @@ def _outlives(case: Case) -> bool:
     tracked = case.setting("spark.dynamicAllocation.shuffleTracking.enabled")
     if tracked is not None:
         return tracked == "true"
-    parts = case.line.account.application.engine_version.split(".")[:2]
-    return all(map(str.isdecimal, parts)) and tuple(map(int, parts)) >= _TRACKED_SINCE
+    return case.since(*_TRACKED_SINCE)
 
 
 def speculation(case: Case) -> Iterator[Hit]:
@@ -115,14 +114,13 @@ def speculation(case: Case) -> Iterator[Hit]:
     if lost_s < case.limit("speculation", "share") * task_s:
         return
     cpus = 1 if case.line.there is None else case.line.there.cpus
-    hours = lost_s * cpus / SECONDS_PER_HOUR
     yield Hit(
         f"{seen.won:,} of {seen.launched:,} copies were faster than what they copied; the others "
         f"took {format_duration(lost_s)} of the tasks' time",
         (),
         case.without_s(lost),
         Confidence.MEDIUM,
-        spares=Spared(f"{hours:,.3g} core-hours", lost_s / task_s),
+        spares=Spared(format_core_time(lost_s * cpus), lost_s / task_s),
     )
 
 
@@ -150,7 +148,7 @@ def idle_cores(case: Case) -> Iterator[Hit]:
         return
     dynamic = case.setting("spark.dynamicAllocation.enabled") == "true"
     yield Hit(
-        f"tasks took {use:.0%} of the {cores.offered_s / SECONDS_PER_HOUR:,.3g} core-hours that "
+        f"tasks took {use:.0%} of the {format_core_time(cores.offered_s)} that "
         f"{now:,} slots offered; {wanted:,} slots would take {format_duration(then_s)} instead of "
         f"{format_duration(line.elapsed_s)}",
         (),
@@ -158,7 +156,7 @@ def idle_cores(case: Case) -> Iterator[Hit]:
         Confidence.LOW,
         "dynamic" if dynamic else "static",
         {"executors": f"{wanted // size}"},
-        Spared(f"{spared_s / SECONDS_PER_HOUR:,.3g} core-hours", spared_s / cores.offered_s),
+        Spared(format_core_time(spared_s), spared_s / cores.offered_s),
     )
 
 

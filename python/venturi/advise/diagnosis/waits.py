@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from venturi.advise.diagnosis.case import Case, Confidence, Hit, Where
+from venturi.advise.diagnosis.uneven import data_of
 from venturi.model.stages.causes import SPILLING, total
 from venturi.model.stages.elapsed import COMMIT, LISTING, NO_EXECUTOR, START_UP
 from venturi.model.stages.memory import heap_bytes
@@ -17,6 +18,7 @@ from venturi.units import format_bytes, format_duration
 
 RESERVED = 300 << 20  # UnifiedMemoryManager
 _FRACTION = 0.6  # the default of spark.memory.fraction
+_MOSTLY = 0.5  # of what was spilled: then it is of the tasks with far more data than the others
 _SENDING = ("getting result", "result serialisation")
 
 
@@ -32,12 +34,20 @@ def spill(case: Case) -> Iterator[Hit]:
             for name in ("peakExecutionMemory", "memoryBytesSpilled")
         ]
         need = float(np.sum(needs, axis=0).max())
-        spilling = int((case.line.tasks.bytes_spilled[places] > 0).sum())
+        wrote = np.nan_to_num(case.line.tasks.bytes_spilled[places])
+        data = data_of(case, places)
         variant, values = _memory(case, stage, need)
+        n, beside = int((wrote > 0).sum()), ""
+        hot = data.much & (wrote > 0)
+        if hot.any() and wrote[hot].sum() >= _MOSTLY * wrote.sum():
+            top = int(np.flatnonzero(hot)[np.argmax(data.read[hot])])
+            beside = f"; {'it' if n == 1 else 'the largest'} read {data.amount(top)}, "
+            beside += f"{data.ratio(top):.1f} times the median"
+            variant, values = "uneven", {}
         yield Hit(
-            f"{spilling:,} of {len(places):,} tasks of {stage.title} spilled "
-            f"{format_bytes(spilled)} to disk, and were off the processor for "
-            f"{format_duration(total(times.causes[SPILLING]))}",
+            f"{n:,} of {len(places):,} tasks of {stage.title} spilled {format_bytes(spilled)} to "
+            f"disk, and {'was' if n == 1 else 'were'} off the processor for "
+            f"{format_duration(total(times.causes[SPILLING]))}{beside}",
             (Where(stage=stage.label),),
             case.saved_s(stage.key, times.causes[SPILLING]),
             Confidence.LOW,
