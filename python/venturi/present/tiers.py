@@ -55,7 +55,7 @@ def sentence(advice: TiersAdvice) -> str:
     size = format_bytes_decimal
     fits = f"everything fits in {size(advice.all_bytes)} of fast storage in each host"
     if advice.knee_bytes is None:
-        return f"{fits}; until then each GB saves about as much as the one before"
+        return f"{fits}; until then what it saves grows with its size"
     return f"{fits}; beyond {size(advice.knee_bytes)} more of it saves much less"
 
 
