@@ -426,6 +426,11 @@ def attach(repository: Repository, trial: Trial, account: JobAccount) -> Trial:
     return trial
 
 
+def has_tiers(settings: Mapping[str, str]) -> bool:
+    """Whether the settings of a job ask for tiers."""
+    return settings.get(TIERS_SETTING, NO_TIERS).strip() not in {NO_TIERS, ""}
+
+
 def has_account(trial: Trial) -> bool:
     """Whether `trial` has an account among its artifacts."""
     return any(artifact.name == ACCOUNT_NAME for artifact in trial.artifacts)

@@ -19,7 +19,7 @@ from venturi.measure.studies.plan_clusters import Named, clusters_of, doubtful_p
 from venturi.measure.studies.study import LOCAL, OF_WORKLOAD, RETRYABLE, Combination, Order, Plan
 from venturi.measure.workloads.definition import SCALES
 from venturi.measure.workloads.registry import WORKLOADS, size_of_bytes, workload
-from venturi.record.job_account import TIERS_SETTING
+from venturi.record.job_account import TIERS_SETTING, has_tiers
 from venturi.record.trial import DISK_ROLES, Scalar
 from venturi.toml_file import (
     Bytes,
@@ -428,7 +428,7 @@ def _combinations(given: PlanFile, engines: Mapping[str, EngineWords]) -> Iterat
             key: values.pop(key) for key in given.factors.chosen_settings if key in values
         }  # those of other engines fall away, and with them what would be the same twice
         settings = {k: v for k, v in settings.items() if k.startswith(prefixes)}
-        if not of_spark.is_wanted(settings):
+        if not has_tiers(settings):
             settings.pop(of_spark.RESERVES_SETTING, None)
         values["settings"] = settings
         combination = Combination(**values)

@@ -12,7 +12,6 @@ from venturi.record.importing.items import SOFTWARE, imported_id
 from venturi.record.importing.tally import Imported, Tally
 from venturi.record.job_account import (
     MOMENT,
-    NO_TIERS,
     NOT_RECORDED,
     PEAKS,
     TASK_METRICS,
@@ -20,6 +19,7 @@ from venturi.record.job_account import (
     JobAccount,
     Reading,
     attach,
+    has_tiers,
 )
 from venturi.record.limits import fitted
 from venturi.record.trial import (
@@ -207,9 +207,9 @@ def warnings(account: JobAccount) -> Iterator[TrialWarning]:
             f"executor {first['executor_id']} on {first['host']}: "
             f"{first['reason'] or 'no reason is given'}",
         )
-    tiers = account.configuration.get(TIERS_SETTING, NO_TIERS).strip()
     ended_well = account.application.outcome == "succeeded"
-    if tiers not in {NO_TIERS, ""} and account.tiers is None and ended_well:
+    if has_tiers(account.configuration) and account.tiers is None and ended_well:
+        tiers = account.configuration[TIERS_SETTING].strip()
         yield TrialWarning(
             "VEN-ENGINE-IGNORED",
             f"no file was placed by the tiers {tiers!r} of {TIERS_SETTING}: no local directory has "

@@ -37,7 +37,7 @@ from venturi.measure.workloads.checking import Portion
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.programs import Task
 from venturi.measure.workloads.registry import family
-from venturi.record.job_account import TIERS_SETTING
+from venturi.record.job_account import TIERS_SETTING, has_tiers
 from venturi.record.trial import Phase, Sample
 
 NAME = KIND.name
@@ -105,7 +105,7 @@ class Spark:
         self._cluster.stop()
 
     def job(self, spec: TrialSpec) -> ProcessJob:
-        if tiers.is_wanted(spec.settings):
+        if has_tiers(spec.settings):
             tiers.checked(spec.settings[TIERS_SETTING])
             tiers.checked_reserves(spec.settings.get(tiers.RESERVES_SETTING, tiers.NONE))
             tiers.jar(self.version)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from venturi.errors import ExitCode, VenturiError
 from venturi.measure.engines.spark import plugins
-from venturi.record.job_account import NO_TIERS, TIERS_SETTING
+from venturi.record.job_account import NO_TIERS, TIERS_SETTING, has_tiers
 
 PLUGIN = "venturi.spark.tiers.TieredStoragePlugin"
 RESERVES_SETTING = f"{TIERS_SETTING}.reserves"
@@ -111,14 +111,9 @@ def _bytes_of(found: re.Match[str]) -> int:
     return int(found["number"]) * int(base**power)
 
 
-def is_wanted(settings: Mapping[str, str]) -> bool:
-    """Whether tiers are asked for."""
-    return settings.get(TIERS_SETTING, NONE).strip() not in {NONE, ""}
-
-
 def with_plugin(settings: Mapping[str, str], spark_version: str) -> dict[str, str]:
     """`settings`, with the plugin beside those that are there if tiers are asked for."""
-    if not is_wanted(settings):
+    if not has_tiers(settings):
         return dict(settings)
     made = dict(settings)
     if made.get(RESERVES_SETTING, "").strip() == NONE:
