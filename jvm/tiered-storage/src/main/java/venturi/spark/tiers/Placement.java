@@ -53,10 +53,12 @@ final class Placement {
   /** Who else looks for files, where stock Spark would have them. */
   enum Readers {
     NOBODY,
-    /** Executors of this host: for cached blocks at once, for shuffle files when they have asked where. */
+    /** Executors of this host: for shuffle files, when they have asked where. A cached block they get over the network. */
     PEERS,
     /** A shuffle service, which was told where. */
-    SERVICE
+    SERVICE,
+    /** One that serves cached blocks, too. */
+    SERVICE_WITH_BLOCKS
   }
 
   /** The bytes that files of a kind may still take of a tier; negative: too much is there. */
@@ -87,7 +89,7 @@ final class Placement {
     this.open = new OpenFiles(this.tiers, sizes);
     this.homes = homes.clone();
     this.readers = readers;
-    this.isLookedFor = readers == Readers.SERVICE;
+    this.isLookedFor = readers == Readers.SERVICE || readers == Readers.SERVICE_WITH_BLOCKS;
     this.shared = shared;
     this.tierOfHome = new int[homes.length];
     for (int at = 0; at < homes.length; at++) {
@@ -287,7 +289,7 @@ final class Placement {
   private boolean isLinked(FileKind kind) {
     return switch (kind) {
       case SHUFFLE, SHUFFLE_INDEX -> isLookedFor;
-      case CACHED -> readers != Readers.NOBODY;
+      case CACHED -> readers == Readers.SERVICE_WITH_BLOCKS;
       case SPILL, OTHER -> false;
     };
   }

@@ -71,9 +71,7 @@ final class Swap {
         && (service || conf.getBoolean("spark.shuffle.readHostLocalDisk", true));
     Method register = service && !isDriver && peers ? registration() : null;
     File[] homes = register == null ? folders : weighted(tiers, folders);
-    Placement.Readers readers =
-        isDriver || !peers ? Placement.Readers.NOBODY
-            : service ? Placement.Readers.SERVICE : Placement.Readers.PEERS;
+    Placement.Readers readers = isDriver || !peers ? Placement.Readers.NOBODY : readers(conf, service);
     Placement placement =
         new Placement(policy, tiers, homes, stock.subDirsPerLocalDir(), readers, service);
     if (register == null) {
@@ -95,6 +93,14 @@ final class Swap {
       }
     }
     return placement;
+  }
+
+  private static Placement.Readers readers(SparkConf conf, boolean service) {
+    if (!service) {
+      return Placement.Readers.PEERS;
+    }
+    boolean blocks = conf.getBoolean("spark.shuffle.service.fetch.rdd.enabled", false);
+    return blocks ? Placement.Readers.SERVICE_WITH_BLOCKS : Placement.Readers.SERVICE;
   }
 
   /** The local directories, as the user or the cluster manager wrote them. */

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class PlacementTest {
@@ -378,13 +379,23 @@ class PlacementTest {
     }
   }
 
-  @Test
-  void leavesLinksForPeersOfCachedBlocksAtOnce() throws IOException {
-    Placement placement = placement("ssd 1kB", Placement.Readers.PEERS);
+  @ParameterizedTest
+  @EnumSource(Placement.Readers.class)
+  void leavesLinksOfCachedBlocksOnlyForAServiceThatServesThem(Placement.Readers readers) throws IOException {
+    Placement placement = placement("ssd 1kB", readers);
+    placement.othersAsk();
     for (int at = 0; at < 8; at++) {
       String name = "rdd_0_" + at;
-      write(placement.locate(name), 10);
-      assertEquals(10, Files.size(placement.home(name).toPath()));
+      File file = placement.locate(name);
+      write(file, 10);
+      assertEquals(file, placement.locate(name));
+    }
+    boolean linked = readers == Placement.Readers.SERVICE_WITH_BLOCKS;
+    for (File home : homes) {
+      assertEquals(linked || home == ssd, home.list().length > 0, "slow disks are left alone");
+    }
+    for (int at = 0; linked && at < 8; at++) {
+      assertEquals(10, Files.size(placement.home("rdd_0_" + at).toPath()));
     }
   }
 
