@@ -24,6 +24,14 @@ warm_ups = 1
 workload = ["terasort", "wordcount"]
 bytes = ["96kB"]
 """
+LAB = """
+[disks.data]
+size = "1GB"
+[[hosts]]
+name = "h"
+roles = ["master", "worker"]
+disks = { data = 1 }
+"""
 LATE = "repeats = 1\nwarm_ups = 0\ntimeout = '0.2s'"
 
 
@@ -194,6 +202,18 @@ def test_a_plan_whose_engine_is_missing_takes_no_trial(tmp_path: Path) -> None:
     assert "error[VEN-ENGINE-MISSING]: mapreduce: Hadoop is not installed" in done.stderr
     assert "venturi engines install mapreduce" in done.stderr
     assert counts(file, home, {}) == {"done": 0, "failed": 0, "running": 0, "left": 12}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a lab takes root")
+def test_the_data_of_a_lab_take_hadoop_whatever_the_engine(tmp_path: Path) -> None:
+    (tmp_path / "lab.toml").write_text(LAB)
+    text = PLAN.replace("[factors]", '[factors]\nengine = ["spark:standalone"]\ncluster = ["lab"]')
+    file, home = tmp_path / "study.toml", tmp_path / "home"
+    file.write_text(f'{text}[clusters.lab]\nlab = "lab.toml"\n')
+    done = venturi("plan", "start", file, home=home, HADOOP_HOME="")
+    assert done.returncode == 1
+    assert "error[VEN-ENGINE-MISSING]: mapreduce: Hadoop is not installed" in done.stderr
+    assert counts(file, home, {}) == {"done": 0, "failed": 0, "running": 0, "left": 6}
 
 
 def test_check_counts_and_estimates(tmp_path: Path, real: dict[str, str]) -> None:

@@ -18,7 +18,7 @@ from venturi.errors import VenturiError
 from venturi.measure.clusters.cluster_spec import WORKER, ClusterSpec
 from venturi.measure.clusters.recorded import cluster_record, host_record
 from venturi.measure.engines.nodes import Nodes, nodes_of
-from venturi.measure.engines.registry import engine
+from venturi.measure.engines.registry import engine, starts_daemons
 from venturi.measure.hosts.host import Host
 from venturi.measure.lab import lab
 from venturi.measure.lab.lab_file import FOLDER
@@ -230,11 +230,13 @@ def require_engines(plan: Plan) -> None:
 
 
 def _engines_here(plan: Plan) -> Iterator[Engine]:
-    """Those of this machine, which its labs have, too."""
+    """Those of this machine, which its labs have, too; there the data of all are in Hadoop's HDFS."""
     labs = {name for name, cluster in plan.clusters.items() if cluster.lab is not None}
-    own = [each.engine for each in plan.combinations if each.place in {LOCAL, *labs}]
-    for spec in dict.fromkeys(own):
-        yield engine_on(spec, this_host())
+    for place, spec in dict.fromkeys((each.place, each.engine) for each in plan.combinations):
+        if place in {LOCAL, *labs}:
+            yield engine_on(spec, this_host())
+        if place in labs and starts_daemons(spec):
+            yield engine_on("mapreduce", this_host())
 
 
 def require_lab(cluster: PlanCluster) -> None:
