@@ -12,9 +12,6 @@ import java.util.concurrent.TimeUnit;
 final class OpenFile {
   private static final long NOT_THERE = -1;
 
-  /** What asks only whether a file is there gets a place, too. A writer that is no task begins at once. */
-  private static final long ASKED_ONLY_NS = TimeUnit.SECONDS.toNanos(2);
-
   /** A name that was asked for and never written is a question, not a file. */
   private static final long FORGOTTEN_NS = TimeUnit.MINUTES.toNanos(10);
 
@@ -156,9 +153,14 @@ final class OpenFile {
     return !isThere && (isOver || wasThere() || ageNs() > FORGOTTEN_NS && task == null);
   }
 
-  /** Whether it may have been asked for only. */
+  /** Whether it may have been asked for only, as whoever removes a block does that never was on disk. */
   boolean isQuestion() {
-    return !wasThere() && task == null && ageNs() > ASKED_ONLY_NS;
+    return !wasThere() && task == null;
+  }
+
+  /** Whether a task is at work that may write it, or has written it and is to rename it. */
+  boolean isOfRunningTask() {
+    return task != null && !task.hasEnded;
   }
 
   private long ageNs() {

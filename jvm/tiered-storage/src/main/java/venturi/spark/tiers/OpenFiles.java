@@ -127,10 +127,13 @@ final class OpenFiles {
     }
   }
 
-  /** What had a place on `tier` and is not there has none any more; the next look gives back what was kept. */
+  /**
+   * What had a place on `tier` and is not there has none any more; the next look gives back what was
+   * kept. Tasks that go on keep theirs: what they have written lies there, under another name.
+   */
   void forget(TierFolders tier) {
     for (OpenFile each : files.values()) {
-      if (each.tier == tier && !each.file.exists() && files.remove(each.name, each)) {
+      if (each.tier == tier && !each.isOfRunningTask() && !each.file.exists() && files.remove(each.name, each)) {
         forgotten.add(each);
       }
     }

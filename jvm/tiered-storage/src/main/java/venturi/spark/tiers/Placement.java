@@ -211,7 +211,8 @@ final class Placement {
     int last = tiers.size() - 1;
     for (int tier = 0; ; tier++) {
       TierFolders asked = tiers.get(tier);
-      long charged = asked.isBounded() ? charge(asked, kind) : 0;
+      OpenFile.Task asking = task.get();
+      long charged = asked.isBounded() ? charge(asked, kind, asking != null) : 0;
       if (charged < 0) {
         continue;
       }
@@ -222,7 +223,6 @@ final class Placement {
       }
       File file = candidate(tier, hash, name);
       placed.add(hash);
-      OpenFile.Task asking = task.get();
       OpenFile mine = new OpenFile(name, file, asked, kind, asking, charged);
       OpenFile other = open.add(mine);
       if (other != null) {
@@ -242,20 +242,26 @@ final class Placement {
     }
   }
 
-  /** The bytes that are kept now for a file of {@code kind}; negative: the tier takes none. */
-  private long charge(TierFolders asked, FileKind kind) {
+  /**
+   * The bytes that are kept now for a file of {@code kind}; negative: the tier takes none. For what no
+   * task asked nothing is kept until a look sees the file: mostly it is not to be written.
+   */
+  private long charge(TierFolders asked, FileKind kind, boolean isOfTask) {
     if (!asked.isWell()) {
       return -1;
     }
-    long usable = asked.usable(USABLE_KNOWN_NS);
     while (true) {
-      // Before what is present: a look moves bytes from here to there.
+      // Before what is usable and present: a look moves bytes from here to there.
       long before = asked.charged();
-      TierPolicy.Space space = new TierPolicy.Space(usable, asked.presentBytes(), before);
+      TierPolicy.Space space =
+          new TierPolicy.Space(asked.usable(USABLE_KNOWN_NS), asked.presentBytes(), before);
       long left = room.of(asked.rule, kind, space);
       long wanted = sizes.wanted(kind, left);
       if (wanted > left) {
         return -1;
+      }
+      if (!isOfTask) {
+        return 0;
       }
       if (asked.charge(before, wanted)) {
         return wanted;
@@ -282,7 +288,7 @@ final class Placement {
     } catch (FileAlreadyExistsException another) {
       // A thread that asked for the same name was first, and made the same decision.
     } catch (IOException error) {
-      tier.failed(0); // others get the file over the network
+      tier.failed(0); // who looks for it there has what it is a part of made again
     }
   }
 

@@ -9,6 +9,9 @@ import java.util.regex.Pattern;
 final class Sizes {
   static final String UNITS = "B, kB, MB, GB, TB (of 1000), or KiB, MiB, GiB, TiB (of 1024)";
 
+  /** An EiB: sums of a few still fit into 64 bits. */
+  private static final long MOST = 1L << 60;
+
   private static final Pattern SIZE = Pattern.compile("(\\d{1,18})([a-z]*)");
   private static final Map<String, Long> BYTES =
       Map.ofEntries(
@@ -36,10 +39,10 @@ final class Sizes {
       throw new IllegalArgumentException(
           '"' + text + "\" is no size: write a whole number and a unit, such as 50GB; units are " + UNITS);
     }
-    try {
-      return Math.multiplyExact(Long.parseLong(found.group(1)), unit);
-    } catch (ArithmeticException tooLarge) {
+    long number = Long.parseLong(found.group(1));
+    if (number > MOST / unit) {
       throw new IllegalArgumentException('"' + text + "\" is larger than any disk");
     }
+    return number * unit;
   }
 }

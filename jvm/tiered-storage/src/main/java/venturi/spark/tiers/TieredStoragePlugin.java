@@ -46,22 +46,25 @@ public final class TieredStoragePlugin implements SparkPlugin {
     SparkConf conf = context.conf();
     String tiers = conf.get(TierPolicy.SETTING, "");
     if (tiers.isBlank()) {
-      warn(isDriver, TierPolicy.SETTING + " is not set: files are where Spark has them");
+      warn(TierPolicy.SETTING + " is not set: files are where Spark has them");
       return null;
     }
     TierPolicy policy = TierPolicy.parse(tiers, conf.get(TierPolicy.RESERVES, ""));
     boolean strict = conf.getBoolean(STRICT, false);
     long intervalMs = conf.getTimeAsMs(INTERVAL, "5s");
+    if (intervalMs <= 0) {
+      throw new IllegalArgumentException(INTERVAL + ": \"" + conf.get(INTERVAL) + "\" is not more than 0, as 5s is");
+    }
     Placement placement;
     try {
-      placement = Swap.into(SparkEnv.get(), policy, isDriver, what -> warn(isDriver, what));
+      placement = Swap.into(SparkEnv.get(), policy, isDriver, TieredStoragePlugin::warn);
     } catch (Swap.NotAsExpected | ReflectiveOperationException | RuntimeException | LinkageError error) {
       String said = error instanceof Swap.NotAsExpected ? error.getMessage() : error.toString();
       if (strict) {
         throw new IllegalStateException(
             STRICT + "=true, and tiers cannot be used with this Spark: " + said, error);
       }
-      warn(true, "tiers are off, files are where Spark has them: " + said);
+      warn("tiers are off, files are where Spark has them: " + said);
       return null;
     }
     if (placement == null) {
@@ -74,11 +77,9 @@ public final class TieredStoragePlugin implements SparkPlugin {
     return new Watch(placement, context.executorID(), host, intervalMs, tell);
   }
 
-  /** Once, where the user reads it: executors see what the driver sees. */
-  private static void warn(boolean isTold, String what) {
-    if (isTold) {
-      LOG.warn("Venturi's tiered storage: {}", what);
-    }
+  /** Once in each process, whose directories may be others than the driver's. */
+  private static void warn(String what) {
+    LOG.warn("Venturi's tiered storage: {}", what);
   }
 
   private static void measure(MetricRegistry registry, Placement placement) {

@@ -35,6 +35,7 @@ final class Watch implements AutoCloseable {
   private long toldAtMs;
   private long sweepAtMs;
   private Object toldKinds = "";
+  private boolean hasFailed;
 
   Watch(
       Placement placement, String executor, String host, long tellEveryMs, Consumer<Map<String, Object>> tell) {
@@ -50,26 +51,34 @@ final class Watch implements AutoCloseable {
   private void look() {
     long beganMs = System.currentTimeMillis();
     try {
-      if (beganMs >= sweepAtMs) {
-        placement.sweep();
-        sweepAtMs = beganMs + Math.max(SWEEP_PAUSE_MS, pauseMs(beganMs));
-      } else {
-        placement.look();
+      lookOnce(beganMs);
+    } catch (Throwable error) { // what is kept is given back by looks alone: they must go on
+      if (!hasFailed) {
+        LOG.warn("Venturi's tiered storage: the files of the tiers could not be looked at", error);
       }
-      if (System.currentTimeMillis() - toldAtMs >= tellEveryMs) {
-        toldAtMs = System.currentTimeMillis();
-        Map<String, Object> account = TieredStorageAccount.of(executor, host, placement);
-        Object kinds = TieredStorageAccount.kinds(account);
-        if (!kinds.equals(toldKinds)) {
-          toldKinds = kinds;
-          tell.accept(account);
-        }
+      hasFailed = true;
+    } finally {
+      if (!thread.isShutdown()) {
+        thread.schedule(this::look, pauseMs(beganMs), TimeUnit.MILLISECONDS);
       }
-    } catch (RuntimeException error) {
-      LOG.debug("the files of the tiers could not be looked at", error);
     }
-    if (!thread.isShutdown()) {
-      thread.schedule(this::look, pauseMs(beganMs), TimeUnit.MILLISECONDS);
+  }
+
+  private void lookOnce(long beganMs) {
+    if (beganMs >= sweepAtMs) {
+      placement.sweep();
+      sweepAtMs = beganMs + Math.max(SWEEP_PAUSE_MS, pauseMs(beganMs));
+    } else {
+      placement.look();
+    }
+    if (System.currentTimeMillis() - toldAtMs >= tellEveryMs) {
+      toldAtMs = System.currentTimeMillis();
+      Map<String, Object> account = TieredStorageAccount.of(executor, host, placement);
+      Object kinds = TieredStorageAccount.kinds(account);
+      if (!kinds.equals(toldKinds)) {
+        toldKinds = kinds;
+        tell.accept(account);
+      }
     }
   }
 

@@ -185,6 +185,7 @@ class AllowanceTest {
   @CsvSource({"100000000, 1", "30000000, 1", "1000000, 200", "3000000, 20"})
   void theFirstFilesKeepToIt(long bytes, int width) throws Exception {
     begin();
+    placement.taskBegins();
     List<File> files = new ArrayList<>();
     for (int task = 0; task < 2; task++) {
       for (int at = 0; at < width; at++) {

@@ -47,7 +47,9 @@ class PlacementTest {
   private Placement placement(String tiers, Placement.Readers readers) {
     TierPolicy policy = TierPolicy.parse(tiers, "");
     List<TierFolders> found = Swap.tiers(policy, homes, List.of(), what -> {});
-    return new Placement(policy, found, homes, 64, readers, false);
+    Placement made = new Placement(policy, found, homes, 64, readers, false);
+    made.taskBegins();
+    return made;
   }
 
   private boolean isFast(File file) {
@@ -60,9 +62,17 @@ class PlacementTest {
     }
   }
 
+  /** What rests is seen to rest. */
+  private static void sweep(Placement placement) {
+    placement.sweep();
+    placement.sweep();
+  }
+
+  /** What was asked for so far is complete, or will never be there. */
   private static void settle(Placement placement) {
-    placement.sweep();
-    placement.sweep();
+    placement.taskEnds();
+    sweep(placement);
+    placement.taskBegins();
   }
 
   @Test
@@ -90,7 +100,7 @@ class PlacementTest {
     assertTrue(isFast(asked));
     write(placement.locate("shuffle_0_7_0.data" + UUID), 1); // a name of its own
     write(new File(asked.getPath() + UUID), 30_000_000); // what Spark writes, beside it
-    settle(placement);
+    sweep(placement);
     assertFalse(isFast(placement.locate("shuffle_0_8_0.data")));
     assertEquals(asked, placement.locate("shuffle_0_7_0.data"));
   }
@@ -140,7 +150,7 @@ class PlacementTest {
     complete(placement, 100, 10 << 20);
     long fast = Stream.of(1, 2, 3, 4, 5, 6).filter(at -> isFast(placement.locate("temp_local_" + at))).count();
     assertEquals(4, fast); // of 10 MiB and a little
-    settle(placement);
+    sweep(placement);
     assertTrue(placement.tiers().get(0).charged() >= 40 << 20);
   }
 
@@ -166,11 +176,10 @@ class PlacementTest {
   @Test
   void whatATaskAskedForIsCompleteWhenItEnds() throws IOException {
     Placement placement = placement("ssd max 40MB");
-    placement.taskBegins();
     File file = placement.locate("rdd_0_0");
     write(file, 1_000_000);
     placement.locate("rdd_0_1"); // never written
-    settle(placement);
+    sweep(placement);
     assertFalse(isFast(placement.locate("rdd_0_2")), "it may rest, and go on");
     placement.taskEnds();
     placement.look();
@@ -187,7 +196,7 @@ class PlacementTest {
     File other = new File(file.getPath() + UUID);
     placement.writes(file, other);
     write(other, 1_000_000);
-    settle(placement);
+    sweep(placement);
     TierFolders fast = placement.tiers().get(0);
     assertTrue(fast.charged() > 0);
     assertEquals(1_000_000, fast.presentBytes());
@@ -301,14 +310,45 @@ class PlacementTest {
     assertEquals(30, fast);
   }
 
+  /** Whoever removes a block asks where it is, also if it never was on disk. */
   @Test
-  void aQuestionIsNotChargedForLong() throws InterruptedException {
+  void whatNoTaskAsksForKeepsNoRoomUntilItIsThere() throws IOException {
     Placement placement = placement("ssd max 20MB");
-    placement.locate("rdd_5_5"); // asked whether it is there, never written
-    assertTrue(placement.tiers().get(0).charged() > 0);
-    Thread.sleep(2_100);
-    placement.sweep();
-    assertEquals(0, placement.tiers().get(0).charged());
+    placement.taskEnds();
+    TierFolders fast = placement.tiers().get(0);
+    for (int at = 0; at < 200; at++) {
+      assertTrue(isFast(placement.locate("rdd_5_" + at)));
+    }
+    placement.look();
+    assertEquals(0, fast.charged());
+    write(placement.locate("rdd_5_5"), 1_000);
+    placement.look();
+    assertTrue(fast.charged() > 0, "its writer may go on");
+    sweep(placement);
+    assertEquals(0, fast.charged());
+  }
+
+  /** Spark asks again before it renames: on another disk that would fail. */
+  @Test
+  void aTaskThatFailsTakesNoPlaceAwayFromOthers() throws Exception {
+    Placement placement = placement("ssd 1kB");
+    File mine = placement.locate("shuffle_0_1_0.data");
+    File written = new File(mine.getPath() + UUID);
+    placement.writes(mine, written);
+    write(written, 10);
+    Thread other = new Thread(() -> {
+      placement.taskBegins();
+      File its = placement.locate("shuffle_0_2_0.data");
+      placement.taskEnds();
+      placement.taskFailed("java.io.IOException: No space left on device: " + its);
+    });
+    other.start();
+    other.join();
+    assertFalse(isFast(placement.locate("shuffle_0_2_0.data")));
+    assertEquals(mine, placement.locate("shuffle_0_1_0.data"));
+    assertTrue(written.renameTo(mine));
+    settle(placement);
+    assertEquals(mine, placement.locate("shuffle_0_1_0.data"));
   }
 
   @Test
@@ -316,6 +356,7 @@ class PlacementTest {
     Placement placement = placement("ssd 1kB");
     File first = placement.locate("shuffle_0_0_0.data");
     assertTrue(isFast(first));
+    placement.taskEnds();
     placement.taskFailed("java.io.IOException: No space left on device: " + first);
     assertFalse(isFast(placement.locate("shuffle_0_0_0.data")), "the next attempt goes elsewhere");
     assertEquals(1, placement.tiers().get(0).errors.sum());
@@ -405,6 +446,7 @@ class PlacementTest {
     String name = "shuffle_0_1_0.data";
     File fast = placement.locate(name);
     assertTrue(Files.isSymbolicLink(placement.home(name).toPath()));
+    placement.taskEnds();
     placement.taskFailed("No space left on device: " + fast);
     File slow = placement.locate(name);
     write(slow, 5);
@@ -426,6 +468,7 @@ class PlacementTest {
       threads.add(
           new Thread(
               () -> {
+                placement.taskBegins();
                 try {
                   begin.await();
                 } catch (InterruptedException never) {

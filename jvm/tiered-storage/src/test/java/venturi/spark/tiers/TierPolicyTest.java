@@ -38,6 +38,7 @@ class TierPolicyTest {
         "ssd 1.5GB|\"1.5GB\" is no size",
         "ssd 5|\"5\" is no size",
         "ssd 999999999TB|is larger than any disk",
+        "ssd 1048577TiB|\"1048577TiB\" is larger than any disk",
       })
   void saysWhatIsWrongAndWhere(String text, String said) {
     String message =
