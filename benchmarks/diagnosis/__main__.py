@@ -92,11 +92,13 @@ def _row(
 ) -> str:
     elapsed_s, *shares = (
         median(getattr(each, what) for each in found)
-        for what in ("elapsed_s", "others", "without_cause", "waiting", "queued")
+        for what in ("elapsed_s", "others", "without_cause", "waiting")
     )
+    queued = [each.queued for each in found if each.queued is not None]
+    shares += [median(queued)] if queued else []
     firsts = ", ".join(sorted({_first(each) for each in found}))
     said = "-" if right is None else "yes" if right else "NO"
-    told = " | ".join(f"{share:.0%}" for share in shares)
+    told = " | ".join([*(f"{share:.0%}" for share in shares), *([] if queued else ["-"])])
     return (
         f"| {name} | {kind} | {elapsed_s:.1f} s | {told} | {firsts} | {saved[0]} | {saved[1]} "
         f"| {said} |"

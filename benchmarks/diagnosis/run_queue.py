@@ -10,7 +10,7 @@ from threading import Event, Thread
 from types import TracebackType
 from typing import Self
 
-_EVERY_S = 0.1
+_EVERY_S = 0.5
 _PROC = Path("/proc")
 _OF_TASKS = "Executor task l"  # "... launch worker for task ...", as much of it as the kernel keeps
 
@@ -20,6 +20,7 @@ class RunQueue:
 
     `waited_s` is how long they were ready to run and did not: the second figure of `schedstat`
     (Documentation/scheduler/sched-stats.rst). What a thread waits after the last look is not in it.
+    None where the kernel tells of no thread.
     """
 
     def __init__(self) -> None:
@@ -41,9 +42,9 @@ class RunQueue:
         self._thread.join()
 
     @property
-    def waited_s(self) -> float:
+    def waited_s(self) -> float | None:
         """All of it so far."""
-        return sum(self._ns.values()) / 1e9
+        return sum(self._ns.values()) / 1e9 if self._ns else None
 
     def _watch(self) -> None:
         while not self._over.wait(_EVERY_S):

@@ -35,7 +35,8 @@ class Looked:
 
     `without_cause` is the share of the tasks' time that nothing accounts for, `waiting` that in
     which they waited to compute, `queued` that in which by the kernel's account they waited for a
-    core. `others` is the share of the processors' time that other programs took while it ran.
+    core, None if it keeps none. `others` is the share of the processors' time that other programs
+    took while it ran.
     """
 
     line: Timeline
@@ -43,14 +44,21 @@ class Looked:
     elapsed_s: float
     without_cause: float
     waiting: float
-    queued: float
+    queued: float | None
     others: float
 
 
 def looked_at(
-    name: str, kind: str, settings: Mapping[str, str] = _NO_SETTINGS, keep: Path | None = None
+    name: str,
+    kind: str,
+    settings: Mapping[str, str] = _NO_SETTINGS,
+    keep: Path | None = None,
+    cores: int | None = None,
 ) -> Looked:
-    """Runs a program once, and looks at its log; it is kept, trimmed, as the file `keep`."""
+    """Runs a program once, and looks at its log; it is kept, trimmed, as the file `keep`.
+
+    With `cores` it has so many of this machine's, and no others.
+    """
     program = Path(__file__).with_name("programs.py")
     chosen = [f"{key}={value}" for key, value in settings.items()]
     with tempfile.TemporaryDirectory() as folder:
@@ -58,7 +66,7 @@ def looked_at(
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         before = _processors_s()
         with RunQueue() as queue:
-            subprocess.run(command, check=True, capture_output=True)
+            subprocess.run([*_bound_to(cores), *command], check=True, capture_output=True)
         _wait_for_orphans()
         in_use_s, own_s, whole_s = (b - a for a, b in zip(before, _processors_s(), strict=True))
         (log,) = (p for p in Path(folder).iterdir() if p.name.startswith(("local-", "app-")))
@@ -66,6 +74,13 @@ def looked_at(
             keep.parent.mkdir(parents=True, exist_ok=True)
             keep.write_bytes(compress(trimmed(log), _LEVEL))
         return _look(log, queue.waited_s, max(in_use_s - own_s, 0.0) / whole_s)
+
+
+def _bound_to(cores: int | None) -> tuple[str, ...]:
+    if cores is None:
+        return ()
+    there = sorted(os.sched_getaffinity(0))
+    return ("taskset", "--cpu-list", ",".join(map(str, there[:cores])))
 
 
 def _wait_for_orphans() -> None:
@@ -80,11 +95,13 @@ def _processors_s() -> tuple[float, float, float]:
     # user, nice, system, idle, iowait, irq, softirq, steal: the time that a host took is in use.
     first = Path("/proc/stat").read_text(encoding="ascii").partition("\n")[0].split()[1:9]
     ticks = [int(each) / os.sysconf("SC_CLK_TCK") for each in first]
-    own = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return sum(ticks) - ticks[3] - ticks[4], own.ru_utime + own.ru_stime, sum(ticks)
+    # Who looks at the threads is this process, and no other program.
+    of = map(resource.getrusage, (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
+    own_s = sum(each.ru_utime + each.ru_stime for each in of)
+    return sum(ticks) - ticks[3] - ticks[4], own_s, sum(ticks)
 
 
-def _look(log: Path, queued_s: float, others: float) -> Looked:
+def _look(log: Path, queued_s: float | None, others: float) -> Looked:
     account = spark.read(Log(log, (log,)))
     line = timeline(account)
     analysis = analyse(account, None, line)
@@ -101,6 +118,6 @@ def _look(log: Path, queued_s: float, others: float) -> Looked:
         analysis.elapsed_s or 0.0,
         share(unknown_s),
         share(waiting_s),
-        share(queued_s),
+        None if queued_s is None else share(queued_s),
         others,
     )

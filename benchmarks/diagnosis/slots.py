@@ -1,7 +1,8 @@
 """`python -m benchmarks.diagnosis.slots`: what is foretold for other numbers of slots, and is.
 
-The programs that run in one process are run on one core and on two; from each log the time on the
-other number is foretold by replay and compared with what was measured. What they read is in as many
+The programs that run in one process are run with one core and with two, which it is bound to, as an
+executor of so many cores is; from each log the time on the other number is foretold by replay and
+compared with what was measured. What they read is in as many
 partitions either way, as files would be: a replay keeps the tasks that there were. Figures are
 medians of `--repeats`, run in turn. `--page` writes the table into docs/guide/diagnosis.md:
 programs can be run in parts, and the rows of the others stay.
@@ -43,7 +44,8 @@ def main(names: tuple[str, ...], repeats: int, page: Path | None, *, faulty: boo
         for _ in range(repeats):
             for cores, found in runs.items():
                 chosen = {"spark.master": f"local[{cores},4]", **PARTITIONS}
-                found.append(looked_at(name, "faulty" if faulty else "sound", chosen))
+                kind = "faulty" if faulty else "sound"
+                found.append(looked_at(name, kind, chosen, cores=cores))
         measured_s = {cores: median(each.elapsed_s for each in runs[cores]) for cores in CORES}
         rows = []
         for here, there in (CORES, CORES[::-1]):

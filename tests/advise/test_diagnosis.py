@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from event_log import SparkLog
@@ -19,7 +21,7 @@ LOGS = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "faults"
 HISTORIES = Path(__file__).parents[1] / "data" / "mapreduce" / "3.4.2"
 # What is found first, and what its evidence and its advice have to name.
 PLANTED = {
-    "skewed-join": ("skew", "6.2 times the median", "skewedPartitionThresholdInBytes = 242m"),
+    "skewed-join": ("skew", "6.2 times the median", "skewedPartitionThresholdInBytes = 208m"),
     "one-task-window": ("one-task", "5,000,000 records", "PARTITION BY"),
     "python-udf": ("python-rows", "88% of the tasks' time", "<lambda>(cast(id as string))"),
     "driver-loop": ("driver-loop", "60 times collect at programs.py:", "all 60"),
@@ -311,6 +313,7 @@ def in_python(folder: Path, name: str, text: str) -> list[Finding]:
         ("BatchEvalPython", "BatchEvalPython [f(id#0L)#2], [pythonUDF0#4]", "is pickled"),
         ("ArrowEvalPython", "ArrowEvalPython [f(id#0L)#2], [pythonUDF0#4], 101", "by Arrow"),
         ("ArrowEvalPython", "ArrowEvalPython [f(id#0L)#2], [pythonUDF0#4], 200", "whole columns"),
+        ("ArrowEvalPython", f"ArrowEvalPython [f(id#0L)#2], [{'x' * 300}", "for each row"),
         ("MapInPandas", "MapInPandas f(id#0L)#2, [id#3L], false", "whole columns"),
         ("FlatMapGroupsInPandas", "FlatMapGroupsInPandas [k#1L], f(id#0L, k#1L)#2, [id#3L]",
          "whole columns"),
@@ -369,6 +372,40 @@ def test_what_aqe_is_told_of_a_skewed_join_is_never_blunter_than_what_was_in_for
     # In one piece, as its target is 64 MiB, unless that is smaller, too.
     (told,) = hot_join(tmp_path, 80 << 20, NOTHING)
     assert told.settings["spark.sql.adaptive.advisoryPartitionSizeInBytes"] == "20m"
+
+
+def test_a_side_that_is_sorted_beside_a_subquery_is_still_of_its_shuffle(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 4, 0)
+    log.query(0, 0, 90)
+    log.plan(0, ("SortMergeJoin", "SortMergeJoin [k#1L], [k#2L], Inner", {"rows": 1}),
+             ("Sort", "Sort [k#1L]", {}), ("Exchange", "Exchange hashpartitioning(k#1L, 8)",
+                                           {"data size": 2, "records read": 3}))  # fmt: skip
+    log.job(0, 0, 90, [0, 1])
+    log.stage(0, 0, 0, 8, metrics={2: 200 << 20})
+    log.stage(1, 0, 90, 8, metrics={1: 5, 3: 5})
+    ran = {"Executor Run Time": 10_000, "Executor CPU Time": 10**10}
+    log.task(1, 0, 90, metrics=ran | reading(200 << 20))
+    for place in range(7):
+        log.task(1, 10 * (place // 3), 10 * (place // 3) + 10, metrics=ran | reading(4 << 20))
+    log.end(90)
+    account = log.account(tmp_path)
+    operators = account.operators
+    assert operators is not None
+    # Below what sorts stands a subquery, too, as in a plan that somebody sent.
+    other = operators.tail(1).with_columns(node=pl.col("node") + 1, name=pl.lit("Subquery"))
+    told = diagnosis(replace(account, operators=pl.concat([operators, other])))
+    assert told.findings[0].rule == "skew"
+
+
+def test_a_stream_whose_first_batches_took_no_time_is_told(tmp_path: Path) -> None:
+    log = SparkLog()
+    took = ((0, 0, 0), (0, 0, 0), (0, 10, 0), (10, 10, 0), (20, 10, 500), (30, 10, 1_000))
+    for n, (began_s, took_s, left) in enumerate(took):
+        log.batch(n, began_s, took_s, 1_000, 0, left=left, addBatch=took_s)
+    log.end(40)
+    (told,) = found(tmp_path, log)
+    assert told.rule == "stream-behind"
 
 
 def test_two_writers_make_two_pieces_of_a_partition_and_one_makes_one(tmp_path: Path) -> None:

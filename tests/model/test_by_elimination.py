@@ -96,6 +96,8 @@ SCAN = ("Project", "Scan parquet ")
         # A source of others, a function of the program, a sink whose stage is not told.
         (("Project", "BatchScan orders"), {}, {}, {"unattributed": 16.0}),
         (("MapElements", "Range"), {}, {}, {"unattributed": 16.0}),
+        (("BatchScan lake.PythonEvents",), {}, {}, {"unattributed": 16.0}),
+        (("Project [UDF(url#0) AS page#1]", "Range"), {}, {}, {"unattributed": 16.0}),
         (("AppendData", "AdaptiveSparkPlan", "Range"), {}, {}, {"unattributed": 16.0}),
     ],
 )  # fmt: skip

@@ -63,6 +63,19 @@ def test_what_kafka_still_has_came_in_and_says_that_a_stream_falls_behind(tmp_pa
     assert (told.input_rows_per_s, told.rows_per_s) == (pytest.approx(150), pytest.approx(100))
 
 
+def test_a_stream_that_leaves_less_and_less_catches_up_however_long_its_batches(
+    tmp_path: Path,
+) -> None:
+    log = SparkLog()
+    begins_s = 0.0
+    for n, took_s in enumerate((7, 7, 9, 9, 9, 9)):
+        log.batch(n, begins_s, took_s, 1_000, 0, left=10_000 - 1_000 * n, addBatch=5)
+        begins_s += took_s
+    log.end(60)
+    (told,) = stream_uses(timeline(log.account(tmp_path)))
+    assert not told.behind
+
+
 def test_batches_stand_over_time_with_what_each_did(tmp_path: Path) -> None:
     line = timed(tmp_path, [2.0] * 5 + [4.0], 10)
     (found,) = stream_batches(line, 1)

@@ -230,7 +230,7 @@ def require_engines(plan: Plan) -> None:
 
 
 def _engines_here(plan: Plan) -> Iterator[Engine]:
-    """Those of this machine, which its labs have, too; there the data of all are in Hadoop's HDFS."""
+    """Those of this machine, which its labs have, too; there all have their data in HDFS."""
     labs = {name for name, cluster in plan.clusters.items() if cluster.lab is not None}
     for place, spec in dict.fromkeys((each.place, each.engine) for each in plan.combinations):
         if place in {LOCAL, *labs}:

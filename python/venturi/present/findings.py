@@ -32,7 +32,7 @@ def _headline(analysis: Analysis, found: Diagnosis) -> str:
     said = analysis.verdict.sentence
     if analysis.verdict.narrowest is not None or first is None or first.saves_s <= 0:
         return said
-    return f"what costs most is {bound(first)}; {said}"
+    return f"of what is looked for, {bound(first)} costs most; {said}"
 
 
 def bound(finding: Finding) -> str:

@@ -57,7 +57,7 @@ class Sum:
     read_bytes: int = 0
     writes: int = 0
     written_bytes: int = 0
-    served_s: float = 0.0
+    served_s: float | None = None
 
     def with_share(self, share: TraceShare) -> Sum:
         """With one more share; discards count as neither."""
@@ -67,13 +67,17 @@ class Sum:
             self.read_bytes + reads * share.bytes,
             self.writes + writes * share.requests,
             self.written_bytes + writes * share.bytes,
-            self.served_s + share.served_s,
+            _added(self.served_s, share.served_s),
         )
 
     @property
     def bytes(self) -> int:
         """Read and written."""
         return self.read_bytes + self.written_bytes
+
+
+def _added(one: float | None, other: float | None) -> float | None:
+    return one if other is None else other if one is None else one + other
 
 
 def whose(trace: IoTrace, by: str) -> Iterator[Table | Line]:
@@ -152,9 +156,9 @@ def _of_disks(trace: IoTrace) -> list[TraceShare]:
     ]  # fmt: skip
 
 
-def _served_s(times: RequestTimes | None) -> float:
-    """What all requests took together that were done."""
-    return 0.0 if times is None else times.count * times.mean_ns / 1e9
+def _served_s(times: RequestTimes | None) -> float | None:
+    """What all requests took together that were done; None if of none it is known."""
+    return None if times is None else times.count * times.mean_ns / 1e9
 
 
 def _summed(shares: Sequence[TraceShare], by: str, called: Callable[[TraceShare], str]) -> Table:
@@ -173,7 +177,7 @@ def _summed(shares: Sequence[TraceShare], by: str, called: Callable[[TraceShare]
             name, format_bytes_decimal(each.read_bytes), f"{each.reads:,}",
             format_bytes_decimal(each.written_bytes), f"{each.writes:,}",
             percent(each.bytes / all_bytes) if all_bytes else UNKNOWN,
-            format_duration(each.served_s),
+            UNKNOWN if each.served_s is None else format_duration(each.served_s),
         )  # fmt: skip
     return made
 

@@ -114,7 +114,7 @@ def _broken_off(which: str, line: Timeline, state: State) -> str | None:
     outcome = line.account.application.outcome
     after = "" if line.elapsed_s is None else f" after {format_duration(line.elapsed_s)}"
     if outcome == "unfinished":
-        return f"the {which} did not end (it was interrupted: its log ends{after or ' early'})"
+        return f"of the {which} no end is known ({line.account.application.reason})"
     if outcome == "failed" or state is State.FAILED:
         return f"the {which} failed{after}"
     if state is State.INTERRUPTED:

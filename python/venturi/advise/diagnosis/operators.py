@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from venturi.advise.diagnosis.case import Case, Confidence, Hit, Where
 from venturi.model.stages.causes import PYTHON, READING, total
 from venturi.model.stages.elapsed import BROADCAST
+from venturi.model.stages.plans import PYTHON as PYTHON_OPERATOR
 from venturi.model.stages.plans import SHUFFLED_JOINS, Operator, without_numbers
 from venturi.model.stages.stage import Stage
 from venturi.record.job_account import OPERATOR_TEXT
@@ -18,12 +19,8 @@ _SIDES = {
     "Inner": (0, 1), "LeftOuter": (1,), "LeftSemi": (1,), "LeftAnti": (1,), "RightOuter": (0,),
 }  # fmt: skip
 _TYPE = re.compile(r"\b(Inner|LeftOuter|RightOuter|FullOuter|LeftSemi|LeftAnti|ExistenceJoin)\b")
-# What a Python function is in, and how it is called there: `[f(id#0L)#5], [pythonUDF0#9], 101`, or
+# How a Python function is called in its operator: `[f(id#0L)#5], [pythonUDF0#9], 101`, or
 # of those that get whole groups or partitions `[k#3L], f(id#0L, k#3L)#10, [id#11L]`.
-_PYTHON = re.compile(
-    r"(?:Batch|Arrow)EvalPython(?:UDTF)?|Arrow(?:Aggregate|Window)Python\w*"
-    r"|\w*In(?:Pandas|Arrow|PySpark)\w*"
-)
 _FUNCTIONS = re.compile(r"\w*EvalPython \[([^\[\]]*)\]")
 _CALL = re.compile(r"([\w<>.]+\([^\[\]]*?\))#\d+")
 _BY_ROWS = re.compile(r", 101$")  # PythonEvalType.SQL_ARROW_BATCHED_UDF, a plain function's
@@ -42,7 +39,9 @@ _MARGIN = 1.2  # of the small side's size, so that the threshold is above it
 def python_rows(case: Case) -> Iterator[Hit]:
     """Functions of Python's, called for each row or for many at once."""
     for stage in case.stages:
-        there = [each for each in case.plans.of_stage(stage.key) if _PYTHON.fullmatch(each.name)]
+        there = [
+            each for each in case.plans.of_stage(stage.key) if PYTHON_OPERATOR.fullmatch(each.name)
+        ]
         if not there:
             continue
         operator = max(there, key=lambda each: each.timed.get(_WORKERS, 0.0))
@@ -68,6 +67,8 @@ def _called(operator: Operator) -> str:
     """How rows get to the function of an operator of Python's: which advice fits."""
     if operator.name == "BatchEvalPython":
         return "pickled"
+    if operator.name == "ArrowEvalPython" and len(operator.text) >= OPERATOR_TEXT:
+        return "unknown"  # what tells it is at the end, which was cut off
     by_rows = operator.name == "ArrowEvalPython" and _BY_ROWS.search(operator.text)
     return "arrow" if by_rows else "batches"
 

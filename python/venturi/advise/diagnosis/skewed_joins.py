@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from venturi.advise.diagnosis.case import Case
 from venturi.model.stages.plans import SHUFFLED_JOINS, Operator
 from venturi.model.stages.stage import Stage
+from venturi.record.job_account import OPERATOR_TEXT
 
 AGGREGATES = ("HashAggregate", "ObjectHashAggregate", "SortAggregate")
 _SKEW_JOIN = "spark.sql.adaptive.skewJoin."
@@ -22,7 +23,7 @@ _ADAPTIVE_SINCE = (3, 2)
 _THRESHOLD, _ADVISED, _FACTOR = 256 << 20, 64 << 20, 5.0  # Spark's own, in bytes and medians
 _SIZE = re.compile(r"(\d{1,15}) ?([kmgt]?)i?b?", re.IGNORECASE)
 _SHIFTS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
-_BELOW = 0.8  # of the task's bytes and ratio: below them, so that it is caught
+_BELOW = 0.8  # of the side's bytes and ratio: below them, so that it is caught
 _MIB = 1 << 20
 _WHOLE = re.compile(r"\b(FullOuter|ExistenceJoin)\b")
 _BETWEEN = re.compile(
@@ -50,15 +51,18 @@ def split(case: Case, stage: Stage, join: Operator, size_bytes: float, ratio: fl
         adaptive = "true" if case.since(*_ADAPTIVE_SINCE) else "false"
     off = "false" in (adaptive, case.setting(f"{_SKEW_JOIN}enabled"))
     writers = _writers(case, join)
-    why = _obstacle(case, join, writers)
-    caught = not off and size_bytes > threshold and ratio > factor
+    side_bytes = _larger_share(case, join) * size_bytes
+    fits = side_bytes > threshold and ratio > factor
+    why = _obstacle(case, join, writers, is_piece=fits and "skew=true" in join.text)
+    caught = not off and fits
     small = size_bytes < 2 * advisory
     if why is None and (behind := _behind(case, join)) is not None:
         return Split("join-behind", {"behind": behind}, math.inf)
     if why is None and caught and not small:
         why = (
-            "by the settings in force AQE should have split this one; the log does not tell why it "
-            "did not: the rows of one key may all come from one task of the stage before"
+            "by the settings that the application was started with AQE should have split this one; "
+            "the log does not tell why it did not: the program may have changed them, or the rows "
+            "of one key all come from one task of the stage before"
         )
     if why is not None:
         return Split("join-whole", {"why": why}, math.inf)
@@ -67,7 +71,7 @@ def split(case: Case, stage: Stage, join: Operator, size_bytes: float, ratio: fl
         advisory = max(math.floor(size_bytes / wanted / _MIB) * _MIB, _MIB)
     values = {
         "begin": f"turn on {_SKEW_JOIN}enabled, with" if off else "set",
-        "threshold": _mib(min(threshold, _BELOW * size_bytes)),
+        "threshold": _mib(min(threshold, _BELOW * side_bytes)),
         "factor": f"{min(factor, max(_BELOW * ratio, 1.1)):.1f}".removesuffix(".0"),
         "advisory": _mib(advisory),
     }
@@ -75,11 +79,11 @@ def split(case: Case, stage: Stage, join: Operator, size_bytes: float, ratio: fl
     return Split("join-small" if small else "join", values, min(writers or math.inf, pieces))
 
 
-def _obstacle(case: Case, join: Operator, writers: int | None) -> str | None:
+def _obstacle(case: Case, join: Operator, writers: int | None, *, is_piece: bool) -> str | None:
     """What keeps a partition of `join` whole, whatever the settings are."""
     if kind := _WHOLE.search(join.text):
         return f"AQE splits neither side of a join of type {kind[1]}"
-    if "skew=true" in join.text:
+    if is_piece:
         return (
             "it is a piece already, and AQE splits only between the outputs of the tasks of the "
             "stage before, of which one wrote this much"
@@ -87,7 +91,7 @@ def _obstacle(case: Case, join: Operator, writers: int | None) -> str | None:
     for side in case.plans.children_of(join):
         operator = side
         while _BETWEEN.fullmatch(operator.name) and case.plans.children_of(operator):
-            (operator,) = case.plans.children_of(operator)
+            operator = case.plans.children_of(operator)[0]  # behind it come its subqueries
         if "Exchange" not in operator.name and not _BETWEEN.fullmatch(operator.name):
             return (
                 "AQE splits only what comes straight from a shuffle, and "
@@ -101,6 +105,16 @@ def _obstacle(case: Case, join: Operator, writers: int | None) -> str | None:
             "outputs of tasks"
         )
     return None
+
+
+def _larger_share(case: Case, join: Operator) -> float:
+    """The share of the larger side of `join` in what is shuffled for it: AQE looks at each alone.
+
+    Of the rows of a hot key it is mostly more, as it is that side which has many of them.
+    """
+    sides = [each for each in case.plans.exchanges(join) if each is not None]
+    sizes = [size for each in sides if (size := each.counted.get("data size", 0)) > 0]
+    return max(sizes) / sum(sizes) if len(sizes) == len(sides) > 0 else 0.5
 
 
 def _writers(case: Case, join: Operator) -> int | None:
@@ -125,7 +139,8 @@ def _behind(case: Case, join: Operator) -> str | None:
         return None if found is None else found.name
     second = case.plans.above(found, AGGREGATES)
     # The first of two halves takes rows as they are, and its second half is behind a shuffle.
-    partial = "partial_" in found.text or "functions=[]" in found.text
+    cut = len(found.text) >= OPERATOR_TEXT
+    partial = cut or "partial_" in found.text or "functions=[]" in found.text
     return None if second is None and partial else found.name
 
 

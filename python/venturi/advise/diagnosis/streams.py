@@ -18,7 +18,8 @@ def stream_behind(case: Case) -> Iterator[Hit]:
     for use in stream_uses(case.line):
         if not use.behind or use.input_rows_per_s is None or not use.rows_per_s:
             continue
-        growth = max(use.last_s / use.first_s, use.input_rows_per_s / use.rows_per_s)
+        rates = use.input_rows_per_s / use.rows_per_s
+        growth = max(use.last_s / use.first_s, rates) if use.first_s else rates
         left = "" if not use.left_rows else f", and left {use.left_rows:,} records at its sources"
         stage = _slowest_stage(case, use)
         told = "" if stage is None else f", most of whose task time went to {stage.title}"

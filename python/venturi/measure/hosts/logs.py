@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from venturi.measure.hosts.host import Files
@@ -49,8 +50,6 @@ _CAUSES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
         "the engine cannot start with so little memory",
         "give it more with --memory",
     ),
-    # As standalone Spark says it; on YARN containers that nobody wants any more end like this.
-    (("Command exited with code 137",), *KILLED),
     (
         ("AccessDeniedException", "(Permission denied)", "(Read-only file system)"),
         "VEN-MEASURE-DIR",
@@ -58,6 +57,9 @@ _CAUSES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
         "name folders that you may write to with --dir",
     ),
 )
+# As standalone Spark says it; on YARN containers that nobody wants any more end like this. One executor
+# that was killed and made anew is no cause of what failed later.
+_ABORTED_BY_KILLS = re.compile(r"Job aborted[^\n]*Command exited with code 137")
 
 
 def tail(files: Files, log: Path) -> str:
@@ -73,7 +75,7 @@ def known_cause(text: str) -> tuple[str, str, str] | None:
     for signs, code, sentence, hint in _CAUSES:
         if any(sign in text for sign in signs):
             return code, sentence, hint
-    return None
+    return KILLED if _ABORTED_BY_KILLS.search(text) else None
 
 
 def complaint(text: str) -> str:

@@ -182,7 +182,8 @@ class TracedPattern(TracedOperation):
 
 @dataclass(frozen=True)
 class TraceShare:
-    """What a process did in one stage of a pattern; `served_s` is that of all together."""
+    """What a process did in one stage of a pattern; `served_s` is that of all together, None if no
+    request is known to have been done."""
 
     device: str
     operation: str
@@ -192,7 +193,7 @@ class TraceShare:
     process: str | None
     requests: int
     bytes: int
-    served_s: float
+    served_s: float | None
 
 
 @dataclass(frozen=True)

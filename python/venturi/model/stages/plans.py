@@ -18,13 +18,18 @@ _PER_UNIT = {"ms": 1e-3, "ns": 1e-9}
 _BORDER = re.compile(
     r"Exchange|BroadcastExchange|ReusedExchange|Subquery|SubqueryBroadcast|AdaptiveSparkPlan"
 )
+PYTHON = re.compile(
+    r"(?:Batch|Arrow)EvalPython(?:UDTF)?|Arrow(?:Aggregate|Window)Python\w*"
+    r"|\w*In(?:Pandas|Arrow|PySpark)\w*"
+)
+"""Operators that hand rows to functions in Python."""
 # Of the operators of a stage, those that say best what it does come first.
 _WHAT = (
     (re.compile(r"SortMergeJoin|ShuffledHashJoin"), "join"),
     (re.compile(r"BroadcastHashJoin"), "join with a broadcast"),
     (re.compile(r"CartesianProduct|BroadcastNestedLoopJoin"), "join without a key"),
     (re.compile(r"Window"), "window"),
-    (re.compile(r".*(?:Pandas|Arrow|EvalPython|Python).*"), "Python"),
+    (PYTHON, "Python"),
     (re.compile(r"(?:Hash|Sort|ObjectHash)Aggregate"), "aggregate"),
     (re.compile(r"Sort"), "sort"),
     (re.compile(r"Generate"), "explode"),
@@ -41,11 +46,12 @@ _COMPUTES = re.compile(
     r"|Expand|Generate|Sample|Union|Coalesce|(?:Local|Global|Collect)Limit|TakeOrderedAndProject"
     r"|Range|LocalTableScan|ColumnarToRow|RowToColumnar"
 )
-# Those of whose waiting `causes` makes a part of its own: Python, reading files, writing them.
+# Those of whose waiting `causes` makes a part of its own, beside Python's: reading, writing files.
 _TIMED = re.compile(
-    r".*(?:Pandas|Arrow|EvalPython|Python).*|Scan (?:parquet|orc|csv|json|text)\b.*|WriteFiles"
-    r"|Execute InsertIntoHadoopFsRelationCommand"
+    r"Scan (?:parquet|orc|csv|json|text)\b.*|WriteFiles|Execute InsertIntoHadoopFsRelationCommand"
 )
+# A function in Scala or Java that its program gave no name; it may wait for anything.
+_UNNAMED_FUNCTION = re.compile(r"\bUDF\(")
 _NOWHERE = "NoopWrite"  # the sink of the format "noop"
 # Call sites inside Spark and PySpark, which say nothing of the program.
 _OF_SPARK = re.compile(r"NativeMethodAccessorImpl|CompletableFuture|\$anonfun|ThreadPoolExecutor")
@@ -135,11 +141,7 @@ class Plans:
         not known (sources and sinks of others, typed functions of the program, caches) makes a
         stage none; where it is in no stage for lack of metrics, all stages of its query.
         """
-        told = {
-            place: bool(_COMPUTES.fullmatch(each.name) or _TIMED.fullmatch(each.name))
-            or _NOWHERE in each.text
-            for place, each in self.operators.items()
-        }
+        told = {place: _is_told(each) for place, each in self.operators.items()}
         stages = {
             key: [(each.query_id, each.node) for each in there]
             for key, there in self._of_stages.items()
@@ -212,6 +214,14 @@ class Plans:
         if any(each.name.startswith("Execute InsertInto") for each in there) or writes:
             said.append("write files")
         return ", ".join(said[:3]) or None
+
+
+def _is_told(operator: Operator) -> bool:
+    """Whether all that it waits for is computing, or has a cause of its own."""
+    if _NOWHERE in operator.text:
+        return True
+    known = any(kind.fullmatch(operator.name) for kind in (_COMPUTES, _TIMED, PYTHON))
+    return known and not _UNNAMED_FUNCTION.search(operator.text)
 
 
 def without_numbers(text: str) -> str:

@@ -112,7 +112,9 @@ def _use(stream: str, batches: Sequence[_Batch], origin_ms: float) -> StreamUse:
     left, left_before = last["left_rows"], before["left_rows"]
     more = 0 if left is None or left_before is None else left - left_before
     came_in = max(worked_off + more, 0)
-    grows = last_s >= _GROWS * first_s > 0 or (more > 0 and came_in >= _GROWS * worked_off > 0)
+    longer = last_s >= _GROWS * first_s > 0
+    # One that leaves less and less catches up, however long its batches are.
+    grows = (longer and more >= 0) or (more > 0 and came_in >= _GROWS * worked_off > 0)
     return StreamUse(
         stream=stream,
         name=last["name"],

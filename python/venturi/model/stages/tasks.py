@@ -78,7 +78,8 @@ class Tasks:
         ended = _with_timers(self.rows.with_columns(ends["finished_ms"]), account)
         self.places = _places(self.rows)
         times = task_times(ended, self.engine, origin_ms)
-        computing = times.measured & _in_stages(told_whole, self.places, len(self.rows))
+        computing = times.measured & ~self.unfinished
+        computing &= _in_stages(told_whole, self.places, len(self.rows))
         lost = ends["lost"].to_numpy()
         self.times = _told_apart(times, self.unfinished, lost, computing)
         self.succeeded = (self.rows["outcome"] == "succeeded").to_numpy()

@@ -76,7 +76,8 @@ WORDS = {
     READING: "reading and decoding input",
     SPILLING: "spilling to disk (by elimination)",
     WRITING: "writing output (by elimination)",
-    TO_COMPUTE: "waiting for a core, memory or another thread (by elimination)",
+    TO_COMPUTE: "waiting for a core, memory or another thread, or for shuffle files that "
+    "memory no longer has (by elimination)",
     MAPS: "reduces waiting for maps",
     UNATTRIBUTED: "time the engine gives no cause for",
     UNFINISHED: "tasks without an end",

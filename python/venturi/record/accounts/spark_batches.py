@@ -6,7 +6,7 @@ StreamingQueryProgress in sql/api/src/main/scala/org/apache/spark/sql/streaming/
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -76,8 +76,7 @@ def _moment_of(text: object) -> int | None:
 
 
 def _sum(values: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
-    known = [found for name in names if (found := amount(values.get(name))) is not None]
-    return sum(known) if known else None
+    return _total(found for name in names if (found := amount(values.get(name))) is not None)
 
 
 def _left(sources: Any) -> int | None:
@@ -86,7 +85,13 @@ def _left(sources: Any) -> int | None:
     for source in sources:
         latest, ends = (_offsets(source.get(name)) for name in ("latestOffset", "endOffset"))
         known += (max(latest[place] - ends[place], 0) for place in latest.keys() & ends.keys())
-    return sum(known) if known else None
+    return _total(known)
+
+
+def _total(known: Iterable[int]) -> int | None:
+    """The sum of what is known, None if nothing is, or if it is no amount."""
+    values = list(known)
+    return amount(sum(values)) if values else None
 
 
 def _offsets(value: Any) -> dict[tuple[str, str], int]:
@@ -107,5 +112,4 @@ def _offsets(value: Any) -> dict[tuple[str, str], int]:
 
 
 def _sum_of(parts: Any, name: str) -> int | None:
-    known = [found for each in parts if (found := amount(each.get(name))) is not None]
-    return sum(known) if known else None
+    return _total(found for each in parts if (found := amount(each.get(name))) is not None)

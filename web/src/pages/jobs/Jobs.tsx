@@ -18,7 +18,8 @@ const NONE = "—";
 const time = (value: number | null): Cell =>
   value === null ? null : { value, show: duration(value) };
 const gap = (before: number | null, after: number | null): Cell => {
-  const value = (after ?? 0) - (before ?? 0);
+  if (before === null || after === null) return null;
+  const value = after - before;
   return { value, show: `${value < 0 ? "−" : "+"}${duration(Math.abs(value))}` };
 };
 const amount = (unit: string, value: number | null): Cell => {

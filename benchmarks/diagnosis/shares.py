@@ -1,0 +1,144 @@
+"""`python -m benchmarks.diagnosis.shares`: what is foretold for more and fewer executors, and is.
+
+As root. Workloads run on Spark in labs of one, two and four hosts, each of which has 0.4 of one of
+this machine's processors and one executor; from each trial the time on the other numbers is
+foretold by replay, as `venturi show` does, and compared with what that lab took. Tasks are as many
+either way. `--page` writes the table into docs/guide/diagnosis.md. It takes Spark, Hadoop, and
+`--home`, the VENTURI_HOME where that is installed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import click
+
+from benchmarks.into_page import write_table
+
+HOSTS = (1, 2, 4)
+LAB = """
+name = "{name}"
+[disks.data]
+size = "2GB"
+[[hosts]]
+name = "master"
+roles = ["master"]
+disks = {{ data = 1 }}
+cpus = 0.4
+[[hosts]]
+name = "worker"
+count = {hosts}
+disks = {{ data = 1 }}
+cpus = 0.4
+"""
+TASKS = 12
+WORKLOADS = {
+    "terasort": "120MB",
+    "wordcount": "120MB",
+    "sql-aggregation": "120MB",
+}
+HEAD = (
+    "| workload | recorded on | measured there | on | foretold | measured | error |",
+    "|---|--:|--:|--:|--:|--:|--:|",
+)
+
+
+class Venturi:
+    """The product as a user starts it, with a record of its own."""
+
+    def __init__(self, home: Path) -> None:
+        self._environ = os.environ | {"VENTURI_HOME": str(home)}
+
+    def __call__(self, *words: str) -> str:
+        """What it says on stdout."""
+        command = [sys.executable, "-m", "venturi", *words]
+        done = subprocess.run(
+            command, env=self._environ, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise click.ClickException(f"venturi {' '.join(words)}: {done.stderr[-2000:]}")
+        return done.stdout
+
+    @contextmanager
+    def lab(self, folder: Path, hosts: int) -> Iterator[str]:
+        """A lab of so many workers; its name."""
+        name = f"shares-{hosts}"
+        file = folder / f"{name}.toml"
+        file.write_text(LAB.format(name=name, hosts=hosts), encoding="utf-8")
+        self("lab", "up", str(file))
+        try:
+            yield name
+        finally:
+            self("lab", "down", name)
+
+    def job(self, lab: str, workload: str, size: str) -> dict[str, Any]:
+        """What `show` says of the job of a trial there."""
+        settings = {
+            "spark.default.parallelism": f"{TASKS}",
+            "spark.sql.shuffle.partitions": f"{TASKS}",
+            "spark.sql.adaptive.enabled": "false",
+            "spark.hadoop.dfs.blocksize": "10m",
+            "spark.sql.files.maxPartitionBytes": "10m",
+        }
+        sets = [word for each in settings.items() for word in ("--set", "=".join(each))]
+        told = self(
+            "run", workload, "--engine", "spark:standalone", "--cluster", f"lab:{lab}", "--bytes",
+            size, "--threads", "1", "--memory", "1GiB", "--repeat", "1", "--warm-up", "0",
+            "--quiet", "--json", *sets,
+        )  # fmt: skip
+        (trial,) = json.loads(told)["data"]
+        job: dict[str, Any] = json.loads(self("show", trial["id"], "--json"))["data"]["job"]
+        return job
+
+
+@click.command()
+@click.argument("names", nargs=-1, type=click.Choice(tuple(WORKLOADS)))
+@click.option("--home", type=click.Path(path_type=Path), required=True, help="A VENTURI_HOME.")
+@click.option("--page", type=click.Path(path_type=Path, exists=True), help="Write the table there.")
+def main(names: tuple[str, ...], home: Path, page: Path | None) -> None:
+    """Runs the workloads, or those named, and prints how far what is foretold is from what is."""
+    venturi, errors = Venturi(home), []
+    jobs: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in names or WORKLOADS}
+    with tempfile.TemporaryDirectory() as folder:
+        for hosts in HOSTS:
+            with venturi.lab(Path(folder), hosts) as lab:
+                for name, found in jobs.items():
+                    found[hosts] = venturi.job(lab, name, WORKLOADS[name])
+    click.echo("\n".join(HEAD))
+    for name, found in jobs.items():
+        rows = []
+        for here in HOSTS:
+            for there in HOSTS:
+                foretold_s = _foretold_s(found[here], there)
+                if here == there or foretold_s is None:
+                    continue
+                measured_s = found[there]["elapsed_s"]
+                errors.append(abs(foretold_s / measured_s - 1))
+                rows.append(
+                    f"| {name} | {here} | {found[here]['elapsed_s']:.1f} s | {there} "
+                    f"| {foretold_s:.1f} s | {measured_s:.1f} s "
+                    f"| {foretold_s / measured_s - 1:+.0%} |"
+                )
+                click.echo(rows[-1])
+        if page is not None:
+            write_table(page, "shares", HEAD, rows)
+    click.echo(f"\nmedian error {median(errors):.0%}, largest {max(errors):.0%}")
+
+
+def _foretold_s(job: dict[str, Any], slots: int) -> float | None:
+    """The time on so many slots, one an executor, if `show` tells of it."""
+    found = (each["time_s"] for each in job["outlook"]["found"] if each["slots"] == slots)
+    return next(found, None)
+
+
+if __name__ == "__main__":
+    main()
