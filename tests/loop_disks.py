@@ -18,6 +18,9 @@ BLOCK_BYTES = 4096
 def _reason() -> str | None:
     if os.geteuid() != 0:
         return "needs root"
+    if not INSTANCES.is_dir():  # as on a machine that was just started
+        mount = ["mount", "-t", "tracefs", "none", INSTANCES.parent]
+        subprocess.run(mount, capture_output=True, check=False)
     if not INSTANCES.is_dir():
         return "needs tracefs: mount -t tracefs none /sys/kernel/tracing"
     if shutil.which("losetup") is None:
@@ -25,7 +28,8 @@ def _reason() -> str | None:
     return None
 
 
-needs_recording = pytest.mark.skipif(_reason() is not None, reason=_reason() or "")
+_REFUSED = _reason()
+needs_recording = pytest.mark.skipif(_REFUSED is not None, reason=_REFUSED or "")
 
 
 @contextmanager

@@ -118,6 +118,15 @@ def shares(agent: Any, *args: object) -> dict[tuple[str, ...], int]:
         key = (each["operation"], each["file_class"], each["phase"] or "", each["stage"] or "")
         found[key] += each["bytes"]
     assert sum(each["issued"]["bytes"] for each in whose["patterns"]) == sum(found.values())
+    staged = {
+        (each["operation"], each["file_class"], each["phase"] or "", each["stage"]): each
+        for each in whose["staged"]
+    }
+    of_stages = {key: size for key, size in found.items() if key[3]}
+    assert {key: each["issued"]["bytes"] for key, each in staged.items()} == of_stages
+    for each in staged.values():
+        assert sum(size * count for size, count in each["sizes"]) == each["issued"]["bytes"]
+        assert each["issued_to_done"]["count"] == each["issued"]["count"]
     return found
 
 

@@ -20,6 +20,8 @@ use crate::xfs::Groups;
 const LABELS: usize = 4096;
 /// Those of one pattern on one device have [`Counts`]: some 0.7 MB each, at most so many.
 const PATTERNS: usize = 256;
+/// Those of one pattern in one stage have a [`Group`]: some 0.5 MB each, at most so many.
+const STAGED: usize = 64;
 
 /// What requests have in common that are shown as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -81,12 +83,16 @@ pub struct Attribution {
     pub shares: Vec<(Label, Share)>,
     /// By pattern.
     pub patterns: Vec<(Pattern, Box<Counts>)>,
+    /// By pattern and place of the stage, those that were seen first.
+    pub staged: Vec<(Pattern, usize, Box<Group>)>,
     disks: FxHashMap<Device, Extents>,
     /// How much of what was lying there has been put in.
     laid: usize,
     numbers: FxHashMap<Label, u16>,
     /// Of each label, the place of its pattern; `None` if there is no room for it.
     of_pattern: Vec<Option<usize>>,
+    /// The same of [`Self::staged`].
+    of_staged: Vec<Option<usize>>,
 }
 
 impl Attribution {
@@ -169,6 +175,9 @@ impl Attribution {
         if let Some(counts) = self.counts(tag.label) {
             counts.group.issue(event, tag.file, since_start_ns);
         }
+        if let Some(group) = self.in_stage(tag.label) {
+            group.issue(event, tag.file, since_start_ns);
+        }
     }
 
     /// A request was done, `since_start_ns` after the trace began.
@@ -184,6 +193,9 @@ impl Attribution {
             counts.group.complete(issued_ns, queued_ns, failed);
             counts.times.take(since_start_ns, place(issued_ns) << ROW_BITS, 0, tag.file);
         }
+        if let Some(group) = self.in_stage(tag.label) {
+            group.complete(issued_ns, queued_ns, failed);
+        }
     }
 
     /// What the files of such requests are for, and on which side of a shuffle.
@@ -195,6 +207,7 @@ impl Attribution {
     /// There are no more events.
     pub fn finish(&mut self) {
         self.patterns.iter_mut().for_each(|(_, counts)| counts.group.locality.finish());
+        self.staged.iter_mut().for_each(|(_, _, group)| group.locality.finish());
     }
 
     /// How many ranges of sectors there was no room for.
@@ -205,6 +218,22 @@ impl Attribution {
     fn counts(&mut self, label: u16) -> Option<&mut Counts> {
         let place = self.of_pattern[usize::from(label)]?;
         Some(&mut self.patterns[place].1)
+    }
+
+    fn in_stage(&mut self, label: u16) -> Option<&mut Group> {
+        let place = self.of_staged[usize::from(label)]?;
+        Some(&mut self.staged[place].2)
+    }
+
+    /// The place of what is counted of a pattern in a stage; `None` if there is no room for it.
+    fn staged(&mut self, pattern: Pattern, stage: usize) -> Option<usize> {
+        let is_it = |(known, at, _): &(Pattern, usize, _)| *known == pattern && *at == stage;
+        let known = self.staged.iter().position(is_it);
+        if known.is_none() && self.staged.len() < STAGED {
+            self.staged.push((pattern, stage, Box::default()));
+            return Some(self.staged.len() - 1);
+        }
+        known
     }
 
     /// Puts in what lay there by now.
@@ -235,6 +264,8 @@ impl Attribution {
             let last = self.patterns.len().checked_sub(1)?;
             (self.patterns[last].0 == label.pattern).then_some(last)
         }));
+        let staged = label.stage.and_then(|stage| self.staged(label.pattern, stage));
+        self.of_staged.push(staged);
         let number = self.shares.len() as u16;
         self.shares.push((label, Share::default()));
         self.numbers.insert(label, number);

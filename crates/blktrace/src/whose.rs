@@ -9,11 +9,16 @@ use crate::classes::{Class, Phase};
 use crate::disks::Disk;
 use crate::event::Device;
 use crate::files::Files;
+use crate::group::Group;
 use crate::histogram::value_at;
 use crate::raster::{ROW_BITS, Raster};
-use crate::requests::{AmountReport, CellFiles, OperationReport, amount, bytes, seconds};
+use crate::requests::{
+    AmountReport, CellFiles, DistancesReport, LatencyReport, OperationReport, RunsReport, amount,
+    bytes, seconds,
+};
 use crate::stages::{Stage, Stages};
 use crate::tasks::TaskCounts;
+use crate::verdict::Verdict;
 
 /// So many tasks are named.
 const TASKS_NAMED: usize = 100;
@@ -46,6 +51,8 @@ pub struct WhoseReport {
     /// What is shown as one: requests of the same device, operation, kind of file and side of the
     /// shuffle.
     pub patterns: Vec<PatternReport>,
+    /// The patterns in each stage, as far as there was room for them, those with the most bytes first.
+    pub staged: Vec<StagedReport>,
     /// The same by stage and process, which sums up to all requests.
     pub shares: Vec<ShareReport>,
     /// Of the tasks whose threads said so, those with the most bytes.
@@ -76,6 +83,50 @@ pub struct PatternReport {
     pub requests: OperationReport,
     /// How long they took over time.
     pub times: TimesReport,
+}
+
+/// What requests of a pattern did in one stage; the fields are those of [`OperationReport`].
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "each is what it is there")]
+pub struct StagedReport {
+    pub stage: String,
+    pub device: String,
+    pub file_class: Class,
+    pub phase: Option<Phase>,
+    pub operation: &'static str,
+    pub issued: AmountReport,
+    pub sizes: Vec<(u64, u64)>,
+    pub size_median_bytes: Option<u64>,
+    pub issued_to_done: Option<LatencyReport>,
+    pub queued_to_done: Option<LatencyReport>,
+    pub seek_plain: DistancesReport,
+    pub seek_window: DistancesReport,
+    pub seek_streams: DistancesReport,
+    pub runs: RunsReport,
+    pub verdict: Option<Verdict>,
+}
+
+impl StagedReport {
+    fn of((pattern, stage, group): &(Pattern, usize, Box<Group>), stages: &Stages) -> Self {
+        let found = OperationReport::of(pattern.operation, group, None);
+        Self {
+            stage: stages.name(*stage).to_owned(),
+            device: pattern.device.to_string(),
+            file_class: pattern.class,
+            phase: pattern.phase,
+            operation: found.operation,
+            issued: found.issued,
+            sizes: found.sizes,
+            size_median_bytes: found.size_median_bytes,
+            issued_to_done: found.issued_to_done,
+            queued_to_done: found.queued_to_done,
+            seek_plain: found.seek_plain,
+            seek_window: found.seek_window,
+            seek_streams: found.seek_streams,
+            runs: found.runs,
+            verdict: found.verdict,
+        }
+    }
 }
 
 /// Cells of when requests were done and of how long they took.
@@ -169,6 +220,9 @@ impl WhoseReport {
         let pattern = |pattern| PatternReport::of(pattern, &found.files);
         let mut patterns: Vec<_> = found.patterns.iter().map(pattern).collect();
         patterns.sort_by_key(|pattern| most(pattern.requests.issued.bytes));
+        let staged = |staged| StagedReport::of(staged, &found.stages);
+        let mut staged: Vec<_> = found.staged.iter().map(staged).collect();
+        staged.sort_by_key(|staged| most(staged.issued.bytes));
         let share = |(label, share): &(Label, Share)| {
             let Pattern { device, class, phase, operation } = label.pattern;
             ShareReport {
@@ -189,6 +243,7 @@ impl WhoseReport {
         tasks.sort_by_key(|each| (most(each.sectors()), each.task.number));
         Self {
             patterns,
+            staged,
             shares,
             tasks: tasks
                 .iter()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from venturi.measure.hosts.trace_results import (
     IoTrace,
     RequestTimes,
+    TracedInStage,
     TracedPattern,
     TraceOwners,
     TraceShare,
@@ -102,6 +103,8 @@ def whose(trace: IoTrace, by: str) -> Iterator[Table | Line]:
         if owners.task_count:
             yield Line(_told_by_tasks(owners))
     yield _summed(owners.shares, by, _of(by, trace))
+    if by == "stage":
+        yield _in_stages(owners.staged)
     if by == "class":
         yield _patterns(owners.patterns)
         yield from map(Line, limits_of(trace))
@@ -206,7 +209,7 @@ def _told_by_tasks(owners: TraceOwners) -> str:
     return f"told by the threads of {count}: {share} of the bytes"
 
 
-def pattern_name(pattern: TracedPattern) -> str:
+def pattern_name(pattern: TracedPattern | TracedInStage) -> str:
     """As `shuffle data read in reduce`."""
     return kind_name(pattern.operation, pattern.file_class, pattern.phase)
 
@@ -218,27 +221,40 @@ def kind_name(operation: str, file_class: str | None, phase: str | None) -> str:
     return f"{FILES.get(file_class, file_class)} {done}{side}" if file_class else done
 
 
+_FIGURES = (
+    "bytes", "median size", "without a seek", "of 16 streams", "mean run", "served: median",
+    "99 %", "verdict",
+)  # fmt: skip
+_SPARE = ("99 %", "of 16 streams", "median size")
+
+
 def _patterns(patterns: Sequence[TracedPattern]) -> Table:
-    made = table(
-        "pattern", "bytes", "median size", "without a seek", "of 16 streams", "mean run",
-        "served: median", "99 %", "verdict",
-        left=1, prose=("verdict",), spare=("99 %", "of 16 streams", "median size"),
-    )  # fmt: skip
+    made = table("pattern", *_FIGURES, left=1, prose=("verdict",), spare=_SPARE)
     for each in patterns:
-        if each.verdict is None:
-            continue
-        times, size = each.issued_to_done, each.size_median_bytes
-        p50, p99 = (None, None) if times is None else (times.p50_ns, times.p99_ns)
-        made.add(
-            pattern_name(each), format_bytes_decimal(each.issued.bytes),
-            UNKNOWN if size is None else binary_size(size),
-            _share(each.seek_plain.zero, each.seek_plain.count),
-            _share(each.seek_streams.zero, each.seek_streams.count),
-            format_bytes_decimal(each.runs.mean_bytes),
-            *(format_latency(None if ns is None else ns / 1e9) for ns in (p50, p99)),
-            each.verdict.text,
-        )  # fmt: skip
+        if each.verdict is not None:
+            made.add(pattern_name(each), *_figures(each), each.verdict.text)
     return made
+
+
+def _in_stages(staged: Sequence[TracedInStage]) -> Table:
+    """The patterns of each stage, those of one stage beside one another."""
+    made = table("stage", "pattern", *_FIGURES, left=2, prose=("verdict",), spare=_SPARE)
+    for each in sorted(staged, key=lambda one: (one.stage, -one.issued.bytes)):
+        if each.verdict is not None:
+            made.add(each.stage, pattern_name(each), *_figures(each), each.verdict.text)
+    return made
+
+
+def _figures(of: TracedPattern | TracedInStage) -> tuple[str, ...]:
+    times, size = of.issued_to_done, of.size_median_bytes
+    p50, p99 = (None, None) if times is None else (times.p50_ns, times.p99_ns)
+    return (
+        format_bytes_decimal(of.issued.bytes), UNKNOWN if size is None else binary_size(size),
+        _share(of.seek_plain.zero, of.seek_plain.count),
+        _share(of.seek_streams.zero, of.seek_streams.count),
+        format_bytes_decimal(of.runs.mean_bytes),
+        *(format_latency(None if ns is None else ns / 1e9) for ns in (p50, p99)),
+    )  # fmt: skip
 
 
 def limits_of(trace: IoTrace) -> Iterator[str]:

@@ -181,6 +181,27 @@ class TracedPattern(TracedOperation):
 
 
 @dataclass(frozen=True)
+class TracedInStage:
+    """What requests of a pattern did in one stage of the job."""
+
+    stage: str
+    device: str
+    file_class: str
+    phase: str | None
+    operation: str
+    issued: Amount
+    sizes: list[tuple[int, int]]
+    size_median_bytes: int | None
+    issued_to_done: RequestTimes | None
+    queued_to_done: RequestTimes | None
+    seek_plain: Seeks
+    seek_window: Seeks
+    seek_streams: Seeks
+    runs: RequestRuns
+    verdict: AccessVerdict | None
+
+
+@dataclass(frozen=True)
 class TraceShare:
     """What a process did in one stage of a pattern; `served_s` is that of all together, None if no
     request is known to have been done."""
@@ -218,13 +239,15 @@ class StageSeen:
 
 @dataclass(frozen=True)
 class TraceOwners:
-    """Whose requests are: the shares sum up to all of them. `tasks` have the most bytes of the
-    `task_count` whose threads said so, which have `task_bytes` together."""
+    """Whose requests are: the shares sum up to all of them. `staged` are the patterns in each
+    stage, as far as there was room for them; traces of older versions have none. `tasks` have the
+    most bytes of the `task_count` whose threads said so, which have `task_bytes` together."""
 
     patterns: list[TracedPattern]
     shares: list[TraceShare]
     ranges_refused: int
     names_left_out: int
+    staged: list[TracedInStage] = field(default_factory=list)
     stages: list[StageSeen] = field(default_factory=list)
     tasks: list[TracedTask] = field(default_factory=list)
     task_count: int = 0
