@@ -141,7 +141,8 @@ def test_one_task_for_much_data_is_told_by_its_slots(tmp_path: Path) -> None:
     assert told.rule == "one-task"
     assert "on 128 slots" in told.says
     assert "repartition into 128" in told.do
-    assert told.saves_s == pytest.approx(100 * 127 / 128)
+    # No stage tells how long tasks on all slots wait for a core: a fifth of their time.
+    assert told.saves_s == pytest.approx(100 * (1 - 1 / 128 / 0.8))
 
 
 @pytest.mark.parametrize(("sorted_ms", "saved_s"), [(1_000, 5.68), (12_000, 10.0)])

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from venturi.advise.diagnosis.rules import Rule
-from venturi.model.stages.causes import Seconds, TaskTimes
+from venturi.model.stages.causes import TO_COMPUTE, Seconds, TaskTimes, total
 from venturi.model.stages.stage import Analysis
 from venturi.model.stages.timeline import Key, Timeline
 
 MOST_STAGES = 1_000
+_TELLS_S = 2.0  # of task time: less says little of how long tasks wait for a core
+_MOST_WAITING = 0.5
 _MANAGERS = ("yarn", "k8s://", "spark://", "mesos://")
 Places = npt.NDArray[np.intp]
 Values = npt.NDArray[Any]
@@ -127,6 +130,26 @@ class Case:
             numeric = values.dtype.is_numeric()
             self._columns[name] = (values.cast(float) if numeric else values).to_numpy()
         return self._columns[name]
+
+    def waiting(self, rule: str) -> float:
+        """The share of its time for which a task waits to compute where all slots are taken.
+
+        It is that of stages which filled all slots and only computed; without any, a default.
+        """
+        told = self._waiting
+        return self.limit(rule, "waiting") if told is None else min(told, _MOST_WAITING)
+
+    @cached_property
+    def _waiting(self) -> float | None:
+        waited_s = all_s = 0.0
+        told = self.plans.told_whole()
+        for stage in self.analysis.stages:
+            full = (stage.n_tasks or 0) >= stage.slots and not stage.spilled_bytes
+            if full and stage.key in told:
+                _, times = self.ran(stage.key)
+                waited_s += total(times.causes[TO_COMPUTE])
+                all_s += total(times.elapsed_s)
+        return waited_s / all_s if all_s >= _TELLS_S else None
 
     def saved_s(self, key: Key, shorter_s: Seconds) -> float:
         """How much sooner the job would have ended at most if attempts of a stage were shorter.

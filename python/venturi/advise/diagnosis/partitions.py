@@ -12,7 +12,7 @@ import numpy as np
 from venturi.advise.diagnosis.case import Case, Confidence, Hit, Where
 from venturi.advise.diagnosis.skewed_joins import AGGREGATES, Split, split
 from venturi.advise.diagnosis.uneven import Data, data_of, records_of
-from venturi.model.stages.causes import PYTHON, READING, Seconds, TaskTimes, total
+from venturi.model.stages.causes import PYTHON, READING, TO_COMPUTE, Seconds, TaskTimes, total
 from venturi.model.stages.plans import SHUFFLED_JOINS, Operator
 from venturi.model.stages.stage import Stage
 from venturi.units import format_bytes, format_duration
@@ -93,7 +93,7 @@ def one_task(case: Case) -> Iterator[Hit]:
         wanted = max(math.ceil(read_bytes / (128 * _MIB)), stage.slots)
         there = case.plans.of_stage(stage.key)
         window = next((each for each in there if each.name == "Window"), None)
-        saved_s = times.elapsed_s * (1 - 1 / parts)
+        saved_s = np.maximum(times.elapsed_s - _beside_s(case, times) / parts, 0.0)
         if window is not None:
             saved_s = np.maximum(saved_s - _compared_s(case, there, records, parts), 0.0)
         yield Hit(
@@ -106,6 +106,13 @@ def one_task(case: Case) -> Iterator[Hit]:
             "other" if window is None else "window",
             {"partitions": f"{wanted}"},
         )
+
+
+def _beside_s(case: Case, times: TaskTimes) -> Seconds:
+    """How long attempts that ran alone would take where tasks are on all slots: they then share
+    the cores with one another and with the threads of the JVM, and wait as others of the job do."""
+    own_s = times.elapsed_s - times.causes[TO_COMPUTE]
+    return np.maximum(own_s / (1 - case.waiting("one-task")), times.elapsed_s)
 
 
 def _compared_s(case: Case, there: Sequence[Operator], records: float, parts: int) -> float:

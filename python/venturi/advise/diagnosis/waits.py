@@ -9,7 +9,7 @@ import numpy as np
 
 from venturi.advise.diagnosis.case import Case, Confidence, Hit, Where
 from venturi.advise.diagnosis.uneven import data_of
-from venturi.model.stages.causes import SPILLING, total
+from venturi.model.stages.causes import SPILLING, Floats, Seconds, TaskTimes, total
 from venturi.model.stages.elapsed import COMMIT, LISTING, NO_EXECUTOR, START_UP
 from venturi.model.stages.memory import heap_bytes
 from venturi.model.stages.slots import task_cpus
@@ -49,11 +49,19 @@ def spill(case: Case) -> Iterator[Hit]:
             f"disk, and {'was' if n == 1 else 'were'} off the processor for "
             f"{format_duration(total(times.causes[SPILLING]))}{beside}",
             (Where(stage=stage.label),),
-            case.saved_s(stage.key, times.causes[SPILLING]),
+            case.saved_s(stage.key, _spilling_s(case, times, wrote)),
             Confidence.LOW,
             variant,
             values,
         )
+
+
+def _spilling_s(case: Case, times: TaskTimes, wrote: Floats) -> Seconds:
+    """What the spill took of each attempt that `wrote` bytes of it: packing, writing, reading and
+    merging it, and what it was off the processor for longer than those that only compute."""
+    waited_s = np.maximum(times.causes[SPILLING] - case.waiting("spill") * times.elapsed_s, 0.0)
+    worked_s = np.minimum(wrote / case.limit("spill", "bytes_per_s"), times.elapsed_s)
+    return np.where(wrote > 0, np.minimum(waited_s + worked_s, times.elapsed_s), 0.0)
 
 
 def _memory(case: Case, stage: Stage, need: float) -> tuple[str, dict[str, str]]:

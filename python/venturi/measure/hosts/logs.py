@@ -57,8 +57,8 @@ _CAUSES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
         "name folders that you may write to with --dir",
     ),
 )
-# As standalone Spark says it; on YARN containers that nobody wants any more end like this. One executor
-# that was killed and made anew is no cause of what failed later.
+# As standalone Spark says it; on YARN containers that nobody wants any more end like this. One
+# executor that was killed and made anew is no cause of what failed later.
 _ABORTED_BY_KILLS = re.compile(r"Job aborted[^\n]*Command exited with code 137")
 
 
