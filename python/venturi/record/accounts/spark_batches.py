@@ -63,8 +63,8 @@ class Batches:
         self._n += 1
 
     def table(self) -> pl.DataFrame | None:
-        """All of them, None if there is none."""
-        return self._table.finish() if self._n else None
+        """All of them, None if there is none; one that is told twice is one."""
+        return self._table.finish().unique(maintain_order=True) if self._n else None
 
 
 def _moment_of(text: object) -> int | None:

@@ -25,6 +25,7 @@ _OPERATORS = 200_000
 _METRICS = 2_000_000
 _VALUES = 1_000_000
 _EVENT = b'{"Event":"org.apache.spark.sql.execution.ui.SparkListenerSQL'
+_STARTED = _EVENT + b"ExecutionStart"
 _QUERY = re.compile(rb'"executionId":(\d{1,18}),')
 # Between quotes that no text of a plan can hold unescaped.
 _PLAN, _AFTER_PLAN = b',"sparkPlanInfo":', b'},"time":'
@@ -64,7 +65,6 @@ class Plans:
         self._plans: dict[int, list[_Operator]] = {}
         self._n = self._n_metrics = 0
         self._known: set[int] = set()
-        self._totals: dict[int, int] = {}
         self._of_stages: dict[tuple[Key, int], int] = {}
         self._of_driver: dict[int, int] = {}
 
@@ -73,6 +73,8 @@ class Plans:
         place, query = _place(line), _QUERY.search(line[:200])
         if place is None or query is None:
             return True
+        if line.startswith(_STARTED) and int(query[1]) in self._plans:
+            return True  # told twice, or out of order
         try:
             found = list(_operators(from_json(line[place.start + len(_PLAN) : place.stop])))
         except (ValueError, AttributeError, TypeError):
@@ -103,9 +105,7 @@ class Plans:
                 continue
             if len(self._of_stages) >= _VALUES:
                 raise TooManyError
-            # What is told is the sum so far, of all stages that the operator is in.
-            self._of_stages[stage, id_] = max(known - self._totals.get(id_, 0), 0)
-            self._totals[id_] = max(known, self._totals.get(id_, 0))
+            self._of_stages[stage, id_] = known
 
     def of_driver(self, id_: object, value: int) -> None:
         """Notes a value that the driver told; the last one counts."""
@@ -133,11 +133,25 @@ class Plans:
             for name, unit, id_ in each.metrics
         }
         table = TableBuilder("operator_metrics", "spark")
-        for (stage, id_), value in self._of_stages.items():
-            self._add(table, at.get(id_), stage, value)
+        own = self._own()
+        for stage, id_ in self._of_stages:
+            self._add(table, at.get(id_), stage, own[stage, id_])
         for id_, value in self._of_driver.items():
             self._add(table, at.get(id_), (None, None), value)
         return table.finish()
+
+    def _own(self) -> dict[tuple[Key, int], int]:
+        """What each stage itself brought in.
+
+        It told the sum so far, of all stages that the operator is in. As that only grows, it does
+        not matter in which order stages are told, nor how often.
+        """
+        before: dict[int, int] = {}
+        own = {}
+        for (stage, id_), so_far in sorted(self._of_stages.items(), key=lambda each: each[1]):
+            own[stage, id_] = so_far - before.get(id_, 0)
+            before[id_] = so_far
+        return own
 
     @staticmethod
     def _add(
