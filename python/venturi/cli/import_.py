@@ -304,12 +304,12 @@ def _keep_answers(repository: Repository, trial: Trial, job: Job) -> None:
 
 def _tell_job(repository: Repository, arrival: Arrival) -> None:
     """What took the time, and what to do."""
-    from venturi.present.findings import SHOWN, as_options, bound
+    from venturi.present.findings import SHOWN, as_options, bound, headline
 
     job = _job_of(repository, arrival)
     if job is None:
         return
-    _tell(f"  {plain(job.analysis.verdict.sentence)}")
+    _tell(f"  {plain(headline(job.analysis, job.diagnosis))}")
     for n, finding in enumerate(job.diagnosis.findings[:SHOWN], 1):
         _tell(f"  {n}. {plain(f'{bound(finding)}: {finding.says}')}")
         _tell(f"     do: {plain(finding.do)}")

@@ -15,7 +15,7 @@ SHOWN = 3
 def opening(analysis: Analysis, found: Diagnosis) -> Iterator[Line | Table]:
     """The narrowest point, then the findings that cost the most time, or why there is none."""
     yield Line("Narrowest point", "bold")
-    yield pairs([("", _headline(analysis, found))])
+    yield pairs([("", headline(analysis, found))])
     yield Line("\nWhat to do, by the time that it costs", "bold")
     rows = [row for n, each in enumerate(found.findings[:SHOWN], 1) for row in _rows(n, each)]
     if len(found.findings) > SHOWN:
@@ -26,7 +26,7 @@ def opening(analysis: Analysis, found: Diagnosis) -> Iterator[Line | Table]:
     yield pairs([*rows, *(("not seen", each) for each in found.unseen)])
 
 
-def _headline(analysis: Analysis, found: Diagnosis) -> str:
+def headline(analysis: Analysis, found: Diagnosis) -> str:
     """Where the time went; where no part stands out, after the finding that costs most."""
     first = next(iter(found.findings), None)
     said = analysis.verdict.sentence

@@ -293,7 +293,8 @@ class JobData:
     order of what they save; `silence` says why there is none, `unseen` what could not be looked at.
     `cores` is empty where it is not recorded which executors were there. `queries` and `jobs` are
     the longest, `executors` those with the most task time, `memory` that of those whose heaps were
-    the fullest, `batches` those of the `streams` whose batches took the most time.
+    the fullest, `batches` those of the `streams` whose batches took the most time. `verdict` is
+    where the time went; where no part stands out, after the finding that costs the most.
     """
 
     began_s: float | None

@@ -36,6 +36,7 @@ from venturi.present.api.job_shapes import (
     JobStage,
 )
 from venturi.present.api.kept import Kept
+from venturi.present.findings import headline
 from venturi.present.host_use import HostUse
 from venturi.present.meanwhile import Meanwhile, meanwhile, sentence
 from venturi.record.job_account import JobAccount, has_account, load
@@ -111,7 +112,7 @@ def data_of(line: Timeline, found: Analysis, host: Meanwhile, told: Diagnosis) -
         failure=_failure(account),
         elapsed_s=found.elapsed_s,
         driver_s=found.driver_s,
-        verdict=found.verdict.sentence,
+        verdict=headline(found, told),
         findings=tuple(map(finding_of, told.findings)),
         silence=told.silence,
         unseen=told.unseen,

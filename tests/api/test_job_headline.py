@@ -1,0 +1,56 @@
+"""What is said first of a job: the same where it is taken in, by `venturi show`, on its page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from api_client import client_of
+from event_log import SparkLog
+from venturi.cli.main import cli
+from venturi.record.query.paging import whole_trials
+from venturi.record.repository import Repository
+from venturi.settings import Settings
+
+
+def hot_key(folder: Path) -> Path:
+    """The log of a job whose tasks wait for four fifths of their time, nobody knows for what, and
+    one of which has most of the data and takes as long as the job, 100 s instead of 10."""
+    log = SparkLog()
+    log.executor("1", 4, 0)
+    log.job(0, 0, 100, [0])
+    log.stage(0, 0, 100, 21)
+    for place in range(21):
+        from_s, took_s = (0, 100) if place == 20 else (10 * (place // 3), 10)
+        read = {"Local Bytes Read": took_s * 1_000_000, "Total Records Read": 1}
+        ran = {"Executor Run Time": took_s * 1_000, "Executor CPU Time": took_s * 2 * 10**8}
+        log.task(0, from_s, from_s + took_s, metrics=ran | {"Shuffle Read Metrics": read})
+    log.end(100)
+    path = folder / "application_1_0001"
+    path.write_bytes(b"".join(log.lines))
+    return path
+
+
+def test_what_stands_out_nowhere_is_told_after_the_finding_that_costs_most(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("VENTURI_HOME", str(settings.home))
+
+    def venturi(*arguments: str) -> tuple[str, str]:
+        done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return done.stdout, done.stderr
+
+    _, taken = venturi("ingest", "spark-eventlog", str(hot_key(tmp_path)))
+    with Repository.open(settings) as repository, client_of(repository) as client:
+        (trial,) = whole_trials(repository)
+        first: str = client.get(f"/api/trials/{trial.id}/job").json()["verdict"]
+    assert first.startswith(
+        "of what is looked for, uneven partitions (at most 25.0 s, 25%) costs most; cannot tell: "
+        "time the engine gives no cause for took 60% of 1 min 40 s"
+    )
+    assert f"\n  {first}\n" in taken
+    shown, _ = venturi("show", trial.id)
+    assert first in shown.split("What to do", maxsplit=1)[0]
