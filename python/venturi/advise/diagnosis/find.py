@@ -173,8 +173,6 @@ def _finding(rule: Rule, hits: Sequence[Hit], elapsed_s: float) -> Finding:
 
 
 def _unseen(line: Timeline, case: Case, *, silent: bool) -> Iterator[str]:
-    if line.account.application.engine == "mapreduce":
-        yield "of MapReduce's jobs how long reduces waited for maps"
     if case.n_left_out:
         yield f"{case.n_left_out:,} stages with the least time on the critical path"
     if line.account.application.outcome == "unfinished" and not silent:
