@@ -257,6 +257,7 @@ def test_the_driver_s_time_with_files_is_told_by_what_took_most(tmp_path: Path) 
     assert (told.rule, told.confidence) == ("driver-files", "high")
     assert told.saves_s == pytest.approx(8)
     assert "fileoutputcommitter" in told.do
+    assert [at.query for at in told.where] == [0]
 
 
 @pytest.mark.parametrize(("master", "rules"), [("yarn", ["late-executors"]), ("local[2]", [])])

@@ -143,6 +143,7 @@ def test_executors_that_come_late_cost_what_their_slots_would_have_done(
     if dynamic:
         assert told["allocation-lag"].saves_s == pytest.approx(100 * 3 / 4)
         assert told["allocation-lag"].settings == {"spark.dynamicAllocation.initialExecutors": "4"}
+        assert [at.stage for at in told["allocation-lag"].where] == ["0"]
 
 
 def dismissed(**settings: str) -> SparkLog:
@@ -173,7 +174,9 @@ def dismissed(**settings: str) -> SparkLog:
 def test_output_that_goes_with_an_idle_executor_is_found_where_nothing_keeps_it(
     tmp_path: Path, more: Mapping[str, str], *, told: bool
 ) -> None:
-    assert ("shuffle-lost" in found(tmp_path, dismissed(**DYNAMIC, **more))) is told
+    lost = found(tmp_path, dismissed(**DYNAMIC, **more)).get("shuffle-lost")
+    assert (lost is not None) is told
+    assert lost is None or [(at.task, at.executor) for at in lost.where] == [("0", "1")]
 
 
 def test_copies_that_lose_spare_cores(tmp_path: Path) -> None:
@@ -192,6 +195,7 @@ def test_copies_that_lose_spare_cores(tmp_path: Path) -> None:
     assert told.spares is not None
     assert told.spares.share == pytest.approx(100 / 300)
     assert told.saves_s == 0
+    assert {at.task for at in told.where} == {"1", "3"}  # the copies
 
 
 def half_idle(**settings: str) -> SparkLog:
@@ -217,6 +221,13 @@ def test_cores_that_the_driver_lets_idle_are_told_and_cost_no_time(tmp_path: Pat
     dynamic = found(tmp_path, half_idle(**DYNAMIC))["idle-cores"]
     assert dynamic.settings == {"spark.dynamicAllocation.maxExecutors": "1"}
     assert "idle-cores" not in found(tmp_path, half_idle(**{"spark.master": "local[40]"}))
+
+
+def test_the_executors_that_idle_the_most_are_named(tmp_path: Path) -> None:
+    log = half_idle(**{"spark.master": "yarn"})
+    log.executor("x", 4, 0)
+    told = found(tmp_path, log)["idle-cores"]
+    assert (told.where[0].host, told.where[0].executor, len(told.where)) == ("hx", "x", 5)
 
 
 @pytest.mark.parametrize(("peak_gib", "told"), [(2, "2560m"), (7, None), (0, None)])

@@ -17,6 +17,8 @@ from venturi.model.stages.stage import Analysis
 from venturi.model.stages.timeline import Key, Timeline
 
 MOST_STAGES = 1_000
+SHOWN = 5
+"""Places of a kind that a finding names at most."""
 _TELLS_S = 2.0  # of task time: less says little of how long tasks wait for a core
 _MOST_WAITING = 0.5
 _MANAGERS = ("yarn", "k8s://", "spark://", "mesos://")
@@ -178,6 +180,13 @@ class Case:
             if here.any():
                 saved_s += self.saved_s(stage.key, np.where(here, times.elapsed_s, 0.0))
         return saved_s
+
+    def longest(self, places: Places) -> tuple[Where, ...]:
+        """Where those of the attempts at `places` were that took the longest."""
+        tasks = self.line.tasks
+        elapsed_s = np.nan_to_num(tasks.times.elapsed_s[places])
+        found = (tasks.who(int(place)) for place in places[np.argsort(-elapsed_s)[:SHOWN]])
+        return tuple(Where(who.stage, who.task_id, who.host, who.executor_id) for who in found)
 
     def at_most_s(self, key: Key, saved_s: float) -> float:
         """`saved_s` of a stage, cut to what it takes of the critical path."""

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from venturi.advise.diagnosis.case import Case, Confidence, Hit, Places, Where
+from venturi.advise.diagnosis.case import SHOWN, Case, Confidence, Hit, Where
 from venturi.model.stages import losses
 from venturi.model.stages.stage import Loss
 from venturi.units import format_duration
 
 _OF_EXECUTORS = (losses.EXECUTOR, losses.OUTPUT, losses.FETCH, losses.AGAIN)
-_SHOWN = 5
 _Alike = tuple[str, tuple[str, ...]]
 
 
@@ -27,7 +26,7 @@ def failed_attempts(case: Case) -> Iterator[Hit]:
     yield Hit(
         f"{_attempts(n)} failed after {format_duration(time_s)} in all, {found[0].n:,} with: "
         f"{found[0].said}",
-        _tasks(case, places),
+        case.longest(places),
         case.without_s(places),
         Confidence.HIGH,
         values={"said": str(found[0].said)},
@@ -49,8 +48,8 @@ def executor_lost(case: Case) -> Iterator[Hit]:
         f"({first.meaning or first.reason}), and with it {_attempts(n)} of "
         f"{format_duration(time_s)}",
         (
-            *(Where(host=each.host, executor=each.executor_id) for each in gone[:_SHOWN]),
-            *_tasks(case, places),
+            *(Where(host=each.host, executor=each.executor_id) for each in gone[:SHOWN]),
+            *case.longest(places),
         ),
         case.without_s(places),
         Confidence.MEDIUM,
@@ -67,14 +66,6 @@ def _matter(case: Case, rule: str, found: Iterable[Loss]) -> bool:
     task_s = sum(stage.task_s for stage in case.analysis.stages)
     lost_s = sum(each.time_s for each in found)
     return lost_s > 0 and lost_s >= case.limit(rule, "share") * task_s
-
-
-def _tasks(case: Case, places: Places) -> tuple[Where, ...]:
-    """The longest of some attempts."""
-    tasks = case.line.tasks
-    elapsed_s = np.nan_to_num(tasks.times.elapsed_s[places])
-    found = (tasks.who(int(place)) for place in places[np.argsort(-elapsed_s)[:_SHOWN]])
-    return tuple(Where(who.stage, who.task_id, who.host, who.executor_id) for who in found)
 
 
 def driver_loop(case: Case) -> Iterator[Hit]:

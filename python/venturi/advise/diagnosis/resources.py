@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from venturi.advise.diagnosis.case import Case, Confidence, Hit, Spared, Where
+from venturi.advise.diagnosis.case import SHOWN, Case, Confidence, Hit, Spared, Where
 from venturi.model.stages import losses
 from venturi.model.stages.causes import total
+from venturi.model.stages.executors import executor_uses
 from venturi.model.stages.memory import DRIVER, heap_bytes
 from venturi.model.stages.slots import Offered, shortages
 from venturi.units import format_bytes, format_core_time, format_duration
@@ -67,12 +68,26 @@ def allocation_lag(case: Case) -> Iterator[Hit]:
     yield Hit(
         f"for {format_duration(short_s)} tasks waited on fewer than the {most:,} slots that there "
         "were later",
-        (),
+        tuple(_waiting(case, most)),
         float(found.length_s[short] @ lacked) / most,
         Confidence.LOW,
         "any" if size else "unknown",
         {"executors": f"{most // (size or 1)}"},
     )
+
+
+def _waiting(case: Case, most: int) -> Iterator[Where]:
+    """The stages whose tasks waited the longest while there were fewer than `most` slots."""
+    line = case.line
+    waited_s: dict[str, float] = {}
+    for stage in case.stages:
+        if line.there is not None:
+            found = shortages(line.tasks, [line.spans[stage.key]], [stage.n_tasks], line.there)
+            short = (found.slots >= 1) & (found.slots < most) & (found.waiting >= 1)
+            waited_s[stage.label] = float(found.length_s[short].sum())
+    for label in sorted(waited_s, key=lambda each: -waited_s[each])[:SHOWN]:
+        if waited_s[label] > 0:
+            yield Where(stage=label)
 
 
 def shuffle_lost(case: Case) -> Iterator[Hit]:
@@ -87,7 +102,7 @@ def shuffle_lost(case: Case) -> Iterator[Hit]:
         f"{sum(each.n for each in found):,} tasks of "
         f"{format_duration(sum(each.time_s for each in found))} were in vain: executors that were "
         "let go had what they had written",
-        (),
+        case.longest(vain),
         case.without_s(vain),
         Confidence.MEDIUM,
     )
@@ -117,7 +132,7 @@ def speculation(case: Case) -> Iterator[Hit]:
     yield Hit(
         f"{seen.won:,} of {seen.launched:,} copies were faster than what they copied; the others "
         f"took {format_duration(lost_s)} of the tasks' time",
-        (),
+        case.longest(lost),
         case.without_s(lost),
         Confidence.MEDIUM,
         spares=Spared(format_core_time(lost_s * cpus), lost_s / task_s),
@@ -151,13 +166,20 @@ def idle_cores(case: Case) -> Iterator[Hit]:
         f"tasks took {use:.0%} of the {format_core_time(cores.offered_s)} that "
         f"{now:,} slots offered; {wanted:,} slots would take {format_duration(then_s)} instead of "
         f"{format_duration(line.elapsed_s)}",
-        (),
+        tuple(_idlest(case)),
         0.0,
         Confidence.LOW,
         "dynamic" if dynamic else "static",
         {"executors": f"{wanted // size}"},
         Spared(format_core_time(spared_s), spared_s / cores.offered_s),
     )
+
+
+def _idlest(case: Case) -> Iterator[Where]:
+    """The executors whose slots stood idle for the largest shares of their time."""
+    known = [each for each in executor_uses(case.line) if each.busy is not None]
+    for each in sorted(known, key=lambda use: use.busy or 0.0)[:SHOWN]:
+        yield Where(host=each.host, executor=each.executor_id)
 
 
 def _enough(case: Case, now: int) -> int:

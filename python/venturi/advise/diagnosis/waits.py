@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from venturi.advise.diagnosis.case import Case, Confidence, Hit, Where
+from venturi.advise.diagnosis.case import SHOWN, Case, Confidence, Hit, Where
 from venturi.advise.diagnosis.uneven import data_of
 from venturi.model.stages.causes import SPILLING, Floats, Seconds, TaskTimes, total
 from venturi.model.stages.elapsed import COMMIT, LISTING, NO_EXECUTOR, START_UP
@@ -101,11 +101,21 @@ def driver_files(case: Case) -> Iterator[Hit]:
     name, most = max(parts, key=lambda each: each[1])
     yield Hit(
         f"{name} took the driver {format_duration(most * elapsed_s)}",
-        (),
+        tuple(_with_files(case, name)),
         share * elapsed_s,
         Confidence.HIGH,
         "listing" if name == LISTING else "commit",
     )
+
+
+def _with_files(case: Case, part: str) -> Iterator[Where]:
+    """The queries that the driver listed or committed files for the longest."""
+    queries, took = case.line.account.queries, "listing_ms" if part == LISTING else "commit_ms"
+    if queries is not None:
+        rows = queries.select("query_id", took).drop_nulls().sort(took, descending=True)
+        for query, took_ms in rows.head(SHOWN).rows():
+            if took_ms > 0:
+                yield Where(query=query)
 
 
 def late_executors(case: Case) -> Iterator[Hit]:
@@ -119,10 +129,23 @@ def late_executors(case: Case) -> Iterator[Hit]:
     yield Hit(
         f"no executor was there for {format_duration(share * elapsed_s)}, "
         f"{format_duration(shares.get(START_UP, 0.0) * elapsed_s)} of it at the beginning",
-        (),
+        tuple(_awaited(case)),
         share * elapsed_s,
         Confidence.HIGH,
     )
+
+
+def _awaited(case: Case) -> Iterator[Where]:
+    """The executors that came when there was none."""
+    there, origin_ms = case.line.there, case.line.tasks.origin_ms
+    if there is None:
+        return
+    none_before = np.concatenate([[0.0], there.slots[:-1]]) <= 0
+    came_s = there.from_s[none_before & (there.slots > 0)][:SHOWN].tolist()
+    rows = case.line.account.executors.select("added_ms", "host", "executor_id").drop_nulls().rows()
+    for added_ms, host, executor in rows:
+        if (added_ms - origin_ms) / 1e3 in came_s:
+            yield Where(host=host, executor=executor)
 
 
 def fetch_wait(case: Case) -> Iterator[Hit]:
