@@ -220,7 +220,7 @@ def test_what_to_do_is_said_when_a_log_is_taken_in_and_shown_first(venturi: Vent
     status, _, stderr = venturi("ingest", "spark-eventlog", log)
     assert status == 0
     assert (
-        "  1. a stage of a single task (at most 3.5 s, 15%): stage 2 (window, sort) had" in stderr
+        "  1. a stage of a single task (at most 3.4 s, 14%): stage 2 (window, sort) had" in stderr
     )
     assert "     do: give the window a PARTITION BY" in stderr
     _, shown, _ = venturi("show", "last")
