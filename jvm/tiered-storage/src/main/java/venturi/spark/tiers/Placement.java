@@ -15,6 +15,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
+import java.util.function.LongSupplier;
 
 /**
  * Where the files of one process lie: finds those that are there, chooses a directory for new ones.
@@ -27,7 +28,7 @@ import java.util.function.BiConsumer;
  */
 final class Placement {
   /** How long a tier that failed, or had no room where it said so, is passed over. */
-  static final long PASSED_OVER_NS = TimeUnit.SECONDS.toNanos(60);
+  private static final long PASSED_OVER_NS = TimeUnit.SECONDS.toNanos(60);
 
   private static final long USABLE_KNOWN_NS = TimeUnit.MILLISECONDS.toNanos(20);
 
@@ -44,6 +45,7 @@ final class Placement {
   private final OpenFiles open;
   private final ThreadLocal<OpenFile.Task> task = new ThreadLocal<>();
   private final boolean shared;
+  private final LongSupplier nowNs;
 
   private final PlacedNames placed = new PlacedNames();
 
@@ -76,6 +78,7 @@ final class Placement {
    *     may be named more than once
    * @param readers others, for whom links are left
    * @param shared whether a service of another user deletes files
+   * @param nowNs the clock, as {@code System.nanoTime}, of how long a tier is passed over
    */
   Placement(
       TierPolicy policy,
@@ -83,7 +86,8 @@ final class Placement {
       File[] homes,
       int subDirs,
       Readers readers,
-      boolean shared) {
+      boolean shared,
+      LongSupplier nowNs) {
     this.room = policy::room;
     this.tiers = List.copyOf(tiers);
     this.open = new OpenFiles(this.tiers, sizes);
@@ -91,6 +95,7 @@ final class Placement {
     this.readers = readers;
     this.isLookedFor = readers == Readers.SERVICE || readers == Readers.SERVICE_WITH_BLOCKS;
     this.shared = shared;
+    this.nowNs = nowNs;
     this.tierOfHome = new int[homes.length];
     for (int at = 0; at < homes.length; at++) {
       int tier = 0;
@@ -218,7 +223,7 @@ final class Placement {
       }
       if (!makeFolder(folder(tier, hash), sub(hash)) && tier < last) {
         asked.release(charged);
-        asked.failed(PASSED_OVER_NS);
+        asked.failed(nowNs.getAsLong() + PASSED_OVER_NS);
         continue;
       }
       File file = candidate(tier, hash, name);
@@ -247,7 +252,7 @@ final class Placement {
    * task asked nothing is kept until a look sees the file: mostly it is not to be written.
    */
   private long charge(TierFolders asked, FileKind kind, boolean isOfTask) {
-    if (!asked.isWell()) {
+    if (!asked.isWell(nowNs.getAsLong())) {
       return -1;
     }
     while (true) {
@@ -288,7 +293,7 @@ final class Placement {
     } catch (FileAlreadyExistsException another) {
       // A thread that asked for the same name was first, and made the same decision.
     } catch (IOException error) {
-      tier.failed(0); // who looks for it there has what it is a part of made again
+      tier.errors.increment(); // who looks for it there has what it is a part of made again
     }
   }
 
@@ -348,7 +353,7 @@ final class Placement {
       boolean named = each.isNamedIn(message);
       boolean noRoom = full && (named || each.usable(0) < sizes.largest());
       if (noRoom || broken && named || named && !each.isWritable()) {
-        each.failed(PASSED_OVER_NS);
+        each.failed(nowNs.getAsLong() + PASSED_OVER_NS);
         open.forget(each);
       }
     }

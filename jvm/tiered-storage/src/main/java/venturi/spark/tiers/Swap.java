@@ -73,7 +73,7 @@ final class Swap {
     File[] homes = register == null ? folders : weighted(tiers, folders);
     Placement.Readers readers = isDriver || !peers ? Placement.Readers.NOBODY : readers(conf, service);
     Placement placement =
-        new Placement(policy, tiers, homes, stock.subDirsPerLocalDir(), readers, service);
+        new Placement(policy, tiers, homes, stock.subDirsPerLocalDir(), readers, service, System::nanoTime);
     if (register == null) {
       requireSameHomes(stock, placement);
     }

@@ -108,16 +108,15 @@ final class TierFolders {
     charged.addAndGet(-bytes);
   }
 
-  boolean isWell() {
-    return System.nanoTime() - passedOverUntilNs >= 0;
+  /** Whether it is passed over no longer. */
+  boolean isWell(long nowNs) {
+    return nowNs - passedOverUntilNs >= 0;
   }
 
-  /** Counts an error; the tier is passed over for {@code pauseNs}. */
-  void failed(long pauseNs) {
+  /** Counts an error; the tier is passed over until then, on the clock of {@link #isWell}. */
+  void failed(long untilNs) {
     errors.increment();
-    if (pauseNs > 0) {
-      passedOverUntilNs = System.nanoTime() + pauseNs;
-    }
+    passedOverUntilNs = untilNs;
   }
 
   boolean isWritable() {

@@ -124,7 +124,7 @@ class AllowanceTest {
     File[] homes = {disk, ssd};
     TierPolicy policy = TierPolicy.parse("ssd max 40MB", "");
     List<TierFolders> tiers = Swap.tiers(policy, homes, List.of(), what -> {});
-    placement = new Placement(policy, tiers, homes, 4, Placement.Readers.NOBODY, false);
+    placement = new Placement(policy, tiers, homes, 4, Placement.Readers.NOBODY, false, System::nanoTime);
   }
 
   static Stream<Long> seeds() {

@@ -15,6 +15,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -29,6 +31,9 @@ class PlacementTest {
   @TempDir Path temporary;
   private File ssd;
   private File[] homes;
+
+  /** How far the clock of pauses is ahead. */
+  private final AtomicLong aheadNs = new AtomicLong();
 
   @BeforeEach
   void makeFolders() throws IOException {
@@ -47,7 +52,7 @@ class PlacementTest {
   private Placement placement(String tiers, Placement.Readers readers) {
     TierPolicy policy = TierPolicy.parse(tiers, "");
     List<TierFolders> found = Swap.tiers(policy, homes, List.of(), what -> {});
-    Placement made = new Placement(policy, found, homes, 64, readers, false);
+    Placement made = new Placement(policy, found, homes, 64, readers, false, () -> System.nanoTime() + aheadNs.get());
     made.taskBegins();
     return made;
   }
@@ -364,6 +369,25 @@ class PlacementTest {
     assertEquals(1, placement.tiers().get(0).errors.sum());
   }
 
+  /** Passed over now and half a minute later, whatever it was; used again when the minute is over. */
+  @ParameterizedTest
+  @ValueSource(strings = {"No space left on device", "Read-only file system"})
+  void aTierThatFailedIsUsedAgainAfterAMinute(String what) throws IOException {
+    Placement placement = placement("ssd 1kB");
+    File first = placement.locate("shuffle_0_0_0.data");
+    assertTrue(isFast(first));
+    placement.taskEnds();
+    placement.taskFailed("java.io.IOException: " + what + ": " + first);
+    assertFalse(isFast(placement.locate("shuffle_0_1_0.data")));
+    aheadNs.set(TimeUnit.SECONDS.toNanos(30));
+    File meanwhile = placement.locate("shuffle_0_2_0.data");
+    assertFalse(isFast(meanwhile));
+    aheadNs.set(TimeUnit.SECONDS.toNanos(60));
+    assertTrue(isFast(placement.locate("shuffle_0_3_0.data")));
+    assertEquals(meanwhile, placement.locate("shuffle_0_2_0.data"), "what has a place keeps it");
+    assertEquals(1, placement.tiers().get(0).errors.sum());
+  }
+
   @Test
   void goesOnWithoutADiskThatIsGone() throws IOException, InterruptedException {
     Placement placement = placement("ssd 1kB");
@@ -391,6 +415,25 @@ class PlacementTest {
     File spill = placement.locate("temp_local_1");
     assertTrue(isFast(spill));
     assertFalse(Files.isSymbolicLink(placement.home("temp_local_1").toPath()));
+  }
+
+  /** The file is written all the same: that nobody finds it from elsewhere is counted. */
+  @Test
+  void aLinkThatCannotBeMadeIsAnError() throws IOException {
+    Placement placement = placement("ssd 1kB", Placement.Readers.SERVICE);
+    for (File home : homes) {
+      assertTrue(home == ssd || home.delete());
+    }
+    int lost = 0;
+    for (int at = 0; at < 8; at++) {
+      String name = "shuffle_0_" + at + "_0.data";
+      File file = placement.locate(name);
+      assertTrue(isFast(file));
+      write(file, 10);
+      lost += placement.home(name).exists() ? 0 : 1;
+    }
+    assertTrue(lost > 0);
+    assertEquals(lost, placement.tiers().get(0).errors.sum());
   }
 
   /** What is complete and what is still written is found by those who ask, and nothing is made before. */
