@@ -20,6 +20,13 @@ from notices import carried
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("venturi/present/assets/page.js", "venturi/present/assets/app/index.html")
 SCRIPTS = ("data/scripts/venturi", "data/scripts/venturi-agent")
+# The plugins for Spark, which are built only where there is Maven.
+JARS = tuple(
+    f"venturi/measure/engines/spark/jars/venturi-{name}.jar"
+    for name in (
+        "tiered-storage_2.12", "tiered-storage_2.13", "tiered-storage-service", "task-names",
+    )
+)  # fmt: skip
 # What the wheel is made of, and under which licences.
 TOLD = (
     "licenses/LICENSE", "licenses/THIRD-PARTY.txt", "sboms/venturi-agent.cyclonedx.json",
@@ -57,7 +64,7 @@ def main() -> int:
 def wheel_faults(path: Path) -> Iterator[str]:
     """What is wrong with a wheel: files that it lacks, a name that promises too much."""
     with zipfile.ZipFile(path) as wheel:
-        yield from missing(wheel.namelist(), (*PAGES, *SCRIPTS, *TOLD))
+        yield from missing(wheel.namelist(), (*PAGES, *SCRIPTS, *JARS, *TOLD))
         yield from bill_faults(wheel)
     if MANYLINUX not in path.name:
         yield f"its name does not say {MANYLINUX}"

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "packaging")]
 
 from check_dist import (  # noqa: E402
     bill_faults,
@@ -22,6 +22,7 @@ from check_dist import (  # noqa: E402
     wheel_faults,
 )
 from release import obstacles_to, topmost, version_of  # noqa: E402
+from venturi_build import MODULES  # noqa: E402
 
 CHANGELOG = "# Changelog\n\n## 0.2.0 (2026-11-22)\n\n- One.\n- Two.\n\n## 0.1.0 (2026-01-01)\n"
 
@@ -97,6 +98,19 @@ def test_a_wheel_without_pages_or_agent_is_no_wheel(tmp_path: Path) -> None:
     assert any("page.js is not in it" in fault for fault in faults)
     assert any("venturi-agent is not in it" in fault for fault in faults)
     assert faults[-1] == "its name does not say manylinux_2_17"
+
+
+@pytest.mark.parametrize("lost", [None, *MODULES.values()])
+def test_a_wheel_has_every_plugin_for_spark(tmp_path: Path, lost: str | None) -> None:
+    """Those that the build backend makes, which goes on without Maven."""
+    path = tmp_path / "venturi-0-py3-none-linux_x86_64.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        for name in MODULES.values():
+            if name != lost:
+                wheel.writestr(f"venturi/measure/engines/spark/jars/{name}", "")
+    said = [fault for fault in wheel_faults(path) if ".jar" in fault]
+    folder = "venturi/measure/engines/spark/jars"
+    assert said == ([] if lost is None else [f"{folder}/{lost} is not in it"])
 
 
 @pytest.mark.parametrize("place", range(3))
