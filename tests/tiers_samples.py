@@ -109,6 +109,8 @@ def _log(tiers: bytes) -> bytes:
 STOCK = _log(b"")
 ADAPTIVE = STOCK.replace(b'"Parent IDs":[0]', b'"Parent IDs":[7]')
 """With adaptive execution: the stage that the second one names was skipped."""
+LARGE = STOCK.replace(b":1600000000,", b":16000000000,")
+"""Ten times the bytes in the same time, so on disks that are ten times as fast."""
 HALF = _log(
     _tiers(1_000, ("ssd", 0, 0))
     + _tiers(11_000, ("ssd", 800_000_000, 0))
@@ -122,6 +124,12 @@ HALF_TOLD_LATE = _log(
     + _tiers(41_000, ("ssd", 800_000_000, 0), ("last", 800_000_000, 1))
 )
 """The same, and the second half is told when another stage runs, which writes nothing."""
+FITS = _log(
+    _tiers(1_000, ("ssd", 0, 0))
+    + _tiers(21_000, ("ssd", SHUFFLED, 0))
+    + _tiers(51_000, ("ssd", SHUFFLED, 0))
+)
+"""All of the shuffle data lay on `ssd`."""
 
 
 def recorded(
