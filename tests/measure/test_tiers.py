@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,7 +18,7 @@ import pytest
 from spark_session import local_jvm, logged_session
 
 from venturi.measure.engines.spark import tiers
-from venturi.model.stages.tiers import tier_uses
+from venturi.model.stages.tiers import last_told, tier_uses
 from venturi.record.accounts import spark as event_log
 from venturi.record.accounts.find import Log
 from venturi.record.job_account import TIERS_SETTING
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.engines
 Outcome = dict[str, Any]
+KINDS = ("shuffle", "shuffle_index", "spill", "cached", "other")
+COUNTED = ("present_bytes", "placements", "overflows")
 ROWS = 6_000
 WIDE_ROWS = 100_000
 Job = Callable[["SparkSession", Callable[[], object]], object]
@@ -120,6 +123,17 @@ WIDE = {
 WIDE_RESULT = (WIDE_ROWS, 2000 * WIDE_ROWS)
 
 
+def sizes(folder: Path) -> list[int]:
+    """The bytes of each file of blocks that is below `folder` now."""
+    found = []
+    # Folders and files go meanwhile; walking, unlike a glob, does not mind.
+    for parent, _, names in os.walk(folder):
+        for name in names if "blockmgr-" in parent else ():
+            with suppress(OSError):
+                found.append(Path(parent, name).stat().st_size)
+    return found
+
+
 @contextmanager
 def most_bytes(folder: Path, every_s: float = 0.005) -> Iterator[dict[str, int]]:
     """Meanwhile: the bytes that files below `folder` had together at most, and the largest one."""
@@ -128,14 +142,9 @@ def most_bytes(folder: Path, every_s: float = 0.005) -> Iterator[dict[str, int]]
 
     def watch() -> None:
         while not done.wait(every_s):
-            sizes = []
-            # Folders and files go meanwhile; walking, unlike a glob, does not mind.
-            for parent, _, names in os.walk(folder):
-                for name in names if "blockmgr-" in parent else ():
-                    with suppress(OSError):
-                        sizes.append(Path(parent, name).stat().st_size)
-            found["together"] = max(found["together"], sum(sizes))
-            found["largest"] = max([found["largest"], *sizes])
+            now = sizes(folder)
+            found["together"] = max(found["together"], sum(now))
+            found["largest"] = max([found["largest"], *now])
 
     watching = threading.Thread(target=watch)
     watching.start()
@@ -192,6 +201,56 @@ def test_the_threshold_is_crossed_within_tasks(machine: Machine, stock: Outcome)
     slow = [use for use in done["uses"] if use.tier == "last" and use.overflows]
     assert slow
     assert all(use.first_overflow_s is not None for use in slow)
+
+
+def told_to_sink(sink: Path) -> dict[str, int]:
+    """What a CsvSink was told last of each metric of the plugin."""
+    found = {}
+    for file in sink.glob("*.csv"):
+        name = file.stem.partition(f".driver.plugin.{tiers.PLUGIN}.")[2]
+        rows = file.read_text().splitlines()[1:]
+        if name and rows:
+            found[name] = int(rows[-1].partition(",")[2])
+    return found
+
+
+def test_spark_s_metrics_say_what_the_event_log_says(machine: Machine, stock: Outcome) -> None:
+    sink = machine.folder / "metrics"
+    sink.mkdir()
+    of_sink = {
+        "class": "org.apache.spark.metrics.sink.CsvSink",
+        "directory": str(sink), "period": "1", "unit": "seconds",
+    }  # fmt: skip
+    disks = {"ssd": machine.disks["ssd"], "last": machine.disks["hdd"]}
+
+    def present_bytes() -> dict[str, int]:
+        told = told_to_sink(sink)
+        return {
+            tier: sum(told.get(f"tier.{tier}.{kind}.present_bytes", 0) for kind in KINDS)
+            for tier in disks
+        }
+
+    def until_all_is_told(session: SparkSession, between: Callable[[], object]) -> object:
+        result = cached_and_sorted(session, between)
+        deadline = time.monotonic() + 60
+        while present_bytes() != (there := {tier: sum(sizes(disks[tier])) for tier in disks}):
+            assert time.monotonic() < deadline, (present_bytes(), there)
+            time.sleep(0.1)
+        assert all(there.values())
+        return result
+
+    settings = {f"spark.metrics.conf.driver.sink.csv.{key}": of for key, of in of_sink.items()}
+    done = machine.run("ssd max 20MiB", settings=settings, job=until_all_is_told)
+    assert done["result"] == stock["result"]
+    logged = dict.fromkeys(
+        (f"tier.{tier}.{kind}.{what}" for tier in disks for kind in KINDS for what in COUNTED), 0
+    )
+    for row in last_told(done["account"].tiers).iter_rows(named=True):
+        logged |= {f"tier.{row['tier']}.{row['kind']}.{what}": row[what] for what in COUNTED}
+    told = told_to_sink(sink)
+    assert {name: told.get(name) for name in logged} == logged
+    assert sum(logged[f"tier.last.{kind}.overflows"] for kind in KINDS) > 0
+    assert [told[f"tier.{tier}.errors"] for tier in disks] == [0, 0]
 
 
 def test_an_allowance_is_overshot_by_one_file_at_most(machine: Machine) -> None:
@@ -289,6 +348,18 @@ def test_a_kind_may_leave_the_fast_tier_before_others(machine: Machine, stock: O
     assert ("ssd", "shuffle") in seen
 
 
+@contextmanager
+def stops() -> Iterator[list[str]]:
+    """The application that is begun within stops at once; afterwards: what it said."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import IllegalArgumentException
+
+    said: list[str] = []
+    with pytest.raises((IllegalArgumentException, Py4JJavaError)) as raised:
+        yield said
+    said.append(str(raised.value))
+
+
 @pytest.mark.parametrize(
     ("store", "said"),
     [
@@ -297,12 +368,26 @@ def test_a_kind_may_leave_the_fast_tier_before_others(machine: Machine, stock: O
     ],
 )
 def test_a_malformed_setting_stops_the_application(machine: Machine, store: str, said: str) -> None:
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import IllegalArgumentException
-
-    with pytest.raises((IllegalArgumentException, Py4JJavaError)) as raised:
+    with stops() as told:
         machine.run(store)
-    assert f"{TIERS_SETTING}: {said}" in str(raised.value)
+    assert f"{TIERS_SETTING}: {said}" in told[0]
+
+
+@pytest.mark.parametrize("interval", ["0", "-5s"])
+def test_an_interval_that_is_none_stops_the_application(machine: Machine, interval: str) -> None:
+    with stops() as said:
+        machine.run("ssd 1MB", settings={f"{TIERS_SETTING}.interval": interval})
+    assert f'{TIERS_SETTING}.interval: "{interval}" is not more than 0, as 5s is' in said[0]
+
+
+def test_a_blank_setting_leaves_files_where_spark_has_them(
+    machine: Machine, stock: Outcome
+) -> None:
+    done = machine.run(" ")
+    assert done["result"] == stock["result"]
+    assert set(done["during"]) == {"hdd", "ssd"}
+    assert f"{TIERS_SETTING} is not set: files are where Spark has them" in done["said"]
+    assert done["account"].tiers is None
 
 
 def test_a_keyword_that_matches_nothing_warns(machine: Machine, stock: Outcome) -> None:
