@@ -19,6 +19,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,8 @@ JARS = ROOT / "python/venturi/measure/engines/spark/jars"
 FAST, SLOW = "venturi-fast", ("slow-0", "slow-1")
 AGAIN = 3
 _CLASS_PATH = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:build-classpath"
+# As Maven says it, or that it was so before.
+_UNREACHABLE = re.compile("(could not|failed to) transfer", re.IGNORECASE)
 _PLUGINS = "venturi.spark.tiers.TieredStoragePlugin,venturi.spark.tiers.TiersInTurn"
 _TIMEOUT_S = 1800
 _DONE = "done.json"
@@ -110,6 +113,10 @@ class Ran:
         return self.tests.get(test, "it was not run") is not None
 
 
+class NotFetchedError(SystemExit):
+    """Maven cannot reach what Spark published."""
+
+
 class Suites:
     """Spark's published tests, ready to be run in `folder`."""
 
@@ -130,12 +137,21 @@ class Suites:
         self._jars = f"{classes}:{jars}"
 
     def _published(self) -> str:
-        """The class path that Maven makes of the pom, which is kept while that is the same."""
+        """The class path that Maven makes of the pom; kept while that and all jars are there."""
         kept, pom = self._folder / "classpath", SOURCES / "pom.xml"
-        if not kept.exists() or kept.stat().st_mtime < pom.stat().st_mtime:
-            maven = ["mvn", "--quiet", "--batch-mode", "--file", str(pom), *self._spark.profile]
-            subprocess.run([*maven, _CLASS_PATH, f"-Dmdep.outputFile={kept}"], check=True)
-        return kept.read_text().strip()
+        if kept.exists() and kept.stat().st_mtime >= pom.stat().st_mtime:
+            known = kept.read_text().strip()
+            if all(Path(jar).exists() for jar in known.split(":")):
+                return known
+        maven = ["mvn", "--quiet", "--batch-mode", "--file", str(pom), *self._spark.profile]
+        done = subprocess.run(
+            [*maven, _CLASS_PATH, f"-Dmdep.outputFile={kept}"],
+            text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+        if done.returncode == 0:
+            return kept.read_text().strip()
+        said = f"Maven makes no class path of {pom}:\n{done.stdout}"
+        raise NotFetchedError(said) if _UNREACHABLE.search(said) else SystemExit(said)
 
     def _work(self, suite: str, side: str, only: Sequence[str]) -> Path:
         if not only:
