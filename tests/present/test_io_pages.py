@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,7 @@ from venturi.present.io_charts import io_of, page
 from venturi.present.io_heat import COLUMNS_MOST, HeatFile, Part, heat_part
 from venturi.present.io_page import IoHeat
 from venturi.present.io_shares import whose
-from venturi.present.io_trace import read
+from venturi.present.io_trace import parts, read
 from venturi.record.io_trace import HEAT_NAME, RECORDING_NAME, TRACE_NAME
 from venturi.record.repository import Repository
 from venturi.record.trial import Trial
@@ -147,6 +148,31 @@ def test_a_trace_without_files_or_of_another_version_says_so(
     assert "no trace" in none.missing_reason
     with pytest.raises(VenturiError, match="devices"):
         read({key: value for key, value in said.items() if key != "devices"})
+
+
+def test_what_a_trace_lacks_is_told_on_its_page_as_in_the_terminal(
+    tmp_path: Path, agent_binary: Path
+) -> None:
+    lossy = Path(shutil.copytree(RECORDING, tmp_path / "lossy"))
+    end = json.loads((lossy / "end.json").read_text())
+    end["cpus"]["0"]["lost"] = 12
+    (lossy / "end.json").write_text(json.dumps(end))
+    pages = (lossy / "cpu0.ring").read_bytes()
+    (lossy / "cpu0.ring").write_bytes(pages + b"x" * 100)
+    (lossy / "cpu1.ring").unlink()
+    agent = Agent(str(agent_binary), LocalHost())
+    data = agent.run("trace", "analyze", lossy).data["trace"]
+    ends = {"not_done": 1, "given_up": 1}
+    trace = read({**data, "losses": {**data["losses"], "late_events": 5, **ends}})
+    told = page(trace).not_in_it or ""
+    assert told.startswith("not in it: 12 records by their numbers; 100 damaged bytes; ")
+    for one in ("5 events out of order", "2 ends of requests", "processors 1"):
+        assert one in told.split("; ")
+    lines = [" ".join(line.split()) for part in parts(trace) for line in part.lines()]
+    assert told.replace("it:", "it") in lines
+    losses = dict.fromkeys(data["losses"], 0) | {"missing_cpus": []}
+    devices = [{**each, "begun_before": 0} for each in data["devices"]]
+    assert page(read({**data, "losses": losses, "devices": devices})).not_in_it is None
 
 
 def test_parts_of_a_chart_are_finer_and_have_what_is_in_them(

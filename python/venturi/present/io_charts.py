@@ -38,7 +38,7 @@ from venturi.present.io_shares import (
     not_attributed,
     pattern_name,
 )
-from venturi.present.io_trace import read
+from venturi.present.io_trace import losses, read
 from venturi.record import io_trace
 
 if TYPE_CHECKING:
@@ -77,11 +77,11 @@ def trace_page(
 
 def page(trace: IoTrace) -> IoPage:
     """What is drawn of a trace: by files, or, where it does not tell of any, by disks."""
-    owners, lost = trace.whose, trace.losses.missing_records
+    owners, lost = trace.whose, losses(trace)
     return IoPage(
         missing_reason=None,
         not_attributed=NO_OWNERS if owners is None else not_attributed(owners),
-        not_in_it=f"{lost:,} events were lost" if lost else None,
+        not_in_it=lost and f"not in it: {lost}",
         elapsed_s=trace.elapsed_s,
         limits=tuple(limits_of(trace)),
         patterns=tuple(_patterns(trace)),

@@ -66,24 +66,25 @@ def _card(trace: IoTrace) -> list[tuple[str, str]]:
     if trace.started_unix_s is not None:
         began = datetime.fromtimestamp(trace.started_unix_s, UTC)
         rows.append(("began", f"{began:%Y-%m-%d %H:%M:%S} UTC"))
-    rows.append(("not in it", _losses(trace)))
+    rows.append(("not in it", losses(trace) or "nothing, as far as it tells"))
     return rows
 
 
-def _losses(trace: IoTrace) -> str:
-    losses = trace.losses
+def losses(trace: IoTrace) -> str | None:
+    """What is not in the trace; None if it tells of nothing."""
+    lost = trace.losses
     before = sum(device.begun_before for device in trace.devices)
     found = [
-        (losses.missing_records, "record by its number", "records by their numbers"),
-        (losses.truncated_bytes + losses.damaged_bytes, "damaged byte", "damaged bytes"),
-        (losses.unread_lines, "line that is no event", "lines that are no events"),
-        (losses.late_events, "event out of order", "events out of order"),
+        (lost.missing_records, "record by its number", "records by their numbers"),
+        (lost.truncated_bytes + lost.damaged_bytes, "damaged byte", "damaged bytes"),
+        (lost.unread_lines, "line that is no event", "lines that are no events"),
+        (lost.late_events, "event out of order", "events out of order"),
         (before, "beginning of a request", "beginnings of requests"),
-        (losses.not_done + losses.given_up, "end of a request", "ends of requests"),
+        (lost.not_done + lost.given_up, "end of a request", "ends of requests"),
     ]
     told = [count_of(count, noun, plural) for count, noun, plural in found if count]
-    told += [f"processors {cpus}" for cpus in losses.missing_cpus]
-    return "; ".join(told) or "nothing, as far as it tells"
+    told += [f"processors {cpus.removeprefix('processors ')}" for cpus in lost.missing_cpus]
+    return "; ".join(told) or None
 
 
 def _device(device: TracedDevice, name: str, elapsed_s: float) -> str:

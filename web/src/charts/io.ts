@@ -16,6 +16,13 @@ const ROLES = ["read", "write", "memory", "blocked", "cpu-user", "network"] as c
 
 export const roleAt = (place: number): string => ROLES[place % ROLES.length] ?? "read";
 
+/** A caption, and what the trace lacks: a chart that is taken by itself says so, too. */
+export function captioned(caption: string, lost: string | null): string {
+  if (!lost) return caption;
+  const said = caption && `${caption.replace(/\.?$/, ".")} `;
+  return `${said}${lost.charAt(0).toUpperCase()}${lost.slice(1)}.`;
+}
+
 export const drawn = (patterns: readonly IoPattern[]) =>
   patterns.filter(({ sizes }) => sizes !== null);
 

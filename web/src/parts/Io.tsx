@@ -2,6 +2,7 @@
 import { useCallback, useMemo, useState } from "react";
 import {
   type Counted,
+  captioned,
   ccdfChart,
   distance,
   roleAt,
@@ -83,7 +84,7 @@ interface Traced {
 function Charts({ id, found, cells }: Traced) {
   const [counted, setCounted] = useState<Counted>("bytes");
   const [scale, setScale] = useState<Scale>("log");
-  const { patterns, elapsed_s: elapsedS, stages } = found;
+  const { patterns, elapsed_s: elapsedS, stages, not_in_it: lost } = found;
   const shown = useMemo(
     () => ({ counted, scale, stages, window: [0, elapsedS] as const }),
     [counted, scale, stages, elapsedS],
@@ -116,7 +117,10 @@ function Charts({ id, found, cells }: Traced) {
       </div>
       <Figure
         title="Sizes of requests"
-        caption={`As the device got them, by powers of two. ${found.limits.join("; ")}`}
+        caption={captioned(
+          `As the device got them, by powers of two. ${found.limits.join("; ")}`,
+          lost,
+        )}
         draw={sizes}
         file={`${id}-io-sizes`}
         table={{
@@ -134,7 +138,10 @@ function Charts({ id, found, cells }: Traced) {
       />
       <Figure
         title="Time at the device"
-        caption="From when the device's driver got a request to when it was done."
+        caption={captioned(
+          "From when the device's driver got a request to when it was done.",
+          lost,
+        )}
         draw={times}
         file={`${id}-io-times`}
         table={{
@@ -151,7 +158,10 @@ function Charts({ id, found, cells }: Traced) {
       />
       <Figure
         title="Seek distances"
-        caption="From the end of the last request of the pattern to the beginning of the next: 0 where it goes on, to the left backward."
+        caption={captioned(
+          "From the end of the last request of the pattern to the beginning of the next: 0 where it goes on, to the left backward.",
+          lost,
+        )}
         draw={seeks}
         file={`${id}-io-seeks`}
         table={{
@@ -168,7 +178,10 @@ function Charts({ id, found, cells }: Traced) {
       />
       <Figure
         title="Place on the disk over time"
-        caption={`The stronger the colour, the more ${counted}.${stages.length > 0 ? " Above: the stages of the job." : ""}`}
+        caption={captioned(
+          `The stronger the colour, the more ${counted}.${stages.length > 0 ? " Above: the stages of the job." : ""}`,
+          lost,
+        )}
         draw={places}
         file={`${id}-io-places`}
         table={{
@@ -195,7 +208,7 @@ function Charts({ id, found, cells }: Traced) {
       />
       <Figure
         title="Time at the device over time"
-        caption="The stronger the colour, the more requests."
+        caption={captioned("The stronger the colour, the more requests.", lost)}
         draw={over}
         file={`${id}-io-times-over`}
         table={{
@@ -216,10 +229,11 @@ function Charts({ id, found, cells }: Traced) {
         (found.no_closer_look ? (
           <p className="nothing">{found.no_closer_look}</p>
         ) : (
-          <IoZoom id={id} patterns={drawn} shown={shown} cells={cells} />
+          <IoZoom id={id} patterns={drawn} shown={shown} lost={lost} cells={cells} />
         ))}
       <Figure
         title="How many requests took longer"
+        caption={captioned("", lost)}
         draw={ccdf}
         file={`${id}-io-ccdf`}
         legend={drawn.map(({ name }, place) => [roleAt(place), name] as const)}

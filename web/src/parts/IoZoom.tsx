@@ -1,5 +1,6 @@
 // One chart over time of one pattern, from when to when one likes: finer the closer one looks.
 import { useCallback, useMemo, useState } from "react";
+import { captioned } from "../charts/io";
 import { cut, fileAt, finest, moved, type Shown, type Window, zoomChart } from "../charts/io-heat";
 import type { View } from "../charts/view";
 import { useTwin } from "../data";
@@ -27,11 +28,14 @@ export function IoZoom({
   id,
   patterns,
   shown,
+  lost,
   cells,
 }: {
   id: string;
   patterns: readonly IoPattern[];
   shown: Shown;
+  /** What the trace lacks. */
+  lost: string | null;
   cells?: readonly IoCells[] | undefined;
 }) {
   const end = shown.window[1];
@@ -73,7 +77,10 @@ export function IoZoom({
       {answer.problem && <ProblemBox problem={answer.problem} />}
       <Figure
         title="A closer look"
-        caption={`${pattern ? nameOf(pattern) : ""}, ${when}${heat ? `, in columns of ${duration(heat.column_s)}` : ""}`}
+        caption={captioned(
+          `${pattern ? nameOf(pattern) : ""}, ${when}${heat ? `, in columns of ${duration(heat.column_s)}` : ""}`,
+          lost,
+        )}
         draw={draw}
         nothing={heat || cells ? none : "The cells are being read."}
         file={`${id}-io-closer`}
