@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator
@@ -66,6 +68,7 @@ def test_every_request_is_recorded_and_nothing_is_left(
     recorded = end(agent, process).result
     assert not instance.exists()
     assert recorded["lost"] == 0
+    assert 0 < recorded["buffer_peak_kib"] <= recorded["buffer_kib"] <= 16 << 10
     read = agent.run("trace", "analyze", tmp_path / "out")
     result = read.result["trace"]
     assert warned(read) == set()
@@ -97,6 +100,16 @@ def test_what_the_buffers_could_not_hold_is_counted(agent: Any, tmp_path: Path, 
     result = agent.run("trace", "analyze", tmp_path / "out").result["trace"]
     assert result["losses"]["missing_records"] == recorded["lost"]
     assert result["records"] == recorded["events"]
+    assert recorded["buffer_kib"] == 8 < recorded["buffer_peak_kib"]
+    (told,) = (each["message"] for each in ended.events if each["event"] == "warning")
+    enough = re.search(r"--buffer (\d+)MiB would have had", told)
+    assert enough is not None, told
+    size_bytes = int(enough[1]) * MIB
+    process, _ = begin(agent, "--device", disk, "--buffer", size_bytes, "-o", tmp_path / "again")
+    read_blocks(disk, count)
+    again = end(agent, process)
+    assert (again.result["lost"], warned(again)) == (0, set())
+    assert again.result["buffer_kib"] == size_bytes >> 10
 
 
 @needs_recording
@@ -202,6 +215,31 @@ def test_a_refusal_says_why_and_makes_nothing(agent: Any, tmp_path: Path, disk: 
     full.mkdir()
     (full / "file").touch()
     agent.run("trace", "record", "--device", disk, "-o", full).refused("VEN-TRACE-OCCUPIED")
+
+
+@needs_recording
+def test_who_may_not_change_tracefs_is_told_what_perf_would_do(
+    agent: Any, tmp_path: Path, disk: Path
+) -> None:
+    def hint() -> str:
+        error = agent.run(
+            "trace", "record", "--device", disk, "--for", 7, "-o", tmp_path / "out",
+            user=NOBODY, group=NOBODY, extra_groups=[], env={"PATH": programs},
+        ).refused("VEN-TRACE-RIGHTS")  # fmt: skip
+        return str(error["hint"])
+
+    # Not in the folder of the test, which is not for others.
+    with tempfile.TemporaryDirectory() as programs:
+        Path(programs).chmod(0o755)
+        assert "perf" not in hint()
+        (Path(programs) / "perf").touch()
+        told = hint()
+    assert told.startswith("record as root")
+    number = disk.stat().st_rdev
+    of_disk = f"dev == {os.major(number) << 20 | os.minor(number)}"
+    assert f"-e block:block_rq_issue --filter '{of_disk}'" in told
+    assert "-- sleep 7 && perf script --ns -i perf.data > perf.txt && " in told
+    assert told.endswith(f"venturi trace convert perf.txt -o {tmp_path / 'out'}")
 
 
 # --- a recording that was made before, of 16 reads of 64 KiB and a file that was written --------

@@ -20,7 +20,7 @@ use crate::tally::Tally;
 use crate::{formats_of, nothing_in, warnings_of};
 
 /// The kinds that are written, and what the kernel calls their events.
-const NAMES: [(Kind, &str); 7] = [
+pub(crate) const NAMES: [(Kind, &str); 7] = [
     (Kind::Queue, "block/block_bio_queue"),
     (Kind::Split, "block/block_split"),
     (Kind::BackMerge, "block/block_bio_backmerge"),

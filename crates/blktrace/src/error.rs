@@ -166,8 +166,8 @@ impl TraceError {
                  written"
             }
             Self::Lockdown => {
-                "boot without lockdown=confidentiality (cat /sys/kernel/security/lockdown); with \
-                 integrity, as Secure Boot has it, recording works"
+                "boot without lockdown=confidentiality (cat /sys/kernel/security/lockdown), which \
+                 refuses perf as well; with integrity, as Secure Boot has it, recording works"
             }
             Self::Kernel { .. } => {
                 "if memory is short, choose a smaller --buffer; an event that is missing needs \

@@ -14,7 +14,8 @@
 //! | [`event`] | one event, as every reader gives it |
 //! | [`binary`] | blktrace's own format |
 //! | [`text`], [`blkparse`], [`tracepoints`], [`fields`] | text by blkparse, ftrace or perf |
-//! | [`disks`], [`tracefs`], [`record`] | recording, through the kernel's tracepoints |
+//! | [`disks`], [`tracefs`], [`buffers`], [`record`] | recording, through the kernel's tracepoints |
+//! | [`perf`] | how perf would record the same |
 //! | [`observe`], [`watch`], `fiemap`, [`xfs`] | what is known of files meanwhile |
 //! | [`bundle`], [`format`], [`ring`], [`file_events`] | what was recorded: pages of the kernel's ring buffers |
 //! | [`input`], [`stream`], [`merge`] | files to events in order of time |
@@ -29,6 +30,7 @@ pub mod analysis;
 pub mod attribution;
 pub mod binary;
 pub mod blkparse;
+pub mod buffers;
 pub mod bundle;
 pub mod classes;
 pub mod convert;
@@ -50,6 +52,7 @@ pub mod locality;
 pub mod merge;
 pub mod observe;
 pub mod pairing;
+pub mod perf;
 pub mod processes;
 pub mod raster;
 pub mod record;

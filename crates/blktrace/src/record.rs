@@ -7,11 +7,12 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use rustix::system::{sysinfo, uname};
+use rustix::system::uname;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
+use crate::buffers::Buffers;
 use crate::bundle::{
     Clock, CpuEnd, END, End, FILES, MANIFEST, Manifest, VERSION, file_name, make_folder, unwritable,
 };
@@ -47,13 +48,9 @@ const EVENTS: [&str; 17] = [
 ];
 /// Without these there is nothing to say.
 const NEEDED: [&str; 2] = ["block/block_rq_issue", "block/block_rq_complete"];
-const SYS: &str = "/sys";
+/// Where sysfs is.
+pub(crate) const SYS: &str = "/sys";
 
-/// The buffer of a processor: a second of 200,000 events, of 65 bytes each.
-const BUFFER_KIB: u64 = 16 << 10;
-const BUFFER_MIN_KIB: u64 = 1 << 10;
-/// All buffers together have at most this part of the memory.
-const MEMORY_PART: u64 = 32;
 /// How much is written at once, and how often until it is the next processor's turn.
 const ROOM_BYTES: usize = 256 << 10;
 const TURNS: usize = 64;
@@ -82,6 +79,7 @@ pub struct Recording {
     // Before the instance: as long as its buffers are open it cannot go.
     cpus: Vec<Cpu>,
     instance: Instance,
+    buffers: Buffers,
     layout: Layout,
     /// Where pages are on their way from a buffer to a file.
     room: Vec<u8>,
@@ -100,12 +98,16 @@ struct Cpu {
     file: Option<File>,
     path: PathBuf,
     bytes: u64,
+    /// Events that its buffer had no room for, when this was last looked at.
+    lost: u64,
 }
 
 /// A recording that has ended.
 pub struct Ended {
     /// As the folder has it.
     pub end: End,
+    /// How large its buffers were, and how full they got.
+    pub buffers: Buffers,
     /// What the reader must know.
     pub warnings: Vec<Warning>,
 }
@@ -117,8 +119,8 @@ impl Recording {
         let instance = Instance::create()?;
         instance.set("tracing_on", "0")?;
         instance.set("trace_clock", "mono")?;
-        let buffer_kib = plan.buffer_bytes.map_or_else(fitting_buffer_kib, |bytes| bytes >> 10);
-        instance.set("buffer_size_kb", &buffer_kib.max(1).to_string())?;
+        let buffers = Buffers::new(plan.buffer_bytes);
+        instance.set("buffer_size_kb", &buffers.kib().to_string())?;
         let mut manifest = manifest(&instance, &disks)?;
         let layout = manifest.layout().map_err(TraceError::Unknown)?;
         for (event, format) in &manifest.events {
@@ -128,7 +130,7 @@ impl Recording {
         let output = plan.output.clone();
         let of_cpu = |(number, pages)| {
             let path = output.join(file_name(number));
-            Cpu { number, pages, path, file: None, bytes: 0 }
+            Cpu { number, pages, path, file: None, bytes: 0, lost: 0 }
         };
         let cpus: Vec<Cpu> = instance.pages()?.into_iter().map(of_cpu).collect();
         make_folder(&output)?;
@@ -136,7 +138,7 @@ impl Recording {
         let (end, observer) = describe(plan, &mut manifest, cpus.len(), observer)?;
         instance.set("tracing_on", "1")?;
         let (room, started) = (vec![0; ROOM_BYTES], Instant::now());
-        Ok(Self { cpus, instance, layout, room, disks, observer, output, end, started })
+        Ok(Self { cpus, instance, buffers, layout, room, disks, observer, output, end, started })
     }
 
     /// Names of the disks that are recorded.
@@ -165,13 +167,23 @@ impl Recording {
         self.cpus.iter().map(|cpu| cpu.bytes).sum()
     }
 
-    /// Takes what the buffers have; how many bytes it is. Each time a processor may add a page that is
-    /// not full, so that this is to be called often, but not too often.
+    /// How long until [`Recording::copy`] is to be called again. Each time a processor may add a page
+    /// that is not full, so that it is to be called often, but not too often.
+    pub fn pause(&self) -> Duration {
+        self.buffers.pause()
+    }
+
+    /// Takes what the buffers have; how many bytes it is.
     pub fn copy(&mut self) -> Result<u64, TraceError> {
-        let mut copied = 0;
+        let (mut copied, mut fullest) = (0, 0);
         for cpu in &mut self.cpus {
-            copied += cpu.copy(&self.layout, &mut self.room)?;
+            let bytes = cpu.copy(&self.layout, &mut self.room)?;
+            let full = self.buffers.may_have_been_full(bytes);
+            let lost = if full { cpu.lost_bytes(&self.instance)? } else { 0 };
+            fullest = fullest.max(bytes + lost);
+            copied += bytes;
         }
+        self.buffers.emptied(fullest);
         let looked = self.observer.take(monotonic_ns());
         looked.map_err(|reason| unwritable(&self.output.join(FILES), reason))?;
         Ok(copied)
@@ -190,7 +202,7 @@ impl Recording {
         for cpu in &mut self.cpus {
             cpu.keep_whole(self.layout.page_bytes())?;
             let seen = self.instance.seen(cpu.number)?;
-            let (bytes, events, lost) = (cpu.bytes, seen.read, seen.lost);
+            let (bytes, events, lost) = (cpu.bytes, seen.read, seen.lost + seen.left);
             let end = CpuEnd { bytes, events, lost };
             if end != CpuEnd::default() {
                 cpus.insert(cpu.number, end);
@@ -218,7 +230,8 @@ impl Recording {
                 .to_owned(),
         });
         let warnings = gone.chain(unnamed).collect();
-        cut.map_or(Ok(Ended { end, warnings }), Err)
+        let buffers = self.buffers;
+        cut.map_or(Ok(Ended { end, buffers, warnings }), Err)
     }
 
     fn drain(&mut self) -> Result<(), TraceError> {
@@ -243,6 +256,14 @@ impl Cpu {
             }
         }
         Ok(self.bytes - before)
+    }
+
+    /// How many bytes its buffer had no room for since this was last asked, as events are on average.
+    fn lost_bytes(&mut self, instance: &Instance) -> Result<u64, TraceError> {
+        let seen = instance.seen(self.number)?;
+        let lost = seen.lost.saturating_sub(self.lost);
+        self.lost = seen.lost;
+        Ok(lost.saturating_mul(self.bytes) / seen.read.max(1))
     }
 
     /// Reads pages into the room; how many bytes, and whether there may be more. A page that is not
@@ -345,14 +366,6 @@ fn filter(disks: &[Disk], format: &str) -> String {
         Some(_) => format!("({terms}) && startblock < {}", xfs::NO_BLOCK),
         None => terms,
     }
-}
-
-/// A processor's buffer, smaller where there are many for the memory.
-fn fitting_buffer_kib() -> u64 {
-    let about = sysinfo();
-    let memory_kib = (about.totalram as u64 * u64::from(about.mem_unit)) >> 10;
-    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
-    (memory_kib / MEMORY_PART / cpus).clamp(BUFFER_MIN_KIB, BUFFER_KIB)
 }
 
 /// Writes what there is from the start; the file for how it ends, and who looks at files.

@@ -33,8 +33,10 @@ pub struct Instance {
 pub struct Seen {
     /// Events that were read.
     pub read: u64,
-    /// Events that never will be: overwritten, refused for want of room, or still in it.
+    /// Events that never will be: overwritten, or refused for want of room.
     pub lost: u64,
+    /// Events that are still in it.
+    pub left: u64,
 }
 
 impl Instance {
@@ -127,7 +129,8 @@ impl Seen {
             let Ok(value) = value.trim().parse::<u64>() else { continue };
             match name {
                 "read events" => seen.read += value,
-                "entries" | "overrun" | "commit overrun" | "dropped events" => seen.lost += value,
+                "entries" => seen.left += value,
+                "overrun" | "commit overrun" | "dropped events" => seen.lost += value,
                 _ => {}
             }
         }
@@ -202,7 +205,7 @@ mod tests {
         let stats = "entries: 3\noverrun: 40\ncommit overrun: 0\nbytes: 2048\n\
                      oldest event ts:  1324.788895\nnow ts:  1400.000000\n\
                      dropped events: 7\nread events: 1234\n";
-        assert_eq!(Seen::of(stats), Seen { read: 1234, lost: 50 });
+        assert_eq!(Seen::of(stats), Seen { read: 1234, lost: 47, left: 3 });
     }
 
     #[test]

@@ -1,21 +1,21 @@
 //! `venturi-agent trace`: what a job did to its disks, from a trace of its block I/O.
 
+use std::env;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use blktrace::{Asked, Class, Input, Plan, Recording, Report, Stage, TraceError, analyze, convert};
+use blktrace::{
+    Asked, Class, Input, Plan, Recording, Report, Stage, TraceError, analyze, convert, perf,
+};
 use hostmon::process_cpu_s;
 use serde_json::{Value, json};
 
 use super::sample::seconds;
 use crate::events::{EXIT_INTERRUPTED, EXIT_OK, EXIT_USER, Events, Failure};
 use crate::signals::{Stop, stop_flag};
-
-/// How often what there is is taken: a buffer of 16 MiB has room for 1.2 s of 200,000 events.
-const TAKE: Duration = Duration::from_millis(200);
 
 /// Arguments of `venturi-agent trace`.
 #[derive(Debug, clap::Args)]
@@ -187,7 +187,13 @@ fn write(args: &Record, events: &Events) -> Result<u8, Failure> {
         buffer_bytes: args.buffer_bytes,
         output: args.output.clone(),
     };
-    let mut recording = Recording::start(&plan).map_err(|error| failure(&error))?;
+    let mut recording = Recording::start(&plan).map_err(|error| match failure(&error) {
+        // Who may not change tracefs may still read it.
+        refused if matches!(error, TraceError::Rights { .. }) && is_on_path("perf") => {
+            with_perf(refused, perf::commands(&plan, args.duration))
+        }
+        refused => refused,
+    })?;
     let (started, started_s, cpu_before_s) = (Instant::now(), events.elapsed_s(), process_cpu_s());
     let disks: Vec<String> = recording.disks().map(str::to_owned).collect();
     let itself = recording.records_itself();
@@ -195,7 +201,7 @@ fn write(args: &Record, events: &Events) -> Result<u8, Failure> {
     events.emit("ready", &json!({"output": args.output, "disks": disks, "instance": instance}));
     let mut cut = None;
     while cut.is_none() {
-        let next = started.elapsed() + TAKE;
+        let next = started.elapsed() + recording.pause();
         let last = args.duration.filter(|duration| *duration <= next);
         // Nobody may want to read any longer.
         let stopped = stop.wait(started + last.unwrap_or(next), Some(io::stdout().as_fd()));
@@ -213,7 +219,11 @@ fn write(args: &Record, events: &Events) -> Result<u8, Failure> {
     let cpus = ended.end.cpus.values();
     let lost = cpus.clone().map(|cpu| cpu.lost).sum::<u64>();
     if lost > 0 {
-        let message = format!("{lost} events were lost: a larger --buffer may keep them");
+        let message = format!(
+            "{lost} events were lost: buffers of {} KiB had no room for them; --buffer {} would have had",
+            ended.buffers.kib(),
+            ended.buffers.enough()
+        );
         events.warning("VEN-TRACE-LOST", &message);
     }
     events.result(&json!({
@@ -222,9 +232,27 @@ fn write(args: &Record, events: &Events) -> Result<u8, Failure> {
         "bytes": cpus.clone().map(|cpu| cpu.bytes).sum::<u64>(),
         "events": cpus.map(|cpu| cpu.events).sum::<u64>(),
         "lost": lost,
+        "buffer_kib": ended.buffers.kib(),
+        "buffer_peak_kib": ended.buffers.peak_bytes().div_ceil(1024),
         "cpu_s": process_cpu_s() - cpu_before_s,
     }));
     Ok(if stop.interrupted() { EXIT_INTERRUPTED } else { EXIT_OK })
+}
+
+/// Whether there is such a program.
+fn is_on_path(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+/// With how perf may record it instead.
+fn with_perf(refused: Failure, commands: Option<String>) -> Failure {
+    let Some(commands) = commands else { return refused };
+    let hint = format!(
+        "{}; perf is here, and does where tracefs may be read and the kernel allows it: {commands}",
+        refused.hint
+    );
+    Failure { hint, ..refused }
 }
 
 fn failure(error: &TraceError) -> Failure {

@@ -287,11 +287,17 @@ class TraceConverted:
 
 @dataclass(frozen=True)
 class TraceRecorded:
-    """`trace record`. `events` are those that were recorded, `lost` those that were not."""
+    """`trace record`. `events` are those that were recorded, `lost` those that were not.
+
+    Each processor has a buffer of `buffer_kib`; `buffer_peak_kib` are the most that came for one of
+    them until it was emptied, with what it had no room for.
+    """
 
     disks: list[str]
     elapsed_s: float
     bytes: int
     events: int
     lost: int
+    buffer_kib: int
+    buffer_peak_kib: int
     cpu_s: float
