@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -12,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from command_line import started, venturi
+from command_line import PROGRAM, started, venturi
 from loop_disks import loop_disk, mounted, needs_recording
+
+BY_THE_KERNEL = Path(__file__).parents[1] / "data" / "blktrace" / "6.18" / "loop-ext4.bin"
 
 
 def lines(requests: int, *, sectors: int, apart: int) -> str:
@@ -99,6 +102,59 @@ def test_a_converted_trace_says_the_same_and_what_was_wrong_with_it(
     assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.parametrize("written", ["pipe", "file"])
+def test_standard_input_is_a_trace_too(
+    tmp_path: Path, trace: Path, agent_binary: Path, written: str
+) -> None:
+    trace.write_text(f"{trace.read_text()}what is this\n")
+    places = {"VENTURI_HOME": str(tmp_path / "home"), "VENTURI_AGENT": str(agent_binary)}
+
+    def run(*args: object) -> str:
+        with (
+            trace.open("rb") as file,
+            subprocess.Popen(["cat", trace], stdout=subprocess.PIPE) as cat,
+        ):
+            done = subprocess.run(
+                [*PROGRAM, "trace", *map(str, args)],
+                stdin=file if written == "file" else cat.stdout,
+                env={**os.environ, **places}, text=True, capture_output=True, check=False,
+            )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    shown = json.loads(run("show", "-", "--json"))
+    direct = venturi("trace", "show", trace, "--json", home=tmp_path / "home",
+                     VENTURI_AGENT=str(agent_binary))  # fmt: skip
+    assert shown["data"] == json.loads(direct.stdout)["data"]
+    (warning,) = shown["warnings"]
+    assert warning.startswith("standard input: 1 lines, the first is line 301")
+    run("convert", "-", "-o", tmp_path / "made")
+    made = json.loads(
+        venturi("trace", "show", tmp_path / "made", "--json", home=tmp_path / "home",
+                VENTURI_AGENT=str(agent_binary)).stdout
+    )["data"]  # fmt: skip
+    assert made["devices"] == json.loads(direct.stdout)["data"]["devices"]
+
+
+def test_what_the_kernel_wrote_in_blktraces_format_is_the_same_when_converted(
+    tmp_path: Path, agent_binary: Path
+) -> None:
+    def run(*args: object) -> str:
+        done = venturi("trace", *args, home=tmp_path / "home", VENTURI_AGENT=str(agent_binary))
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    run("convert", BY_THE_KERNEL, "-o", tmp_path / "made")
+    before, after = (
+        json.loads(run("show", each, "--json"))["data"]
+        for each in (BY_THE_KERNEL, tmp_path / "made")
+    )
+    for letter in ("issue", "complete"):
+        assert after["actions"][letter] == before["actions"][letter] > 30
+    assert after["devices"] == before["devices"]
+    assert after["losses"] == before["losses"]
+
+
 def test_json_has_all_of_it_with_thresholds_and_their_sources(
     tmp_path: Path, trace: Path, agent_binary: Path
 ) -> None:
@@ -128,6 +184,7 @@ def test_what_a_command_does_to_a_disk_is_recorded(tmp_path: Path, agent_binary:
         recorded = run(*options, tmp_path / "out", "--", *reads)
         assert recorded.returncode == 0, recorded.stderr
         assert "0 lost" in recorded.stdout
+        assert re.search(r"buffer of [\d.]+ MiB [\d.]+ % was needed at most", recorded.stdout)
         assert f"venturi trace show {tmp_path / 'out'}" in recorded.stdout
         failed = run(*options, tmp_path / "failed", "--", "sh", "-c", "exit 7")
         assert failed.returncode == 1

@@ -125,14 +125,14 @@ impl Input {
         allow_files(paths.len() as u64);
         let files = paths.len();
         let at_once = if files < MANY { READ_BYTES } else { READ_BYTES_OF_MANY };
-        let (mut streams, mut bytes) = (Vec::new(), 0);
+        let (mut streams, mut bytes) = (Vec::new(), Some(0));
         for (path, decoder) in paths {
             let about = metadata(&path)?;
             // A processor that had nothing to do has an empty file. A pipe has no size.
             if about.is_file() && about.len() == 0 && files > 1 {
                 continue;
             }
-            bytes += about.len();
+            bytes = bytes.filter(|_| about.is_file()).map(|bytes| bytes + about.len());
             let file = File::open(&path).map_err(|reason| unreadable(&path, reason))?;
             let source = Source { path, reader: Box::new(file) };
             streams.push(match decoder {
@@ -149,7 +149,7 @@ impl Input {
         let warning = |message| Warning { code: "VEN-TRACE-CPUS", message };
         let warnings = of_cpus.into_iter().chain(alone).map(warning).collect();
         let known = Self::with(path.to_path_buf(), streams, files);
-        Ok(Self { bytes: Some(bytes), missing_cpus, warnings, ..known })
+        Ok(Self { bytes, missing_cpus, warnings, ..known })
     }
 }
 

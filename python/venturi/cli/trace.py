@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import tarfile
@@ -25,7 +26,8 @@ from venturi.cli.screen import show as show_on_screen
 from venturi.errors import VenturiError
 from venturi.record import io_trace
 from venturi.record.job_account import has_account, load
-from venturi.units import format_bytes_decimal, format_duration
+from venturi.units import binary_size, format_bytes_decimal, format_duration
+from venturi.wording import percent
 
 if TYPE_CHECKING:
     from venturi.measure.hosts.agent import AgentResult, OnProgress
@@ -39,6 +41,8 @@ MARKS = ("input", "output", "scratch")
 """What a folder's files can be said to be for."""
 BUFFER_BYTES = range(1 << 12, (1 << 32) + 1)
 """What a processor may hold back, as the agent takes it."""
+STDIN = "-"
+"""The trace on standard input."""
 RECORDING_BYTES = 1 << 36
 """What a recording that is kept with a trial may come to."""
 
@@ -142,6 +146,8 @@ def _tell(recorded: AgentResult, output: Path) -> None:
         f"{', '.join(found.disks)}: {found.events:,} events while it recorded for "
         f"{format_duration(found.elapsed_s)}, "
         f"{found.lost:,} lost; {format_bytes_decimal(found.bytes)} in {output}",
+        f"of each processor's buffer of {binary_size(found.buffer_kib << 10)} "
+        f"{percent(found.buffer_peak_kib / found.buffer_kib)} was needed at most",
         f"read it: venturi trace show {output}",
     )
     _warn([(each.code, each.message) for each in recorded.warnings])
@@ -194,9 +200,9 @@ def show(what: str, *, by: str | None, html: PageFile | None, quiet: bool, as_js
     """Show sizes, latencies, seeks and runs of the requests in PATH, and whose they are.
 
     PATH is the folder of a recording or with blktrace's files, one such file, what `blkparse -d`
-    wrote, or text by blkparse in its default format, ftrace or perf script. What is missing or
-    damaged in it is told. A TRIAL of `venturi run --trace` has its trace with it; `last` is that
-    which started last.
+    wrote, or text by blkparse in its default format, ftrace or perf script; `-` is such a file or
+    text on standard input. What is missing or damaged in it is told. A TRIAL of `venturi run
+    --trace` has its trace with it; `last` is that which started last.
     """
     from venturi.present.io_shares import whose
     from venturi.present.io_trace import parts, read
@@ -207,8 +213,9 @@ def show(what: str, *, by: str | None, html: PageFile | None, quiet: bool, as_js
         if html is not None:
             from venturi.present.io_charts import trace_page
 
+            title = f"Venturi trace of {_called(what)}"
             said = tuple(message for _, message in warnings)
-            html.write("/trace", trace_page(f"Venturi trace of {what}", read(data), heat, said))
+            html.write("/trace", trace_page(title, read(data), heat, said))
     if as_json:
         print_json(data, tuple(message for _, message in warnings))
         return
@@ -243,14 +250,14 @@ def jar(*, as_json: bool) -> None:
 def convert(*, path: Path, output: Path, quiet: bool, as_json: bool) -> None:
     """Write a trace by blktrace, blkparse, ftrace or perf as a recording.
 
-    It then is one folder in order of time, without the events that no analysis needs. What was
-    missing or damaged is told, and told again when the recording is read.
+    PATH is as of `trace show`. It then is one folder in order of time, without the events that no
+    analysis needs. What was missing or damaged is told, and told again when the recording is read.
     """
     from venturi.measure.hosts.trace_results import TraceConverted
 
     with progress_bars(enabled=not quiet and not as_json) as on_progress:
         result = find_agent().run(
-            "trace", "convert", path.absolute(), "--output", output.absolute(),
+            "trace", "convert", _place(str(path)), "--output", output.absolute(),
             on_progress=on_progress,
         )  # fmt: skip
     if as_json:
@@ -303,15 +310,25 @@ def _warn(warnings: Warned) -> None:
 def _found(what: str, heat: Path | None, *, show_progress: bool) -> tuple[dict[str, Any], Warned]:
     """What the trace at a path, or of a trial, says; codes and texts of its warnings. The cells of
     its charts are put at `heat`, if there are any."""
-    path = Path(what)
-    if not path.exists():
+    place = _place(what)
+    if not place.exists():
         return _of_trial(what, heat)
     options = [] if heat is None else ["--heat", heat]
     with progress_bars(enabled=show_progress) as on_progress:
-        result = find_agent().run(
-            "trace", "analyze", path.absolute(), *options, on_progress=on_progress
-        )
-    return result.data["trace"], [(each.code, each.message) for each in result.warnings]
+        result = find_agent().run("trace", "analyze", place, *options, on_progress=on_progress)
+    said = [(each.code, each.message) for each in result.warnings]
+    if what == STDIN:
+        said = [(code, message.replace(str(place), _called(what))) for code, message in said]
+    return result.data["trace"], said
+
+
+def _called(what: str) -> str:
+    return "standard input" if what == STDIN else what
+
+
+def _place(what: str) -> Path:
+    """Where the agent finds it, whose standard input is not this one."""
+    return Path(f"/proc/{os.getpid()}/fd/0") if what == STDIN else Path(what).absolute()
 
 
 def _of_trial(name: str, heat: Path | None) -> tuple[dict[str, Any], Warned]:
