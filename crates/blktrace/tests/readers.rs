@@ -48,25 +48,36 @@ proptest! {
         let found = analyzed(&file(folder.path(), "ftrace.txt", text.as_bytes()));
         prop_assert_eq!((&found.formats, codes(&found)), (&vec!["tracepoints as text".to_owned()], vec![]));
         prop_assert_eq!(of_requests(&found), expected.clone());
+        let text: String = records.iter().map(Record::perf).collect();
+        let found = analyzed(&file(folder.path(), "perf.txt", text.as_bytes()));
+        prop_assert_eq!((&found.formats, codes(&found)), (&vec!["tracepoints as text".to_owned()], vec![]));
+        prop_assert_eq!(of_requests(&found), expected.clone());
+        let mut written = ["trace.txt", "ftrace.txt", "perf.txt"].map(|name| folder.path().join(name)).to_vec();
         for layout in LAYOUTS {
-            let merged = analyzed(&file(folder.path(), "merged", &encoded(&records, layout)));
+            let name = format!("merged-{}-{}", layout.version, layout.big_endian);
+            let path = file(folder.path(), &name, &encoded(&records, layout));
+            let merged = analyzed(&path);
             prop_assert_eq!(codes(&merged), [""; 0]);
             prop_assert_eq!(of_requests(&merged), expected.clone(), "{:?}", layout);
-            let folder = per_cpu(folder.path(), &records, layout);
-            let split = analyzed(&folder);
+            let files = per_cpu(folder.path(), &records, layout);
+            let split = analyzed(&files);
             prop_assert_eq!((split.files, codes(&split)), (4, vec![]));
             prop_assert_eq!(of_requests(&split), expected.clone(), "{:?}", layout);
+            written.extend([path, files]);
         }
         // But for records that the analysis does not need.
-        let found = converted(&folder.path().join("trace.txt"), &folder.path().join("converted"));
-        prop_assert_eq!(codes(&found), [""; 0]);
-        let (mut found, mut expected) = (of_requests(&found), expected);
-        for value in [&mut found, &mut expected] {
+        let needed = |mut value: Value| {
             for key in ["records", "actions"] {
                 value.as_object_mut().unwrap().remove(key).unwrap();
             }
+            value
+        };
+        let expected = needed(expected);
+        for (number, path) in written.iter().enumerate() {
+            let found = converted(path, &folder.path().join(format!("converted-{number}")));
+            prop_assert_eq!(codes(&found), [""; 0]);
+            prop_assert_eq!(needed(of_requests(&found)), expected.clone(), "{}", path.display());
         }
-        prop_assert_eq!(found, expected);
     }
 
     #[test]

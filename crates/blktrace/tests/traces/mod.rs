@@ -106,6 +106,22 @@ impl Record {
 
     /// As ftrace prints it, with all nine digits of the time.
     pub fn tracepoint(&self) -> String {
+        let (pid, cpu, time) = (self.pid, self.cpu, self.time());
+        format!("  Executor task l-{pid:<7} [{cpu:03}] d..1. {time}: {}", self.told("none,0,0"))
+    }
+
+    /// As `perf script --ns` prints it.
+    pub fn perf(&self) -> String {
+        let (pid, cpu, time) = (self.pid, self.cpu, self.time());
+        format!("Executor task l {pid:5} [{cpu:03}] {time}: block:{}", self.told("0x0,0,0"))
+    }
+
+    fn time(&self) -> String {
+        format!("{:5}.{:09}", self.time_ns / 1_000_000_000, self.time_ns % 1_000_000_000)
+    }
+
+    /// The event and what it tells, behind its time, with the priority as it is printed.
+    fn told(&self, priority: &str) -> String {
         let (name, bytes, end) = match self.action {
             1 => ("bio_queue", None, "java"),
             4 => ("getrq", None, "java"),
@@ -115,13 +131,9 @@ impl Record {
         };
         let what = if self.categories & WRITE != 0 { "W" } else { "R" };
         let ahead = if self.categories & AHEAD != 0 { "A" } else { "" };
-        let (seconds, nanoseconds) = (self.time_ns / 1_000_000_000, self.time_ns % 1_000_000_000);
         let (major, minor) = (self.device >> 20, self.device & 0xf_ffff);
         format!(
-            "  Executor task l-{:<7} [{:03}] d..1. {seconds}.{nanoseconds:09}: block_{name}: \
-             {major},{minor} {what}{ahead} {}{} + {} none,0,0 [{end}]\n",
-            self.pid,
-            self.cpu,
+            "block_{name}: {major},{minor} {what}{ahead} {}{} + {} {priority} [{end}]\n",
             bytes.unwrap_or_default(),
             self.sector,
             self.bytes / 512
