@@ -71,12 +71,19 @@ class SparkLog:
             self.add("ExecutorRemoved", **gone)
 
     def job(
-        self, id_: int, from_s: float, to_s: float | None, stages: list[int], failed: str = ""
+        self,
+        id_: int,
+        from_s: float,
+        to_s: float | None,
+        stages: list[int],
+        failed: str = "",
+        query: int | None = None,
     ) -> None:
-        """A job of the stages with the ids `stages`."""
+        """A job of the stages with the ids `stages`, of a query or of none."""
         infos = [self._stage(each, 0) for each in stages]
+        of = {} if query is None else {"spark.sql.execution.id": str(query)}
         begun = {"Job ID": id_, "Submission Time": at(from_s), "Stage IDs": stages}
-        self.add("JobStart", **begun, **{"Stage Infos": infos, "Properties": {}})
+        self.add("JobStart", **begun, **{"Stage Infos": infos, "Properties": of})
         if to_s is not None:
             result: dict[str, Any] = {"Result": "JobSucceeded"}
             if failed:

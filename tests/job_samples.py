@@ -31,7 +31,7 @@ def planned_log() -> SparkLog:
     log.plan(
         0, ("HashAggregate", "HashAggregate(keys=[k#1])", {"number of output rows": 1}), *scans
     )
-    log.job(0, 6, 58, [0, 1])
+    log.job(0, 6, 58, [0, 1], query=0)
     log.stage(0, 6, 20, 4, metrics={3: 300_000_000, 4: 9_000_000})
     for n in range(4):
         log.task(0, 6, 20, executor=str(n % 2 + 1))

@@ -12,12 +12,15 @@ import pytest
 import job_samples
 from api_client import client_of
 from venturi.cli.import_ import import_all
+from venturi.model.stages.queries import QueryWork
 from venturi.present.api import kept
 from venturi.present.api.jobs import job_of
 from venturi.record import answers as answers_module
+from venturi.record.accounts.trial import trial_of
 from venturi.record.answers import forget
 from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.take_in import import_file
+from venturi.record.job_account import attach, load
 from venturi.record.repository import Repository
 from venturi.settings import Settings
 
@@ -76,6 +79,25 @@ def test_plans_stand_with_what_their_operators_counted(answers: Any) -> None:
     assert join["rows"] == 8_000_000
     assert len(sides) == 2
     assert not any(name.startswith("WholeStageCodegen") for name in names)
+
+
+def test_queries_have_their_jobs_and_stages(tmp_path: Path, settings: Settings) -> None:
+    with Repository.open(settings) as repository:
+        trial = job_samples.planned(repository, tmp_path)
+        (query,) = job_of(repository, trial).queries
+    assert query.work == QueryWork((0,), 0, ("0", "1"), 0)
+
+
+def test_accounts_that_earlier_versions_kept_are_read(tmp_path: Path, settings: Settings) -> None:
+    account = job_samples.planned_log().account(tmp_path)
+    old = replace(account, jobs=account.jobs.drop("query_id"))
+    with Repository.open(settings) as repository:
+        trial = attach(repository, trial_of(old), old)
+        repository.add(trial)
+        assert load(repository, trial).jobs["query_id"].to_list() == [None, None]
+        job = job_of(repository, trial)
+    assert job.missing_reason is None
+    assert [query.work for query in job.queries] == [None]
 
 
 def test_executors_have_the_time_of_all_tasks(answers: Any) -> None:

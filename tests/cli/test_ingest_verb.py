@@ -162,6 +162,8 @@ def test_show_tells_where_the_time_went(venturi: Venturi) -> None:
         "waiting for disks", "events of no use here",
     ):  # fmt: skip
         assert wanted in shown
+    (query,) = (line for line in shown.splitlines() if line.endswith("0, 1, 2, 3"))
+    assert query.split()[0] == "0", "its jobs and stages stand behind a query"
     job = data(venturi("show", id_, "--json")[1])["job"]
     assert job["verdict"]["narrowest"] == "driver"
     assert len(job["stages"]) == 4

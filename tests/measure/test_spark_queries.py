@@ -5,12 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from event_log import START, Write, event
+import pytest
+
+from event_log import START, SparkLog, Write, event
+from venturi.model.stages import queries
+from venturi.model.stages.queries import QueryWork, works_of
 from venturi.record.accounts import spark
 from venturi.record.accounts.find import spark_logs
 from venturi.record.job_account import JobAccount
 
-LOGS = Path(__file__).parents[1] / "data" / "spark" / "4.3.0"
+DATA = Path(__file__).parents[1] / "data" / "spark"
+LOGS = DATA / "4.3.0"
 
 
 def read(path: Path) -> JobAccount:
@@ -50,3 +55,50 @@ def test_queries_and_what_the_driver_did_for_them(write: Write) -> None:
     assert account.application.ended_ms == 71_000
     assert (account.reading.malformed, sum(account.reading.damaged.values())) == (0, 1)
     assert read(LOGS / "speculative.log").queries is None
+
+
+@pytest.mark.parametrize("version", ["2.4.8", "3.1.3", "3.5.9", "4.3.0"])
+def test_every_version_says_of_which_query_a_job_is(version: str) -> None:
+    account = read(DATA / version / "join.log")
+    assert works_of(account) == {0: QueryWork((0,), 0, ("0", "1", "2", "3"), 0)}
+
+
+def of_two_queries(folder: Path, *, told: bool) -> JobAccount:
+    """Three jobs, of which two are of query 3 and none of query 4; a stage is skipped."""
+    log = SparkLog()
+    log.query(3, 2, 20)
+    log.query(4, 20, 30)
+    log.job(0, 1, 2, [0])
+    log.job(1, 3, 5, [1], query=3 if told else None)
+    log.job(2, 6, 9, [2, 3], query=3 if told else None)
+    for stage in (0, 1, 3):
+        log.stage(stage, stage, stage + 1, 1)
+    log.stage(3, 5, 6, 1, attempt=1)
+    return log.account(folder)
+
+
+def test_a_query_has_its_jobs_and_the_stages_that_ran(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = of_two_queries(tmp_path, told=True)
+    assert account.jobs["query_id"].to_list() == [None, 3, 3]
+    nothing = QueryWork((), 0, (), 0)
+    assert works_of(account) == {3: QueryWork((1, 2), 0, ("1", "3", "3.1"), 0), 4: nothing}
+    monkeypatch.setattr(queries, "MOST", 1)
+    assert works_of(account) == {3: QueryWork((1,), 1, ("1",), 2), 4: nothing}
+
+
+def test_where_no_job_says_whose_it_is_no_query_is_said_to_have_none(tmp_path: Path) -> None:
+    assert works_of(of_two_queries(tmp_path, told=False)) is None
+
+
+def test_what_is_no_number_of_a_query_is_none(write: Write) -> None:
+    odd = ("", "x", "-1", "9" * 30, 7, None)
+    lines = (
+        event("SparkListenerJobStart", **{"Job ID": place, "Submission Time": 2_000,
+              "Stage IDs": [], "Properties": {"spark.sql.execution.id": each}})
+        for place, each in enumerate(odd)
+    )  # fmt: skip
+    account = read(write(START + b"".join(lines)))
+    assert account.jobs["query_id"].to_list() == [None] * len(odd)
+    assert not account.reading.damaged

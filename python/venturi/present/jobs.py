@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from venturi.model.stages.executors import executor_uses
 from venturi.model.stages.outlook import Outlooks
+from venturi.model.stages.queries import QueryWork, works_of
 from venturi.model.stages.stage import Analysis, Bound, Skew, Stage, Straggler
 from venturi.model.stages.streaming import stream_uses
 from venturi.model.stages.tiers import tier_uses
@@ -24,6 +25,7 @@ from venturi.units import (
 
 SHOWN_STAGES = 30
 SHOWN_QUERIES = 20
+SHOWN_OF_QUERY = 8  # of its jobs, and of its stages
 SHOWN_LOSSES = SHOWN_EXECUTORS = 20
 SHOWN_MEANWHILE = SHOWN_TIMED = 5
 LEAST_TIMED = 0.05
@@ -248,9 +250,11 @@ def _share(value: float | None) -> str:
 def _queries(account: JobAccount) -> Table:
     """The longest, in their own order; what the driver says that it did for them."""
     made = table("query", "name", "outcome", "took", "listing files", "broadcasts", "commit",
-                 left=3, prose=("name",), spare=("listing files", "broadcasts"))  # fmt: skip
+                 "jobs", "stages", left=3, prose=("name", "jobs", "stages"),
+                 spare=("listing files", "broadcasts", "jobs", "stages"))  # fmt: skip
     if account.queries is None:
         return made
+    works = works_of(account)
     took = (account.queries["ended_ms"] - account.queries["submitted_ms"]).to_list()
     rows = list(zip(account.queries.rows(named=True), took, strict=True))
     longest = sorted(range(len(rows)), key=lambda place: -(took[place] or 0))[:SHOWN_QUERIES]
@@ -263,8 +267,17 @@ def _queries(account: JobAccount) -> Table:
         made.add(
             str(row["query_id"]), _cut(row["name"] or "—"), outcome,
             *("—" if each is None else format_duration(each / 1e3) for each in times),
+            *(("—", "—") if works is None else _work(works[row["query_id"]])),
         )  # fmt: skip
     return made
+
+
+def _work(work: QueryWork) -> Iterator[str]:
+    """The first jobs and stages of a query."""
+    for all_, left_out in ((work.jobs, work.jobs_left_out), (work.stages, work.stages_left_out)):
+        more = len(all_) + left_out - SHOWN_OF_QUERY
+        said = ", ".join(map(str, all_[:SHOWN_OF_QUERY])) or "none"
+        yield said + (f" and {more:,} more" if more > 0 else "")
 
 
 def _path(analysis: Analysis) -> Table:

@@ -26,7 +26,7 @@ def read_table(path: Path, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
     absent = [
         pl.lit(None, type_).alias(name) for name, type_ in schema.items() if name not in there
     ]
-    return rows.with_columns(absent).select(schema) if absent else rows
+    return rows.with_columns(absent).select(list(schema)) if absent else rows
 
 
 def read_rows(path: Path, columns: Sequence[str]) -> pl.DataFrame:

@@ -60,6 +60,7 @@ JOBS = (
     Column("outcome", "text", None, "succeeded, failed, cancelled or unfinished"),
     Column("reason", "text", None, "why it did not succeed"),
     Column("stage_ids", "ints", None, "its stages, skipped ones too"),
+    Column("query_id", "int", None, "the query that it is of; null: of none, or not recorded"),
 )
 STAGES = (
     Column("stage_id", "int", None, "the engine's number of the stage; MapReduce: 0 map, 1 reduce"),

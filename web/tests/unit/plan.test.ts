@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JobOperator } from "../../src/generated/types";
-import { depthsOf, NODE, planGraph } from "../../src/pages/trial/charts/plan";
+import { depthsOf, NODE, planGraph, workWords } from "../../src/pages/trial/charts/plan";
 
 const operator = (
   name: string,
@@ -48,4 +48,13 @@ test("rows flow down, and a join stands below the middle of its sides", () => {
 test("no two operators stand on each other", () => {
   const places = new Set(planGraph(JOIN).nodes.map(({ x, y }) => `${x} ${y}`));
   expect(places.size).toBe(JOIN.length);
+});
+
+test("a query says which jobs and stages it had, or why not", () => {
+  const work = { jobs: [3, 4], jobs_left_out: 0, stages: ["7"], stages_left_out: 0 };
+  expect(workWords(work)).toBe("It had jobs 3, 4; stage 7.");
+  const many = { ...work, jobs_left_out: 1_200, stages: [] };
+  expect(workWords(many)).toBe("It had jobs 3, 4 and 1,200 more; no stage ran.");
+  expect(workWords({ ...work, jobs: [] })).toBe("It had no jobs.");
+  expect(workWords(null)).toContain("does not say");
 });

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from venturi.model.stages.plans import Operator, without_numbers
+from venturi.model.stages.queries import works_of
 from venturi.model.stages.stage import label_of
 from venturi.model.stages.timeline import Timeline
 from venturi.present.api.job_shapes import JobOperator, JobQuery, JobSpan
@@ -27,6 +28,7 @@ def queries_of(line: Timeline) -> tuple[JobQuery, ...]:
     plans: dict[int, list[Operator]] = {}
     for operator in line.plans.operators.values():
         plans.setdefault(operator.query_id, []).append(operator)
+    works = works_of(line.account)
     found = []
     for row in table.rows(named=True):
         start, end = row["submitted_ms"], row["ended_ms"]
@@ -36,6 +38,7 @@ def queries_of(line: Timeline) -> tuple[JobQuery, ...]:
                 row["query_id"], row["name"] or "", row["outcome"],
                 None if start is None else (start - origin_ms) / 1e3,
                 None if start is None or end is None else (end - start) / 1e3,
+                None if works is None else works[row["query_id"]],
                 tuple(_operators(plan[:SHOWN_OPERATORS])), max(len(plan) - SHOWN_OPERATORS, 0),
             )
         )  # fmt: skip

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from venturi.advise.diagnosis.changes import Difference
+from venturi.model.stages.queries import QueryWork
 from venturi.model.stages.stage import ExecutorUse, MemoryUse, StreamBatches, StreamUse
 from venturi.model.stages.tiers import TierLevels, TierUse
 from venturi.present.host_use import HostUse
@@ -259,13 +260,17 @@ class JobOperator:
 
 @dataclass(frozen=True, slots=True)
 class JobQuery:
-    """An SQL query, its plan as it ran, each operator before those that it takes rows from."""
+    """An SQL query, its plan as it ran, each operator before those that it takes rows from.
+
+    `work` is null where the log does not say which jobs are whose.
+    """
 
     id: int
     name: str
     outcome: str | None
     started_s: float | None
     elapsed_s: float | None
+    work: QueryWork | None
     operators: tuple[JobOperator, ...]
     operators_left_out: int
 

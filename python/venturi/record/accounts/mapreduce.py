@@ -350,7 +350,7 @@ class _Job:
         ended_ms = None if self.end is None else moment(self.end[1].get("finishTime"))
         submitted_ms = moment(self.facts.get("submitTime"))
         name = word(self.facts.get("jobName"))
-        jobs.append((0, name, submitted_ms, ended_ms, outcome, reason, sorted(spans)))
+        jobs.append((0, name, submitted_ms, ended_ms, outcome, reason, sorted(spans), None))
         return jobs.finish()
 
     def _stages(self, spans: Mapping[int, list[int]]) -> Any:

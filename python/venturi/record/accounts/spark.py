@@ -40,6 +40,7 @@ from venturi.record.accounts.spark_queries import (
     PLAN_CHANGED,
     STARTED,
     Queries,
+    query_of,
 )
 from venturi.record.accounts.spark_timers import Timers
 from venturi.record.accounts.streams import LIMITS, Limits, Oversized, Text
@@ -236,6 +237,7 @@ class _Told:
         job = self._job(job_id)
         job["name"] = word(name)
         job["submitted_ms"] = moment(event.get("Submission Time"))
+        job["query_id"] = query_of(properties)
         self._keep_ids(job, "stage_ids", stage_ids)
         for stage_id in stage_ids:
             row_of(self.job_of_stage, stage_id, _IDS, job_id)
@@ -499,7 +501,7 @@ class _Told:
 
 
 _KIND_FIELDS = ("placements", "seen_bytes", "present_bytes", "peak_bytes", "overflows")
-_JOB_FIELDS = ("name", "submitted_ms", "ended_ms", "outcome", "reason", "stage_ids")
+_JOB_FIELDS = ("name", "submitted_ms", "ended_ms", "outcome", "reason", "stage_ids", "query_id")
 _STAGE_FIELDS = ("parent_ids", "n_tasks", "submitted_ms", "ended_ms", "outcome", "reason")
 _EXECUTOR_FIELDS = ("host", "cores", "added_ms", "removed_ms", "reason")
 _OUTCOMES = {"Success": "succeeded", "TaskKilled": "killed", "TaskCommitDenied": "killed"}

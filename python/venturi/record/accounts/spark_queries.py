@@ -41,6 +41,15 @@ _COLUMNS = {
 }
 _FIELDS = ("name", "submitted_ms", "ended_ms", "outcome", "reason")
 _SUMS = ("commit_ms", "listing_ms", "broadcast_ms")
+_OF_JOB = "spark.sql.execution.id"
+
+
+def query_of(properties: Mapping[str, Any]) -> int | None:
+    """The query that a job with these properties is of; None: it is of none."""
+    told = properties.get(_OF_JOB)
+    if isinstance(told, str) and told.isdecimal() and len(told) < 19:
+        return int(told)
+    return None
 
 
 class Queries:

@@ -217,8 +217,15 @@ export interface JobQuery {
   outcome: string | null;
   started_s: number | null;
   elapsed_s: number | null;
+  work: QueryWork | null;
   operators: JobOperator[];
   operators_left_out: number;
+}
+export interface QueryWork {
+  jobs: number[];
+  jobs_left_out: number;
+  stages: string[];
+  stages_left_out: number;
 }
 export interface JobOperator {
   parent: number | null;

@@ -2,7 +2,7 @@
 import { useMemo } from "react";
 import { bytes, count, duration } from "../../format";
 import type { JobData, JobOperator, JobQuery } from "../../generated/types";
-import { depthsOf, NODE, type Placed, planGraph } from "./charts/plan";
+import { depthsOf, NODE, type Placed, planGraph, workWords } from "./charts/plan";
 
 const INDENT_REM = 1.1;
 const MOST_INDENT = 12;
@@ -116,7 +116,15 @@ function Operator({
 }
 
 function Query({ query, open }: { query: JobQuery; open: boolean }) {
-  const { id, name, outcome, elapsed_s: elapsed, operators, operators_left_out: left } = query;
+  const {
+    id,
+    name,
+    outcome,
+    elapsed_s: elapsed,
+    operators,
+    operators_left_out: left,
+    work,
+  } = query;
   const most = Math.max(0, ...operators.map(({ time_s }) => time_s ?? 0));
   const depths = depthsOf(operators);
   return (
@@ -126,6 +134,7 @@ function Query({ query, open }: { query: JobQuery; open: boolean }) {
         {elapsed !== null && `: ${duration(elapsed)}`}
         {outcome !== null && outcome !== "succeeded" && `, ${outcome}`}
       </summary>
+      <p className="aside">{workWords(work)}</p>
       {operators.length === 0 ? (
         <p className="nothing">The log has no plan of it.</p>
       ) : (

@@ -1,5 +1,6 @@
 // The plan of a query as a graph: where its operators stand, and the rows between them.
-import type { JobOperator } from "../../../generated/types";
+import { count } from "../../../format";
+import type { JobOperator, JobQuery } from "../../../generated/types";
 
 export const NODE = { width: 184, height: 66 };
 const GAP = { x: 14, y: 26 };
@@ -66,4 +67,18 @@ export function planGraph(operators: readonly JobOperator[]): Graph {
     nodes,
     edges,
   };
+}
+
+const listed = (what: string, first: readonly (number | string)[], more: number) => {
+  const plural = first.length + more === 1 ? "" : "s";
+  return `${what}${plural} ${first.join(", ")}${more > 0 ? ` and ${count(more)} more` : ""}`;
+};
+
+/** Which jobs and stages a query had. */
+export function workWords(work: JobQuery["work"]): string {
+  if (work === null) return "The log does not say which jobs it had.";
+  const { jobs, jobs_left_out: moreJobs, stages, stages_left_out: moreStages } = work;
+  if (jobs.length === 0) return "It had no jobs.";
+  const ran = stages.length === 0 ? "no stage ran" : listed("stage", stages, moreStages);
+  return `It had ${listed("job", jobs, moreJobs)}; ${ran}.`;
 }
