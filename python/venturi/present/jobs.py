@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from venturi.model.stages.executors import executor_uses
 from venturi.model.stages.outlook import Outlooks
-from venturi.model.stages.queries import QueryWork, works_of
+from venturi.model.stages.queries import QueryWork, changes_of, works_of
 from venturi.model.stages.stage import Analysis, Bound, Skew, Stage, Straggler
 from venturi.model.stages.streaming import stream_uses
 from venturi.model.stages.tiers import tier_uses
@@ -48,6 +49,7 @@ def parts(line: Timeline, analysis: Analysis, host: Meanwhile) -> Iterator[Line 
         ("Executors that were lost", _lost_executors(analysis)),
         ("Executors", _executors(line)),
         ("SQL queries", _queries(account)),
+        ("What adaptive execution changed of the first plans", _adaptive(account)),
         ("Streaming queries", _streams(line)),
         ("Critical path", _path(analysis)),
         ("Stages" + left_out, _stages(stages)),
@@ -252,14 +254,8 @@ def _queries(account: JobAccount) -> Table:
     made = table("query", "name", "outcome", "took", "listing files", "broadcasts", "commit",
                  "jobs", "stages", left=3, prose=("name", "jobs", "stages"),
                  spare=("listing files", "broadcasts", "jobs", "stages"))  # fmt: skip
-    if account.queries is None:
-        return made
     works = works_of(account)
-    took = (account.queries["ended_ms"] - account.queries["submitted_ms"]).to_list()
-    rows = list(zip(account.queries.rows(named=True), took, strict=True))
-    longest = sorted(range(len(rows)), key=lambda place: -(took[place] or 0))[:SHOWN_QUERIES]
-    for place in sorted(longest):
-        row, lasted_ms = rows[place]
+    for row, lasted_ms in _longest_queries(account):
         outcome = row["outcome"] or "—"
         if row["reason"]:
             outcome += f": {row['reason']}"
@@ -270,6 +266,22 @@ def _queries(account: JobAccount) -> Table:
             *(("—", "—") if works is None else _work(works[row["query_id"]])),
         )  # fmt: skip
     return made
+
+
+def _longest_queries(account: JobAccount) -> Iterator[tuple[dict[str, Any], int | None]]:
+    """Their rows and how many milliseconds they took, in their own order."""
+    if account.queries is None:
+        return
+    took = (account.queries["ended_ms"] - account.queries["submitted_ms"]).to_list()
+    rows = list(zip(account.queries.rows(named=True), took, strict=True))
+    longest = sorted(range(len(rows)), key=lambda place: -(took[place] or 0))[:SHOWN_QUERIES]
+    yield from (rows[place] for place in sorted(longest))
+
+
+def _adaptive(account: JobAccount) -> Table:
+    changes = changes_of(account)
+    shown = (row["query_id"] for row, _ in _longest_queries(account))
+    return pairs((f"query {id_}", changes[id_]) for id_ in shown if id_ in changes)
 
 
 def _work(work: QueryWork) -> Iterator[str]:

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from venturi.errors import VenturiError
+from venturi.record.plan_texts import COMPARED_TEXT
 
 if TYPE_CHECKING:
     import polars as pl
@@ -134,6 +135,12 @@ OPERATOR_METRICS = (
     Column("unit", "text", None, "its unit: 1, B, ms or ns"),
     Column("value", "int", None, "the sum over all tasks of the stage"),
 )
+PLAN_CHANGES = (
+    Column("query_id", "int", None, "the query whose plan was changed as it ran"),
+    Column("came", "truth", None, "only the last plan has it; else only the first one has"),
+    Column("operator", "text", None, f"its text without numbers, cut to {COMPARED_TEXT}"),
+    Column("n", "int", "1", "how many more of them there are"),
+)
 MEMORY = (
     Column("executor_id", "text", None, "whose it is"),
     Column("metric", "text", None, "the engine's name of the memory; Maximum...: what it may use"),
@@ -247,8 +254,8 @@ TASK_METRICS: Mapping[str, tuple[Column, ...]] = MappingProxyType(
 )
 TABLES = ("jobs", "stages", "tasks", "executors")
 OPTIONAL_TABLES = (
-    "queries", "operators", "operator_metrics", "timers", "tiers", "memory", "memory_over_time",
-    "batches",
+    "queries", "operators", "operator_metrics", "plan_changes", "timers", "tiers", "memory",
+    "memory_over_time", "batches",
 )  # fmt: skip
 """Tables that only accounts with SQL queries, Python or scans, tiered storage, samples of memory or
 streams have."""
@@ -268,8 +275,9 @@ def columns(table: str, engine: str) -> tuple[Column, ...]:
         return TASKS + TASK_METRICS[engine]
     return {
         "jobs": JOBS, "stages": STAGES, "executors": EXECUTORS, "queries": QUERIES,
-        "operators": OPERATORS, "operator_metrics": OPERATOR_METRICS, "timers": TIMERS,
-        "tiers": TIERS, "memory": MEMORY, "memory_over_time": MEMORY_OVER_TIME, "batches": BATCHES,
+        "operators": OPERATORS, "operator_metrics": OPERATOR_METRICS, "plan_changes": PLAN_CHANGES,
+        "timers": TIMERS, "tiers": TIERS, "memory": MEMORY, "memory_over_time": MEMORY_OVER_TIME,
+        "batches": BATCHES,
     }[table]  # fmt: skip
 
 
@@ -359,9 +367,9 @@ class JobAccount:
     `origin_ms` is when the trial began, on the account's clock: phases and series count from there.
     None, with a reason, where that is not known; an ingested account has no other beginning than
     its own. `applications` is how many the trial ran at once, of which this is one. `queries`, with
-    the operators of their plans and the metrics of these, `timers`, `memory`, also over time, and
-    `batches` are None where the engine records none, `tiers` where files were where the engine
-    itself has them.
+    the operators of their plans, the metrics of these and what changed of the first plans,
+    `timers`, `memory`, also over time, and `batches` are None where the engine records none, `tiers`
+    where files were where the engine itself has them.
     """
 
     application: Application
@@ -378,6 +386,7 @@ class JobAccount:
     queries: pl.DataFrame | None = None
     operators: pl.DataFrame | None = None
     operator_metrics: pl.DataFrame | None = None
+    plan_changes: pl.DataFrame | None = None
     timers: pl.DataFrame | None = None
     tiers: pl.DataFrame | None = None
     memory: pl.DataFrame | None = None
@@ -446,6 +455,7 @@ _KEYS = {
     "queries": ("query_id",),
     "operators": ("query_id", "node", "name"),
     "operator_metrics": ("query_id", "node", "metric", "value"),
+    "plan_changes": ("query_id", "came", "operator", "n"),
     "timers": ("stage_id", "stage_attempt"),
     "tiers": ("at_ms", "executor_id", "tier", "order", "kind"),
     "memory": ("executor_id", "metric", "value"),

@@ -19,11 +19,12 @@ from venturi.advise.diagnosis.changes import (
     SettingChange,
     StageChange,
 )
-from venturi.model.stages.plans import Operator, without_numbers
+from venturi.model.stages.plans import Operator
 from venturi.model.stages.stage import Analysis, Stage
 from venturi.model.stages.timeline import Timeline
 from venturi.model.stages.verdict import in_words
 from venturi.record.job_account import Application, JobAccount
+from venturi.record.plan_texts import comparable, differing
 from venturi.record.trial import State
 from venturi.units import format_bytes, format_duration, format_figure
 from venturi.wording import count_of
@@ -34,7 +35,6 @@ _DATA = 1.1  # times as much, or as little
 _SMALL = 0.1  # times as much: amounts are easier to read
 _MOST = 200  # stages or queries of each that are laid beside one another
 _SHOWN_OPERATORS = 6
-_TEXT = 100
 _DIGITS = re.compile(r"\d+")
 _DATA_READ = ("input", "shuffle data read")
 # What is added up over attempts, in which unit, from which metrics.
@@ -206,21 +206,21 @@ def _settings(one: JobAccount, other: JobAccount) -> Iterator[SettingChange]:
 def _plans(one: Timeline, other: Timeline) -> Iterator[PlanChange]:
     before, after = _queries(one), _queries(other)
     names = [[name for _, name, _ in each] for each in (before, after)]
+    nothing = 0, "", Counter[str]()
     for a, b in _aligned(names[0], names[1]):
         old, new = None if a is None else before[a], None if b is None else after[b]
-        ops = [Counter(each[2]) if each else Counter() for each in (old, new)]
-        gone, come = ops[0] - ops[1], ops[1] - ops[0]
+        gone, come = differing((old or nothing)[2], (new or nothing)[2])
         if gone or come:
             yield PlanChange(
                 old[0] if old else None,
                 new[0] if new else None,
-                (old or new or (0, "", ()))[1],
+                (old or new or nothing)[1],
                 tuple(gone)[:_SHOWN_OPERATORS],
                 tuple(come)[:_SHOWN_OPERATORS],
             )
 
 
-def _queries(line: Timeline) -> list[tuple[int, str, tuple[str, ...]]]:
+def _queries(line: Timeline) -> list[tuple[int, str, Counter[str]]]:
     """The first queries with a plan: number, name, and what their operators say."""
     found: dict[int, list[Operator]] = {}
     for operator in line.plans.operators.values():
@@ -228,7 +228,7 @@ def _queries(line: Timeline) -> list[tuple[int, str, tuple[str, ...]]]:
     queries = line.account.queries
     names = {} if queries is None else dict(queries.select("query_id", "name").rows())
     return [
-        (query, names.get(query) or "", tuple(without_numbers(each.text)[:_TEXT] for each in plan))
+        (query, names.get(query) or "", comparable(each.text for each in plan))
         for query, plan in sorted(found.items())[:_MOST]
     ]
 

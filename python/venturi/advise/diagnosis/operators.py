@@ -9,9 +9,10 @@ from venturi.advise.diagnosis.case import Case, Confidence, Hit, Where
 from venturi.model.stages.causes import PYTHON, READING, total
 from venturi.model.stages.elapsed import BROADCAST
 from venturi.model.stages.plans import PYTHON as PYTHON_OPERATOR
-from venturi.model.stages.plans import SHUFFLED_JOINS, Operator, without_numbers
+from venturi.model.stages.plans import SHUFFLED_JOINS, Operator
 from venturi.model.stages.stage import Stage
 from venturi.record.job_account import OPERATOR_TEXT
+from venturi.record.plan_texts import without_numbers
 from venturi.units import format_bytes, format_duration
 
 # Which sides, left (0) and right (1), can be broadcast for which type of join: JoinSelectionHelper.

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from venturi.record.job_account import JobAccount
+from venturi.record.plan_texts import without_numbers
 
 Key = tuple[int, int]
 _PER_UNIT = {"ms": 1e-3, "ns": 1e-9}
@@ -56,7 +57,6 @@ _NOWHERE = "NoopWrite"  # the sink of the format "noop"
 # Call sites inside Spark and PySpark, which say nothing of the program.
 _OF_SPARK = re.compile(r"NativeMethodAccessorImpl|CompletableFuture|\$anonfun|ThreadPoolExecutor")
 _KEYS = re.compile(r"\[([^\]]*)\]")
-_ID = re.compile(r"#\d+L?|, \[(?:plan_id=|id=#)\d+\]")
 _SKEW_JOIN = "(skew=true)"  # behind the name of a join whose hot partitions were split
 SHUFFLED_JOINS = ("SortMergeJoin", "ShuffledHashJoin")
 """Joins whose both sides are shuffled, if they are not so already."""
@@ -222,11 +222,6 @@ def _is_told(operator: Operator) -> bool:
         return True
     known = any(kind.fullmatch(operator.name) for kind in (_COMPUTES, _TIMED, PYTHON))
     return known and not _UNNAMED_FUNCTION.search(operator.text)
-
-
-def without_numbers(text: str) -> str:
-    """An operator's text without the numbers that each plan gives its columns and itself."""
-    return _ID.sub("", text)
 
 
 def _with_keys(word: str, operator: Operator) -> str:

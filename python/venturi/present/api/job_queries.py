@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from venturi.model.stages.plans import Operator, without_numbers
-from venturi.model.stages.queries import works_of
+from venturi.model.stages.plans import Operator
+from venturi.model.stages.queries import changes_of, works_of
 from venturi.model.stages.stage import label_of
 from venturi.model.stages.timeline import Timeline
 from venturi.present.api.job_shapes import JobOperator, JobQuery, JobSpan
+from venturi.record.plan_texts import PASSING, without_numbers
 
 SHOWN_QUERIES, SHOWN_JOBS, SHOWN_OPERATORS = 20, 200, 120
 # Of generated code the timer is from its making to its end, whatever it did meanwhile.
 _NO_WORK = "duration"
 _ROWS = ("number of output rows", "records read")
 _BYTES = ("size of files read", "data size", "written output", "shuffle bytes written")
-# What only passes rows on, and says nothing.
-_PASSING = ("InputAdapter", "ColumnarToRow", "AdaptiveSparkPlan", "ShuffleQueryStage",
-            "BroadcastQueryStage", "ResultQueryStage", "WholeStageCodegen")  # fmt: skip
 
 
 def queries_of(line: Timeline) -> tuple[JobQuery, ...]:
@@ -28,7 +26,7 @@ def queries_of(line: Timeline) -> tuple[JobQuery, ...]:
     plans: dict[int, list[Operator]] = {}
     for operator in line.plans.operators.values():
         plans.setdefault(operator.query_id, []).append(operator)
-    works = works_of(line.account)
+    works, changes = works_of(line.account), changes_of(line.account)
     found = []
     for row in table.rows(named=True):
         start, end = row["submitted_ms"], row["ended_ms"]
@@ -38,7 +36,7 @@ def queries_of(line: Timeline) -> tuple[JobQuery, ...]:
                 row["query_id"], row["name"] or "", row["outcome"],
                 None if start is None else (start - origin_ms) / 1e3,
                 None if start is None or end is None else (end - start) / 1e3,
-                None if works is None else works[row["query_id"]],
+                None if works is None else works[row["query_id"]], changes.get(row["query_id"]),
                 tuple(_operators(plan[:SHOWN_OPERATORS])), max(len(plan) - SHOWN_OPERATORS, 0),
             )
         )  # fmt: skip
@@ -66,7 +64,7 @@ def _operators(plan: list[Operator]) -> Iterator[JobOperator]:
     n = 0
     for each in plan:
         taker = None if each.parent is None else takers.get(each.parent)
-        if each.name.startswith(_PASSING):
+        if each.name.startswith(PASSING):
             takers[each.node] = taker
             continue
         takers[each.node] = n

@@ -262,7 +262,8 @@ class JobOperator:
 class JobQuery:
     """An SQL query, its plan as it ran, each operator before those that it takes rows from.
 
-    `work` is null where the log does not say which jobs are whose.
+    `work` is null where the log does not say which jobs are whose, `adaptive` where adaptive
+    execution changed nothing of the first plan, as far as the log tells.
     """
 
     id: int
@@ -271,6 +272,7 @@ class JobQuery:
     started_s: float | None
     elapsed_s: float | None
     work: QueryWork | None
+    adaptive: str | None
     operators: tuple[JobOperator, ...]
     operators_left_out: int
 

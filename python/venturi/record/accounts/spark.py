@@ -203,7 +203,7 @@ class _Told:
             self.wrong.look(name, event, count)
             if name in {STARTED, PLAN_CHANGED}:
                 self.queries.note_timers(line)
-                if not self.plans.take(line):
+                if not self.plans.take(line, first=name == STARTED):
                     _count(self.skipped, f"{name} (the plan in it)")
             handle(self, event)
         except (KeyError, TypeError, AttributeError):
@@ -430,6 +430,7 @@ class _Told:
             queries=self.queries.table(),
             operators=self.plans.operators(),
             operator_metrics=self.plans.metrics(),
+            plan_changes=self.plans.changes.table(),
             timers=self.timers.table(),
             tiers=self.tiers.finish() if self.tier_rows else None,
             memory=self.memory.table(),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from venturi.record.accounts.columnar import TableBuilder, TooManyError, amount, number, word
+from venturi.record.accounts.spark_plan_changes import PlanChanges
 from venturi.record.job_account import OPERATOR_TEXT
 
 if TYPE_CHECKING:
@@ -59,17 +60,19 @@ def _place(line: bytes) -> slice | None:
 
 
 class Plans:
-    """The plans that a log told of so far."""
+    """The plans that a log told of so far, and what changed in them."""
 
     def __init__(self) -> None:
+        self.changes = PlanChanges()
         self._plans: dict[int, list[_Operator]] = {}
         self._n = self._n_metrics = 0
         self._known: set[int] = set()
         self._of_stages: dict[tuple[Key, int], int] = {}
         self._of_driver: dict[int, int] = {}
 
-    def take(self, line: bytes) -> bool:
-        """Takes in the plan of the event in `line`; False if it is nested too deeply to be read."""
+    def take(self, line: bytes, *, first: bool) -> bool:
+        """Takes in the plan of the event in `line`, the first one of its query or one that changed;
+        False if it is nested too deeply to be read."""
         place, query = _place(line), _QUERY.search(line[:200])
         if place is None or query is None:
             return True
@@ -78,6 +81,7 @@ class Plans:
         try:
             found = list(_operators(from_json(line[place.start + len(_PLAN) : place.stop])))
         except (ValueError, AttributeError, TypeError):
+            self.changes.forget(int(query[1]))
             return False
         metrics = sum(len(each.metrics) for each in found)
         old = self._plans.get(int(query[1]), [])
@@ -87,9 +91,12 @@ class Plans:
             self._n -= len(found)
             self._n_metrics -= metrics
             self._plans.pop(int(query[1]), None)
+            self.changes.forget(int(query[1]))
             raise TooManyError
         self._plans[int(query[1])] = found
         self._known.update(id_ for each in found for _, _, id_ in each.metrics)
+        note = self.changes.begin if first else self.changes.change
+        note(int(query[1]), ((each.name, each.text) for each in found))
         return True
 
     def of_stage(self, stage: Key, info: Mapping[str, Any]) -> None:

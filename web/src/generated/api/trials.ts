@@ -218,6 +218,7 @@ export interface JobQuery {
   started_s: number | null;
   elapsed_s: number | null;
   work: QueryWork | null;
+  adaptive: string | null;
   operators: JobOperator[];
   operators_left_out: number;
 }

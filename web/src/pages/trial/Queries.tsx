@@ -116,15 +116,8 @@ function Operator({
 }
 
 function Query({ query, open }: { query: JobQuery; open: boolean }) {
-  const {
-    id,
-    name,
-    outcome,
-    elapsed_s: elapsed,
-    operators,
-    operators_left_out: left,
-    work,
-  } = query;
+  const { id, name, outcome, elapsed_s: elapsed, operators, work, adaptive } = query;
+  const left = query.operators_left_out;
   const most = Math.max(0, ...operators.map(({ time_s }) => time_s ?? 0));
   const depths = depthsOf(operators);
   return (
@@ -135,6 +128,7 @@ function Query({ query, open }: { query: JobQuery; open: boolean }) {
         {outcome !== null && outcome !== "succeeded" && `, ${outcome}`}
       </summary>
       <p className="aside">{workWords(work)}</p>
+      {adaptive !== null && <p>Adaptive execution: {adaptive}.</p>}
       {operators.length === 0 ? (
         <p className="nothing">The log has no plan of it.</p>
       ) : (
