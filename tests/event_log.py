@@ -100,13 +100,13 @@ class SparkLog:
         *,
         failed: str = "",
         attempt: int = 0,
-        rdds: tuple[str, ...] = (),
+        rdds: tuple[str | dict[str, Any], ...] = (),
         metrics: dict[int, int] | None = None,
     ) -> None:
-        """An attempt at a stage of RDDs of the types `rdds`, which brings in `metrics` of SQL."""
+        """An attempt at a stage of `rdds`, or of their types, which brings in `metrics` of SQL."""
         info = self._stage(id_, tasks) | {
             "Submission Time": at(from_s), "Stage Attempt ID": attempt,
-            "RDD Info": [{"Name": name} for name in rdds],
+            "RDD Info": [{"Name": each} if isinstance(each, str) else each for each in rdds],
         }  # fmt: skip
         self.add("StageSubmitted", **{"Stage Info": info})
         if to_s is not None:

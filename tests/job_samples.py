@@ -16,7 +16,7 @@ GIB = 1 << 30
 
 
 def planned_log() -> SparkLog:
-    """A join whose one task is hot, over two executors, of which one is lost, and a stream."""
+    """A join whose one task is hot, over two executors, of which one is lost, a cache, a stream."""
     log = SparkLog(**{"spark.master": "yarn", "spark.executor.memory": "4g"})
     log.executor("1", 2, 1)
     log.executor("2", 2, 1, 55, "Command exited with code 137")
@@ -32,7 +32,11 @@ def planned_log() -> SparkLog:
         0, ("HashAggregate", "HashAggregate(keys=[k#1])", {"number of output rows": 1}), *scans
     )
     log.job(0, 6, 58, [0, 1], query=0)
-    log.stage(0, 6, 20, 4, metrics={3: 300_000_000, 4: 9_000_000})
+    cached = {
+        "RDD ID": 3, "Name": "returns", "Number of Partitions": 4, "Number of Cached Partitions": 0,
+        "Storage Level": {"Use Disk": True, "Use Memory": True, "Replication": 1},
+    }  # fmt: skip
+    log.stage(0, 6, 20, 4, metrics={3: 300_000_000, 4: 9_000_000}, rdds=(cached,))
     for n in range(4):
         log.task(0, 6, 20, executor=str(n % 2 + 1))
         log.lines[-1] = log.lines[-1].replace(b'"Task Metrics"', _memory(n + 1) + b'"Task Metrics"')

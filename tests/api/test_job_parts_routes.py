@@ -12,6 +12,7 @@ import pytest
 import job_samples
 from api_client import client_of
 from venturi.cli.import_ import import_all
+from venturi.model.stages.caches import CacheUse
 from venturi.model.stages.queries import QueryWork
 from venturi.present.api import kept
 from venturi.present.api.jobs import job_of
@@ -81,23 +82,29 @@ def test_plans_stand_with_what_their_operators_counted(answers: Any) -> None:
     assert not any(name.startswith("WholeStageCodegen") for name in names)
 
 
-def test_queries_have_their_jobs_and_stages(tmp_path: Path, settings: Settings) -> None:
+def test_queries_have_their_work_and_caches_are_told(tmp_path: Path, settings: Settings) -> None:
     with Repository.open(settings) as repository:
         trial = job_samples.planned(repository, tmp_path)
-        (query,) = job_of(repository, trial).queries
+        job = job_of(repository, trial)
+    (query,) = job.queries
     assert query.work == QueryWork((0,), 0, ("0", "1"), 0)
+    assert query.adaptive is not None
+    assert query.adaptive.startswith("no longer there: Scan; new: HashAggregate(keys=[k])")
+    level = "Disk Memory Serialized 1x Replicated"
+    assert job.caches == (CacheUse(3, "returns", level, 4, None, None, None),)
 
 
 def test_accounts_that_earlier_versions_kept_are_read(tmp_path: Path, settings: Settings) -> None:
     account = job_samples.planned_log().account(tmp_path)
-    old = replace(account, jobs=account.jobs.drop("query_id"))
+    old = replace(account, jobs=account.jobs.drop("query_id"), plan_changes=None, caches=None)
     with Repository.open(settings) as repository:
         trial = attach(repository, trial_of(old), old)
         repository.add(trial)
         assert load(repository, trial).jobs["query_id"].to_list() == [None, None]
         job = job_of(repository, trial)
     assert job.missing_reason is None
-    assert [query.work for query in job.queries] == [None]
+    assert [(query.work, query.adaptive) for query in job.queries] == [(None, None)]
+    assert job.caches == ()
 
 
 def test_executors_have_the_time_of_all_tasks(answers: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import job_samples
 import own_samples
 from venturi.cli.main import main
 from venturi.record.job_account import ACCOUNT_NAME, TABLES, load
@@ -167,6 +168,25 @@ def test_show_tells_where_the_time_went(venturi: Venturi) -> None:
     job = data(venturi("show", id_, "--json")[1])["job"]
     assert job["verdict"]["narrowest"] == "driver"
     assert len(job["stages"]) == 4
+
+
+def test_show_tells_what_is_cached_and_what_changed_of_plans(
+    venturi: Venturi, tmp_path: Path
+) -> None:
+    path = tmp_path / "application_1_0001"
+    path.write_bytes(b"".join(job_samples.planned_log().lines))
+    ids = []
+    for log in (path, SPARK / "join.log"):
+        _, stdout, _ = venturi("ingest", "spark-eventlog", log, "--json")
+        ids.append(data(stdout)[0]["trial"])
+    shown, without = (venturi("show", id_)[1] for id_ in ids)
+    for title in ("What is cached", "What adaptive execution changed of the first plans"):
+        assert title in shown
+        assert title not in without
+    (cached,) = (line.split() for line in shown.splitlines() if " returns " in line)
+    assert cached[-4:] == ["4", "—", "—", "—"], "what is not recorded is not 0"
+    assert "spark.eventLog.logBlockUpdates.enabled" in shown
+    assert "query 0  no longer there: Scan; new: HashAggregate(keys=[k])" in shown
 
 
 def test_show_says_of_which_time_the_shares_are(venturi: Venturi, settings: Settings) -> None:

@@ -275,7 +275,7 @@ def test_a_task_told_again_is_counted_once(write: Write) -> None:
 
 def test_what_is_of_no_use_is_skipped_and_counted(write: Write) -> None:
     lines = (
-        event("SparkListenerBlockUpdated"),
+        event("SparkListenerTaskGettingResult"),
         event("org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveSQLMetricUpdates"),
         event("SparkListenerInvented"),
         event("com.example.Listener"),
@@ -353,7 +353,7 @@ def test_an_exit_status_is_believed(status: int, outcome: str, write: Write) -> 
 
 def test_an_event_that_is_too_long_is_counted(write: Write) -> None:
     long = event("SparkListenerJobStart", Padding="x" * 5_000)
-    useless = event("SparkListenerBlockUpdated", Padding="x" * 5_000)
+    useless = event("SparkListenerTaskGettingResult", Padding="x" * 5_000)
     reading = read(write(START + long + useless + END), Limits(line_bytes=4_000)).reading
     assert (reading.oversized, sum(reading.skipped.values())) == (1, 1)
 

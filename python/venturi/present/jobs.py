@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from venturi.model.stages.caches import HOW_TO_RECORD, cache_uses
 from venturi.model.stages.executors import executor_uses
 from venturi.model.stages.outlook import Outlooks
 from venturi.model.stages.queries import QueryWork, changes_of, works_of
@@ -27,7 +28,7 @@ from venturi.units import (
 SHOWN_STAGES = 30
 SHOWN_QUERIES = 20
 SHOWN_OF_QUERY = 8  # of its jobs, and of its stages
-SHOWN_LOSSES = SHOWN_EXECUTORS = 20
+SHOWN_LOSSES = SHOWN_EXECUTORS = SHOWN_CACHES = 20
 SHOWN_MEANWHILE = SHOWN_TIMED = 5
 LEAST_TIMED = 0.05
 _LEAST_SHARE = 0.005
@@ -50,6 +51,7 @@ def parts(line: Timeline, analysis: Analysis, host: Meanwhile) -> Iterator[Line 
         ("Executors", _executors(line)),
         ("SQL queries", _queries(account)),
         ("What adaptive execution changed of the first plans", _adaptive(account)),
+        ("What is cached", _caches(account)),
         ("Streaming queries", _streams(line)),
         ("Critical path", _path(analysis)),
         ("Stages" + left_out, _stages(stages)),
@@ -290,6 +292,19 @@ def _work(work: QueryWork) -> Iterator[str]:
         more = len(all_) + left_out - SHOWN_OF_QUERY
         said = ", ".join(map(str, all_[:SHOWN_OF_QUERY])) or "none"
         yield said + (f" and {more:,} more" if more > 0 else "")
+
+
+def _caches(account: JobAccount) -> Table:
+    made = table("RDD", "name", "level", "partitions", "cached at most", "in memory", "on disk",
+                 left=3, prose=("name", "level"))  # fmt: skip
+    for each in cache_uses(account, SHOWN_CACHES):
+        made.add(
+            str(each.rdd), _cut(each.name or "—"), each.level or "—", _count(each.partitions),
+            _count(each.cached), format_bytes(each.memory_bytes), format_bytes(each.disk_bytes),
+        )  # fmt: skip
+        if each.cached is None and not made.notes:
+            made.notes.append(("cached at most", HOW_TO_RECORD))
+    return made
 
 
 def _path(analysis: Analysis) -> Table:

@@ -174,6 +174,15 @@ BATCHES = (
     Column("watermark_ms", "int", MOMENT, "what happened before it is no longer waited for"),
     Column("left_rows", "int", "1", "records beyond its own that its sources had, as Kafka tells"),
 )
+CACHES = (
+    Column("rdd_id", "int", None, "the engine's number of what is to be stored"),
+    Column("name", "text", None, "its name, or kind and call site"),
+    Column("level", "text", None, "where and how, in the engine's words"),
+    Column("partitions", "int", "1", "into how many it is divided"),
+    Column("cached_partitions", "int", "1", "of these stored at once at most; null: not recorded"),
+    Column("memory_bytes", "int", "B", "the most of it in memory at once"),
+    Column("disk_bytes", "int", "B", "the most of it on disk at once"),
+)
 TIERS_SETTING = "spark.storage.hierarchyStore"
 """Spark's setting, of the plugin for tiered storage, that says which tiers a job has."""
 NO_TIERS = "none"
@@ -255,10 +264,10 @@ TASK_METRICS: Mapping[str, tuple[Column, ...]] = MappingProxyType(
 TABLES = ("jobs", "stages", "tasks", "executors")
 OPTIONAL_TABLES = (
     "queries", "operators", "operator_metrics", "plan_changes", "timers", "tiers", "memory",
-    "memory_over_time", "batches",
+    "memory_over_time", "caches", "batches",
 )  # fmt: skip
-"""Tables that only accounts with SQL queries, Python or scans, tiered storage, samples of memory or
-streams have."""
+"""Tables that only accounts with SQL queries, Python or scans, tiered storage, samples of memory,
+caches or streams have."""
 ACCOUNT_NAME = "job-account.json"
 """The artifact with the application's own facts; its tables lie beside it."""
 ACCOUNT_TABLES = frozenset(f"{name}.parquet" for name in (*TABLES, *OPTIONAL_TABLES))
@@ -277,7 +286,7 @@ def columns(table: str, engine: str) -> tuple[Column, ...]:
         "jobs": JOBS, "stages": STAGES, "executors": EXECUTORS, "queries": QUERIES,
         "operators": OPERATORS, "operator_metrics": OPERATOR_METRICS, "plan_changes": PLAN_CHANGES,
         "timers": TIMERS, "tiers": TIERS, "memory": MEMORY, "memory_over_time": MEMORY_OVER_TIME,
-        "batches": BATCHES,
+        "caches": CACHES, "batches": BATCHES,
     }[table]  # fmt: skip
 
 
@@ -368,8 +377,8 @@ class JobAccount:
     None, with a reason, where that is not known; an ingested account has no other beginning than
     its own. `applications` is how many the trial ran at once, of which this is one. `queries`, with
     the operators of their plans, the metrics of these and what changed of the first plans,
-    `timers`, `memory`, also over time, and `batches` are None where the engine records none, `tiers`
-    where files were where the engine itself has them.
+    `timers`, `memory`, also over time, `caches` and `batches` are None where the engine records
+    none, `tiers` where files were where the engine itself has them.
     """
 
     application: Application
@@ -391,6 +400,7 @@ class JobAccount:
     tiers: pl.DataFrame | None = None
     memory: pl.DataFrame | None = None
     memory_over_time: pl.DataFrame | None = None
+    caches: pl.DataFrame | None = None
     batches: pl.DataFrame | None = None
 
     @property
@@ -460,6 +470,7 @@ _KEYS = {
     "tiers": ("at_ms", "executor_id", "tier", "order", "kind"),
     "memory": ("executor_id", "metric", "value"),
     "memory_over_time": ("executor_id", "at_ms"),
+    "caches": ("rdd_id",),
     "batches": ("stream", "batch_id", "began_ms"),
 }
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from venturi.advise.diagnosis.changes import Difference
+from venturi.model.stages.caches import CacheUse
 from venturi.model.stages.queries import QueryWork
 from venturi.model.stages.stage import ExecutorUse, MemoryUse, StreamBatches, StreamUse
 from venturi.model.stages.tiers import TierLevels, TierUse
@@ -300,8 +301,9 @@ class JobData:
     order of what they save; `silence` says why there is none, `unseen` what could not be looked at.
     `cores` is empty where it is not recorded which executors were there. `queries` and `jobs` are
     the longest, `executors` those with the most task time, `memory` that of those whose heaps were
-    the fullest, `batches` those of the `streams` whose batches took the most time. `verdict` is
-    where the time went; where no part stands out, after the finding that costs the most.
+    the fullest, `caches` those with the most bytes, `batches` those of the `streams` whose batches
+    took the most time. `verdict` is where the time went; where no part stands out, after the
+    finding that costs the most.
     """
 
     began_s: float | None
@@ -328,6 +330,7 @@ class JobData:
     executors: tuple[ExecutorUse, ...]
     executors_left_out: int
     memory: tuple[MemoryUse, ...]
+    caches: tuple[CacheUse, ...]
     streams: tuple[StreamUse, ...]
     batches: tuple[StreamBatches, ...]
     tiers: tuple[TierUse, ...]

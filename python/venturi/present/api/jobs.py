@@ -9,6 +9,7 @@ import numpy as np
 from venturi.advise.diagnosis.find import Diagnosis, Finding, diagnose
 from venturi.errors import VenturiError
 from venturi.model.stages.analysis import analyse
+from venturi.model.stages.caches import cache_uses
 from venturi.model.stages.causes import Floats
 from venturi.model.stages.executors import executor_uses
 from venturi.model.stages.memory import memory_uses
@@ -47,7 +48,7 @@ SHOWN_STAGES = 200
 RUNNING_POINTS = TIER_POINTS = 400
 REPLAYED_TASKS = 20_000  # of more, a page would wait too long
 SHOWN_TIERS = SHOWN_LOSSES = SHOWN_EXECUTORS = 200
-SHOWN_STREAMS = 50
+SHOWN_STREAMS = SHOWN_CACHES = 50
 SHOWN_MEMORY = SHOWN_BATCHES = 4
 JOB = Kept("job.json", JobData)
 TASK_TIME = "task time"
@@ -92,7 +93,7 @@ def _nothing(reason: str) -> JobData:
         driver_s=None, verdict=None, findings=(), silence=reason, unseen=(), parts=(), cores=(),
         losses=(), lost_executors=(), stages=(), stages_left_out=0, running=None, bounds=(),
         outlook=JobOutlook((), None, reason), queries=(), jobs=(), executors=(),
-        executors_left_out=0, memory=(), streams=(), batches=(), tiers=(),
+        executors_left_out=0, memory=(), caches=(), streams=(), batches=(), tiers=(),
         tier_levels=None, missing_reason=reason,
     )  # fmt: skip
 
@@ -144,6 +145,7 @@ def data_of(line: Timeline, found: Analysis, host: Meanwhile, told: Diagnosis) -
         executors=tuple(each for each in uses if each.executor_id in busiest),
         executors_left_out=len(uses) - len(busiest),
         memory=memory_uses(line, SHOWN_MEMORY),
+        caches=cache_uses(account, SHOWN_CACHES),
         streams=tuple(stream_uses(line))[:SHOWN_STREAMS],
         batches=stream_batches(line, SHOWN_BATCHES),
         tiers=tier_uses(account)[:SHOWN_TIERS],

@@ -30,7 +30,8 @@ from venturi.record.accounts.columnar import (
 from venturi.record.accounts.configuration import masked, spark_chosen
 from venturi.record.accounts.find import SPARK_HINT, Log, spark_logs
 from venturi.record.accounts.spark_batches import PROGRESS, Batches
-from venturi.record.accounts.spark_fields import NO_METRICS, WrongTypes, metrics_of
+from venturi.record.accounts.spark_caches import Caches
+from venturi.record.accounts.spark_fields import NO_METRICS, WrongTypes, call_site, metrics_of
 from venturi.record.accounts.spark_memory import Memory
 from venturi.record.accounts.spark_parts import by_application
 from venturi.record.accounts.spark_plans import Plans, without_plan
@@ -65,7 +66,7 @@ _PREFIX = "SparkListener"
 # Events of Spark's own that say nothing about times of jobs, stages, tasks and executors.
 _KNOWN = re.compile(
     r"SparkListener(TaskGettingResult|SpeculativeTaskSubmitted|BlockManagerRemoved"
-    r"|UnpersistRDD|ExecutorMetricsUpdate|BlockUpdated|ResourceProfileAdded"
+    r"|ExecutorMetricsUpdate|ResourceProfileAdded"
     r"|(Executor|Node)(Blacklisted|Unblacklisted|Excluded|Unexcluded)(ForStage)?"
     r"|UnschedulableTaskSet(Added|Removed)|MiscellaneousProcessAdded)|org\.apache\.spark\..+"
 )
@@ -81,7 +82,6 @@ _IDS = 2_000_000  # of stages that jobs and stages name, in all
 _NAME_CHARACTERS = 500
 _STEP = 2_000  # lines between two calls of progress
 _COMPACTED = "it was compacted: events of jobs that had ended may be left out"
-_LINE_OF_FILE = re.compile(r"[^/]+:\d+")
 _CANCELLED = re.compile(r"\bcancell?ed\b", re.IGNORECASE)
 
 
@@ -175,6 +175,7 @@ class _Told:
     tiers: TableBuilder = field(default_factory=lambda: TableBuilder("tiers", "spark"))
     tier_rows: int = 0
     memory: Memory = field(default_factory=Memory)
+    caches: Caches = field(default_factory=Caches)
     batches: Batches = field(default_factory=Batches)
     last_ms: int | None = None
 
@@ -232,7 +233,7 @@ class _Told:
         infos = sorted(event.get("Stage Infos") or (), key=lambda each: -number(each["Stage ID"]))
         name = properties.get("spark.job.description")
         if not name and infos:
-            name = _call_site(infos[0].get("Stage Name"))
+            name = call_site(infos[0].get("Stage Name"))
         self._saw(event.get("Submission Time"))
         job = self._job(job_id)
         job["name"] = word(name)
@@ -268,7 +269,7 @@ class _Told:
         if not stage:
             self.timers.of_stage(key, info)
         stage |= {
-            "name": _call_site(info.get("Stage Name")),
+            "name": call_site(info.get("Stage Name")),
             "n_tasks": amount(info.get("Number of Tasks")),
             "submitted_ms": moment(info.get("Submission Time")),
             "ended_ms": ended_ms,
@@ -278,6 +279,7 @@ class _Told:
         self._keep_ids(stage, "parent_ids", parent_ids)
         if ended_ms is not None:
             self.plans.of_stage(key, info)
+        self.caches.of_stage(info)
 
     def task_start(self, event: Event) -> None:
         info = event["Task Info"]
@@ -335,6 +337,7 @@ class _Told:
         )
         executor["removed_ms"] = moment(event.get("Timestamp"))
         executor["reason"] = word(event.get("Removed Reason"))
+        self.caches.removed(event["Executor ID"])
 
     def stage_memory(self, event: Event) -> None:
         # It has no moment: it is told when a stage ends, behind the last of its tasks.
@@ -345,7 +348,7 @@ class _Told:
 
     def query_start(self, event: Event) -> None:
         self._saw(event.get("time"))
-        self.queries.begin(event, _call_site(event.get("description")))
+        self.queries.begin(event, call_site(event.get("description")))
 
     def query_end(self, event: Event) -> None:
         self._saw(event.get("time"))
@@ -435,6 +438,7 @@ class _Told:
             tiers=self.tiers.finish() if self.tier_rows else None,
             memory=self.memory.table(),
             memory_over_time=self.memory.over_time(),
+            caches=self.caches.table(),
             batches=self.batches.table(),
         )
 
@@ -529,6 +533,8 @@ _HANDLERS: Mapping[str, Callable[[_Told, Event], None]] = {
     ENDED: _Told.query_end,
     PLAN_CHANGED: lambda _told, _event: None,  # only the timers in its plan are of use
     DRIVER_VALUES: _Told.driver_values,
+    _PREFIX + "BlockUpdated": lambda told, event: told.caches.updated(event["Block Updated Info"]),
+    _PREFIX + "UnpersistRDD": lambda told, event: told.caches.unpersisted(event["RDD ID"]),
     PROGRESS: lambda told, event: told.batches.take(event),
     TIERED_STORAGE: _Told.tiered_storage,
 }
@@ -536,16 +542,6 @@ _HANDLERS: Mapping[str, Callable[[_Told, Event], None]] = {
 
 def _count(counter: Counter[str], name: str) -> None:
     counter[name if name in counter or len(counter) < _KINDS else "others"] += 1
-
-
-def _call_site(value: object) -> str | None:
-    name = word(value, 4_000)  # of the system's longest path nothing is cut off
-    if name is None:
-        return None
-    # PySpark's call sites carry the whole path of the program; the JVM's only a file's name.
-    call, _, path = name.partition(" at /")
-    _, slash, file = path.rpartition("/")
-    return word(f"{call} at {file}" if slash and _LINE_OF_FILE.fullmatch(file) else name)
 
 
 def _tier_rows(account: Event) -> Iterator[tuple[Any, ...]]:

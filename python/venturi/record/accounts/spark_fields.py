@@ -6,6 +6,7 @@ kept, so that it can be said.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -44,6 +45,7 @@ _TEXTS = frozenset(
 _INSIDE = frozenset({"Task Info", "Task Metrics", "Stage Info", "Executor Info", *_PARTS})
 _MOST = 200
 _SHOWN = 40
+_LINE_OF_FILE = re.compile(r"[^/]+:\d+")
 
 
 def metrics_of(metrics: object, outcome: str) -> tuple[int | None, ...]:
@@ -60,6 +62,16 @@ def metrics_of(metrics: object, outcome: str) -> tuple[int | None, ...]:
         else:
             found += [None] * len(names)
     return tuple(found)
+
+
+def call_site(value: object) -> str | None:
+    """A call and its line, without the path of a program in Python; the JVM's have none."""
+    name = word(value, 4_000)  # of the system's longest path nothing is cut off
+    if name is None:
+        return None
+    call, _, path = name.partition(" at /")
+    _, slash, file = path.rpartition("/")
+    return word(f"{call} at {file}" if slash and _LINE_OF_FILE.fullmatch(file) else name)
 
 
 class WrongTypes:

@@ -34,6 +34,15 @@ export interface Culled {
   bytes_per_s: number;
   gain: number | null;
 }
+export interface CacheUse {
+  rdd: number;
+  name: string | null;
+  level: string | null;
+  partitions: number | null;
+  cached: number | null;
+  memory_bytes: number | null;
+  disk_bytes: number | null;
+}
 export interface Cost {
   text: string | null;
   missing_reason: string | null;
@@ -146,6 +155,7 @@ export interface JobData {
   executors: ExecutorUse[];
   executors_left_out: number;
   memory: MemoryUse[];
+  caches: CacheUse[];
   streams: StreamUse[];
   batches: StreamBatches[];
   tiers: TierUse[];

@@ -11,6 +11,7 @@ import { Figure, type Legend } from "../../parts/Figure";
 import { Pending, ProblemBox } from "../../parts/Page";
 import { type Cell, type Column, DataTable, number, oneLine } from "../../parts/Table";
 import { useSearch } from "../../state";
+import { Caches } from "./Caches";
 import {
   causeRole,
   jobStages,
@@ -434,6 +435,7 @@ function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; d
       <Tasks trial={trial} job={data} />
       {data.tiers.length > 0 && <Tiers trial={trial} data={data} />}
       <Queries data={data} />
+      <Caches data={data} />
       <Streams trial={trial} data={data} />
       <Uneven stages={data.stages} />
       <Losses data={data} />
