@@ -9,7 +9,7 @@ use crate::disks::{Disk, disks};
 use crate::record::{Plan, SYS};
 
 /// How long it records if nothing is said.
-const LASTS: Duration = Duration::from_secs(60);
+const LASTS: Duration = Duration::from_mins(1);
 
 /// Commands that record the disks of the plan for a time, and make a recording of it at its `output`;
 /// nothing if it has no disks.
