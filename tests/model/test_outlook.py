@@ -64,3 +64,28 @@ def test_without_executors_nothing_can_be_told(tmp_path: Path) -> None:
     found = outlooks(timeline(two_stages().account(tmp_path)))
     assert found.found == ()
     assert found.reason == "it is not recorded which executors were there, and when"
+
+
+def test_the_end_comes_after_all_stages_whatever_was_the_last_then(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 2, 0)
+    log.job(0, 0, 30, [0, 1])
+    log.stage(0, 0, 30, 1)
+    log.task(0, 0, 30)
+    log.stage(1, 0, 20, 1)
+    log.task(1, 0, 20)
+    log.end(30)
+    # Of the two stages beside one another the longer one comes first on one slot, and ends first.
+    assert times(outlooks(timeline(log.account(tmp_path)))) == {
+        1: 50.0, 2: 30.0, 4: 30.0, 8: 30.0, 16: 30.0,
+    }  # fmt: skip
+
+
+def test_times_that_are_foretold_for_other_hardware_are_replayed(tmp_path: Path) -> None:
+    line = timeline(two_stages(e1=2).account(tmp_path))
+    found = outlooks(line, retimed=lambda tasks: tasks.elapsed_s - tasks.causes["cpu"] / 2)
+    # Tasks that only compute take half; the driver's ten seconds stay.
+    assert (found.replayed_s, found.task_s) == (pytest.approx(40), pytest.approx(60))
+    assert times(found) == {1: 70.0, 2: 40.0, 4: 30.0, 8: 25.0, 16: 25.0}
+    assert found.found[0].bound_s == pytest.approx(70)
+    assert outlooks(line).replayed_s == pytest.approx(70)

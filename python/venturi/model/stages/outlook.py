@@ -5,17 +5,20 @@ after the stage that it waited for and after as long a pause as then; what the d
 How long a task takes is kept, too, though it shares disks, network and memory with those beside it:
 far from the slots that there were this is a guess. Beside it stands Amdahl's bound, with all work
 of tasks divided evenly.
+
+Times of tasks are taken as they are. Whoever foretells other hardware (faster cores, other disks)
+hands in what they would take there, `retimed`, and the replay is of that; here nothing is foretold.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from heapq import heappop, heappush, heapreplace
 
-import numpy as np
-
-from venturi.model.stages.path import StageSpan, waited_for, without_stage_s
-from venturi.model.stages.timeline import Key, Timeline
+from venturi.model.stages.causes import Seconds, TaskTimes
+from venturi.model.stages.on_slots import OnSlots
+from venturi.model.stages.path import without_stage_s
+from venturi.model.stages.timeline import Timeline
 from venturi.units import SECONDS_PER_HOUR
 
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -58,23 +61,28 @@ class Outlooks:
     reason: str | None = None
 
 
-def outlooks(line: Timeline, most_tasks: int = MOST_TASKS) -> Outlooks:
+def outlooks(
+    line: Timeline,
+    most_tasks: int = MOST_TASKS,
+    retimed: Callable[[TaskTimes], Seconds] | None = None,
+) -> Outlooks:
     """What more and fewer executors would have meant for the application of `line`.
 
     Of one with more attempts at tasks than `most_tasks` nothing is replayed: it takes some
-    microseconds for each, number of slots and attempt.
+    microseconds for each, number of slots and attempt. `retimed` says how long each task takes
+    elsewhere; without it, as long as it did. Pauses and the driver's time stay.
     """
-    if line.there is None or not line.elapsed_s or not line.spans:
-        return Outlooks((), None, 0.0, "it is not recorded which executors were there, and when")
-    if len(line.tasks.index) > most_tasks:
-        return Outlooks((), None, 0.0, f"it has more than {most_tasks:,} attempts at tasks")
-    replay = _Replay(line, line.elapsed_s)
+    if (reason := untold(line, most_tasks)) is not None:
+        return Outlooks((), None, 0.0, reason)
+    assert line.there is not None
+    assert line.elapsed_s is not None
+    lasting_s = line.tasks.times.elapsed_s if retimed is None else retimed(line.tasks.times)
+    replay = OnSlots(line, line.spans.values(), 0.0, line.elapsed_s, lasting_s)
     now = line.there.most(0.0, line.elapsed_s)
     if now < 1 or not replay.task_s:
         return Outlooks((), None, 0.0, "no task of known time, or no slot, is recorded")
-    sizes = {int(n) // line.there.cpus for n in line.account.executors["cores"].drop_nulls()}
-    size = sizes.pop() if len(sizes) == 1 else 0
-    step = size if 0 < size < now else 1  # of a single executor, as in local mode, the cores vary
+    size = executor_slots(line)
+    step = size or 1  # of a single executor, as in local mode, the cores vary
     serial_s = without_stage_s(list(line.spans.values()), line.elapsed_s)
     found = []
     for slots in sorted({max(round(now * factor / step), 1) * step for factor in FACTORS}):
@@ -82,7 +90,7 @@ def outlooks(line: Timeline, most_tasks: int = MOST_TASKS) -> Outlooks:
             Outlook(
                 slots,
                 slots * line.there.cpus,
-                slots // size if step == size else None,
+                None if size is None else slots // size,
                 replay.elapsed_s(slots),
                 serial_s + replay.task_s / slots,
             )
@@ -90,74 +98,19 @@ def outlooks(line: Timeline, most_tasks: int = MOST_TASKS) -> Outlooks:
     return Outlooks(tuple(found), replay.elapsed_s(now), replay.task_s)
 
 
-class _Replay:
-    """The stages of an application with the times of their tasks, to be laid on slots."""
-
-    def __init__(self, line: Timeline, elapsed_s: float) -> None:
-        self._ordered = sorted(line.spans.values(), key=lambda span: (span.from_s, span.key))
-        self._before = waited_for(self._ordered)
-        self._elapsed_s = elapsed_s
-        self._tasks = {span.key: _times(line, span) for span in self._ordered}
-        self.task_s = sum(sum(times) for times, _ in self._tasks.values())
-
-    def elapsed_s(self, slots: int) -> float:
-        """The application's time on `slots`."""
-        spans = {span.key: span for span in self._ordered}
-        places = {span.key: place for place, span in enumerate(self._ordered)}
-        after: dict[Key | None, list[StageSpan]] = {}
-        for span in self._ordered:
-            after.setdefault(self._before[span.key], []).append(span)
-        free = [0.0] * slots
-        waiting: list[tuple[float, int]] = []
-        ready: list[int] = []
-        ends: dict[Key, float] = {}
-
-        def release(key: Key | None) -> None:
-            """What waited for a stage can begin, after as long a pause as then."""
-            for span in after.get(key, ()):
-                pause_s = span.from_s - (spans[key].to_s if key is not None else 0.0)
-                at_s = max((ends[key] if key is not None else 0.0) + pause_s, 0.0)
-                times, tail_s = self._tasks[span.key]
-                if times:
-                    heappush(waiting, (at_s, places[span.key]))
-                else:
-                    ends[span.key] = at_s + tail_s
-                    release(span.key)
-
-        done = dict.fromkeys(spans, 0)
-        last = dict.fromkeys(spans, 0.0)
-        release(None)
-        while waiting or ready:
-            if not ready and waiting[0][0] > free[0]:
-                heapreplace(free, waiting[0][0])
-                continue
-            while waiting and waiting[0][0] <= free[0]:
-                heappush(ready, heappop(waiting)[1])
-            key = self._ordered[ready[0]].key
-            times, tail_s = self._tasks[key]
-            end_s = free[0] + times[done[key]]
-            heapreplace(free, end_s)
-            last[key] = max(last[key], end_s)
-            done[key] += 1
-            if done[key] == len(times):
-                heappop(ready)
-                ends[key] = last[key] + tail_s
-                release(key)
-        final = max(self._ordered, key=lambda span: (span.to_s, span.key))
-        return ends[final.key] + max(self._elapsed_s - final.to_s, 0.0)
+def untold(line: Timeline, most_tasks: int) -> str | None:
+    """Why nothing of it is replayed; None: it is."""
+    if line.there is None or not line.elapsed_s or not line.spans:
+        return "it is not recorded which executors were there, and when"
+    if len(line.tasks.index) > most_tasks:
+        return f"it has more than {most_tasks:,} attempts at tasks"
+    return None
 
 
-def _times(line: Timeline, span: StageSpan) -> tuple[list[float], float]:
-    """The times of a stage's attempts in launch order, and what passed after the last one's end.
-
-    Copies that lost to another attempt are left out. Of a stage without tasks it is its own time.
-    """
-    tasks = line.tasks
-    here = tasks.of(span.key)
-    times = tasks.times.at(here)
-    kept = ~np.isnan(times.elapsed_s) & ~(tasks.speculative[here] & ~tasks.succeeded[here])
-    if not kept.any():
-        return [], span.to_s - span.from_s
-    order = np.argsort(times.launched_s[kept], kind="stable")
-    tail_s = max(span.to_s - float(times.finished_s[kept].max()), 0.0)
-    return times.elapsed_s[kept][order].tolist(), tail_s
+def executor_slots(line: Timeline) -> int | None:
+    """The slots of each executor; None where sizes differed, or there was one at a time."""
+    if line.there is None or not line.elapsed_s:
+        return None
+    sizes = {int(n) // line.there.cpus for n in line.account.executors["cores"].drop_nulls()}
+    size = sizes.pop() if len(sizes) == 1 else 0
+    return size if 0 < size < line.there.most(0.0, line.elapsed_s) else None

@@ -1,0 +1,122 @@
+"""Stages with the times of their tasks, to be laid on any number of slots.
+
+Stages begin in the order of their submission, each after the stage that it waited for and after as
+long a pause as then; what lies before the first and after the last is kept. Tasks take as long as
+they are said to: as they did, or as somebody foretells for other hardware.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import heappop, heappush, heapreplace
+
+import numpy as np
+
+from venturi.model.stages.causes import Seconds
+from venturi.model.stages.path import StageSpan, waited_for
+from venturi.model.stages.replay import slots_used
+from venturi.model.stages.timeline import Key, Timeline
+
+
+class OnSlots:
+    """Some stages of an application: what ran from `from_s` to `to_s`, or would have.
+
+    `lasting_s` is how long each attempt at a task of the application takes.
+    """
+
+    def __init__(
+        self, line: Timeline, spans: Iterable[StageSpan], from_s: float, to_s: float,
+        lasting_s: Seconds,
+    ) -> None:  # fmt: skip
+        ordered = sorted(spans, key=lambda span: (span.from_s, span.key))
+        self._spans = {span.key: span for span in ordered}
+        self._before = waited_for(ordered)
+        self._after: dict[Key | None, list[StageSpan]] = {}
+        for span in ordered:
+            self._after.setdefault(self._before[span.key], []).append(span)
+        self._from_s, self._to_s = from_s, to_s
+        self._tasks = {span.key: _times(line, span, lasting_s) for span in ordered}
+        self.task_s = sum(sum(times) for times, _ in self._tasks.values())
+
+    def elapsed_s(self, slots: int) -> float:
+        """The time on `slots`."""
+        ordered = list(self._spans)
+        places = {key: place for place, key in enumerate(ordered)}
+        free = [0.0] * slots
+        waiting: list[tuple[float, int]] = []
+        ready: list[int] = []
+        ends: dict[Key, float] = {}
+
+        def release(key: Key | None) -> None:
+            """What waited for a stage can begin."""
+            for span in self._after.get(key, ()):
+                at_s = self._begins_s(span, ends)
+                times, tail_s = self._tasks[span.key]
+                if times:
+                    heappush(waiting, (at_s, places[span.key]))
+                else:
+                    ends[span.key] = at_s + tail_s
+                    release(span.key)
+
+        done = dict.fromkeys(ordered, 0)
+        last = dict.fromkeys(ordered, 0.0)
+        release(None)
+        while waiting or ready:
+            if not ready and waiting[0][0] > free[0]:
+                idle_s = waiting[0][0]
+                free = [max(each, idle_s) for each in free]  # still a heap
+            while waiting and waiting[0][0] <= free[0]:
+                heappush(ready, heappop(waiting)[1])
+            key = ordered[ready[0]]
+            times, tail_s = self._tasks[key]
+            end_s = free[0] + times[done[key]]
+            heapreplace(free, end_s)
+            last[key] = max(last[key], end_s)
+            done[key] += 1
+            if done[key] == len(times):
+                heappop(ready)
+                ends[key] = last[key] + tail_s
+                release(key)
+        return self._whole_s(ends)
+
+    def boundless(self) -> tuple[int, float]:
+        """How many slots its tasks fill at once at most, and the time with as many or more."""
+        ends: dict[Key, float] = {}
+        launched: list[Seconds] = []
+        finished: list[Seconds] = []
+        # In this order each comes after what it waited for.
+        for span in sorted(self._spans.values(), key=lambda span: (span.to_s, span.key)):
+            times, tail_s = self._tasks[span.key]
+            at_s = self._begins_s(span, ends)
+            launched.append(np.full(len(times), at_s))
+            finished.append(at_s + np.array(times))
+            ends[span.key] = float(finished[-1].max(initial=at_s)) + tail_s
+        return slots_used(np.concatenate(launched), np.concatenate(finished)), self._whole_s(ends)
+
+    def _begins_s(self, span: StageSpan, ends: dict[Key, float]) -> float:
+        """When a stage can begin, after what it waited for and as long a pause as then."""
+        key = self._before[span.key]
+        if key is None:
+            return max(span.from_s - self._from_s, 0.0)
+        return max(ends[key] + (span.from_s - self._spans[key].to_s), 0.0)
+
+    def _whole_s(self, ends: dict[Key, float]) -> float:
+        """The time to the end, which comes after the stage that was the last, and after all."""
+        final = max(self._spans.values(), key=lambda span: (span.to_s, span.key))
+        return max(ends[final.key] + max(self._to_s - final.to_s, 0.0), *ends.values())
+
+
+def _times(line: Timeline, span: StageSpan, lasting_s: Seconds) -> tuple[list[float], float]:
+    """The times of a stage's attempts in launch order, and what passed after the last one's end.
+
+    Copies that lost to another attempt are left out. Of a stage without tasks it is its own time.
+    """
+    tasks = line.tasks
+    here = tasks.of(span.key)
+    times = tasks.times.at(here)
+    kept = ~np.isnan(times.elapsed_s) & ~(tasks.speculative[here] & ~tasks.succeeded[here])
+    if not kept.any():
+        return [], span.to_s - span.from_s
+    order = np.argsort(times.launched_s[kept], kind="stable")
+    tail_s = max(span.to_s - float(times.finished_s[kept].max()), 0.0)
+    return lasting_s[here][kept][order].tolist(), tail_s
