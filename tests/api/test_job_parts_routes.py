@@ -61,10 +61,21 @@ def test_the_lanes_hold_the_time_of_all_tasks(answers: Any) -> None:
 
 
 def test_a_stage_and_a_part_of_the_time_can_be_chosen(answers: Any) -> None:
-    stage = answers("/api/trials/{faulty}/job")["stages"][-1]
+    stages = answers("/api/trials/{faulty}/job")["stages"]
+    stage = max(stages, key=lambda each: each["tasks"])
     own = answers(f"/api/trials/{{faulty}}/tasks?stage={stage['label']}")
     assert own["tasks"] == stage["tasks"]
     assert own["from_s"] == pytest.approx(stage["started_s"])
+    time, read = own["spreads"]
+    assert (time["what"], time["n"], time["reason"]) == ("task time", stage["tasks"], None)
+    assert time["most"] == pytest.approx(max(task["elapsed_s"] for task in own["slowest"]))
+    assert time["most"] / time["median"] == pytest.approx(stage["skew"])
+    assert read["least"] <= read["quarter"] <= read["median"] <= read["most"]
+    half_s = (own["from_s"] + own["to_s"]) / 2
+    half = answers(f"/api/trials/{{faulty}}/tasks?stage={stage['label']}&to_s={half_s}")
+    assert half["to_s"] == pytest.approx(half_s)
+    assert half["spreads"] == own["spreads"]
+    assert answers("/api/trials/{faulty}/tasks")["spreads"] == []
     part = answers("/api/trials/{faulty}/tasks?from_s=1&to_s=2")
     assert (part["from_s"], part["to_s"]) == (1, 2)
     nothing = answers("/api/trials/{faulty}/tasks?from_s=5&to_s=4")

@@ -254,3 +254,6 @@ def test_what_to_do_is_said_when_a_log_is_taken_in_and_shown_first(venturi: Vent
     assert [each["rule"] for each in job["diagnosis"]["findings"]] == ["one-task"]
     now = next(each for each in job["outlook"]["found"] if each["slots"] == 2)
     assert now["time_s"] == job["outlook"]["replayed_s"]
+    time, read = next(each["spreads"] for each in job["stages"] if each["key"] == [2, 0])
+    assert (time["n"], time["least"], time["most"]) == (1, time["median"], time["median"])
+    assert read["median"] == pytest.approx(98.6 * 2**20, rel=1e-3)

@@ -21,6 +21,7 @@ const TASKS: JobTasks = {
   lanes_left_out: 0,
   dots: [],
   slowest: [],
+  spreads: [],
   tasks: 3,
   missing_reason: null,
 };

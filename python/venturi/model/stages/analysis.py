@@ -32,6 +32,7 @@ from venturi.model.stages.losses import losses, lost_executors, with_losses
 from venturi.model.stages.path import StageSpan, Step, critical_path, without_stage_s
 from venturi.model.stages.replay import Schedule, schedule, slots_used
 from venturi.model.stages.slots import Offered, core_use
+from venturi.model.stages.spread import spreads_of
 from venturi.model.stages.stage import (
     Analysis,
     Bound,
@@ -156,6 +157,7 @@ def _stage(
         overlap_s=total(ran.overlap_s),
         n_without_metrics=int((~ran.measured).sum()),
         skews=skews,
+        spreads=spreads_of(tasks, key),
         n_stragglers=n_stragglers,
         stragglers=stragglers,
         unfinished=unfinished,

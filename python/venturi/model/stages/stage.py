@@ -51,6 +51,25 @@ class Skew:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskSpread:
+    """How the tasks of a stage that succeeded differ: the least, quarters, the median and the most.
+
+    `n` is how many of them told it, in `unit` (s or B). Without any, `reason` says why, and the
+    others are None.
+    """
+
+    what: str
+    unit: str
+    n: int
+    least: float | None = None
+    quarter: float | None = None
+    median: float | None = None
+    three_quarters: float | None = None
+    most: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Straggler:
     """A task that took far longer than the others.
 
@@ -302,6 +321,7 @@ class Stage:
     overlap_s: float
     n_without_metrics: int
     skews: tuple[Skew, ...]
+    spreads: tuple[TaskSpread, ...]
     n_stragglers: int
     stragglers: tuple[Straggler, ...]
     unfinished: tuple[Unfinished, ...]

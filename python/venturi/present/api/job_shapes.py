@@ -9,7 +9,7 @@ from datetime import datetime
 from venturi.advise.diagnosis.changes import Difference
 from venturi.model.stages.caches import CacheUse
 from venturi.model.stages.queries import QueryWork
-from venturi.model.stages.stage import ExecutorUse, MemoryUse, StreamBatches, StreamUse
+from venturi.model.stages.stage import ExecutorUse, MemoryUse, StreamBatches, StreamUse, TaskSpread
 from venturi.model.stages.tiers import TierLevels, TierUse
 from venturi.present.host_use import HostUse
 
@@ -225,8 +225,9 @@ class TaskSeen:
 class JobTasks:
     """The `tasks` of a job that ran from `from_s` to `to_s` after its beginning.
 
-    `lanes_left_out` executors with less task time have no lane. `slowest` are the longest. Null
-    moments have a `missing_reason`.
+    `lanes_left_out` executors with less task time have no lane. `slowest` are the longest.
+    `spreads` are of all tasks of the stage that was chosen, whenever they ran; of several stages
+    together they would say nothing. Null moments have a `missing_reason`.
     """
 
     from_s: float | None
@@ -236,6 +237,7 @@ class JobTasks:
     lanes_left_out: int
     dots: tuple[TaskDot, ...]
     slowest: tuple[TaskSeen, ...]
+    spreads: tuple[TaskSpread, ...]
     tasks: int
     missing_reason: str | None
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from venturi.errors import VenturiError
 from venturi.model.stages.causes import UNATTRIBUTED, Floats, TaskTimes
 from venturi.model.stages.elapsed import Pieces, Work
+from venturi.model.stages.spread import spreads_of
 from venturi.model.stages.timeline import Key, Timeline
 from venturi.present.api.asking import Parameter
 from venturi.present.api.context import Services
@@ -74,7 +75,7 @@ def _key(label: str) -> Key:
 
 
 def _nothing(reason: str) -> JobTasks:
-    return JobTasks(None, None, (), (), 0, (), (), 0, reason)
+    return JobTasks(None, None, (), (), 0, (), (), (), 0, reason)
 
 
 def _tasks(line: Timeline, stage: Key | None, begin_s: float, end_s: float) -> JobTasks:
@@ -89,7 +90,8 @@ def _tasks(line: Timeline, stage: Key | None, begin_s: float, end_s: float) -> J
     causes = [*times.causes, UNATTRIBUTED]
     return JobTasks(
         begin_s, end_s, tuple(causes), lanes, left_out, _dots(line, places),
-        tuple(_slowest(line, places)), len(places), None,
+        tuple(_slowest(line, places)), () if stage is None else spreads_of(line.tasks, stage),
+        len(places), None,
     )  # fmt: skip
 
 

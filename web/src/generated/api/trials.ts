@@ -333,6 +333,7 @@ export interface JobTasks {
   lanes_left_out: number;
   dots: TaskDot[];
   slowest: TaskSeen[];
+  spreads: TaskSpread[];
   tasks: number;
   missing_reason: string | null;
 }
@@ -359,6 +360,17 @@ export interface TaskSeen {
   elapsed_s: number;
   bytes_read: number | null;
   cause: number;
+}
+export interface TaskSpread {
+  what: string;
+  unit: string;
+  n: number;
+  least: number | null;
+  quarter: number | null;
+  median: number | null;
+  three_quarters: number | null;
+  most: number | null;
+  reason: string | null;
 }
 export interface SeriesData {
   hosts: string[];

@@ -13,10 +13,10 @@ import { viewOf } from "../../charts/view";
 import { exported, useTwin } from "../../data";
 import { bytes, count, duration } from "../../format";
 import type { Trial } from "../../generated/record";
-import type { JobData, JobTasks } from "../../generated/types";
+import type { JobData, JobTasks, TaskSpread } from "../../generated/types";
 import { Figure, type Legend } from "../../parts/Figure";
 import { Pending, ProblemBox } from "../../parts/Page";
-import { type Cell, number } from "../../parts/Table";
+import { type Cell, DataTable, number } from "../../parts/Table";
 import { useSearch, useTheme } from "../../state";
 import {
   drawLanes,
@@ -321,6 +321,41 @@ function Scatter({ data, file }: { data: JobTasks; file: string }) {
   );
 }
 
+const amountOf = (unit: string, value: number | null): Cell =>
+  value === null ? null : { value, show: unit === "s" ? duration(value) : bytes(value) };
+
+/** How the tasks of the stage that is chosen differ: quantiles of their time and their bytes. */
+function Spreads({ spreads }: { spreads: readonly TaskSpread[] }) {
+  if (spreads.length === 0) return null;
+  return (
+    <>
+      <DataTable
+        caption="How tasks differ"
+        columns={[
+          { name: "Over the tasks that succeeded" },
+          number("Tasks"),
+          number("Least"),
+          number("25 %"),
+          number("Median"),
+          number("75 %"),
+          number("Most"),
+        ]}
+        rows={spreads.map((each): Cell[] => [
+          each.reason === null ? each.what : `${each.what}: ${each.reason}`,
+          each.n,
+          ...[each.least, each.quarter, each.median, each.three_quarters, each.most].map((value) =>
+            amountOf(each.unit, value),
+          ),
+        ])}
+      />
+      <p className="aside">
+        Of the whole stage, whatever part of the time is shown. Where the most is far above 75 %, a
+        few tasks had more to do than the others, or were slower.
+      </p>
+    </>
+  );
+}
+
 /** The tasks of a job, from the server in as many pieces as can be seen. */
 export function Tasks({ trial, job }: { trial: Trial; job: JobData }) {
   const [search, edit] = useSearch();
@@ -363,6 +398,7 @@ export function Tasks({ trial, job }: { trial: Trial; job: JobData }) {
             ))}
           </ul>
           <Lanes data={data} strips={strips} choose={choose} />
+          <Spreads spreads={data.spreads} />
           <Scatter data={data} file={trial.id} />
         </>
       )}
