@@ -78,6 +78,12 @@ def test_findings_come_with_where_they_were_seen_and_cores_add_up(
     now = next(each for each in job["outlook"]["slots"] if each["slots"] == 2)
     assert now["time_s"] == job["outlook"]["replayed_s"]
     assert (now["executors"], now["time_s"] > now["bound_s"]) == (2, True)
+    needs = [each["ideal"] for each in job["jobs"] if each["ideal"]]
+    assert needs
+    for each in needs:
+        assert 1 <= each["slots"] <= each["useful_slots"]
+        assert each["least_s"] <= each["time_s"] <= 1.1 * each["least_s"] + 1e-6
+        assert each["executors"] == each["slots"]  # of one core each
 
 
 def test_a_trial_without_an_account_says_so(

@@ -257,3 +257,8 @@ def test_what_to_do_is_said_when_a_log_is_taken_in_and_shown_first(venturi: Vent
     time, read = next(each["spreads"] for each in job["stages"] if each["key"] == [2, 0])
     assert (time["n"], time["least"], time["most"]) == (1, time["median"], time["median"])
     assert read["median"] == pytest.approx(98.6 * 2**20, rel=1e-3)
+    longest, *_ = job["ideal_slots"]["found"]
+    # Its one task is all that it can fill a slot with.
+    assert (longest["useful_slots"], longest["slots"], longest["executors"]) == (1, 1, None)
+    assert longest["time_s"] == pytest.approx(longest["elapsed_s"], rel=0.05)
+    assert "at most 10% longer than with all of them" in " ".join(shown.split())

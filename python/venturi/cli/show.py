@@ -63,6 +63,7 @@ def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
             html.write_answers(f"/trials/{trial.id}", repository)
         if as_json:
             from venturi.model.stages.executors import executor_uses
+            from venturi.model.stages.ideal import ideals
             from venturi.model.stages.outlook import outlooks
             from venturi.record.trial_json import ADAPTER
 
@@ -73,6 +74,7 @@ def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
                 data["job"]["diagnosis"] = asdict(job.diagnosis)
                 data["job"]["executors"] = [asdict(each) for each in executor_uses(job.line)]
                 data["job"]["outlook"] = asdict(outlooks(job.line))
+                data["job"]["ideal_slots"] = asdict(ideals(job.line))
                 data["job"]["began_s"] = job.account.began_s
                 data["job"]["host"] = _host(job.analysis, job.host)
                 data["job"]["tiers"] = [asdict(each) for each in tier_uses(job.account)]
@@ -121,13 +123,15 @@ def _parts(trial: Trial, by: Author | None, job: Job | None) -> Iterator[Line | 
     yield _facts(trial, by)
     yield from several_hosts.parts(trial)
     if job is not None:
+        from venturi.model.stages.ideal import ideals
         from venturi.model.stages.outlook import outlooks
-        from venturi.present.jobs import operators, outlook, parts
+        from venturi.present.jobs import ideal, operators, outlook, parts
 
         yield from parts(job.line, job.analysis, job.host)
         yield from operators(job.line, job.analysis)
         yield Line("\nWith fewer and more slots", "bold")
         yield from outlook(outlooks(job.line))
+        yield from ideal(ideals(job.line))
     for title, body in (
         ("Hosts", _hosts(trial.cluster)),
         ("Racks", _racks(trial.cluster)),

@@ -7,6 +7,7 @@ from typing import Any
 
 from venturi.model.stages.caches import HOW_TO_RECORD, cache_uses
 from venturi.model.stages.executors import executor_uses
+from venturi.model.stages.ideal import LONGER, Ideals
 from venturi.model.stages.outlook import Outlooks
 from venturi.model.stages.queries import QueryWork, changes_of, works_of
 from venturi.model.stages.stage import Analysis, Bound, Skew, Stage, Straggler
@@ -28,6 +29,7 @@ from venturi.units import (
 SHOWN_STAGES = 30
 SHOWN_QUERIES = 20
 SHOWN_OF_QUERY = 8  # of its jobs, and of its stages
+SHOWN_JOBS = 10
 SHOWN_LOSSES = SHOWN_EXECUTORS = SHOWN_CACHES = 20
 SHOWN_MEANWHILE = SHOWN_TIMED = 5
 LEAST_TIMED = 0.05
@@ -102,6 +104,29 @@ def outlook(found: Outlooks) -> Iterator[Line | Table]:
         "by replay of the tasks as they were: their times are kept, though beside fewer or more "
         "others they would differ; on the slots that there were it gives "
         f"{format_duration(found.replayed_s)}"
+    )
+
+
+def ideal(found: Ideals) -> Iterator[Line | Table]:
+    """The slots that each of the longest jobs needs, and what that means."""
+    if found.reason is not None:
+        yield pairs([("", f"each job by itself: cannot tell: {found.reason}")])
+        return
+    made = table("job", "name", "took", "can fill", "at best", "enough", "executors", "takes then",
+                 left=2, prose=("name",), spare=("executors", "at best"))  # fmt: skip
+    for each in found.found[:SHOWN_JOBS]:
+        made.add(
+            str(each.job_id), _cut(each.name), format_duration(each.elapsed_s),
+            f"{each.useful_slots:,}", format_duration(each.least_s), f"{each.slots:,}",
+            _count(each.executors), format_duration(each.time_s),
+        )  # fmt: skip
+    more = len(found.found) + found.left_out - len(made.rows)
+    if more > 0:
+        made.notes.append(("job", f"{more:,} shorter jobs are left out"))
+    yield made
+    yield Line(
+        "each job by itself, by the same replay: of the slots that its tasks can fill at once, so "
+        f"many are enough that it takes at most {LONGER:.0%} longer than with all of them"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from venturi.model.stages.ideal import Ideals
 from venturi.model.stages.plans import Operator
 from venturi.model.stages.queries import changes_of, works_of
 from venturi.model.stages.stage import label_of
@@ -44,11 +45,19 @@ def queries_of(line: Timeline) -> tuple[JobQuery, ...]:
     return tuple(sorted(longest, key=lambda each: each.id))
 
 
-def jobs_of(line: Timeline) -> tuple[JobSpan, ...]:
-    """The longest jobs, in their own order."""
+def jobs_of(line: Timeline, ideals: Ideals) -> tuple[JobSpan, ...]:
+    """The longest jobs, in their own order, with the slots that are ideal for them."""
+    needs = {each.job_id: each for each in ideals.found}
     table, origin_ms = line.account.jobs, line.tasks.origin_ms
     found = [
-        JobSpan(id_, name or "", outcome, (start - origin_ms) / 1e3, (end - start) / 1e3)
+        JobSpan(
+            id_,
+            name or "",
+            outcome,
+            (start - origin_ms) / 1e3,
+            (end - start) / 1e3,
+            needs.get(id_),
+        )
         for id_, name, outcome, start, end in table.select(
             "job_id", "name", "outcome", "submitted_ms", "ended_ms"
         ).rows()

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from venturi.advise.diagnosis.changes import Difference
 from venturi.model.stages.caches import CacheUse
+from venturi.model.stages.ideal import IdealSlots
 from venturi.model.stages.queries import QueryWork
 from venturi.model.stages.stage import ExecutorUse, MemoryUse, StreamBatches, StreamUse, TaskSpread
 from venturi.model.stages.tiers import TierLevels, TierUse
@@ -282,13 +283,18 @@ class JobQuery:
 
 @dataclass(frozen=True, slots=True)
 class JobSpan:
-    """A job that the application ran; seconds since it began, null where not recorded."""
+    """A job that the application ran; seconds since it began, null where not recorded.
+
+    `ideal` is the slots that it needs by itself; null where that was not looked for, which only the
+    longest jobs with tasks are, or the outlook has a `missing_reason`.
+    """
 
     id: int
     name: str
     outcome: str | None
     started_s: float | None
     elapsed_s: float | None
+    ideal: IdealSlots | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from venturi.model.stages.analysis import analyse
 from venturi.model.stages.caches import cache_uses
 from venturi.model.stages.causes import Floats
 from venturi.model.stages.executors import executor_uses
+from venturi.model.stages.ideal import ideals
 from venturi.model.stages.memory import memory_uses
 from venturi.model.stages.outlook import Outlooks, outlooks
 from venturi.model.stages.stage import Analysis, Stage
@@ -141,7 +142,7 @@ def data_of(line: Timeline, found: Analysis, host: Meanwhile, told: Diagnosis) -
         bounds=tuple(JobBound(b.without, b.recorded_s, b.at_most_s) for b in found.bounds),
         outlook=_outlook(outlooks(line, REPLAYED_TASKS)),
         queries=queries_of(line),
-        jobs=jobs_of(line),
+        jobs=jobs_of(line, ideals(line, REPLAYED_TASKS)),
         executors=tuple(each for each in uses if each.executor_id in busiest),
         executors_left_out=len(uses) - len(busiest),
         memory=memory_uses(line, SHOWN_MEMORY),

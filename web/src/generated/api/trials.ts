@@ -116,6 +116,16 @@ export interface HostsOverTime {
   sentence: string | null;
   missing_reason: string | null;
 }
+export interface IdealSlots {
+  job_id: number;
+  name: string;
+  elapsed_s: number;
+  useful_slots: number;
+  least_s: number;
+  slots: number;
+  executors: number | null;
+  time_s: number;
+}
 export interface JobBound {
   without: string;
   recorded_s: number | null;
@@ -254,6 +264,7 @@ export interface JobSpan {
   outcome: string | null;
   started_s: number | null;
   elapsed_s: number | null;
+  ideal: IdealSlots | null;
 }
 export interface MemoryUse {
   executor_id: string;

@@ -208,6 +208,51 @@ export function Outlook({ data: { outlook, elapsed_s: elapsed } }: { data: JobDa
   );
 }
 
+const timed = (value: number): Cell => ({ value, show: duration(value) });
+
+/** The jobs, each by itself: the slots that its tasks can fill, and how many of them are enough. */
+export function Jobs({ data: { jobs, outlook } }: { data: JobData }) {
+  if (jobs.length === 0) return null;
+  const told = jobs.some(({ ideal }) => ideal !== null);
+  return (
+    <>
+      <h3>Jobs, and the slots that each needs</h3>
+      <DataTable
+        caption="Jobs, and the slots that each needs"
+        columns={[
+          { name: "Job" },
+          { name: "Outcome" },
+          number("Began"),
+          number("Took"),
+          number("Slots it can fill"),
+          number("Takes with these"),
+          number("Slots enough"),
+          number("Executors enough"),
+          number("Takes with enough"),
+        ]}
+        rows={jobs.map(
+          ({ id, name, outcome, started_s: began, elapsed_s: took, ideal }): Cell[] => [
+            oneLine(`${id} ${ideal?.name ?? name}`),
+            outcome,
+            began === null ? null : timed(began),
+            took === null ? null : timed(took),
+            ideal?.useful_slots ?? null,
+            ideal ? timed(ideal.least_s) : null,
+            ideal?.slots ?? null,
+            ideal?.executors ?? null,
+            ideal ? timed(ideal.time_s) : null,
+          ],
+        )}
+      />
+      <p className="aside">
+        {told
+          ? "By the same replay of each job by itself: so many slots are enough that it takes at most 10 % longer than with all that its tasks can fill at once. It was looked for in the longest jobs that have tasks."
+          : `What slots they need cannot be told: ${outlook.missing_reason ?? "their tasks are not recorded"}.`}
+      </p>
+    </>
+  );
+}
+
 /** What was done in vain, and the executors that were lost. */
 export function Losses({ data: { losses, lost_executors: gone } }: { data: JobData }) {
   if (losses.length === 0 && gone.length === 0) return null;

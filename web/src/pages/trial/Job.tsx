@@ -22,7 +22,7 @@ import {
   tierLanes,
   UNATTRIBUTED,
 } from "./charts/job";
-import { Cores, Executors, Findings, Losses, Outlook } from "./Findings";
+import { Cores, Executors, Findings, Jobs, Losses, Outlook } from "./Findings";
 import { Memory } from "./Memory";
 import { Queries } from "./Queries";
 import { Streams } from "./Streams";
@@ -443,6 +443,7 @@ function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; d
       <Memory trial={trial} data={data} />
       <Cores data={data} />
       <Outlook data={data} />
+      <Jobs data={data} />
       <h3>How much sooner it could have ended</h3>
       <DataTable
         caption="Bounds"
