@@ -128,7 +128,7 @@ function Query({ query, open }: { query: JobQuery; open: boolean }) {
         {outcome !== null && outcome !== "succeeded" && `, ${outcome}`}
       </summary>
       <p className="aside">{workWords(work)}</p>
-      {adaptive !== null && <p>Adaptive execution: {adaptive}.</p>}
+      {adaptive !== null && <p>Adaptive execution: {adaptive}</p>}
       {operators.length === 0 ? (
         <p className="nothing">The log has no plan of it.</p>
       ) : (
