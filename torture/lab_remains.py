@@ -14,6 +14,7 @@ from venturi.measure.lab import journal, lab, loops, machine
 from venturi.measure.lab.lab_file import LabSpec, lab_of
 
 OWN_LOOPS = 256
+MOUNT_POINT = "folder /venturi"
 NEEDS = [] if os.geteuid() == 0 else ["makes namespaces, mounts and loop devices, which needs root"]
 NEEDS += [each.what for each in machine.lacks(disks=True, throttle=True, groups=True)]
 NAME = f"t{os.getpid()}"
@@ -75,7 +76,7 @@ def _remains() -> Iterator[str]:
             if whose := re.search(r"venturi-lab-[0-9a-f]{8}", mounts + command):
                 yield f"process {pid} {whose[0]} {command[:80]}"
     if Path("/venturi").exists():
-        yield "folder /venturi"
+        yield MOUNT_POINT
 
 
 def left(before: set[str], ours: set[str]) -> list[str]:
@@ -85,7 +86,10 @@ def left(before: set[str], ours: set[str]) -> list[str]:
     """
     until_s = time.monotonic() + 3
     while True:
-        found = [each for each in sorted(remains() - before) if _is_of(each, ours)]
+        new = remains() - before
+        found = [each for each in sorted(new) if _is_of(each, ours)]
+        if any(not _is_of(each, ours) for each in new):
+            found = [each for each in found if each != MOUNT_POINT]  # another lab is in it
         if not found or time.monotonic() > until_s:
             return found
         time.sleep(0.1)

@@ -111,6 +111,9 @@ class Folder:
         return not Path(self.path).exists()
 
 
+_MADE_BY_A_LAB = "trusted.venturi.lab"
+
+
 @dataclass(frozen=True, slots=True)
 class MountPoint:
     """The empty folder in which every host has its disks. All labs of a machine share it: each
@@ -125,9 +128,15 @@ class MountPoint:
         return self.path
 
     def do(self, world: World, note: Note) -> None:
-        if not Path(self.path).exists():
-            note({"made": True})
-            Path(self.path).mkdir(mode=0o755, exist_ok=True)
+        if Path(self.path).exists():
+            with suppress(OSError):  # without the mark nobody knows, and it stays
+                if os.getxattr(self.path, _MADE_BY_A_LAB):
+                    note({"made": True})
+            return
+        note({"made": True})
+        Path(self.path).mkdir(mode=0o755, exist_ok=True)
+        with suppress(OSError):
+            os.setxattr(self.path, _MADE_BY_A_LAB, b"1")
 
     def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
         if not notes.get("made"):
