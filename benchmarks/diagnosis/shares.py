@@ -78,7 +78,7 @@ class Venturi:
         try:
             yield name
         finally:
-            self("lab", "down", name)
+            self("lab", "down", "--lab", name)
 
     def job(self, lab: str, workload: str, size: str) -> dict[str, Any]:
         """What `show` says of the job of a trial there."""

@@ -111,14 +111,10 @@ class Folder:
         return not Path(self.path).exists()
 
 
-_MADE_BY_A_LAB = "trusted.venturi.lab"
-
-
 @dataclass(frozen=True, slots=True)
 class MountPoint:
     """The empty folder in which every host has its disks. All labs of a machine share it: each
-    holder of a lab has a lock on it, and the last one removes it, if a lab had made it.
-    """
+    holder of a lab has a lock on it, and the last one removes it, if a lab had made it."""
 
     path: str
     kind: ClassVar[str] = "mount-point"
@@ -128,15 +124,15 @@ class MountPoint:
         return self.path
 
     def do(self, world: World, note: Note) -> None:
-        if Path(self.path).exists():
-            with suppress(OSError):  # without the mark nobody knows, and it stays
-                if os.getxattr(self.path, _MADE_BY_A_LAB):
-                    note({"made": True})
-            return
-        note({"made": True})
-        Path(self.path).mkdir(mode=0o755, exist_ok=True)
+        mark = "trusted.venturi.lab"  # that a lab made it; where there can be none, it may stay
+        made = not Path(self.path).exists()
         with suppress(OSError):
-            os.setxattr(self.path, _MADE_BY_A_LAB, b"1")
+            made |= bool(os.getxattr(self.path, mark))
+        if made:
+            note({"made": True})
+            Path(self.path).mkdir(mode=0o755, exist_ok=True)
+            with suppress(OSError):
+                os.setxattr(self.path, mark, b"1")
 
     def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
         if not notes.get("made"):
