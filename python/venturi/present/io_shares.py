@@ -10,6 +10,7 @@ from venturi.measure.hosts.trace_results import (
     RequestTimes,
     TracedInStage,
     TracedPattern,
+    TracedRequests,
     TraceOwners,
     TraceShare,
 )
@@ -245,7 +246,7 @@ def _in_stages(staged: Sequence[TracedInStage]) -> Table:
     return made
 
 
-def _figures(of: TracedPattern | TracedInStage) -> tuple[str, ...]:
+def _figures(of: TracedRequests) -> tuple[str, ...]:
     times, size = of.issued_to_done, of.size_median_bytes
     p50, p99 = (None, None) if times is None else (times.p50_ns, times.p99_ns)
     return (

@@ -133,16 +133,12 @@ class Case:
             self._columns[name] = (values.cast(float) if numeric else values).to_numpy()
         return self._columns[name]
 
-    def waiting(self, rule: str) -> float:
+    @cached_property
+    def waiting(self) -> float:
         """The share of its time for which a task waits to compute where all slots are taken.
 
         It is that of stages which filled all slots and only computed; without any, a default.
         """
-        told = self._waiting
-        return self.limit(rule, "waiting") if told is None else min(told, _MOST_WAITING)
-
-    @cached_property
-    def _waiting(self) -> float | None:
         waited_s = all_s = 0.0
         told = self.plans.told_whole()
         for stage in self.analysis.stages:
@@ -151,7 +147,9 @@ class Case:
                 _, times = self.ran(stage.key)
                 waited_s += total(times.causes[TO_COMPUTE])
                 all_s += total(times.elapsed_s)
-        return waited_s / all_s if all_s >= _TELLS_S else None
+        if all_s < _TELLS_S:
+            return self.limit("one-task", "waiting")
+        return min(waited_s / all_s, _MOST_WAITING)
 
     def saved_s(self, key: Key, shorter_s: Seconds) -> float:
         """How much sooner the job would have ended at most if attempts of a stage were shorter.

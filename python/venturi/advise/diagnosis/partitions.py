@@ -112,7 +112,7 @@ def _beside_s(case: Case, times: TaskTimes) -> Seconds:
     """How long attempts that ran alone would take where tasks are on all slots: they then share
     the cores with one another and with the threads of the JVM, and wait as others of the job do."""
     own_s = times.elapsed_s - times.causes[TO_COMPUTE]
-    return np.maximum(own_s / (1 - case.waiting("one-task")), times.elapsed_s)
+    return np.maximum(own_s / (1 - case.waiting), times.elapsed_s)
 
 
 def _compared_s(case: Case, there: Sequence[Operator], records: float, parts: int) -> float:

@@ -59,7 +59,7 @@ def spill(case: Case) -> Iterator[Hit]:
 def _spilling_s(case: Case, times: TaskTimes, wrote: Floats) -> Seconds:
     """What the spill took of each attempt that `wrote` bytes of it: packing, writing, reading and
     merging it, and what it was off the processor for longer than those that only compute."""
-    waited_s = np.maximum(times.causes[SPILLING] - case.waiting("spill") * times.elapsed_s, 0.0)
+    waited_s = np.maximum(times.causes[SPILLING] - case.waiting * times.elapsed_s, 0.0)
     worked_s = np.minimum(wrote / case.limit("spill", "bytes_per_s"), times.elapsed_s)
     return np.where(wrote > 0, np.minimum(waited_s + worked_s, times.elapsed_s), 0.0)
 

@@ -94,18 +94,11 @@ class RequestTimesSeen:
 
 
 @dataclass(frozen=True)
-class TracedOperation:
-    """The requests of a device that do the same. `sizes` are pairs of bytes and count."""
+class TracedRequests:
+    """Figures of requests that do the same. `sizes` are pairs of bytes and count."""
 
     operation: str
-    queued: Amount
     issued: Amount
-    readahead: Amount
-    metadata: Amount
-    back_merges: int
-    front_merges: int
-    completed: int
-    failed: int
     sizes: list[tuple[int, int]]
     size_median_bytes: int | None
     issued_to_done: RequestTimes | None
@@ -114,8 +107,21 @@ class TracedOperation:
     seek_window: Seeks
     seek_streams: Seeks
     runs: RequestRuns
-    position: RequestPlaces
     verdict: AccessVerdict | None
+
+
+@dataclass(frozen=True)
+class TracedOperation(TracedRequests):
+    """The requests of a device that do the same."""
+
+    queued: Amount
+    readahead: Amount
+    metadata: Amount
+    back_merges: int
+    front_merges: int
+    completed: int
+    failed: int
+    position: RequestPlaces
 
 
 @dataclass(frozen=True)
@@ -181,24 +187,13 @@ class TracedPattern(TracedOperation):
 
 
 @dataclass(frozen=True)
-class TracedInStage:
+class TracedInStage(TracedRequests):
     """What requests of a pattern did in one stage of the job."""
 
     stage: str
     device: str
     file_class: str
     phase: str | None
-    operation: str
-    issued: Amount
-    sizes: list[tuple[int, int]]
-    size_median_bytes: int | None
-    issued_to_done: RequestTimes | None
-    queued_to_done: RequestTimes | None
-    seek_plain: Seeks
-    seek_window: Seeks
-    seek_streams: Seeks
-    runs: RequestRuns
-    verdict: AccessVerdict | None
 
 
 @dataclass(frozen=True)
