@@ -14,6 +14,7 @@ want strace strace
 want mergerfs mergerfs
 want ssh openssh-client
 want blkparse blktrace
+want perf linux-perf
 PATH="$PATH:/usr/sbin" want nginx nginx-light
 PATH="$PATH:/usr/sbin" want sshd openssh-server
 if [ "${1:-}" = bench ]; then

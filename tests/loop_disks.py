@@ -13,6 +13,11 @@ import pytest
 
 INSTANCES = Path("/sys/kernel/tracing/instances")
 BLOCK_BYTES = 4096
+READ_ONLY = (
+    "unshare", "--mount", "sh", "-c",
+    'mount -o remount,ro,bind /sys/kernel/tracing; umount -lq /sys/kernel/debug; exec "$@"', "sh",
+)  # fmt: skip
+"""Before a command: tracefs as many containers have it, to be read and not to be changed."""
 
 
 def _reason() -> str | None:
@@ -30,6 +35,9 @@ def _reason() -> str | None:
 
 _REFUSED = _reason()
 needs_recording = pytest.mark.skipif(_REFUSED is not None, reason=_REFUSED or "")
+needs_perf = pytest.mark.skipif(
+    shutil.which("perf") is None, reason="needs perf (Debian: linux-perf)"
+)
 
 
 @contextmanager

@@ -421,6 +421,7 @@ AGENT_CLASSES: Mapping[str, FailureClass | None] = MappingProxyType(
         "VEN-TRACE-NO-ISSUE": _WARNING,
         "VEN-TRACE-OCCUPIED": _USAGE,
         "VEN-TRACE-ORDER": _WARNING,
+        "VEN-TRACE-PERF": _ENVIRONMENT,
         "VEN-TRACE-READ": _ENVIRONMENT,
         "VEN-TRACE-RECORDED": _USAGE,
         "VEN-TRACE-RIGHTS": _ENVIRONMENT,

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import time
 import uuid
 from collections.abc import Iterator
@@ -16,7 +15,16 @@ from typing import Any
 
 import pytest
 
-from loop_disks import BLOCK_BYTES, INSTANCES, loop_disk, mounted, needs_recording, read_blocks
+from loop_disks import (
+    BLOCK_BYTES,
+    INSTANCES,
+    READ_ONLY,
+    loop_disk,
+    mounted,
+    needs_perf,
+    needs_recording,
+    read_blocks,
+)
 
 MIB = 1 << 20
 NOBODY = 65534
@@ -218,28 +226,66 @@ def test_a_refusal_says_why_and_makes_nothing(agent: Any, tmp_path: Path, disk: 
 
 
 @needs_recording
-def test_who_may_not_change_tracefs_is_told_what_perf_would_do(
+@needs_perf
+def test_where_tracefs_may_only_be_read_perf_records(
     agent: Any, tmp_path: Path, disk: Path
 ) -> None:
-    def hint() -> str:
-        error = agent.run(
-            "trace", "record", "--device", disk, "--for", 7, "-o", tmp_path / "out",
-            user=NOBODY, group=NOBODY, extra_groups=[], env={"PATH": programs},
-        ).refused("VEN-TRACE-RIGHTS")  # fmt: skip
-        return str(error["hint"])
+    out = tmp_path / "out"
+    began_s = time.time()
+    process = agent.start(
+        "trace", "record", "--device", disk, "-o", out, prefix=READ_ONLY,
+    )  # fmt: skip
+    ready = until(process, "ready")
+    assert (ready["disks"], ready["instance"]) == ([disk.name], None)
+    read_blocks(disk, 500)
+    ended = end(agent, process)
+    recorded = ended.result
+    assert warned(ended) == {"VEN-TRACE-PERF"}
+    assert (recorded["lost"], recorded["buffer_kib"], recorded["cpu_s"]) == (0, None, None)
+    assert sorted(each.name for each in out.iterdir()) == ["cpu0.ring", "end.json", "trace.json"]
+    read = agent.run("trace", "analyze", out).result["trace"]
+    assert [each["name"] for each in read["disks"]] == [disk.name]
+    assert read["host"] == os.uname().nodename
+    assert began_s < read["started_unix_s"] < time.time()
+    (device,) = read["devices"]
+    (reads,) = (each for each in device["operations"] if each["operation"] == "read")
+    assert reads["issued"] == {"count": 500, "bytes": 500 * BLOCK_BYTES}
+    assert reads["completed"] == 500
 
-    # Not in the folder of the test, which is not for others.
-    with tempfile.TemporaryDirectory() as programs:
-        Path(programs).chmod(0o755)
-        assert "perf" not in hint()
-        (Path(programs) / "perf").touch()
-        told = hint()
-    assert told.startswith("record as root")
-    number = disk.stat().st_rdev
-    of_disk = f"dev == {os.major(number) << 20 | os.minor(number)}"
-    assert f"-e block:block_rq_issue --filter '{of_disk}'" in told
-    assert "-- sleep 7 && perf script --ns -i perf.data > perf.txt && " in told
-    assert told.endswith(f"venturi trace convert perf.txt -o {tmp_path / 'out'}")
+
+@needs_recording
+@needs_perf
+def test_perf_ends_with_a_recorder_that_is_killed(agent: Any, tmp_path: Path, disk: Path) -> None:
+    out = tmp_path / "out"
+    process = agent.start(
+        "trace", "record", "--device", disk, "-o", out, prefix=READ_ONLY,
+    )  # fmt: skip
+    until(process, "ready")
+    process.kill()
+    process.communicate()
+    of_ours = ["pgrep", "--full", f"perf record .*{out}"]
+    give_up_s = time.monotonic() + 30
+    while subprocess.run(of_ours, stdout=subprocess.DEVNULL, check=False).returncode == 0:
+        assert time.monotonic() < give_up_s
+        time.sleep(0.1)
+
+
+@needs_recording
+def test_what_perf_says_is_told_with_the_refusal(agent: Any, tmp_path: Path, disk: Path) -> None:
+    def refused() -> str:
+        error = agent.run(
+            "trace", "record", "--device", disk, "-o", tmp_path / "out",
+            prefix=READ_ONLY, env={"PATH": f"{programs}:/usr/bin:/bin"},
+        ).refused("VEN-TRACE-RIGHTS")  # fmt: skip
+        assert not (tmp_path / "out").exists()
+        return str(error["message"])
+
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    perf = programs / "perf"
+    perf.write_text("#!/bin/sh\necho 'Error:' >&2; echo 'Access is limited.' >&2; exit 255\n")
+    perf.chmod(0o755)
+    assert refused().endswith("; perf, which was tried instead: Access is limited.")
 
 
 # --- a recording that was made before, of 16 reads of 64 KiB and a file that was written --------

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from command_line import PROGRAM, started, venturi
-from loop_disks import loop_disk, mounted, needs_recording
+from loop_disks import READ_ONLY, loop_disk, mounted, needs_perf, needs_recording
 
 BY_THE_KERNEL = Path(__file__).parents[1] / "data" / "blktrace" / "6.18" / "loop-ext4.bin"
 
@@ -256,3 +256,23 @@ def test_a_recording_needs_a_disk_and_one_end(tmp_path: Path) -> None:
     assert "Leave out --for" in refused("--dir", "/", "--for", "1s", "--", "true")
     assert "from 4KiB to 4GiB" in refused("--dir", "/", "--buffer", "5GiB")
     assert "VEN-TRACE-COMMAND" in refused("--dir", "/", "--", "no-such-program-here")
+
+
+@needs_recording
+@needs_perf
+def test_that_perf_recorded_is_said(tmp_path: Path, agent_binary: Path) -> None:
+    out = tmp_path / "out"
+    environ = {"VENTURI_HOME": str(tmp_path / "home"), "VENTURI_AGENT": str(agent_binary)}
+    with loop_disk(tmp_path / "image", 8 << 20) as device:
+        read = ("dd", f"if={device}", "of=/dev/null", "bs=64k", "iflag=direct", "status=none")
+        told = subprocess.run(
+            [*READ_ONLY, *PROGRAM, "trace", "record", "--device", device, "-o", out, "--", *read],
+            env=os.environ | environ, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    assert "warning[VEN-TRACE-PERF]: perf recorded, because /sys/kernel/tracing" in told.stderr
+    first, second, *_ = told.stdout.splitlines()
+    assert re.search(r"\d events while it recorded for .*, 0 lost; .* in ", first)
+    assert second.startswith("read it: venturi trace show ")
+    agent = {"VENTURI_AGENT": str(agent_binary)}
+    shown = venturi("trace", "show", out, home=tmp_path / "home", **agent)
+    assert "read: sequential" in shown.stdout

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::bundle::{
     Clock, CpuEnd, END, End, MANIFEST, Manifest, VERSION, file_name, make_folder, unwritable,
 };
+use crate::disks::Disk;
 use crate::error::TraceError;
 use crate::event::{Event, FAILED, FUA, Kind, METADATA, Operation, READAHEAD, SYNC};
 use crate::input::Input;
@@ -55,14 +56,26 @@ pub struct Converted {
     pub events: u64,
     /// Bytes that were written.
     pub bytes: u64,
+    /// Events that are known to be missing.
+    pub lost: u64,
     /// What was written as what, and what is wrong with it.
     pub warnings: Vec<Warning>,
+}
+
+/// What is known of a trace besides what it says itself.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    pub clock: Option<Clock>,
+    pub host: Option<String>,
+    pub kernel: Option<String>,
+    pub disks: Vec<Disk>,
+    pub elapsed_s: Option<f64>,
 }
 
 /// Reads a trace to its end and writes its events into a new folder, or an empty one. The folder is
 /// a recording only once all are written. `progress` and `stop` are those of [`crate::analyze`].
 pub fn convert(
-    mut input: Input,
+    input: Input,
     output: &Path,
     stop: &AtomicBool,
     progress: &dyn Fn(u64, Option<u64>),
@@ -71,6 +84,17 @@ pub fn convert(
         return Err(TraceError::Recorded { path: input.path });
     }
     make_folder(output)?;
+    rewrite(input, Known::default(), output, stop, progress)
+}
+
+/// As [`convert`], into a folder that is there.
+pub(crate) fn rewrite(
+    mut input: Input,
+    known: Known,
+    output: &Path,
+    stop: &AtomicBool,
+    progress: &dyn Fn(u64, Option<u64>),
+) -> Result<Converted, TraceError> {
     let path = output.join(file_name(0));
     let refused = |reason| unwritable(&path, reason);
     let mut pages = Pages::new(File::create(&path).map_err(refused)?);
@@ -85,14 +109,19 @@ pub fn convert(
         },
     )
     .and_then(|()| pages.finish().map_err(refused))
-    .and_then(|()| describe(&input, &pages, output))
+    .and_then(|()| describe(&input, known, &pages, output))
     .inspect_err(|_| {
         let _ = fs::remove_file(&path);
     })
 }
 
 /// Writes what tells how the pages are to be read.
-fn describe(input: &Input, pages: &Pages, output: &Path) -> Result<Converted, TraceError> {
+fn describe(
+    input: &Input,
+    known: Known,
+    pages: &Pages,
+    output: &Path,
+) -> Result<Converted, TraceError> {
     let mut tally = Tally::default();
     input.streams.iter().for_each(|stream| tally.join(stream.tally()));
     if pages.events == 0 {
@@ -101,9 +130,10 @@ fn describe(input: &Input, pages: &Pages, output: &Path) -> Result<Converted, Tr
     let warnings = warnings_of(input);
     let lost = tally.sequences.missing;
     let cpu = CpuEnd { bytes: pages.bytes, events: pages.events, lost };
-    let elapsed_s = tally.last_ns.saturating_sub(tally.first_ns) as f64 / 1e9;
+    let told_s = tally.last_ns.saturating_sub(tally.first_ns) as f64 / 1e9;
+    let elapsed_s = known.elapsed_s.unwrap_or(told_s);
     let end = End { elapsed_s, cut: None, cpus: BTreeMap::from([(0, cpu)]) };
-    let clock = tally.wall.map(|(monotonic_ns, unix_s)| Clock {
+    let told = tally.wall.map(|(monotonic_ns, unix_s)| Clock {
         monotonic_ns,
         unix_ns: (unix_s * 1e9) as u64,
         within_ns: 0,
@@ -113,10 +143,10 @@ fn describe(input: &Input, pages: &Pages, output: &Path) -> Result<Converted, Tr
     };
     let manifest = Manifest {
         version: VERSION,
-        host: None,
-        kernel: None,
-        clock,
-        disks: Vec::new(),
+        host: known.host,
+        kernel: known.kernel,
+        clock: known.clock.or(told),
+        disks: known.disks,
         file_systems: Vec::new(),
         header_page: HEADER_PAGE.to_owned(),
         events: NAMES.into_iter().map(event).collect(),
@@ -131,7 +161,8 @@ fn describe(input: &Input, pages: &Pages, output: &Path) -> Result<Converted, Tr
     };
     write(END, serde_json::to_vec_pretty(&end))?;
     write(MANIFEST, serde_json::to_vec_pretty(&manifest))?;
-    Ok(Converted { records: tally.records(), events: pages.events, bytes: pages.bytes, warnings })
+    let (events, bytes) = (pages.events, pages.bytes);
+    Ok(Converted { records: tally.records(), events, bytes, lost, warnings })
 }
 
 /// The number of an event of the kind.

@@ -56,12 +56,20 @@ pub enum TraceError {
     #[error("tracefs is mounted neither at /sys/kernel/tracing nor at /sys/kernel/debug/tracing")]
     NoTracefs,
     /// This user may not record.
-    #[error("{} is not for this user: {reason}", path.display())]
+    #[error("{} is not for this user: {reason}{}", path.display(), tried(perf.as_deref()))]
     Rights {
         /// The file or folder of tracefs.
         path: PathBuf,
         /// What the system said.
         reason: io::Error,
+        /// What perf said, if it was tried.
+        perf: Option<String>,
+    },
+    /// perf, which records where this user may not, does not either, or no longer.
+    #[error("perf does not record: {said}")]
+    Perf {
+        /// What it said.
+        said: String,
     },
     /// Nobody may record.
     #[error("the kernel is locked down for confidentiality, so that nobody may trace it")]
@@ -114,6 +122,7 @@ impl TraceError {
             Self::NoDevice { .. } => "VEN-TRACE-DEVICE",
             Self::NoTracefs => "VEN-TRACE-TRACEFS",
             Self::Rights { .. } => "VEN-TRACE-RIGHTS",
+            Self::Perf { .. } => "VEN-TRACE-PERF",
             Self::Lockdown => "VEN-TRACE-LOCKDOWN",
             Self::Kernel { .. } | Self::Unknown(_) => "VEN-TRACE-KERNEL",
             Self::Occupied { .. } => "VEN-TRACE-OCCUPIED",
@@ -139,6 +148,7 @@ impl TraceError {
             Self::Devices { .. }
             | Self::NoTracefs
             | Self::Lockdown
+            | Self::Perf { .. }
             | Self::Unknown(_)
             | Self::Interrupted => None,
         }
@@ -163,8 +173,10 @@ impl TraceError {
             }
             Self::Rights { .. } => {
                 "record as root; in a container also with CAP_SYS_ADMIN, and tracefs mounted to be \
-                 written"
+                 written. Or have perf on PATH, which needs only to read it (mount -o \
+                 remount,mode=755 /sys/kernel/tracing) and kernel.perf_event_paranoid=-1, or CAP_PERFMON"
             }
+            Self::Perf { .. } => "what it recorded until then is in the folder",
             Self::Lockdown => {
                 "boot without lockdown=confidentiality (cat /sys/kernel/security/lockdown), which \
                  refuses perf as well; with integrity, as Secure Boot has it, recording works"
@@ -190,6 +202,11 @@ impl TraceError {
     }
 }
 
+/// What perf said, behind what was refused.
+fn tried(perf: Option<&str>) -> String {
+    perf.map_or_else(String::new, |said| format!("; perf, which was tried instead: {said}"))
+}
+
 /// Every code of traces with its meaning.
 pub const CODES: &[(&str, &str)] = &[
     (
@@ -212,6 +229,10 @@ pub const CODES: &[(&str, &str)] = &[
     ("VEN-TRACE-NO-ISSUE", "A device's requests were queued and never issued (a warning)."),
     ("VEN-TRACE-OCCUPIED", "The folder for a recording is not empty."),
     ("VEN-TRACE-ORDER", "Time goes backwards in a trace (a warning)."),
+    (
+        "VEN-TRACE-PERF",
+        "perf recorded, because tracefs refused (a warning), or ended before it was to.",
+    ),
     ("VEN-TRACE-READ", "A trace cannot be opened or read."),
     ("VEN-TRACE-RECORDED", "What is to be converted is a recording already."),
     ("VEN-TRACE-RIGHTS", "This user may not record the kernel's tracepoints."),

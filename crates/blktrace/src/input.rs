@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -60,9 +60,14 @@ pub struct Input {
 impl Input {
     /// The trace on standard input.
     pub fn stdin() -> Result<Self, TraceError> {
-        let source = Source { path: "-".into(), reader: Box::new(io::stdin()) };
+        Self::of_reader(Path::new("-"), Box::new(io::stdin()))
+    }
+
+    /// The trace that `reader` gives, which is called `path`.
+    pub fn of_reader(path: &Path, reader: Box<dyn Read>) -> Result<Self, TraceError> {
+        let source = Source { path: path.to_path_buf(), reader };
         let streams = vec![Stream::open(source, READ_BYTES)?];
-        Ok(Self::with("-".into(), streams, 1))
+        Ok(Self::with(path.to_path_buf(), streams, 1))
     }
 
     /// A trace of which nothing is known but its streams.

@@ -15,7 +15,7 @@
 //! | [`binary`] | blktrace's own format |
 //! | [`text`], [`blkparse`], [`tracepoints`], [`fields`] | text by blkparse, ftrace or perf |
 //! | [`disks`], [`tracefs`], [`buffers`], [`record`] | recording, through the kernel's tracepoints |
-//! | [`perf`] | how perf would record the same |
+//! | [`perf`], [`recorder`] | recording by perf, and who of both records |
 //! | [`observe`], [`watch`], `fiemap`, [`xfs`] | what is known of files meanwhile |
 //! | [`bundle`], [`format`], [`ring`], [`file_events`] | what was recorded: pages of the kernel's ring buffers |
 //! | [`input`], [`stream`], [`merge`] | files to events in order of time |
@@ -56,6 +56,7 @@ pub mod perf;
 pub mod processes;
 pub mod raster;
 pub mod record;
+pub mod recorder;
 pub mod report;
 pub mod requests;
 pub mod ring;
@@ -78,7 +79,8 @@ pub use classes::Class;
 pub use convert::{Converted, convert};
 pub use error::{CODES, TraceError};
 pub use input::Input;
-pub use record::{Ended, Plan, Recording};
+pub use record::{Ended, Plan};
+pub use recorder::Recorder;
 pub use report::{Report, Warning};
 pub use stages::Stage;
 

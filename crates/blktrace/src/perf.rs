@@ -1,83 +1,199 @@
-//! The commands by which perf records what a [`Plan`] says, for who may use perf and not tracefs.
+//! Recording by perf, for who may read tracefs and not change it: in many containers it is mounted so.
+//! What files are made is not recorded then, so that nobody knows which file a request is for.
 
-use std::fmt::Write as _;
-use std::path::Path;
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
-use crate::convert::NAMES;
+use rustix::system::uname;
+
+use crate::bundle::{Clock, CpuEnd, End, make_folder};
+use crate::convert::{Known, NAMES, rewrite};
 use crate::disks::{Disk, disks};
-use crate::record::{Plan, SYS};
+use crate::error::TraceError;
+use crate::input::Input;
+use crate::record::{Ended, Plan, SYS, clock, gone};
+use crate::report::Warning;
 
-/// How long it records if nothing is said.
-const LASTS: Duration = Duration::from_mins(1);
+/// What perf writes, in the folder of the recording until it is one.
+const DATA: &str = "perf.data";
+const PAUSE: Duration = Duration::from_millis(200);
+/// As much is kept of what perf says.
+const SAID_BYTES: u64 = 4 << 10;
+const LINES_TOLD: usize = 3;
 
-/// Commands that record the disks of the plan for a time, and make a recording of it at its `output`;
-/// nothing if it has no disks.
-pub fn commands(plan: &Plan, lasts: Option<Duration>) -> Option<String> {
-    let disks = disks(Path::new(SYS), &plan.folders, &plan.devices).ok()?;
-    let numbers: Vec<u32> = disks.iter().flat_map(Disk::numbers).collect();
-    Some(commands_of(&numbers, lasts.unwrap_or(LASTS), &plan.output))
+/// A recording under way. perf ends with it, however that is ended: it records as long as a program
+/// runs that reads from here.
+pub struct ByPerf {
+    perf: Child,
+    disks: Vec<Disk>,
+    folder: PathBuf,
+    clock: Clock,
+    started: Instant,
+    /// Why perf records.
+    because: String,
 }
 
-fn commands_of(numbers: &[u32], lasts: Duration, output: &Path) -> String {
-    let terms: Vec<String> = numbers.iter().map(|number| format!("dev == {number}")).collect();
-    let filter = terms.join(" || ");
-    let mut text = "perf record -a -o perf.data".to_owned();
-    for (_, event) in NAMES {
-        // A filter is of the event before it.
-        let _ = write!(text, " -e {} --filter '{filter}'", event.replace('/', ":"));
+impl ByPerf {
+    /// Begins, where something else was refused `because`; `None` if there is no perf. Where perf does
+    /// not record, either, there is what it says, [`TraceError::Perf`], and no folder.
+    pub fn start(plan: &Plan, because: String) -> Result<Option<Self>, TraceError> {
+        let disks = disks(Path::new(SYS), &plan.folders, &plan.devices)?;
+        let folder = plan.output.clone();
+        let was_there = folder.exists();
+        make_folder(&folder)?;
+        let (clock, started) = (clock(), Instant::now());
+        let begun =
+            command(&disks, plan.buffer_bytes, &folder.join(DATA)).spawn().and_then(|perf| {
+                let mut begun =
+                    Self { perf, disks, folder: folder.clone(), clock, started, because };
+                begun.wait_for_first_event().map(|()| begun)
+            });
+        begun.map(Some).or_else(|reason| {
+            let _ = fs::remove_file(folder.join(DATA));
+            if !was_there {
+                let _ = fs::remove_dir(&folder);
+            }
+            match reason.kind() {
+                io::ErrorKind::NotFound => Ok(None),
+                _ => Err(TraceError::Perf { said: reason.to_string() }),
+            }
+        })
     }
-    let _ = write!(
-        text,
-        " -- sleep {} && perf script --ns -i perf.data > perf.txt && venturi trace convert perf.txt -o {}",
-        lasts.as_secs_f64(),
-        quoted(&output.display().to_string())
-    );
-    text
-}
 
-/// As a shell takes it for one word.
-fn quoted(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:,@%".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_commands_are_those_of_the_disks_the_time_and_the_folder() {
-        let text =
-            commands_of(&[7 << 20, 8 << 20 | 1], Duration::from_millis(1500), "/a b'c".as_ref());
-        let (record, rest) = text.split_once(" -- ").unwrap();
-        for event in ["block_bio_queue", "block_rq_issue", "block_rq_complete"] {
-            let filtered = format!(" -e block:{event} --filter 'dev == 7340032 || dev == 8388609'");
-            assert!(record.contains(&filtered), "{event}");
+    /// When the program runs, and answers, every event is on.
+    fn wait_for_first_event(&mut self) -> io::Result<()> {
+        let (asks, answers) = (self.perf.stdin.as_mut(), self.perf.stdout.as_mut());
+        let answered = asks.zip(answers).map(|(asks, answers)| {
+            asks.write_all(b"\n").and_then(|()| answers.read_exact(&mut [0]))
+        });
+        if matches!(answered, Some(Ok(()))) {
+            return Ok(());
         }
-        assert_eq!(record.matches(" -e ").count(), NAMES.len());
-        assert!(record.starts_with("perf record -a -o perf.data -e "));
-        assert_eq!(
-            rest,
-            "sleep 1.5 && perf script --ns -i perf.data > perf.txt && \
-             venturi trace convert perf.txt -o '/a b'\\''c'"
-        );
-        let text = commands_of(&[1], LASTS, "/data1/out-2".as_ref());
-        assert!(text.ends_with(" -- sleep 60 && perf script --ns -i perf.data > perf.txt && venturi trace convert perf.txt -o /data1/out-2"));
+        self.perf.wait()?;
+        Err(io::Error::other(self.said()))
     }
 
-    #[test]
-    fn of_no_disk_there_are_none() {
-        let plan = Plan {
-            folders: vec!["/proc".into()],
-            devices: Vec::new(),
-            marks: Vec::new(),
-            buffer_bytes: None,
-            output: "/x".into(),
-        };
-        assert_eq!(commands(&plan, None), None);
+    /// The disks that are recorded.
+    pub fn disks(&self) -> &[Disk] {
+        &self.disks
     }
+
+    /// How many bytes perf has written.
+    pub fn bytes(&self) -> u64 {
+        fs::metadata(self.folder.join(DATA)).map_or(0, |about| about.len())
+    }
+
+    /// How long until it is to be looked at again.
+    pub fn pause(&self) -> Duration {
+        PAUSE
+    }
+
+    /// Sees that perf still records; how many bytes it has written.
+    pub fn look(&mut self) -> Result<u64, TraceError> {
+        match self.perf.try_wait() {
+            Ok(None) => Ok(self.bytes()),
+            Ok(Some(_)) => Err(TraceError::Perf { said: self.said() }),
+            Err(reason) => Err(TraceError::Perf { said: reason.to_string() }),
+        }
+    }
+
+    /// Ends it, and makes a recording of ours of what perf wrote, as far as `cut` left off.
+    pub fn end(mut self, cut: Option<TraceError>) -> Result<Ended, TraceError> {
+        let elapsed_s = self.started.elapsed().as_secs_f64();
+        drop(self.perf.stdin.take());
+        // By its status it was interrupted, where we were.
+        let waited = self.perf.wait();
+        waited.map_err(|reason| TraceError::Perf { said: reason.to_string() })?;
+        let data = self.folder.join(DATA);
+        if !data.exists() {
+            return Err(TraceError::Perf { said: self.said() });
+        }
+        let about = uname();
+        let known = Known {
+            clock: Some(self.clock),
+            host: Some(about.nodename().to_string_lossy().into_owned()),
+            kernel: Some(about.release().to_string_lossy().into_owned()),
+            disks: self.disks.clone(),
+            elapsed_s: Some(elapsed_s),
+        };
+        let converted = self.read_out(&data, known)?;
+        let _ = fs::remove_file(&data);
+        if let Some(cut) = cut {
+            return Err(cut);
+        }
+        let message = format!(
+            "perf recorded, because {}: which files the requests are for is not known",
+            self.because
+        );
+        let warnings = std::iter::once(Warning { code: "VEN-TRACE-PERF", message });
+        let warnings = warnings.chain(gone(&self.disks)).chain(converted.warnings).collect();
+        let of_all =
+            CpuEnd { bytes: converted.bytes, events: converted.events, lost: converted.lost };
+        let end = End { elapsed_s, cut: None, cpus: BTreeMap::from([(0, of_all)]) };
+        Ok(Ended { end, buffers: None, warnings })
+    }
+
+    /// Has perf say what it wrote, and writes it as a recording.
+    fn read_out(&self, data: &Path, known: Known) -> Result<crate::Converted, TraceError> {
+        let failed = |reason: io::Error| TraceError::Perf { said: reason.to_string() };
+        let mut script = Command::new("perf")
+            .args(["script", "--ns", "--show-lost-events", "-i"])
+            .arg(data)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(failed)?;
+        let Some(text) = script.stdout.take() else {
+            return Err(failed(io::ErrorKind::BrokenPipe.into()));
+        };
+        let written = Input::of_reader(data, Box::new(text)).and_then(|input| {
+            rewrite(input, known, &self.folder, &AtomicBool::new(false), &|_, _| ())
+        });
+        let status = script.wait().map_err(failed)?;
+        written.map_err(|error| match error {
+            _ if !status.success() => TraceError::Perf { said: format!("perf script: {status}") },
+            // No line at all is a disk that was left alone.
+            TraceError::Format { .. } => {
+                TraceError::Empty { path: self.folder.clone(), records: 0 }
+            }
+            error => error,
+        })
+    }
+
+    /// The first lines of what perf said.
+    fn said(&mut self) -> String {
+        let mut text = Vec::new();
+        if let Some(said) = self.perf.stderr.take() {
+            let _ = said.take(SAID_BYTES).read_to_end(&mut text);
+        }
+        let text = String::from_utf8_lossy(&text);
+        let lines =
+            text.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "Error:");
+        let told: Vec<&str> = lines.take(LINES_TOLD).collect();
+        if told.is_empty() { "it ended".to_owned() } else { told.join(" ") }
+    }
+}
+
+/// What records the disks into `data` as long as there is something to be read on its standard input.
+fn command(disks: &[Disk], buffer_bytes: Option<u64>, data: &Path) -> Command {
+    let terms: Vec<String> =
+        disks.iter().flat_map(Disk::numbers).map(|number| format!("dev == {number}")).collect();
+    let filter = terms.join(" || ");
+    let mut perf = Command::new("perf");
+    // -B -N: nobody asks where programs lie in memory.
+    perf.args(["record", "-B", "-N", "-a", "-k", "CLOCK_MONOTONIC", "-o"]).arg(data);
+    if let Some(bytes) = buffer_bytes {
+        perf.arg("-m").arg(format!("{bytes}B"));
+    }
+    for (_, event) in NAMES {
+        perf.arg("-e").arg(event.replace('/', ":")).arg("--filter").arg(&filter);
+    }
+    perf.args(["--", "cat"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    perf
 }

@@ -106,8 +106,8 @@ struct Cpu {
 pub struct Ended {
     /// As the folder has it.
     pub end: End,
-    /// How large its buffers were, and how full they got.
-    pub buffers: Buffers,
+    /// How large its buffers were, and how full they got; `None` of another program's.
+    pub buffers: Option<Buffers>,
     /// What the reader must know.
     pub warnings: Vec<Warning>,
 }
@@ -141,25 +141,14 @@ impl Recording {
         Ok(Self { cpus, instance, buffers, layout, room, disks, observer, output, end, started })
     }
 
-    /// Names of the disks that are recorded.
-    pub fn disks(&self) -> impl Iterator<Item = &str> {
-        self.disks.iter().map(|disk| disk.name.as_str())
+    /// The disks that are recorded.
+    pub fn disks(&self) -> &[Disk] {
+        &self.disks
     }
 
     /// The instance of tracefs that records.
     pub fn instance(&self) -> &Path {
         self.instance.path()
-    }
-
-    /// That the recording is written to a disk that is recorded, if it is.
-    pub fn records_itself(&self) -> Option<Warning> {
-        let own = disks(Path::new(SYS), std::slice::from_ref(&self.output), &[]).ok()?;
-        let own = own.iter().find(|own| self.disks.iter().any(|disk| disk.number == own.number))?;
-        let message = format!(
-            "the recording is written to a disk that is recorded, {}, so that its own writes are in it",
-            own.name
-        );
-        Some(Warning { code: "VEN-TRACE-ITSELF", message })
     }
 
     /// How many bytes were recorded.
@@ -215,22 +204,14 @@ impl Recording {
             self.end.set_len(text.len() as u64)
         });
         written.map_err(|reason| unwritable(&self.output.join(END), reason))?;
-        let gone = self.disks.iter().filter(|disk| !is_there(Path::new(SYS), disk));
-        let gone = gone.map(|disk| Warning {
-            code: "VEN-TRACE-GONE",
-            message: format!(
-                "disk {} vanished, or changed its size, while it was recorded",
-                disk.name
-            ),
-        });
         let unnamed = self.observer.incomplete.then(|| Warning {
             code: "VEN-TRACE-NAMES",
             message: "not every file that was made meanwhile is known by its name: it takes Linux \
                       5.17 or newer, and at most a million files"
                 .to_owned(),
         });
-        let warnings = gone.chain(unnamed).collect();
-        let buffers = self.buffers;
+        let warnings = gone(&self.disks).chain(unnamed).collect();
+        let buffers = Some(self.buffers);
         cut.map_or(Ok(Ended { end, buffers, warnings }), Err)
     }
 
@@ -332,8 +313,17 @@ fn manifest(instance: &Instance, disks: &[Disk]) -> Result<Manifest, TraceError>
     })
 }
 
+/// That disks vanished, of those that did.
+pub(crate) fn gone(disks: &[Disk]) -> impl Iterator<Item = Warning> {
+    let gone = disks.iter().filter(|disk| !is_there(Path::new(SYS), disk));
+    gone.map(|disk| Warning {
+        code: "VEN-TRACE-GONE",
+        message: format!("disk {} vanished, or changed its size, while it was recorded", disk.name),
+    })
+}
+
 /// The closest of some pairs of readings of both clocks.
-fn clock() -> Clock {
+pub(crate) fn clock() -> Clock {
     const PAIRS: usize = 16;
     let mut closest = Clock { monotonic_ns: 0, unix_ns: 0, within_ns: u64::MAX };
     for _ in 0..PAIRS {

@@ -190,7 +190,7 @@ fn why(path: &Path, reason: io::Error, lockdown: &str) -> TraceError {
             TraceError::Lockdown
         }
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            TraceError::Rights { path, reason }
+            TraceError::Rights { path, reason, perf: None }
         }
         _ => TraceError::Kernel { path, reason },
     }

@@ -87,6 +87,7 @@ def record(
     """Record every request to the disks of folders: for a time, or while COMMAND runs.
 
     It takes root, and the kernel's tracepoints (tracefs), which work where blktrace is locked out.
+    Where these may only be read perf records, if it is on the PATH; no file is known by name then.
     Everybody's requests to these disks are recorded. Ctrl-C ends it; what was recorded is kept.
     """
     if not folders and not devices:
@@ -142,14 +143,17 @@ def _tell(recorded: AgentResult, output: Path) -> None:
     from venturi.measure.hosts.trace_results import TraceRecorded
 
     found = recorded.read(TraceRecorded)
-    show_on_screen(
+    lines = [
         f"{', '.join(found.disks)}: {found.events:,} events while it recorded for "
         f"{format_duration(found.elapsed_s)}, "
-        f"{found.lost:,} lost; {format_bytes_decimal(found.bytes)} in {output}",
-        f"of each processor's buffer of {binary_size(found.buffer_kib << 10)} "
-        f"{percent(found.buffer_peak_kib / found.buffer_kib)} was needed at most",
-        f"read it: venturi trace show {output}",
-    )
+        f"{found.lost:,} lost; {format_bytes_decimal(found.bytes)} in {output}"
+    ]
+    if found.buffer_kib is not None and found.buffer_peak_kib is not None:
+        lines.append(
+            f"of each processor's buffer of {binary_size(found.buffer_kib << 10)} "
+            f"{percent(found.buffer_peak_kib / found.buffer_kib)} was needed at most"
+        )
+    show_on_screen(*lines, f"read it: venturi trace show {output}")
     _warn([(each.code, each.message) for each in recorded.warnings])
 
 

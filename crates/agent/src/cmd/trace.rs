@@ -1,15 +1,13 @@
 //! `venturi-agent trace`: what a job did to its disks, from a trace of its block I/O.
 
-use std::env;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use blktrace::{
-    Asked, Class, Input, Plan, Recording, Report, Stage, TraceError, analyze, convert, perf,
-};
+use blktrace::buffers::Buffers;
+use blktrace::{Asked, Class, Input, Plan, Recorder, Report, Stage, TraceError, analyze, convert};
 use hostmon::process_cpu_s;
 use serde_json::{Value, json};
 
@@ -187,13 +185,7 @@ fn write(args: &Record, events: &Events) -> Result<u8, Failure> {
         buffer_bytes: args.buffer_bytes,
         output: args.output.clone(),
     };
-    let mut recording = Recording::start(&plan).map_err(|error| match failure(&error) {
-        // Who may not change tracefs may still read it.
-        refused if matches!(error, TraceError::Rights { .. }) && is_on_path("perf") => {
-            with_perf(refused, perf::commands(&plan, args.duration))
-        }
-        refused => refused,
-    })?;
+    let mut recording = Recorder::start(&plan).map_err(|error| failure(&error))?;
     let (started, started_s, cpu_before_s) = (Instant::now(), events.elapsed_s(), process_cpu_s());
     let disks: Vec<String> = recording.disks().map(str::to_owned).collect();
     let itself = recording.records_itself();
@@ -218,11 +210,12 @@ fn write(args: &Record, events: &Events) -> Result<u8, Failure> {
     }
     let cpus = ended.end.cpus.values();
     let lost = cpus.clone().map(|cpu| cpu.lost).sum::<u64>();
-    if lost > 0 {
+    let buffers = ended.buffers;
+    if let Some(buffers) = buffers.as_ref().filter(|_| lost > 0) {
         let message = format!(
             "{lost} events were lost: buffers of {} KiB had no room for them; --buffer {} would have had",
-            ended.buffers.kib(),
-            ended.buffers.enough()
+            buffers.kib(),
+            buffers.enough()
         );
         events.warning("VEN-TRACE-LOST", &message);
     }
@@ -232,27 +225,12 @@ fn write(args: &Record, events: &Events) -> Result<u8, Failure> {
         "bytes": cpus.clone().map(|cpu| cpu.bytes).sum::<u64>(),
         "events": cpus.map(|cpu| cpu.events).sum::<u64>(),
         "lost": lost,
-        "buffer_kib": ended.buffers.kib(),
-        "buffer_peak_kib": ended.buffers.peak_bytes().div_ceil(1024),
-        "cpu_s": process_cpu_s() - cpu_before_s,
+        "buffer_kib": buffers.as_ref().map(Buffers::kib),
+        "buffer_peak_kib": buffers.as_ref().map(|each| each.peak_bytes().div_ceil(1024)),
+        // What perf took is not known.
+        "cpu_s": buffers.map(|_| process_cpu_s() - cpu_before_s),
     }));
     Ok(if stop.interrupted() { EXIT_INTERRUPTED } else { EXIT_OK })
-}
-
-/// Whether there is such a program.
-fn is_on_path(program: &str) -> bool {
-    let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).any(|folder| folder.join(program).is_file())
-}
-
-/// With how perf may record it instead.
-fn with_perf(refused: Failure, commands: Option<String>) -> Failure {
-    let Some(commands) = commands else { return refused };
-    let hint = format!(
-        "{}; perf is here, and does where tracefs may be read and the kernel allows it: {commands}",
-        refused.hint
-    );
-    Failure { hint, ..refused }
 }
 
 fn failure(error: &TraceError) -> Failure {

@@ -285,7 +285,8 @@ class TraceRecorded:
     """`trace record`. `events` are those that were recorded, `lost` those that were not.
 
     Each processor has a buffer of `buffer_kib`; `buffer_peak_kib` are the most that came for one of
-    them until it was emptied, with what it had no room for.
+    them until it was emptied, with what it had no room for. Where perf recorded, these and how many
+    processor seconds it took are not known.
     """
 
     disks: list[str]
@@ -293,6 +294,6 @@ class TraceRecorded:
     bytes: int
     events: int
     lost: int
-    buffer_kib: int
-    buffer_peak_kib: int
-    cpu_s: float
+    buffer_kib: int | None
+    buffer_peak_kib: int | None
+    cpu_s: float | None
