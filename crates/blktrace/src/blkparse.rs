@@ -14,10 +14,11 @@ use crate::tally::{CPUS, NOTE, Tally};
 /// Counts the event on a line, which ends with a line feed; `None` if there is none on it.
 pub fn event(line: &[u8], tally: &mut Tally, events: &mut Vec<Event>) -> Option<()> {
     let mut fields = Fields::of(line, 0);
-    let major = fields.number()?;
-    fields.expect(b',')?;
-    let minor = fields.number()?;
-    let cpu = fields.number().filter(|cpu| *cpu < u64::from(CPUS))? as u32;
+    let (major, minor, cpu) = match fields.device_columns() {
+        Some(columns) => columns,
+        None => numbered(&mut fields)?,
+    };
+    let cpu = Some(cpu).filter(|cpu| *cpu < u64::from(CPUS))? as u32;
     let (number, time_ns) = match fields.columns() {
         Some(columns) => columns,
         None => (fields.number()?, timed(&mut fields)?),
@@ -46,6 +47,13 @@ pub fn event(line: &[u8], tally: &mut Tally, events: &mut Vec<Event>) -> Option<
     tally.sequences.take(device, cpu, number as u32);
     events.push(event);
     Some(())
+}
+
+/// The numbers of a device and of a processor.
+fn numbered(fields: &mut Fields) -> Option<(u64, u64, u64)> {
+    let major = fields.number()?;
+    fields.expect(b',')?;
+    Some((major, fields.number()?, fields.number()?))
 }
 
 /// The time, and a process behind it.

@@ -154,6 +154,33 @@ impl<'a> Fields<'a> {
         seconds.checked_mul(1_000_000_000)?.checked_add(fraction * scale)
     }
 
+    /// The numbers of a device and of a processor in columns, as blkparse writes them where they are wide
+    /// enough: `%3d,%-3d %2d`. Otherwise `None`, and nothing is read.
+    #[inline]
+    pub fn device_columns(&mut self) -> Option<(u64, u64, u64)> {
+        const SPACES: u64 = eight_times(b' ');
+        let columns: &[u8; 11] = self.line.get(self.at..)?.first_chunk()?;
+        let head = u64::from_le_bytes(std::array::from_fn(|byte| columns[byte]));
+        let major = padded(head << 40 | SPACES >> 24)?;
+        let behind = head >> 32; // the second number, on the left, and a space
+        let (values, others) = as_digits(behind);
+        let digits = others.trailing_zeros() / 8;
+        if columns[3] != b','
+            || !(1..4).contains(&digits)
+            || behind >> (8 * digits) != SPACES >> (32 + 8 * digits)
+        {
+            return None;
+        }
+        let minor = number_of(values << (64 - 8 * digits));
+        let (tens, ones) = (columns[8], columns[9].wrapping_sub(b'0'));
+        let tens = if tens == b' ' { 0 } else { tens.wrapping_sub(b'0') };
+        if tens > 9 || ones > 9 || columns[10] != b' ' {
+            return None;
+        }
+        self.at += 10;
+        Some((major, minor, u64::from(tens * 10 + ones)))
+    }
+
     /// A number and a time, behind which there is a process, in columns as blkparse writes them where they
     /// are wide enough: ` %8d %5d.%09lu %5u `. Otherwise `None`, and nothing is read.
     #[inline]

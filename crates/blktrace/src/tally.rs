@@ -120,19 +120,28 @@ impl Tally {
 ///
 /// A number that is missing is a record that was lost, or left out by who wrote the file. Kernels
 /// before 6.19 do not number what they drop for want of buffers, so that nothing missing is no proof.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Sequences {
     /// How often numbers were missing.
     pub gaps: u64,
     /// How many were.
     pub missing: u64,
+    /// Pairs and their last numbers, each at a place of its own: in a merged trace every record is of
+    /// another processor. Those whose place another one took are in `last`.
+    near: [(u64, u32); Self::NEAR],
     last: FxHashMap<u64, u32>,
-    current: (u64, u32),
+}
+
+impl Default for Sequences {
+    fn default() -> Self {
+        Self { gaps: 0, missing: 0, near: [(0, 0); Self::NEAR], last: FxHashMap::default() }
+    }
 }
 
 impl Sequences {
     /// So many pairs of device and processor are watched; more are damage.
     const PAIRS: usize = 1 << 20;
+    const NEAR: usize = 64;
 
     /// A record's number; 0 is none.
     #[inline]
@@ -142,14 +151,15 @@ impl Sequences {
         }
         // + 1, because 0 is no pair yet.
         let pair = (u64::from(device.0) << 32 | u64::from(cpu)) + 1;
-        if self.current.0 != pair {
-            self.change(pair);
+        let place = (device.0 ^ cpu) as usize % Self::NEAR;
+        if self.near[place].0 != pair {
+            self.change(place, pair);
         }
-        let last = self.current.1;
+        let last = &mut self.near[place].1;
         if number == last.wrapping_add(1) {
-            self.current.1 = number;
+            *last = number;
         } else {
-            self.jump(last, number);
+            self.jump(place, number);
         }
     }
 
@@ -160,21 +170,22 @@ impl Sequences {
     }
 
     #[cold]
-    fn jump(&mut self, last: u32, number: u32) {
+    fn jump(&mut self, place: usize, number: u32) {
+        let last = self.near[place].1;
         // The first number of a pair says nothing: a trace may be the end of a longer one.
         if last != 0 && number > last {
             self.gaps += 1;
             self.missing += u64::from(number - last - 1);
         }
-        self.current.1 = self.current.1.max(number);
+        self.near[place].1 = last.max(number);
     }
 
-    fn change(&mut self, pair: u64) {
-        let (before, last) = self.current;
+    fn change(&mut self, place: usize, pair: u64) {
+        let (before, last) = self.near[place];
         if before != 0 && (self.last.len() < Self::PAIRS || self.last.contains_key(&before)) {
             self.last.insert(before, last);
         }
-        self.current = (pair, self.last.get(&pair).copied().unwrap_or(0));
+        self.near[place] = (pair, self.last.get(&pair).copied().unwrap_or(0));
     }
 }
 
@@ -192,6 +203,19 @@ mod tests {
             seen.take(device, cpu, number);
         }
         assert_eq!((seen.gaps, seen.missing), (2, 3));
+    }
+
+    #[test]
+    fn of_many_processors_none_takes_the_numbers_of_another() {
+        let mut seen = Sequences::default();
+        for number in 1..=3 {
+            for cpu in 0..500 {
+                seen.take(Device(8 << 20), cpu, number);
+            }
+        }
+        assert_eq!((seen.gaps, seen.missing), (0, 0));
+        seen.take(Device(8 << 20), 130, 6);
+        assert_eq!((seen.gaps, seen.missing), (1, 2));
     }
 
     #[test]

@@ -177,6 +177,27 @@ mod tests {
             let line = format!("  8,32   5 {columns} C   R 1099511627776 + 8 [0]\n");
             assert_eq!(one(&line), expected(ns), "{line}");
         }
+        for (head, number) in [
+            ("  8,32   5", (8, 32)),
+            (" 18,3    5", (18, 3)),
+            ("259,1    5", (259, 1)),
+            ("259,128  5", (259, 128)),
+            ("259,1024 5", (259, 1024)),
+            ("1259,1   5", (1259, 1)),
+            ("  8,32  15", (8, 32)),
+            ("  8,32   115", (8, 32)),
+            ("8,32 5", (8, 32)),
+        ] {
+            let event = one(&format!("{head}     1361    43.740003038  1361 C   R 8 + 8 [0]\n"));
+            assert_eq!(event.device, Device::of(number.0, number.1).unwrap(), "{head}");
+        }
+        for head in
+            ["  8,x2   5", "  8;32   5", "  8,32  x5", "  8,3 2  5", " x8,32   5", "  8,     5"]
+        {
+            let (tally, _) =
+                read(&format!("{head}     1361    43.740003038  1361 C   R 8 + 8 [0]\n"));
+            assert_eq!(tally.unread_lines, 1, "{head}");
+        }
         for columns in ["    13x1    43.740003038  1361 ", "    1361    43.74000303x  1361 "] {
             let (tally, _) = read(&format!("  8,32   5 {columns} C   R 8 + 8 [0]\n"));
             assert_eq!(tally.unread_lines, 1, "{columns}");
