@@ -206,6 +206,15 @@ def test_engine_and_host_never_contradict_each_other_silently(use: HostUse, begi
     assert sentence(stage, use).startswith(begins)
 
 
+def test_what_python_workers_had_of_the_processors_is_told(ask: Ask) -> None:
+    busy = (("cpu_user", None, 0.9), ("own_cpu", None, 0.9))
+    analysis, host = ask(rows_at(1.0, 20.0, *busy, ("python_cpu", None, 0.6)))
+    stage = next(stage for stage in analysis.stages if stage.key in host.uses)
+    use = host.uses[stage.key]
+    assert use.cpu_python == pytest.approx(0.6)
+    assert "processor 90% (others 0%, Python workers 60%)" in sentence(stage, use)
+
+
 def test_the_host_speaks_where_the_engine_cannot_tell() -> None:
     stage = recorded()[0]
     assert stage.verdict.narrowest is None

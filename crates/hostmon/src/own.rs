@@ -8,10 +8,20 @@ use std::path::{Path, PathBuf};
 
 use crate::counters::Reading;
 
-/// A process and its descendants.
+/// Where a tree of processes begins.
+enum Root {
+    Process(u32),
+    /// Those whose command line has this, among its words.
+    Word(&'static [u8]),
+}
+
+/// Of the process from which Spark forks those that run Python, and of these.
+const PYTHON_WORKERS: &[u8] = b"pyspark.daemon";
+
+/// A process and its descendants, or several.
 pub(crate) struct Own {
     proc: PathBuf,
-    root: u32,
+    root: Root,
     /// Whether a process belongs to the tree, decided when it was first seen: one whose parent has
     /// ended since still does.
     known: HashMap<u32, bool>,
@@ -21,10 +31,20 @@ pub(crate) struct Own {
 }
 
 impl Own {
+    /// The process `pid`.
     pub(crate) fn new(root: &Path, pid: u32) -> Self {
+        Self::of(root, Root::Process(pid))
+    }
+
+    /// All Python workers of Spark on this host, whoever started them.
+    pub(crate) fn python_workers(root: &Path) -> Self {
+        Self::of(root, Root::Word(PYTHON_WORKERS))
+    }
+
+    fn of(under: &Path, root: Root) -> Self {
         Self {
-            proc: root.join("proc"),
-            root: pid,
+            proc: under.join("proc"),
+            root,
             known: HashMap::new(),
             highest: [None; 4],
             written: 0,
@@ -78,7 +98,7 @@ impl Own {
         let is_own = |pid: u32| {
             let mut at = pid;
             for _ in 0..=parents.len() {
-                if at == self.root {
+                if self.is_root(at) {
                     return true;
                 }
                 match (known.get(&at), parents.get(&at)) {
@@ -90,6 +110,14 @@ impl Own {
             false
         };
         self.known = living.iter().map(|&pid| (pid, is_own(pid))).collect();
+    }
+
+    fn is_root(&self, pid: u32) -> bool {
+        match self.root {
+            Root::Process(root) => pid == root,
+            Root::Word(word) => std::fs::read(self.proc.join(pid.to_string()).join("cmdline"))
+                .is_ok_and(|words| words.split(|byte| *byte == 0).any(|each| each == word)),
+        }
     }
 
     fn text(&self, pid: u32, file: &str) -> Option<String> {
@@ -183,6 +211,24 @@ mod tests {
         assert_eq!(written(200, 100), Some(100), "the next file takes its place");
         assert_eq!(written(260, 100), Some(160));
         assert_eq!(written(300, 900), Some(160), "another's files that it cut off");
+    }
+
+    #[test]
+    fn python_workers_are_known_by_their_command_line() {
+        let dir = tempfile::tempdir().expect("tempdir");
+        let root = dir.path();
+        let named = |pid: u32, parent: u32, ticks: u64, words: &str| {
+            put(root, pid, parent, ticks, 0);
+            std::fs::write(root.join(format!("proc/{pid}/cmdline")), words).expect("cmdline");
+        };
+        named(40, 1, 1000, "java\0-cp\0pyspark.daemon.jar\0");
+        let mut workers = Own::python_workers(root);
+        assert_eq!(workers.read()[0], None);
+        named(50, 40, 10, "python3\0-m\0pyspark.daemon\0");
+        named(51, 50, 20, "python3\0-m\0pyspark.daemon\0");
+        named(52, 51, 5, "gzip\0");
+        named(60, 1, 30, "python3\0-m\0pyspark.daemon\0"); // of another application
+        assert_eq!(workers.read()[0], Some(65 + 24));
     }
 
     #[test]

@@ -88,6 +88,8 @@ pub struct Sampler {
 
     own: Option<Own>,
     own_before: Tracker<3>,
+    python: Option<Own>,
+    python_before: Tracker<3>,
 
     paging_rates: [Rate; 7],
     whole_disks: HashMap<Box<str>, bool>,
@@ -118,6 +120,8 @@ impl Sampler {
             pressure_before: Tracker::new(),
             own: None,
             own_before: Tracker::new(),
+            python: None,
+            python_before: Tracker::new(),
             paging_rates: counters::paging_rates(rustix::param::page_size() as f64),
             whole_disks: HashMap::new(),
             root: root.to_path_buf(),
@@ -126,10 +130,12 @@ impl Sampler {
         })
     }
 
-    /// Also samples what process `pid` and all that it started used (`own_cpu`, ...).
+    /// Also samples what process `pid` and all that it started used (`own_cpu`, ...), and how much of
+    /// the processors Spark's Python workers had, where there are any (`python_cpu`).
     #[must_use]
     pub fn with_own(mut self, pid: u32) -> Self {
         self.own = Some(Own::new(&self.root, pid));
+        self.python = Some(Own::python_workers(&self.root));
         self
     }
 
@@ -148,6 +154,7 @@ impl Sampler {
         self.rows.clear();
         let ticks = self.sample_cpu(at);
         self.sample_own(at, ticks);
+        self.sample_python(at, ticks);
         self.sample_memory();
         self.sample_disks(at);
         self.sample_network(at);
@@ -195,6 +202,20 @@ impl Sampler {
         for (index, rate) in counters::OWN_DISK.iter().enumerate() {
             let value = rate.of(before[index + 1], reading[index + 1], elapsed_s);
             push(&mut self.rows, rate.metric, None, value, rate.unit);
+        }
+    }
+
+    /// As `own_cpu`, of the Python workers of all applications on this host.
+    fn sample_python(&mut self, at: Duration, ticks: Option<f64>) {
+        let Some(python) = &mut self.python else {
+            return;
+        };
+        let reading = python.read();
+        let (_, before) = self.python_before.update("", reading, at);
+        self.python_before.finish(at);
+        if let (Some((before, _)), Some(ticks)) = (before, ticks) {
+            let share = Rate::new("python_cpu", "fraction", 1.0).of(before[0], reading[0], ticks);
+            push(&mut self.rows, "python_cpu", None, share, "fraction");
         }
     }
 

@@ -18,6 +18,9 @@ class HostUse:
     which the busiest disk (`disk`) had a request in flight. Rates are sums over devices, without
     those that lie on others and without loopback.
 
+    `cpu_python` is the fraction of all processors that Spark's Python workers had, whose time no
+    task records; in a lab those on all hosts.
+
     Where several hosts were watched it is the use of the one that was narrowest, `host`: disks are
     those of its own folders, `network_busy` is the larger direction's part of its link's rate, and
     `peers_busy` the highest share of the same kind of device on the others. Processors that they
@@ -39,6 +42,7 @@ class HostUse:
     peers_busy: float | None = None
     processor_shared: bool = False
     cpu_own: float | None = None
+    cpu_python: float | None = None
 
     @property
     def busiest(self) -> tuple[str, float] | None:

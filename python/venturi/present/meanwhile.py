@@ -94,7 +94,12 @@ def _facts(use: HostUse) -> str:
     def share(value: float | None) -> str:
         return "—" if value is None else f"{value:.0%}"
 
-    others = "" if use.cpu_others is None else f" (others {share(use.cpu_others)})"
+    parts = [
+        f"{whose} {share(value)}"
+        for whose, value in (("others", use.cpu_others), ("Python workers", use.cpu_python))
+        if value is not None
+    ]
+    others = f" ({', '.join(parts)})" if parts else ""
     return (
         f"processor {share(use.cpu_busy)}{others}, waiting for I/O {share(use.cpu_iowait)}; "
         f"disk {use.disk or '—'} {share(use.disk_busy)}, "

@@ -39,7 +39,7 @@ _WORKING = tuple(m for metrics in CPU_STATES.values() for m in metrics if m not 
 _RECEIVED, _SENT = "net_receive_bytes_per_s", "net_transmit_bytes_per_s"
 _INTERVAL_S_MAX = 3_600  # between samples
 _ASKED = [
-    *_WORKING, *_WAITING, "own_cpu", "disk_busy", DISK_READ, "disk_write_bytes_per_s",
+    *_WORKING, *_WAITING, "own_cpu", "python_cpu", "disk_busy", DISK_READ, "disk_write_bytes_per_s",
     _RECEIVED, _SENT,
 ]  # fmt: skip
 
@@ -321,6 +321,7 @@ class WatchedHost:
             network_busy=None if rate is None or received is None else traffic / rate,
             host=None if self._member is None else self._member.name,
             cpu_own=own,
+            cpu_python=added("python_cpu"),
         )
 
     def _means(self, started_s: float, elapsed_s: float) -> dict[tuple[str, str | None], float]:
