@@ -91,12 +91,12 @@ def test_one_slot_less_takes_longer_in_recorded_jobs(log: Path) -> None:
         ]
         replay = OnSlots(line, own, from_s, to_s, line.tasks.times.elapsed_s)
         assert "withThreadLocalCaptured" not in each.name
-        assert replay.elapsed_s(each.useful_slots) == pytest.approx(each.least_s)
-        assert replay.elapsed_s(each.useful_slots + 5) == pytest.approx(each.least_s)
+        assert replay.on(each.useful_slots).elapsed_s == pytest.approx(each.least_s)
+        assert replay.on(each.useful_slots + 5).elapsed_s == pytest.approx(each.least_s)
         assert each.least_s <= each.time_s <= 1.1 * each.least_s + 1e-6
-        assert replay.elapsed_s(each.slots) == pytest.approx(each.time_s)
+        assert replay.on(each.slots).elapsed_s == pytest.approx(each.time_s)
         if each.slots > 1:
-            assert replay.elapsed_s(each.slots - 1) > 1.1 * each.least_s
+            assert replay.on(each.slots - 1).elapsed_s > 1.1 * each.least_s
 
 
 def test_only_the_longest_jobs_are_looked_at(

@@ -414,7 +414,20 @@ async function tasks({ page, job, settled, go }) {
   await page.getByRole("button", { name: "Whole" }).focus();
   await page.keyboard.press("Enter");
   await settled();
-  return { reached, ring, told, whole, closer, farther, again: here(page) };
+  const again = here(page);
+  await go(job.server + job.pages.planned);
+  const finding = page.locator(".findings > li", { hasText: "uneven partitions" });
+  await finding.locator("summary").click();
+  const place = finding.locator("details a");
+  const evidence = await place.innerText();
+  await place.click();
+  await settled();
+  const heading = await page.locator("#tasks").boundingBox();
+  const stage = await page.getByLabel("Tasks of").inputValue();
+  return {
+    ...{ reached, ring, told, whole, closer, farther, again },
+    seen: [evidence, stage, heading.y >= 0 && heading.y < 300],
+  };
 }
 
 async function errors({ page, job, settled, go, problems }) {

@@ -97,12 +97,11 @@ def outlook(found: Outlooks) -> Iterator[Line | Table]:
         made.add(
             f"{each.slots:,}", _count(each.executors), format_duration(each.time_s),
             format_duration(each.bound_s), format_figure(each.core_hours),
-            f"{each.use(found.task_s):.0%}",
+            f"{each.use:.0%}",
         )  # fmt: skip
     yield made
     yield Line(
-        "by replay of the tasks as they were: their times are kept, though beside fewer or more "
-        "others they would differ; on the slots that there were it gives "
+        f"{found.assumes}; on the slots that there were it gives "
         f"{format_duration(found.replayed_s)}"
     )
 

@@ -85,7 +85,7 @@ def ideals(line: Timeline, most_tasks: int = MOST_TASKS) -> Ideals:
         if own:
             taken.update(span.key for span in own)
             replay = OnSlots(line, own, job.from_s, job.to_s, line.tasks.times.elapsed_s)
-            if replay.task_s > 0:
+            if replay.warm_s > 0:
                 last = max(own, key=lambda span: (span.to_s, span.key))
                 named = replace(job, name=line.plans.name(last.key, job.name))
                 found.append(_ideal(named, replay, size))
@@ -111,10 +111,10 @@ def _ideal(job: _Job, replay: OnSlots, size: int | None) -> IdealSlots:
     enough_s = (1 + LONGER) * least_s + _ROUNDING
     times_s = {useful: least_s}
     # On fewer than these the work alone takes longer.
-    low, high = max(ceil(replay.task_s / enough_s), 1), useful
+    low, high = max(ceil(replay.warm_s / enough_s), 1), useful
     while low < high:
         middle = (low + high) // 2
-        times_s[middle] = replay.elapsed_s(middle)
+        times_s[middle] = replay.on(middle).elapsed_s
         if times_s[middle] <= enough_s:
             high = middle
         else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,6 +110,11 @@ class Tasks:
 
         numbers = self.rows[name].cast(pl.Categorical).to_physical().cast(pl.Int64)
         return numbers.fill_null(-1).to_numpy()
+
+    @cached_property
+    def executors(self) -> npt.NDArray[np.int64]:
+        """The number of each attempt's executor; -1 where it is not known."""
+        return self.alike("executor_id")
 
     def outcomes(self, key: tuple[int, int]) -> dict[str, int]:
         """How many of its attempts had which outcome."""

@@ -175,13 +175,15 @@ class JobSlots:
 
 @dataclass(frozen=True, slots=True)
 class JobOutlook:
-    """With fewer and more slots. `replayed_s`, on those that there were, says how far to trust it.
+    """With fewer and more slots. `replayed_s`, on those that there were, says how far to trust it,
+    and `assumes` what was assumed.
 
     Without any, `missing_reason` says why.
     """
 
     slots: tuple[JobSlots, ...]
     replayed_s: float | None
+    assumes: str | None
     missing_reason: str | None
 
 

@@ -93,7 +93,7 @@ def _nothing(reason: str) -> JobData:
         began_s=None, began_reason=reason, applications=1, failure=None, elapsed_s=None,
         driver_s=None, verdict=None, findings=(), silence=reason, unseen=(), parts=(), cores=(),
         losses=(), lost_executors=(), stages=(), stages_left_out=0, running=None, bounds=(),
-        outlook=JobOutlook((), None, reason), queries=(), jobs=(), executors=(),
+        outlook=JobOutlook((), None, None, reason), queries=(), jobs=(), executors=(),
         executors_left_out=0, memory=(), caches=(), streams=(), batches=(), tiers=(),
         tier_levels=None, missing_reason=reason,
     )  # fmt: skip
@@ -180,12 +180,11 @@ def finding_of(each: Finding) -> JobFinding:
 def _outlook(found: Outlooks) -> JobOutlook:
     slots = (
         JobSlots(
-            each.slots, each.executors, each.time_s, each.bound_s, each.core_hours,
-            each.use(found.task_s),
+            each.slots, each.executors, each.time_s, each.bound_s, each.core_hours, each.use,
         )
         for each in found.found
     )  # fmt: skip
-    return JobOutlook(tuple(slots), found.replayed_s, found.reason)
+    return JobOutlook(tuple(slots), found.replayed_s, found.assumes, found.reason)
 
 
 def _cores(found: Analysis) -> Iterator[JobCores]:

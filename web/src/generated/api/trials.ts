@@ -108,6 +108,7 @@ export interface HostUse {
   peers_busy: number | null;
   processor_shared: boolean;
   cpu_own: number | null;
+  cpu_python: number | null;
 }
 export interface HostsOverTime {
   t_s: number[];
@@ -221,6 +222,7 @@ export interface JobRunning {
 export interface JobOutlook {
   slots: JobSlots[];
   replayed_s: number | null;
+  assumes: string | null;
   missing_reason: string | null;
 }
 export interface JobSlots {

@@ -1,11 +1,18 @@
 // What can be done about a job's time, what was done in vain, and what its cores did.
+import { exported } from "../../data";
 import { bytes, count, duration, percent, three } from "../../format";
 import type { JobData, JobFinding } from "../../generated/types";
 import { type Cell, DataTable, number, oneLine } from "../../parts/Table";
+import { useSearch } from "../../state";
+import { queryId } from "./Queries";
+import { TASKS_ID } from "./Tasks";
 
 const SHOWN = 3;
+const EXECUTORS_ID = "executors";
 
-const placeOf = ({ stage, task, host, executor, query }: JobFinding["where"][number]): string =>
+type Place = JobFinding["where"][number];
+
+const placeOf = ({ stage, task, host, executor, query }: Place): string =>
   [
     stage !== null && `stage ${stage}`,
     task !== null && `task ${task}`,
@@ -24,8 +31,40 @@ const costOf = ({ saves_s: saves, share, spares }: JobFinding): string =>
     .filter(Boolean)
     .join(", and ");
 
-function Finding({ finding }: { finding: JobFinding }) {
-  const places = [...new Set(finding.where.map(placeOf))].filter(Boolean);
+/** Where on the page more is to be seen of a place, if there is more. */
+const anchorOf = ({ stage, executor, query }: Place, { queries }: JobData): string | null => {
+  if (stage !== null) return TASKS_ID;
+  if (queries.some(({ id }) => id === query)) return queryId(query);
+  return executor === null ? null : EXECUTORS_ID;
+};
+
+/** A place of the evidence, which leads to the tasks of its stage, its query, or the executors. */
+function Seen({ place, data }: { place: Place; data: JobData }) {
+  const [, edit] = useSearch();
+  const anchor = anchorOf(place, data);
+  if (anchor === null) return <>{placeOf(place)}</>;
+  const show = () => {
+    const { stage } = place;
+    if (stage === null || exported) return;
+    edit(
+      (next) => {
+        next.delete("from_s");
+        next.delete("to_s");
+        next.set("stage", stage);
+      },
+      { replace: true },
+    );
+  };
+  return (
+    <a href={`#${anchor}`} onClick={show}>
+      {placeOf(place)}
+    </a>
+  );
+}
+
+function Finding({ finding, data }: { finding: JobFinding; data: JobData }) {
+  const places = new Map(finding.where.map((place) => [placeOf(place), place]));
+  places.delete("");
   const options = Object.entries(finding.settings)
     .map(([key, value]) => `--conf ${key}=${value}`)
     .join(" ");
@@ -50,7 +89,18 @@ function Finding({ finding }: { finding: JobFinding }) {
           Assumed: {finding.assumes}. Confidence: {finding.confidence}. Rule: {finding.rule}, after{" "}
           {finding.source}.
         </p>
-        {places.length > 0 && <p>Seen at {places.join("; ")}.</p>}
+        {places.size > 0 && (
+          <p>
+            Seen at{" "}
+            {[...places].map(([text, place], at) => (
+              <span key={text}>
+                {at > 0 && "; "}
+                <Seen place={place} data={data} />
+              </span>
+            ))}
+            .
+          </p>
+        )}
       </details>
     </li>
   );
@@ -67,7 +117,7 @@ export function Findings({ data }: { data: JobData }) {
       {first.length > 0 && (
         <ol className="findings">
           {first.map((finding) => (
-            <Finding key={finding.rule} finding={finding} />
+            <Finding key={finding.rule} finding={finding} data={data} />
           ))}
         </ol>
       )}
@@ -76,7 +126,7 @@ export function Findings({ data }: { data: JobData }) {
           <summary>{count(rest.length)} more</summary>
           <ol className="findings" start={SHOWN + 1}>
             {rest.map((finding) => (
-              <Finding key={finding.rule} finding={finding} />
+              <Finding key={finding.rule} finding={finding} data={data} />
             ))}
           </ol>
         </details>
@@ -124,7 +174,7 @@ export function Executors({ data: { executors, executors_left_out: left } }: { d
   if (executors.length === 0) return null;
   return (
     <>
-      <h3>Executors</h3>
+      <h3 id={EXECUTORS_ID}>Executors</h3>
       <DataTable
         caption="Executors"
         columns={[
@@ -170,7 +220,7 @@ export function Executors({ data: { executors, executors_left_out: left } }: { d
 
 /** The application on other numbers of slots, by replay of its tasks. */
 export function Outlook({ data: { outlook, elapsed_s: elapsed } }: { data: JobData }) {
-  const { slots, replayed_s: replayed, missing_reason: missing } = outlook;
+  const { slots, replayed_s: replayed, assumes, missing_reason: missing } = outlook;
   return (
     <>
       <h3>With fewer and more slots</h3>
@@ -198,8 +248,7 @@ export function Outlook({ data: { outlook, elapsed_s: elapsed } }: { data: JobDa
             ])}
           />
           <p className="aside">
-            By replay: tasks keep their times, though beside fewer or more others they would differ.
-            On the slots that there were it gives {duration(replayed)}
+            Assumed: {assumes}. On the slots that there were it gives {duration(replayed)}
             {elapsed !== null && `, and ${duration(elapsed)} were recorded`}.
           </p>
         </>

@@ -115,13 +115,16 @@ function Operator({
   );
 }
 
+/** Where a query is on the page. */
+export const queryId = (id: number | null): string => `query-${id}`;
+
 function Query({ query, open }: { query: JobQuery; open: boolean }) {
   const { id, name, outcome, elapsed_s: elapsed, operators, work, adaptive } = query;
   const left = query.operators_left_out;
   const most = Math.max(0, ...operators.map(({ time_s }) => time_s ?? 0));
   const depths = depthsOf(operators);
   return (
-    <details open={open}>
+    <details open={open} id={queryId(id)}>
       <summary>
         Query {id} {name}
         {elapsed !== null && `: ${duration(elapsed)}`}

@@ -32,6 +32,9 @@ import {
   timeAgainstBytes,
 } from "./charts/tasks";
 
+/** The heading of the tasks. */
+export const TASKS_ID = "tasks";
+
 type View = Parameters<typeof timeAgainstBytes>[1];
 type Span = readonly [number, number];
 
@@ -371,7 +374,7 @@ export function Tasks({ trial, job }: { trial: Trial; job: JobData }) {
     );
   return (
     <>
-      <h3>The job over time, and its tasks by executor</h3>
+      <h3 id={TASKS_ID}>The job over time, and its tasks by executor</h3>
       {problem && <ProblemBox problem={problem} />}
       {pending && <Pending what="the tasks" lines={12} />}
       {data?.missing_reason && <p className="nothing">{data.missing_reason}</p>}
