@@ -271,6 +271,32 @@ def test_perf_ends_with_a_recorder_that_is_killed(agent: Any, tmp_path: Path, di
 
 
 @needs_recording
+@needs_perf
+def test_of_a_disk_that_nobody_used_perf_records_nothing(
+    agent: Any, tmp_path: Path, disk: Path
+) -> None:
+    ended = agent.run(
+        "trace", "record", "--device", disk, "--for", 0.5, "-o", tmp_path / "out", prefix=READ_ONLY
+    )
+    assert (ended.result["events"], ended.result["lost"]) == (0, 0)
+    assert not (tmp_path / "out" / "perf.data").exists()
+
+
+@needs_recording
+def test_a_perf_that_does_not_begin_can_be_ended(agent: Any, tmp_path: Path, disk: Path) -> None:
+    (tmp_path / "perf").write_text("#!/bin/sh\nexec sleep 100\n")
+    (tmp_path / "perf").chmod(0o755)
+    process = agent.start(
+        "trace", "record", "--device", disk, "-o", tmp_path / "out",
+        prefix=READ_ONLY, env={"PATH": f"{tmp_path}:/usr/sbin:/usr/bin:/sbin:/bin"},
+    )  # fmt: skip
+    time.sleep(1)
+    process.terminate()
+    process.communicate(timeout=5)
+    assert not (tmp_path / "out").exists()
+
+
+@needs_recording
 def test_what_perf_says_is_told_with_the_refusal(agent: Any, tmp_path: Path, disk: Path) -> None:
     def refused() -> str:
         error = agent.run(

@@ -149,3 +149,34 @@ def test_that_the_driver_has_the_same_cores_is_said_of_local_mode_alone(tmp_path
 
     assert "the driver has the same cores" in assumed("local[2]")
     assert "driver" not in assumed("spark://h:7077")
+
+
+def test_slots_that_a_stage_gets_one_after_another_warm_up_once_each(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 2, 0)
+    log.job(0, 0, 20, [0, 1])
+    log.stage(0, 0, 6, 1)
+    log.task(0, 0, 6)
+    log.stage(1, 0, 20, 16)
+    for start in (0, 6):  # the second slot is taken by the other stage until then
+        log.task(1, start, start + 10)
+        for n in range(start + 10, 20):
+            log.task(1, n, n + 1)
+    log.end(20)
+    found = outlooks(timeline(log.account(tmp_path)))
+    assert found.replayed_s == pytest.approx(20)
+    assert times(found)[1] == pytest.approx(6 + 16 + 9)
+
+
+def test_tasks_that_get_shorter_and_shorter_are_no_warm_up(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 1, 0)
+    log.job(0, 0, 1010, [0])
+    log.stage(0, 0, 1010, 100)
+    at_s = 0.0
+    for n in range(100):
+        log.task(0, at_s, at_s + 20 - 0.2 * n)
+        at_s += 20 - 0.2 * n
+    log.end(1010)
+    one, *_ = outlooks(timeline(log.account(tmp_path))).found
+    assert one.bound_s == pytest.approx(1010)

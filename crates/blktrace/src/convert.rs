@@ -115,6 +115,14 @@ pub(crate) fn rewrite(
     })
 }
 
+/// Writes a recording in which nothing was requested, of what is known of it.
+pub(crate) fn nothing(known: Known, output: &Path) -> Result<Converted, TraceError> {
+    let elapsed_s = known.elapsed_s.unwrap_or_default();
+    let end = End { elapsed_s, cut: None, cpus: BTreeMap::new() };
+    put(&manifest(known, Vec::new(), &[]), &end, output)?;
+    Ok(Converted { records: 0, events: 0, bytes: 0, lost: 0, warnings: Vec::new() })
+}
+
 /// Writes what tells how the pages are to be read.
 fn describe(
     input: &Input,
@@ -138,31 +146,40 @@ fn describe(
         unix_ns: (unix_s * 1e9) as u64,
         within_ns: 0,
     });
+    let known = Known { clock: known.clock.or(told), ..known };
+    put(&manifest(known, formats_of(input), &warnings), &end, output)?;
+    let (events, bytes) = (pages.events, pages.bytes);
+    Ok(Converted { records: tally.records(), events, bytes, lost, warnings })
+}
+
+/// What tells how pages of ours are to be read, of a trace that was written in `formats`.
+fn manifest(known: Known, formats: Vec<String>, warnings: &[Warning]) -> Manifest {
     let event = |(kind, name): (Kind, &str)| {
         (name.to_owned(), format!("ID: {}\n{FIELDS}", number_of(kind)))
     };
-    let manifest = Manifest {
+    Manifest {
         version: VERSION,
         host: known.host,
         kernel: known.kernel,
-        clock: known.clock.or(told),
+        clock: known.clock,
         disks: known.disks,
         file_systems: Vec::new(),
         header_page: HEADER_PAGE.to_owned(),
         events: NAMES.into_iter().map(event).collect(),
-        converted: formats_of(input),
+        converted: formats,
         warnings: warnings.iter().map(|warning| warning.message.clone()).collect(),
-    };
-    // What makes it a recording comes last.
+    }
+}
+
+/// What makes it a recording comes last.
+fn put(manifest: &Manifest, end: &End, output: &Path) -> Result<(), TraceError> {
     let write = |name: &str, text: serde_json::Result<Vec<u8>>| {
         let path: PathBuf = output.join(name);
         let written = text.map_err(io::Error::from).and_then(|text| fs::write(&path, text));
         written.map_err(|reason| unwritable(&path, reason))
     };
-    write(END, serde_json::to_vec_pretty(&end))?;
-    write(MANIFEST, serde_json::to_vec_pretty(&manifest))?;
-    let (events, bytes) = (pages.events, pages.bytes);
-    Ok(Converted { records: tally.records(), events, bytes, lost, warnings })
+    write(END, serde_json::to_vec_pretty(end))?;
+    write(MANIFEST, serde_json::to_vec_pretty(manifest))
 }
 
 /// The number of an event of the kind.

@@ -176,7 +176,9 @@ impl TraceError {
                  written. Or have perf on PATH, which needs only to read it (mount -o \
                  remount,mode=755 /sys/kernel/tracing) and kernel.perf_event_paranoid=-1, or CAP_PERFMON"
             }
-            Self::Perf { .. } => "what it recorded until then is in the folder",
+            Self::Perf { .. } => {
+                "if the folder has something, that is what it recorded until then: perf.data, or a recording"
+            }
             Self::Lockdown => {
                 "boot without lockdown=confidentiality (cat /sys/kernel/security/lockdown), which \
                  refuses perf as well; with integrity, as Secure Boot has it, recording works"

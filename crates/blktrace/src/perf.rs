@@ -7,12 +7,14 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
+use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::system::uname;
 
 use crate::bundle::{Clock, CpuEnd, End, make_folder};
-use crate::convert::{Known, NAMES, rewrite};
+use crate::convert::{Converted, Known, NAMES, nothing, rewrite};
 use crate::disks::{Disk, disks};
 use crate::error::TraceError;
 use crate::input::Input;
@@ -22,6 +24,10 @@ use crate::report::Warning;
 /// What perf writes, in the folder of the recording until it is one.
 const DATA: &str = "perf.data";
 const PAUSE: Duration = Duration::from_millis(200);
+/// How long perf may take to begin, and to write what it has at the end.
+const BEGINS: Duration = Duration::from_secs(10);
+const ENDS: Duration = Duration::from_mins(1);
+const MOMENT: Duration = Duration::from_millis(20);
 /// As much is kept of what perf says.
 const SAID_BYTES: u64 = 4 << 10;
 const LINES_TOLD: usize = 3;
@@ -32,6 +38,8 @@ pub struct ByPerf {
     perf: Child,
     disks: Vec<Disk>,
     folder: PathBuf,
+    /// Whether somebody else made the folder.
+    was_there: bool,
     clock: Clock,
     started: Instant,
     /// Why perf records.
@@ -40,42 +48,74 @@ pub struct ByPerf {
 
 impl ByPerf {
     /// Begins, where something else was refused `because`; `None` if there is no perf. Where perf does
-    /// not record, either, there is what it says, [`TraceError::Perf`], and no folder.
-    pub fn start(plan: &Plan, because: String) -> Result<Option<Self>, TraceError> {
+    /// not record, either, there is what it says, [`TraceError::Perf`], and no folder. It ends with
+    /// [`TraceError::Interrupted`] once `stopped` says so.
+    pub fn start(
+        plan: &Plan,
+        because: String,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Option<Self>, TraceError> {
         let disks = disks(Path::new(SYS), &plan.folders, &plan.devices)?;
         let folder = plan.output.clone();
         let was_there = folder.exists();
         make_folder(&folder)?;
+        let perf = match command(&disks, plan.buffer_bytes, &folder.join(DATA)).spawn() {
+            Ok(perf) => perf,
+            Err(reason) => {
+                leave(&folder, was_there);
+                return match reason.kind() {
+                    io::ErrorKind::NotFound => Ok(None),
+                    _ => Err(TraceError::Perf { said: reason.to_string() }),
+                };
+            }
+        };
         let (clock, started) = (clock(), Instant::now());
-        let begun =
-            command(&disks, plan.buffer_bytes, &folder.join(DATA)).spawn().and_then(|perf| {
-                let mut begun =
-                    Self { perf, disks, folder: folder.clone(), clock, started, because };
-                begun.wait_for_first_event().map(|()| begun)
-            });
-        begun.map(Some).or_else(|reason| {
-            let _ = fs::remove_file(folder.join(DATA));
-            if !was_there {
-                let _ = fs::remove_dir(&folder);
-            }
-            match reason.kind() {
-                io::ErrorKind::NotFound => Ok(None),
-                _ => Err(TraceError::Perf { said: reason.to_string() }),
-            }
-        })
+        let mut begun = Self { perf, disks, folder, was_there, clock, started, because };
+        if let Err(error) = begun.wait_for_first_event(stopped) {
+            let _ = begun.perf.kill();
+            let _ = begun.perf.wait();
+            leave(&begun.folder, was_there);
+            return Err(error);
+        }
+        begun.started = Instant::now();
+        Ok(Some(begun))
     }
 
     /// When the program runs, and answers, every event is on.
-    fn wait_for_first_event(&mut self) -> io::Result<()> {
+    fn wait_for_first_event(&mut self, stopped: &dyn Fn() -> bool) -> Result<(), TraceError> {
         let (asks, answers) = (self.perf.stdin.as_mut(), self.perf.stdout.as_mut());
-        let answered = asks.zip(answers).map(|(asks, answers)| {
-            asks.write_all(b"\n").and_then(|()| answers.read_exact(&mut [0]))
-        });
-        if matches!(answered, Some(Ok(()))) {
+        let Some((asks, answers)) = asks.zip(answers) else {
+            return Err(TraceError::Perf { said: self.said() });
+        };
+        // One that has ended reads nothing, and says why below.
+        let _ = asks.write_all(b"\n");
+        let give_up = Instant::now() + BEGINS;
+        let moment = Timespec::try_from(MOMENT).ok();
+        while !matches!(poll(&mut [PollFd::new(answers, PollFlags::IN)], moment.as_ref()), Ok(1..))
+        {
+            if stopped() {
+                return Err(TraceError::Interrupted);
+            }
+            if Instant::now() > give_up {
+                let said = format!("it did not begin within {} s", BEGINS.as_secs());
+                return Err(TraceError::Perf { said });
+            }
+        }
+        if answers.read_exact(&mut [0]).is_ok() {
             return Ok(());
         }
-        self.perf.wait()?;
-        Err(io::Error::other(self.said()))
+        self.reap(ENDS);
+        Err(TraceError::Perf { said: self.said() })
+    }
+
+    /// Waits for perf's end, but not for ever: then it is killed.
+    fn reap(&mut self, limit: Duration) {
+        let give_up = Instant::now() + limit;
+        while matches!(self.perf.try_wait(), Ok(None)) && Instant::now() < give_up {
+            thread::sleep(MOMENT);
+        }
+        let _ = self.perf.kill();
+        let _ = self.perf.wait();
     }
 
     /// The disks that are recorded.
@@ -107,11 +147,11 @@ impl ByPerf {
         let elapsed_s = self.started.elapsed().as_secs_f64();
         drop(self.perf.stdin.take());
         // By its status it was interrupted, where we were.
-        let waited = self.perf.wait();
-        waited.map_err(|reason| TraceError::Perf { said: reason.to_string() })?;
+        self.reap(ENDS);
         let data = self.folder.join(DATA);
         if !data.exists() {
-            return Err(TraceError::Perf { said: self.said() });
+            leave(&self.folder, self.was_there);
+            return Err(cut.unwrap_or_else(|| TraceError::Perf { said: self.said() }));
         }
         let about = uname();
         let known = Known {
@@ -121,11 +161,14 @@ impl ByPerf {
             disks: self.disks.clone(),
             elapsed_s: Some(elapsed_s),
         };
-        let converted = self.read_out(&data, known)?;
-        let _ = fs::remove_file(&data);
-        if let Some(cut) = cut {
-            return Err(cut);
+        let converted = self.read_out(&data, known);
+        if converted.is_ok() {
+            let _ = fs::remove_file(&data);
         }
+        let converted = match (cut, converted) {
+            (Some(error), _) | (None, Err(error)) => return Err(error),
+            (None, Ok(converted)) => converted,
+        };
         let message = format!(
             "perf recorded, because {}: which files the requests are for is not known",
             self.because
@@ -139,7 +182,7 @@ impl ByPerf {
     }
 
     /// Has perf say what it wrote, and writes it as a recording.
-    fn read_out(&self, data: &Path, known: Known) -> Result<crate::Converted, TraceError> {
+    fn read_out(&self, data: &Path, known: Known) -> Result<Converted, TraceError> {
         let failed = |reason: io::Error| TraceError::Perf { said: reason.to_string() };
         let mut script = Command::new("perf")
             .args(["script", "--ns", "--show-lost-events", "-i"])
@@ -152,18 +195,22 @@ impl ByPerf {
         let Some(text) = script.stdout.take() else {
             return Err(failed(io::ErrorKind::BrokenPipe.into()));
         };
-        let written = Input::of_reader(data, Box::new(text)).and_then(|input| {
-            rewrite(input, known, &self.folder, &AtomicBool::new(false), &|_, _| ())
-        });
+        let input = Input::of_reader(data, Box::new(text));
+        let written = match input {
+            Ok(input) => rewrite(input, known, &self.folder, &AtomicBool::new(false), &|_, _| ()),
+            // No line at all is of disks that were left alone.
+            Err(TraceError::Format { .. }) => nothing(known, &self.folder),
+            Err(error) => Err(error),
+        };
         let status = script.wait().map_err(failed)?;
-        written.map_err(|error| match error {
-            _ if !status.success() => TraceError::Perf { said: format!("perf script: {status}") },
-            // No line at all is a disk that was left alone.
-            TraceError::Format { .. } => {
-                TraceError::Empty { path: self.folder.clone(), records: 0 }
+        match written {
+            // It is ended by a full disk, too: nobody reads it any longer.
+            Err(error @ TraceError::Write { .. }) => Err(error),
+            _ if !status.success() => {
+                Err(TraceError::Perf { said: format!("perf script: {status}") })
             }
-            error => error,
-        })
+            written => written,
+        }
     }
 
     /// The first lines of what perf said.
@@ -177,6 +224,14 @@ impl ByPerf {
             text.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "Error:");
         let told: Vec<&str> = lines.take(LINES_TOLD).collect();
         if told.is_empty() { "it ended".to_owned() } else { told.join(" ") }
+    }
+}
+
+/// Takes back what was made of a recording that there will not be.
+fn leave(folder: &Path, was_there: bool) {
+    let _ = fs::remove_file(folder.join(DATA));
+    if !was_there {
+        let _ = fs::remove_dir(folder);
     }
 }
 

@@ -21,11 +21,14 @@ enum By {
 }
 
 impl Recorder {
-    /// Begins; there is a folder only if something records.
-    pub fn start(plan: &Plan) -> Result<Self, TraceError> {
+    /// Begins; there is a folder only if something records. Whoever waits for perf to begin asks
+    /// `stopped` meanwhile.
+    pub fn start(plan: &Plan, stopped: &dyn Fn() -> bool) -> Result<Self, TraceError> {
         let by = match Recording::start(plan) {
             Ok(recording) => By::Tracefs(Box::new(recording)),
-            Err(refused @ TraceError::Rights { .. }) => By::Perf(Box::new(by_perf(plan, refused)?)),
+            Err(refused @ TraceError::Rights { .. }) => {
+                By::Perf(Box::new(by_perf(plan, refused, stopped)?))
+            }
             Err(error) => return Err(error),
         };
         Ok(Self { by, output: plan.output.clone() })
@@ -97,10 +100,14 @@ impl Recorder {
 }
 
 /// A recording by perf, where tracefs `refused`; if that does not record either, the refusal, and why.
-fn by_perf(plan: &Plan, refused: TraceError) -> Result<ByPerf, TraceError> {
-    match (ByPerf::start(plan, refused.to_string()), refused) {
+fn by_perf(
+    plan: &Plan,
+    refused: TraceError,
+    stopped: &dyn Fn() -> bool,
+) -> Result<ByPerf, TraceError> {
+    match (ByPerf::start(plan, refused.to_string(), stopped), refused) {
         (Ok(Some(perf)), _) => Ok(perf),
-        (Err(error @ TraceError::Occupied { .. }), _) => Err(error),
+        (Err(error @ (TraceError::Occupied { .. } | TraceError::Interrupted)), _) => Err(error),
         (Err(error), TraceError::Rights { path, reason, .. }) => {
             let said = match error {
                 TraceError::Perf { said } => said,

@@ -185,7 +185,8 @@ fn write(args: &Record, events: &Events) -> Result<u8, Failure> {
         buffer_bytes: args.buffer_bytes,
         output: args.output.clone(),
     };
-    let mut recording = Recorder::start(&plan).map_err(|error| failure(&error))?;
+    let stopped = || stop.wait(Instant::now(), Some(io::stdout().as_fd()));
+    let mut recording = Recorder::start(&plan, &stopped).map_err(|error| failure(&error))?;
     let (started, started_s, cpu_before_s) = (Instant::now(), events.elapsed_s(), process_cpu_s());
     let disks: Vec<String> = recording.disks().map(str::to_owned).collect();
     let itself = recording.records_itself();

@@ -155,5 +155,5 @@ def _tasks(line: Timeline, span: StageSpan, lasting_s: Seconds) -> _Tasks:
     tail_s = max(span.to_s - float(times.finished_s[kept].max()), 0.0)
     executors = tasks.executors[here][kept]
     on_slots = places_on_slots(times.launched_s[kept], times.finished_s[kept], executors)
-    found = warm(lasting_s[here][kept], on_slots, tasks.bytes_read[here][kept])
+    found = warm(lasting_s[here][kept], on_slots, executors, tasks.bytes_read[here][kept])
     return _Tasks(tuple(found.lasting_s[order].tolist()), found.more_s, tail_s)

@@ -32,10 +32,13 @@ const costOf = ({ saves_s: saves, share, spares }: JobFinding): string =>
     .join(", and ");
 
 /** Where on the page more is to be seen of a place, if there is more. */
-const anchorOf = ({ stage, executor, query }: Place, { queries }: JobData): string | null => {
+const anchorOf = (
+  { stage, executor, query }: Place,
+  { queries, executors }: JobData,
+): string | null => {
   if (stage !== null) return TASKS_ID;
   if (queries.some(({ id }) => id === query)) return queryId(query);
-  return executor === null ? null : EXECUTORS_ID;
+  return executor === null || executors.length === 0 ? null : EXECUTORS_ID;
 };
 
 /** A place of the evidence, which leads to the tasks of its stage, its query, or the executors. */
@@ -45,6 +48,8 @@ function Seen({ place, data }: { place: Place; data: JobData }) {
   if (anchor === null) return <>{placeOf(place)}</>;
   const show = () => {
     const { stage } = place;
+    const target = document.getElementById(anchor);
+    if (target instanceof HTMLDetailsElement) target.open = true;
     if (stage === null || exported) return;
     edit(
       (next) => {
