@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import time
 from collections.abc import Callable
@@ -122,7 +123,8 @@ def test_a_trial_that_fails_takes_its_lab_down_and_the_plan_goes_on(
     assert {name: each["class"] for name, each in failed.items()} == {
         "slow": "engine failure", "fast": "engine failure",
     }  # fmt: skip
-    assert "ended unexpectedly" in failed["slow"]["reason"]
+    # By which of its programs it is noticed first is a matter of time.
+    assert re.search("ended (unexpectedly|with status 1)", failed["slow"]["reason"])
     assert lab.labs(home) == ()
     kept = trials(home)
     assert {name: trial.cluster.name for name, trial in kept.items()} == {
