@@ -71,6 +71,15 @@ const PRESSURE: [(&str, [Option<Rate>; 2]); 3] = [
     ),
 ];
 
+/// Processes whose use is sampled: the metric of their share of the processors, and those of their
+/// bytes, if these are told.
+struct Tree {
+    cpu: &'static str,
+    disks: &'static [Rate],
+    own: Own,
+    before: Tracker<3>,
+}
+
 /// Samples one host's counters.
 pub struct Sampler {
     stat: Source,
@@ -86,10 +95,7 @@ pub struct Sampler {
     paging_before: Tracker<7>,
     pressure_before: Tracker<2>,
 
-    own: Option<Own>,
-    own_before: Tracker<3>,
-    python: Option<Own>,
-    python_before: Tracker<3>,
+    trees: Vec<Tree>,
 
     paging_rates: [Rate; 7],
     whole_disks: HashMap<Box<str>, bool>,
@@ -118,10 +124,7 @@ impl Sampler {
             network_before: Tracker::new(),
             paging_before: Tracker::new(),
             pressure_before: Tracker::new(),
-            own: None,
-            own_before: Tracker::new(),
-            python: None,
-            python_before: Tracker::new(),
+            trees: Vec::new(),
             paging_rates: counters::paging_rates(rustix::param::page_size() as f64),
             whole_disks: HashMap::new(),
             root: root.to_path_buf(),
@@ -134,8 +137,12 @@ impl Sampler {
     /// the processors Spark's Python workers had, where there are any (`python_cpu`).
     #[must_use]
     pub fn with_own(mut self, pid: u32) -> Self {
-        self.own = Some(Own::new(&self.root, pid));
-        self.python = Some(Own::python_workers(&self.root));
+        let own = Own::new(&self.root, pid);
+        let python = Own::python_workers(&self.root);
+        self.trees = vec![
+            Tree { cpu: "own_cpu", disks: &counters::OWN_DISK, own, before: Tracker::new() },
+            Tree { cpu: "python_cpu", disks: &[], own: python, before: Tracker::new() },
+        ];
         self
     }
 
@@ -153,8 +160,7 @@ impl Sampler {
     pub fn sample(&mut self, at: Duration) -> &[Row] {
         self.rows.clear();
         let ticks = self.sample_cpu(at);
-        self.sample_own(at, ticks);
-        self.sample_python(at, ticks);
+        self.sample_trees(at, ticks);
         self.sample_memory();
         self.sample_disks(at);
         self.sample_network(at);
@@ -183,39 +189,24 @@ impl Sampler {
         ticks
     }
 
-    /// `ticks` passed on all processors since the sample before: `own_cpu` is a share of them, like
-    /// the host's states beside it.
-    fn sample_own(&mut self, at: Duration, ticks: Option<f64>) {
-        let Some(own) = &mut self.own else {
-            return;
-        };
-        let reading = own.read();
-        let (_, before) = self.own_before.update("", reading, at);
-        self.own_before.finish(at);
-        let Some((before, elapsed_s)) = before else {
-            return;
-        };
-        if let Some(ticks) = ticks {
-            let share = Rate::new("own_cpu", "fraction", 1.0).of(before[0], reading[0], ticks);
-            push(&mut self.rows, "own_cpu", None, share, "fraction");
-        }
-        for (index, rate) in counters::OWN_DISK.iter().enumerate() {
-            let value = rate.of(before[index + 1], reading[index + 1], elapsed_s);
-            push(&mut self.rows, rate.metric, None, value, rate.unit);
-        }
-    }
-
-    /// As `own_cpu`, of the Python workers of all applications on this host.
-    fn sample_python(&mut self, at: Duration, ticks: Option<f64>) {
-        let Some(python) = &mut self.python else {
-            return;
-        };
-        let reading = python.read();
-        let (_, before) = self.python_before.update("", reading, at);
-        self.python_before.finish(at);
-        if let (Some((before, _)), Some(ticks)) = (before, ticks) {
-            let share = Rate::new("python_cpu", "fraction", 1.0).of(before[0], reading[0], ticks);
-            push(&mut self.rows, "python_cpu", None, share, "fraction");
+    /// `ticks` passed on all processors since the sample before: `own_cpu` and `python_cpu` are shares
+    /// of them, like the host's states beside them.
+    fn sample_trees(&mut self, at: Duration, ticks: Option<f64>) {
+        for tree in &mut self.trees {
+            let reading = tree.own.read();
+            let (_, before) = tree.before.update("", reading, at);
+            tree.before.finish(at);
+            let Some((before, elapsed_s)) = before else {
+                continue;
+            };
+            if let Some(ticks) = ticks {
+                let share = Rate::new(tree.cpu, "fraction", 1.0).of(before[0], reading[0], ticks);
+                push(&mut self.rows, tree.cpu, None, share, "fraction");
+            }
+            for (index, rate) in tree.disks.iter().enumerate() {
+                let value = rate.of(before[index + 1], reading[index + 1], elapsed_s);
+                push(&mut self.rows, rate.metric, None, value, rate.unit);
+            }
         }
     }
 
