@@ -18,7 +18,7 @@ use crate::convert::{Converted, Known, NAMES, nothing, rewrite};
 use crate::disks::{Disk, disks};
 use crate::error::TraceError;
 use crate::input::Input;
-use crate::record::{Ended, Plan, SYS, clock, gone};
+use crate::record::{Ended, Plan, SYS, clock, gone, of_disks};
 use crate::report::Warning;
 
 /// What perf writes, in the folder of the recording until it is one.
@@ -237,9 +237,7 @@ fn leave(folder: &Path, was_there: bool) {
 
 /// What records the disks into `data` as long as there is something to be read on its standard input.
 fn command(disks: &[Disk], buffer_bytes: Option<u64>, data: &Path) -> Command {
-    let terms: Vec<String> =
-        disks.iter().flat_map(Disk::numbers).map(|number| format!("dev == {number}")).collect();
-    let filter = terms.join(" || ");
+    let filter = of_disks(disks);
     let mut perf = Command::new("perf");
     // -B -N: nobody asks where programs lie in memory.
     perf.args(["record", "-B", "-N", "-a", "-k", "CLOCK_MONOTONIC", "-o"]).arg(data);

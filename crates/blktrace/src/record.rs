@@ -346,12 +346,17 @@ fn now_ns(clock: ClockId) -> u64 {
     tv_sec as u64 * 1_000_000_000 + tv_nsec as u64
 }
 
+/// A filter of events: those of these disks, and of partitions of them.
+pub(crate) fn of_disks(disks: &[Disk]) -> String {
+    let numbers = disks.iter().flat_map(Disk::numbers);
+    let terms: Vec<String> = numbers.map(|number| format!("dev == {number}")).collect();
+    terms.join(" || ")
+}
+
 /// Events of these disks, and of partitions of them, but those of xfs that say that there is no block
 /// yet: each write has one.
 fn filter(disks: &[Disk], format: &str) -> String {
-    let numbers = disks.iter().flat_map(Disk::numbers);
-    let terms: Vec<String> = numbers.map(|number| format!("dev == {number}")).collect();
-    let terms = terms.join(" || ");
+    let terms = of_disks(disks);
     match Format::of(format).field("startblock") {
         Some(_) => format!("({terms}) && startblock < {}", xfs::NO_BLOCK),
         None => terms,
