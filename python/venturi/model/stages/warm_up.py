@@ -56,9 +56,9 @@ def warm(lasting_s: Seconds, places: Places, executors: Places, read: Floats) ->
     over_s, usual_s = _over(lasting_s, places, executors, read, settled)
     more_s: list[float] = []
     for place in range(settled):
-        here_s = np.sort(over_s[(places == place) & ~np.isnan(over_s)])
-        usually_s = max(float(here_s[(len(here_s) - 1) // 2]), 0.0) if len(here_s) else 0.0
-        more_s.append(min(usually_s, more_s[-1]) if more_s else usually_s)
+        here_s = np.sort(over_s[places == place])  # whoever had a later one had this one, too
+        usually_s = max(float(here_s[(len(here_s) - 1) // 2]), 0.0)
+        more_s.append(min([usually_s, *more_s]))
     wanted_s = np.array([*more_s, 0.0])[np.where(places < 0, settled, np.minimum(places, settled))]
     taken_s = np.minimum(wanted_s, lasting_s)
     steep = more_s[0] >= (LEAST_RATIO - 1) * usual_s
@@ -70,7 +70,7 @@ def warm(lasting_s: Seconds, places: Places, executors: Places, read: Floats) ->
 def _over(
     lasting_s: Seconds, places: Places, executors: Places, read: Floats, settled: int
 ) -> tuple[Seconds, float]:
-    """What each task took more than a warm one of its executor, NaN where there is none; and what a
+    """What each task took more than a warm one, NaN where its executor is not known; and what a
     warm one takes."""
     over_s = np.full(len(lasting_s), np.nan)
     warmed = (places >= settled) & (places < settled + MOST_PLACES)
