@@ -60,6 +60,12 @@ def end(agent: Any, process: subprocess.Popen[bytes]) -> Any:
     return agent.end(process, time.monotonic())
 
 
+def known(ready: dict[str, Any]) -> int | None:
+    """The folder of a recording in tracefs, by its inode: who records next may take its name."""
+    instance = Path(ready["instance"])
+    return instance.stat().st_ino if instance.is_dir() else None
+
+
 def warned(ended: Any) -> set[str]:
     return {event["code"] for event in ended.events if event["event"] == "warning"}
 
@@ -70,11 +76,12 @@ def test_every_request_is_recorded_and_nothing_is_left(
 ) -> None:
     before_s = time.time()
     process, ready = begin(agent, "--device", disk, "-o", tmp_path / "out")
-    instance = Path(ready["instance"])
-    assert (ready["disks"], instance.parent) == ([disk.name], INSTANCES)
+    instance = known(ready)
+    assert instance is not None
+    assert (ready["disks"], Path(ready["instance"]).parent) == ([disk.name], INSTANCES)
     read_blocks(disk, 500)
     recorded = end(agent, process).result
-    assert not instance.exists()
+    assert known(ready) != instance
     assert recorded["lost"] == 0
     assert 0 < recorded["buffer_peak_kib"] <= recorded["buffer_kib"] <= 16 << 10
     read = agent.run("trace", "analyze", tmp_path / "out")
@@ -148,20 +155,22 @@ def test_what_a_killed_one_left_is_removed_by_the_next_and_nothing_else(
     others.mkdir()
     try:
         process, killed = begin(agent, "--device", disk, "-o", tmp_path / "killed")
+        abandoned = known(killed)
         read_blocks(disk, 2000)
         while until(process, "progress")["done"] == 0:
             pass
         process.kill()
         process.communicate()
-        assert Path(killed["instance"]).is_dir()
         living, first = begin(agent, "--device", disk, "-o", tmp_path / "first")
         # Its place is free again, and one that lives keeps its own.
-        assert first["instance"] == killed["instance"] or not Path(killed["instance"]).exists()
+        kept = known(first)
+        assert None not in (abandoned, kept)
+        assert known(killed) != abandoned
         second = agent.run("trace", "record", "--device", disk, "--for", 0, "-o", tmp_path / "2")
         assert second.result["lost"] == 0
-        assert Path(first["instance"]).is_dir()
+        assert known(first) == kept
         assert end(agent, living).status == 0
-        assert not Path(first["instance"]).exists()
+        assert known(first) != kept
         assert others.is_dir()
     finally:
         others.rmdir()
@@ -179,10 +188,12 @@ def test_a_full_disk_ends_it_and_what_was_recorded_can_be_read(
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "none", small], check=True)
     try:
         process, ready = begin(agent, "--device", disk, "-o", small / "out")
+        instance = known(ready)
         read_blocks(disk, 10_000)
         error = agent.end(process, time.monotonic()).refused("VEN-TRACE-WRITE")
         assert error["where"]["file"].startswith(str(small / "out"))
-        assert not Path(ready["instance"]).exists()
+        assert instance is not None
+        assert known(ready) != instance
         read = agent.run("trace", "analyze", small / "out")
     finally:
         subprocess.run(["umount", small], check=True)
