@@ -236,24 +236,13 @@ def test_no_mapping_that_is_refused_aborts(agent: Any, tmp_path: Path) -> None:
     assert refused
 
 
-def frozen(process: subprocess.Popen[bytes], name: str) -> subprocess.Popen[bytes]:
-    """What has stopped one thread of `process`; the others go on. It ends with the process."""
-    until_s = time.monotonic() + 30
-    while time.monotonic() < until_s:
-        for task in Path(f"/proc/{process.pid}/task").iterdir():
-            with contextlib.suppress(OSError):
-                if (task / "comm").read_text().strip() == name:
-                    return stop(int(task.name))
-        assert process.poll() is None, "it ended before it had such a thread"
-    raise AssertionError(f"there never was a thread {name}")
-
-
 _STOP = """
 import ctypes, os, sys
 ALL = 0x40000000
 libc = ctypes.CDLL(None, use_errno=True)
 SEIZE, INTERRUPT = 0x4206, 0x4207
-task = int(sys.argv[1])
+print("ready", flush=True)
+task = int(sys.stdin.readline())
 for request in (SEIZE, INTERRUPT):
     if libc.ptrace(request, task, None, None) != 0:
         sys.exit(f"ptrace: {ctypes.get_errno()}")
@@ -265,16 +254,41 @@ while True:
 """
 
 
-def stop(task: int) -> subprocess.Popen[bytes]:
-    tracer = subprocess.Popen([sys.executable, "-c", _STOP, str(task)], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
-    assert tracer.stdout is not None
-    if tracer.stdout.readline() != b"stopped\n":
-        assert tracer.stderr is not None
-        said = tracer.stderr.read().decode()
-        tracer.wait()
-        pytest.skip(f"may not stop a thread here: {said}")
-    return tracer
+@contextlib.contextmanager
+def tracer() -> Iterator[subprocess.Popen[bytes]]:
+    """What can stop a thread at once: it has begun before the process that it is of."""
+    waits = subprocess.Popen([sys.executable, "-c", _STOP], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+    try:
+        assert waits.stdout is not None
+        assert waits.stdout.readline() == b"ready\n"
+        yield waits
+    finally:
+        waits.kill()
+        waits.communicate()
+
+
+def freeze(process: subprocess.Popen[bytes], name: str, waits: subprocess.Popen[bytes]) -> None:
+    """`waits` stops one thread of `process`; the others go on."""
+    until_s = time.monotonic() + 30
+    while time.monotonic() < until_s:
+        for task in Path(f"/proc/{process.pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                if (task / "comm").read_text().strip() == name:
+                    time.sleep(0.05)  # until it has begun: all wait until each is there
+                    return stop(int(task.name), waits)
+        assert process.poll() is None, "it ended before it had such a thread"
+    raise AssertionError(f"there never was a thread {name}")
+
+
+def stop(task: int, waits: subprocess.Popen[bytes]) -> None:
+    assert waits.stdin is not None
+    assert waits.stdout is not None
+    waits.stdin.write(b"%d\n" % task)
+    waits.stdin.flush()
+    if waits.stdout.readline() != b"stopped\n":
+        assert waits.stderr is not None
+        pytest.skip(f"may not stop a thread here: {waits.stderr.read().decode()}")
 
 
 @pytest.mark.parametrize("thread", ["distribute", "read", "write_scratch"])
@@ -283,14 +297,11 @@ def test_a_thread_that_stops_ends_the_sort_with_the_state_of_all(
 ) -> None:
     place = places(b"")
     flags = ["--input", large_input, *place.flags[2:], "--memory", 16 * MIB, "--threads", 2]
-    started_s = time.monotonic()
-    sort = agent.start("sort", *flags, "--stall-seconds", 0.5)
-    tracer = frozen(sort, thread)
-    try:
+    with tracer() as waits:
+        started_s = time.monotonic()
+        sort = agent.start("sort", *flags, "--stall-seconds", 0.5)
+        freeze(sort, thread, waits)
         run = agent.end(sort, started_s)
-    finally:
-        tracer.kill()
-        tracer.communicate()
     error = run.refused("VEN-SORT-STALLED")
     assert re.search(rf"threads:.* {thread} \d", error["message"]), error["message"]
     assert "chunks: " in error["message"]
