@@ -1,12 +1,12 @@
 """`python -m benchmarks.diagnosis.slots`: what is foretold for other numbers of slots, and is.
 
-The programs that run in one process are run with one core and with two, which it is bound to, as an
-executor of so many cores is; from each log the time on the other number is foretold by replay and
-compared with what was measured. What they read is in as many
-partitions either way, as files would be: a replay keeps the tasks that there were. Figures are
-medians of `--repeats`, run in turn. With `--unbound` only the slots are one and two, as in local
-mode on a machine that has more cores. `--page` writes the table into docs/guide/diagnosis.md:
-programs can be run in parts, and the rows of the others stay.
+The programs that run in one process are run with one slot and with two, on a machine with as many
+cores either way; with `--bound` they have so many cores, too, and no others, as on another machine:
+driver and tasks share them. From each log the time on the other number is foretold by replay and
+compared with what was measured. What they read is in as many partitions either way, as files would
+be: a replay keeps the tasks that there were. Figures are medians of `--repeats`, run in turn.
+`--page` writes the table into docs/guide/diagnosis.md: programs can be run in parts, and the rows
+of the others stay.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ NAMES = tuple(name for name, program in PROGRAMS.items() if program.master == LO
 @click.command()
 @click.argument("names", nargs=-1, type=click.Choice(NAMES))
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--unbound", is_flag=True, help="Slots alone differ: each has all cores beside them.")
+@click.option("--bound", is_flag=True, help="To as many cores as there are slots.")
 @click.option("--faulty", is_flag=True, help="The programs with their fault.")
 @click.option("--page", type=click.Path(path_type=Path, exists=True), help="Write the table there.")
 def main(
-    names: tuple[str, ...], repeats: int, page: Path | None, *, unbound: bool, faulty: bool
+    names: tuple[str, ...], repeats: int, page: Path | None, *, bound: bool, faulty: bool
 ) -> None:
     """Runs the programs, or those named, and prints how far what is foretold is from what is."""
     click.echo("\n".join(HEAD))
@@ -49,7 +49,7 @@ def main(
             for cores, found in runs.items():
                 chosen = {"spark.master": f"local[{cores},4]", **PARTITIONS}
                 kind = "faulty" if faulty else "sound"
-                found.append(looked_at(name, kind, chosen, cores=None if unbound else cores))
+                found.append(looked_at(name, kind, chosen, cores=cores if bound else None))
         measured_s = {cores: median(each.elapsed_s for each in runs[cores]) for cores in CORES}
         rows = []
         for here, there in (CORES, CORES[::-1]):
@@ -63,7 +63,7 @@ def main(
             )
             click.echo(rows[-1])
         if page is not None:
-            write_table(page, "slots", HEAD, rows)
+            write_table(page, "cores" if bound else "slots", HEAD, rows)
     click.echo(f"\nmedian error {median(errors):.0%}, largest {max(errors):.0%}")
 
 
