@@ -130,6 +130,10 @@ FITS = _log(
     + _tiers(51_000, ("ssd", SHUFFLED, 0))
 )
 """All of the shuffle data lay on `ssd`."""
+CACHED_TOLD_AFTER = _log(
+    _tiers(51_000, ("ssd", 0, 0)) + _tiers(55_000, ("ssd", SHUFFLED, 0))
+).replace(b'"kind":"shuffle"', b'"kind":"cached"')
+"""As many bytes of cached blocks, told after the end of the stage that wrote them."""
 
 
 def recorded(

@@ -113,6 +113,12 @@ def test_half_of_the_files_were_fast(home: Path, tmp_path: Path, log: bytes) -> 
     assert found["stages"][0]["written_fast"] == pytest.approx(0.5, abs=0.01)
 
 
+def test_cached_blocks_that_are_told_after_their_stage_count(home: Path, tmp_path: Path) -> None:
+    trial = ingested(home, tmp_path, tiers_samples.CACHED_TOLD_AFTER)
+    found = advised(home, trial, "--fast", FAST, "--slow", SLOW)
+    assert found["all_bytes"] == 2 * tiers_samples.SHUFFLED
+
+
 TEN_TIMES = FAST.replace("800MB", "8GB"), SLOW.replace("100MB", "1GB")
 
 

@@ -7,9 +7,10 @@ divided evenly. docs/method/fast-storage.md has the formulas.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import isclose
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from venturi.errors import VenturiError
@@ -136,14 +137,18 @@ def job_load(
         if step.key is not None:
             path_s[step.key] = path_s.get(step.key, 0.0) + step.elapsed_s
     timed = [stage for stage in analysis.stages if stage.started_s is not None and stage.elapsed_s]
+    ordered = sorted(timed, key=lambda each: (each.started_s or 0.0, each.key))
+    # What is told between stages is of the one before: each byte is one stage's.
+    starts_s = [each.started_s or 0.0 for each in ordered]
+    edges_s = pairwise([*([0.0] if starts_s else []), *starts_s[1:], math.inf])
     stages: list[StageLoad] = []
-    for stage in sorted(timed, key=lambda each: (each.started_s or 0.0, each.key)):
+    for stage, cached_s in zip(ordered, edges_s, strict=True):
         parent_ids = frozenset(rows[stage.key]["parent_ids"] or ())
         read_bytes = moved.get(stage.key, {}).get("read", 0.0)
         parents = _writers(stages, parent_ids, read_bytes)
         maps = sum(rows[each.key]["n_tasks"] or 0 for each in parents)
         segments = maps * (stage.n_tasks or 0)
-        made = _load(stage, moved.get(stage.key, {}), shares, parents)
+        made = _load(stage, moved.get(stage.key, {}), shares, parents, cached_s)
         read = made.shuffle.read_bytes * hosts
         segment = read / segments if segments and read else None
         stages.append(replace(made, path_s=path_s.get(stage.key, 0.0), segment_bytes=segment))
@@ -169,15 +174,21 @@ def _writers(
         return named
     wrote = [each for each in stages if each.shuffle.written_bytes]
     alike = [
-        each for each in wrote if isclose(each.shuffle.written_bytes, read_bytes, rel_tol=0.01)
+        each for each in wrote if math.isclose(each.shuffle.written_bytes, read_bytes, rel_tol=0.01)
     ]
     return alike[-1:] or wrote
 
 
 def _load(
-    stage: Stage, of: Mapping[str, float], shares: _Shares, parents: list[StageLoad]
+    stage: Stage,
+    of: Mapping[str, float],
+    shares: _Shares,
+    parents: list[StageLoad],
+    cached_s: tuple[float, float],
 ) -> StageLoad:
-    """What is known of a stage by itself, and by its `parents`, whose output it reads."""
+    """What is known of a stage by itself, and by its `parents`, whose output it reads. What was
+    cached in the time `cached_s` is its.
+    """
     from_s, elapsed_s = stage.started_s or 0.0, stage.elapsed_s or 0.0
     to_s = from_s + elapsed_s
     known_s = sum(each.time_s or 0.0 for each in stage.causes if each.cause in _NOT_DISK)
@@ -198,7 +209,7 @@ def _load(
         shuffle=Moved(written, read, shares.within("shuffle", from_s, to_s), read_fast),
         spill=Moved(spilled, spilled, spill_fast, spill_fast),
         cached=Moved(
-            shares.bytes_in("cached", from_s, to_s),
+            shares.bytes_in("cached", *cached_s),
             min(taken, shares.bytes_in("cached", 0.0, from_s)),
             shares.within("cached", from_s, to_s),
             shares.until("cached", from_s),
