@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 import uuid
@@ -279,6 +280,68 @@ def test_perf_ends_with_a_recorder_that_is_killed(agent: Any, tmp_path: Path, di
     while subprocess.run(of_ours, stdout=subprocess.DEVNULL, check=False).returncode == 0:
         assert time.monotonic() < give_up_s
         time.sleep(0.1)
+
+
+def perf_of(out: Path) -> int:
+    """The process of the perf that records into `out`."""
+    asked = ["pgrep", "--oldest", "--full", f"perf.* record -B .*{out}"]
+    return int(subprocess.run(asked, capture_output=True, check=True).stdout)
+
+
+@needs_recording
+@needs_perf
+@pytest.mark.parametrize("ended_by", [signal.SIGKILL, signal.SIGTERM])
+def test_a_perf_that_somebody_ends_leaves_no_recording_that_seems_whole(
+    agent: Any, tmp_path: Path, disk: Path, ended_by: signal.Signals
+) -> None:
+    out = tmp_path / "out"
+    started_s = time.monotonic()
+    process = agent.start("trace", "record", "--device", disk, "-o", out, prefix=READ_ONLY)
+    until(process, "ready")
+    read_blocks(disk, 500)
+    os.kill(perf_of(out), ended_by)
+    error = agent.end(process, started_s).refused("VEN-TRACE-PERF")
+    if ended_by == signal.SIGKILL:
+        assert "signal: 9" in error["message"]
+    kept = {each.name for each in out.iterdir()}
+    if "trace.json" in kept:
+        assert warned(agent.run("trace", "analyze", out)) == {"VEN-TRACE-CUT"}
+    else:
+        assert kept == {"perf.data"}
+
+
+@needs_recording
+@needs_perf
+def test_who_presses_ctrl_c_again_has_all_that_perf_recorded(
+    agent: Any, tmp_path: Path, disk: Path
+) -> None:
+    out = tmp_path / "out"
+    started_s = time.monotonic()
+    process = agent.start(
+        "trace", "record", "--device", disk, "-o", out, prefix=READ_ONLY, start_new_session=True
+    )
+    until(process, "ready")
+    count = 16_000
+    read_blocks(disk, count)
+    os.killpg(process.pid, signal.SIGINT)
+    reads_out = ["pgrep", "--full", f"perf.* script .*{out}"]
+    while subprocess.run(reads_out, stdout=subprocess.DEVNULL, check=False).returncode != 0:
+        assert process.poll() is None, "it ended before it was interrupted again"
+    os.killpg(process.pid, signal.SIGINT)
+    ended = agent.end(process, started_s)
+    assert ended.status == 130
+    (recorded,) = (each["data"] for each in ended.events if each["event"] == "result")
+    # Others, as who looks for partitions, may read a block as well, or have read it before.
+    assert recorded["events"] + recorded["lost"] > 2.99 * count
+    assert warned(agent.run("trace", "analyze", out)) <= {"VEN-TRACE-LOST"}
+
+
+@needs_recording
+def test_a_folder_may_have_any_name(agent: Any, tmp_path: Path, disk: Path) -> None:
+    out = tmp_path / os.fsdecode(b"a \xff")
+    recorded = agent.run("trace", "record", "--device", disk, "--for", 0, "-o", out)
+    assert recorded.result["lost"] == 0
+    assert (out / "end.json").exists()
 
 
 @needs_recording

@@ -70,6 +70,8 @@ pub(crate) struct Known {
     pub kernel: Option<String>,
     pub disks: Vec<Disk>,
     pub elapsed_s: Option<f64>,
+    /// What ended it too early, if anything did.
+    pub cut: Option<String>,
 }
 
 /// Reads a trace to its end and writes its events into a new folder, or an empty one. The folder is
@@ -118,7 +120,7 @@ pub(crate) fn rewrite(
 /// Writes a recording in which nothing was requested, of what is known of it.
 pub(crate) fn nothing(known: Known, output: &Path) -> Result<Converted, TraceError> {
     let elapsed_s = known.elapsed_s.unwrap_or_default();
-    let end = End { elapsed_s, cut: None, cpus: BTreeMap::new() };
+    let end = End { elapsed_s, cut: known.cut.clone(), cpus: BTreeMap::new() };
     put(&manifest(known, Vec::new(), &[]), &end, output)?;
     Ok(Converted { records: 0, events: 0, bytes: 0, lost: 0, warnings: Vec::new() })
 }
@@ -140,7 +142,7 @@ fn describe(
     let cpu = CpuEnd { bytes: pages.bytes, events: pages.events, lost };
     let told_s = tally.last_ns.saturating_sub(tally.first_ns) as f64 / 1e9;
     let elapsed_s = known.elapsed_s.unwrap_or(told_s);
-    let end = End { elapsed_s, cut: None, cpus: BTreeMap::from([(0, cpu)]) };
+    let end = End { elapsed_s, cut: known.cut.clone(), cpus: BTreeMap::from([(0, cpu)]) };
     let told = tally.wall.map(|(monotonic_ns, unix_s)| Clock {
         monotonic_ns,
         unix_ns: (unix_s * 1e9) as u64,
@@ -178,8 +180,16 @@ fn put(manifest: &Manifest, end: &End, output: &Path) -> Result<(), TraceError> 
         let written = text.map_err(io::Error::from).and_then(|text| fs::write(&path, text));
         written.map_err(|reason| unwritable(&path, reason))
     };
-    write(END, serde_json::to_vec_pretty(end))?;
-    write(MANIFEST, serde_json::to_vec_pretty(manifest))
+    write(END, serde_json::to_vec_pretty(end))
+        .and_then(|()| write(MANIFEST, serde_json::to_vec_pretty(manifest)))
+        .inspect_err(|_| forget(output))
+}
+
+/// Takes back what was written of a recording.
+pub(crate) fn forget(output: &Path) {
+    for name in [MANIFEST, END, &file_name(0)] {
+        let _ = fs::remove_file(output.join(name));
+    }
 }
 
 /// The number of an event of the kind.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -13,8 +14,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::system::uname;
 
-use crate::bundle::{Clock, CpuEnd, End, make_folder};
-use crate::convert::{Converted, Known, NAMES, nothing, rewrite};
+use crate::bundle::{Clock, CpuEnd, End, make_folder, unwritable};
+use crate::convert::{Converted, Known, NAMES, forget, nothing, rewrite};
 use crate::disks::{Disk, disks};
 use crate::error::TraceError;
 use crate::input::Input;
@@ -31,6 +32,9 @@ const MOMENT: Duration = Duration::from_millis(20);
 /// As much is kept of what perf says.
 const SAID_BYTES: u64 = 4 << 10;
 const LINES_TOLD: usize = 3;
+/// What it says of every recording.
+const AS_USUAL: &str = "[ perf record: ";
+const NO_ROOM: &str = "No space left on device";
 
 /// A recording under way. perf ends with it, however that is ended: it records as long as a program
 /// runs that reads from here.
@@ -105,7 +109,7 @@ impl ByPerf {
             return Ok(());
         }
         self.reap(ENDS);
-        Err(TraceError::Perf { said: self.said() })
+        if stopped() { Err(TraceError::Interrupted) } else { Err(self.ended()) }
     }
 
     /// Waits for perf's end, but not for ever: then it is killed.
@@ -137,7 +141,7 @@ impl ByPerf {
     pub fn look(&mut self) -> Result<u64, TraceError> {
         match self.perf.try_wait() {
             Ok(None) => Ok(self.bytes()),
-            Ok(Some(_)) => Err(TraceError::Perf { said: self.said() }),
+            Ok(Some(_)) => Err(self.ended()),
             Err(reason) => Err(TraceError::Perf { said: reason.to_string() }),
         }
     }
@@ -151,7 +155,7 @@ impl ByPerf {
         let data = self.folder.join(DATA);
         if !data.exists() {
             leave(&self.folder, self.was_there);
-            return Err(cut.unwrap_or_else(|| TraceError::Perf { said: self.said() }));
+            return Err(cut.unwrap_or_else(|| self.ended()));
         }
         let about = uname();
         let known = Known {
@@ -160,6 +164,7 @@ impl ByPerf {
             kernel: Some(about.release().to_string_lossy().into_owned()),
             disks: self.disks.clone(),
             elapsed_s: Some(elapsed_s),
+            cut: cut.as_ref().map(ToString::to_string),
         };
         let converted = self.read_out(&data, known);
         if converted.is_ok() {
@@ -189,12 +194,19 @@ impl ByPerf {
             .arg(data)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
+            // Interrupted it would leave off, and say that it was well.
+            .process_group(0)
             .spawn()
             .map_err(failed)?;
-        let Some(text) = script.stdout.take() else {
+        let Some((text, mut complaints)) = script.stdout.take().zip(script.stderr.take()) else {
             return Err(failed(io::ErrorKind::BrokenPipe.into()));
         };
+        let said = thread::spawn(move || {
+            let said = first_lines(&mut complaints);
+            let _ = io::copy(&mut complaints, &mut io::sink());
+            said
+        });
         let input = Input::of_reader(data, Box::new(text));
         let written = match input {
             Ok(input) => rewrite(input, known, &self.folder, &AtomicBool::new(false), &|_, _| ()),
@@ -203,28 +215,47 @@ impl ByPerf {
             Err(error) => Err(error),
         };
         let status = script.wait().map_err(failed)?;
+        let said = said.join().unwrap_or_default();
         match written {
             // It is ended by a full disk, too: nobody reads it any longer.
             Err(error @ TraceError::Write { .. }) => Err(error),
             _ if !status.success() => {
-                Err(TraceError::Perf { said: format!("perf script: {status}") })
+                forget(&self.folder);
+                Err(TraceError::Perf { said: format!("perf script, {status}: {said}") })
             }
             written => written,
         }
     }
 
+    /// Why perf has ended.
+    fn ended(&mut self) -> TraceError {
+        let said = self.said();
+        if said.contains(NO_ROOM) {
+            return unwritable(&self.folder.join(DATA), io::ErrorKind::StorageFull.into());
+        }
+        TraceError::Perf { said }
+    }
+
     /// The first lines of what perf said.
     fn said(&mut self) -> String {
-        let mut text = Vec::new();
-        if let Some(said) = self.perf.stderr.take() {
-            let _ = said.take(SAID_BYTES).read_to_end(&mut text);
-        }
-        let text = String::from_utf8_lossy(&text);
-        let lines =
-            text.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "Error:");
-        let told: Vec<&str> = lines.take(LINES_TOLD).collect();
-        if told.is_empty() { "it ended".to_owned() } else { told.join(" ") }
+        // Who was recorded with it says nothing, but holds the pipe for as long as it can read.
+        drop(self.perf.stdin.take());
+        let said = self.perf.stderr.take().map(|mut said| first_lines(&mut said));
+        said.filter(|said| !said.is_empty()).unwrap_or_else(|| match self.perf.wait() {
+            Ok(status) => format!("it ended, {status}"),
+            Err(reason) => reason.to_string(),
+        })
     }
+}
+
+/// The first lines of what a program says.
+fn first_lines(of: &mut impl Read) -> String {
+    let mut text = Vec::new();
+    let _ = of.take(SAID_BYTES).read_to_end(&mut text);
+    let text = String::from_utf8_lossy(&text);
+    let told = |line: &&str| !line.is_empty() && *line != "Error:" && !line.starts_with(AS_USUAL);
+    let lines = text.lines().map(str::trim).filter(told);
+    lines.take(LINES_TOLD).collect::<Vec<_>>().join(" ")
 }
 
 /// Takes back what was made of a recording that there will not be.
@@ -248,5 +279,7 @@ fn command(disks: &[Disk], buffer_bytes: Option<u64>, data: &Path) -> Command {
         perf.arg("-e").arg(event.replace('/', ":")).arg("--filter").arg(&filter);
     }
     perf.args(["--", "cat"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // A Ctrl-C is for us, who end it.
+    perf.process_group(0);
     perf
 }

@@ -168,7 +168,7 @@ fn rewrite(path: &Path, output: &Path, events: &Events) -> Result<u8, Failure> {
         events.warning(warning.code, &warning.message);
     }
     events.result(&json!({
-        "output": output,
+        "output": output.to_string_lossy(),
         "records": converted.records,
         "events": converted.events,
         "bytes": converted.bytes,
@@ -191,7 +191,8 @@ fn write(args: &Record, events: &Events) -> Result<u8, Failure> {
     let disks: Vec<String> = recording.disks().map(str::to_owned).collect();
     let itself = recording.records_itself();
     let instance = recording.instance();
-    events.emit("ready", &json!({"output": args.output, "disks": disks, "instance": instance}));
+    let output = args.output.to_string_lossy();
+    events.emit("ready", &json!({"output": output, "disks": disks, "instance": instance}));
     let mut cut = None;
     while cut.is_none() {
         let next = started.elapsed() + recording.pause();
@@ -219,6 +220,12 @@ fn write(args: &Record, events: &Events) -> Result<u8, Failure> {
             buffers.enough()
         );
         events.warning("VEN-TRACE-LOST", &message);
+    } else if lost > 0 {
+        let message = format!(
+            "{lost} events were lost, or more, for perf does not tell of all: its buffers had no room for them; \
+             give a larger --buffer"
+        );
+        events.warning("VEN-TRACE-LOST", &message);
     }
     events.result(&json!({
         "disks": disks,
@@ -238,7 +245,7 @@ fn failure(error: &TraceError) -> Failure {
     Failure {
         code: error.code(),
         message: error.to_string(),
-        place: error.path().map_or(Value::Null, |path| json!({"file": path})),
+        place: error.path().map_or(Value::Null, |path| json!({"file": path.to_string_lossy()})),
         hint: error.hint().to_owned(),
         exit: if matches!(error, TraceError::Interrupted) { EXIT_INTERRUPTED } else { EXIT_USER },
     }
