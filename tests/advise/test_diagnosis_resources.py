@@ -104,18 +104,43 @@ def test_results_for_the_driver_cost_their_sending_and_its_taking_in(tmp_path: P
     assert "600.0 MiB" in told.do
 
 
+def waiting_tasks(executors: list[str], removed_s: float | None = None) -> SparkLog:
+    """A stage of 60 s whose twenty tasks each began 3 s after a slot was free."""
+    log = one_stage(60)
+    for executor in executors:
+        log.executor(executor, 2 // len(executors), 0, removed_s)
+    log.stage(0, 0, 60, 20)
+    for place in range(20):
+        begin_s = 6.0 * (place // 2) + 3
+        log.task(0, begin_s, begin_s + 3, executor=executors[place % len(executors)])
+    return log
+
+
+def near(log: SparkLog, locality: str = "NODE_LOCAL") -> None:
+    log.lines = [line.replace(b'"ANY"', b'"%s"' % locality.encode()) for line in log.lines]
+
+
+def test_a_single_executor_is_near_to_all(tmp_path: Path) -> None:
+    log = waiting_tasks(["1"])
+    log.end(60)
+    near(log)
+    assert found(tmp_path, log) == {}
+
+
+def test_a_slot_of_an_executor_that_is_gone_is_not_free(tmp_path: Path) -> None:
+    log = waiting_tasks(["1", "2"], removed_s=59)
+    log.end(60)
+    near(log)
+    assert "locality-wait" not in found(tmp_path, log)
+
+
 @pytest.mark.parametrize(("locality", "rules"), [("NODE_LOCAL", {"locality-wait"}), ("ANY", set())])
 def test_pauses_are_waits_for_locality_only_near_data(
     tmp_path: Path, locality: str, rules: set[str]
 ) -> None:
-    log = one_stage(60)
-    log.executor("1", 2, 0)
-    log.stage(0, 0, 60, 20)
-    for place in range(20):
-        begin_s = 6.0 * (place // 2) + 3
-        log.task(0, begin_s, begin_s + 3)
+    log = waiting_tasks(["1", "2"])
     log.end(60)
-    log.lines = [line.replace(b'"ANY"', b'"%s"' % locality.encode()) for line in log.lines]
+    near(log, locality)
     told = found(tmp_path, log)
     assert set(told) == rules
     if rules:

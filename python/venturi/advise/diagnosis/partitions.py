@@ -52,8 +52,9 @@ def skew(case: Case) -> Iterator[Hit]:
         advice = _spread(case, stage, data, top)
         left_s = np.maximum(elapsed_s / advice.pieces, usual_s)
         saved_s = case.saved_s(stage.key, np.where(hot, np.maximum(elapsed_s - left_s, 0.0), 0.0))
+        who = case.line.tasks.who(int(places[top]))
         yield Hit(
-            f"in {stage.title} task {case.line.tasks.rows['index'][int(places[top])]} took "
+            f"in {stage.title} task {who.task_id} took "
             f"{format_duration(float(elapsed_s[top]))}, beside {format_duration(usual_s)} of "
             f"those with usual data, and read {data.amount(top)}, {data.ratio(top):.1f} times the "
             "median",

@@ -25,15 +25,18 @@ _MIB = 1 << 20
 def locality_wait(case: Case) -> Iterator[Hit]:
     """Tasks that waited for a slot near their data while others were free."""
     there, spans = case.line.there, case.line.spans
-    if there is None:
+    # What is near is a matter of executors: of a single one no task is far.
+    if there is None or len(case.line.account.executors) < 2:
         return
     edges_s = np.array([(span.from_s, span.to_s) for span in spans.values()])
     least_s = case.limit("locality-wait", "pause_s")
     for stage in case.stages:
         span = spans[stage.key]
         beside = np.minimum(edges_s[:, 1], span.to_s) - np.maximum(edges_s[:, 0], span.from_s)
-        constant = there.at(np.array([span.from_s]))[0] == there.most(span.from_s, span.to_s)
-        # Where slots came, or other stages held them, tasks waited for those.
+        lasts_s = span.to_s - span.from_s
+        slots = there.at(np.array([span.from_s]))[0]
+        constant = math.isclose(there.between(span.from_s, span.to_s), slots * lasts_s)
+        # Where slots came or went, or other stages held them, tasks waited for those.
         if int((beside > _OVERLAP_S).sum()) > 1 or not constant:
             continue
         places, _ = case.ran(stage.key)

@@ -39,8 +39,9 @@ class JobStage:
 
     `reason` says why it failed. `slots` are those that executors offered, where that is recorded.
     `task_s`, of all its tasks, is the sum of `causes` and `unattributed_s`. `skew` is the longest
-    task by the median one. `meanwhile` puts what the host did beside the `verdict`; null where the
-    stage is too short for the series, or there is none.
+    task by the median one, `skew_bytes` the most of what tasks moved of a kind. `meanwhile` puts
+    what the host did beside the `verdict`; null where the stage is too short for the series, or
+    there is none.
     """
 
     label: str
@@ -57,6 +58,7 @@ class JobStage:
     causes: tuple[JobCause, ...]
     unattributed_s: float
     skew: float | None
+    skew_bytes: float | None
     stragglers: int
     spilled_bytes: int | None
     on_critical_path: bool

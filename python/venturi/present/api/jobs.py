@@ -240,6 +240,10 @@ def _stage(stage: Stage, on_critical_path: bool, use: HostUse | None) -> JobStag
         causes=tuple(JobCause(each.cause, each.time_s) for each in stage.causes),
         unattributed_s=stage.unattributed_s,
         skew=skews.get(TASK_TIME),
+        skew_bytes=max(
+            (each.ratio for each in stage.skews if each.unit != "s" and each.ratio is not None),
+            default=None,
+        ),
         stragglers=stage.n_stragglers,
         spilled_bytes=stage.spilled_bytes,
         on_critical_path=on_critical_path,

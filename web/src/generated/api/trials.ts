@@ -208,6 +208,7 @@ export interface JobStage {
   causes: JobCause[];
   unattributed_s: number;
   skew: number | null;
+  skew_bytes: number | null;
   stragglers: number;
   spilled_bytes: number | null;
   on_critical_path: boolean;

@@ -83,7 +83,7 @@ function Finding({ finding, data }: { finding: JobFinding; data: JobData }) {
         <strong>Do:</strong> {finding.do}.
       </p>
       {options && (
-        <p>
+        <p className="options">
           <code>{options}</code>
         </p>
       )}

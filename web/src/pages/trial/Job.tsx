@@ -334,16 +334,22 @@ function longestSeen({ stages }: JobData): JobStage | undefined {
 
 const SKEWED = 2; // times the median task
 
-/** Stages whose longest task took far longer than the median one, or that had stragglers. */
+/** Stages of which a task took or moved far more than the median one, or that had stragglers. */
 function Uneven({ stages }: { stages: readonly JobStage[] }) {
   const uneven = stages
-    .filter(({ skew, stragglers }) => stragglers > 0 || (skew ?? 0) >= SKEWED)
+    .filter(
+      ({ skew, skew_bytes: moved, stragglers }) =>
+        stragglers > 0 || Math.max(skew ?? 0, moved ?? 0) >= SKEWED,
+    )
     .sort((a, b) => b.task_s - a.task_s);
   return (
     <>
       <h3>Skew and stragglers</h3>
       {uneven.length === 0 ? (
-        <p>No stage had a task that took {SKEWED} times as long as its median one.</p>
+        <p>
+          No stage had a task that took {SKEWED} times as long as its median one, or moved {SKEWED}{" "}
+          times as many bytes.
+        </p>
       ) : (
         <DataTable
           caption="Skew and stragglers"
@@ -351,6 +357,7 @@ function Uneven({ stages }: { stages: readonly JobStage[] }) {
             { name: "Stage" },
             number("Tasks"),
             number("Longest / median task"),
+            number("Most / median bytes"),
             number("Stragglers"),
             number("Task time"),
           ]}
@@ -358,6 +365,7 @@ function Uneven({ stages }: { stages: readonly JobStage[] }) {
             `${stage.label} ${stage.name}`,
             stage.tasks,
             tenths(stage.skew),
+            tenths(stage.skew_bytes),
             stage.stragglers,
             time(stage.task_s),
           ])}
