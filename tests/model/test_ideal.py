@@ -69,6 +69,20 @@ def test_a_stage_counts_for_the_job_in_whose_time_it_ran(tmp_path: Path) -> None
     assert [(each.job_id, each.useful_slots) for each in found.found] == [(1, 1), (0, 4)]
 
 
+def test_attempts_at_one_task_fill_one_slot(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 2, 0)
+    log.job(0, 0, 20, [0])
+    log.stage(0, 0, 20, 2)
+    failed = {"Reason": "ExceptionFailure", "Class Name": "a.B", "Description": "c"}
+    log.task(0, 0, 10, index=0, end=failed)
+    log.task(0, 0, 10, index=1)
+    log.task(0, 10, 20, index=0)
+    log.end(20)
+    (found,) = ideals(timeline(log.account(tmp_path))).found
+    assert found.useful_slots == 2
+
+
 def recorded(log: Path) -> Timeline:
     return timeline(spark.read(spark_logs(log)[0]))
 

@@ -37,6 +37,8 @@ class _Tasks:
     lasting_s: tuple[float, ...]
     more_s: tuple[float, ...]
     tail_s: float
+    n_tasks: int
+    """Attempts at one task are one after another."""
 
 
 class OnSlots:
@@ -121,9 +123,10 @@ class OnSlots:
         for span in sorted(self._spans.values(), key=lambda span: (span.to_s, span.key)):
             tasks = self._tasks[span.key]
             at_s = self._begins_s(span, ends)
-            launched.append(np.full(len(tasks.lasting_s), at_s))
+            launched.append(np.full(tasks.n_tasks, at_s))
             first_s = tasks.more_s[0] if tasks.more_s else 0.0
-            finished.append(at_s + first_s + np.array(tasks.lasting_s))
+            longest_s = np.sort(tasks.lasting_s)[len(tasks.lasting_s) - tasks.n_tasks :]
+            finished.append(at_s + first_s + longest_s)
             ends[span.key] = float(finished[-1].max(initial=at_s)) + tasks.tail_s
         return slots_used(np.concatenate(launched), np.concatenate(finished)), self._whole_s(ends)
 
@@ -150,10 +153,11 @@ def _tasks(line: Timeline, span: StageSpan, lasting_s: Seconds) -> _Tasks:
     times = tasks.times.at(here)
     kept = ~np.isnan(times.elapsed_s) & ~(tasks.speculative[here] & ~tasks.succeeded[here])
     if not kept.any():
-        return _Tasks((), (), span.to_s - span.from_s)
+        return _Tasks((), (), span.to_s - span.from_s, 0)
     order = np.argsort(times.launched_s[kept], kind="stable")
     tail_s = max(span.to_s - float(times.finished_s[kept].max()), 0.0)
     executors = tasks.executors[here][kept]
     on_slots = places_on_slots(times.launched_s[kept], times.finished_s[kept], executors)
     found = warm(lasting_s[here][kept], on_slots, executors, tasks.bytes_read[here][kept])
-    return _Tasks(tuple(found.lasting_s[order].tolist()), found.more_s, tail_s)
+    n_tasks = len(np.unique(tasks.index[here][kept]))
+    return _Tasks(tuple(found.lasting_s[order].tolist()), found.more_s, tail_s, n_tasks)

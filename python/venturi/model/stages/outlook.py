@@ -107,7 +107,8 @@ def outlooks(
                 serial_s + replay.warm_s / slots,
             )
         )
-    local = (line.account.configuration.get("spark.master") or "").startswith("local")
+    master = line.account.configuration.get("spark.master") or ""
+    local = master == "local" or master.startswith("local[")
     assumes = f"{ASSUMED}; {OF_LOCAL_MODE}" if local else ASSUMED
     return Outlooks(tuple(found), replay.on(now).elapsed_s, assumes=assumes)
 

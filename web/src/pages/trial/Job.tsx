@@ -99,7 +99,7 @@ function tableOf({ stages, began_s: began }: JobData) {
     { name: "Outcome" },
     number("Began"),
     number("Took"),
-    number("Tasks"),
+    number("Attempts"),
     number("Slots"),
     number("Waves"),
     number("Slot use"),
@@ -355,7 +355,7 @@ function Uneven({ stages }: { stages: readonly JobStage[] }) {
           caption="Skew and stragglers"
           columns={[
             { name: "Stage" },
-            number("Tasks"),
+            number("Attempts"),
             number("Longest / median task"),
             number("Most / median bytes"),
             number("Stragglers"),
