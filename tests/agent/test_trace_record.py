@@ -39,9 +39,11 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield device
 
 
-def begin(agent: Any, *args: object) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
+def begin(
+    agent: Any, *args: object, **options: Any
+) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
     """A recording, and what it said when it had begun."""
-    process = agent.start("trace", "record", *args)
+    process = agent.start("trace", "record", *args, **options)
     return process, until(process, "ready")
 
 
@@ -244,10 +246,7 @@ def test_where_tracefs_may_only_be_read_perf_records(
 ) -> None:
     out = tmp_path / "out"
     began_s = time.time()
-    process = agent.start(
-        "trace", "record", "--device", disk, "-o", out, prefix=READ_ONLY,
-    )  # fmt: skip
-    ready = until(process, "ready")
+    process, ready = begin(agent, "--device", disk, "-o", out, prefix=READ_ONLY)
     assert (ready["disks"], ready["instance"]) == ([disk.name], None)
     read_blocks(disk, 500)
     ended = end(agent, process)
@@ -269,10 +268,7 @@ def test_where_tracefs_may_only_be_read_perf_records(
 @needs_perf
 def test_perf_ends_with_a_recorder_that_is_killed(agent: Any, tmp_path: Path, disk: Path) -> None:
     out = tmp_path / "out"
-    process = agent.start(
-        "trace", "record", "--device", disk, "-o", out, prefix=READ_ONLY,
-    )  # fmt: skip
-    until(process, "ready")
+    process, _ = begin(agent, "--device", disk, "-o", out, prefix=READ_ONLY)
     process.kill()
     process.communicate()
     of_ours = ["pgrep", "--full", f"perf record .*{out}"]
@@ -295,12 +291,10 @@ def test_a_perf_that_somebody_ends_leaves_no_recording_that_seems_whole(
     agent: Any, tmp_path: Path, disk: Path, ended_by: signal.Signals
 ) -> None:
     out = tmp_path / "out"
-    started_s = time.monotonic()
-    process = agent.start("trace", "record", "--device", disk, "-o", out, prefix=READ_ONLY)
-    until(process, "ready")
+    process, _ = begin(agent, "--device", disk, "-o", out, prefix=READ_ONLY)
     read_blocks(disk, 500)
     os.kill(perf_of(out), ended_by)
-    error = agent.end(process, started_s).refused("VEN-TRACE-PERF")
+    error = agent.end(process, time.monotonic()).refused("VEN-TRACE-PERF")
     if ended_by == signal.SIGKILL:
         assert "signal: 9" in error["message"]
     kept = {each.name for each in out.iterdir()}
@@ -316,11 +310,7 @@ def test_who_presses_ctrl_c_again_has_all_that_perf_recorded(
     agent: Any, tmp_path: Path, disk: Path
 ) -> None:
     out = tmp_path / "out"
-    started_s = time.monotonic()
-    process = agent.start(
-        "trace", "record", "--device", disk, "-o", out, prefix=READ_ONLY, start_new_session=True
-    )
-    until(process, "ready")
+    process, _ = begin(agent, "--device", disk, "-o", out, prefix=READ_ONLY, start_new_session=True)
     count = 16_000
     read_blocks(disk, count)
     os.killpg(process.pid, signal.SIGINT)
@@ -328,7 +318,7 @@ def test_who_presses_ctrl_c_again_has_all_that_perf_recorded(
     while subprocess.run(reads_out, stdout=subprocess.DEVNULL, check=False).returncode != 0:
         assert process.poll() is None, "it ended before it was interrupted again"
     os.killpg(process.pid, signal.SIGINT)
-    ended = agent.end(process, started_s)
+    ended = agent.end(process, time.monotonic())
     assert ended.status == 130
     (recorded,) = (each["data"] for each in ended.events if each["event"] == "result")
     # Others, as who looks for partitions, may read a block as well, or have read it before.

@@ -112,16 +112,14 @@ pub(crate) fn rewrite(
     )
     .and_then(|()| pages.finish().map_err(refused))
     .and_then(|()| describe(&input, known, &pages, output))
-    .inspect_err(|_| {
-        let _ = fs::remove_file(&path);
-    })
+    .inspect_err(|_| forget(output))
 }
 
 /// Writes a recording in which nothing was requested, of what is known of it.
 pub(crate) fn nothing(known: Known, output: &Path) -> Result<Converted, TraceError> {
     let elapsed_s = known.elapsed_s.unwrap_or_default();
     let end = End { elapsed_s, cut: known.cut.clone(), cpus: BTreeMap::new() };
-    put(&manifest(known, Vec::new(), &[]), &end, output)?;
+    put(&manifest(known, Vec::new(), &[]), &end, output).inspect_err(|_| forget(output))?;
     Ok(Converted { records: 0, events: 0, bytes: 0, lost: 0, warnings: Vec::new() })
 }
 
@@ -180,9 +178,8 @@ fn put(manifest: &Manifest, end: &End, output: &Path) -> Result<(), TraceError> 
         let written = text.map_err(io::Error::from).and_then(|text| fs::write(&path, text));
         written.map_err(|reason| unwritable(&path, reason))
     };
-    write(END, serde_json::to_vec_pretty(end))
-        .and_then(|()| write(MANIFEST, serde_json::to_vec_pretty(manifest)))
-        .inspect_err(|_| forget(output))
+    write(END, serde_json::to_vec_pretty(end))?;
+    write(MANIFEST, serde_json::to_vec_pretty(manifest))
 }
 
 /// Takes back what was written of a recording.

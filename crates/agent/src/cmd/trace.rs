@@ -213,18 +213,18 @@ fn write(args: &Record, events: &Events) -> Result<u8, Failure> {
     let cpus = ended.end.cpus.values();
     let lost = cpus.clone().map(|cpu| cpu.lost).sum::<u64>();
     let buffers = ended.buffers;
-    if let Some(buffers) = buffers.as_ref().filter(|_| lost > 0) {
-        let message = format!(
-            "{lost} events were lost: buffers of {} KiB had no room for them; --buffer {} would have had",
-            buffers.kib(),
-            buffers.enough()
-        );
-        events.warning("VEN-TRACE-LOST", &message);
-    } else if lost > 0 {
-        let message = format!(
-            "{lost} events were lost, or more, for perf does not tell of all: its buffers had no room for them; \
-             give a larger --buffer"
-        );
+    if lost > 0 {
+        let message = match &buffers {
+            Some(buffers) => format!(
+                "{lost} events were lost: buffers of {} KiB had no room for them; --buffer {} would have had",
+                buffers.kib(),
+                buffers.enough()
+            ),
+            None => format!(
+                "{lost} events were lost, or more, for perf does not tell of all: its buffers had no room for \
+                 them; give a larger --buffer"
+            ),
+        };
         events.warning("VEN-TRACE-LOST", &message);
     }
     events.result(&json!({

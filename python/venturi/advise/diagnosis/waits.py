@@ -11,7 +11,7 @@ from venturi.advise.diagnosis.case import SHOWN, Case, Confidence, Hit, Where
 from venturi.advise.diagnosis.uneven import data_of
 from venturi.model.stages.causes import SPILLING, Floats, Seconds, TaskTimes, total
 from venturi.model.stages.elapsed import COMMIT, LISTING, NO_EXECUTOR, START_UP
-from venturi.model.stages.memory import heap_bytes
+from venturi.model.stages.memory import heap_bytes, is_local
 from venturi.model.stages.slots import task_cpus
 from venturi.model.stages.stage import Stage
 from venturi.units import format_bytes, format_duration
@@ -66,8 +66,7 @@ def _spilling_s(case: Case, times: TaskTimes, wrote: Floats) -> Seconds:
 
 def _memory(case: Case, stage: Stage, need: float) -> tuple[str, dict[str, str]]:
     """How many partitions would fit into memory, as far as it is known how large that is."""
-    local = (case.setting("spark.master") or "").startswith("local[")
-    heap = heap_bytes(case.line.account, local=local)
+    heap = heap_bytes(case.line.account, local=is_local(case.line.account))
     text = case.setting("spark.memory.fraction")
     try:
         fraction = _FRACTION if text is None else float(text)

@@ -139,10 +139,9 @@ def job_load(
     timed = [stage for stage in analysis.stages if stage.started_s is not None and stage.elapsed_s]
     ordered = sorted(timed, key=lambda each: (each.started_s or 0.0, each.key))
     # What is told between stages is of the one before: each byte is one stage's.
-    starts_s = [each.started_s or 0.0 for each in ordered]
-    edges_s = pairwise([*([0.0] if starts_s else []), *starts_s[1:], math.inf])
+    edges_s = [0.0, *(each.started_s or 0.0 for each in ordered[1:]), math.inf]
     stages: list[StageLoad] = []
-    for stage, cached_s in zip(ordered, edges_s, strict=True):
+    for stage, cached_s in zip(ordered, pairwise(edges_s), strict=False):
         parent_ids = frozenset(rows[stage.key]["parent_ids"] or ())
         read_bytes = moved.get(stage.key, {}).get("read", 0.0)
         parents = _writers(stages, parent_ids, read_bytes)

@@ -26,6 +26,12 @@ _LINES: Mapping[str, tuple[str, ...]] = {
 }
 
 
+def is_local(account: JobAccount) -> bool:
+    """Whether the driver is the only executor. Executors of local-cluster are apart from it."""
+    master = account.configuration.get("spark.master") or ""
+    return master == "local" or master.startswith("local[")
+
+
 def heap_bytes(account: JobAccount, *, local: bool) -> int | None:
     """The heap that executors of Spark have by its settings, None if these are no size; `local`:
     that of the driver, which is the executor then."""

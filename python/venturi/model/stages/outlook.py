@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from venturi.model.stages.causes import Seconds, TaskTimes
+from venturi.model.stages.memory import is_local
 from venturi.model.stages.on_slots import OnSlots
 from venturi.model.stages.path import without_stage_s
 from venturi.model.stages.timeline import Timeline
@@ -107,9 +108,7 @@ def outlooks(
                 serial_s + replay.warm_s / slots,
             )
         )
-    master = line.account.configuration.get("spark.master") or ""
-    local = master == "local" or master.startswith("local[")
-    assumes = f"{ASSUMED}; {OF_LOCAL_MODE}" if local else ASSUMED
+    assumes = f"{ASSUMED}; {OF_LOCAL_MODE}" if is_local(line.account) else ASSUMED
     return Outlooks(tuple(found), replay.on(now).elapsed_s, assumes=assumes)
 
 
