@@ -5,7 +5,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,8 @@ pub(crate) const CONNECT_TIME: Duration = Duration::from_secs(5);
 const IDLE_TIME: Duration = Duration::from_mins(10);
 /// Connections that may be open at once.
 const CONNECTIONS_LIMIT: usize = 8192;
+/// How long a new coordinator waits for the one before, whose end may not have been noticed yet.
+const HANDOVER_TIME: Duration = Duration::from_secs(3);
 /// After a connection that could not be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
@@ -40,8 +42,22 @@ pub struct Peer {
 struct Shared {
     /// Where the data connections of the prepared measurement go.
     expected: Mutex<HashMap<u64, Sender<(usize, TcpStream)>>>,
-    busy: AtomicBool,
+    /// Whether a coordinator is served.
+    busy: Mutex<bool>,
+    freed: Condvar,
     open: AtomicUsize,
+}
+
+impl Shared {
+    /// Takes this peer for a coordinator, once no other is served: whether it could.
+    fn take(&self, patience: Patience<'_>) -> bool {
+        let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        while *busy && patience.check().is_ok() {
+            let woken = self.freed.wait_timeout(busy, SLICE);
+            busy = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        !std::mem::replace(&mut *busy, true)
+    }
 }
 
 impl Peer {
@@ -115,14 +131,15 @@ impl Peer {
             }
             return Ok(());
         }
-        if self.shared.busy.swap(true, Ordering::SeqCst) {
+        if !self.shared.take(Patience::new(HANDOVER_TIME, stop)) {
             let text = "is busy with another coordinator".to_owned();
             return wire::send(&stream, &Answer::Failed(text), patience);
         }
         let outcome =
             wire::send(&stream, &Answer::Ready, patience).and_then(|()| self.obey(&stream, stop));
         self.shared.expected.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        self.shared.busy.store(false, Ordering::SeqCst);
+        *self.shared.busy.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        self.shared.freed.notify_one();
         outcome
     }
 

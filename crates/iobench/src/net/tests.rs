@@ -205,3 +205,36 @@ fn who_vanishes_is_named_and_not_who_only_noticed() {
         });
     }
 }
+
+#[test]
+fn a_coordinator_that_has_just_gone_does_not_keep_the_next_one_out() {
+    let stop = AtomicBool::new(false);
+    let peers: Vec<Peer> = (0..2).map(|_| Peer::bind("127.0.0.1:0", "").unwrap()).collect();
+    let addresses: Vec<String> = peers.iter().map(|p| p.address().to_string()).collect();
+    std::thread::scope(|scope| {
+        for peer in &peers {
+            scope.spawn(|| peer.serve(&stop));
+        }
+        let before = || {
+            let stream = std::net::TcpStream::connect(peers[0].address()).unwrap();
+            let patience = Patience::new(Duration::from_secs(5), &stop);
+            let hello = Hello { version: wire::VERSION, token: String::new(), data: None };
+            wire::send(&stream, &hello, patience).unwrap();
+            assert!(matches!(wire::receive(&stream, patience).unwrap(), Answer::Ready));
+            stream
+        };
+        let next = || run(&addresses, &small(), &Heard::default(), &stop);
+        let going = before();
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(500));
+            drop(going);
+        });
+        let served = next().map(|report| report.valid);
+        let staying = before();
+        let refused = next().map(|_| ()).map_err(|error| error.to_string());
+        drop(staying);
+        stop.store(true, Ordering::Relaxed);
+        assert!(served.unwrap());
+        assert!(refused.unwrap_err().contains("is busy with another coordinator"));
+    });
+}
