@@ -538,7 +538,7 @@ class Mount:
         return True
 
 
-_MERGED = "category.create=ff,moveonenospc=true,cache.files=partial,dropcacheonclose=true"
+_MERGED = "category.create=ff,moveonenospc=true,cache.files=auto-full"  # dropcacheonclose is slower
 
 
 @dataclass(frozen=True, slots=True)
