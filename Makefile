@@ -157,9 +157,9 @@ bench: setup ## Measure Venturi beside its peers and the physical limit, interle
 	$(PY) -m benchmarks
 
 # Where public tables are; the tests look there too.
-VENTURI_DATASETS ?= ../shared/datasets
+VENTURI_TEST_DATASETS ?= ../shared/datasets
 curves: setup ## Foretell points left out of public and simulated curves (docs/method/scaling-fits.md)
-	$(PY) -m benchmarks.curves $(VENTURI_DATASETS)
+	$(PY) -m benchmarks.curves $(VENTURI_TEST_DATASETS)
 
 verdicts: setup ## Count wrong verdicts of simulated pairs of groups (docs/method/statistics.md)
 	$(PY) -m benchmarks.verdicts

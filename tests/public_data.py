@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-VARIABLE = "VENTURI_DATASETS"
+VARIABLE = "VENTURI_TEST_DATASETS"
 
 
 def dataset(name: str) -> Path:
-    """A public file in VENTURI_DATASETS, or in ../shared/datasets beside the checkout; the test is
-    skipped where it is absent."""
+    """A public file in VENTURI_TEST_DATASETS, or in ../shared/datasets beside the checkout; the
+    test is skipped where it is absent."""
     beside = Path(__file__).parents[2] / "shared" / "datasets"
     path = Path(os.environ.get(VARIABLE) or beside) / name
     if not path.is_file():

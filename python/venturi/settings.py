@@ -188,9 +188,13 @@ class Settings:
 
 
 def unknown(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Variables of `environ` that look like settings and are none: they have no effect."""
+    """Variables of `environ` that look like settings and are none: they have no effect.
+
+    Those of the tests are for whoever runs them.
+    """
     known = {setting.variable for setting in SETTINGS}
-    return tuple(name for name in environ if name.startswith("VENTURI_") and name not in known)
+    named = (name for name in environ if name.startswith("VENTURI_") and name not in known)
+    return tuple(name for name in named if not name.startswith("VENTURI_TEST_"))
 
 
 def load(environ: Mapping[str, str] | None = None) -> Settings:

@@ -34,7 +34,6 @@ def venturi(
 ) -> Venturi:
     """Runs `venturi` with the arguments given; its status, stdout and stderr."""
     monkeypatch.setenv("VENTURI_HOME", str(settings.home))
-    monkeypatch.delenv("VENTURI_DATASETS", raising=False)  # a variable of the tests
 
     def run(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["venturi", *map(str, arguments)])
