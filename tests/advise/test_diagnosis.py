@@ -67,6 +67,13 @@ def test_without_the_fault_nothing_is_found(name: str) -> None:
     assert [each.rule for each in told.findings if each.share > 0.1] == []
 
 
+def test_small_files_that_the_job_wrote_itself_are_told_once() -> None:
+    account = spark.read(spark_logs(LOGS / "small-files-faulty.zstd")[0])
+    first, *others = diagnosis(account).findings
+    assert "they are read again" in first.says
+    assert "small-files-read" not in {each.rule for each in others}
+
+
 def test_each_rule_of_the_table_is_looked_for_and_each_advice_has_its_values() -> None:
     rules = load_rules()
     assert set(rules) == set(RULES)

@@ -67,6 +67,8 @@ def test_findings_come_with_where_they_were_seen_and_cores_add_up(
     assert first["saves_s"] == pytest.approx(first["share"] * job["elapsed_s"])
     assert first["where"][0]["executor"] == "0"
     assert (job["silence"], job["unseen"]) == (None, [])
+    assert "executor was lost" in job["verdict"]
+    assert (job["overlap"] is None) == (sum(e["saves_s"] > 0 for e in job["findings"]) < 2)
     assert {each["what"] for each in job["losses"]} == {
         "attempts that succeeded, and what they wrote was lost",
         "attempts whose executor was lost",

@@ -23,16 +23,22 @@ def opening(analysis: Analysis, found: Diagnosis) -> Iterator[Line | Table]:
         rows.append(("and", rest))
     if found.silence is not None:
         rows.append(("", found.silence))
+    if found.overlap is not None:
+        rows.append(("", found.overlap))
     yield pairs([*rows, *(("not seen", each) for each in found.unseen)])
 
 
 def headline(analysis: Analysis, found: Diagnosis) -> str:
-    """Where the time went; where no part stands out, after the finding that costs most."""
+    """Where the time went, and the finding that costs most: that before, where no part of the time
+    stands out or the part that does is smaller."""
     first = next(iter(found.findings), None)
-    said = analysis.verdict.sentence
-    if analysis.verdict.narrowest is not None or first is None or first.saves_s <= 0:
-        return said
-    return f"of what is looked for, {bound(first)} costs most; {said}"
+    verdict = analysis.verdict
+    if first is None or first.saves_s <= 0:
+        return verdict.sentence
+    costly = f"of what is looked for, {bound(first)} costs most"
+    part = verdict.narrowest
+    before = part is None or verdict.shares.get(part, 1.0) < first.share
+    return f"{costly}; {verdict.sentence}" if before else f"{verdict.sentence}; {costly}"
 
 
 def bound(finding: Finding) -> str:

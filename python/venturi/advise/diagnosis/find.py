@@ -27,6 +27,7 @@ from venturi.wording import count_of
 LEAST_S, LEAST_SHARE = 1.0, 0.02
 LEAST_SPARED = 0.2  # of what there was, where no time would be saved
 _MOST_PLACES = 20
+OVERLAP = "what they cost does not add up: two findings may be of the same seconds"
 RULES: Mapping[str, Callable[[Case], Iterator[Hit]]] = MappingProxyType(
     {
         "skew": partitions.skew,
@@ -109,6 +110,12 @@ class Diagnosis:
     findings: tuple[Finding, ...]
     silence: str | None
     unseen: tuple[str, ...]
+
+    @property
+    def overlap(self) -> str | None:
+        """How what several findings cost is to be read, None where at most one costs time."""
+        several = sum(each.saves_s > 0 for each in self.findings) > 1
+        return OVERLAP if several else None
 
 
 def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:

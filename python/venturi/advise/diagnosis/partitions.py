@@ -188,11 +188,7 @@ def too_many_tasks(case: Case) -> Iterator[Hit]:
 
 def small_files_written(case: Case) -> Iterator[Hit]:
     """Files far smaller than what is read at once; with what reads them again."""
-    for files in _with_files(case, "written"):
-        at_once = max((s.slots for s in case.analysis.stages if s.key in files.stages), default=1)
-        wanted = max(math.ceil(files.size / case.limit(files.rule, "file_bytes")), at_once)
-        if wanted >= files.n:
-            continue
+    for files, wanted in _too_many_written(case):
         saved_s = 0.0
         for key in files.stages:
             _, times = case.ran(key)
@@ -213,9 +209,21 @@ def small_files_written(case: Case) -> Iterator[Hit]:
         )
 
 
+def _too_many_written(case: Case) -> Iterator[tuple[_Files, int]]:
+    """Small files that are written, with how many there should be: one for each slot at least."""
+    for files in _with_files(case, "written"):
+        at_once = max((s.slots for s in case.analysis.stages if s.key in files.stages), default=1)
+        wanted = max(math.ceil(files.size / case.limit(files.rule, "file_bytes")), at_once)
+        if wanted < files.n:
+            yield files, wanted
+
+
 def small_files_read(case: Case) -> Iterator[Hit]:
-    """The same, for those that are read."""
+    """The same, for those that are read and that the job has not written itself."""
+    written = {files.n for files, _ in _too_many_written(case)}
     for files in _with_files(case, "read"):
+        if files.n in written:
+            continue  # told there, with what reading them takes
         wanted = max(math.ceil(files.size / case.limit(files.rule, "file_bytes")), 1)
         yield Hit(
             f"query {files.operator.query_id} read {files}",

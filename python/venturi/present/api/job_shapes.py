@@ -310,12 +310,12 @@ class JobData:
     the trial ran at once; this is one that failed, else the longest. `failure` says how it ended if
     it did not succeed. `tiers` is empty where files were where the engine itself has them;
     `tier_levels` has the bytes on them over time, on the application's clock. `findings` are in the
-    order of what they save; `silence` says why there is none, `unseen` what could not be looked at.
-    `cores` is empty where it is not recorded which executors were there. `queries` and `jobs` are
-    the longest, `executors` those with the most task time, `memory` that of those whose heaps were
-    the fullest, `caches` those with the most bytes, `batches` those of the `streams` whose batches
-    took the most time. `verdict` is where the time went; where no part stands out, after the
-    finding that costs the most.
+    order of what they save; `silence` says why there is none, `overlap` how what several of them
+    cost is to be read, `unseen` what could not be looked at. `cores` is empty where it is not
+    recorded which executors were there. `queries` and `jobs` are the longest, `executors` those
+    with the most task time, `memory` that of those whose heaps were the fullest, `caches` those
+    with the most bytes, `batches` those of the `streams` whose batches took the most time.
+    `verdict` is where the time went, and the finding that costs the most.
     """
 
     began_s: float | None
@@ -327,6 +327,7 @@ class JobData:
     verdict: str | None
     findings: tuple[JobFinding, ...]
     silence: str | None
+    overlap: str | None
     unseen: tuple[str, ...]
     parts: tuple[JobPart, ...]
     cores: tuple[JobCores, ...]

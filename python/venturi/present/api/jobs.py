@@ -91,10 +91,10 @@ def job_of(repository: Repository, trial: Trial) -> JobData:
 def _nothing(reason: str) -> JobData:
     return JobData(
         began_s=None, began_reason=reason, applications=1, failure=None, elapsed_s=None,
-        driver_s=None, verdict=None, findings=(), silence=reason, unseen=(), parts=(), cores=(),
-        losses=(), lost_executors=(), stages=(), stages_left_out=0, running=None, bounds=(),
-        outlook=JobOutlook((), None, None, reason), queries=(), jobs=(), executors=(),
-        executors_left_out=0, memory=(), caches=(), streams=(), batches=(), tiers=(),
+        driver_s=None, verdict=None, findings=(), silence=reason, overlap=None, unseen=(),
+        parts=(), cores=(), losses=(), lost_executors=(), stages=(), stages_left_out=0,
+        running=None, bounds=(), outlook=JobOutlook((), None, None, reason), queries=(), jobs=(),
+        executors=(), executors_left_out=0, memory=(), caches=(), streams=(), batches=(), tiers=(),
         tier_levels=None, missing_reason=reason,
     )  # fmt: skip
 
@@ -117,6 +117,7 @@ def data_of(line: Timeline, found: Analysis, host: Meanwhile, told: Diagnosis) -
         verdict=headline(found, told),
         findings=tuple(map(finding_of, told.findings)),
         silence=told.silence,
+        overlap=told.overlap,
         unseen=told.unseen,
         parts=tuple(
             JobPart(part, in_words(part), share * whole_s, share)

@@ -151,6 +151,7 @@ export interface JobData {
   verdict: string | null;
   findings: JobFinding[];
   silence: string | null;
+  overlap: string | null;
   unseen: string[];
   parts: JobPart[];
   cores: JobCores[];

@@ -113,7 +113,7 @@ function Finding({ finding, data }: { finding: JobFinding; data: JobData }) {
 
 /** The findings that cost the most time, or why there is none. */
 export function Findings({ data }: { data: JobData }) {
-  const { findings, silence, unseen } = data;
+  const { findings, silence, overlap, unseen } = data;
   const [first, rest] = [findings.slice(0, SHOWN), findings.slice(SHOWN)];
   return (
     <>
@@ -136,6 +136,7 @@ export function Findings({ data }: { data: JobData }) {
           </ol>
         </details>
       )}
+      {overlap !== null && <p className="aside">{overlap}</p>}
       {unseen.map((said) => (
         <p key={said} className="aside">
           {said}

@@ -462,6 +462,10 @@ function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; d
           time(bound.at_most_s),
         ])}
       />
+      <p className="aside">
+        By a replay of its tasks without that waiting: what the engine recorded as such, and at most
+        all that could be such. Time without a cause counts in each, so they do not add up.
+      </p>
     </>
   );
 }
