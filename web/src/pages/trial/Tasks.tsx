@@ -67,7 +67,7 @@ function Lanes({
 }: {
   data: JobTasks;
   strips: readonly Strip[];
-  choose: (span: Span) => void;
+  choose: (span: Span | null) => void;
 }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
@@ -118,10 +118,11 @@ function Lanes({
     const lines = seenAt(x, y, data, place) ?? spans.map(toldSpan);
     setSeen(lines.length > 0 ? { x, y, lines } : null);
   };
-  /** A step with the keyboard over moments and rows, or closer to what it stands on. */
+  /** A step with the keyboard over moments and rows, or closer to what it stands on, or back. */
   const press = (event: KeyboardEvent) => {
     const place = plot();
     const move = MOVES[event.key];
+    if (event.key === "Escape") choose(null);
     if (!place || (!move && event.key !== "Enter")) return;
     event.preventDefault();
     const rows = middlesOf(strips.length, data.lanes.length, place);
@@ -136,6 +137,7 @@ function Lanes({
       return;
     }
     const [span] = spansAt(x, y, strips, data, place);
+    if (!span && seenAt(x, y, data, place) === null) return;
     const [at, half] = [
       momentAt(x, data, place),
       ((data.to_s ?? 0) - (data.from_s ?? 0)) / CLOSER / 2,
@@ -146,7 +148,7 @@ function Lanes({
     <div
       className="task-map"
       role="application"
-      aria-label="Queries, jobs, stages, and tasks by executor over time: arrow keys go over it, Enter shows closer what they are at"
+      aria-label="Queries, jobs, stages, and tasks by executor over time: arrow keys go over it, Enter shows closer what they are at, Escape the whole"
       // biome-ignore lint/a11y/noNoninteractiveTabindex: keys work it
       tabIndex={0}
       onKeyDown={press}
@@ -211,7 +213,7 @@ function Controls({
 }: {
   data: JobTasks;
   job: JobData;
-  choose: (s: Span) => void;
+  choose: (span: Span | null) => void;
 }) {
   const [search, edit] = useSearch();
   const [from, to] = [data.from_s ?? 0, data.to_s ?? 0];
@@ -267,15 +269,7 @@ function Controls({
         type="button"
         className="quiet"
         disabled={!search.has("from_s")}
-        onClick={() =>
-          edit(
-            (next) => {
-              next.delete("from_s");
-              next.delete("to_s");
-            },
-            { replace: true },
-          )
-        }
+        onClick={() => choose(null)}
       >
         Whole
       </button>
@@ -364,11 +358,15 @@ export function Tasks({ trial, job }: { trial: Trial; job: JobData }) {
   const [search, edit] = useSearch();
   const { data, problem, pending } = useTwin("/api/trials/{id}/tasks", search, trial.id);
   const strips = useMemo(() => stripsOf(job), [job]);
-  const choose = ([from, to]: Span) =>
+  /** Shows a part of the time; null is the whole. */
+  const choose = (span: Span | null) =>
     edit(
       (next) => {
-        next.set("from_s", from.toFixed(3));
-        next.set("to_s", to.toFixed(3));
+        for (const [place, key] of ["from_s", "to_s"].entries()) {
+          const moment = span?.[place];
+          if (moment === undefined) next.delete(key);
+          else next.set(key, moment.toFixed(3));
+        }
       },
       { replace: true },
     );
@@ -386,7 +384,7 @@ export function Tasks({ trial, job }: { trial: Trial; job: JobData }) {
             once
             {exported
               ? ""
-              : "; draw over a part to see it closer, or click a query, job or stage; arrow keys and Enter do the same"}
+              : "; draw over a part to see it closer, or click a query, job or stage; arrow keys and Enter do the same, and Escape shows the whole"}
             .
             {data.lanes_left_out > 0 &&
               ` ${count(data.lanes_left_out)} executors with less task time are left out.`}
