@@ -347,6 +347,87 @@ def test_of_a_disk_that_nobody_used_perf_records_nothing(
 
 
 @needs_recording
+@needs_perf
+def test_what_perf_has_no_buffer_for_is_told(agent: Any, tmp_path: Path, disk: Path) -> None:
+    out = tmp_path / "out"
+    process, _ = begin(
+        agent, "--device", disk, "--buffer", 8192, "-o", out,
+        prefix=READ_ONLY, start_new_session=True,
+    )  # fmt: skip
+    of_perf = perf_of(out)
+    os.kill(of_perf, signal.SIGSTOP)
+    read_blocks(disk, 1_000)
+    os.kill(of_perf, signal.SIGCONT)
+    read_blocks(disk, 100)  # perf is told of a loss beside the next event that has room
+    ended = end(agent, process)
+    assert 0 < ended.result["events"] < 2 * 1_000
+    assert ended.result["lost"] > 0
+    assert warned(ended) == {"VEN-TRACE-PERF", "VEN-TRACE-LOST"}
+    assert "VEN-TRACE-LOST" in warned(agent.run("trace", "analyze", out))
+
+
+@needs_recording
+@needs_perf
+def test_a_disk_that_perf_fills_is_told_and_leaves_no_recording(
+    agent: Any, tmp_path: Path, disk: Path
+) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", small], check=True)
+    try:
+        out = small / "out"
+        process, _ = begin(agent, "--device", disk, "-o", out, prefix=READ_ONLY)
+        read_blocks(disk, 16_000)
+        error = agent.end(process, time.monotonic()).refused("VEN-TRACE-WRITE")
+        assert "perf.data cannot be written: no storage space" in error["message"]
+        assert not (out / "trace.json").exists()
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+@needs_recording
+@needs_perf
+def test_who_ends_it_while_perf_begins_is_not_told_of_rights(
+    agent: Any, tmp_path: Path, disk: Path
+) -> None:
+    out = tmp_path / "out"
+    process = agent.start(
+        "trace", "record", "--device", disk, "-o", out, prefix=READ_ONLY, start_new_session=True
+    )
+    began = ["pgrep", "--full", f"perf.* record -B .*{out}"]
+    while subprocess.run(began, stdout=subprocess.DEVNULL, check=False).returncode != 0:
+        assert process.poll() is None, "it ended before perf began"
+    os.killpg(process.pid, signal.SIGINT)
+    ended = agent.end(process, time.monotonic())
+    assert ended.status == 130
+    if ended.events[-1]["event"] == "error":  # else it had begun, and recorded nothing
+        assert ended.error["code"] == "VEN-INTERRUPTED"
+        assert not out.exists()
+
+
+@needs_recording
+@needs_perf
+def test_what_perf_cannot_read_out_is_kept(agent: Any, tmp_path: Path, disk: Path) -> None:
+    perf = tmp_path / "programs" / "perf"
+    perf.parent.mkdir()
+    real = shutil.which("perf")
+    perf.write_text(
+        '#!/bin/sh\n[ "$1" = script ] && { echo "cannot read it" >&2; exit 3; }\n'
+        f'exec {real} "$@"\n'
+    )
+    perf.chmod(0o755)
+    out = tmp_path / "out"
+    process, _ = begin(
+        agent, "--device", disk, "-o", out,
+        prefix=READ_ONLY, env={"PATH": f"{perf.parent}:/usr/sbin:/usr/bin:/sbin:/bin"},
+    )  # fmt: skip
+    read_blocks(disk, 500)
+    error = end(agent, process).refused("VEN-TRACE-PERF")
+    assert "exit status: 3: cannot read it" in error["message"]
+    assert {each.name for each in out.iterdir()} == {"perf.data"}
+
+
+@needs_recording
 def test_a_perf_that_does_not_begin_can_be_ended(agent: Any, tmp_path: Path, disk: Path) -> None:
     (tmp_path / "perf").write_text("#!/bin/sh\nexec sleep 100\n")
     (tmp_path / "perf").chmod(0o755)
