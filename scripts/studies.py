@@ -535,8 +535,9 @@ RESULTS: Mapping[str, Callable[..., str]] = {
 # A study has a plan of its name, or these.
 PLANS = {
     "tiers": (
-        "tiers-terasort", "tiers-mergerfs", "tiers-nweight", "tiers-sql-analysis", "tiers-kmeans",
-        "tiers-cost", "tiers-reserves",
+        "tiers-terasort", "tiers-mergerfs", "tiers-nweight", "tiers-mergerfs-nweight",
+        "tiers-sql-analysis", "tiers-mergerfs-sql-analysis", "tiers-kmeans",
+        "tiers-mergerfs-kmeans", "tiers-cost", "tiers-reserves",
     ),
     "spark-io": ("spark-io", "spark-io-kmeans"),
 }  # fmt: skip

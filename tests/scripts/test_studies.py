@@ -29,9 +29,10 @@ STUDIES = ROOT / "docs/guide/studies"
 RECORDING = Path(__file__).parents[1] / "data" / "blktrace" / "6.18" / "whose"
 COMBINATIONS = {
     "aloja": 8, "vm-layout": 6, "uneven": 5,
-    "tiers-terasort": 8, "tiers-mergerfs": 2, "tiers-nweight": 6, "tiers-sql-analysis": 6,
-    "tiers-kmeans": 6, "tiers-cost": 2, "tiers-reserves": 2, "spark-io": 8,
-    "spark-io-kmeans": 2,
+    "tiers-terasort": 8, "tiers-mergerfs": 2, "tiers-nweight": 6, "tiers-mergerfs-nweight": 2,
+    "tiers-sql-analysis": 6, "tiers-mergerfs-sql-analysis": 2, "tiers-kmeans": 6,
+    "tiers-mergerfs-kmeans": 2, "tiers-cost": 2, "tiers-reserves": 2,
+    "spark-io": 8, "spark-io-kmeans": 2,
 }  # fmt: skip
 PAGES = ("aloja", "vm-layout", "uneven", "tiers", "spark-io")
 REPEATS = 5
@@ -146,7 +147,7 @@ def test_the_pages_of_recorded_trials(
     assert "| stock, spread evenly / tiers, half fits | 1.5" in pages["tiers"]
     assert pages["tiers"].count("| tiers, nothing fits | 5 |") == 4
     assert pages["tiers"].count("| tiers, everything fits | 5 |") == 5
-    assert "| mergerfs, half fits / tiers, half fits | 1.1" in pages["tiers"]
+    assert pages["tiers"].count("| mergerfs, half fits / tiers, half fits | 1.1") == 4
     assert "| spill 90MB | 5 | 40." in pages["tiers"]
     assert "| slow | 200 | spill | 5 | 40." in pages["spark-io"]
     told = "| shuffle data read in reduce | pagerank | own | 8 | in memory |"
