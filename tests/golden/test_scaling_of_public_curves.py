@@ -61,7 +61,9 @@ def test_the_median_miss_is_at_most_ernests(scout: list[Miss], place: str) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("x", ["maps", "block size", "file buffer"])
+@pytest.mark.parametrize(
+    "x", ["file buffer", *(pytest.param(x, marks=pytest.mark.long) for x in ("maps", "block size"))]
+)
 def test_of_a_parameter_with_four_values_too(x: str) -> None:
     """Three points are left of most of ALOJA's curves: what foretells like ones best tells them."""
     jobs, meaning = public(dataset("aloja_dataset4.csv").parent, f"ALOJA, {x}")

@@ -330,6 +330,7 @@ def test_executors_that_end_at_once(standalone: Spark, session: Session, tmp_pat
     assert "agent library missing" in kept(session, trial, "executor0.stdout")
 
 
+@pytest.mark.long  # executors that are killed, and daemons of Hadoop, are in the suite
 def test_a_worker_that_is_killed(
     standalone: Spark, session: Session, tmp_path: Path, cluster_mark: str
 ) -> None:
