@@ -538,7 +538,7 @@ def test_keys_go_over_the_tasks_of_a_job_and_evidence_leads_to_them(scene: Findi
         asked = parse_qs(urlsplit(url).query)
         lengths_s.append(float(asked["to_s"][0]) - float(asked["from_s"][0]))
     assert 0 < lengths_s[0] < lengths_s[1]
-    assert scene["again"] == scene["whole"]
+    assert scene["back"] == scene["again"] == scene["whole"]
     assert scene["seen"] == ["stage 1, task 7, host h1, executor 1", "1"]
 
 

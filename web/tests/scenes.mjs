@@ -404,9 +404,13 @@ async function tasks({ page, job, settled, go }) {
     told.push((await tip.isVisible()) ? await tip.innerText() : "");
   }
   const whole = here(page);
-  await page.keyboard.press("Enter");
-  await settled();
-  const closer = here(page);
+  const urls = [];
+  for (const key of ["Enter", "Escape", "Enter"]) {
+    await page.keyboard.press(key);
+    await settled();
+    urls.push(here(page));
+  }
+  const [, back, closer] = urls;
   await page.getByRole("button", { name: "Farther" }).focus();
   await page.keyboard.press("Enter");
   await settled();
@@ -424,7 +428,7 @@ async function tasks({ page, job, settled, go }) {
   await settled();
   const stage = await page.getByLabel("Tasks of").inputValue();
   return {
-    ...{ reached, ring, told, whole, closer, farther, again },
+    ...{ reached, ring, told, whole, back, closer, farther, again },
     seen: [evidence, stage],
   };
 }
