@@ -9,7 +9,11 @@ from click.testing import CliRunner
 
 from api_client import client_of
 from event_log import SparkLog
+from venturi.advise.diagnosis.find import diagnose
 from venturi.cli.main import cli
+from venturi.model.stages.analysis import analyse
+from venturi.model.stages.timeline import timeline
+from venturi.present.findings import headline
 from venturi.record.query.paging import whole_trials
 from venturi.record.repository import Repository
 from venturi.settings import Settings
@@ -31,6 +35,50 @@ def hot_key(folder: Path) -> Path:
     path = folder / "application_1_0001"
     path.write_bytes(b"".join(log.lines))
     return path
+
+
+def first_line(log: SparkLog, folder: Path) -> str:
+    line = timeline(log.account(folder))
+    analysis = analyse(line.account, None, line)
+    return headline(analysis, diagnose(line, analysis))
+
+
+def by_one_task(from_s: float, to_s: float) -> SparkLog:
+    """A log that begins with a job of a single task, which reads much and computes."""
+    log = SparkLog()
+    log.executor("1", 4, 0)
+    log.job(0, from_s, to_s, [0])
+    log.stage(0, from_s, to_s, 1)
+    took_s = to_s - from_s
+    ran = {"Executor Run Time": round(took_s * 1e3), "Executor CPU Time": round(took_s * 1e9)}
+    read = {"Shuffle Read Metrics": {"Local Bytes Read": 1 << 30, "Total Records Read": 1}}
+    log.task(0, from_s, to_s, metrics=ran | read)
+    return log
+
+
+def test_a_finding_is_told_before_a_driver_that_took_less(tmp_path: Path) -> None:
+    log = by_one_task(45, 85)
+    log.end(100)
+    first = first_line(log, tmp_path)
+    assert first.startswith("the driver (no stage active) took 60% of 1 min 40 s")
+    assert "; of what is looked for, a stage of a single task (" in first
+    log = by_one_task(40, 100)
+    log.end(100)
+    first = first_line(log, tmp_path)
+    assert first.startswith("of what is looked for, a stage of a single task (")
+
+
+def test_a_task_without_an_end_is_told_before_any_finding(tmp_path: Path) -> None:
+    log = by_one_task(0, 60)
+    log.job(1, 60, None, [1])
+    log.stage(1, 60, None, 4)
+    for _ in range(3):
+        log.task(1, 60, 62)
+    log.task(1, 60, None)
+    log.end(100)
+    first = first_line(log, tmp_path)
+    assert " has no end: it had run for 40.0 s" in first.partition("; ")[0]
+    assert "; of what is looked for, a stage of a single task (" in first
 
 
 def test_what_stands_out_nowhere_is_told_after_the_finding_that_costs_most(

@@ -221,7 +221,6 @@ def sorted_by(home: Path, engine: str, *options: str) -> dict[str, Any]:
 SPARKS = tuple(f"--set=spark.{part}.extraJavaOptions={_SOON}" for part in ("driver", "executor"))
 
 
-@pytest.mark.long  # Spark with HDFS is in test_spark_deployments.py, HDFS of a lab above
 def test_spark_with_its_data_in_hdfs(home: Path, spark: None) -> None:
     trial = sorted_by(home, "spark:standalone", *SPARKS)
     require_validated_there(trial)

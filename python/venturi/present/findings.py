@@ -30,14 +30,14 @@ def opening(analysis: Analysis, found: Diagnosis) -> Iterator[Line | Table]:
 
 def headline(analysis: Analysis, found: Diagnosis) -> str:
     """Where the time went, and the finding that costs most: that before, where no part of the time
-    stands out or the part that does is smaller."""
+    stands out or the part that does is smaller; never before a task that has no end."""
     first = next(iter(found.findings), None)
     verdict = analysis.verdict
     if first is None or first.saves_s <= 0:
         return verdict.sentence
     costly = f"of what is looked for, {bound(first)} costs most"
-    part = verdict.narrowest
-    before = part is None or verdict.shares.get(part, 1.0) < first.share
+    smaller = verdict.share is not None and verdict.share < first.share
+    before = verdict.narrowest is None or smaller
     return f"{costly}; {verdict.sentence}" if before else f"{verdict.sentence}; {costly}"
 
 

@@ -18,12 +18,15 @@ class NarrowestPoint:
     """`narrowest` is None if it cannot be told; `sentence` says it either way.
 
     `shares` divides the whole (`of_s` seconds) by part, the largest first, and adds up to 1.
+    `share` is that of `narrowest`, which may be several parts together; None where it is named for
+    something else than its share.
     """
 
     narrowest: str | None
     sentence: str
     shares: Mapping[str, float]
     of_s: float | None
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,8 @@ def application_verdict(
             evidence += _few(stage)
     found = _judge(judged, elapsed_s, evidence, _SILENCE[engine])
     if hanging is not None:
-        found = replace(found, narrowest=UNFINISHED, sentence=f"{hanging}; {found.sentence}")
+        sentence = f"{hanging}; {found.sentence}"
+        found = replace(found, narrowest=UNFINISHED, sentence=sentence, share=None)
     if elapsed.lacking:
         found = replace(found, sentence=f"{elapsed.lacking}; {found.sentence}")
     return replace(found, shares=dict(sorted(shares.items(), key=lambda each: -each[1])))
@@ -223,4 +224,4 @@ def _judge(
     sentence = said + (f"{joint}{evidence}" if evidence and (silence or top == IDLE) else "")
     if others:
         sentence += f"; next is {WORDS[others[0][0]]} with {others[0][1]:.0%}"
-    return NarrowestPoint(top, sentence, shares, of_s)
+    return NarrowestPoint(top, sentence, shares, of_s, share)
