@@ -74,6 +74,23 @@ def test_small_files_that_the_job_wrote_itself_are_told_once() -> None:
     assert "small-files-read" not in {each.rule for each in others}
 
 
+@pytest.mark.parametrize(
+    ("metric", "value"), [("written output", 7), ("number of written files", 2)]
+)
+def test_small_files_that_may_be_others_are_told_by_themselves(metric: str, value: int) -> None:
+    """As many files of other sizes, or as many bytes in other files, were written by the job."""
+    account = spark.read(spark_logs(LOGS / "small-files-faulty.zstd")[0])
+    told = account.operator_metrics
+    assert told is not None
+    scaled = pl.when(pl.col("metric") == metric).then(pl.col("value") * value)
+    others = told.with_columns(
+        scaled.otherwise(pl.col("value")).cast(told["value"].dtype).alias("value")
+    )
+    first, second = diagnosis(replace(account, operator_metrics=others)).findings[:2]
+    assert "read again" not in first.says + second.says
+    assert {first.rule, second.rule} == {"small-files-written", "small-files-read"}
+
+
 def test_each_rule_of_the_table_is_looked_for_and_each_advice_has_its_values() -> None:
     rules = load_rules()
     assert set(rules) == set(RULES)

@@ -189,21 +189,13 @@ def too_many_tasks(case: Case) -> Iterator[Hit]:
 def small_files_written(case: Case) -> Iterator[Hit]:
     """Files far smaller than what is read at once; with what reads them again."""
     for files, wanted in _too_many_written(case):
-        saved_s = 0.0
-        for key in files.stages:
-            _, times = case.ran(key)
-            if len(times.elapsed_s):
-                own_s = times.elapsed_s - _of_causes(times, _OWN)
-                saved_s += case.saved_s(key, _fixed_s(own_s, files.n, wanted))
         commit_s = files.operator.timed.get("job commit time", 0.0)
-        again = [each for each in _with_files(case, "read") if each.n == files.n]
+        again = _read_again(case, files)
         yield Hit(
             f"query {files.operator.query_id} wrote {files}, and took {format_duration(commit_s)} "
             "to commit them" + ("; they are read again" if again else ""),
             (*files.places(case), *(place for each in again for place in each.places(case))),
-            saved_s
-            + commit_s * (1 - wanted / files.n)
-            + sum(_reading_s(case, each, wanted) for each in again),
+            _writing_s(case, files, wanted),
             Confidence.MEDIUM,
             values=files.advice(wanted),
         )
@@ -219,16 +211,19 @@ def _too_many_written(case: Case) -> Iterator[tuple[_Files, int]]:
 
 
 def small_files_read(case: Case) -> Iterator[Hit]:
-    """The same, for those that are read and that the job has not written itself."""
-    written = {files.n for files, _ in _too_many_written(case)}
+    """The same, for those that are read; what the job has written itself is told there, if fewer of
+    them would save as much."""
+    written = list(_too_many_written(case))
     for files in _with_files(case, "read"):
-        if files.n in written:
-            continue  # told there, with what reading them takes
         wanted = max(math.ceil(files.size / case.limit(files.rule, "file_bytes")), 1)
+        saved_s = _reading_s(case, files, wanted)
+        own = (each for each in written if files in _read_again(case, each[0]))
+        if any(_writing_s(case, *each) >= saved_s for each in own):
+            continue
         yield Hit(
             f"query {files.operator.query_id} read {files}",
             files.places(case),
-            _reading_s(case, files, wanted),
+            saved_s,
             Confidence.LOW,
             values=files.advice(wanted),
         )
@@ -262,6 +257,28 @@ class _Files:
         sizes = (self.size / wanted, self.size / self.n)
         size, mean = (format_bytes(int(each)) for each in sizes)
         return {"files": f"{wanted:,}", "size": size, "mean": mean}
+
+
+def _read_again(case: Case, written: _Files) -> list[_Files]:
+    """The small files that later queries read and that may be those `written`: as many files, and
+    as many bytes."""
+    return [
+        each
+        for each in _with_files(case, "read")
+        if (each.n, each.size) == (written.n, written.size)
+        and each.operator.query_id > written.operator.query_id
+    ]
+
+
+def _writing_s(case: Case, files: _Files, wanted: int) -> float:
+    """What would be saved if `wanted` files were written instead, and read again."""
+    saved_s = files.operator.timed.get("job commit time", 0.0) * (1 - wanted / files.n)
+    for key in files.stages:
+        _, times = case.ran(key)
+        if len(times.elapsed_s):
+            own_s = times.elapsed_s - _of_causes(times, _OWN)
+            saved_s += case.saved_s(key, _fixed_s(own_s, files.n, wanted))
+    return saved_s + sum(_reading_s(case, each, wanted) for each in _read_again(case, files))
 
 
 def _reading_s(case: Case, files: _Files, wanted: int) -> float:
