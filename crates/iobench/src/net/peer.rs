@@ -25,7 +25,8 @@ pub(crate) const CONNECT_TIME: Duration = Duration::from_secs(5);
 const IDLE_TIME: Duration = Duration::from_mins(10);
 /// Connections that may be open at once.
 const CONNECTIONS_LIMIT: usize = 8192;
-/// How long a new coordinator waits for the one before, whose end may not have been noticed yet.
+/// How long a new coordinator waits for the one before, whose end may not have been noticed yet: that
+/// of one which was killed in a measurement is only when the measurement's time is up.
 const HANDOVER_TIME: Duration = Duration::from_secs(3);
 /// After a connection that could not be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
@@ -132,6 +133,9 @@ impl Peer {
             return Ok(());
         }
         if !self.shared.take(Patience::new(HANDOVER_TIME, stop)) {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
             let text = "is busy with another coordinator".to_owned();
             return wire::send(&stream, &Answer::Failed(text), patience);
         }
