@@ -122,7 +122,12 @@ function Lanes({
   const press = (event: KeyboardEvent) => {
     const place = plot();
     const move = MOVES[event.key];
-    if (event.key === "Escape") choose(null);
+    if (event.key === "Escape") {
+      setSeen(null);
+      setBrush(null);
+      choose(null);
+      return;
+    }
     if (!place || (!move && event.key !== "Enter")) return;
     event.preventDefault();
     const rows = middlesOf(strips.length, data.lanes.length, place);
@@ -142,6 +147,7 @@ function Lanes({
       momentAt(x, data, place),
       ((data.to_s ?? 0) - (data.from_s ?? 0)) / CLOSER / 2,
     ];
+    setSeen(null); // what is there then is something else
     choose(span ? [span.from, span.to] : [Math.max(0, at - half), at + half]);
   };
   return (
