@@ -502,8 +502,22 @@ def test_what_a_recording_lacks_is_told(agent: Any, recording: Path) -> None:
     (recording / "end.json").write_text(json.dumps(said))
     (recording / "cpu0.ring").unlink()
     read = agent.run("trace", "analyze", recording)
-    assert warned(read) == {"VEN-TRACE-CPUS"}
-    assert read.result["trace"]["losses"]["missing_cpus"] == ["processors 0"]
+    assert warned(read) == {"VEN-TRACE-CPUS", "VEN-TRACE-LOST"}
+    losses = read.result["trace"]["losses"]
+    assert losses["missing_cpus"] == ["processors 0"]
+    assert losses["missing_records"] == said["cpus"]["0"]["events"]
+
+
+def test_pages_that_are_gone_from_the_end_of_a_file_are_told(agent: Any, recording: Path) -> None:
+    whole = agent.run("trace", "analyze", recording).result["trace"]["records"]
+    rings = [recording / f"cpu{cpu}.ring" for cpu in range(2)]
+    longest = max(rings, key=lambda ring: ring.stat().st_size)
+    os.truncate(longest, longest.stat().st_size - 4096)
+    read = agent.run("trace", "analyze", recording)
+    assert warned(read) == {"VEN-TRACE-DAMAGED", "VEN-TRACE-LOST"}
+    assert any("bytes that were recorded" in each.get("message", "") for each in read.events)
+    trace = read.result["trace"]
+    assert trace["losses"]["missing_records"] == whole - trace["records"] > 0
 
 
 @pytest.mark.parametrize(

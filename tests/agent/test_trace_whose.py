@@ -189,7 +189,16 @@ def test_what_is_not_known_of_files_is_not_guessed(
     assert found["write", "unnamed", "", ""] == found["read", "unnamed", "", ""] == MIB
     whose = agent.run("trace", "analyze", folder).result["trace"]["whose"]
     assert whose["names_left_out"] == 1
+
+    def damage() -> str:
+        ended = agent.run("trace", "analyze", folder)
+        said = (each for each in ended.events if each.get("code") == "VEN-TRACE-DAMAGED")
+        return str(next(said)["message"])
+
+    (folder / "files.jsonl").write_text("\n".join(lines)[:-10])
+    assert damage().endswith("files.jsonl ends within a line: some files are not known")
     (folder / "files.jsonl").unlink()
+    assert damage().endswith("files.jsonl is missing: whose the requests are is not known")
     assert agent.run("trace", "analyze", folder).result["trace"]["whose"] is None
 
 

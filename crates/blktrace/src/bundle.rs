@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -114,6 +114,8 @@ pub struct Bundle {
     pub disks: Vec<Disk>,
     /// Processors whose file is gone.
     pub missing: Vec<u32>,
+    /// How many events were recorded, where files no longer have all of them.
+    pub recorded_events: Option<u64>,
     /// What was noticed.
     pub warnings: Vec<Warning>,
 }
@@ -139,11 +141,12 @@ impl Bundle {
         let manifest: Manifest = read(&text).map_err(refused)?;
         let layout = Arc::new(manifest.layout().map_err(refused)?);
         let seen = folder.join(FILES);
+        let has_files = !manifest.file_systems.is_empty();
         let owners = match File::open(&seen) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             opened => Some(opened.and_then(|file| Files::of(manifest.file_systems, file))),
         };
-        let unreadable = |reason| TraceError::Read { path: seen, reason };
+        let unreadable = |reason| TraceError::Read { path: seen.clone(), reason };
         let owners = owners.transpose().map_err(unreadable)?;
         let told = content(&folder.join(END))?.unwrap_or_default();
         let end = read::<End>(&told).ok();
@@ -155,7 +158,22 @@ impl Bundle {
         };
         let files = there.iter().map(|&cpu| (folder.join(file_name(cpu)), decoder(cpu))).collect();
         let gone = |(cpu, end): &(&u32, &CpuEnd)| end.bytes > 0 && !there.contains(cpu);
-        let missing = said.into_iter().flatten().filter(gone).map(|(cpu, _)| *cpu).collect();
+        let missing_cpus: Vec<u32> =
+            said.into_iter().flatten().filter(gone).map(|(cpu, _)| *cpu).collect();
+        let mut damage: Vec<String> =
+            said.into_iter().flatten().filter_map(short(folder)).collect();
+        let recorded_events = (!damage.is_empty() || !missing_cpus.is_empty())
+            .then(|| said.into_iter().flatten().map(|(_, end)| end.events).sum());
+        if has_files && owners.is_none() {
+            damage.push(format!(
+                "{} is missing: whose the requests are is not known",
+                seen.display()
+            ));
+        } else if end.is_some() && ends_within_a_line(&seen) {
+            damage.push(format!("{} ends within a line: some files are not known", seen.display()));
+        }
+        let damage =
+            damage.into_iter().map(|message| Warning { code: "VEN-TRACE-DAMAGED", message });
         let cut = match end {
             None if told.trim_ascii().is_empty() => {
                 Some("it has no end: whoever recorded it was killed".to_owned())
@@ -174,10 +192,20 @@ impl Bundle {
             code: "VEN-TRACE-CONVERTED",
             message: format!("of the trace from which this one was made: {message}"),
         });
-        let warnings = cut.map(warning).into_iter().chain(before).collect();
+        let warnings = cut.map(warning).into_iter().chain(damage).chain(before).collect();
         let (host, disks, converted) = (manifest.host, manifest.disks, manifest.converted);
         let processes = layout.processes();
-        Ok(Some(Self { files, owners, processes, host, converted, disks, missing, warnings }))
+        Ok(Some(Self {
+            files,
+            owners,
+            processes,
+            host,
+            converted,
+            disks,
+            missing: missing_cpus,
+            recorded_events,
+            warnings,
+        }))
     }
 }
 
@@ -226,6 +254,32 @@ pub fn make_folder(output: &Path) -> Result<(), TraceError> {
 /// That a part of a recording cannot be written.
 pub fn unwritable(path: &Path, reason: io::Error) -> TraceError {
     TraceError::Write { path: path.to_path_buf(), reason }
+}
+
+/// Says of a processor whose file is there that it is shorter than it was when it was written.
+fn short(folder: &Path) -> impl Fn((&u32, &CpuEnd)) -> Option<String> {
+    move |(cpu, end)| {
+        let path = folder.join(file_name(*cpu));
+        let bytes = fs::metadata(&path).ok()?.len();
+        (bytes < end.bytes).then(|| {
+            let (path, recorded) = (path.display(), end.bytes);
+            format!("{path} has {bytes} of the {recorded} bytes that were recorded")
+        })
+    }
+}
+
+/// Whether the last line of a file, each of which is written at once, is not whole.
+fn ends_within_a_line(path: &Path) -> bool {
+    let last = || {
+        let mut file = File::open(path)?;
+        let mut last = [b'\n'];
+        if file.seek(io::SeekFrom::End(0))? > 0 {
+            file.seek(io::SeekFrom::End(-1))?;
+            file.read_exact(&mut last)?;
+        }
+        Ok::<_, io::Error>(last[0])
+    };
+    last().is_ok_and(|last| last != b'\n')
 }
 
 /// The processors that have a file, in order.

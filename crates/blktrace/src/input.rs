@@ -41,6 +41,8 @@ pub struct Input {
     pub bytes: Option<u64>,
     /// Processors without a file, as `sda: 2-3`.
     pub missing_cpus: Vec<String>,
+    /// How many events were recorded, where files no longer have all of them.
+    pub recorded_events: Option<u64>,
     /// Whose the sectors are; `None` if the trace does not tell.
     pub owners: Option<Files>,
     /// Who makes requests; nobody if the trace does not tell.
@@ -78,6 +80,7 @@ impl Input {
             files,
             bytes: None,
             missing_cpus: Vec::new(),
+            recorded_events: None,
             owners: None,
             processes: Processes::default(),
             recorded: false,
@@ -100,6 +103,7 @@ impl Input {
             let mut input = Self::of(path, files.collect(), missing.into_iter().collect(), None)?;
             input.warnings.extend(bundle.warnings);
             (input.owners, input.host) = (bundle.owners, bundle.host);
+            input.recorded_events = bundle.recorded_events;
             input.recorded = true;
             input.converted = bundle.converted;
             (input.disks, input.processes) = (bundle.disks, bundle.processes);

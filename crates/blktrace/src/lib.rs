@@ -132,6 +132,9 @@ pub fn analyze(
     analysis.finish();
     let mut tally = Tally::default();
     input.streams.iter().for_each(|stream| tally.join(stream.tally()));
+    if let Some(recorded) = input.recorded_events {
+        tally.sequences.lose(recorded.saturating_sub(tally.records()));
+    }
     if analysis.started_ns().is_none() {
         return Err(nothing_in(&input, &tally));
     }
