@@ -27,7 +27,7 @@ PLANTED = {
     "driver-loop": ("driver-loop", "60 times collect at programs.py:", "all 60"),
     "small-files": ("small-files-written", "1,000 files of 70.3 KiB", "repartition into 2"),
     "spill": ("spill", "2 of 2 tasks", "spark.memory.fraction = 0.03"),
-    "executor-killed": ("executor-lost", "signal 9", "memoryOverhead"),
+    "executor-killed": ("executor-lost", "signal 9", "out-of-memory killer"),
     "retried-failures": ("failed-attempts", "3 attempts failed", "ValueError: no such record"),
     "partition-count": ("too-many-tasks", "2,000 tasks", "spark.sql.adaptive.enabled"),
     "missed-broadcast": ("broadcast-missed", "671.4 MiB", "autoBroadcastJoinThreshold = 10m"),
@@ -89,6 +89,34 @@ def test_small_files_that_may_be_others_are_told_by_themselves(metric: str, valu
     first, second = diagnosis(replace(account, operator_metrics=others)).findings[:2]
     assert "read again" not in first.says + second.says
     assert {first.rule, second.rule} == {"small-files-written", "small-files-read"}
+
+
+@pytest.mark.parametrize(
+    ("partitions", "do"),
+    [
+        (1, "repartition into 2 before the write"),
+        (100, "by the columns of partitionBy before the write: each of the 100 partitions"),
+        (
+            1_000,
+            "partition by columns of fewer values: each value has files of its own, of 70.3 KiB",
+        ),
+    ],
+)
+def test_small_files_of_a_partitioned_table_are_not_made_fewer_by_fewer_tasks(
+    partitions: int, do: str
+) -> None:
+    account = spark.read(spark_logs(LOGS / "small-files-faulty.zstd")[0])
+    told = account.operator_metrics
+    assert told is not None
+    files = told.filter(pl.col("metric") == "number of written files")
+    parts = files.with_columns(
+        pl.lit("number of dynamic part").alias("metric"),
+        pl.lit(partitions).alias("value"),
+    ).cast(dict(told.schema))
+    whole = replace(account, operator_metrics=pl.concat([told, parts]))
+    first = diagnosis(whole).findings[0]
+    assert first.rule == "small-files-written"
+    assert do in first.do
 
 
 def test_each_rule_of_the_table_is_looked_for_and_each_advice_has_its_values() -> None:

@@ -197,15 +197,19 @@ def small_files_written(case: Case) -> Iterator[Hit]:
             (*files.places(case), *(place for each in again for place in each.places(case))),
             _writing_s(case, files, wanted),
             Confidence.MEDIUM,
-            values=files.advice(wanted),
+            files.way_to(wanted),
+            files.advice(wanted),
         )
 
 
 def _too_many_written(case: Case) -> Iterator[tuple[_Files, int]]:
-    """Small files that are written, with how many there should be: one for each slot at least."""
+    """Small files that are written, with how many there should be: one for each slot at least, and
+    one for each partition of a table, if that is fewer than there are."""
     for files in _with_files(case, "written"):
         at_once = max((s.slots for s in case.analysis.stages if s.key in files.stages), default=1)
         wanted = max(math.ceil(files.size / case.limit(files.rule, "file_bytes")), at_once)
+        if wanted < files.partitions < files.n:
+            wanted = files.partitions
         if wanted < files.n:
             yield files, wanted
 
@@ -243,6 +247,11 @@ class _Files:
         """In which it does that."""
         return self.operator.stages
 
+    @property
+    def partitions(self) -> int:
+        """Of the table that is written: each has files of its own. 0 if it has none."""
+        return self.operator.counted.get("number of dynamic part", 0)
+
     def __str__(self) -> str:
         return f"{self.n:,} files of {format_bytes(int(self.size / self.n))} on average"
 
@@ -251,6 +260,12 @@ class _Files:
         labels = [each.label for each in case.analysis.stages if each.key in self.stages]
         at = Where(query=self.operator.query_id, operator=self.operator.text)
         return (at, *(Where(stage=label) for label in labels))
+
+    def way_to(self, wanted: int) -> str:
+        """Which advice brings `wanted` files."""
+        if self.partitions < wanted:
+            return "any"
+        return "scattered" if self.partitions == wanted else "partitions"
 
     def advice(self, wanted: int) -> dict[str, str]:
         """How many of which size they should be."""

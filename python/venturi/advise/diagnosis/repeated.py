@@ -53,9 +53,17 @@ def executor_lost(case: Case) -> Iterator[Hit]:
         ),
         case.without_s(places),
         Confidence.MEDIUM,
-        "memory" if "memory" in (first.meaning or "") else "other",
+        _advice(case, first.meaning or ""),
         {"reason": first.meaning or first.reason},
     )
+
+
+def _advice(case: Case, meaning: str) -> str:
+    """What is advised of an executor that ended so: only YARN and Kubernetes have containers."""
+    if "memory" not in meaning:
+        return "other"
+    in_container = (case.setting("spark.master") or "yarn").startswith(("yarn", "k8s://"))
+    return "container" if in_container else "host"
 
 
 def _attempts(n: int) -> str:

@@ -236,7 +236,8 @@ class _Told:
             name = call_site(infos[0].get("Stage Name"))
         self._saw(event.get("Submission Time"))
         job = self._job(job_id)
-        job["name"] = word(name)
+        # Spark's own descriptions are for its pages.
+        job["name"] = word(name and name.replace("<br/>", " "))
         job["submitted_ms"] = moment(event.get("Submission Time"))
         job["query_id"] = query_of(properties)
         self._keep_ids(job, "stage_ids", stage_ids)
