@@ -67,6 +67,7 @@ def test_findings_come_with_where_they_were_seen_and_cores_add_up(
     assert first["saves_s"] == pytest.approx(first["share"] * job["elapsed_s"])
     assert first["where"][0]["executor"] == "0"
     assert (job["silence"], job["unseen"]) == (None, [])
+    assert (job["queries_left_out"], job["jobs_left_out"]) == (0, 0)
     assert "executor was lost" in job["verdict"]
     assert (job["overlap"] is None) == (sum(e["saves_s"] > 0 for e in job["findings"]) < 2)
     assert {each["what"] for each in job["losses"]} == {
@@ -207,3 +208,14 @@ def test_an_account_whose_rows_refer_to_nothing_is_missing_with_a_reason(
         answer = client.get(f"/api/trials/{trial.id}/job")
     assert answer.status_code == 200
     assert f"{table} has rows without {key}" in answer.json()["missing_reason"]
+
+
+def test_of_many_queries_and_jobs_it_is_told_how_many_are_not_shown(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial = _ingested(settings, monkeypatch, FAULTS / "driver-loop-faulty.zstd")
+    with Repository.open(settings) as repository, client_of(repository) as client:
+        job: dict[str, Any] = client.get(f"/api/trials/{trial.id}/job").json()
+    assert len(job["queries"]) + job["queries_left_out"] == 60
+    assert job["queries_left_out"] > 0
+    assert len(job["jobs"]) + job["jobs_left_out"] == 120

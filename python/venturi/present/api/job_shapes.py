@@ -339,7 +339,9 @@ class JobData:
     bounds: tuple[JobBound, ...]
     outlook: JobOutlook
     queries: tuple[JobQuery, ...]
+    queries_left_out: int
     jobs: tuple[JobSpan, ...]
+    jobs_left_out: int
     executors: tuple[ExecutorUse, ...]
     executors_left_out: int
     memory: tuple[MemoryUse, ...]

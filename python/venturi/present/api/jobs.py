@@ -93,7 +93,8 @@ def _nothing(reason: str) -> JobData:
         began_s=None, began_reason=reason, applications=1, failure=None, elapsed_s=None,
         driver_s=None, verdict=None, findings=(), silence=reason, overlap=None, unseen=(),
         parts=(), cores=(), losses=(), lost_executors=(), stages=(), stages_left_out=0,
-        running=None, bounds=(), outlook=JobOutlook((), None, None, reason), queries=(), jobs=(),
+        running=None, bounds=(), outlook=JobOutlook((), None, None, reason), queries=(),
+        queries_left_out=0, jobs=(), jobs_left_out=0,
         executors=(), executors_left_out=0, memory=(), caches=(), streams=(), batches=(), tiers=(),
         tier_levels=None, missing_reason=reason,
     )  # fmt: skip
@@ -106,6 +107,7 @@ def data_of(line: Timeline, found: Analysis, host: Meanwhile, told: Diagnosis) -
     shown, path = {each.key for each in longest}, {step.key for step in found.path}
     whole_s = found.verdict.of_s
     uses = executor_uses(line)
+    queries, jobs = queries_of(line), jobs_of(line, ideals(line, REPLAYED_TASKS))
     busiest = {each.executor_id for each in sorted(uses, key=lambda e: -e.task_s)[:SHOWN_EXECUTORS]}
     return JobData(
         began_s=account.began_s,
@@ -142,8 +144,10 @@ def data_of(line: Timeline, found: Analysis, host: Meanwhile, told: Diagnosis) -
         running=_running(line),
         bounds=tuple(JobBound(b.without, b.recorded_s, b.at_most_s) for b in found.bounds),
         outlook=_outlook(outlooks(line, REPLAYED_TASKS)),
-        queries=queries_of(line),
-        jobs=jobs_of(line, ideals(line, REPLAYED_TASKS)),
+        queries=queries,
+        queries_left_out=(0 if account.queries is None else len(account.queries)) - len(queries),
+        jobs=jobs,
+        jobs_left_out=len(account.jobs) - len(jobs),
         executors=tuple(each for each in uses if each.executor_id in busiest),
         executors_left_out=len(uses) - len(busiest),
         memory=memory_uses(line, SHOWN_MEMORY),

@@ -163,7 +163,9 @@ export interface JobData {
   bounds: JobBound[];
   outlook: JobOutlook;
   queries: JobQuery[];
+  queries_left_out: number;
   jobs: JobSpan[];
+  jobs_left_out: number;
   executors: ExecutorUse[];
   executors_left_out: number;
   memory: MemoryUse[];

@@ -359,6 +359,17 @@ function Spreads({ spreads }: { spreads: readonly TaskSpread[] }) {
   );
 }
 
+/** How many of what is drawn above the executors are not: the shortest. */
+function leftOut(job: JobData): string {
+  const kinds = [
+    ["queries", job.queries_left_out],
+    ["jobs", job.jobs_left_out],
+    ["stages", job.stages_left_out],
+  ] as const;
+  const told = kinds.filter(([, n]) => n > 0).map(([what, n]) => `${count(n)} ${what}`);
+  return told.length > 0 ? ` Not drawn are the shortest: ${told.join(", ")}.` : "";
+}
+
 /** The tasks of a job, from the server in as many pieces as can be seen. */
 export function Tasks({ trial, job }: { trial: Trial; job: JobData }) {
   const [search, edit] = useSearch();
@@ -391,7 +402,7 @@ export function Tasks({ trial, job }: { trial: Trial; job: JobData }) {
             {exported
               ? ""
               : "; draw over a part to see it closer, or click a query, job or stage; arrow keys and Enter do the same, and Escape shows the whole"}
-            .
+            .{leftOut(job)}
             {data.lanes_left_out > 0 &&
               ` ${count(data.lanes_left_out)} executors with less task time are left out.`}
           </p>
