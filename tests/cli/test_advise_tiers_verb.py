@@ -186,7 +186,8 @@ def test_in_words(home: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
     for words in (
-        "everything fits in 1.6 GB of fast storage in each host; until then what it saves grows",
+        "everything fits in 1.6 GB of fast storage in each host, and saves 28.0 s ",
+        "then; until then what it saves grows",
         "fast storage time saves cost", "Beyond the 0 B that the trial used",
         "slow disks shuffle reads 100 MB/s --slow", "cost: not known, the trial does not say",
     ):  # fmt: skip

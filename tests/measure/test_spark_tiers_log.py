@@ -115,3 +115,17 @@ def test_accounts_of_tiers_are_bounded(write: Write, monkeypatch: pytest.MonkeyP
     assert found.tiers is not None
     assert len(found.tiers) == 2
     assert found.reading.damaged == {f"{spark.TIERED_STORAGE} (too many)": 2}
+
+
+def test_a_process_that_had_more_than_its_tier_may_use_is_told(write: Write) -> None:
+    """Of each process, not of all together: on two hosts each has as much."""
+
+    def rules(*bytes_each: int) -> set[str]:
+        told = (
+            tiered(9_000, str(n), on_tier("ssd", {"shuffle": (each, None)}, use_at_most_bytes=100))
+            for n, each in enumerate(bytes_each)
+        )
+        return {use.rule for use in tier_uses(read(write(START + b"".join(told) + END)))}
+
+    assert rules(100, 100) == {"uses at most 100 B"}
+    assert rules(100, 101) == {"uses at most 100 B, but had more of these at once"}

@@ -94,8 +94,9 @@ class OfStage:
 
 @dataclass(frozen=True, slots=True)
 class TiersAdvice:
-    """The answer. `held_bytes` of fast storage is what the trial used of it; `all_bytes` holds all;
-    `knee_bytes` is where more begins to save much less (None: each byte saves alike).
+    """The answer. `held_bytes` of fast storage is what the trial used of it; `all_bytes` holds all,
+    which saves `saved_s` beside none; `knee_bytes` is where more begins to save much less (None:
+    each byte saves alike).
     """
 
     trial: str
@@ -105,6 +106,7 @@ class TiersAdvice:
     hosts: int
     held_bytes: int
     all_bytes: int
+    saved_s: Bounds
     knee_bytes: int | None
     steps: tuple[Step, ...]
     more: tuple[More, ...]
@@ -126,15 +128,15 @@ def advise_tiers(repository: Repository, trial: Trial, asked: Asked) -> TiersAdv
             trial, f"it ended as {trial.state.value}, or its account does not say when",
             "give a trial that succeeded",
         )  # fmt: skip
-    fast, slow, tier = _classes(trial, account, asked)
-    folders = _folders(trial)
-    stock = sum(each in fast.folders for each in folders) / len(folders) if folders else 0.0
-    job = job_load(account, analysis, elapsed_s, frozenset({tier} if tier else ()), stock)
-    if job.all_bytes <= 0:
+    if job_load(account, analysis, elapsed_s, frozenset(), 0.0).all_bytes <= 0:
         raise _cannot_tell(
             trial, "no stage wrote or spilled anything to local disks, so none can save time",
             "give a trial of a job that shuffles",
         )  # fmt: skip
+    fast, slow, tier = _classes(trial, account, asked)
+    folders = _folders(trial)
+    stock = sum(each in fast.folders for each in folders) / len(folders) if folders else 0.0
+    job = job_load(account, analysis, elapsed_s, frozenset({tier} if tier else ()), stock)
     series = Series(repository, trial, account.began_s)
     job = replace(
         job,
@@ -167,6 +169,7 @@ def advise_tiers(repository: Repository, trial: Trial, asked: Asked) -> TiersAdv
         hosts=job.hosts,
         held_bytes=round(held),
         all_bytes=math.ceil(job.all_bytes),
+        saved_s=storage.saved_s(0.0, job.all_bytes),
         knee_bytes=None if (knee := storage.knee_bytes()) is None else round(knee),
         steps=tuple(
             _step(storage, size, price, job.hosts)

@@ -11,6 +11,7 @@ from venturi.units import format_bytes_decimal, format_duration, format_rate
 from venturi.wording import count_of
 
 SHOWN_STAGES = 20
+LITTLE = 0.05  # of the trial's time: our judgement
 
 
 def tiers_lines(advice: TiersAdvice) -> Iterator[Line | Table]:
@@ -51,9 +52,12 @@ def tiers_lines(advice: TiersAdvice) -> Iterator[Line | Table]:
 
 
 def sentence(advice: TiersAdvice) -> str:
-    """How much it needs, in words."""
-    size = format_bytes_decimal
+    """What it brings, and how much it needs, in words."""
+    size, saves = format_bytes_decimal, time_text(advice.saved_s)
     fits = f"everything fits in {size(advice.all_bytes)} of fast storage in each host"
+    if advice.saved_s.high < LITTLE * advice.elapsed_s:
+        return f"fast storage brings little: {fits}, and saves {saves} then"
+    fits += f", and saves {saves} then"
     if advice.knee_bytes is None:
         return f"{fits}; until then what it saves grows with its size"
     return f"{fits}; beyond {size(advice.knee_bytes)} more of it saves much less"

@@ -55,6 +55,7 @@ def tier_uses(account: JobAccount) -> tuple[TierUse, ...]:
             pl.col("placements", "seen_bytes", "peak_bytes", "overflows", "errors").sum(),
             pl.col("leave_free_bytes", "use_at_most_bytes").max(),
             pl.col("first_overflow_ms").min(),
+            (pl.col("peak_bytes") > pl.col("use_at_most_bytes")).any().alias("exceeded"),
         )
         .sort("order", "seen_bytes", "kind", descending=[False, True, False])
     )
@@ -63,7 +64,7 @@ def tier_uses(account: JobAccount) -> tuple[TierUse, ...]:
         TierUse(
             order=row["order"],
             tier=row["tier"],
-            rule=_rule(row["leave_free_bytes"], row["use_at_most_bytes"]),
+            rule=_rule(row["leave_free_bytes"], row["use_at_most_bytes"], row["exceeded"]),
             kind=row["kind"],
             placements=row["placements"],
             seen_bytes=row["seen_bytes"],
@@ -144,9 +145,11 @@ def tier_levels(account: JobAccount, points: int) -> TierLevels | None:
     return TierLevels(tuple(t_s.tolist()), tuple(lines))
 
 
-def _rule(leave_free_bytes: int | None, use_at_most_bytes: int | None) -> str:
+def _rule(leave_free_bytes: int | None, use_at_most_bytes: int | None, exceeded: bool) -> str:
     if leave_free_bytes is not None:
         return f"leaves {format_bytes_decimal(leave_free_bytes)} free"
     if use_at_most_bytes is not None:
-        return f"uses at most {format_bytes_decimal(use_at_most_bytes)}"
+        # How large the first files of a kind become nobody knows before they are written.
+        more = ", but had more of these at once" if exceeded else ""
+        return f"uses at most {format_bytes_decimal(use_at_most_bytes)}{more}"
     return "takes what is left"
