@@ -5,6 +5,7 @@ Hadoop is fetched once and kept in the user's cache folder, as are archives of c
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -91,6 +92,17 @@ def engines_home() -> Iterator[Path]:
     archive of classes.
     """
     home = _cache()
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / "install.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # other workers wait, and find it there
+        _install_hadoop(home)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in hadoop_classes.environment(home, _cache()).items():
+            patch.setenv(name, value)
+        yield home
+
+
+def _install_hadoop(home: Path) -> None:
     if installed(HOST.files, home) is None:
         if shutil.which("mvn") is None or shutil.which("java") is None:
             pytest.skip("Hadoop needs Maven and Java (Debian packages maven, openjdk-17-jdk)")
@@ -102,10 +114,6 @@ def engines_home() -> Iterator[Path]:
         if "could not fetch" in done.stderr:
             pytest.skip(f"Maven Central cannot be reached: {done.stderr.splitlines()[0]}")
         assert done.returncode == 0, done.stderr
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in hadoop_classes.environment(home, _cache()).items():
-            patch.setenv(name, value)
-        yield home
 
 
 @pytest.fixture(scope="module")

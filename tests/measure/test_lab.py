@@ -420,10 +420,6 @@ def test_a_lab_goes_from_a_full_disk_on_which_its_journal_cannot_be_written(labs
 
 def test_groups_that_a_program_made_in_a_host_go_with_it(labs: Labs) -> None:
     labs.up()
-    cached = inside(labs.home, NAME, "h1", "fincore", "-bnoRES", "/venturi/ssd0/all0/1")
-    assert int(cached.stdout) == 8 << 20, (
-        "what was closed is dropped, to be read from the disk again"
-    )
     own = inside(labs.home, NAME, "h1", "grep", ":memory:", "/proc/self/cgroup").stdout
     group = Path(f"{machine.controller('memory')}{own.strip().rpartition(':')[2]}")
     (group / "its" / "own").mkdir(parents=True)
@@ -457,6 +453,10 @@ def test_a_pool_fills_its_disks_in_order_within_the_memory_of_its_host(labs: Lab
     assert filled.returncode == 0, filled.stderr
     on_hdd, on_ssd = filled.stdout.split("ssd0/all0:")
     assert ("1" in on_ssd, "4" in on_hdd) == (True, True)
+    cached = inside(labs.home, NAME, "h1", "fincore", "-bnoRES", "/venturi/ssd0/all0/1")
+    assert int(cached.stdout) == 8 << 20, (
+        "what was closed is dropped, to be read from the disk again"
+    )
     own = inside(labs.home, NAME, "h1", "grep", ":memory:", "/proc/self/cgroup").stdout
     group = f"{machine.controller('memory')}{own.strip().rpartition(':')[2]}"
     served_by = Path(group, "cgroup.procs").read_text().split()

@@ -241,6 +241,8 @@ DISKS = "[disks.ssd]\nsize = '64MB'\n[disks.hdd]\nsize = '64MB'\n"
         (DISKS + "[pools.ssd]\ndisks = ['ssd', 'hdd']\n" + HOSTS, 5, "disks has this name"),
         (DISKS + "[pools.a]\ndisks = ['ssd', 'hdd']\n" + HOSTS
          + "disks = { hdd = 1 }\npools = ['a']", 10, "of disks that it has not: ssd"),
+        (DISKS + "[pools.a]\ndisks = ['ssd', 'hdd']\nfree = '9TB'\n" + HOSTS, 7,
+         "pools.a.free: ssd has no more than that, so that nothing would ever be put there"),
         (HOSTS + "pools = ['a']", 3, "there is no pool 'a'"),
         ("dilation = 0.5\n" + HOSTS, 1, "dilation"),
         ("name = \n", 1, "Invalid value"),

@@ -43,7 +43,10 @@ def read(write: Write, *lines: bytes) -> JobAccount:
 
 def test_the_last_plan_is_what_ran_and_its_metrics_are_found_by_number(write: Write) -> None:
     scan = node("Scan parquet", scan_time=("timing", 1), files=("sum", 2))
-    exchange = node("Exchange", scan, data_size=("size", 3), shuffle_write_time=("nsTiming", 4))
+    exchange = node(
+        "Exchange", scan, data_size=("size", 3), shuffle_write_time=("nsTiming", 4),
+        fetch_wait_time=("timing", 6),
+    )  # fmt: skip
     first = node("AdaptiveSparkPlan", node("SortMergeJoin", node("Exchange", scan)))
     last = node(
         "AdaptiveSparkPlan", node("Sort", node("Project", exchange), sort_time=("timing", 5))
@@ -55,7 +58,7 @@ def test_the_last_plan_is_what_ran_and_its_metrics_are_found_by_number(write: Wr
         event(f"{SQL}SQLAdaptiveExecutionUpdate", executionId=7, sparkPlanInfo=last),
         event(f"{SQL}DriverAccumUpdates", executionId=7, accumUpdates=[[2, 3]]),
         completed(0, _1="40", _3="1000", _4="5000000", _99="1"),
-        completed(1, _5=60, _1="100"),
+        completed(1, _5=60, _1="100", _6="7"),
     )
     assert account.operators is not None
     assert account.operator_metrics is not None
@@ -65,7 +68,8 @@ def test_the_last_plan_is_what_ran_and_its_metrics_are_found_by_number(write: Wr
     # What is told of a stage is the sum of all so far: the second brought in 60 ms of the scan.
     assert sorted(account.operator_metrics.drop("stage_attempt").rows(), key=str) == [
         (7, 1, 1, "sort time", "ms", 60), (7, 3, 0, "data size", "B", 1_000),
-        (7, 3, 0, "shuffle write time", "ns", 5_000_000), (7, 4, 0, "scan time", "ms", 40),
+        (7, 3, 0, "shuffle write time", "ns", 5_000_000), (7, 3, 1, "fetch wait time", "ms", 7),
+        (7, 4, 0, "scan time", "ms", 40),
         (7, 4, 1, "scan time", "ms", 60), (7, 4, None, "files", "1", 3),
     ]  # fmt: skip
     plans = Plans(account)
@@ -73,6 +77,10 @@ def test_the_last_plan_is_what_ran_and_its_metrics_are_found_by_number(write: Wr
     assert "Project" in [each.name for each in plans.of_stage((1, 0))]
     (sort,) = (each for each in plans.of_stage((1, 0)) if each.name == "Sort")
     assert sort.timed == {"sort time": 0.06}
+    (written,) = (each for each in plans.of_stage((0, 0)) if each.name == "Exchange")
+    assert written in plans.of_stage((1, 0))
+    assert plans.timed_in(written, (0, 0)) == {"shuffle write time": 0.005}
+    assert plans.timed_in(written, (1, 0)) == {"fetch wait time": 0.007}
 
 
 def test_what_is_no_plan_does_no_harm(write: Write) -> None:

@@ -77,7 +77,7 @@ def operators(line: Timeline, analysis: Analysis) -> Iterator[Line | Table]:
                  prose=("operator",))  # fmt: skip
     for stage in sorted(analysis.stages, key=lambda each: -each.task_s)[:SHOWN_TIMED]:
         for each in line.plans.of_stage(stage.key):
-            for timer, time_s in each.timed.items():
+            for timer, time_s in line.plans.timed_in(each, stage.key).items():
                 # That of generated code is from its making to its end, whatever it did meanwhile.
                 if timer != "duration" and time_s >= LEAST_TIMED * stage.task_s > 0:
                     share = f"{time_s / stage.task_s:.0%}"

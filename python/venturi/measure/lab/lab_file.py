@@ -428,6 +428,9 @@ def _doubtful_pool(name: str, pool: _Pool, given: LabFile) -> Iterator[tuple[Key
         if each not in given.disks:
             said = _no("class of disks", each, given.disks)
             yield ("pools", name, "disks"), f"pools.{name}.disks: {said}"
+        elif each != pool.disks[-1] and given.disks[each].size <= pool.free:
+            said = f"{each} has no more than that, so that nothing would ever be put there"
+            yield ("pools", name, "free"), f"pools.{name}.free: {said}"
 
 
 def _doubtful_host(place: int, host: _Host, given: LabFile) -> Iterator[tuple[KeyPath, str]]:

@@ -84,6 +84,7 @@ class Plans:
         self.operators: dict[tuple[int, int], Operator] = {}
         self.children: dict[tuple[int, int], list[Operator]] = {}
         self._of_stages: dict[Key, list[Operator]] = {}
+        self._timed_in: dict[tuple[int, int, Key], dict[str, float]] = {}
         if account.operators is None or account.operator_metrics is None:
             return
         counted: dict[tuple[int, int], dict[str, int]] = {}
@@ -96,6 +97,9 @@ class Plans:
             if unit in _PER_UNIT:
                 times = timed.setdefault(place, {})
                 times[name] = times.get(name, 0.0) + value * _PER_UNIT[unit]
+                if stage[0] is not None:
+                    here = self._timed_in.setdefault((*place, (stage[0], stage[1])), {})
+                    here[name] = here.get(name, 0.0) + value * _PER_UNIT[unit]
             else:
                 counts = counted.setdefault(place, {})
                 counts[name] = counts.get(name, 0) + value
@@ -133,6 +137,11 @@ class Plans:
     def of_stage(self, key: Key) -> Sequence[Operator]:
         """The operators that a stage ran, each before those that it takes rows from."""
         return self._of_stages.get(key, ())
+
+    def timed_in(self, operator: Operator, key: Key) -> Mapping[str, float]:
+        """What `operator` timed in one stage, in seconds: an exchange writes in one and reads in
+        another."""
+        return self._timed_in.get((operator.query_id, operator.node, key), {})
 
     def told_whole(self) -> frozenset[Key]:
         """The stages of which the log tells, as far as plans go, all that their tasks wait for.
