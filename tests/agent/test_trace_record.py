@@ -11,6 +11,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,17 @@ def known(ready: dict[str, Any]) -> int | None:
 
 def warned(ended: Any) -> set[str]:
     return {event["code"] for event in ended.events if event["event"] == "warning"}
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
+    """512 KiB at `folder`, which is made."""
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "none", folder], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
 
 
 @needs_recording
@@ -186,10 +198,7 @@ def test_what_a_killed_one_left_is_removed_by_the_next_and_nothing_else(
 def test_a_full_disk_ends_it_and_what_was_recorded_can_be_read(
     agent: Any, tmp_path: Path, disk: Path
 ) -> None:
-    small = tmp_path / "small"
-    small.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "none", small], check=True)
-    try:
+    with small_disk(tmp_path / "small") as small:
         process, ready = begin(agent, "--device", disk, "-o", small / "out")
         instance = known(ready)
         read_blocks(disk, 10_000)
@@ -198,8 +207,6 @@ def test_a_full_disk_ends_it_and_what_was_recorded_can_be_read(
         assert instance is not None
         assert known(ready) != instance
         read = agent.run("trace", "analyze", small / "out")
-    finally:
-        subprocess.run(["umount", small], check=True)
     assert warned(read) >= {"VEN-TRACE-CUT"}
     assert read.result["trace"]["records"] > 1000
     assert read.result["trace"]["losses"]["damaged_bytes"] == 0
@@ -371,18 +378,13 @@ def test_what_perf_has_no_buffer_for_is_told(agent: Any, tmp_path: Path, disk: P
 def test_a_disk_that_perf_fills_is_told_and_leaves_no_recording(
     agent: Any, tmp_path: Path, disk: Path
 ) -> None:
-    small = tmp_path / "small"
-    small.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", small], check=True)
-    try:
+    with small_disk(tmp_path / "small") as small:
         out = small / "out"
         process, _ = begin(agent, "--device", disk, "-o", out, prefix=READ_ONLY)
         read_blocks(disk, 16_000)
         error = agent.end(process, time.monotonic()).refused("VEN-TRACE-WRITE")
         assert "perf.data cannot be written: no storage space" in error["message"]
         assert not (out / "trace.json").exists()
-    finally:
-        subprocess.run(["umount", small], check=True)
 
 
 @needs_recording

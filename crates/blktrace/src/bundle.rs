@@ -271,12 +271,9 @@ fn short(folder: &Path) -> impl Fn((&u32, &CpuEnd)) -> Option<String> {
 /// Whether the last line of a file, each of which is written at once, is not whole.
 fn ends_within_a_line(path: &Path) -> bool {
     let last = || {
-        let mut file = File::open(path)?;
-        let mut last = [b'\n'];
-        if file.seek(io::SeekFrom::End(0))? > 0 {
-            file.seek(io::SeekFrom::End(-1))?;
-            file.read_exact(&mut last)?;
-        }
+        let (mut file, mut last) = (File::open(path)?, [0]);
+        file.seek(io::SeekFrom::End(-1))?; // an error where it is empty
+        file.read_exact(&mut last)?;
         Ok::<_, io::Error>(last[0])
     };
     last().is_ok_and(|last| last != b'\n')
