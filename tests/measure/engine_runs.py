@@ -37,13 +37,19 @@ def _environment(mark: str) -> dict[str, str]:
     return {MARK: mark, "VENTURI_AGENT": os.environ.get("VENTURI_AGENT", "")}
 
 
-def wait_for(mark: str, program: bytes) -> int:
-    """The process of `mark` whose command line has `program`."""
+def wait_for(mark: str, program: bytes, *, supervisor: bool = False) -> int:
+    """The process of `mark` whose command line has `program`; or that which supervises it, whose
+    command line has it, too.
+    """
     deadline = time.monotonic() + 200
     while time.monotonic() < deadline:
         for pid in marked(mark):
             try:
-                if program in Path(f"/proc/{pid}/cmdline").read_bytes():
+                runs = Path(f"/proc/{pid}/exe").readlink().name
+                command = Path(f"/proc/{pid}/cmdline").read_bytes()
+                # The agent also is what is about to become the program.
+                of_kind = b"\0supervise\0" in command if supervisor else runs != "venturi-agent"
+                if program in command and of_kind:
                     return pid
             except OSError:
                 continue

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -97,11 +98,24 @@ def test_dfsio(home: Path, mark: str) -> None:
 def test_a_jvm_killed_in_the_middle_of_its_job(home: Path, mark: str) -> None:
     process = start(home, mark, "pi", "--engine", "mapreduce", "--scale", "huge", "--repeat", 1)
     os.kill(wait_for(mark, b"bin/java\0-Xmx"), signal.SIGKILL)
+    require_killed(process)
+    assert marked(mark) == []
+
+
+def test_a_supervisor_killed_in_the_middle_of_its_job(home: Path, mark: str) -> None:
+    process = start(home, mark, "pi", "--engine", "mapreduce", "--scale", "huge", "--repeat", 1)
+    wait_for(mark, b"bin/java\0-Xmx")
+    os.kill(wait_for(mark, b"bin/java\0-Xmx", supervisor=True), signal.SIGKILL)
+    require_killed(process)
+    wait_until_gone(mark)  # the kernel kills the job, for which nobody waits
+
+
+def require_killed(process: subprocess.Popen[str]) -> None:
+    """It ends, and says what happened to its engine."""
     out, err = process.communicate(timeout=120)
     assert process.returncode == 1, err
     assert json.loads(out)["error"]["code"] == "VEN-ENGINE-FAILED"
     assert "killed by signal 9" in err
-    assert marked(mark) == []
 
 
 def test_venturi_killed_in_the_middle_of_a_spark_job(home: Path, mark: str, spark: None) -> None:

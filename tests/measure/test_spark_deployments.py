@@ -419,6 +419,8 @@ def test_nothing_is_left_on_a_tier_of_what_was_killed(
                 sorted_by_tiers(tiered, session, tmp_path)
     finally:
         killer.join()
+    if killed == "worker":  # its executor is killed with it: the next job, or the end, cleans up
+        tiered.spark.stop()
     tiered.wait(lambda: tiered.blocks() == [])
 
 
