@@ -319,11 +319,14 @@ def test_check_says_what_the_repeats_can_show(tmp_path: Path) -> None:
 
 def test_check_names_settings_that_are_ignored(tmp_path: Path) -> None:
     plan = PLAN.replace('"wordcount"]', '"wordcount"]\nengine = ["spark"]')
+    plan = plan.replace('"spark"]', '"spark"]\ntiers = ["none", "nowhere 1GB"]')
     text = plan + '[factors.settings]\n"spark.executor.cores" = ["2", "4"]\n'
     done = venturi("plan", "check", written(tmp_path, text), home=tmp_path / "home")
     assert done.returncode == 0, done.stderr
-    said = "warning: spark.executor.cores has no effect on spark local"
-    assert done.stderr.count(said) == 1
+    assert done.stderr.count("warning: spark.executor.cores has no effect on spark local") == 1
+    assert (
+        done.stderr.count("the tier 'nowhere' of spark.storage.hierarchyStore has no folder") == 1
+    )
 
 
 HOST = """[[hosts]]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from venturi.measure.engines.ignored import RULES, ignored, in_words
+from venturi.measure.engines.ignored import RULES, ignored, in_words, without_effect
 from venturi.measure.engines.registry import ENGINES
+from venturi.record.job_account import TIERS_SETTING
 
 
 @pytest.mark.parametrize(
@@ -45,3 +48,24 @@ def test_it_says_what_has_an_effect_instead() -> None:
     said = in_words("spark.executor.cores", rule, "local")
     assert said.startswith("spark.executor.cores has no effect on spark local: ")
     assert said.endswith("; --threads has")
+
+
+@pytest.mark.parametrize(
+    ("tiers", "folders", "words"),
+    [
+        ("ssd 1GB", ("/mnt/SSD/a", "/mnt/hdd"), ()),
+        ("nvme 1GB, ssd 2GB", ("/mnt/ssd", "/mnt/hdd"), ("nvme",)),
+        ("NVMe 1GB,fast 2GB", ("/mnt/ssd",), ("NVMe", "fast")),
+        ("s 1GB,ssd 2GB", ("/mnt/ssd", "/mnt/hdd"), ("ssd",)),  # the first word has it already
+        ("spills 1GB", ("/mnt/ssd",), ()),  # as each trial's own folder there is called
+        ("none", ("/mnt/ssd",), ()),
+        (",ssd", ("/mnt/hdd",), ("ssd",)),  # what is malformed is told elsewhere
+        ("nvme 1GB", (), ()),  # a cluster that is there has folders of its own
+    ],
+)
+def test_a_tier_without_a_folder_is_told(
+    tiers: str, folders: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    told = list(without_effect("spark", "local", {TIERS_SETTING: tiers}, [*map(Path, folders)]))
+    for said, word in zip(told, words, strict=True):
+        assert said.startswith(f"the tier {word!r} of {TIERS_SETTING} has no folder: scratch is /")

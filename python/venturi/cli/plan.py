@@ -20,7 +20,7 @@ from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
 from venturi.cli.sites import look, require_engines, require_lab, site_of
 from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError
-from venturi.measure.engines.ignored import ignored, in_words
+from venturi.measure.engines.ignored import without_effect
 from venturi.measure.engines.registry import ENGINES, split_spec
 from venturi.measure.hosts.owned import sweep
 from venturi.measure.lab import lab
@@ -301,8 +301,8 @@ def _ignored(plan: Plan) -> list[str]:
     for each in plan.combinations:
         name, deployment = split_spec(each.engine)
         place = deployment or next(iter(ENGINES[name].deployments), None)
-        for setting, rule in ignored(name, place, each.settings).items():
-            told[in_words(setting, rule, place)] = None
+        scratch = plan.folders(each)["scratch"] if each.place == LOCAL else ()
+        told |= dict.fromkeys(without_effect(name, place, each.settings, scratch))
     return list(told)
 
 

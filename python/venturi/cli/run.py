@@ -22,7 +22,7 @@ from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, Interrupted, VenturiError
-from venturi.measure.engines.ignored import ignored, in_words
+from venturi.measure.engines.ignored import without_effect
 from venturi.measure.engines.registry import ENGINES, full_spec
 from venturi.measure.engines.registry import engine as engine_of
 from venturi.measure.engines.spark import tiers as of_spark
@@ -187,7 +187,7 @@ def command(
         limits = where.sized(limits)
         engines = _engines(engine_names, definition, where, hadoop_conf, limits)
         settings = _settings((*chosen, *_as_setting(tiers, chosen, engines)), engines)
-        _warn_of_ignored(settings, engines)
+        _warn_of_ignored(settings, engines, where, is_ours=hadoop_conf is None)
         resources = Resources(where.roles, limits["threads"], limits["memory_bytes"], workers)
         with (
             where.measuring(f"run {workload}", show_progress=talk, wait=wait) as session,
@@ -461,12 +461,22 @@ def _can_show(session: Session, specs: Mapping[Engine, TrialSpec], *, counted: i
     return max(designs, key=lambda design: design.sd).sentence
 
 
-def _warn_of_ignored(settings: Mapping[str, dict[str, str]], engines: Sequence[Engine]) -> None:
-    """Says which of the settings given have no effect on an engine as it is deployed."""
+def _warn_of_ignored(
+    settings: Mapping[str, dict[str, str]],
+    engines: Sequence[Engine],
+    where: Ground,
+    *,
+    is_ours: bool,
+) -> None:
+    """Says which of the settings given have no effect on an engine as it is deployed, in folders of
+    ours or of a cluster that is there.
+    """
+    ours = where.roles["scratch"] if where.nodes is None else where.nodes.folders("scratch")
     for engine in engines:
-        found = ignored(engine.name, engine.deployment, settings[engine.name])
-        for setting, rule in found.items():
-            say(f"warning: {in_words(setting, rule, engine.deployment)}")
+        place = engine.deployment
+        scratch = ours if is_ours and "://" not in (place or "") else ()
+        for said in without_effect(engine.name, place, settings[engine.name], scratch):
+            say(f"warning: {said}")
 
 
 def _interrupted(done: int, whole: int, *, resumable: bool) -> Interrupted:

@@ -6,11 +6,18 @@ its record. Only what the engine's own documentation or its behaviour here settl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
+
+from venturi.measure.engines.spark.tiers import placeless
+from venturi.measure.hosts.owned import PREFIX
+from venturi.record.job_account import TIERS_SETTING, has_tiers
 
 CODE = "VEN-ENGINE-IGNORED"
+_BELOW = Path(f"{PREFIX}0/scratch/spills")
+"""What a folder for scratch has, by other words, of a trial's."""
 
 _ONE_JVM = "local mode has one JVM, the driver, which is the only executor"
 _CONFIGURATION = "Spark, Configuration"
@@ -83,6 +90,26 @@ RULES = (
     Ignored("mapreduce", ("cluster",), "mapreduce.local.*", "it is of LocalJobRunner",
             _LOCAL_JOBS),
 )  # fmt: skip
+
+
+def without_effect(
+    engine: str,
+    deployment: str | None,
+    settings: Mapping[str, str],
+    scratch: Sequence[Path] = (),
+) -> Iterator[str]:
+    """What to say of each of `settings` that has no effect; `scratch` are the folders that local
+    files go to, where they are known.
+    """
+    for setting, rule in ignored(engine, deployment, settings).items():
+        yield in_words(setting, rule, deployment)
+    if scratch and has_tiers(settings):
+        for word in placeless(settings[TIERS_SETTING], (each / _BELOW for each in scratch)):
+            named = ", ".join(map(str, scratch))
+            yield (
+                f"the tier {word!r} of {TIERS_SETTING} has no folder: scratch is {named}; name one "
+                "with such a word in its path with --dir scratch=DIR"
+            )
 
 
 def ignored(engine: str, deployment: str | None, settings: Iterable[str]) -> Mapping[str, Ignored]:

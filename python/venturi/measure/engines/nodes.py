@@ -52,6 +52,11 @@ class Nodes:
         """Whether there is more than one host."""
         return len(self.all) > 1
 
+    def folders(self, role: str) -> tuple[Path, ...]:
+        """Those for `role` of all hosts with workers."""
+        hosts = {node.name: node for node in self.workers}
+        return tuple(path for node in hosts.values() for path in node.dirs[role])
+
     @property
     def cores(self) -> int:
         """Processor threads of all hosts with workers."""

@@ -318,9 +318,11 @@ class ProcessJob:
 
     def _ignored(self) -> Iterator[TrialWarning]:
         """The settings that were chosen and have no effect."""
-        name, deployment = self.engine.name, self.engine.deployment
-        for setting, rule in ignored.ignored(name, deployment, self.spec.settings).items():
-            yield TrialWarning(ignored.CODE, ignored.in_words(setting, rule, deployment))
+        engine, settings = self.engine, self.spec.settings
+        parents = self.spec.folders.parents("scratch") if self._elsewhere is None else ()
+        scratch = parents if engine.nodes is None else engine.nodes.folders("scratch")
+        for said in ignored.without_effect(engine.name, engine.deployment, settings, scratch):
+            yield TrialWarning(ignored.CODE, said)
 
     def _executed(self) -> tuple[_Execution, ...]:
         """All of the tasks, at the same time; what of their output is not yet durable then is."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from venturi.errors import ExitCode, VenturiError
@@ -75,6 +75,17 @@ def checked_reserves(text: str) -> str:
         f"tiers that they leave to others, such as 'spill 10GB, cached 20GB'; {NONE}: all are alike"
     )
     return _checked(text, _RESERVE, "reserve", "not KIND SIZE", hint)
+
+
+def placeless(text: str, folders: Iterable[Path]) -> tuple[str, ...]:
+    """The words of tiers that get none of the local `folders`: each belongs to the first tier whose
+    word is in its path, in any case.
+    """
+    parts = [] if text.strip() == NONE else map(str.split, text.split(","))
+    words = [part[0] for part in parts if part]
+    paths = [str(folder).lower() for folder in folders]
+    taken = {next((word for word in words if word.lower() in path), None) for path in paths}
+    return tuple(word for word in words if word not in taken)
 
 
 def _checked(text: str, part_of: re.Pattern[str], name: str, wrong: str, hint: str) -> str:
