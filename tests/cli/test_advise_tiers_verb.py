@@ -262,6 +262,22 @@ def test_how_fast_disks_are_is_told_by_what_they_did_while_they_were_busy(
     assert not any("came from memory is not known" in note for note in found["notes"])
 
 
+def test_two_folders_of_one_disk_are_one_disk(settings: Settings, tmp_path: Path) -> None:
+    folders = {"/disk0/spark": 100e6, "/disk0/other": 90e6, "/ssd0": 800e6}
+    number = probe(settings, 931, folders).id
+    disks = {"disks_by_role": {"scratch": ("/disk0/spark", "/disk0/other")}}
+    trial = kept(settings, tmp_path, tiers_samples.STOCK, **disks)
+    found = advised(settings.home, trial, "--fast", "/ssd0", "--size", "1600MB")
+    (rate,) = (each for each in found["rates"] if each["disks"].startswith("slow")
+               and each["what"] == "writing")  # fmt: skip
+    assert (rate["value"], rate["source"]) == (100e6, f"probe {number} of /disk0/spark")
+    done = venturi("advise", "tiers", trial, "--fast", "/disk0/fast", home=settings.home)
+    assert (done.returncode, done.stdout) == (1, "")
+    said = " ".join(done.stderr.split())
+    assert "/disk0/fast, which is fast, and /disk0/spark, which is slow, lie on one disk" in said
+    assert "name disks that differ" in said
+
+
 @pytest.mark.parametrize(
     ("log", "words", "why", "what_to_do"),
     [

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from statistics import median, quantiles
 from typing import TYPE_CHECKING
 
-from venturi.advise.devices import device_of, mount_of
+from venturi.advise.devices import Facts, device_of, mount_of
 from venturi.errors import ExitCode, VenturiError
 from venturi.model.quantity import Kind, Quantity
 from venturi.model.stages.fast_storage import READ_AHEAD_BYTES, DiskRates, Requests
@@ -92,8 +92,13 @@ def rates_of(trial: Trial, probes: Sequence[Trial], disks: Disks, slots: int) ->
     """What is given, and of the rest what `probes` (newest first) measured. `Series` may tell more.
 
     Rates of several disks are added up, as far as there are tasks for them: `slots` of a host.
+    Several folders may lie on one disk.
     """
-    probed = [_probed(trial, probes, folder, slots) for folder in disks.folders]
+    alone: list[str] = []
+    for folder in disks.folders:
+        if not any(on_one_disk(trial, each, folder) for each in alone):
+            alone.append(folder)
+    probed = [_probed(trial, probes, folder, slots) for folder in alone]
     found = _together([*disks.given, *probed], slots)
     return replace(found, read_ahead_bytes=_read_ahead(trial, disks))
 
@@ -161,9 +166,10 @@ def _probed(trial: Trial, probes: Sequence[Trial], folder: str, slots: int) -> D
         if probe.state is not State.SUCCEEDED or not _same_hosts(trial, probe):
             continue
         labels = {str(sample.labels.get("dir")) for sample in probe.samples} - {"None"}
-        measured = next((each for each in sorted(labels) if _same_disk(trial, each, folder)), None)
-        if measured is None:
+        on_it = sorted(each for each in labels if on_one_disk(trial, each, folder))
+        if not on_it:
             continue
+        measured = folder if folder in on_it else on_it[0]
         source = f"probe {probe.id} of {measured}"
         found = replace(
             found,
@@ -179,17 +185,24 @@ def _same_hosts(trial: Trial, probe: Trial) -> bool:
     return not names.isdisjoint(host.name for host in probe.cluster.hosts)
 
 
-def _same_disk(trial: Trial, measured: str, folder: str) -> bool:
-    """Whether two folders lie on one file system of the trial's hosts."""
-    if measured == folder:
+def on_one_disk(trial: Trial, one: str, other: str) -> bool:
+    """Whether two folders lie on one file system of the trial's hosts, or on one device."""
+    if one == other:
         return True
-    mounts = [
-        [mount_of(host.facts, each) for each in (measured, folder)] for host in trial.cluster.hosts
-    ]
-    known = [(a, b) for a, b in mounts if a is not None and b is not None]
-    if known:
-        return all(a["mount_point"] == b["mount_point"] for a, b in known)
-    return folder.startswith(measured.rstrip("/") + "/")
+    told = [_is_one_disk(host.facts, one, other) for host in trial.cluster.hosts]
+    known = [each for each in told if each is not None]
+    return all(known) if known else other.startswith(one.rstrip("/") + "/")
+
+
+def _is_one_disk(facts: Facts, one: str, other: str) -> bool | None:
+    """Whether one is behind two folders of a host; None: its facts do not tell."""
+    first, second = (mount_of(facts, each) for each in (one, other))
+    if first is None or second is None:
+        return None
+    if first["mount_point"] == second["mount_point"]:
+        return True
+    device = device_of(facts, first).get("name")
+    return device is not None and device == device_of(facts, second).get("name")
 
 
 def _values(probe: Trial, metric: str, folder: str, **labels: object) -> list[float]:

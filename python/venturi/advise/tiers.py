@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING
 
-from venturi.advise.tier_rates import EXAMPLE, Disks, Series, rates_of
+from venturi.advise.tier_rates import EXAMPLE, Disks, Series, on_one_disk, rates_of
 from venturi.errors import VenturiError
 from venturi.model.catalog import Catalog
 from venturi.model.catalog.find import unknown
@@ -34,6 +35,7 @@ PROBES_MAX = 50
 ROWS = 10
 GB = 1_000_000_000
 _ROLE, _SPARK_FOLDERS = "scratch", "spark.local.dir"
+_FAST_RATES = "--fast read=2GB/s,write=1.5GB/s,iops=90000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,10 +246,16 @@ def _classes(trial: Trial, account: JobAccount, asked: Asked) -> tuple[Disks, Di
         raise _cannot_tell(
             trial, "it does not say where its fast disks are",
             "name them: --fast FOLDER (measured by venturi probe disk --dir FOLDER), or their "
-            "rates: --fast read=2GB/s,write=1.5GB/s,iops=90000",
+            f"rates: {_FAST_RATES}",
         )  # fmt: skip
     if not slow.folders and not slow.given:
         slow = Disks("slow", tuple(each for each in folders if each not in {*own, *fast.folders}))
+    for one, other in product(fast.folders, slow.folders):
+        if on_one_disk(trial, one, other):
+            raise _cannot_tell(
+                trial, f"{one}, which is fast, and {other}, which is slow, lie on one disk",
+                f"name disks that differ, or their rates: {_FAST_RATES} --slow {EXAMPLE}",
+            )  # fmt: skip
     return fast, slow, tier
 
 
