@@ -38,16 +38,21 @@ def headline(analysis: Analysis, found: Diagnosis) -> str:
     costly = f"of what is looked for, {bound(first)} costs most"
     smaller = verdict.share is not None and verdict.share < first.share
     before = verdict.narrowest is None or smaller
+    if not before and first.rule == "executor-lost":  # with that the verdict ended
+        costly = f"of what is looked for, that costs most ({_most(first)})"
     return f"{costly}; {verdict.sentence}" if before else f"{verdict.sentence}; {costly}"
 
 
 def bound(finding: Finding) -> str:
     """A finding with what it costs: "uneven partitions (at most 3.4 s, 9%)"."""
+    return f"{finding.title} ({_most(finding)})"
+
+
+def _most(finding: Finding) -> str:
     costs = [(format_duration(finding.saves_s), finding.share)] if finding.saves_s > 0 else []
     if finding.spares is not None:
         costs.append((finding.spares.what, finding.spares.share))
-    told = "; ".join(f"{what}, {share:.0%}" for what, share in costs)
-    return f"{finding.title} (at most {told})"
+    return "at most " + "; ".join(f"{what}, {share:.0%}" for what, share in costs)
 
 
 def as_options(finding: Finding) -> str:
