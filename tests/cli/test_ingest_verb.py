@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -195,6 +196,14 @@ def test_show_says_of_which_time_the_shares_are(venturi: Venturi, settings: Sett
     opening = venturi("show", trial.id)[1].partition("\ntrial ")[0]
     assert "these shares are of the application's own" in opening
     assert f"the trial's time is {format_duration(trial.elapsed_s)}" in opening
+
+
+def test_the_parts_of_the_time_add_up_as_they_are_shown(venturi: Venturi) -> None:
+    venturi("ingest", "spark-eventlog", SPARK / "spill.log")
+    shown = venturi("show", "last")[1].partition("\nWhere the time went\n")[2].partition("\n\n")[0]
+    rows = [line for line in shown.splitlines() if line.endswith("%")]
+    assert re.match(r"\d+ parts of less than 0.5% each ", rows[-1])
+    assert sum(int(line.rpartition(" ")[2][:-1]) for line in rows) == pytest.approx(100, abs=3)
 
 
 def test_show_of_a_job_history(venturi: Venturi) -> None:

@@ -74,6 +74,7 @@ WRONG: tuple[tuple[str, ...], ...] = (
     ("show", "01ZZZ"),
     ("show", ""),
     ("trace", "shwo"),
+    ("trace", "record", "--dir", "{tmp}", "--for", "0s", "-o", "{tmp}/new"),
     ("trace", "show", "{tmp}/none"),
     ("trace", "show", "{tmp}/file"),
     ("trace", "show", "{tmp}"),

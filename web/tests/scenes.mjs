@@ -396,12 +396,15 @@ async function tasks({ page, job, settled, go }) {
   await page.keyboard.press("Tab");
   const reached = await map.evaluate((element) => element === document.activeElement);
   const ring = await map.evaluate((element) => getComputedStyle(element).outlineStyle);
+  const picture = () => map.locator("canvas").evaluate((canvas) => canvas.toDataURL());
+  const pictures = [await picture()];
   const told = [];
   for (const key of ["ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown"]) {
     for (let press = 0; press < (key === "ArrowRight" ? 20 : 1); press++) {
       await page.keyboard.press(key);
     }
     told.push((await tip.isVisible()) ? await tip.innerText() : "");
+    pictures.push(await picture());
   }
   const whole = here(page);
   const urls = [];
@@ -429,6 +432,7 @@ async function tasks({ page, job, settled, go }) {
   const stage = await page.getByLabel("Tasks of").inputValue();
   return {
     ...{ reached, ring, told, whole, back, closer, farther, again },
+    cursors: new Set(pictures).size,
     seen: [evidence, stage],
   };
 }

@@ -97,6 +97,8 @@ def record(
             "--for and a command: which of them is to end the recording? Leave out --for to record "
             "until the command has ended; or give --for alone, and start the command elsewhere"
         )
+    if lasts_s is not None and lasts_s <= 0:
+        raise click.UsageError("--for: give a time above 0")
     if buffer_bytes is not None and buffer_bytes not in BUFFER_BYTES:
         raise click.UsageError("--buffer: give one from 4KiB to 4GiB")
     if words and shutil.which(words[0]) is None:

@@ -25,6 +25,7 @@ from venturi.units import (
     format_duration,
     format_figure,
 )
+from venturi.wording import count_of
 
 SHOWN_STAGES = 30
 SHOWN_QUERIES = 20
@@ -171,10 +172,18 @@ def _meanwhile(analysis: Analysis, host: Meanwhile) -> Table:
 
 def _shares(analysis: Analysis) -> Table:
     made = table("part", "time", "share")
+    of_s = analysis.verdict.of_s
+    if of_s is None:
+        return made
+    rest = []
     for part, share in analysis.verdict.shares.items():
-        if share >= _LEAST_SHARE and analysis.verdict.of_s is not None:
-            time = format_duration(share * analysis.verdict.of_s)
-            made.add(in_words(part), time, f"{share:.0%}")
+        if share >= _LEAST_SHARE:
+            made.add(in_words(part), format_duration(share * of_s), f"{share:.0%}")
+        elif share > 0:
+            rest.append(share)
+    if rest:
+        name = f"{count_of(len(rest), 'part')} of less than {_LEAST_SHARE:.1%} each"
+        made.add(name, format_duration(sum(rest) * of_s), f"{sum(rest):.0%}")
     return made
 
 

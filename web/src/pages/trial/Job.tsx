@@ -117,6 +117,27 @@ function tableOf({ stages, began_s: began }: JobData) {
 
 const LEAST_SHARE = 0.005;
 
+/** The parts of the application's time; those that are hardly anything are one row. */
+function partRows({ parts }: JobData): Cell[][] {
+  const rest = parts.filter((part) => part.share > 0 && part.share < LEAST_SHARE);
+  const sum = (of: (part: (typeof rest)[number]) => number) =>
+    rest.reduce((all, part) => all + of(part), 0);
+  return [
+    ...parts
+      .filter((part) => part.share >= LEAST_SHARE)
+      .map((part): Cell[] => [part.words, time(part.time_s), share(part.share)]),
+    ...(rest.length > 0
+      ? [
+          [
+            `${count(rest.length)} part${rest.length > 1 ? "s" : ""} of less than 0.5% each`,
+            time(sum((part) => part.time_s)),
+            share(sum((part) => part.share)),
+          ],
+        ]
+      : []),
+  ];
+}
+
 /** The colours of causes, without those that can be seen nowhere. */
 function causeLegend({ stages }: JobData): Legend {
   const parts = stages.flatMap(sharesOf).filter((part) => part.share >= LEAST_SHARE);
@@ -428,9 +449,7 @@ function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; d
       <DataTable
         caption="Where the time went"
         columns={[{ name: "Where the time went" }, number("Time"), number("Share")]}
-        rows={data.parts
-          .filter((part) => part.share >= LEAST_SHARE)
-          .map((part): Cell[] => [part.words, time(part.time_s), share(part.share)])}
+        rows={partRows(data)}
       />
       {began === null ? (
         <>

@@ -39,6 +39,7 @@ type View = Parameters<typeof timeAgainstBytes>[1];
 type Span = readonly [number, number];
 
 const LEAST_PX = 4;
+const CURSOR_PX = 5;
 const STEPS = 40; // of the keyboard from the left to the right
 const CLOSER = 4;
 const MOVES: Readonly<Record<string, readonly [number, number]>> = {
@@ -59,6 +60,12 @@ const legendOf = ({ causes, lanes, dots }: JobTasks): Legend => {
   );
 };
 
+/** Where a column and a row of the keyboard's cursor are. */
+const cursorAt = ([column, row]: Span, rows: readonly number[], place: Plot): Span => [
+  place.left + (column / STEPS) * place.width,
+  rows[row] ?? 0,
+];
+
 /** The lanes on a canvas; what is drawn over with the pointer, or gone to with keys, is chosen. */
 function Lanes({
   data,
@@ -75,6 +82,7 @@ function Lanes({
   const [brush, setBrush] = useState<Span | null>(null);
   const [seen, setSeen] = useState<{ x: number; y: number; lines: string[] } | null>(null);
   const [cursor, setCursor] = useState<Span>([0, 0]);
+  const [keyed, setKeyed] = useState(false); // whether keys moved the cursor last
 
   useEffect(() => {
     const element = canvas.current;
@@ -103,7 +111,19 @@ function Lanes({
       pen.fillRect(Math.min(...brush), 0, Math.abs(brush[1] - brush[0]), plot.height);
       pen.globalAlpha = 1;
     }
-  }, [data, strips, width, theme, brush]);
+    if (keyed) {
+      const [x, y] = cursorAt(cursor, middlesOf(strips.length, data.lanes.length, plot), plot);
+      pen.strokeStyle = view.color("ink");
+      pen.lineWidth = 2;
+      pen.beginPath();
+      pen.moveTo(x, 0);
+      pen.lineTo(x, plot.height);
+      pen.stroke();
+      pen.beginPath();
+      pen.arc(x, y, CURSOR_PX, 0, 2 * Math.PI);
+      pen.stroke();
+    }
+  }, [data, strips, width, theme, brush, cursor, keyed]);
 
   const at = ({ clientX, clientY, currentTarget }: PointerEvent): Span => {
     const box = currentTarget.getBoundingClientRect();
@@ -135,7 +155,8 @@ function Lanes({
       Math.min(Math.max(cursor[0] + (move?.[0] ?? 0), 0), STEPS),
       Math.min(Math.max(cursor[1] + (move?.[1] ?? 0), 0), rows.length - 1),
     ];
-    const [x, y] = [place.left + (column / STEPS) * place.width, rows[row] ?? 0];
+    const [x, y] = cursorAt([column, row], rows, place);
+    setKeyed(true);
     if (move) {
       setCursor([column, row]);
       look(x, y, place);
@@ -158,7 +179,10 @@ function Lanes({
       // biome-ignore lint/a11y/noNoninteractiveTabindex: keys work it
       tabIndex={0}
       onKeyDown={press}
-      onBlur={() => setSeen(null)}
+      onBlur={() => {
+        setSeen(null);
+        setKeyed(false);
+      }}
     >
       <canvas
         ref={canvas}
@@ -171,6 +195,7 @@ function Lanes({
         onPointerMove={(event) => {
           const [x, y] = at(event);
           const place = plot();
+          setKeyed(false);
           if (brush) setBrush([brush[0], x]);
           if (!place || brush) return setSeen(null);
           look(x, y, place);
