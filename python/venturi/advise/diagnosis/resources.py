@@ -44,9 +44,9 @@ def locality_wait(case: Case) -> Iterator[Hit]:
         n, saved_s = case.without_pauses_s(stage.key, least_s)
         if n and np.isin(kinds, _NEAR).any():
             yield Hit(
-                f"{n:,} of {len(places):,} tasks of {stage.title} began {format_duration(least_s)} "
-                f"or more after a slot was free, {int(np.isin(kinds, _NEAR).sum()):,} of them near "
-                "their data",
+                f"{n:,} of {len(places):,} attempts at tasks of {stage.title} began "
+                f"{format_duration(least_s)} or more after a slot was free, "
+                f"{int(np.isin(kinds, _NEAR).sum()):,} of them near their data",
                 (Where(stage=stage.label),),
                 saved_s,
                 Confidence.LOW,
@@ -102,8 +102,8 @@ def shuffle_lost(case: Case) -> Iterator[Hit]:
         return
     vain = losses.in_vain(case.line.tasks, _LOST_OUTPUT)
     yield Hit(
-        f"{sum(each.n for each in found):,} tasks of "
-        f"{format_duration(sum(each.time_s for each in found))} were in vain: executors that were "
+        f"{sum(each.n for each in found):,} attempts at tasks, of "
+        f"{format_duration(sum(each.time_s for each in found))}, were in vain: executors that were "
         "let go had what they had written",
         case.longest(vain),
         case.without_s(vain),
