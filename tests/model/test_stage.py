@@ -279,6 +279,10 @@ def test_each_cause_is_taken_from_its_metric() -> None:
     assert bounds["garbage collection"] == pytest.approx((3.0, 3.0))
     assert bounds["waiting for disks"] == pytest.approx((1.0, 6.0))
     assert bounds["waiting for the network"] == pytest.approx((4.0, 7.0))
+    task["executor_id"] = "driver"  # all is in one process
+    (stage,) = analyse(account([task], [{"stage_id": 0, "submitted_ms": 0, "ended_ms": 20}])).stages
+    told = {bound.without: (bound.recorded_s, bound.at_most_s) for bound in stage.bounds}
+    assert told == bounds | {"waiting for the network": pytest.approx((0.0, 3.0))}
 
 
 def test_what_is_not_recorded_is_none_with_a_reason_and_unattributed() -> None:

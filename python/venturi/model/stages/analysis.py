@@ -131,7 +131,7 @@ def _stage(
         needed = succeeded if succeeded.any() else np.ones_like(succeeded)
         plan = schedule(ran, needed, at_once, (span.from_s, span.to_s))
         line.schedules[key] = plan
-        bounds = _bounds(ran, plan, tasks.engine)
+        bounds = _bounds(ran, plan, tasks)
     causes = _causes(ran, tasks)
     # What hangs has taken its time, whatever becomes of it.
     counted = succeeded | tasks.hanging[done]
@@ -258,7 +258,7 @@ def _spilled(spilled_bytes: Floats) -> int | None:
     return None if np.isnan(spilled_bytes).all() else int(total(spilled_bytes))
 
 
-def _bounds(times: TaskTimes, plan: Schedule, engine: str) -> tuple[Bound, ...]:
+def _bounds(times: TaskTimes, plan: Schedule, tasks: Tasks) -> tuple[Bound, ...]:
     def saved(*parts: Seconds | None) -> float:
         present = [part for part in parts if part is not None]
         if not present:
@@ -267,7 +267,7 @@ def _bounds(times: TaskTimes, plan: Schedule, engine: str) -> tuple[Bound, ...]:
 
     cause = times.causes.get
     unknown = np.sum([times.unattributed_s, *(times.causes[each] for each in WITHOUT_END)], axis=0)
-    silent = f"{engine} records no such time"
+    silent = f"{tasks.engine} records no such time"
     gc = cause("garbage collection")
     write, fetch, result = (
         cause("shuffle write"),
@@ -279,6 +279,7 @@ def _bounds(times: TaskTimes, plan: Schedule, engine: str) -> tuple[Bound, ...]:
     if gc is not None:
         of_gc_s = saved(gc)
         no_gc = Bound("garbage collection", of_gc_s, of_gc_s)
+    sent = () if tasks.all_in_driver else (fetch, result)
     return (
         no_gc,
         Bound(
@@ -290,8 +291,8 @@ def _bounds(times: TaskTimes, plan: Schedule, engine: str) -> tuple[Bound, ...]:
         ),
         Bound(
             "waiting for the network",
-            saved(fetch, result) if fetch is not None else None,
-            saved(fetch, result, unknown, cause(READING), cause(WRITING)),
+            saved(*sent) if fetch is not None else None,
+            saved(*sent, unknown, cause(READING), cause(WRITING)),
             None if fetch is not None else silent,
         ),
     )

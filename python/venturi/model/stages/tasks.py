@@ -116,6 +116,11 @@ class Tasks:
         """The number of each attempt's executor; -1 where it is not known."""
         return self.alike("executor_id")
 
+    @cached_property
+    def all_in_driver(self) -> bool:
+        """Whether the driver was the only executor: nothing that tasks read crossed a network."""
+        return set(self.rows["executor_id"].unique()) == {"driver"}
+
     def outcomes(self, key: tuple[int, int]) -> dict[str, int]:
         """How many of its attempts had which outcome."""
         return self._outcomes.get(key, {})
