@@ -40,7 +40,7 @@ import pages_samples
 import report_samples
 from api_client import READ_TOKEN, Server
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 WEB = Path(__file__).parents[2] / "web"
 PX = 0.75
@@ -76,7 +76,7 @@ def met(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finding]:
         played = subprocess.run(
             ["node", str(WEB / "tests" / "pages.mjs"), chromium, str(job)],
             env={**os.environ, "TMPDIR": str(folder)},  # the browser's profile
-            capture_output=True, text=True, timeout=280, check=False,
+            capture_output=True, text=True, timeout=560, check=False,
         )  # fmt: skip
         assert played.returncode == 0, played.stderr
         yield json.loads(played.stdout)

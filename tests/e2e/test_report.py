@@ -29,7 +29,7 @@ from venturi.present.io_trace import read as read_trace
 from venturi.present.report import ReportData, report_data
 from venturi.record.io_trace import HEAT_NAME
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 WEB = Path(__file__).parents[2] / "web"
 
@@ -125,7 +125,7 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     opened = subprocess.run(
         ["node", str(WEB / "tests" / "open.mjs"), chromium, str(folder / "profile"),
          *(paths[name] for name in PAGES), "--once", *(paths[name] for name in ONCE)],
-        capture_output=True, text=True, timeout=240, check=False,
+        capture_output=True, text=True, timeout=560, check=False,
     )  # fmt: skip
     assert opened.returncode == 0, opened.stderr
     found: list[dict[str, Any]] = json.loads(opened.stdout)

@@ -36,7 +36,7 @@ APART = (
 )  # fmt: skip
 TOOLS = ("sh", "id", "ip", "mkdir", "setpriv", "unshare")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can take itself off the network")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 Done = subprocess.CompletedProcess[str]
 

@@ -40,6 +40,17 @@ ROOT = Path(__file__).parents[2]
 FAKE_AGENT = Path(__file__).parent / "fake_agent.py"
 
 
+FETCH_S = 900
+"""What fetching Hadoop, and archives of classes, may take where network and disks are slow."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Gives tests that may be the first with an engine the time that it takes to make it ready."""
+    for item in items:
+        if {"engines_home", "spark"}.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.timeout(FETCH_S + 300))
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _brief_jvms() -> None:
     os.environ.setdefault("JAVA_TOOL_OPTIONS", BRIEF)
@@ -106,7 +117,7 @@ def _install_hadoop(home: Path) -> None:
         done = subprocess.run(
             [*PROGRAM, "engines", "install", "mapreduce"],
             env={**os.environ, "VENTURI_HOME": str(home)},
-            capture_output=True, text=True, check=False, timeout=280,
+            capture_output=True, text=True, check=False, timeout=FETCH_S,
         )  # fmt: skip
         if "could not fetch" in done.stderr:
             pytest.skip(f"Maven Central cannot be reached: {done.stderr.splitlines()[0]}")
