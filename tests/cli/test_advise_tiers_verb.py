@@ -263,18 +263,34 @@ def test_how_fast_disks_are_is_told_by_what_they_did_while_they_were_busy(
 
 
 def test_two_folders_of_one_disk_are_one_disk(settings: Settings, tmp_path: Path) -> None:
-    folders = {"/disk0/spark": 100e6, "/disk0/other": 90e6, "/ssd0": 800e6}
-    number = probe(settings, 931, folders).id
-    disks = {"disks_by_role": {"scratch": ("/disk0/spark", "/disk0/other")}}
+    exact = probe(settings, 931, {"/disk0/spark": 100e6, "/disk0/other": 90e6, "/ssd0": 800e6})
+    probe(settings, 932, {"/disk0": 70e6})  # newer, of no folder of the trial's
+    disks = {"disks_by_role": {"scratch": ("/disk0/spark", "/disk0/other", "/ssd0/spark")}}
     trial = kept(settings, tmp_path, tiers_samples.STOCK, **disks)
     found = advised(settings.home, trial, "--fast", "/ssd0", "--size", "1600MB")
     (rate,) = (each for each in found["rates"] if each["disks"].startswith("slow")
                and each["what"] == "writing")  # fmt: skip
-    assert (rate["value"], rate["source"]) == (100e6, f"probe {number} of /disk0/spark")
-    done = venturi("advise", "tiers", trial, "--fast", "/disk0/fast", home=settings.home)
+    assert (rate["value"], rate["source"]) == (100e6, f"probe {exact.id} of /disk0/spark")
+    # A third of what the trial wrote was on the fast disk.
+    assert found["held_bytes"] == pytest.approx(found["all_bytes"] / 3, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("words", "slow"),
+    [
+        (("--fast", "/disk0/fast"), "/disk0/spark, /disk0/other"),  # nobody named the slow ones
+        (("--fast", "/ssd0/a", "--slow", "/ssd0/b"), "/ssd0/b"),
+    ],
+)
+def test_one_disk_is_not_both_fast_and_slow(
+    settings: Settings, tmp_path: Path, words: tuple[str, ...], slow: str
+) -> None:
+    disks = {"disks_by_role": {"scratch": ("/disk0/spark", "/disk0/other")}}
+    trial = kept(settings, tmp_path, tiers_samples.STOCK, **disks)
+    done = venturi("advise", "tiers", trial, *words, home=settings.home)
     assert (done.returncode, done.stdout) == (1, "")
     said = " ".join(done.stderr.split())
-    assert "/disk0/fast, which is fast, and /disk0/spark, which is slow, lie on one disk" in said
+    assert f"what is fast ({words[1]}) and what is slow ({slow}) lie on one disk" in said
     assert "name disks that differ" in said
 
 

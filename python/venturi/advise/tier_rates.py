@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from statistics import median, quantiles
 from typing import TYPE_CHECKING
 
-from venturi.advise.devices import Facts, device_of, mount_of
+from venturi.advise.devices import device_of, mount_of
+from venturi.advise.one_disk import DiskMap, folders_probed
 from venturi.errors import ExitCode, VenturiError
 from venturi.model.quantity import Kind, Quantity
 from venturi.model.stages.fast_storage import READ_AHEAD_BYTES, DiskRates, Requests
@@ -88,19 +89,19 @@ def _bad(name: str, text: str, problem: str) -> VenturiError:
     )
 
 
-def rates_of(trial: Trial, probes: Sequence[Trial], disks: Disks, slots: int) -> DiskRates:
-    """What is given, and of the rest what `probes` (newest first) measured. `Series` may tell more.
+def rates_of(where: DiskMap, disks: Disks, slots: int) -> DiskRates:
+    """What is given, and of the rest what the probes of `where` measured. `Series` may tell more.
 
     Rates of several disks are added up, as far as there are tasks for them: `slots` of a host.
     Several folders may lie on one disk.
     """
     alone: list[str] = []
     for folder in disks.folders:
-        if not any(on_one_disk(trial, each, folder) for each in alone):
+        if not where.is_on(folder, alone):
             alone.append(folder)
-    probed = [_probed(trial, probes, folder, slots) for folder in alone]
+    probed = [_probed(where, folder, slots) for folder in alone]
     found = _together([*disks.given, *probed], slots)
-    return replace(found, read_ahead_bytes=_read_ahead(trial, disks))
+    return replace(found, read_ahead_bytes=_read_ahead(where.trial, disks))
 
 
 def _at_work(all_of_them: Quantity | None, disks: int, slots: int) -> Quantity | None:
@@ -159,17 +160,15 @@ def _read_ahead(trial: Trial, disks: Disks) -> float:
     return median(sizes) if sizes else READ_AHEAD_BYTES
 
 
-def _probed(trial: Trial, probes: Sequence[Trial], folder: str, slots: int) -> DiskRates:
-    """What the newest probe of the disk behind `folder` that has it measured."""
+def _probed(where: DiskMap, folder: str, slots: int) -> DiskRates:
+    """What the newest probe of `folder` that has it measured, else of another on its disk."""
     found = DiskRates()
-    for probe in probes:
-        if probe.state is not State.SUCCEEDED or not _same_hosts(trial, probe):
+    for probe in sorted(where.probes, key=lambda each: folder not in folders_probed(each)):
+        labels, of_probe = folders_probed(probe), DiskMap(where.trial, (probe,))
+        on_it = sorted(each for each in labels if of_probe.is_one(each, folder))
+        if probe.state is not State.SUCCEEDED or not on_it:
             continue
-        labels = {str(sample.labels.get("dir")) for sample in probe.samples} - {"None"}
-        on_it = sorted(each for each in labels if on_one_disk(trial, each, folder))
-        if not on_it:
-            continue
-        measured = folder if folder in on_it else on_it[0]
+        measured = folder if folder in labels else on_it[0]
         source = f"probe {probe.id} of {measured}"
         found = replace(
             found,
@@ -178,31 +177,6 @@ def _probed(trial: Trial, probes: Sequence[Trial], folder: str, slots: int) -> D
             requests=found.requests or _requests(probe, measured, slots, source),
         )
     return found
-
-
-def _same_hosts(trial: Trial, probe: Trial) -> bool:
-    names = {host.name for host in trial.cluster.hosts}
-    return not names.isdisjoint(host.name for host in probe.cluster.hosts)
-
-
-def on_one_disk(trial: Trial, one: str, other: str) -> bool:
-    """Whether two folders lie on one file system of the trial's hosts, or on one device."""
-    if one == other:
-        return True
-    told = [_is_one_disk(host.facts, one, other) for host in trial.cluster.hosts]
-    known = [each for each in told if each is not None]
-    return all(known) if known else other.startswith(one.rstrip("/") + "/")
-
-
-def _is_one_disk(facts: Facts, one: str, other: str) -> bool | None:
-    """Whether one is behind two folders of a host; None: its facts do not tell."""
-    first, second = (mount_of(facts, each) for each in (one, other))
-    if first is None or second is None:
-        return None
-    if first["mount_point"] == second["mount_point"]:
-        return True
-    device = device_of(facts, first).get("name")
-    return device is not None and device == device_of(facts, second).get("name")
 
 
 def _values(probe: Trial, metric: str, folder: str, **labels: object) -> list[float]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import TYPE_CHECKING
 
-from venturi.advise.tier_rates import EXAMPLE, Disks, Series, on_one_disk, rates_of
+from venturi.advise.one_disk import DiskMap, local_folders
+from venturi.advise.tier_rates import EXAMPLE, Disks, Series, rates_of
 from venturi.errors import VenturiError
 from venturi.model.catalog import Catalog
 from venturi.model.catalog.find import unknown
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 PROBES_MAX = 50
 ROWS = 10
 GB = 1_000_000_000
-_ROLE, _SPARK_FOLDERS = "scratch", "spark.local.dir"
 _FAST_RATES = "--fast read=2GB/s,write=1.5GB/s,iops=90000"
 
 
@@ -135,9 +134,10 @@ def advise_tiers(repository: Repository, trial: Trial, asked: Asked) -> TiersAdv
             trial, "no stage wrote or spilled anything to local disks, so none can save time",
             "give a trial of a job that shuffles",
         )  # fmt: skip
-    fast, slow, tier = _classes(trial, account, asked)
-    folders = _folders(trial)
-    stock = sum(each in fast.folders for each in folders) / len(folders) if folders else 0.0
+    where = DiskMap(trial, _probes(repository, trial))
+    fast, slow, tier = _classes(where, account, asked)
+    folders = local_folders(trial)
+    stock = sum(where.is_on(each, fast.folders) for each in folders) / max(len(folders), 1)
     job = job_load(account, analysis, elapsed_s, frozenset({tier} if tier else ()), stock)
     series = Series(repository, trial, account.began_s)
     job = replace(
@@ -151,12 +151,9 @@ def advise_tiers(repository: Repository, trial: Trial, asked: Asked) -> TiersAdv
             for each in job.stages
         ),
     )
-    probes = whole_trials(
-        repository, Condition.equal("workload", "diskbench"), most=PROBES_MAX, skip=lambda _: None
-    )
     rates = []
     for disks in (fast, slow):
-        found = series.rates(job, rates_of(trial, probes, disks, job.host_slots), disks)
+        found = series.rates(job, rates_of(where, disks, job.host_slots), disks)
         if lacking := missing_rates(job, found):
             raise _no_rates(trial, disks, lacking)
         rates.append(found)
@@ -219,22 +216,19 @@ def _no_rates(trial: Trial, disks: Disks, lacking: Sequence[str]) -> VenturiErro
     )  # fmt: skip
 
 
-def _folders(trial: Trial) -> tuple[str, ...]:
-    """The local folders of the trial's engine, as far as the trial says; of a cluster, a host's."""
-    told = trial.cluster.disks_by_role.get(_ROLE)
-    if told:
-        hosts = {host.name for host in trial.cluster.hosts}
-        split = [(each, *each.partition(":")) for each in told]
-        return tuple(
-            dict.fromkeys(path if host in hosts else each for each, host, _, path in split)
-        )
-    setting = str(trial.configuration.get(_SPARK_FOLDERS) or "")
-    return tuple(filter(None, (each.strip() for each in setting.split(","))))
+def _probes(repository: Repository, trial: Trial) -> list[Trial]:
+    """Probes of the disks of the trial's hosts, the newest first."""
+    hosts = {host.name for host in trial.cluster.hosts}
+    found = whole_trials(
+        repository, Condition.equal("workload", "diskbench"), most=PROBES_MAX, skip=lambda _: None
+    )
+    return [each for each in found if not hosts.isdisjoint(h.name for h in each.cluster.hosts)]
 
 
-def _classes(trial: Trial, account: JobAccount, asked: Asked) -> tuple[Disks, Disks, str | None]:
+def _classes(where: DiskMap, account: JobAccount, asked: Asked) -> tuple[Disks, Disks, str | None]:
     """The fast and the slow disks, and the name of the tier that was fast."""
-    folders, fast, slow, tier = _folders(trial), asked.fast, asked.slow, None
+    trial, folders = where.trial, local_folders(where.trial)
+    fast, slow, tier = asked.fast, asked.slow, None
     own = fast.folders
     if uses := tier_uses(account):
         # Nothing fitted: no file says how the first tier is called.
@@ -248,14 +242,18 @@ def _classes(trial: Trial, account: JobAccount, asked: Asked) -> tuple[Disks, Di
             "name them: --fast FOLDER (measured by venturi probe disk --dir FOLDER), or their "
             f"rates: {_FAST_RATES}",
         )  # fmt: skip
+    others = slow.folders
     if not slow.folders and not slow.given:
-        slow = Disks("slow", tuple(each for each in folders if each not in {*own, *fast.folders}))
-    for one, other in product(fast.folders, slow.folders):
-        if on_one_disk(trial, one, other):
-            raise _cannot_tell(
-                trial, f"{one}, which is fast, and {other}, which is slow, lie on one disk",
-                f"name disks that differ, or their rates: {_FAST_RATES} --slow {EXAMPLE}",
-            )  # fmt: skip
+        others = tuple(each for each in folders if each not in {*own, *fast.folders})
+        alone = tuple(each for each in others if not where.is_on(each, fast.folders))
+        slow = Disks("slow", alone)
+    shared = any(where.is_on(each, fast.folders) for each in slow.folders)
+    if shared or (others and not slow.folders):
+        raise _cannot_tell(
+            trial, f"what is fast ({', '.join(fast.folders)}) and what is slow "
+            f"({', '.join(others)}) lie on one disk",
+            f"name disks that differ, or their rates: {_FAST_RATES} --slow {EXAMPLE}",
+        )  # fmt: skip
     return fast, slow, tier
 
 
