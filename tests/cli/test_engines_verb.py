@@ -134,7 +134,8 @@ def test_maven_that_fails(tmp_path: Path) -> None:
     assert "Could not transfer artifact" in done.stderr
 
 
-def test_two_at_once_take_turns(tmp_path: Path) -> None:
+@pytest.mark.parametrize("installed", [False, True])
+def test_two_at_once_take_turns(tmp_path: Path, *, installed: bool) -> None:
     fetching, end = tmp_path / "fetching", tmp_path / "end"
     maven = (
         f"mkdir {fetching} || {{ echo '[ERROR] not alone'; exit 1; }}; "
@@ -145,11 +146,23 @@ def test_two_at_once_take_turns(tmp_path: Path) -> None:
         assert first.poll() is None, first.communicate()
         time.sleep(0.02)
     second = install(tmp_path, maven, started)
-    assert f"waits for venturi engines install (process {first.pid}" in second.stderr.readline()
+    waits = f"waits for another `venturi engines install` (process {first.pid})"
+    assert waits in second.stderr.readline()
+    if installed:
+        place_of(tmp_path / "home").mkdir()
     end.touch()
-    for each in (first, second):
-        assert "Maven could not fetch Hadoop: [ERROR] gone" in each.communicate(timeout=60)[1]
-        assert each.returncode == 1
+    assert "Maven could not fetch Hadoop: [ERROR] gone" in first.communicate(timeout=60)[1]
+    out, err = second.communicate(timeout=60)
+    assert (first.returncode, second.returncode) == (1, 0 if installed else 1)
+    assert ("already" in out) if installed else ("[ERROR] gone" in err)
+
+
+def test_a_lock_that_cannot_be_had(tmp_path: Path) -> None:
+    (tmp_path / "home" / "engines" / ".install.lock").mkdir(parents=True)
+    done = install(tmp_path, "exit 1")
+    assert done.returncode == 1
+    assert "Hadoop cannot be installed in" in done.stderr
+    assert "VENTURI_HOME" in done.stderr
 
 
 def test_no_maven(tmp_path: Path) -> None:

@@ -324,9 +324,7 @@ def test_check_names_settings_that_are_ignored(tmp_path: Path) -> None:
     done = venturi("plan", "check", written(tmp_path, text), home=tmp_path / "home")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("warning: spark.executor.cores has no effect on spark local") == 1
-    assert (
-        done.stderr.count("the tier 'nowhere' of spark.storage.hierarchyStore has no folder") == 1
-    )
+    assert done.stderr.count("the tier 'nowhere' of spark.storage.hierarchyStore gets nothing") == 1
 
 
 HOST = """[[hosts]]
@@ -336,6 +334,28 @@ roles = ["master", "worker"]
 address = "127.0.0.1"
 disks = { ssd = ["DISK"] }
 """
+
+
+def far(folder: Path, reached: str, data: Path, *factors: str) -> Path:
+    """A plan with a cluster of one host that is `reached` so and has `data` as its disk."""
+    (folder / "hosts.toml").write_text(HOST.replace("REACHED", reached).replace("DISK", str(data)))
+    chosen = "".join(f"{each}\n" for each in factors)
+    plan = folder / "study.toml"
+    plan.write_text(
+        f"repeats = 2\nwarm_ups = 0\n[factors]\nworkload = ['pi']\n{chosen}cluster = ['far']\n"
+        "disk = ['ssd']\n[clusters.far]\nfile = 'hosts.toml'\n[disks.ssd]\n"
+        + "".join(f"{role} = ['{data}']\n" for role in ("input", "scratch", "output"))
+    )
+    return plan
+
+
+def test_check_names_tiers_that_no_worker_has_a_folder_for(tmp_path: Path) -> None:
+    tiers = "tiers = ['ssd 1GB', 'nowhere 1GB']"
+    (data := tmp_path / "ssd").mkdir()
+    plan = far(tmp_path, "here = true", data, "engine = ['spark:standalone']", tiers)
+    done = venturi("plan", "check", plan, home=tmp_path / "home")
+    assert done.stderr.count("gets nothing") == 1, done.stderr
+    assert f"no folder for scratch ({data}) has that in its path" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -350,17 +370,11 @@ def test_a_host_or_a_folder_that_is_not_there(
 ) -> None:
     home, data = tmp_path / "home", tmp_path / disk
     (tmp_path / "data").mkdir()
-    hosts = HOST.replace("REACHED", reached).replace("DISK", str(data))
-    (tmp_path / "hosts.toml").write_text(hosts)
-    (tmp_path / "study.toml").write_text(
-        "repeats = 2\nwarm_ups = 0\n[factors]\nworkload = ['pi']\nengine = ['mapreduce:cluster']\n"
-        "cluster = ['far']\ndisk = ['ssd']\n[clusters.far]\nfile = 'hosts.toml'\n[disks.ssd]\n"
-        + "".join(f"{role} = ['{data}']\n" for role in ("input", "scratch", "output"))
-    )
-    checked = venturi("plan", "check", tmp_path / "study.toml", home=home)
+    study = far(tmp_path, reached, data, "engine = ['mapreduce:cluster']")
+    checked = venturi("plan", "check", study, home=home)
     assert checked.returncode == 0, checked.stderr
     assert told.replace("{tmp}", str(tmp_path)) in checked.stderr
-    done = venturi("plan", "start", tmp_path / "study.toml", "--json", home=home)
+    done = venturi("plan", "start", study, "--json", home=home)
     assert done.returncode == 1, done.stderr
     data_of = json.loads(done.stdout)["data"]
     assert data_of["counts"]["failed"] == 2

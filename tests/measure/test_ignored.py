@@ -51,21 +51,40 @@ def test_it_says_what_has_an_effect_instead() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tiers", "folders", "words"),
+    ("deployment", "tiers", "folders", "words"),
     [
-        ("ssd 1GB", ("/mnt/SSD/a", "/mnt/hdd"), ()),
-        ("nvme 1GB, ssd 2GB", ("/mnt/ssd", "/mnt/hdd"), ("nvme",)),
-        ("NVMe 1GB,fast 2GB", ("/mnt/ssd",), ("NVMe", "fast")),
-        ("s 1GB,ssd 2GB", ("/mnt/ssd", "/mnt/hdd"), ("ssd",)),  # the first word has it already
-        ("spills 1GB", ("/mnt/ssd",), ()),  # as each trial's own folder there is called
-        ("none", ("/mnt/ssd",), ()),
-        (",ssd", ("/mnt/hdd",), ("ssd",)),  # what is malformed is told elsewhere
-        ("nvme 1GB", (), ()),  # a cluster that is there has folders of its own
+        ("local", "ssd 1GB", ("/mnt/SSD/a", "/mnt/hdd"), ()),
+        ("local", "nvme 1GB, ssd 2GB", ("/mnt/ssd", "/mnt/hdd"), ("nvme",)),
+        ("local", "NVMe 1GB,fast 2GB", ("/mnt/ssd",), ("NVMe", "fast")),
+        ("standalone", "nvme 1GB", ("/mnt/ssd",), ("nvme",)),
+        ("yarn", "nvme 1GB", ("/mnt/ssd",), ("nvme",)),
+        ("local", "ssd2 1GB, ssd 1GB", ("/mnt/ssd1", "/mnt/ssd2"), ()),
+        # As folders of Venturi's own, and of YARN's, are called.
+        ("local", "spills 1GB", ("/mnt/ssd",), ()),
+        ("standalone", "spills 1GB", ("/mnt/ssd",), ("spills",)),
+        ("yarn", "local 1GB", ("/mnt/ssd",), ()),
+        ("local", "none", ("/mnt/ssd",), ()),
+        ("local", ",ssd", ("/mnt/hdd",), ("ssd",)),  # what is malformed is told elsewhere
+        # A cluster that is there has folders of its own.
+        ("yarn", "nvme 1GB", (), ()),
+        ("spark://host:7077", "nvme 1GB", ("/mnt/ssd",), ()),
     ],
 )
 def test_a_tier_without_a_folder_is_told(
-    tiers: str, folders: tuple[str, ...], words: tuple[str, ...]
+    deployment: str, tiers: str, folders: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
-    told = list(without_effect("spark", "local", {TIERS_SETTING: tiers}, [*map(Path, folders)]))
+    told = list(
+        without_effect("spark", deployment, {TIERS_SETTING: tiers}, [*map(Path, folders * 2)])
+    )
     for said, word in zip(told, words, strict=True):
-        assert said.startswith(f"the tier {word!r} of {TIERS_SETTING} has no folder: scratch is /")
+        assert said == (
+            f"the tier {word!r} of {TIERS_SETTING} gets nothing: no folder for scratch "
+            f"({', '.join(folders)}) has that in its path: name one that has"
+        )
+
+
+def test_a_tier_whose_folders_another_has_is_told() -> None:
+    folders = [Path("/mnt/ssd1"), Path("/mnt/ssd2"), Path("/mnt/hdd")]
+    (said,) = without_effect("spark", "local", {TIERS_SETTING: "ssd 1GB, ssd2 2GB"}, folders)
+    assert said.startswith(f"the tier 'ssd2' of {TIERS_SETTING} gets nothing: 'ssd' before it")
+    assert said.endswith("put 'ssd2' first")

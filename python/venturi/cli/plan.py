@@ -20,6 +20,7 @@ from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
 from venturi.cli.sites import look, require_engines, require_lab, site_of
 from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError
+from venturi.measure.clusters.cluster_spec import WORKER
 from venturi.measure.engines.ignored import without_effect
 from venturi.measure.engines.registry import ENGINES, split_spec
 from venturi.measure.hosts.owned import sweep
@@ -301,9 +302,17 @@ def _ignored(plan: Plan) -> list[str]:
     for each in plan.combinations:
         name, deployment = split_spec(each.engine)
         place = deployment or next(iter(ENGINES[name].deployments), None)
-        scratch = plan.folders(each)["scratch"] if each.place == LOCAL else ()
-        told |= dict.fromkeys(without_effect(name, place, each.settings, scratch))
+        told |= dict.fromkeys(without_effect(name, place, each.settings, _scratch(plan, each)))
     return list(told)
+
+
+def _scratch(plan: Plan, combination: Combination) -> tuple[Path, ...]:
+    """The folders for local files of a combination, of a cluster those of all its workers."""
+    spec = plan.cluster(combination)
+    if spec is None:
+        return plan.folders(combination)["scratch"]
+    workers = (host for host in spec.hosts if WORKER in host.roles)
+    return tuple(path for host in workers for path in host.folders["scratch"])
 
 
 _Kind = tuple[str, str, str]

@@ -187,7 +187,7 @@ def command(
         limits = where.sized(limits)
         engines = _engines(engine_names, definition, where, hadoop_conf, limits)
         settings = _settings((*chosen, *_as_setting(tiers, chosen, engines)), engines)
-        _warn_of_ignored(settings, engines, where, is_ours=hadoop_conf is None)
+        _warn_of_ignored(settings, engines, where, is_there=hadoop_conf is not None)
         resources = Resources(where.roles, limits["threads"], limits["memory_bytes"], workers)
         with (
             where.measuring(f"run {workload}", show_progress=talk, wait=wait) as session,
@@ -466,15 +466,15 @@ def _warn_of_ignored(
     engines: Sequence[Engine],
     where: Ground,
     *,
-    is_ours: bool,
+    is_there: bool,
 ) -> None:
-    """Says which of the settings given have no effect on an engine as it is deployed, in folders of
-    ours or of a cluster that is there.
+    """Says which of the settings given have no effect on an engine as it is deployed; of a Hadoop
+    cluster that `is_there` the folders are not known.
     """
     ours = where.roles["scratch"] if where.nodes is None else where.nodes.folders("scratch")
     for engine in engines:
         place = engine.deployment
-        scratch = ours if is_ours and "://" not in (place or "") else ()
+        scratch = () if is_there and place in engine.kind.on_hdfs else ours
         for said in without_effect(engine.name, place, settings[engine.name], scratch):
             say(f"warning: {said}")
 

@@ -6,7 +6,7 @@ its record. Only what the engine's own documentation or its behaviour here settl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,8 +16,13 @@ from venturi.measure.hosts.owned import PREFIX
 from venturi.record.job_account import TIERS_SETTING, has_tiers
 
 CODE = "VEN-ENGINE-IGNORED"
-_BELOW = Path(f"{PREFIX}0/scratch/spills")
-"""What a folder for scratch has, by other words, of a trial's."""
+_OWN = Path(f"{PREFIX}0/scratch")
+_BELOW = {
+    "local": _OWN / "spills",
+    "standalone": _OWN,
+    "yarn": _OWN / "NodeManager0/local/usercache/USER/appcache/application_0",
+}
+"""What paths of local folders have, by other numbers and names, below a folder for scratch."""
 
 _ONE_JVM = "local mode has one JVM, the driver, which is the only executor"
 _CONFIGURATION = "Spark, Configuration"
@@ -96,20 +101,28 @@ def without_effect(
     engine: str,
     deployment: str | None,
     settings: Mapping[str, str],
-    scratch: Sequence[Path] = (),
+    scratch: Collection[Path] = (),
 ) -> Iterator[str]:
-    """What to say of each of `settings` that has no effect; `scratch` are the folders that local
-    files go to, where they are known.
+    """What to say of each of `settings` that has no effect; `scratch` are the folders named for
+    local files, where these decide.
     """
     for setting, rule in ignored(engine, deployment, settings).items():
         yield in_words(setting, rule, deployment)
-    if scratch and has_tiers(settings):
-        for word in placeless(settings[TIERS_SETTING], (each / _BELOW for each in scratch)):
-            named = ", ".join(map(str, scratch))
-            yield (
-                f"the tier {word!r} of {TIERS_SETTING} has no folder: scratch is {named}; name one "
-                "with such a word in its path with --dir scratch=DIR"
-            )
+    below = _BELOW.get(deployment or "")
+    if below is None or not scratch or not has_tiers(settings):
+        return
+    folders = dict.fromkeys(scratch)
+    named = ", ".join(map(str, folders))
+    for word, first in placeless(
+        settings[TIERS_SETTING], [each / below for each in folders]
+    ).items():
+        why = (
+            f"no folder for scratch ({named}) has that in its path: name one that has"
+            if first is None
+            else f"{first!r} before it takes every folder for scratch that has it ({named}): put "
+            f"{word!r} first"
+        )
+        yield f"the tier {word!r} of {TIERS_SETTING} gets nothing: {why}"
 
 
 def ignored(engine: str, deployment: str | None, settings: Iterable[str]) -> Mapping[str, Ignored]:

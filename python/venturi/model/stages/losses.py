@@ -44,7 +44,7 @@ _CODES = {
     53: "it could not make its local directories",
     56: "it could not reach the driver",
     134: "its JVM aborted",
-    137: "it was killed (signal 9), as the kernel does when a container or host is out of memory",
+    137: "it was killed (signal 9), most often for want of memory in its container or host",
     139: "native code crashed (signal 11)",
     143: "it was told to stop (signal 15)",
 }

@@ -118,8 +118,8 @@ class Tasks:
 
     @cached_property
     def all_in_driver(self) -> bool:
-        """Whether the driver was the only executor: nothing that tasks read crossed a network."""
-        return set(self.rows["executor_id"].unique()) == {"driver"}
+        """Whether Spark's driver was the only executor: no fetch or result crossed a network."""
+        return self.engine == "spark" and set(self.rows["executor_id"].unique()) == {"driver"}
 
     def outcomes(self, key: tuple[int, int]) -> dict[str, int]:
         """How many of its attempts had which outcome."""

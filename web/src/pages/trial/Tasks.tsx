@@ -63,7 +63,7 @@ const legendOf = ({ causes, lanes, dots }: JobTasks): Legend => {
 /** Where a column and a row of the keyboard's cursor are. */
 const cursorAt = ([column, row]: Span, rows: readonly number[], place: Plot): Span => [
   place.left + (column / STEPS) * place.width,
-  rows[row] ?? 0,
+  rows[Math.min(row, rows.length - 1)] ?? 0, // a part of the time may have fewer executors
 ];
 
 /** The lanes on a canvas; what is drawn over with the pointer, or gone to with keys, is chosen. */

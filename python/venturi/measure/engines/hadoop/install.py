@@ -7,7 +7,10 @@ engine appears under its final name only whole and checked.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +18,7 @@ from venturi.errors import Interrupted, VenturiError, refused
 from venturi.measure.engines.java import Java, find_java
 from venturi.measure.engines.protocol import Missing
 from venturi.measure.hosts.host import Files, Host
-from venturi.measure.hosts.local import HERE
-from venturi.measure.hosts.lock import alone
+from venturi.measure.hosts.local import HERE, locked
 
 HADOOP_VERSION = "3.4.2"
 JAVA = range(8, 23)  # Subject.getSubject, which Hadoop 3.4 calls, is gone from 23 on
@@ -24,6 +26,7 @@ PINNED = Path(__file__).parent
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 _NEEDED_BYTES = 700 * 10**6
 _GRACE_S = 5.0
+_LOOK_AGAIN_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,19 +151,18 @@ def install_hadoop(
             where={"dir": str(place.parent)},
             hint="set VENTURI_HOME to a folder that you may write to",
         ) from error
-    if files.free_bytes(place.parent) < 2 * _NEEDED_BYTES:
-        raise VenturiError(
-            "VEN-ENGINE-SPACE",
-            f"Hadoop needs {_NEEDED_BYTES / 1e6:.0f} MB while it is installed",
-            where={"dir": str(place.parent)},
-            hint="free some space, or set VENTURI_HOME to a folder on another disk",
-        )
     cache = place.parent / "maven"
     part = place.with_name(f".{place.name}.part")
-    what, lock = "venturi engines install", place.parent / ".install.lock"
-    with alone(lock, what, wait=True, on_wait=lambda who: say(f"waits for {who}")):
+    with _alone(place.parent / ".install.lock", say):
         if files.is_folder(place):
             return place, False
+        if files.free_bytes(place.parent) < 2 * _NEEDED_BYTES:
+            raise VenturiError(
+                "VEN-ENGINE-SPACE",
+                f"Hadoop needs {_NEEDED_BYTES / 1e6:.0f} MB while it is installed",
+                where={"dir": str(place.parent)},
+                hint="free some space, or set VENTURI_HOME to a folder on another disk",
+            )
         files.remove(part)
         files.mkdir(part)
         files.put(PINNED / "pom.xml", part / "pom.xml")
@@ -170,6 +172,30 @@ def install_hadoop(
         files.remove(part)
         files.remove(cache)  # a copy of every jar
     return place, True
+
+
+@contextmanager
+def _alone(lock: Path, say: Callable[[str], None]) -> Iterator[None]:
+    """Holds the file `lock`, once another that installs into the same home has ended."""
+    told = False
+    while True:
+        with ExitStack() as stack:
+            try:
+                holder = stack.enter_context(locked(lock, f"process {os.getpid()}"))
+            except OSError as error:
+                raise refused(
+                    error,
+                    f"Hadoop cannot be installed in {lock.parent}",
+                    where={"file": str(lock)},
+                    hint="set VENTURI_HOME to a folder whose files can be locked",
+                ) from error
+            if holder is None:
+                yield
+                return
+        if not told:
+            say(f"waits for another `venturi engines install` ({holder})")
+        told = True
+        time.sleep(_LOOK_AGAIN_S)
 
 
 def _fetch(

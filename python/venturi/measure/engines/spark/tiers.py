@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from venturi.errors import ExitCode, VenturiError
@@ -77,15 +77,20 @@ def checked_reserves(text: str) -> str:
     return _checked(text, _RESERVE, "reserve", "not KIND SIZE", hint)
 
 
-def placeless(text: str, folders: Iterable[Path]) -> tuple[str, ...]:
-    """The words of tiers that get none of the local `folders`: each belongs to the first tier whose
-    word is in its path, in any case.
+def placeless(text: str, folders: Collection[Path]) -> dict[str, str | None]:
+    """The words of tiers that get none of the local `folders`, each with the word before it that
+    has what it would get. A folder belongs to the first tier whose word is in its path, in any
+    case.
     """
     parts = [] if text.strip() == NONE else map(str.split, text.split(","))
     words = [part[0] for part in parts if part]
-    paths = [str(folder).lower() for folder in folders]
-    taken = {next((word for word in words if word.lower() in path), None) for path in paths}
-    return tuple(word for word in words if word not in taken)
+    firsts: dict[str, str] = {}
+    for path in (str(folder).lower() for folder in folders):
+        has = [word for word in words if word.lower() in path]
+        for word in has:
+            if firsts.get(word) != word:
+                firsts[word] = has[0]
+    return {word: firsts.get(word) for word in words if firsts.get(word) != word}
 
 
 def _checked(text: str, part_of: re.Pattern[str], name: str, wrong: str, hint: str) -> str:
