@@ -77,7 +77,8 @@ def parse_bytes(text: str, *, unit_needed: bool = False) -> int:
         unit = bits.group(1)
         raise _bad(text, "may mean bits or bytes", f"write {unit[:-1]}B for bytes, and a rate in "
                    f"bits as {unit[0]}bit/s")  # fmt: skip
-    return round(_parse(text, "size", "4GiB, 100GB or 512"))
+    examples = "4GiB or 100GB" if unit_needed else "4GiB, 100GB or 512"
+    return round(_parse(text, "size", examples))
 
 
 def parse_excess(text: str) -> float:

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from event_log import SparkLog
+from venturi.advise.diagnosis.case import Confidence
 from venturi.advise.diagnosis.find import RULES, Diagnosis, Finding, diagnose
 from venturi.advise.diagnosis.rules import load_rules
 from venturi.model.stages.analysis import analyse
@@ -133,6 +134,9 @@ def test_failed_attempts_of_mapreduce_are_found_and_all_of_it_was_looked_at() ->
     (first,) = told.findings
     assert first.rule == "failed-attempts"
     assert "can't read partitions file" in first.do
+    # The job ended with it: nobody knows what it would have taken.
+    assert first.confidence is Confidence.LOW
+    assert "where none did, the job would have gone on" in first.assumes
     assert told.unseen == ()
 
 

@@ -51,6 +51,10 @@ TWO = ROOT | {"/ssd": "nvme0n1"}
         (seen(ROOT, ("/home/a",)), (probe(ROOT, "/mnt/ssd"),), ("/home/a", "/mnt/ssd"), False),
         (seen(ROOT, ("/home/a",)), (probe(ROOT, "/mnt/ssd", "/home/a"),),
          ("/home/a", "/mnt/ssd"), True),
+        # An event log tells of no file systems; the probe was of a folder above.
+        (seen({}, ("/d/a/x", "/d/b/x")), (probe(ROOT, "/d"),), ("/d/a/x", "/d/b/x"), True),
+        (seen({}, ("/d/a/x", "/d/b/x")), (probe(ROOT | {"/d/b": "sdb"}, "/d"),),
+         ("/d/a/x", "/d/b/x"), False),
         # A disk that came after the trial.
         (seen(ROOT, ("/home/a",)), (probe(TWO, "/ssd", "/home/a"),), ("/home/a", "/ssd"), False),
         (seen(ROOT, ("/ssd/a", "/b")), (probe(TWO, "/ssd/a", "/b"), probe(ROOT, "/ssd/a", "/b")),

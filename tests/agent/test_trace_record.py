@@ -51,11 +51,12 @@ def begin(
 def until(process: subprocess.Popen[bytes], kind: str) -> dict[str, Any]:
     """The next event of this kind."""
     assert process.stdout is not None
+    event: dict[str, Any] = {}
     for line in iter(process.stdout.readline, b""):
-        event: dict[str, Any] = json.loads(line)
+        event = json.loads(line)
         if event["event"] == kind:
             return event
-    raise AssertionError(f"it ended before {kind}")
+    raise AssertionError(f"it ended before {kind}: {event}")
 
 
 def end(agent: Any, process: subprocess.Popen[bytes]) -> Any:
@@ -380,8 +381,10 @@ def test_a_disk_that_perf_fills_is_told_and_leaves_no_recording(
 ) -> None:
     with small_disk(tmp_path / "small") as small:
         out = small / "out"
-        process, _ = begin(agent, "--device", disk, "-o", out, prefix=READ_ONLY)
-        read_blocks(disk, 16_000)
+        process = agent.start("trace", "record", "--device", disk, "-o", out, prefix=READ_ONLY)
+        # Where many processes run, what perf tells of them fills it before it has begun.
+        while process.poll() is None:
+            read_blocks(disk, 1_000)
         error = agent.end(process, time.monotonic()).refused("VEN-TRACE-WRITE")
         assert "perf.data cannot be written: no storage space" in error["message"]
         assert not (out / "trace.json").exists()

@@ -26,7 +26,7 @@ use crate::report::Warning;
 const DATA: &str = "perf.data";
 const PAUSE: Duration = Duration::from_millis(200);
 /// How long perf may take to begin, and to write what it has at the end.
-const BEGINS: Duration = Duration::from_secs(10);
+const BEGINS: Duration = Duration::from_secs(30);
 const ENDS: Duration = Duration::from_mins(1);
 const MOMENT: Duration = Duration::from_millis(20);
 /// As much is kept of what perf says.

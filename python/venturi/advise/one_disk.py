@@ -72,8 +72,8 @@ def _is_one(facts: Facts, there: Collection[str], folder: str, other: str) -> bo
 
 
 def _mount_of(facts: Facts, there: Collection[str], folder: str) -> Facts | None:
-    """The file system of a folder. That of the root is told of folders that were `there` alone: of
-    others it may be that nothing was mounted yet.
+    """The file system of a folder. That of the root is told only of folders that were `there`, and
+    of those above and below: of others it may be that nothing was mounted yet.
     """
     mount, path = mount_of(facts, folder), PurePath(folder)
     if mount is None:
@@ -81,6 +81,8 @@ def _mount_of(facts: Facts, there: Collection[str], folder: str) -> Facts | None
     point = PurePath(str(mount["mount_point"]))
     if any(path.is_relative_to(each) and not point.is_relative_to(each) for each in _SYSTEM):
         return None
-    if point == PurePath("/") and not any(PurePath(each).is_relative_to(path) for each in there):
+    if point == PurePath("/") and not any(
+        PurePath(each).is_relative_to(path) or path.is_relative_to(each) for each in there
+    ):
         return None
     return mount

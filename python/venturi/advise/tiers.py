@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from venturi.advise.one_disk import DiskMap, local_folders
 from venturi.advise.tier_rates import EXAMPLE, Disks, Series, rates_of
 from venturi.errors import VenturiError
-from venturi.model.catalog import Catalog
+from venturi.model.catalog import Catalog, InstanceType
 from venturi.model.catalog.find import unknown
 from venturi.model.cost.charges import HOURS_PER_MONTH
 from venturi.model.cost.dataflow import Bounds
@@ -318,21 +318,26 @@ class Price:
 
 def _price(trial: Trial, asked: Asked) -> tuple[Price | None, str | None]:
     """What an hour costs, or why that is not known."""
+    kind = None if asked.volumes is None else _volumes(asked.volumes, asked.catalogs)
     machines, why = _machines(trial, asked.catalogs)
     if machines is None:
         return None, why
-    if asked.volumes is None:
+    if kind is None:
         return Price(machines, 0.0), None
-    for catalog in asked.catalogs:
-        if (kind := catalog.volumes.get(asked.volumes)) is not None:
-            price = kind.fact("volume_price")
-            if not isinstance(price.value, float):
-                return None, f"{asked.volumes}: {price.note}"
-            return Price(machines, price.value / HOURS_PER_MONTH), None
-    names = [name for catalog in asked.catalogs for name in catalog.volumes]
+    price = kind.fact("volume_price")
+    if not isinstance(price.value, float):
+        return None, f"{asked.volumes}: {price.note}"
+    return Price(machines, price.value / HOURS_PER_MONTH), None
+
+
+def _volumes(name: str, catalogs: Sequence[Catalog]) -> InstanceType:
+    for catalog in catalogs:
+        if (kind := catalog.volumes.get(name)) is not None:
+            return kind
     raise unknown(
-        f"no catalogue has volumes of the kind {asked.volumes!r}",
-        asked.volumes, names, "they have", {"option": "--volumes", "volumes": asked.volumes},
+        f"no catalogue has volumes of the kind {name!r}", name,
+        [each for catalog in catalogs for each in catalog.volumes],
+        "they have", {"option": "--volumes", "volumes": name},
     )  # fmt: skip
 
 

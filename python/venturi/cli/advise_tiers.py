@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 
 import click
 
@@ -45,16 +46,16 @@ def tiers(
 
     From the account of TRIAL, which ran on Spark (or whose event log was ingested): its time with
     so much fast storage in each host, with a range, and its cost. TRIAL may be shortened, as for
-    `venturi show`. Disks are as fast as probes of them say, else as the trial's own series, else as
-    --fast and --slow say; what is given counts first.
+    `venturi show`. Disks are as fast as --fast and --slow say, else as the trial's own series and
+    probes of them say.
     """
     from venturi.advise.tier_rates import disks_given
     from venturi.advise.tiers import Asked, advise_tiers
     from venturi.present.tiers import sentence, tiers_lines
 
     asked = Asked(
-        disks_given("fast", fast),
-        disks_given("slow", slow),
+        disks_given("fast", [_from_here(each) for each in fast]),
+        disks_given("slow", [_from_here(each) for each in slow]),
         sizes,
         tuple(the_catalogs(catalogs, (), (), datetime.now(UTC).date())),
         volumes,
@@ -65,3 +66,8 @@ def tiers(
         print_json({**asdict(advice), "sentence": sentence(advice)})
     else:
         show(*tiers_lines(advice))
+
+
+def _from_here(text: str) -> str:
+    """As it was given, a folder with its whole path, which is how a probe knows it."""
+    return text if "=" in text else str(Path(text).absolute())

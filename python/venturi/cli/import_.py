@@ -41,8 +41,9 @@ what it was taken for is said. (A file that is called like a format is ./aloja.)
 What is here already stays as it is. Rows that are no trials are refused and counted by reason; a
 damaged trial of an archive is refused with its line, and the others are taken in. Of results or an
 archive that are damaged as a whole nothing is kept; of a log that was cut off, what it holds. Of
-several files, one that is refused does not stop the others. The exit status is 1 if a file or a
-damaged trial was refused, or if a file holds no trial.
+several files, one that is refused does not stop the others; one that is not there is told before
+any is read. The exit status is 1 if a file or a damaged trial was refused, or if a file holds no
+trial.
 """
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from venturi.advise.diagnosis.case import SHOWN, Case, Confidence, Hit, Where
+from venturi.advise.diagnosis.case import SHOWN, Case, Confidence, Hit, Places, Where
 from venturi.model.stages import losses
 from venturi.model.stages.stage import Loss
 from venturi.units import format_duration
@@ -28,9 +28,17 @@ def failed_attempts(case: Case) -> Iterator[Hit]:
         f"{found[0].said}",
         case.longest(places),
         case.without_s(places),
-        Confidence.HIGH,
+        Confidence.HIGH if _done_again(case, places) else Confidence.LOW,
         values={"said": str(found[0].said)},
     )
+
+
+def _done_again(case: Case, places: Places) -> bool:
+    """Whether of each task with an attempt at `places` another attempt succeeded."""
+    tasks = case.line.tasks
+    stage_ids, index = tasks.rows["stage_id"].to_numpy(), tasks.index
+    done = set(zip(stage_ids[tasks.succeeded], index[tasks.succeeded], strict=True))
+    return {*zip(stage_ids[places], index[places], strict=True)} <= done
 
 
 def executor_lost(case: Case) -> Iterator[Hit]:
