@@ -15,7 +15,7 @@ import report_samples
 import tiers_samples
 from api_client import client_of
 from command_line import venturi
-from event_log import event
+from event_log import SparkLog, event
 from tiers_samples import FAST, SLOW
 from venturi.record.job_account import TIERS_SETTING
 from venturi.record.repository import Repository
@@ -275,6 +275,20 @@ def test_two_folders_of_one_disk_are_one_disk(settings: Settings, tmp_path: Path
     assert found["held_bytes"] == pytest.approx(found["all_bytes"] / 3, rel=1e-6)
 
 
+def test_a_probe_of_another_host_is_named(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial = ingested(settings.home, tmp_path, tiers_samples.STOCK)  # of hosts h1 and h2, say
+    other = probe(settings, 931, {str(tmp_path / "ssd"): 1e9})
+    monkeypatch.chdir(tmp_path)
+    done = venturi("advise", "tiers", trial, "--fast", "ssd", "--slow", SLOW, home=settings.home)
+    assert done.returncode == 1
+    said = " ".join(done.stderr.split())
+    (host,) = other.cluster.hosts
+    assert f"probe {other.id} was of {host.name}, and the trial of " in said
+    assert "hint: measure them on the trial's host; or say them: --fast read=" in said
+
+
 @pytest.mark.parametrize(
     ("words", "slow"),
     [
@@ -362,6 +376,20 @@ def test_tiers_that_nothing_lay_on_are_told(
     shown = json.loads(venturi("show", trial, "--json", home=home).stdout)["data"]
     told = [each["message"] for each in shown["warnings"] if TIERS_SETTING in each["message"]]
     assert [f"the tiers '{tiers}' of" in each for each in told] == [True] * warned
+    assert all(each.endswith("the driver's own log says which") for each in told)
+
+
+def test_tiers_of_a_job_that_writes_nothing_are_told_so(home: Path, tmp_path: Path) -> None:
+    log = SparkLog(**{TIERS_SETTING: "ssd 1GB"})
+    log.executor("1", 1, 0)
+    log.job(0, 0, 10, [0])
+    log.stage(0, 0, 10, 1)
+    log.task(0, 0, 10, metrics={"Executor Run Time": 10_000})
+    log.end(10)
+    trial = ingested(home, tmp_path, b"".join(log.lines))
+    shown = json.loads(venturi("show", trial, "--json", home=home).stdout)["data"]
+    (told,) = (each["message"] for each in shown["warnings"] if TIERS_SETTING in each["message"])
+    assert told.endswith(": no task wrote shuffle data or spilled")
 
 
 def test_an_ingested_log_has_the_same_table_in_the_terminal_and_on_the_page(

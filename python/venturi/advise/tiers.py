@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from venturi.advise.one_disk import DiskMap, local_folders
+from venturi.advise.one_disk import DiskMap, folders_probed, local_folders
 from venturi.advise.tier_rates import EXAMPLE, Disks, Series, rates_of
 from venturi.errors import VenturiError
 from venturi.model.catalog import Catalog, InstanceType
@@ -134,7 +134,8 @@ def advise_tiers(repository: Repository, trial: Trial, asked: Asked) -> TiersAdv
             trial, "no stage wrote or spilled anything to local disks, so none can save time",
             "give a trial of a job that shuffles",
         )  # fmt: skip
-    where = DiskMap(trial, _probes(repository, trial))
+    probes, elsewhere = _probes(repository, trial)
+    where = DiskMap(trial, probes)
     fast, slow, tier = _classes(where, account, asked)
     folders = local_folders(trial)
     stock = sum(where.is_on(each, fast.folders) for each in folders) / max(len(folders), 1)
@@ -155,7 +156,7 @@ def advise_tiers(repository: Repository, trial: Trial, asked: Asked) -> TiersAdv
     for disks in (fast, slow):
         found = series.rates(job, rates_of(where, disks, job.host_slots), disks)
         if lacking := missing_rates(job, found):
-            raise _no_rates(trial, disks, lacking)
+            raise _no_rates(trial, disks, lacking, elsewhere)
         rates.append(found)
     storage = FastStorage(job, *rates)
     price, why = _price(trial, asked)
@@ -207,22 +208,33 @@ def _cannot_tell(trial: Trial, why: str, hint: str) -> VenturiError:
     )
 
 
-def _no_rates(trial: Trial, disks: Disks, lacking: Sequence[str]) -> VenturiError:
+def _no_rates(
+    trial: Trial, disks: Disks, lacking: Sequence[str], elsewhere: Sequence[Trial]
+) -> VenturiError:
+    why = f"of its {disks.words} these rates are not known: {', '.join(lacking)}"
     probe = " ".join(f"--dir {folder}" for folder in disks.folders) or "--dir FOLDER"
-    return _cannot_tell(
-        trial, f"of its {disks.words} these rates are not known: {', '.join(lacking)}",
-        f"measure them on that host: venturi probe disk {probe} --mode read,write,random_read; or "
-        f"say them: --{disks.name} {EXAMPLE}",
-    )  # fmt: skip
+    to_do = f"measure them on that host: venturi probe disk {probe} --mode read,write,random_read"
+    for each in elsewhere:
+        if folders_probed(each).intersection(disks.folders):
+            there, here = (
+                ", ".join(host.name for host in one.cluster.hosts) for one in (each, trial)
+            )
+            why += f"; probe {each.id} was of {there}, and the trial of {here}"
+            to_do = "measure them on the trial's host"
+            break
+    return _cannot_tell(trial, why, f"{to_do}; or say them: --{disks.name} {EXAMPLE}")
 
 
-def _probes(repository: Repository, trial: Trial) -> list[Trial]:
-    """Probes of the disks of the trial's hosts, the newest first."""
+def _probes(repository: Repository, trial: Trial) -> tuple[list[Trial], list[Trial]]:
+    """Probes of the disks of the trial's hosts, and those of others, the newest first."""
     hosts = {host.name for host in trial.cluster.hosts}
     found = whole_trials(
         repository, Condition.equal("workload", "diskbench"), most=PROBES_MAX, skip=lambda _: None
     )
-    return [each for each in found if not hosts.isdisjoint(h.name for h in each.cluster.hosts)]
+    both: tuple[list[Trial], list[Trial]] = [], []
+    for each in found:
+        both[hosts.isdisjoint(host.name for host in each.cluster.hosts)].append(each)
+    return both
 
 
 def _classes(where: DiskMap, account: JobAccount, asked: Asked) -> tuple[Disks, Disks, str | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from venturi.cli.progress import step
 from venturi.cli.repository import open_repository
 from venturi.cli.screen import show
 from venturi.errors import ExitCode, Interrupted, VenturiError
+from venturi.measure.engines.ignored import CODE as IGNORED
 from venturi.measure.engines.ignored import without_effect
 from venturi.measure.engines.registry import ENGINES, full_spec
 from venturi.measure.engines.registry import engine as engine_of
@@ -187,7 +188,7 @@ def command(
         limits = where.sized(limits)
         engines = _engines(engine_names, definition, where, hadoop_conf, limits)
         settings = _settings((*chosen, *_as_setting(tiers, chosen, engines)), engines)
-        _warn_of_ignored(settings, engines, where, is_there=hadoop_conf is not None)
+        foretold = _warn_of_ignored(settings, engines, where, is_there=hadoop_conf is not None)
         resources = Resources(where.roles, limits["threads"], limits["memory_bytes"], workers)
         with (
             where.measuring(f"run {workload}", show_progress=talk, wait=wait) as session,
@@ -213,7 +214,7 @@ def command(
             )
             if keep_data:
                 say(f"data kept in {', '.join(map(str, folders.of('input')))} and beside")
-    _show(trials, as_json=as_json)
+    _show(trials, foretold, as_json=as_json)
     invalid = any(trial.state is State.INVALID for trial in trials)
     return ExitCode.INVALID if invalid else ExitCode.OK
 
@@ -467,16 +468,19 @@ def _warn_of_ignored(
     where: Ground,
     *,
     is_there: bool,
-) -> None:
-    """Says which of the settings given have no effect on an engine as it is deployed; of a Hadoop
-    cluster that `is_there` the folders are not known.
+) -> set[str]:
+    """Says, and gives, which of the settings given have no effect on an engine as it is deployed.
+    Of a Hadoop cluster that `is_there` the folders are not known.
     """
     ours = where.roles["scratch"] if where.nodes is None else where.nodes.folders("scratch")
+    told: set[str] = set()
     for engine in engines:
         place = engine.deployment
         scratch = () if is_there and place in engine.kind.on_hdfs else ours
         for said in without_effect(engine.name, place, settings[engine.name], scratch):
             say(f"warning: {said}")
+            told.add(said)
+    return told
 
 
 def _interrupted(done: int, whole: int, *, resumable: bool) -> Interrupted:
@@ -510,7 +514,8 @@ def _deployed(trial: Trial) -> str:
     return f"{trial.engine.name} {deployment}" if deployment else trial.engine.name
 
 
-def _show(trials: list[Trial], *, as_json: bool) -> None:
+def _show(trials: list[Trial], foretold: Collection[str], *, as_json: bool) -> None:
+    """`foretold` is what was said before, of settings without effect."""
     if as_json:
         print_json(records(trials), tuple(w.message for t in trials for w in t.warnings))
         return
@@ -524,6 +529,10 @@ def _show(trials: list[Trial], *, as_json: bool) -> None:
         show(repetitions(own))
         if name == "native" and own[-1].elapsed_s is not None:
             show(pairs(narrowest_rows(own[-1])))
+    found = (each for trial in trials for each in trial.warnings if each.code == IGNORED)
+    for said in dict.fromkeys(each.message for each in found):
+        if said not in foretold:
+            say(f"warning: {said}")
     try:
         with open_repository() as repository:
             show(*compared(repository, trials))

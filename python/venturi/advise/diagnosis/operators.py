@@ -99,8 +99,8 @@ def broadcast_missed(case: Case) -> Iterator[Hit]:
             continue
         threshold = max(int(size * _MARGIN), 10 << 20)
         yield Hit(
-            f"query {join.query_id} shuffled {format_bytes(other)} (before compression) to join them "
-            f"with {format_bytes(size)}: {without_numbers(join.text)}",
+            f"query {join.query_id} shuffled {format_bytes(other)} (before compression) to join "
+            f"them with {format_bytes(size)}: {without_numbers(join.text)}",
             (Where(query=join.query_id, operator=join.text), *_stages(case, join, large)),
             _saved_s(case, join, large),
             Confidence.MEDIUM,

@@ -210,11 +210,16 @@ def warnings(account: JobAccount) -> Iterator[TrialWarning]:
     ended_well = account.application.outcome == "succeeded"
     if has_tiers(account.configuration) and account.tiers is None and ended_well:
         tiers = account.configuration[TIERS_SETTING].strip()
+        names = ("shuffleBytesWritten", "diskBytesSpilled")
+        why = (
+            "no local directory has such a word in its path, or the plugin was not there; the "
+            "driver's own log says which"
+            if account.tasks.select(names).sum_horizontal().sum()
+            else "no task wrote shuffle data or spilled"
+        )
         yield TrialWarning(
             "VEN-ENGINE-IGNORED",
-            f"no file was placed by the tiers {tiers!r} of {TIERS_SETTING}: no local directory has "
-            "such a word in its path, the plugin was not there, or nothing was written to local "
-            "disks; the driver's own log says which",
+            f"no file was placed by the tiers {tiers!r} of {TIERS_SETTING}: {why}",
         )
 
 
