@@ -19,7 +19,7 @@ LOGS = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "faults"
 RAN = {"Executor Run Time": 20_000, "Executor CPU Time": 4 * 10**9}
 READ = {"Input Metrics": {"Bytes Read": 100, "Records Read": 1}}
 WROTE = {"Output Metrics": {"Bytes Written": 100, "Records Written": 1}}
-SPILT = {"Disk Bytes Spilled": 100}
+SPILT = {"Disk Bytes Spilled": 100_000_000}
 
 
 def one_task(
@@ -67,6 +67,8 @@ def causes(found: Analysis) -> dict[str, float]:
         ((), READ, {"scan_time": 3_000}, {"reading input": 3.0, "unattributed": 13.0}),
         ((), READ, {}, {"reading input": 16.0}),
         ((), SPILT, {}, {"spilling": 16.0}),
+        # So few bytes take no 16 s, however slow the disk is.
+        ((), {"Disk Bytes Spilled": 5_000_000}, {}, {"spilling": 2.0, "unattributed": 14.0}),
         ((), WROTE, {}, {"writing output": 16.0}),
         ((), READ | WROTE | SPILT, {"scan_time": 2_000, "time_to_run_python_workers": 5_000},
          {"Python workers": 5.0, "reading input": 2.0, "spilling": 9.0}),

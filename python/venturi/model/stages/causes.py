@@ -60,7 +60,7 @@ BY_ELIMINATION: Mapping[str, str] = MappingProxyType(
     {
         PYTHON: "time to run Python workers; without it, the rest where they run",
         READING: "scan time; without it, the rest where input is read",
-        SPILLING: "the rest where diskBytesSpilled is not 0",
+        SPILLING: "the rest where diskBytesSpilled is not 0, at SPILL_BYTES_PER_S at least",
         WRITING: "the rest where outputBytesWritten is not 0",
         TO_COMPUTE: "the rest where by its plan a stage only computes: `plans.Plans.told_whole`",
         MAPS: "of a reduce of MapReduce the rest until the last map ended",
@@ -68,6 +68,8 @@ BY_ELIMINATION: Mapping[str, str] = MappingProxyType(
 )
 """Causes of what the engines' metrics leave, in the order in which they are taken: the task was off
 the processor, and nothing else that the log tells of was done."""
+SPILL_BYTES_PER_S = 5e6
+"""Our judgement: no task waits longer for a disk that others share."""
 WITHOUT_END: Mapping[str, str] = MappingProxyType(
     {
         UNFINISHED: "attempts without an end, to where `tasks.Tasks` says that they lasted",
@@ -158,16 +160,16 @@ def _off_the_processor(tasks: pl.DataFrame, inside: _Budget) -> dict[str, Second
     """What is left of the time in which tasks ran, by `BY_ELIMINATION`."""
     python = tasks["python"].fill_null(value=False).to_numpy()
     run_s, scan_s = (_column(tasks, name) / 1e3 for name in ("python_ms", "scan_ms"))
-    reads, spills, writes = (
-        _column(tasks, name) > 0
+    read, spilled, written = (
+        _column(tasks, name)
         for name in ("inputBytesRead", "diskBytesSpilled", "outputBytesWritten")
     )
     found = {}
     for cause, there, timer_s in (
         (PYTHON, python, run_s),
-        (READING, reads | ~np.isnan(scan_s), scan_s),
-        (SPILLING, spills, np.full_like(run_s, np.nan)),
-        (WRITING, writes, np.full_like(run_s, np.nan)),
+        (READING, (read > 0) | ~np.isnan(scan_s), scan_s),
+        (SPILLING, spilled > 0, 2 * spilled / SPILL_BYTES_PER_S),  # written, and read again
+        (WRITING, written > 0, np.full_like(run_s, np.nan)),
     ):
         at_most = np.where(np.isnan(timer_s), inside.left, np.minimum(timer_s, inside.left))
         found[cause] = inside.take(np.where(there, at_most, 0.0))
