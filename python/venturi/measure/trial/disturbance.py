@@ -215,7 +215,8 @@ def _judged(window: _Window, *others: tuple[str, float | None, str | None]) -> D
     """`others`: metric, value and why it cannot be told, of what needs the trial's own."""
 
     def mean(place: int) -> float | None:
-        return window.mean(lambda each: each.means[place])
+        share = window.mean(lambda each: each.means[place])
+        return None if share is None else min(share, 1.0)  # the kernel's sums come a little late
 
     means = ((name, mean(place), window.too_short) for place, (name, _) in enumerate(_MEANS))
     samples = tuple(
