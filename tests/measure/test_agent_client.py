@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -16,7 +17,7 @@ import pytest
 from venturi.errors import AgentError, ExitCode, Interrupted, VenturiError
 from venturi.measure.hosts.agent import Agent, AgentResult, Progress
 from venturi.measure.hosts.agent_results import Generated, Validated
-from venturi.measure.hosts.at_once import Following
+from venturi.measure.hosts.at_once import Following, on_all
 from venturi.settings import Settings
 
 
@@ -188,3 +189,18 @@ def test_the_agent_beside_python_comes_before_path(
     (tmp_path / "path" / "venturi-agent").unlink()
     with pytest.raises(VenturiError, match="was not found"):
         Agent.find(settings)
+
+
+def test_of_many_hosts_one_whose_events_are_nonsense_is_ended(
+    fake_agent: Agent, fault: Callable[[str], None]
+) -> None:
+    fault("garbage")
+    before = threading.active_count()
+    outcome = on_all({"one": fake_agent}, "facts")["one"]
+    assert isinstance(outcome, VenturiError)
+    assert (outcome.code, outcome.where["host"]) == ("VEN-AGENT-PROTOCOL", "one")
+    deadline = time.monotonic() + 30
+    while threading.active_count() > before:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    gc.collect()  # a pipe of it that is still open would warn

@@ -73,6 +73,9 @@ class Following:
         except Exception as error:  # a host that is gone in the middle
             outcome = VenturiError("VEN-AGENT-DIED", f"{type(error).__name__}: {error}")
         self._end_with(outcome)
+        if isinstance(outcome, VenturiError):  # whose events were nonsense goes on
+            with suppress(VenturiError, OSError):
+                self._process.stop(CLEAN_UP_GRACE_S)
 
     def _end_with(self, outcome: Outcome) -> None:
         self.outcome = outcome

@@ -100,6 +100,8 @@ class Listener:
         except Exception as error:  # its host is gone
             self._problem = f"{type(error).__name__}: {error}"
         self._known.set()
+        with suppress(VenturiError, OSError):
+            self._process.stop(0.0)  # it has ended already, unless its events were nonsense
 
     def address(self) -> str:
         """Where it listens; VEN-NET-LISTEN if it does not."""
