@@ -57,8 +57,8 @@ class FarEnd:
         try:
             threads.start(self._listener)
         except OSError:
-            self.kill()
-            self._process.wait()
+            with self._process as process:  # waits for it, and closes its pipes
+                process.kill()
             raise
 
     def read(self, bytes_max: int, patience_s: float) -> bytes:

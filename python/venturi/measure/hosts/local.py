@@ -230,8 +230,8 @@ class LocalProcess:
         try:
             threads.start(self._listener)
         except OSError:
-            self._popen.kill()
-            self._popen.wait()
+            with self._popen as process:  # waits for it, and closes its pipes
+                process.kill()
             raise
 
     def _listen(self) -> None:
