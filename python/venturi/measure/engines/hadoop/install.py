@@ -7,7 +7,6 @@ engine appears under its final name only whole and checked.
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -19,6 +18,7 @@ from venturi.measure.engines.java import Java, find_java
 from venturi.measure.engines.protocol import Missing
 from venturi.measure.hosts.host import Files, Host
 from venturi.measure.hosts.local import HERE, locked
+from venturi.record.owner import current_owner
 
 HADOOP_VERSION = "3.4.2"
 JAVA = range(8, 23)  # Subject.getSubject, which Hadoop 3.4 calls, is gone from 23 on
@@ -181,7 +181,7 @@ def _alone(lock: Path, say: Callable[[str], None]) -> Iterator[None]:
     while True:
         with ExitStack() as stack:
             try:
-                holder = stack.enter_context(locked(lock, f"process {os.getpid()}"))
+                holder = stack.enter_context(locked(lock, f"process {current_owner().pid}"))
             except OSError as error:
                 raise refused(
                     error,
