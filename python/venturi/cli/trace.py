@@ -155,7 +155,8 @@ def _tell(recorded: AgentResult, output: Path) -> None:
             f"of each processor's buffer of {binary_size(found.buffer_kib << 10)} "
             f"{percent(found.buffer_peak_kib / found.buffer_kib)} was needed at most"
         )
-    then = f"read it: venturi trace show {output}" if found.events else "nobody asked these disks"
+    is_any = found.events or found.lost
+    then = f"read it: venturi trace show {output}" if is_any else "nobody asked these disks"
     show_on_screen(*lines, then)
     _warn([(each.code, each.message) for each in recorded.warnings])
 
