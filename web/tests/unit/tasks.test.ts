@@ -32,7 +32,7 @@ test("a place of the canvas is an executor, a moment and a cause", () => {
   expect(momentAt(quarter, TASKS, plot)).toBeCloseTo(15);
   expect(seenAt(quarter, 1, TASKS, plot)?.join()).toContain("executor 1 on h1");
   expect(seenAt(quarter, 1, TASKS, plot)?.join()).toContain(
-    "2 tasks at once, most of their time cpu",
+    "2 tasks at once, most of the time cpu",
   );
   expect(seenAt(late, 1, TASKS, plot)?.join()).toContain("no task");
   expect(seenAt(late, plot.lane + 1, TASKS, plot)?.join()).toContain("spilling");

@@ -184,12 +184,13 @@ export function seenAt(x: number, y: number, data: JobTasks, plot: Plot): string
   if (!lane || x < plot.left) return null;
   const at = Math.floor(((x - plot.left) / plot.width) * lane.main.length);
   const cause = data.causes[lane.main[at] ?? -1];
+  const busy = plain(lane.busy[at] ?? 0);
   return [
     `executor ${lane.executor}${lane.host === null ? "" : ` on ${lane.host}`}`,
     `at ${duration(momentAt(x, data, plot))}`,
     cause === undefined
       ? "no task"
-      : `${plain(lane.busy[at] ?? 0)} tasks at once, most of their time ${cause}`,
+      : `${busy} task${busy === "1" ? "" : "s"} at once, most of the time ${cause}`,
   ];
 }
 
