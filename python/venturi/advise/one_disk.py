@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import PurePath
 
 from venturi.advise.devices import Facts, device_of, mount_of
@@ -32,7 +33,7 @@ def folders_probed(probe: Trial) -> set[str]:
     return {str(label) for each in probe.samples if (label := each.labels.get("dir")) is not None}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DiskMap:
     """Where folders of a trial's hosts lie, by the facts of the trial and of `probes` of its hosts
     (newest first), which may know a disk that was not there yet.
@@ -41,14 +42,19 @@ class DiskMap:
     trial: Trial
     probes: Sequence[Trial]
 
+    @cached_property
+    def _seen(self) -> tuple[tuple[Trial, set[str]], ...]:
+        """Whose facts are asked, and the folders that were there."""
+        probes = ((each, folders_probed(each)) for each in self.probes)
+        return *probes, (self.trial, {*local_folders(self.trial)})
+
     def is_one(self, folder: str, other: str) -> bool:
         """Whether two folders lie on one file system, or one block device (a logical volume is one
         of its own). Where no facts tell, whether one folder is in the other.
         """
         if folder == other:
             return True
-        seen = [(each, folders_probed(each)) for each in self.probes]
-        for each, there in (*seen, (self.trial, {*local_folders(self.trial)})):
+        for each, there in self._seen:
             told = [_is_one(host.facts, there, folder, other) for host in each.cluster.hosts]
             if known := [one for one in told if one is not None]:
                 return all(known)

@@ -188,14 +188,15 @@ def too_many_tasks(case: Case) -> Iterator[Hit]:
 
 def small_files_written(case: Case) -> Iterator[Hit]:
     """Files far smaller than what is read at once; with what reads them again."""
+    reads = list(_with_files(case, "read"))
     for files, wanted in _too_many_written(case):
         commit_s = files.operator.timed.get("job commit time", 0.0)
-        again = _read_again(case, files)
+        again = _read_again(files, reads)
         yield Hit(
             f"query {files.operator.query_id} wrote {files}, and took {format_duration(commit_s)} "
             "to commit them" + ("; they are read again" if again else ""),
             (*files.places(case), *(place for each in again for place in each.places(case))),
-            _writing_s(case, files, wanted),
+            _writing_s(case, files, wanted, again),
             Confidence.MEDIUM,
             files.way_to(wanted),
             files.advice(wanted),
@@ -217,12 +218,17 @@ def _too_many_written(case: Case) -> Iterator[tuple[_Files, int]]:
 def small_files_read(case: Case) -> Iterator[Hit]:
     """The same, for those that are read; what the job has written itself is told there, if fewer of
     them would save as much."""
-    written = list(_too_many_written(case))
-    for files in _with_files(case, "read"):
+    reads = list(_with_files(case, "read"))
+    there_s: dict[tuple[int, int], float] = {}
+    for own, wanted in _too_many_written(case):
+        if again := _read_again(own, reads):
+            own_s = _writing_s(case, own, wanted, again)
+            for each in again:
+                there_s[each.place] = max(there_s.get(each.place, 0.0), own_s)
+    for files in reads:
         wanted = max(math.ceil(files.size / case.limit(files.rule, "file_bytes")), 1)
         saved_s = _reading_s(case, files, wanted)
-        own = (each for each in written if files in _read_again(case, each[0]))
-        if any(_writing_s(case, *each) >= saved_s for each in own):
+        if files.place in there_s and there_s[files.place] >= saved_s:
             continue
         yield Hit(
             f"query {files.operator.query_id} read {files}",
@@ -241,6 +247,11 @@ class _Files:
     operator: Operator
     n: int
     size: int
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The query and the operator's node in its plan."""
+        return self.operator.query_id, self.operator.node
 
     @property
     def stages(self) -> frozenset[tuple[int, int]]:
@@ -274,26 +285,26 @@ class _Files:
         return {"files": f"{wanted:,}", "size": size, "mean": mean}
 
 
-def _read_again(case: Case, written: _Files) -> list[_Files]:
-    """The small files that later queries read and that may be those `written`: as many files, and
-    as many bytes."""
+def _read_again(written: _Files, reads: Sequence[_Files]) -> list[_Files]:
+    """Those of `reads` that are of later queries and may be of what was `written`: as many files,
+    and as many bytes."""
     return [
         each
-        for each in _with_files(case, "read")
+        for each in reads
         if (each.n, each.size) == (written.n, written.size)
         and each.operator.query_id > written.operator.query_id
     ]
 
 
-def _writing_s(case: Case, files: _Files, wanted: int) -> float:
-    """What would be saved if `wanted` files were written instead, and read again."""
+def _writing_s(case: Case, files: _Files, wanted: int, again: Sequence[_Files]) -> float:
+    """What would be saved if `wanted` files were written instead, and read `again`."""
     saved_s = files.operator.timed.get("job commit time", 0.0) * (1 - wanted / files.n)
     for key in files.stages:
         _, times = case.ran(key)
         if len(times.elapsed_s):
             own_s = times.elapsed_s - _of_causes(times, _OWN)
             saved_s += case.saved_s(key, _fixed_s(own_s, files.n, wanted))
-    return saved_s + sum(_reading_s(case, each, wanted) for each in _read_again(case, files))
+    return saved_s + sum(_reading_s(case, each, wanted) for each in again)
 
 
 def _reading_s(case: Case, files: _Files, wanted: int) -> float:

@@ -37,7 +37,9 @@ def _done_again(case: Case, places: Places) -> bool:
     """Whether of each task with an attempt at `places` another attempt succeeded."""
     tasks = case.line.tasks
     stage_ids, index = tasks.rows["stage_id"].to_numpy(), tasks.index
-    done = set(zip(stage_ids[tasks.succeeded], index[tasks.succeeded], strict=True))
+    # Of a million tasks only those that may be meant become objects.
+    rivals = tasks.succeeded & np.isin(stage_ids, stage_ids[places]) & np.isin(index, index[places])
+    done = set(zip(stage_ids[rivals], index[rivals], strict=True))
     return {*zip(stage_ids[places], index[places], strict=True)} <= done
 
 
