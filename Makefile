@@ -31,7 +31,7 @@ web/node_modules/.package-lock.json: web/package-lock.json
 	cd web && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-WEB_PAGES := python/venturi/present/assets/page.js
+WEB_PAGES := python/venturi/web/assets/page.js
 WEB_SOURCES := $(shell find web/src -type f) $(wildcard web/*.json web/*.html web/*.config.ts)
 $(WEB_PAGES): web/node_modules/.package-lock.json $(WEB_SOURCES)
 	cd web && npm run --silent build
@@ -195,4 +195,4 @@ locks: $(UV) ## Write the lock files anew
 	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal --group audit -o requirements-audit.lock
 
 clean: ## Remove what the other commands made
-	rm -rf target .venv .tools dist site web/node_modules python/venturi/present/assets/{*.js,*.css,app} report.html .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf target .venv .tools dist site web/node_modules python/venturi/web/assets/{*.js,*.css,app} report.html .mypy_cache .ruff_cache .pytest_cache .hypothesis

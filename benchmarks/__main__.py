@@ -18,7 +18,7 @@ from benchmarks.figures import Figure, missing
 from benchmarks.limits import why_not_enforced
 from benchmarks.rows import ROWS
 from benchmarks.suites import disk, engines, gen, net, peers, predict, sampler, sort, startup
-from venturi.errors import ExitCode
+from venturi.core.errors import ExitCode
 
 SUITES: dict[str, Callable[[Bench], list[Figure]]] = {
     "startup": startup.run,

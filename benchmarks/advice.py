@@ -13,12 +13,12 @@ import sys
 import time
 from datetime import date
 
-from venturi.advise.hardware import Advice, Request, advise
-from venturi.model import catalog
-from venturi.model.catalog import Catalog, Fact, InstanceType
-from venturi.model.cost.choices import Durability
-from venturi.model.cost.job import sort_job
-from venturi.model.quantity import Kind
+from venturi.core.quantity import Kind
+from venturi.machines import catalog
+from venturi.machines.advice.hardware import Advice, Request, advise
+from venturi.machines.catalog import Catalog, Fact, InstanceType
+from venturi.machines.cost.choices import Durability
+from venturi.machines.cost.job import sort_job
 
 TYPES, DAY = 1363, date(2026, 1, 1)
 

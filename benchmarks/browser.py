@@ -15,9 +15,9 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.pages import served
-from venturi.record.repository import Repository
+from venturi.core.settings import Settings
 from venturi.record.starter import import_starter
-from venturi.settings import Settings
+from venturi.record.store.repository import Repository
 
 REPEATS = 5
 PAGES = (

@@ -26,8 +26,8 @@ import httpx
 import polars as pl
 
 from benchmarks.repository import synthetic_trials
-from venturi.record.repository import Repository
-from venturi.settings import Settings
+from venturi.core.settings import Settings
+from venturi.record.store.repository import Repository
 
 IDLE, SLOW, HALF_OPEN, PAGES, AT_ONCE = 10_000, 200, 1_100, 200, 8
 ROWS, DAY_S, METRICS = 20_000_000, 86_400, 200

@@ -22,8 +22,14 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from venturi.model.scaling.contexts import contexts_of
-from venturi.model.scaling.curves import (
+from venturi.core.settings import Settings
+from venturi.record.importing.take_in import import_file
+from venturi.record.query.chosen import Chosen, chosen
+from venturi.record.query.columns import Column
+from venturi.record.query.selection import Query
+from venturi.record.store.repository import Repository
+from venturi.results.scaling.contexts import contexts_of
+from venturi.results.scaling.curves import (
     MIN_POINTS,
     CurveFit,
     Points,
@@ -32,14 +38,8 @@ from venturi.model.scaling.curves import (
     fit_curve,
     shared_shape,
 )
-from venturi.model.scaling.formulas import Meaning
-from venturi.model.scaling.meaning import meaning_of
-from venturi.record.importing.take_in import import_file
-from venturi.record.query.chosen import Chosen, chosen
-from venturi.record.query.columns import Column
-from venturi.record.query.selection import Query
-from venturi.record.repository import Repository
-from venturi.settings import Settings
+from venturi.results.scaling.formulas import Meaning
+from venturi.results.scaling.meaning import meaning_of
 
 Array = npt.NDArray[np.float64]
 Truth = Callable[[Array, Array], Array]

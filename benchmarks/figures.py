@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from venturi.model.statistics.stats import Missing, median_interval
+from venturi.core.statistics.stats import Missing, median_interval
 
 
 @dataclass(frozen=True, slots=True)

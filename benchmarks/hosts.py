@@ -26,7 +26,7 @@ import click
 
 from benchmarks.bench import find_agent
 from tests.sshd import sshd
-from venturi import settings
+from venturi.core import settings
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.agent_results import DiskReport
 from venturi.measure.hosts.host import Host

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from venturi import settings
+from venturi.core import settings
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.lab import lab
 from venturi.measure.lab.lab_file import lab_of

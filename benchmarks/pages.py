@@ -25,10 +25,10 @@ from urllib.parse import quote
 import httpx
 
 from benchmarks.repository import VALUES, synthetic_trials
+from venturi.core.settings import Settings
 from venturi.record.query.paging import rows
 from venturi.record.query.selection import Query
-from venturi.record.repository import Repository
-from venturi.settings import Settings
+from venturi.record.store.repository import Repository
 
 REPEATS = 20
 

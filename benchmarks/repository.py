@@ -20,11 +20,12 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from venturi.record import exclusions
+from venturi.core.settings import Settings
+from venturi.record.access import exclusions
 from venturi.record.query import counting, faceting, grouping, known_keys, paging
 from venturi.record.query.conditions import Condition, Op
 from venturi.record.query.selection import Query
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -38,7 +39,6 @@ from venturi.record.trial import (
     Trial,
     Workload,
 )
-from venturi.settings import Settings
 
 TRIALS, REPEATS = 50_000, 20
 WORKLOADS = ("terasort", "sort", "wordcount", "pagerank", "kmeans", "bayes", "dfsio_read", "dfsio")

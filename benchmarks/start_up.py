@@ -27,10 +27,10 @@ from pathlib import Path
 
 import venturi
 from benchmarks.repository import synthetic_trials
+from venturi.core.settings import Settings
 from venturi.record.query.paging import rows
 from venturi.record.query.selection import Query
-from venturi.record.repository import Repository
-from venturi.settings import Settings
+from venturi.record.store.repository import Repository
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "start-up.md"
 TRIALS, REPEATS = 40_000, 7

@@ -29,8 +29,8 @@ from benchmarks import process
 from benchmarks.bench import REPOSITORY, find_agent
 from benchmarks.block_traces import EVENTS, PACE_NS, write_trace
 from benchmarks.process import Outcome
-from venturi.present.io_heat import Chart, HeatFile, Part
-from venturi.present.io_page import IoHeat
+from venturi.web.io.heat import Chart, HeatFile, Part
+from venturi.web.io.page import IoHeat
 
 PEERS = ("blkparse", "btt")
 PARTS = 200

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from venturi.model.statistics.two_groups import compare_samples, p_value
+from venturi.core.statistics.two_groups import compare_samples, p_value
 
 Array = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], Array]

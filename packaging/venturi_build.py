@@ -35,7 +35,7 @@ __all__ = [
 
 ROOT = Path(__file__).resolve().parents[1]
 WEB = ROOT / "web"
-ASSETS = ROOT / "python/venturi/present/assets"
+ASSETS = ROOT / "python/venturi/web/assets"
 # The two results of `npm run build`: the pages of a file, and those that are served.
 PAGES = (ASSETS / "page.js", ASSETS / "app/index.html")
 PLUGINS = (ROOT / "jvm/tiered-storage", ROOT / "jvm/task-names")

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from notices import carried
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("venturi/present/assets/page.js", "venturi/present/assets/app/index.html")
+PAGES = ("venturi/web/assets/page.js", "venturi/web/assets/app/index.html")
 SCRIPTS = ("data/scripts/venturi", "data/scripts/venturi-agent")
 # The plugins for Spark, which are built only where there is Maven.
 JARS = tuple(

@@ -11,8 +11,11 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from venturi.advise.devices import DiskClass
-from venturi.advise.doctor import Rule
+from venturi.machines.catalog import ATTRIBUTES, COLUMNS, Kind
+from venturi.machines.catalog.importers import onprem
+from venturi.machines.cost.job import JobFile
+from venturi.machines.health.devices import DiskClass
+from venturi.machines.health.doctor import Rule
 from venturi.measure.clusters.cluster_file import (
     ClusterFile,
     HostTable,
@@ -21,9 +24,6 @@ from venturi.measure.clusters.cluster_file import (
     Rack,
 )
 from venturi.measure.studies.plan_file import PlanFile
-from venturi.model.catalog import ATTRIBUTES, COLUMNS, Kind
-from venturi.model.catalog.importers import onprem
-from venturi.model.cost.job import JobFile
 from venturi.record import exchange
 
 EXAMPLES = Path(__file__).parent.parent / "docs" / "reference" / "examples"
@@ -77,7 +77,7 @@ def formats() -> Iterator[str]:
     yield from exchange.__doc__.splitlines()[2:]
     for name in (exchange.MANIFEST, exchange.RECORDS):
         yield from _example(f"archive/{name}")
-    yield from _part("Advice tables", "Part of the package, `venturi/advise/tables`; each number "
+    yield from _part("Advice tables", "Part of the package, `venturi/machines/health`; each number "
                      "has its source.")  # fmt: skip
     for name, made in (("doctor.toml, [[rule]]", Rule), ("devices.toml, [[disk]]", DiskClass)):
         yield from ("", f"### {name}", "", "| field | default | what it is |", "|---|---|---|")
@@ -118,7 +118,7 @@ def _example(name: str) -> Iterator[str]:
 def _head(table: str) -> Mapping[str, str]:
     """Field -> meaning, from the comments that open an advice table."""
     told: dict[str, str] = {}
-    folder = Path(str(import_module("venturi.advise").__file__)).parent / "tables"
+    folder = Path(str(import_module("venturi.machines.health").__file__)).parent
     name = ""
     for line in (folder / table).read_text("utf-8").splitlines():
         if not line.startswith("#"):

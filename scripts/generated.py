@@ -17,12 +17,12 @@ import click
 from formats import formats
 
 from venturi.cli.main import HELP, HELP_COLUMNS, cli
-from venturi.errors import AGENT_CLASSES, CODES, Code, ExitCode, FailureClass
-from venturi.present.api.pages import PAGES
+from venturi.core.errors import AGENT_CLASSES, CODES, Code, ExitCode, FailureClass
+from venturi.core.settings import SETTINGS
 from venturi.record import limits
 from venturi.record.trial import SCHEMA_VERSION
 from venturi.record.trial_json import ADAPTER
-from venturi.settings import SETTINGS
+from venturi.web.pages import PAGES
 
 ROOT = Path(__file__).parent.parent
 _NOTE = "<!-- Written by scripts/generated.py; `make generated` writes it anew. -->"
@@ -69,9 +69,7 @@ def files() -> dict[str, str]:
     }
 
 
-_NOTE_TS = (
-    "// Made from python/venturi/present/api/pages.py by scripts/generated.py: `make generated`.\n"
-)
+_NOTE_TS = "// Made from python/venturi/web/pages.py by scripts/generated.py: `make generated`.\n"
 
 
 def _pages_ts() -> str:
@@ -226,8 +224,8 @@ def _type(kind: dict[str, Any]) -> str:
 
 def openapi() -> dict[str, Any]:
     """The OpenAPI document of the server."""
-    from venturi.present.api.app import create_app
-    from venturi.present.api.context import Services
+    from venturi.web.api.app import create_app
+    from venturi.web.api.context import Services
 
     nothing: Any = None  # what is stored does not change the document
     return create_app(Services(nothing)).openapi()

@@ -23,10 +23,10 @@ WORLD = 4
 # Path:module -> why it is imported inside a function.
 ALLOWED = {
     "python/venturi/cli/main.py:click.shell_completion": "only where a shell asks",
-    "python/venturi/cli/html.py:venturi.present.document": "only for --html",
-    "python/venturi/cli/measuring.py:venturi.measure.hosts.lock": "only to measure",
+    "python/venturi/cli/html.py:venturi.web.document": "only for --html",
+    "python/venturi/cli/measure/measuring.py:venturi.measure.hosts.lock": "only to measure",
     "python/venturi/cli/main.py:venturi.cli.options": "`venturi --help` has no error to print",
-    "python/venturi/cli/serve.py:venturi.model.stages.bottleneck": "before the first request",
+    "python/venturi/cli/share/serve.py:venturi.results.bottleneck": "before the first request",
     "python/venturi/measure/trial/runner.py:venturi": "its version is read from importlib.metadata",
     "python/venturi/measure/workloads/shared/spark_records.py:pyspark.sql.udf": "Spark's own",
     "python/venturi/measure/workloads/learning/on_spark.py:"

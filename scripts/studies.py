@@ -20,13 +20,13 @@ from typing import Any
 from screenshots import IMAGES, ROOT, VENTURI
 from study_pictures import picture
 
+from venturi.core.units import binary_size, format_bytes_decimal, format_latency
+from venturi.core.wording import percent
 from venturi.measure.engines.spark.tiers import RESERVES_SETTING
 from venturi.measure.hosts.trace_results import TracedPattern
-from venturi.present.io_shares import not_attributed, pattern_name
-from venturi.present.io_trace import read as read_trace
 from venturi.record.job_account import TIERS_SETTING
-from venturi.units import binary_size, format_bytes_decimal, format_latency
-from venturi.wording import percent
+from venturi.terminal.io_shares import not_attributed, pattern_name
+from venturi.terminal.io_trace import read as read_trace
 
 STUDIES = ROOT / "docs/guide/studies"
 PUBLISHED = ROOT / "python/venturi/record/starter"

@@ -59,7 +59,7 @@ class Use:
 
 
 def module_of(file: Path) -> str:
-    """The module that a file is: `venturi.units`, `benchmarks.disk`."""
+    """The module that a file is: `venturi.core.units`, `benchmarks.disk`."""
     parts = file.with_suffix("").parts
     return ".".join(parts[parts[0] == "python" :]).removesuffix(".__init__")
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from venturi.model.statistics.stats import Missing
-from venturi.present.advice_page import (
+from venturi.core.statistics.stats import Missing
+from venturi.web.advice_page import (
     AdvicePage,
     BarRow,
     Bottleneck,

@@ -13,12 +13,12 @@ from pathlib import Path
 import httpx
 from fastapi import FastAPI
 
-from venturi.cli.changes import RepositoryChanges
-from venturi.present.api.app import create_app
-from venturi.present.api.context import Services
-from venturi.present.api.security import Access
-from venturi.record.repository import Repository
-from venturi.settings import ServerLimits
+from venturi.cli.share.changes import RepositoryChanges
+from venturi.core.settings import ServerLimits
+from venturi.record.store.repository import Repository
+from venturi.web.api.app import create_app
+from venturi.web.api.context import Services
+from venturi.web.api.security import Access
 
 UPLOAD_BYTES_MAX = 1 << 20
 WRITE_TOKEN, READ_TOKEN = "write-0123456789abcdef", "read-0123456789abcdef"

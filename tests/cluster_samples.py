@@ -8,8 +8,8 @@ from pathlib import Path
 
 import report_samples
 from venturi.record.exchange import import_archive
-from venturi.record.repository import Repository
-from venturi.record.series import SeriesWriter, series_name
+from venturi.record.store.repository import Repository
+from venturi.record.store.series import SeriesWriter, series_name
 from venturi.record.trial import Clock, Cluster, Host, Link, Phase, Sample, Trial
 
 ARCHIVE = Path(__file__).parent / "data" / "several_hosts" / "lab-of-four.zip"

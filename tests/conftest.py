@@ -18,7 +18,8 @@ import pytest
 import processes
 from command_line import AGENT
 from torture.postgresql import Postgresql
-from venturi.record.repository import Repository
+from venturi.core.settings import SETTINGS, Settings
+from venturi.record.store.repository import Repository
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -30,7 +31,6 @@ from venturi.record.trial import (
     Workload,
     new_id,
 )
-from venturi.settings import SETTINGS, Settings
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from venturi.record.accounts import spark
-from venturi.record.accounts.find import Log
-from venturi.record.accounts.spark_batches import PROGRESS
+from venturi.jobs.logs import spark
+from venturi.jobs.logs.spark_batches import PROGRESS
+from venturi.record.importing.formats import Log
 from venturi.record.job_account import JobAccount
 
 Write = Callable[[bytes], Path]

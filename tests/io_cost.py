@@ -1,5 +1,5 @@
 """The I/O cost equations of two-pass ("2-IO") data-intensive jobs, one small function each:
-what the general model (`model/cost/dataflow.py`) is compared with.
+what the general model (`machines/cost/dataflow.py`) is compared with.
 
 Source: M. Conley, A. Vahdat, G. Porter, "Achieving Cost-efficient, Data-intensive Computing in the
 Cloud", SoCC 2015, section 3.3. The numbers in the docstrings are that paper's. Sizes and
@@ -10,8 +10,8 @@ start-up time.
 
 from __future__ import annotations
 
-from venturi.model.domain import need_rate, need_size
-from venturi.units import SECONDS_PER_HOUR
+from venturi.core.domain import need_rate, need_size
+from venturi.core.units import SECONDS_PER_HOUR
 
 
 def _transfer_s(size_name: str, size_bytes: float, rate_name: str, bytes_per_s: float) -> float:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from event_log import SparkLog
-from venturi.record.accounts.trial import trial_of
+from venturi.jobs.logs.trial import trial_of
 from venturi.record.job_account import attach
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Trial
 
 PLANNED = f"01JZTHREP0RT{911:014d}"

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import report_samples
-from venturi.record.accounts import spark
-from venturi.record.accounts.find import Log
+from venturi.jobs.logs import spark
+from venturi.record.importing.formats import Log
 from venturi.record.job_account import JobAccount, attach
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Phase, Trial
 
 FOLDER = Path(__file__).parent / "data" / "own"

@@ -12,12 +12,12 @@ import job_samples
 import own_samples
 import report_samples
 import tiers_samples
+from venturi.core.settings import Settings
 from venturi.record.importing.take_in import import_file
-from venturi.record.repository import Repository
-from venturi.record.series import SeriesWriter
 from venturi.record.starter import import_starter
+from venturi.record.store.repository import Repository
+from venturi.record.store.series import SeriesWriter
 from venturi.record.trial import Cluster, Failure, Host, Provenance, ProvenanceKind, State, Trial
-from venturi.settings import Settings
 
 RESULTS = Path(__file__).parent / "data" / "results"
 IMPORTED = {"aloja": "aloja-minerva/trials.csv", "c3o": "c3o/sort.tsv", "scout": "scout/runs.csv"}

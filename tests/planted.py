@@ -6,8 +6,8 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from venturi.record.repository import Repository
-from venturi.record.tables import RECORDS, TRIALS, microseconds
+from venturi.record.store.repository import Repository
+from venturi.record.store.tables import RECORDS, TRIALS, microseconds
 from venturi.record.trial import Trial
 
 OVERFLOWING = ("0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59")

@@ -9,17 +9,15 @@ from typing import Any
 
 import polars as pl
 
-from venturi.advise.hardware import Request, advise
-from venturi.model.catalog import load_shipped
-from venturi.model.cost.job import sort_job
-from venturi.model.cost.predict import (
+from venturi.machines.advice.hardware import Request, advise
+from venturi.machines.catalog import load_shipped
+from venturi.machines.cost.job import sort_job
+from venturi.machines.cost.predict import (
     NativeSortPlan,
     Prediction,
     disk_rates_from_trial,
     predict_native_sort,
 )
-from venturi.present.report import ReportData, Skipped, price_rows, report_data
-from venturi.present.report.data import Price
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -35,6 +33,8 @@ from venturi.record.trial import (
     TrialWarning,
     Workload,
 )
+from venturi.web.report import ReportData, Skipped, price_rows, report_data
+from venturi.web.report.data import Price
 
 AT = datetime(2026, 7, 14, 9, 30, tzinfo=UTC)
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">{{7*7}}&amp;\u2028"

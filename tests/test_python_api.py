@@ -19,12 +19,12 @@ import pytest
 
 import command_line
 import venturi
-from venturi.errors import VenturiError
-from venturi.record import exclusions
-from venturi.record.repository import Repository
-from venturi.record.series import SeriesWriter
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
+from venturi.record.access import exclusions
+from venturi.record.store.repository import Repository
+from venturi.record.store.series import SeriesWriter
 from venturi.record.trial import Failure, Sample, State, Trial
-from venturi.settings import Settings
 
 Make = Callable[..., Trial]
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.errors import ExitCode, VenturiError
-from venturi.units import (
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.units import (
     decimal_size,
     format_core_time,
     parse_bytes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from venturi.wording import count_of, did_you_mean, near
+from venturi.core.wording import count_of, did_you_mean, near
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ from typing import Any
 
 import report_samples
 from event_log import event
-from venturi.record.accounts import spark
-from venturi.record.accounts.find import Log
+from venturi.jobs.logs import spark
+from venturi.record.importing.formats import Log
 from venturi.record.job_account import attach
-from venturi.record.repository import Repository
-from venturi.record.series import SeriesWriter
+from venturi.record.store.repository import Repository
+from venturi.record.store.series import SeriesWriter
 from venturi.record.trial import Cluster, Trial
 
 BEGAN_MS = 1_795_000_000_000

@@ -14,12 +14,12 @@ from typing import Any
 
 from benchmarks.repository import synthetic_trials
 from torture.mutation import TEXTS, VALUES, changed_bytes, changed_json
+from venturi.core.settings import Settings
 from venturi.record.exchange import MANIFEST, RECORDS, export_trials
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
-from venturi.record.series import SeriesWriter
+from venturi.record.store.repository import Repository
+from venturi.record.store.series import SeriesWriter
 from venturi.record.trial import State
-from venturi.settings import Settings
 
 Members = Sequence[tuple[str, bytes]]
 NAMES = (

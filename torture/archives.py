@@ -22,13 +22,13 @@ from torture.archive_parts import NAMES, Archive, changed, exported, with_lines,
 from torture.mutation import TEXTS
 from torture.play import Play, Round
 from torture.worker import Attempt
-from venturi.errors import VenturiError
-from venturi.present.api.series import series_of
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
 from venturi.record.exchange import MANIFEST, RECORDS, export_trials, import_archive
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.upkeep.check import check
-from venturi.settings import Settings
+from venturi.web.api.results.series import series_of
 
 _CENTRAL = b"PK\1\2"
 _BOMB_BYTES = 100_000_000
@@ -221,7 +221,7 @@ def _series(chance: Random, archive: Archive) -> bytes:
 
 
 def _parquet(chance: Random) -> bytes:
-    from venturi.record.frames import pl
+    from venturi.record.store.frames import pl
 
     rows = chance.choice((0, 1, 100, 1_000_000))
     number: Any = chance.choice((0.5, float("nan"), float("inf"), -1e308, None))

@@ -15,8 +15,8 @@ from torture.postgresql import Postgresql
 from torture.proxy import Proxy
 from torture.stores import Store, Stores
 from torture.verbs import Ran, Verbs
+from venturi.core.settings import Settings
 from venturi.record.trial import Trial
-from venturi.settings import Settings
 
 _ROWS = 100
 _SOON_S = 15.0

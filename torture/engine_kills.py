@@ -13,11 +13,11 @@ from torture.plan_kills import wait_until_gone
 from torture.play import Case, Play, Round, UnavailableError
 from torture.stores import Store, Stores
 from torture.verbs import Ran, Verbs, processes_of
-from venturi.errors import FailureClass
+from venturi.core.errors import FailureClass
+from venturi.core.settings import load
 from venturi.measure.engines.registry import engine
 from venturi.measure.hosts.local import LocalHost
 from venturi.record.trial import State
-from venturi.settings import load
 
 _START_S = 300.0
 _END_S = 600.0

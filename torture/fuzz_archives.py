@@ -14,12 +14,12 @@ from torture import worker
 from torture.archive_parts import changed, exported
 from torture.play import Play, Round
 from torture.worker import Attempt
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
 from venturi.record.exchange import Limits, import_archive
-from venturi.record.repository import Repository
-from venturi.record.rows import delete_trials
+from venturi.record.store.repository import Repository
+from venturi.record.store.rows import delete_trials
 from venturi.record.trial import Trial
-from venturi.settings import Settings
 
 _LIMITS = Limits(members=1_000, total_bytes=1 << 26)
 

@@ -19,17 +19,16 @@ from torture import worker
 from torture.mutation import changed_bytes, changed_json, changed_lines
 from torture.play import Play, Round
 from torture.worker import ROOT, Attempt
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Limits
+from venturi.jobs.logs.trial import trial_of
 from venturi.record import starter
-from venturi.record.accounts.find import Log
-from venturi.record.accounts.trial import trial_of
-from venturi.record.importing.formats import FORMATS
+from venturi.record.importing.formats import FORMATS, Log
 from venturi.record.importing.items import Source
 from venturi.record.limits import check, fitted
-from venturi.record.tables import configuration_rows, record_row, trial_row
+from venturi.record.store.tables import configuration_rows, record_row, trial_row
 from venturi.record.trial import Trial
 from venturi.record.trial_json import decode, encode
-from venturi.settings import Limits
 
 DATA = ROOT / "tests/data"
 RESULTS = {

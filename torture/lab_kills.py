@@ -7,8 +7,8 @@ from pathlib import Path
 from torture.lab_remains import ADDRESSES, NAME, NEEDS, SMALL, id_of, left, remains
 from torture.play import Case, Play, Round, UnavailableError
 from torture.verbs import Verbs
+from venturi.core.settings import Settings
 from venturi.measure.lab import lab
-from venturi.settings import Settings
 
 
 def play(round_: Play) -> None:

@@ -12,10 +12,10 @@ from torture.changes import Changes, Kill
 from torture.play import Case, Play, Round
 from torture.stores import Store, Stores, trial
 from torture.verbs import Verbs
-from venturi.record import tables
+from venturi.core.settings import Settings
+from venturi.record.store import tables
 from venturi.record.trial import Trial
 from venturi.record.trial_json import encode
-from venturi.settings import Settings
 
 _FIRST = "0001"
 _TRIALS = 300

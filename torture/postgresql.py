@@ -16,9 +16,9 @@ from typing import Any
 
 import psycopg
 
-from venturi.record.closing import Closing
-from venturi.record.repository import Repository
-from venturi.settings import Settings
+from venturi.core.settings import Settings
+from venturi.record.store.closing import Closing
+from venturi.record.store.repository import Repository
 
 
 class Postgresql(Closing):

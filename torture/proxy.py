@@ -9,7 +9,7 @@ import struct
 import threading
 from pathlib import Path
 
-from venturi.record.closing import Closing
+from venturi.record.store.closing import Closing
 
 _RESET = struct.pack("ii", 1, 0)  # l_onoff, l_linger: closing sends RST
 

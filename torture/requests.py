@@ -32,22 +32,23 @@ from torture.archive_parts import exported
 from torture.asked import Maker, Request
 from torture.play import FAULTS_MAX, Play, Round
 from torture.worker import ROOT
-from venturi.cli.changes import RepositoryChanges
-from venturi.present.api.app import create_app
-from venturi.present.api.context import Services
-from venturi.present.api.security import COOKIE, SESSION, Access
-from venturi.record import starter, tokens
-from venturi.record.accounts.find import spark_logs
-from venturi.record.accounts.spark import read
-from venturi.record.accounts.trial import take_in
-from venturi.record.authors import Author
+from venturi.cli.share.changes import RepositoryChanges
+from venturi.core.settings import Settings
+from venturi.jobs.logs.find import spark_logs
+from venturi.jobs.logs.spark import read
+from venturi.jobs.logs.trial import take_in
+from venturi.record import starter
+from venturi.record.access import tokens
+from venturi.record.access.authors import Author
 from venturi.record.exchange import import_archive
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
-from venturi.record.rows import delete_trials
-from venturi.record.tables import EXCLUSIONS, METADATA, VIEWS
+from venturi.record.store.repository import Repository
+from venturi.record.store.rows import delete_trials
+from venturi.record.store.tables import EXCLUSIONS, METADATA, VIEWS
 from venturi.record.trial import now
-from venturi.settings import Settings
+from venturi.web.api.app import create_app
+from venturi.web.api.context import Services
+from venturi.web.api.security import COOKIE, SESSION, Access
 
 ANSWER_S = 20.0
 """No answer takes a tenth of this where nothing else runs."""

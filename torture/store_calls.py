@@ -17,9 +17,9 @@ from torture.import_kills import write_results
 from torture.play import Case, Play, Round, UnavailableError
 from torture.stores import Store, Stores, write_archive
 from torture.verbs import Ran, Verbs
-from venturi.record.repository import Repository
+from venturi.core.settings import Settings
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
-from venturi.settings import Settings
 
 ERRORS: Mapping[str, tuple[str, ...]] = {
     "openat": ("EMFILE", "EIO"),

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from torture.play import Play, UnavailableError
 from torture.postgresql import Postgresql
+from venturi.core.settings import Settings
 from venturi.record.exchange import export_trials
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
-from venturi.record.series import SeriesWriter
+from venturi.record.store.repository import Repository
+from venturi.record.store.series import SeriesWriter
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -29,7 +30,6 @@ from venturi.record.trial import (
 )
 from venturi.record.upkeep.check import check
 from venturi.record.upkeep.findings import Kind
-from venturi.settings import Settings
 
 _OTHERS = ("notes.txt", ".mine.part", "venturi.sqlite.bak", "artifacts/README")
 

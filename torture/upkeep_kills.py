@@ -15,12 +15,12 @@ from torture.instants import Instants
 from torture.play import Case, Play, Round
 from torture.stores import Store, Stores, add_with_files
 from torture.verbs import Ran, Verbs
+from venturi.core.settings import Settings
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
-from venturi.record.tables import CONFIGURATION, RECORDS, TRIALS
+from venturi.record.store.repository import Repository
+from venturi.record.store.tables import CONFIGURATION, RECORDS, TRIALS
 from venturi.record.trial import Trial
 from venturi.record.upkeep import quarantine, removal
-from venturi.settings import Settings
 
 _TRIALS = 12
 _GONE_S = 60.0

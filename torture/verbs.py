@@ -16,8 +16,8 @@ from pathlib import Path
 from torture.agent import AGENT, HANG_S
 from torture.changes import Changes, Kill
 from torture.noting import COMMIT, FILE, WRITE
-from venturi.record.closing import Closing
-from venturi.settings import Settings
+from venturi.core.settings import Settings
+from venturi.record.store.closing import Closing
 
 _WHERE = {
     FILE: "at a file",

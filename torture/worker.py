@@ -24,7 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from torture.play import FAULTS_MAX, Play
-from venturi.record.table_check import bound_memory
+from venturi.record.store.table_check import bound_memory
 
 ROOT = Path(__file__).resolve().parents[1]
 MEMORY_BYTES = 1 << 30

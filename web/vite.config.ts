@@ -1,6 +1,6 @@
 import { defineConfig, type UserConfig } from "vite";
 
-const ASSETS = "../python/venturi/present/assets";
+const ASSETS = "../python/venturi/web/assets";
 
 /** Directives of React's server, of which none of this is part, are no news. */
 const quiet: NonNullable<NonNullable<UserConfig["build"]>["rolldownOptions"]> = {

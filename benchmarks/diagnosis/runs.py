@@ -17,12 +17,12 @@ from backports.zstd import compress
 
 from benchmarks.diagnosis.run_queue import RunQueue
 from benchmarks.diagnosis.trimmed import trimmed
-from venturi.advise.diagnosis.find import Diagnosis, diagnose
-from venturi.model.stages.analysis import analyse
-from venturi.model.stages.causes import TO_COMPUTE
-from venturi.model.stages.timeline import Timeline, timeline
-from venturi.record.accounts import spark
-from venturi.record.accounts.find import Log
+from venturi.jobs.diagnosis.find import Diagnosis, diagnose
+from venturi.jobs.logs import spark
+from venturi.jobs.stages.analysis import analyse
+from venturi.jobs.stages.causes import TO_COMPUTE
+from venturi.jobs.stages.timeline import Timeline, timeline
+from venturi.record.importing.formats import Log
 
 _LEVEL = 19
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h: who loses its parent becomes a child of this process

@@ -19,7 +19,7 @@ import click
 from benchmarks.diagnosis.programs import LOCAL, PROGRAMS
 from benchmarks.diagnosis.runs import Looked, looked_at
 from benchmarks.into_page import write_table
-from venturi.model.stages.outlook import outlooks
+from venturi.jobs.whatif.outlook import outlooks
 
 CORES = (1, 2)
 # Of what these programs read, which is in no file: by default as many as there are cores.

@@ -1,7 +1,7 @@
 """The model against the machine: predicted and measured time of the native sort.
 
 Before each sort a part of its input is rehearsed, as the quickstart does, and
-`venturi.model.cost.rehearsal` has only that and the plan (`--plan-only`) to go by.
+`venturi.machines.cost.rehearsal` has only that and the plan (`--plan-only`) to go by.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from benchmarks import rows
 from benchmarks.bench import Bench, Unavailable
 from benchmarks.figures import Figure, figure, missing, relative_error
 from benchmarks.suites.sort import Job, need_memory
-from venturi.cli.measuring import rehearsal_of
+from venturi.cli.measure.measuring import rehearsal_of
+from venturi.machines.cost.predict import NativeSortPlan
+from venturi.machines.cost.rehearsal import predict_from_rehearsals
 from venturi.measure.engines.native import rehearsal
 from venturi.measure.hosts.agent_results import Sorted, SortPlan
-from venturi.model.cost.predict import NativeSortPlan
-from venturi.model.cost.rehearsal import predict_from_rehearsals
 
 _SIZES_GIB = (1, 2, 4, 8)
 # Budget over input; between the two regimes part of the data stays in memory (hybrid).

@@ -1,7 +1,7 @@
 """Venturi as a library: what `venturi.open()` returns.
 
 Every answer is that of the verbs and pages, from the same functions; nothing here writes to the
-repository. Errors are `venturi.errors.VenturiError`, with a code, where, and what to do.
+repository. Errors are `venturi.core.errors.VenturiError`, with a code, where, and what to do.
 """
 
 from __future__ import annotations
@@ -15,9 +15,26 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from venturi import settings
-from venturi.errors import ExitCode, VenturiError
-from venturi.model.compare.rank_trials import (
+from venturi.core import settings
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.statistics.stats import ALPHA
+from venturi.core.wording import count_of
+from venturi.record.query.checks import require_conditions, require_keys
+from venturi.record.query.chosen import BELONGING, check_settings
+from venturi.record.query.conditions import conditions_of, refused
+from venturi.record.query.counting import count, excluded_count
+from venturi.record.query.known_keys import KeyInfo, keys
+from venturi.record.query.paging import pages, records_of
+from venturi.record.query.selection import PAGE_ROWS_MAX, Query
+from venturi.record.repeat_group import repeat_group
+from venturi.record.store.closing import Closing
+from venturi.record.store.repository import Repository as _Repository
+from venturi.record.store.tables import text_of
+from venturi.record.store.trial_table import Table, sample_table, trial_table
+from venturi.record.trial import Scalar, Trial
+from venturi.record.trial_json import stored_trial
+from venturi.results.compare.repeat_groups import Comparison, compare_groups
+from venturi.results.ranking.rank_trials import (
     Prices,
     Ranked,
     RecordedPrices,
@@ -27,33 +44,16 @@ from venturi.model.compare.rank_trials import (
     rank_trials,
     require_rankable,
 )
-from venturi.model.compare.ranking import Objective
-from venturi.model.compare.repeat_groups import Comparison, compare_groups
-from venturi.model.statistics.stats import ALPHA
-from venturi.present.api.series import whole_series
-from venturi.present.effects import Question, effects
-from venturi.record.closing import Closing
-from venturi.record.query.checks import require_conditions, require_keys
-from venturi.record.query.chosen import BELONGING, check_settings
-from venturi.record.query.conditions import conditions_of, refused
-from venturi.record.query.counting import count, excluded_count
-from venturi.record.query.known_keys import KeyInfo, keys
-from venturi.record.query.paging import pages, records_of
-from venturi.record.query.selection import PAGE_ROWS_MAX, Query
-from venturi.record.repeat_group import repeat_group
-from venturi.record.repository import Repository as _Repository
-from venturi.record.tables import text_of
-from venturi.record.trial import Scalar, Trial
-from venturi.record.trial_json import stored_trial
-from venturi.record.trial_table import Table, sample_table, trial_table
-from venturi.wording import count_of
+from venturi.results.ranking.ranking import Objective
+from venturi.web.api.results.series import whole_series
+from venturi.web.effects import Question, effects
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
 
-    from venturi.model.compare.effect import Effects
+    from venturi.results.effects.effect import Effects
 
 Where = str | Iterable[str]
 """Conditions as the verbs take them: `disk=SSD`, `elapsed_s<500`, `network=` (missing). All must
@@ -76,7 +76,7 @@ class Rows:
 
     def arrow(self) -> pa.Table:
         """An Arrow table; VEN-PACKAGE-MISSING without the extra `arrow`."""
-        from venturi.record.frames import pl
+        from venturi.record.store.frames import pl
 
         _require("pyarrow", "arrow")
         return self._frame.to_arrow(compat_level=pl.CompatLevel.oldest())
@@ -288,7 +288,7 @@ def open(home: str | os.PathLike[str] | None = None) -> Repository:
 
 
 def _whole(table: Table) -> pl.DataFrame:
-    from venturi.record.frames import pl
+    from venturi.record.store.frames import pl
 
     return pl.concat([pl.DataFrame(schema=table.schema), *(part for part, _ in table.parts())])
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
-from venturi.advise.hardware import Request
-from venturi.model import catalog
-from venturi.model.catalog import Catalog, Fact, InstanceType
-from venturi.model.cost.choices import Durability, Exchange
-from venturi.model.cost.job import Job, sort_job
-from venturi.model.quantity import Kind
+from venturi.core.quantity import Kind
+from venturi.machines import catalog
+from venturi.machines.advice.hardware import Request
+from venturi.machines.catalog import Catalog, Fact, InstanceType
+from venturi.machines.cost.choices import Durability, Exchange
+from venturi.machines.cost.job import Job, sort_job
 
 TB = 10**12
 DAY = date(2026, 1, 1)

@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 
 from event_log import SparkLog
-from venturi.advise.diagnosis.case import Confidence
-from venturi.advise.diagnosis.find import RULES, Diagnosis, Finding, diagnose
-from venturi.advise.diagnosis.rules import load_rules
-from venturi.model.stages.analysis import analyse
-from venturi.model.stages.timeline import timeline
-from venturi.record.accounts import mapreduce, spark
-from venturi.record.accounts.find import histories, spark_logs
+from venturi.jobs.diagnosis.case import Confidence
+from venturi.jobs.diagnosis.find import RULES, Diagnosis, Finding, diagnose
+from venturi.jobs.diagnosis.rules import load_rules
+from venturi.jobs.logs import mapreduce, spark
+from venturi.jobs.logs.find import histories, spark_logs
+from venturi.jobs.stages.analysis import analyse
+from venturi.jobs.stages.timeline import timeline
 from venturi.record.job_account import JobAccount
 
 LOGS = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "faults"

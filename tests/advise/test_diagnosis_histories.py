@@ -8,11 +8,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from venturi.advise.diagnosis.find import Finding, diagnose
-from venturi.model.stages.analysis import analyse
-from venturi.model.stages.timeline import timeline
-from venturi.record.accounts import mapreduce
-from venturi.record.accounts.find import histories
+from venturi.jobs.diagnosis.find import Finding, diagnose
+from venturi.jobs.logs import mapreduce
+from venturi.jobs.logs.find import histories
+from venturi.jobs.stages.analysis import analyse
+from venturi.jobs.stages.timeline import timeline
 from venturi.record.job_account import JobAccount
 
 FOLDER = Path(__file__).parents[1] / "data" / "mapreduce" / "3.4.2"

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from event_log import SparkLog
-from venturi.advise.diagnosis.case import Where
-from venturi.advise.diagnosis.find import Finding, diagnose
-from venturi.model.stages.analysis import analyse
-from venturi.model.stages.timeline import timeline
-from venturi.record.accounts import spark
-from venturi.record.accounts.find import spark_logs
+from venturi.jobs.diagnosis.case import Where
+from venturi.jobs.diagnosis.find import Finding, diagnose
+from venturi.jobs.logs import spark
+from venturi.jobs.logs.find import spark_logs
+from venturi.jobs.stages.analysis import analyse
+from venturi.jobs.stages.timeline import timeline
 from venturi.record.job_account import JobAccount
 
 FAULTS = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "faults"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from event_log import SparkLog, at
-from venturi.advise.diagnosis.find import Finding, diagnose
-from venturi.model.stages.analysis import analyse
-from venturi.model.stages.timeline import timeline
+from venturi.jobs.diagnosis.find import Finding, diagnose
+from venturi.jobs.stages.analysis import analyse
+from venturi.jobs.stages.timeline import timeline
 
 DYNAMIC = {"spark.master": "yarn", "spark.dynamicAllocation.enabled": "true"}
 

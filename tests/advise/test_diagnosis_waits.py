@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from event_log import SparkLog, event
-from venturi.advise.diagnosis.case import Where
-from venturi.advise.diagnosis.find import Finding, diagnose
-from venturi.model.stages.analysis import analyse
-from venturi.model.stages.timeline import timeline
-from venturi.record.accounts.spark_queries import DRIVER_VALUES
+from venturi.jobs.diagnosis.case import Where
+from venturi.jobs.diagnosis.find import Finding, diagnose
+from venturi.jobs.logs.spark_queries import DRIVER_VALUES
+from venturi.jobs.stages.analysis import analyse
+from venturi.jobs.stages.timeline import timeline
 
 _MIB = 1 << 20
 

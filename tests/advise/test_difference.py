@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from event_log import SparkLog
-from venturi.advise.diagnosis.changes import Difference
-from venturi.advise.diagnosis.difference import difference
-from venturi.model.stages.analysis import analyse
-from venturi.model.stages.timeline import timeline
-from venturi.record.accounts import spark
-from venturi.record.accounts.find import spark_logs
+from venturi.jobs.diagnosis.changes import Difference
+from venturi.jobs.diagnosis.difference import difference
+from venturi.jobs.logs import spark
+from venturi.jobs.logs.find import spark_logs
+from venturi.jobs.stages.analysis import analyse
+from venturi.jobs.stages.timeline import timeline
 from venturi.record.job_account import JobAccount
 from venturi.record.trial import State
 

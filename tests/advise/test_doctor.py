@@ -11,7 +11,7 @@ from doctor_facts import changed, tuned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from venturi.advise.doctor import Finding, Rule, Severity, examine, load_rules
+from venturi.machines.health.doctor import Finding, Rule, Severity, examine, load_rules
 
 RULES = load_rules()
 BY_ID = {rule.id: rule for rule in RULES}

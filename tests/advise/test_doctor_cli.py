@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 from doctor_facts import changed, tuned
 
-from venturi.advise.doctor import load_rules
-from venturi.cli.doctor import command, words_of
-from venturi.errors import VenturiError
+from venturi.cli.measure.doctor import command, words_of
+from venturi.core.errors import VenturiError
+from venturi.machines.health.doctor import load_rules
 
 
 def doctor(*args: str, stdin: str | None = None) -> Result:

@@ -8,13 +8,13 @@ from datetime import date
 import pytest
 from advice_samples import TB, catalog_of, machine, request, without
 
-from venturi.advise.explain import explain, explain_type
-from venturi.advise.hardware import Request, advise, predict
-from venturi.errors import VenturiError
-from venturi.model.catalog import load_shipped
-from venturi.model.cost.choices import Durability, Exchange, Network
-from venturi.model.cost.job import sort_job
-from venturi.model.quantity import Kind
+from venturi.core.errors import VenturiError
+from venturi.core.quantity import Kind
+from venturi.machines.advice.explain import explain, explain_type
+from venturi.machines.advice.hardware import Request, advise, predict
+from venturi.machines.catalog import load_shipped
+from venturi.machines.cost.choices import Durability, Exchange, Network
+from venturi.machines.cost.job import sort_job
 
 EC2 = load_shipped("ec2-2014")
 ASKED = Request(sort_job(100 * TB, exchange=Exchange.ALL), today=date(2015, 8, 27))

@@ -10,9 +10,11 @@ from advice_samples import ALL, DAY, TB, catalog_of, machine, request, without
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from venturi.advise.assume import assume, parse_assumption
-from venturi.advise.frontier import unbeaten, undominated_counts
-from venturi.advise.hardware import (
+from venturi.core.errors import VenturiError
+from venturi.core.quantity import Kind
+from venturi.machines.advice.assume import assume, parse_assumption
+from venturi.machines.advice.frontier import unbeaten, undominated_counts
+from venturi.machines.advice.hardware import (
     GRID_POINTS,
     Advice,
     ClassAdvice,
@@ -21,13 +23,11 @@ from venturi.advise.hardware import (
     grid,
     predict,
 )
-from venturi.advise.option import Fewer, Objective, Option, Reason
-from venturi.advise.suppose import assumed
-from venturi.errors import VenturiError
-from venturi.model.catalog import Fact, InstanceType, load_shipped
-from venturi.model.cost.choices import Durability, Exchange, Network
-from venturi.model.cost.job import sort_job
-from venturi.model.quantity import Kind
+from venturi.machines.advice.option import Fewer, Objective, Option, Reason
+from venturi.machines.advice.suppose import assumed
+from venturi.machines.catalog import Fact, InstanceType, load_shipped
+from venturi.machines.cost.choices import Durability, Exchange, Network
+from venturi.machines.cost.job import sort_job
 
 
 def only(asked: Request, *types: InstanceType) -> ClassAdvice:

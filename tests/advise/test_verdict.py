@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from doctor_facts import tuned
 
-from venturi.advise.devices import disk_class, load_devices, mount_of
-from venturi.advise.verdict import AgainstClass, DeviceVerdict, verdicts
+from venturi.machines.health.devices import disk_class, load_devices, mount_of
+from venturi.machines.health.verdict import AgainstClass, DeviceVerdict, verdicts
 from venturi.record.trial import (
     Cluster,
     Engine,

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from api_client import Server, client_of
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 
 
 @pytest.fixture

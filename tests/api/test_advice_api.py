@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from api_client import client_of
-from venturi.record.repository import Repository
-from venturi.settings import Settings
+from venturi.core.settings import Settings
+from venturi.record.store.repository import Repository
 
 
 @pytest.fixture(scope="module")

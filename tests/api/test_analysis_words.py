@@ -2,7 +2,7 @@
 
 import pytest
 
-from venturi.present.api.analysis.cells import joined
+from venturi.web.api.results.cells import joined
 
 
 @pytest.mark.parametrize(

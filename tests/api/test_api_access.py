@@ -9,10 +9,10 @@ import httpx
 import pytest
 
 from api_client import READ_TOKEN, UPLOAD_BYTES_MAX, WRITE_TOKEN, client_of
-from venturi.errors import VenturiError
-from venturi.present.api.security import BODY_BYTES_MAX, Access
-from venturi.record.repository import Repository
-from venturi.settings import Settings
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
+from venturi.record.store.repository import Repository
+from venturi.web.api.security import BODY_BYTES_MAX, Access
 
 EXCLUSION = {"conditions": ["disk=SSD"], "author": "Ada", "reason": "cold"}
 VIEW = {"name": "mine", "url": "/trials?sort=elapsed_s", "author": "Ada"}
@@ -157,7 +157,7 @@ def test_a_cookie_is_good_for_a_week_and_for_its_role_only(
         ):
             assert status(nonsense) == 401
         later = float(expires) + 1
-        monkeypatch.setattr("venturi.present.api.security.time.time", lambda: later)
+        monkeypatch.setattr("venturi.web.api.security.time.time", lambda: later)
         assert status(value) == 401
     with client_of(empty, Access("another-read-token-1", WRITE_TOKEN)) as client:
         monkeypatch.undo()

@@ -9,10 +9,10 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from venturi.errors import VenturiError
-from venturi.present.api.pages import PAGES, requests_of
-from venturi.record.repository import Repository
+from venturi.core.errors import VenturiError
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
+from venturi.web.pages import PAGES, requests_of
 
 
 @pytest.fixture

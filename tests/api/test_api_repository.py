@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from api_client import client_of
-from venturi.present.api import series
-from venturi.record import exclusions
-from venturi.record.repository import Repository
-from venturi.record.series import SeriesWriter
+from venturi.record.access import exclusions
+from venturi.record.store.repository import Repository
+from venturi.record.store.series import SeriesWriter
 from venturi.record.trial import Failure, Phase, Sample, State, Trial
 from venturi.record.trial_json import decode
+from venturi.web.api.results import series
 
 Make = Callable[..., Trial]
 
@@ -279,7 +279,7 @@ def test_spreadsheets_get_no_formulas(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Older versions stored a carriage return, which is refused now.
-    monkeypatch.setattr("venturi.record.rows.check", lambda *_: None)
+    monkeypatch.setattr("venturi.record.store.rows.check", lambda *_: None)
     hostile = {
         "a": "=HYPERLINK(1)", "b": "+1+cmd", "c": "-2.5e3", "d": "@SUM(1)", "e": "\tx", "f": "\rx",
         "=key": "-", "g": 'say "hi", twice\n', "h": -7,
@@ -323,8 +323,8 @@ def test_a_download_of_many_pages_is_complete_while_others_write(
     repository.add_many(trials)
     with client_of(repository) as client:
         app = client._transport._app.app  # type: ignore[attr-defined]
-    from venturi.present.api import downloads
     from venturi.record.query.selection import Query
+    from venturi.web.api import downloads
 
     parts, _unreadable = downloads.stream(app.state.services.repository, Query(), "records", ())
     first = next(parts)

@@ -22,12 +22,12 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from api_client import UPLOAD_BYTES_MAX, WRITE_TOKEN, client_of
-from venturi.present.api.app import create_app
-from venturi.present.api.context import Services
-from venturi.present.api.security import Access
-from venturi.record.repository import Repository
+from venturi.core.settings import Settings
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
-from venturi.settings import Settings
+from venturi.web.api.app import create_app
+from venturi.web.api.context import Services
+from venturi.web.api.security import Access
 
 ROOT = Path(__file__).parents[2]
 CHECKS = [

@@ -13,12 +13,12 @@ import own_samples
 import pages_samples
 import report_samples
 from api_client import client_of
-from venturi.present.api import start as first_page
-from venturi.present.api.pages import is_page
-from venturi.record import exclusions
-from venturi.record.repository import Repository
+from venturi.core.settings import ServerLimits
+from venturi.record.access import exclusions
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Failure, Sample, State, Trial, TrialWarning
-from venturi.settings import ServerLimits
+from venturi.web.api.results import start as first_page
+from venturi.web.pages import is_page
 
 MakeTrial = Callable[..., Trial]
 

@@ -22,11 +22,11 @@ import pytest
 
 from api_client import Server
 from command_line import venturi
-from venturi.record import tokens
-from venturi.record.authors import Author
-from venturi.record.repository import Repository
+from venturi.core.settings import Settings
+from venturi.record.access import tokens
+from venturi.record.access.authors import Author
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
-from venturi.settings import Settings
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "proxy.md"
 NAME = "lab.example"

@@ -19,10 +19,10 @@ import polars as pl
 import pytest
 
 from api_client import READ_TOKEN, Server
-from venturi.errors import VenturiError
-from venturi.record.repository import Repository
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings, load
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
-from venturi.settings import Settings, load
 
 Start = Callable[..., Server]
 Connect = Callable[..., socket.socket]

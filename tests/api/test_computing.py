@@ -8,10 +8,10 @@ from threading import Event
 
 import pytest
 
-from venturi.errors import VenturiError
-from venturi.present.api.computing import Computing
-from venturi.present.api.health import Watch
-from venturi.record.repository import Repository
+from venturi.core.errors import VenturiError
+from venturi.record.store.repository import Repository
+from venturi.web.api.computing import Computing
+from venturi.web.api.health import Watch
 
 
 @pytest.fixture

@@ -18,12 +18,13 @@ from hypothesis import settings as rounds
 from hypothesis import strategies as st
 
 from api_client import client_of
-from venturi.errors import CODES, VenturiError
+from venturi.core.errors import CODES, VenturiError
+from venturi.core.settings import Settings
 from venturi.record.exchange import export_trials, import_archive
 from venturi.record.query.counting import count
 from venturi.record.query.selection import Query
-from venturi.record.repository import Repository
-from venturi.record.tables import CONFIGURATION, RECORDS, TRIALS
+from venturi.record.store.repository import Repository
+from venturi.record.store.tables import CONFIGURATION, RECORDS, TRIALS
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -40,7 +41,6 @@ from venturi.record.trial import (
     TrialWarning,
     Workload,
 )
-from venturi.settings import Settings
 
 ODD = [
     "", " ", "sort", "last", "\0", "tera\0sort", "\x1b[2J", "\x7f", "\x85", "a\nb", "\t", "\r",

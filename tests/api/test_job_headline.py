@@ -9,14 +9,14 @@ from click.testing import CliRunner
 
 from api_client import client_of
 from event_log import SparkLog
-from venturi.advise.diagnosis.find import diagnose
 from venturi.cli.main import cli
-from venturi.model.stages.analysis import analyse
-from venturi.model.stages.timeline import timeline
-from venturi.present.findings import headline
+from venturi.core.settings import Settings
+from venturi.jobs.diagnosis.find import diagnose
+from venturi.jobs.stages.analysis import analyse
+from venturi.jobs.stages.timeline import timeline
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
-from venturi.settings import Settings
+from venturi.record.store.repository import Repository
+from venturi.terminal.findings import headline
 
 
 def hot_key(folder: Path) -> Path:

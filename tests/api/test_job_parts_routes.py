@@ -11,19 +11,19 @@ import pytest
 
 import job_samples
 from api_client import client_of
-from venturi.cli.import_ import import_all
-from venturi.model.stages.caches import CacheUse
-from venturi.model.stages.queries import QueryWork
-from venturi.present.api import kept
-from venturi.present.api.jobs import job_of
-from venturi.record import answers as answers_module
-from venturi.record.accounts.trial import trial_of
-from venturi.record.answers import forget
+from venturi.cli.results.import_ import import_all
+from venturi.core.settings import Settings
+from venturi.jobs.logs.trial import trial_of
+from venturi.jobs.stages.caches import CacheUse
+from venturi.jobs.stages.queries import QueryWork
 from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.take_in import import_file
 from venturi.record.job_account import attach, load
-from venturi.record.repository import Repository
-from venturi.settings import Settings
+from venturi.record.store import answers as answers_module
+from venturi.record.store.answers import forget
+from venturi.record.store.repository import Repository
+from venturi.web.api.jobs import kept
+from venturi.web.api.jobs.jobs import job_of
 
 FAULTS = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "faults"
 

@@ -15,11 +15,11 @@ from click.testing import CliRunner
 import own_samples
 from api_client import client_of
 from venturi.cli.main import cli
+from venturi.core.settings import Settings
 from venturi.record.job_account import ACCOUNT_NAME
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Trial
-from venturi.settings import Settings
 
 FAULTS = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "faults"
 LOG = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "join.log"

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from venturi.present.api.log import SeldomHandler
+from venturi.web.api.log import SeldomHandler
 
 
 def test_of_a_second_only_so_many_lines_are_written_and_the_rest_is_counted(

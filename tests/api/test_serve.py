@@ -20,12 +20,12 @@ from click.testing import CliRunner
 from api_client import READ_TOKEN, WRITE_TOKEN, Server
 from command_line import venturi
 from venturi.cli.main import cli
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
 from venturi.record.query.counting import count
 from venturi.record.query.selection import Query
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
-from venturi.settings import Settings
 
 Start = Callable[..., Server]
 
@@ -228,7 +228,7 @@ def test_what_the_server_refuses_for_good_is_sent_once_and_named(
     server = start_server(**more)
     home = Settings(tmp_path / "home", None, None, allow_debug=False)
     with monkeypatch.context() as older, Repository.open(home) as repository:
-        older.setattr("venturi.record.rows.check", lambda *_: None)
+        older.setattr("venturi.record.store.rows.check", lambda *_: None)
         old = make_trial(id="old", state=State.SUCCEEDED, elapsed_s=1.0, experiment="a\0b")
         repository.add(old)
     for chosen in (["old"], ["old", *source[:2]]):

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import report_samples
 from api_client import client_of
-from venturi.record.repository import Repository
+from venturi.core.settings import Settings
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Cluster, Host, Sample
-from venturi.settings import Settings
 
 
 def test_a_trial_between_hosts_has_its_matrix_and_others_have_none(settings: Settings) -> None:

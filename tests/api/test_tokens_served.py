@@ -17,13 +17,13 @@ import pytest
 
 from api_client import WRITE_TOKEN, Server
 from command_line import venturi
-from venturi.record import tokens
-from venturi.record.actions import VIEW_DELETED, find_actions
-from venturi.record.authors import Author
+from venturi.core.settings import Settings
+from venturi.record.access import tokens
+from venturi.record.access.actions import VIEW_DELETED, find_actions
+from venturi.record.access.authors import Author
 from venturi.record.exchange import export_trials
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial, now
-from venturi.settings import Settings
 
 Start = Callable[..., Server]
 RULE = {"conditions": ["disk=SSD"], "reason": "cold"}

@@ -9,7 +9,7 @@ import pytest
 
 from api_client import client_of
 from planted import OVERFLOWING, add_overflowing, write_record
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
 
 MakeTrial = Callable[..., Trial]

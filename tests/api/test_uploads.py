@@ -20,15 +20,15 @@ import httpx
 import pytest
 
 from api_client import UPLOAD_BYTES_MAX, WRITE_TOKEN, Server, client_of
-from venturi.present.api.security import Access
+from venturi.core.settings import Settings
 from venturi.record.exchange import export_trials
 from venturi.record.query.counting import count
 from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
 from venturi.record.upkeep.locks import none_arriving
-from venturi.settings import Settings
+from venturi.web.api.security import Access
 
 HEADERS = {"Authorization": f"Bearer {WRITE_TOKEN}", "Content-Type": "application/zip"}
 Archive = Callable[..., bytes]

@@ -10,8 +10,8 @@ import pytest
 
 from benchmarks import start_up
 from benchmarks.repository import synthetic_trials
-from venturi.record.repository import Repository
-from venturi.settings import Settings
+from venturi.core.settings import Settings
+from venturi.record.store.repository import Repository
 
 
 @pytest.fixture(scope="module")

@@ -17,10 +17,10 @@ from api_client import client_of
 from command_line import venturi
 from event_log import SparkLog, event
 from tiers_samples import FAST, SLOW
+from venturi.core.settings import Settings
 from venturi.record.job_account import TIERS_SETTING
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import CLUSTER_HOUR, PriceQuote, Sample, Trial, Workload
-from venturi.settings import Settings
 
 Row = tuple[float, str, str, float, str]
 FACTS: dict[str, Any] = {

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from venturi.cli.main import cli
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 
 # The paper's machines and its form of equation (6).
 SORT = ("advise", "hardware", "--sort", "100TB", "--catalog", "ec2-2014", "--exchange", "all")

@@ -15,11 +15,11 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from venturi.cli.main import cli, main
-from venturi.model import catalog
-from venturi.model.catalog.importers import IMPORTERS
-from venturi.record.repository import Repository
+from venturi.core.settings import Settings
+from venturi.machines import catalog
+from venturi.machines.catalog.importers import IMPORTERS
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Cluster, Engine, Host, Sample, State, Trial, Workload
-from venturi.settings import Settings
 
 DATA = Path(__file__).parents[1] / "data" / "catalogs"
 MakeTrial = Callable[..., Trial]

@@ -11,8 +11,8 @@ import pytest
 
 from command_line import AGENT, started, venturi
 from sshd import Sshd, sshd
+from venturi.machines.catalog import load_shipped
 from venturi.measure.hosts.lock import alone
-from venturi.model.catalog import load_shipped
 
 HERE = """\
 [[hosts]]

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from api_client import client_of
-from venturi import settings
 from venturi.cli.main import cli
-from venturi.errors import VenturiError
-from venturi.record.repository import Repository
+from venturi.core import settings
+from venturi.core.errors import VenturiError
+from venturi.record.store.repository import Repository
 
 HEADER = (
     "ID,Benchmark,Exe.Time,Net,Disk,Maps,IO.SFac,Rep,IO.FBuf,Comp,Blk.size,Cluster,Cl.Name,"

@@ -11,9 +11,9 @@ from collections.abc import Callable
 import pytest
 
 from venturi.cli.main import main
-from venturi.record.repository import Repository
+from venturi.core.settings import Settings
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
-from venturi.settings import Settings
 
 Venturi = Callable[..., tuple[int, str, str]]
 

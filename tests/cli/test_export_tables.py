@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import command_line
-from venturi.record import exclusions
-from venturi.record.repository import Repository
+from venturi.core.settings import Settings
+from venturi.record.access import exclusions
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Failure, Sample, State, Trial
-from venturi.settings import Settings
 
 Export = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -16,12 +16,12 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from venturi.cli.follow import follow, import_served
-from venturi.errors import VenturiError
+from venturi.cli.results.follow import follow, import_served
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
 from venturi.record.importing.formats import FORMATS
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
-from venturi.settings import Settings
+from venturi.record.store.repository import Repository
 
 LOGS = Path(__file__).parents[1] / "data" / "spark" / "4.3.0"
 SPARK = FORMATS["spark-eventlog"]

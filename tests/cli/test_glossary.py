@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from command_line import venturi
-from venturi.advise.doctor import Severity
-from venturi.model.catalog import Kind
-from venturi.model.cost.choices import Durability
+from venturi.machines.catalog import Kind
+from venturi.machines.cost.choices import Durability
+from venturi.machines.health.doctor import Severity
 from venturi.record.trial import State
 from venturi.record.trial_json import ADAPTER
 

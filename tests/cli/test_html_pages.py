@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from venturi.cli.main import cli
-from venturi.errors import VenturiError
-from venturi.units import format_usd
+from venturi.core.errors import VenturiError
+from venturi.core.units import format_usd
 
 ADVISE = ["advise", "hardware", "--sort", "100TB", "--catalog", "ec2-2014"]
 VERBS = {

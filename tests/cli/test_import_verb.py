@@ -11,11 +11,11 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from venturi.cli.main import cli, main
+from venturi.core.settings import Settings
 from venturi.record import starter
 from venturi.record.importing.formats import FORMATS
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
-from venturi.settings import Settings
+from venturi.record.store.repository import Repository
 
 RESULTS = Path(__file__).parents[1] / "data" / "results"
 SCOUT = RESULTS / "scout" / "runs.csv"

@@ -15,13 +15,13 @@ import pytest
 import job_samples
 import own_samples
 from venturi.cli.main import main
+from venturi.core.settings import Settings
+from venturi.core.units import format_duration
 from venturi.record.job_account import ACCOUNT_NAME, TABLES, load
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import ProvenanceKind
-from venturi.settings import Settings
-from venturi.units import format_duration
 
 DATA = Path(__file__).parents[1] / "data"
 SPARK = DATA / "spark" / "4.3.0"

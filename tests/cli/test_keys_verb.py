@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from venturi.cli.main import cli
-from venturi.errors import ExitCode, VenturiError
-from venturi.record.repository import Repository
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.settings import Settings
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
-from venturi.settings import Settings
 
 
 @pytest.fixture(autouse=True)

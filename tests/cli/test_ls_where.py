@@ -9,10 +9,10 @@ from collections.abc import Callable
 import pytest
 
 from venturi.cli.main import main
-from venturi.record import exclusions
-from venturi.record.repository import Repository
+from venturi.core.settings import Settings
+from venturi.record.access import exclusions
+from venturi.record.store.repository import Repository
 from venturi.record.trial import DISTURBED, Provenance, ProvenanceKind, Trial, TrialWarning
-from venturi.settings import Settings
 
 Ls = Callable[..., tuple[int, str, str]]
 

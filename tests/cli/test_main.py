@@ -45,7 +45,7 @@ def test_help_of_a_verb_is_what_click_would_print_and_loads_no_verb(tmp_path: Pa
         "import sys; sys.argv[:] = ['venturi', 'catalog', 'import', '-h']; "
         "from venturi.cli import main; main.cli.main = None; "
         "import contextlib\nwith contextlib.suppress(SystemExit): main.main()\n"
-        "sys.exit('venturi.cli.catalog' in sys.modules)"
+        "sys.exit('venturi.cli.machines.catalog' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], env={**os.environ, "COLUMNS": "80"},

@@ -12,8 +12,8 @@ import pytest
 
 from command_line import FAKE_AGENT, PROGRAM, venturi
 from venturi.measure.hosts.lock import alone
-from venturi.present.terminal import folded
 from venturi.record.trial import TrialWarning
+from venturi.terminal.measurements import folded
 
 
 def test_disk(tmp_path: Path) -> None:

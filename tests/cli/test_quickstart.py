@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from command_line import venturi
-from venturi.present import document
+from venturi.web import document
 
 SMALL = {"FAKE_SLOWER": "150"}  # slow disks: little data fits the time
 

@@ -14,12 +14,12 @@ import pytest
 
 import venturi
 from command_line import printed
-from venturi.errors import ExitCode, VenturiError
-from venturi.model.compare.rank_words import sentences
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.settings import Settings
 from venturi.record.cost import cost_of
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Cluster, Host, PriceQuote, State, Trial
-from venturi.settings import Settings
+from venturi.results.ranking.rank_words import sentences
 
 HEADER = (
     "ID,Benchmark,Exe.Time,Net,Disk,Maps,IO.SFac,Rep,IO.FBuf,Comp,Blk.size,Cluster,Cl.Name,"
@@ -400,7 +400,7 @@ def test_a_ranking_over_settings_is_a_table_at_80_columns(
             console.print(part)
         shown.append(console.export_text())
 
-    monkeypatch.setattr("venturi.cli.rank.show", fitted)
+    monkeypatch.setattr("venturi.cli.results.rank.show", fitted)
     printed(*OF_THESE, "--objective", "cost", "--usd-per-hour", "3.6")
     lines = "".join(shown).splitlines()
     (head,) = (line for line in lines if line.startswith("# "))

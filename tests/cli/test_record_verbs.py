@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from venturi.cli.main import main
-from venturi.record.owner import current_owner
+from venturi.core.settings import Settings
+from venturi.record.access.owner import current_owner
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import (
     Failure,
     Phase,
@@ -26,7 +27,6 @@ from venturi.record.trial import (
     Workload,
 )
 from venturi.record.trial_json import ADAPTER, encode
-from venturi.settings import Settings
 
 MakeTrial = Callable[..., Trial]
 

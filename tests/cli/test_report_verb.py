@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 from venturi.cli.main import cli
-from venturi.errors import VenturiError
-from venturi.record.repository import Repository
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Provenance, ProvenanceKind, State, Trial
-from venturi.settings import Settings
 
 WEB = Path(__file__).parents[2] / "web"
 SIZE_MAX_BYTES = 3_000_000

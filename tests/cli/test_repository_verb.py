@@ -15,10 +15,10 @@ import pytest
 
 from command_line import venturi
 from planted import OVERFLOWING, add_overflowing
-from venturi.record.owner import current_owner
-from venturi.record.repository import Repository
+from venturi.core.settings import Settings
+from venturi.record.access.owner import current_owner
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
-from venturi.settings import Settings
 
 MakeTrial = Callable[..., Trial]
 HERE = ("--dir", Path(__file__).parent)  # where no other test puts data
@@ -91,7 +91,7 @@ def test_a_killed_attach_leaves_what_the_check_finds(
         ended = repository.attach(trial, "log", "its.log", b"what it said")
         repository.add(replace(ended, state=State.SUCCEEDED, elapsed_s=3.0))
     script = (
-        "import sys, time\nfrom pathlib import Path\nfrom venturi.record.files import replacing\n"
+        "import sys, time\nfrom pathlib import Path\nfrom venturi.record.store.files import replacing\n"
         "with replacing(Path(sys.argv[1])) as file:\n"
         "    file.write(b'half'); file.flush(); print('begun', flush=True); time.sleep(600)\n"
     )

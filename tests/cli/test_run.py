@@ -13,15 +13,15 @@ import pytest
 
 from command_line import FAKE_AGENT, venturi
 from venturi.cli.main import cli
-from venturi.cli.run import compared
-from venturi.errors import VenturiError
+from venturi.cli.measure.run import compared
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
 from venturi.measure.engines.native.engine import Native, NativeJob
 from venturi.measure.engines.protocol import Availability, Missing, Resources, TrialSpec
 from venturi.measure.hosts.host import Host
 from venturi.measure.hosts.local import LocalHost
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Engine, State, Trial, new_id
-from venturi.settings import Settings
 
 
 def states(text: str) -> list[tuple[int, bool, str]]:
@@ -122,7 +122,7 @@ def on_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
         def engine(spec: str, host: Host, **_: Mapping[str, Any]) -> _Stage:
             return _Stage(spec, says, missing=spec == missing)
 
-        monkeypatch.setattr("venturi.cli.run.engine_of", engine)
+        monkeypatch.setattr("venturi.cli.measure.run.engine_of", engine)
         arguments = ("run", "terasort", "--bytes", "20kB", "--engine", specs, "--repeat", "2",
                      "--warm-up", "0", "--no-series", "--dir", str(tmp_path), "--json")  # fmt: skip
         try:

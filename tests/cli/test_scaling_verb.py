@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from command_line import printed
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 
 HEADER = "instance_count\tmachine_type\tslots\tmemory\tdata_size_MB\titerations\tk\tgross_runtime"
 TYPES = {"m4.2xlarge": (8, 32_000, 1.0), "r4.2xlarge": (8, 61_000, 0.8)}

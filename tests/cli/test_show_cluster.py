@@ -8,9 +8,9 @@ import pytest
 
 from api_client import client_of
 from command_line import venturi
-from venturi.record.repository import Repository
+from venturi.core.settings import Settings
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Clock, Cluster, Engine, Host, Link, PriceQuote, Rack, Sample, Trial
-from venturi.settings import Settings
 
 
 def test_hosts_links_racks_clocks_and_dilation(

@@ -18,11 +18,11 @@ from pathlib import Path
 import pytest
 
 from command_line import venturi
-from venturi.model.catalog import load_shipped
-from venturi.model.catalog.write import render
-from venturi.record.repository import Repository
+from venturi.core.settings import Settings
+from venturi.machines.catalog import load_shipped
+from venturi.machines.catalog.write import render
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
-from venturi.settings import Settings
 
 MakeTrial = Callable[..., Trial]
 STYLE = re.compile(r"\x1b\[[0-9;]*m")

@@ -9,7 +9,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from command_line import venturi as called
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.engines.spark import plugins, task_names, tiers
 from venturi.measure.workloads.shared.spark_names import TASKS_SETTING
 from venturi.record.job_account import TIERS_SETTING

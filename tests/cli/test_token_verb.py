@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from command_line import venturi
-from venturi.record import tokens
-from venturi.record.repository import Repository
-from venturi.settings import Settings
+from venturi.core.settings import Settings
+from venturi.record.access import tokens
+from venturi.record.store.repository import Repository
 
 
 def test_a_token_is_added_listed_and_revoked(tmp_path: Path) -> None:

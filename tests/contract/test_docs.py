@@ -10,9 +10,9 @@ import click
 import pytest
 
 from venturi.cli.main import VERBS, cli
-from venturi.errors import AGENT_CLASSES, CODES, FailureClass, VenturiError
+from venturi.core.errors import AGENT_CLASSES, CODES, FailureClass, VenturiError
+from venturi.core.settings import SETTINGS
 from venturi.record.trial_json import ADAPTER
-from venturi.settings import SETTINGS
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"

@@ -9,20 +9,20 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from venturi.advise.devices import DiskClass
-from venturi.advise.doctor import Rule, load_rules
+from venturi.core.settings import Settings
+from venturi.machines import catalog
+from venturi.machines.catalog.importers import onprem
+from venturi.machines.catalog.importers.reading import Options, Source
+from venturi.machines.catalog.units_check import check_units
+from venturi.machines.cost.choices import Durability
+from venturi.machines.cost.job import parse_job
+from venturi.machines.health.devices import DiskClass
+from venturi.machines.health.doctor import Rule, load_rules
 from venturi.measure.clusters.cluster_file import parse_cluster
 from venturi.measure.engines.registry import ENGINES
 from venturi.measure.studies.plan_file import EngineWords, parse_plan
-from venturi.model import catalog
-from venturi.model.catalog.importers import onprem
-from venturi.model.catalog.importers.reading import Options, Source
-from venturi.model.catalog.units_check import check_units
-from venturi.model.cost.choices import Durability
-from venturi.model.cost.job import parse_job
 from venturi.record.exchange import MANIFEST, RECORDS, import_archive
-from venturi.record.repository import Repository
-from venturi.settings import Settings
+from venturi.record.store.repository import Repository
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "formats.md"

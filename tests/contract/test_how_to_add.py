@@ -17,7 +17,7 @@ from documents import blocks
 ROOT = Path(__file__).parents[2]
 # Files that are there: before what in them a block goes.
 LISTS = {
-    "python/venturi/advise/tables/doctor.toml": "",
+    "python/venturi/machines/health/doctor.toml": "",
     "python/venturi/record/importing/formats.py": ")})  # fmt: skip\n",
 }
 Run = Callable[..., Any]

@@ -18,16 +18,16 @@ import pytest
 import advice_page_samples
 import report_samples
 from command_line import AGENT
+from venturi.core.statistics.stats import Missing
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.local import LocalHost
-from venturi.model.statistics.stats import Missing
-from venturi.present.advice_page import AdvicePage
-from venturi.present.document import write_page
-from venturi.present.export import data_page
-from venturi.present.io_charts import trace_page
-from venturi.present.io_trace import read as read_trace
-from venturi.present.report import ReportData, report_data
 from venturi.record.io_trace import HEAT_NAME
+from venturi.terminal.io_trace import read as read_trace
+from venturi.web.advice_page import AdvicePage
+from venturi.web.document import write_page
+from venturi.web.export import data_page
+from venturi.web.io.charts import trace_page
+from venturi.web.report import ReportData, report_data
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 

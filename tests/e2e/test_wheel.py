@@ -243,8 +243,8 @@ def test_the_source_distribution_has_all_that_the_wheel_is_made_of(
     (wheel,) = built.glob("venturi-*.whl")
     with zipfile.ZipFile(wheel) as archive:
         shipped = [name for name in archive.namelist() if name.startswith("venturi/")]
-    assert "venturi/present/assets/page.js" in shipped
-    assert "venturi/present/assets/app/index.html" in shipped
+    assert "venturi/web/assets/page.js" in shipped
+    assert "venturi/web/assets/app/index.html" in shipped
     assert [name for name in shipped if not (source / "python" / name).is_file()] == []
     assert (source / "packaging/venturi.data/scripts/venturi").is_file()
     assert not (source / "web").exists()

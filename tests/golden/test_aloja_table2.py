@@ -16,7 +16,9 @@ import numpy.typing as npt
 import pytest
 
 from public_data import dataset
-from venturi.model.compare.groups import (
+from venturi.core.statistics.stats import median
+from venturi.machines.cost.price import Part, Tariff, metered
+from venturi.results.compare.groups import (
     Best,
     Columns,
     Group,
@@ -25,11 +27,9 @@ from venturi.model.compare.groups import (
     group_columns,
     with_cost,
 )
-from venturi.model.compare.legacy import LegacyBest, joined_on_time_alone
-from venturi.model.compare.outliers import shared_spread
-from venturi.model.compare.ranking import Axis, Objective, Rank, Ranking, rank_groups
-from venturi.model.cost.price import Part, Tariff, metered
-from venturi.model.statistics.stats import median
+from venturi.results.compare.legacy import LegacyBest, joined_on_time_alone
+from venturi.results.compare.outliers import shared_spread
+from venturi.results.ranking.ranking import Axis, Objective, Rank, Ranking, rank_groups
 
 ROOT = Path(__file__).parents[2]
 ALOJA = ROOT / "tests/data/aloja2016"

@@ -12,13 +12,13 @@ from datetime import date
 
 import pytest
 
-from venturi.advise.hardware import Request, advise, predict
-from venturi.advise.option import least_nodes
-from venturi.model.catalog import DEFAULT, load_shipped
-from venturi.model.cost.choices import Network
-from venturi.model.cost.job import sort_job
-from venturi.model.cost.node import node_of
-from venturi.model.quantity import Kind
+from venturi.core.quantity import Kind
+from venturi.machines.advice.hardware import Request, advise, predict
+from venturi.machines.advice.option import least_nodes
+from venturi.machines.catalog import DEFAULT, load_shipped
+from venturi.machines.cost.choices import Network
+from venturi.machines.cost.job import sort_job
+from venturi.machines.cost.node import node_of
 
 CURRENT = load_shipped("current")
 SORT = sort_job(100e12)

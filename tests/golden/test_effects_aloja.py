@@ -21,13 +21,13 @@ import pytest
 from scipy.stats import t as student
 
 from public_data import dataset
-from venturi.model.compare.effect import Effect, Effects, Outcome
-from venturi.present.effects import Question, effects
+from venturi.core.settings import Settings
 from venturi.record.importing.take_in import import_file
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.selection import Query
-from venturi.record.repository import Repository
-from venturi.settings import Settings
+from venturi.record.store.repository import Repository
+from venturi.results.effects.effect import Effect, Effects, Outcome
+from venturi.web.effects import Question, effects
 
 KEYS = {"disk": "Disk", "net": "Net", "maps": "Maps", "compression": "Comp"}
 WORKLOADS = {"terasort", "prep_terasort", "wordcount"}

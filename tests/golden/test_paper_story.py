@@ -9,13 +9,13 @@ from datetime import date
 
 import pytest
 
-from venturi.advise.hardware import ClassAdvice, Request, advise
-from venturi.advise.option import Option, Reason, least_nodes
-from venturi.model.catalog import load_shipped
-from venturi.model.cost.choices import Durability, Exchange, Network
-from venturi.model.cost.job import sort_job
-from venturi.model.cost.node import node_of
-from venturi.model.quantity import Kind
+from venturi.core.quantity import Kind
+from venturi.machines.advice.hardware import ClassAdvice, Request, advise
+from venturi.machines.advice.option import Option, Reason, least_nodes
+from venturi.machines.catalog import load_shipped
+from venturi.machines.cost.choices import Durability, Exchange, Network
+from venturi.machines.cost.job import sort_job
+from venturi.machines.cost.node import node_of
 
 EC2 = load_shipped("ec2-2014")
 SORT = sort_job(100 * 10**12, exchange=Exchange.ALL)  # as the paper reckons

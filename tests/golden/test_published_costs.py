@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from venturi.model.catalog import load_shipped
-from venturi.model.cost.charges import Volumes
-from venturi.model.cost.price import Part, Tariff, bill, billed, metered, tariff_of
+from venturi.machines.catalog import load_shipped
+from venturi.machines.cost.charges import Volumes
+from venturi.machines.cost.price import Part, Tariff, bill, billed, metered, tariff_of
 
 ROOT = Path(__file__).parents[2]
 

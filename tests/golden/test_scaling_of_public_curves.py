@@ -13,8 +13,8 @@ import pytest
 
 from benchmarks.curves import Miss, misses, public, simulated
 from public_data import dataset
-from venturi.model.scaling.curves import Points
-from venturi.model.scaling.formulas import Meaning
+from venturi.results.scaling.curves import Points
+from venturi.results.scaling.formulas import Meaning
 
 
 @pytest.fixture(scope="module")

@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from venturi.model.catalog import load_shipped
-from venturi.model.cost.choices import Durability, Exchange
-from venturi.model.cost.dataflow import job_time
-from venturi.model.cost.job import Job, sort_job
-from venturi.model.cost.node import Node, node_of
-from venturi.model.quantity import UNLIMITED, Kind, Quantity
-from venturi.model.simulate.distribution import Rate, bimodal, distributions_of
-from venturi.model.simulate.scenario import Scenario
-from venturi.model.simulate.simulation import SimulationResult, simulate
+from venturi.core.quantity import UNLIMITED, Kind, Quantity
+from venturi.machines.catalog import load_shipped
+from venturi.machines.cost.choices import Durability, Exchange
+from venturi.machines.cost.dataflow import job_time
+from venturi.machines.cost.job import Job, sort_job
+from venturi.machines.cost.node import Node, node_of
+from venturi.machines.simulate.distribution import Rate, bimodal, distributions_of
+from venturi.machines.simulate.scenario import Scenario
+from venturi.machines.simulate.simulation import SimulationResult, simulate
 
 TYPES = load_shipped("ec2-2014").types
 SORTED_BYTES = 100e12

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 import io_cost
-from venturi.advise.hardware import predict
-from venturi.advise.option import least_nodes
-from venturi.model.catalog import load_shipped
-from venturi.model.cost.charges import Volumes
-from venturi.model.cost.choices import Exchange, Network
-from venturi.model.cost.job import nodes_for_capacity, sort_job
-from venturi.model.cost.node import node_of
+from venturi.machines.advice.hardware import predict
+from venturi.machines.advice.option import least_nodes
+from venturi.machines.catalog import load_shipped
+from venturi.machines.cost.charges import Volumes
+from venturi.machines.cost.choices import Exchange, Network
+from venturi.machines.cost.job import nodes_for_capacity, sort_job
+from venturi.machines.cost.node import node_of
 
 ROOT = Path(__file__).parents[2]
 MB = 1e6

@@ -14,11 +14,11 @@ import pytest
 from starlette.applications import Starlette
 
 from public_data import dataset
-from venturi.present.api.app import create_app
-from venturi.present.api.context import Services
+from venturi.core.settings import Settings
 from venturi.record.importing.take_in import import_file
-from venturi.record.repository import Repository
-from venturi.settings import Settings
+from venturi.record.store.repository import Repository
+from venturi.web.api.app import create_app
+from venturi.web.api.context import Services
 
 ROOT = Path(__file__).parents[2]
 ALOJA = ROOT / "tests/data/aloja2016"

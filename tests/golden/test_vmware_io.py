@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from io_cost import replica_bytes_per_host
-from venturi.model.cost.extensions import (
+from venturi.core.quantity import Kind, Quantity
+from venturi.machines.cost.extensions import (
     bonded,
     capped,
     fit_memory_cliff,
     memory_cliff_s,
 )
-from venturi.model.quantity import Kind, Quantity
 
 ROOT = Path(__file__).parents[2]
 TB, GB, MB = 1e12, 1e9, 1e6

@@ -24,14 +24,14 @@ from this_host import HOST
 
 from command_line import PROGRAM
 from event_log import Write
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
 from venturi.measure.engines.hadoop.install import installed
 from venturi.measure.engines.registry import engine
 from venturi.measure.engines.spark import task_names, tiers
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.trial.runner import Session, open_session
-from venturi.record.repository import Repository
-from venturi.settings import Settings
+from venturi.record.store.repository import Repository
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 import pytest
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.hosts.daemons import Daemons
 from venturi.measure.hosts.host import STDERR_LINES, Host, Process
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from venturi.errors import AgentError, ExitCode, Interrupted, VenturiError
+from venturi.core.errors import AgentError, ExitCode, Interrupted, VenturiError
+from venturi.core.settings import Settings
 from venturi.measure.hosts.agent import Agent, AgentResult, Progress
 from venturi.measure.hosts.agent_results import Generated, Validated
 from venturi.measure.hosts.at_once import Following, on_all
-from venturi.settings import Settings
 
 
 def test_a_result_comes_with_identity_progress_and_typed_data(

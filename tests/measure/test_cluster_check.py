@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.clusters.check import Checked, judge
 from venturi.measure.clusters.clocks import ClockOffset, Round, offset_of
 from venturi.measure.clusters.cluster_file import cluster_of

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from venturi.advise.verdict import verdicts
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
+from venturi.machines.cost.overlay import overlay_from_trials
+from venturi.machines.health.verdict import verdicts
+from venturi.machines.scaling.disks_of_hosts import disks_of_hosts
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.local import LocalHost
 from venturi.measure.probes.disk_cluster import ClusterDiskJob, ClusterDiskOptions, overlap
 from venturi.measure.probes.members import Place
 from venturi.measure.probes.probes import DiskOptions
 from venturi.measure.trial.runner import open_cluster_session, run_trial
-from venturi.model.cost.overlay import overlay_from_trials
-from venturi.model.scaling.disks_of_hosts import disks_of_hosts
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
-from venturi.settings import Settings
 
 EACH = DiskOptions((), ("read", "write"), bytes=4 << 20, iterations=1, min_seconds=0)
 Probe = Callable[..., Trial]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.clusters.cluster_file import cluster_of, parse_cluster
 from venturi.measure.clusters.cluster_spec import (
     ClusterSpec,

@@ -18,7 +18,7 @@ from venturi.measure.lab.lab_file import lab_of
 from venturi.measure.probes.members import Place
 from venturi.measure.probes.net_cluster import ClusterNetJob, ClusterNetOptions
 from venturi.measure.trial.runner import open_cluster_session, run_trial
-from venturi.record.keeping import Nowhere
+from venturi.record.store.keeping import Nowhere
 from venturi.record.trial import State
 
 pytestmark = [

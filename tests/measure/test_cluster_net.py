@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 from network_hosts import switched
 
-from venturi.advise.verdict import verdicts
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
+from venturi.machines.cost.overlay import overlay_from_trials
+from venturi.machines.health.verdict import verdicts
+from venturi.machines.scaling.between_hosts import between_hosts
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.agent_results import Iterations, NetMeasurement, SlowPeer
 from venturi.measure.hosts.host import Host, Process
@@ -19,13 +22,10 @@ from venturi.measure.probes.net_cluster import ClusterNetJob, ClusterNetOptions
 from venturi.measure.probes.net_rounds import Rounds, host_rates, message_bytes, next_to_cull
 from venturi.measure.probes.slow import standings
 from venturi.measure.trial.runner import open_cluster_session, run_trial
-from venturi.model.cost.overlay import overlay_from_trials
-from venturi.model.scaling.between_hosts import between_hosts
 from venturi.record.measured_over import measured_over
-from venturi.record.repository import Repository
-from venturi.record.series import read_series
+from venturi.record.store.repository import Repository
+from venturi.record.store.series import read_series
 from venturi.record.trial import State, Trial
-from venturi.settings import Settings
 
 BRIEF = ClusterNetOptions(seconds=0.05, iterations=2)
 Probe = Callable[..., Trial]

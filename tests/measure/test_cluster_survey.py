@@ -13,7 +13,8 @@ import pytest
 from this_host import HOST
 
 from command_line import AGENT
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
 from venturi.measure.clusters import clocks
 from venturi.measure.clusters.check import judge
 from venturi.measure.clusters.cluster_file import cluster_of
@@ -22,7 +23,6 @@ from venturi.measure.clusters.connect import connected, on_each
 from venturi.measure.clusters.survey import MARKER, survey
 from venturi.measure.hosts import remote
 from venturi.measure.hosts.host import Host
-from venturi.settings import Settings
 
 
 def cluster(folder: Path, names: str = "h[1-3]", count: int = 3) -> ClusterSpec:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from command_line import PROGRAM
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.trial.disturbance import (
     LIMITS,
     Tick,

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rooted_host import ELSEWHERE, RootedHost
 
+from venturi.core.settings import Settings
 from venturi.measure.engines.protocol import Resources, TrialSpec
 from venturi.measure.engines.registry import engine
 from venturi.measure.hosts.agent import Agent
@@ -21,9 +22,8 @@ from venturi.measure.workloads import outputs
 from venturi.measure.workloads.checking import Checking
 from venturi.measure.workloads.inputs import inputs_of
 from venturi.measure.workloads.registry import size_of, size_of_bytes, workload
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
-from venturi.settings import Settings
 
 DISK = ELSEWHERE / "disk"
 

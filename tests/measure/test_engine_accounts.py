@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from this_host import HOST
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.engines.hadoop.job_log import read_counters, read_phases
 from venturi.measure.engines.java import find_java
 from venturi.measure.trial.programs import ProcessResult

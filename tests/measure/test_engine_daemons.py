@@ -16,7 +16,7 @@ from engine_runs import MARK, marked, wait_until_gone
 from test_engine_process import STUBBORN
 from this_host import HOST
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.hosts import daemons as daemons_module
 from venturi.measure.hosts.daemons import Daemons, free_ports, on_free_ports, wait_until
 from venturi.measure.trial import programs as process

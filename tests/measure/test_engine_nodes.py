@@ -9,7 +9,7 @@ import pytest
 import rooted_host
 from this_host import HOST
 
-from venturi.errors import ExitCode, VenturiError
+from venturi.core.errors import ExitCode, VenturiError
 from venturi.measure.clusters.cluster_file import cluster_of
 from venturi.measure.engines.hadoop.conf import racks
 from venturi.measure.engines.hadoop.install import place_of

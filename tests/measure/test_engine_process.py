@@ -14,7 +14,7 @@ import pytest
 from engine_runs import MARK, marked, wait_until_gone
 from this_host import FILES, HOST
 
-from venturi.errors import Interrupted
+from venturi.core.errors import Interrupted
 from venturi.measure.engines.spark.deployment import require_executors
 from venturi.measure.trial import programs as process
 from venturi.measure.trial.job import JobFailed

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import venturi
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.hosts.link import Kind
 from venturi.measure.hosts.remote import RemoteHost, connected
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from this_host import FILES
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.hosts.host import Info
 from venturi.measure.hosts.local import LocalFiles
 from venturi.measure.hosts.owned import discard, make, sweep, temporary
 from venturi.measure.trial import space
 from venturi.measure.trial.folders import DataFolders, parse_roles
-from venturi.record.owner import current_owner
+from venturi.record.access.owner import current_owner
 
 
 def leave_behind(parent: Path, name: str, *, alive: bool) -> Path:

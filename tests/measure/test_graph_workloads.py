@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from this_host import FILES, STEP
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.workloads.checking import Checking
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.graph import check as graph_check

@@ -22,7 +22,8 @@ from typing import Any, NoReturn
 import pytest
 from this_host import FILES, HOST
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
 from venturi.measure.engines.hadoop import cluster as hadoop_cluster
 from venturi.measure.engines.hadoop import engine as mapreduce
 from venturi.measure.engines.hadoop.conf import block_bytes, containers
@@ -39,9 +40,8 @@ from venturi.measure.trial.runner import Session, open_session, run_trial
 from venturi.measure.workloads.definition import Size
 from venturi.measure.workloads.inputs import inputs_of
 from venturi.measure.workloads.registry import size_of, workload
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
-from venturi.settings import Settings
 
 pytestmark = pytest.mark.engines
 

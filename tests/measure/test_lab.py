@@ -20,7 +20,7 @@ import pytest
 
 from command_line import AGENT, PROGRAM, started, venturi
 from torture.lab_remains import ADDRESSES, NAME, NEEDS, SMALL, id_of, inside, left, remains, small
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.lab import journal, lab, loops, machine, steps
 from venturi.measure.lab.journal import Heard
 

@@ -19,10 +19,10 @@ import pytest
 from command_line import AGENT, started, venturi
 from sshd import sshd
 from torture.lab_remains import ADDRESSES, NAME, NEEDS, id_of, inside, left, remains
+from venturi.core.settings import load
 from venturi.measure.lab import lab, machine
 from venturi.measure.lab.lab_file import lab_of
-from venturi.record.repository import Repository
-from venturi.settings import load
+from venturi.record.store.repository import Repository
 
 pytestmark = [
     pytest.mark.root, pytest.mark.engines, pytest.mark.slow,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.clusters.cluster_file import cluster_of
 from venturi.measure.lab.cluster_file import cluster_text
 from venturi.measure.lab.lab_file import LabSpec, dilated, lab_of, parse_lab

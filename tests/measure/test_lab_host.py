@@ -12,7 +12,7 @@ from host_contract import HostContract
 
 from command_line import AGENT, venturi
 from torture.lab_remains import NAME, NEEDS, small
-from venturi.cli.ground import Ground
+from venturi.cli.measure.target import Ground
 from venturi.measure.engines.nodes import Node, Nodes
 from venturi.measure.hosts.host import Host
 from venturi.measure.hosts.remote import connected

@@ -25,7 +25,7 @@ from sklearn.linear_model import LogisticRegression
 from spark_session import local_spark
 from this_host import FILES, STEP
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.workloads import outputs as checks
 from venturi.measure.workloads.checking import Checking
 from venturi.measure.workloads.definition import MB, SCALES, Definition, Size

@@ -5,8 +5,8 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-from venturi.record.accounts import spark
-from venturi.record.accounts.find import spark_logs
+from venturi.jobs.logs import spark
+from venturi.jobs.logs.find import spark_logs
 
 TINY = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "tiny.log"
 

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from venturi.errors import VenturiError
-from venturi.record.accounts import avro, mapreduce
-from venturi.record.accounts.configuration import MASK
-from venturi.record.accounts.find import Log, histories
-from venturi.record.accounts.hadoop_xml import read_properties
-from venturi.record.accounts.streams import Limits
-from venturi.record.accounts.trial import trial_of
+from venturi.core.errors import VenturiError
+from venturi.jobs.logs import avro, mapreduce
+from venturi.jobs.logs.configuration import MASK
+from venturi.jobs.logs.find import histories
+from venturi.jobs.logs.hadoop_xml import read_properties
+from venturi.jobs.logs.trial import trial_of
+from venturi.record.importing.formats import Log
+from venturi.record.importing.streams import Limits
 from venturi.record.job_account import JobAccount, columns
 from venturi.record.trial import State
 from venturi.record.trial_json import decode, encode

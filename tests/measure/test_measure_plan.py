@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.studies import sizes as plan
 from venturi.measure.studies.sizes import DataSize, DiskProbeSize, Rates, Skipped
 

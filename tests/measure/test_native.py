@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from this_host import FILES
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.engines.native.engine import NativeJob, NativeOptions, Prospect
 from venturi.measure.hosts.local import LocalFiles
 from venturi.measure.trial.folders import DataFolders, parse_roles

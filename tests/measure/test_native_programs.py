@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from this_host import HOST
 
 from command_line import venturi
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
 from venturi.measure.engines.native.engine import Native
 from venturi.measure.engines.protocol import TrialSpec
 from venturi.measure.hosts.agent import Agent, AgentResult
@@ -29,9 +30,8 @@ from venturi.measure.workloads.inputs import inputs_of
 from venturi.measure.workloads.registry import size_of, workload
 from venturi.measure.workloads.shared import halton
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
-from venturi.settings import Settings
 
 FILES, EACH_BYTES = 16, 2**20  # dfsio at scale tiny
 FIGURES = ("throughput", "average_io_rate", "io_rate_stdev", "aggregate")

@@ -14,14 +14,14 @@ from engine_runs import run
 from this_host import FILES
 
 import own_samples
+from venturi.core.settings import Settings
 from venturi.measure.engines import account as own
 from venturi.measure.trial.job import Attachment
 from venturi.record import job_account
 from venturi.record.job_account import JobAccount
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Trial
-from venturi.settings import Settings
 
 DATA = Path(__file__).parents[1] / "data"
 SPARK, HADOOP = DATA / "spark" / "4.3.0", DATA / "mapreduce" / "3.4.2"

@@ -16,12 +16,12 @@ import pytest
 
 from command_line import AGENT, started, venturi
 from torture.lab_remains import ADDRESSES, NAME, NEEDS, id_of, left, remains
+from venturi.core.settings import load
 from venturi.measure.lab import lab
 from venturi.measure.lab.lab_file import lab_of
-from venturi.record.owner import current_owner
-from venturi.record.repository import Repository
+from venturi.record.access.owner import current_owner
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Trial
-from venturi.settings import load
 
 pytestmark = [
     pytest.mark.root, pytest.mark.slow,

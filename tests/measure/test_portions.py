@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.engines.hadoop.spread import shared_out
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.agent_results import Generated

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.machines.cost.predict import disk_rates_from_trial
 from venturi.measure.probes.probes import DiskOptions, NetOptions, probe_disk, probe_host, probe_net
 from venturi.measure.trial.runner import Session
-from venturi.model.cost.predict import disk_rates_from_trial
 from venturi.record.query.paging import whole_trials
 from venturi.record.trial import State
 

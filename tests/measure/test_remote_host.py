@@ -18,7 +18,7 @@ import pytest
 from host_contract import HostContract, output_of, wait_until
 
 from command_line import venturi
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.hosts.agent import Agent, AgentResult
 from venturi.measure.hosts.at_once import on_all
 from venturi.measure.hosts.far_end import FarEnd

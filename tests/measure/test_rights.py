@@ -13,7 +13,7 @@ import pytest
 from this_host import FILES
 
 from command_line import AGENT, PROGRAM
-from venturi.errors import FailureClass, VenturiError
+from venturi.core.errors import FailureClass, VenturiError
 from venturi.measure.trial.folders import DataFolders
 
 # Root may write everywhere by two capabilities: without them it is as any owner of its files.

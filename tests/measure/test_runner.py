@@ -15,14 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError
+from venturi.core.errors import ExitCode, FailureClass, Interrupted, VenturiError
+from venturi.core.settings import Settings
 from venturi.measure.studies.study import failure_class
 from venturi.measure.trial.job import Chosen, Report, Step
 from venturi.measure.trial.runner import Session, already_succeeded, run_trial
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
-from venturi.record.series import read_series
+from venturi.record.store.repository import Repository
+from venturi.record.store.series import read_series
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -33,7 +34,6 @@ from venturi.record.trial import (
     State,
     Workload,
 )
-from venturi.settings import Settings
 
 SPEC = Chosen(
     workload=Workload("terasort", "v1", "tiny", 1000, 10),

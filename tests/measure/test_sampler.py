@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 from this_host import HOST
 
+from venturi.core.settings import Limits
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.trial.sampling import Sampler
-from venturi.record.growing import GrowingTable
+from venturi.record.store.growing import GrowingTable
 from venturi.record.trial import Clock, TrialWarning
-from venturi.settings import Limits
 
 
 def sampled(

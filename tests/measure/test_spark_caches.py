@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from event_log import SparkLog
-from venturi.model.stages.caches import CacheUse, cache_uses
-from venturi.record.accounts import spark_caches
+from venturi.jobs.logs import spark_caches
+from venturi.jobs.stages.caches import CacheUse, cache_uses
 from venturi.record.job_account import JobAccount
 
 DESERIALIZED = "Disk Memory Deserialized 1x Replicated"

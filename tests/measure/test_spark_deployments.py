@@ -23,7 +23,8 @@ import pytest
 from engine_runs import MARK, marked, wait_for, wait_until_gone
 from this_host import FILES, HOST
 
-from venturi.errors import ExitCode, VenturiError
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.settings import Settings
 from venturi.measure.engines.process_job import require_instances
 from venturi.measure.engines.protocol import Resources, TrialSpec
 from venturi.measure.engines.registry import engine
@@ -41,9 +42,8 @@ from venturi.measure.workloads.registry import size_of, size_of_bytes, workload,
 from venturi.record.job_account import TIERS_SETTING
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
-from venturi.settings import Settings
 
 pytestmark = pytest.mark.engines
 
@@ -570,7 +570,7 @@ def test_what_python_workers_get(tmp_path: Path) -> None:
     with zipfile.ZipFile(spark_cluster.packed(FILES, tmp_path)) as archive:
         names = archive.namelist()
     assert "venturi/measure/workloads/shared/spark_storage.py" in names
-    assert "venturi/errors.py" in names
+    assert "venturi/core/errors.py" in names
     assert not any(name.startswith("venturi/cli") for name in names)
 
 

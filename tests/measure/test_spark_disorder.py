@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from event_log import END, START, SparkLog, Write, event
-from venturi.record.accounts import spark
-from venturi.record.accounts.find import spark_logs
-from venturi.record.accounts.spark_queries import PLAN_CHANGED
+from venturi.jobs.logs import spark
+from venturi.jobs.logs.find import spark_logs
+from venturi.jobs.logs.spark_queries import PLAN_CHANGED
 from venturi.record.job_account import JobAccount
 
 

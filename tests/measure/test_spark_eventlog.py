@@ -16,12 +16,13 @@ import pyarrow as pa
 import pytest
 
 from event_log import END, START, Write, event
-from venturi.errors import VenturiError
-from venturi.record.accounts import spark
-from venturi.record.accounts.configuration import MASK
-from venturi.record.accounts.find import Log, spark_logs
-from venturi.record.accounts.streams import Limits, Oversized, Text
-from venturi.record.accounts.trial import lost, trial_of
+from venturi.core.errors import VenturiError
+from venturi.jobs.logs import spark
+from venturi.jobs.logs.configuration import MASK
+from venturi.jobs.logs.find import spark_logs
+from venturi.jobs.logs.trial import lost, trial_of
+from venturi.record.importing.formats import Log
+from venturi.record.importing.streams import Limits, Oversized, Text
 from venturi.record.job_account import OUTPUT_LOST, JobAccount, columns
 from venturi.record.trial import State
 from venturi.record.trial_json import decode, encode

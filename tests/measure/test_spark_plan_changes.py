@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from event_log import START, Write, event
-from venturi.model.stages.queries import changes_of
-from venturi.record.accounts import spark, spark_plan_changes
-from venturi.record.accounts.find import spark_logs
+from venturi.jobs.logs import spark, spark_plan_changes
+from venturi.jobs.logs.find import spark_logs
+from venturi.jobs.stages.queries import changes_of
 from venturi.record.job_account import JobAccount
 
 SQL = "org.apache.spark.sql.execution.ui.SparkListenerSQL"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from event_log import START, Write, event
-from venturi.model.stages.plans import Plans
-from venturi.record.accounts import spark
-from venturi.record.accounts.find import spark_logs
+from venturi.jobs.logs import spark
+from venturi.jobs.logs.find import spark_logs
+from venturi.jobs.stages.plans import Plans
 from venturi.record.job_account import JobAccount
 
 SQL = "org.apache.spark.sql.execution.ui.SparkListener"

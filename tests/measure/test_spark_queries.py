@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from event_log import START, SparkLog, Write, event
-from venturi.model.stages import queries
-from venturi.model.stages.queries import QueryWork, works_of
-from venturi.record.accounts import spark
-from venturi.record.accounts.find import spark_logs
+from venturi.jobs.logs import spark
+from venturi.jobs.logs.find import spark_logs
+from venturi.jobs.stages import queries
+from venturi.jobs.stages.queries import QueryWork, works_of
 from venturi.record.job_account import JobAccount
 
 DATA = Path(__file__).parents[1] / "data" / "spark"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from event_log import END, START, Write, event
-from venturi.model.stages.tiers import tier_levels, tier_uses
-from venturi.record.accounts import spark
-from venturi.record.accounts.find import Log
+from venturi.jobs.logs import spark
+from venturi.jobs.tiers.recorded import tier_levels, tier_uses
+from venturi.record.importing.formats import Log
 from venturi.record.job_account import JobAccount, columns
 
 TINY = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "tiny.log"

@@ -21,12 +21,12 @@ import pytest
 from host_contract import HostContract, output_of, wait_until
 
 from sshd import Sshd, make_key, sshd
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
 from venturi.measure.clusters.connect import on_each
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.host import Host
 from venturi.measure.hosts.ssh import connected
-from venturi.settings import Settings
 
 
 @pytest.fixture(scope="module")

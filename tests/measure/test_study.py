@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from venturi.errors import FailureClass, VenturiError
+from venturi.core.errors import FailureClass, VenturiError
 from venturi.measure.clusters.cluster_file import PriceOf
 from venturi.measure.clusters.cluster_spec import Price
 from venturi.measure.clusters.recorded import cluster_record, host_record

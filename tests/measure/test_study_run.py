@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from venturi.errors import FailureClass, VenturiError
+from venturi.core.errors import FailureClass, VenturiError
 from venturi.measure.clusters.cluster_spec import ClusterSpec, Here, HostSpec
 from venturi.measure.engines.protocol import Availability, Engine, Resources, TrialSpec
 from venturi.measure.engines.registry import split_spec

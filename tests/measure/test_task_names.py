@@ -15,13 +15,13 @@ import pytest
 from spark_session import local_jvm, logged_session
 
 from loop_disks import loop_disk, mounted, needs_recording
+from venturi.jobs.logs import spark as event_log
 from venturi.measure.engines.spark import task_names
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.local import LocalHost
 from venturi.measure.trial.tracing import Tracer, stages_of
 from venturi.measure.workloads.shared.spark_names import TASKS_SETTING
-from venturi.record.accounts import spark as event_log
-from venturi.record.accounts.find import Log
+from venturi.record.importing.formats import Log
 from venturi.record.io_trace import TRACE_NAME
 
 if TYPE_CHECKING:

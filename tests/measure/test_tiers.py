@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from spark_session import local_jvm, logged_session
 
+from venturi.jobs.logs import spark as event_log
+from venturi.jobs.tiers.recorded import last_told, tier_uses
 from venturi.measure.engines.spark import tiers
-from venturi.model.stages.tiers import last_told, tier_uses
-from venturi.record.accounts import spark as event_log
-from venturi.record.accounts.find import Log
+from venturi.record.importing.formats import Log
 from venturi.record.job_account import TIERS_SETTING
 
 if TYPE_CHECKING:

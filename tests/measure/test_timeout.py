@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from this_host import FILES, HOST
 
-from venturi.errors import FailureClass, VenturiError
+from venturi.core.errors import FailureClass, VenturiError
 from venturi.measure.engines.native.engine import Native
 from venturi.measure.engines.protocol import TrialSpec
 from venturi.measure.studies.study import failure_class

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from model_trials import MakeTrial, succeeded
 
-from venturi.model.stages.bottleneck import PhaseFinding, narrowest_points
 from venturi.record.trial import Phase, Sample, Trial
+from venturi.results.bottleneck import PhaseFinding, narrowest_points
 
 PHASE_S = 10.0
 UNITS = {"bytes": "B", "workers": "1", "page_faults": "1"}

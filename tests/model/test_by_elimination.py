@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from event_log import SparkLog
-from venturi.model.stages.analysis import analyse
-from venturi.model.stages.causes import TO_COMPUTE
-from venturi.model.stages.stage import Analysis
-from venturi.record.accounts import spark
-from venturi.record.accounts.find import spark_logs
+from venturi.jobs.logs import spark
+from venturi.jobs.logs.find import spark_logs
+from venturi.jobs.stages.analysis import analyse
+from venturi.jobs.stages.causes import TO_COMPUTE
+from venturi.jobs.stages.stage import Analysis
 
 LOGS = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "faults"
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.model import catalog
-from venturi.model.catalog import ATTRIBUTES, Catalog, Fact, InstanceType, parse
-from venturi.model.catalog.diff import diff
-from venturi.model.catalog.write import render
-from venturi.model.quantity import Kind
+from venturi.core.quantity import Kind
+from venturi.machines import catalog
+from venturi.machines.catalog import ATTRIBUTES, Catalog, Fact, InstanceType, parse
+from venturi.machines.catalog.diff import diff
+from venturi.machines.catalog.write import render
 
 DAY = date(2026, 1, 1)
 BASE = Catalog("old", {"x": InstanceType("x", {

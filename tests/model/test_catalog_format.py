@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from venturi.errors import VenturiError
-from venturi.model import catalog
-from venturi.model.catalog import ATTRIBUTES, InstanceType, parse
+from venturi.core.errors import VenturiError
+from venturi.machines import catalog
+from venturi.machines.catalog import ATTRIBUTES, InstanceType, parse
 
 HEADER = "instance_type,attribute,value,low,high,unit,kind,source,as_of,note\n"
 FULL = (

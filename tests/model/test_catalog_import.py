@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.errors import ExitCode, VenturiError
-from venturi.model import catalog
-from venturi.model.catalog import ATTRIBUTES, InstanceType
-from venturi.model.catalog.importers import IMPORTERS, import_catalog
-from venturi.model.catalog.importers.reading import Imported, Options, Source
-from venturi.model.catalog.units_check import check_units
-from venturi.model.catalog.write import render
-from venturi.model.cost.overlay import overlay
-from venturi.model.quantity import Kind
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.quantity import Kind
+from venturi.machines import catalog
+from venturi.machines.catalog import ATTRIBUTES, InstanceType
+from venturi.machines.catalog.importers import IMPORTERS, import_catalog
+from venturi.machines.catalog.importers.reading import Imported, Options, Source
+from venturi.machines.catalog.units_check import check_units
+from venturi.machines.catalog.write import render
+from venturi.machines.cost.overlay import overlay
 
 DATA = Path(__file__).parents[1] / "data" / "catalogs"
 DAY = date(2026, 7, 20)

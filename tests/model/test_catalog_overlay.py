@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from model_trials import succeeded
 
-from venturi.errors import VenturiError
-from venturi.model.catalog import ATTRIBUTES, Catalog, Fact, InstanceType, parse
-from venturi.model.catalog.units_check import check_units
-from venturi.model.catalog.write import render
-from venturi.model.cost.node import node_of
-from venturi.model.cost.overlay import (
+from venturi.core.errors import VenturiError
+from venturi.core.quantity import Kind
+from venturi.machines.catalog import ATTRIBUTES, Catalog, Fact, InstanceType, parse
+from venturi.machines.catalog.units_check import check_units
+from venturi.machines.catalog.write import render
+from venturi.machines.cost.node import node_of
+from venturi.machines.cost.overlay import (
     FromTrials,
     need_facts,
     network_at,
@@ -24,7 +25,6 @@ from venturi.model.cost.overlay import (
     overlay_from_trials,
     replace_facts,
 )
-from venturi.model.quantity import Kind
 from venturi.record.trial import (
     Cluster,
     Engine,

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.errors import VenturiError
-from venturi.model import catalog
-from venturi.model.catalog import Catalog, parse
-from venturi.model.catalog.find import find, places_of, type_named
-from venturi.model.catalog.units_check import RANGES, Doubt, accept, check_units, doubt_error
+from venturi.core.errors import VenturiError
+from venturi.machines import catalog
+from venturi.machines.catalog import Catalog, parse
+from venturi.machines.catalog.find import find, places_of, type_named
+from venturi.machines.catalog.units_check import RANGES, Doubt, accept, check_units, doubt_error
 
 HEADER = "instance_type,attribute,value,unit,kind,source,as_of,note\n"
 PLAUSIBLE = {

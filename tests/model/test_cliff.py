@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from venturi.model.scaling.cliff import MISFIT, find_cliff
+from venturi.results.scaling.cliff import MISFIT, find_cliff
 
 TABLE_21 = Path(__file__).parents[1] / "data/vmware2017/logreg_scaling.csv"
 TB = 1e12

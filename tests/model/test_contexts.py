@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from venturi.model.scaling.contexts import Contexts, beside, contexts_of, telling
 from venturi.record.query.columns import Column
+from venturi.results.scaling.contexts import Contexts, beside, contexts_of, telling
 
 
 def found(rows: list[dict[str, Any]], x: str, *leave_out: str) -> Contexts:

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from venturi.errors import VenturiError
-from venturi.model.scaling.contexts import Context
-from venturi.model.scaling.curves import (
+from venturi.core.errors import VenturiError
+from venturi.core.statistics.stats import Interval, Missing
+from venturi.results.scaling.contexts import Context
+from venturi.results.scaling.curves import (
     CurveFit,
     Points,
     fit_curve,
     shared_shape,
 )
-from venturi.model.scaling.formulas import Meaning
-from venturi.model.scaling.meaning import meaning_of
-from venturi.model.statistics.stats import Interval, Missing
+from venturi.results.scaling.formulas import Meaning
+from venturi.results.scaling.meaning import meaning_of
 
 NODES = [2.0, 4, 8, 16, 32]
 

@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import io_cost
-from venturi.errors import VenturiError
-from venturi.model import catalog
-from venturi.model.catalog import load_shipped
-from venturi.model.cost.choices import Durability, Exchange, Network
-from venturi.model.cost.dataflow import MAP, REDUCE, Bounds, job_time
-from venturi.model.cost.job import Job, parse_job
-from venturi.model.cost.job import sort_job as remote_sort
-from venturi.model.cost.node import Node, node_of
-from venturi.model.quantity import Kind, Quantity
+from venturi.core.errors import VenturiError
+from venturi.core.quantity import Kind, Quantity
+from venturi.machines import catalog
+from venturi.machines.catalog import load_shipped
+from venturi.machines.cost.choices import Durability, Exchange, Network
+from venturi.machines.cost.dataflow import MAP, REDUCE, Bounds, job_time
+from venturi.machines.cost.job import Job, parse_job
+from venturi.machines.cost.job import sort_job as remote_sort
+from venturi.machines.cost.node import Node, node_of
 
 TB = 1e12
 I2 = load_shipped("ec2-2014").types["i2.8xlarge"]

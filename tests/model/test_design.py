@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from venturi.model.compare.design import (
+from venturi.core.statistics.two_groups import Outcome, compare_samples, least_p
+from venturi.results.effects.design import (
     Design,
     Spread,
     factor,
@@ -17,7 +18,6 @@ from venturi.model.compare.design import (
     repeats_to_rank,
     spread_of,
 )
-from venturi.model.statistics.two_groups import Outcome, compare_samples, least_p
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.errors import ExitCode, VenturiError
-from venturi.model.catalog import load_shipped
-from venturi.model.cost.choices import Network
-from venturi.model.simulate.distribution import (
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.units import parse_rate
+from venturi.machines.catalog import load_shipped
+from venturi.machines.cost.choices import Network
+from venturi.machines.simulate.distribution import (
     Constant,
     Distribution,
     Empirical,
@@ -28,7 +29,6 @@ from venturi.model.simulate.distribution import (
     parse_distribution,
     parse_rates,
 )
-from venturi.units import parse_rate
 
 TYPES = load_shipped("ec2-2014").types
 

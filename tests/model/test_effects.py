@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from venturi.model.compare.dependence import kruskal_wallis
-from venturi.model.compare.effect import Effect, Effects, Outcome
-from venturi.model.compare.effects import Asked, UnknownBaselineError, effects_of
-from venturi.model.compare.strata import for_these_only, over_machines, over_works, pooled
-from venturi.model.statistics.quantiles import chi_squared_tail
-from venturi.model.statistics.two_groups import compare_samples
+from venturi.core.statistics.quantiles import chi_squared_tail
+from venturi.core.statistics.two_groups import compare_samples
 from venturi.record.query.chosen import Chosen
 from venturi.record.query.columns import Column
+from venturi.results.effects.dependence import kruskal_wallis
+from venturi.results.effects.effect import Effect, Effects, Outcome
+from venturi.results.effects.effects import Asked, UnknownBaselineError, effects_of
+from venturi.results.effects.strata import for_these_only, over_machines, over_works, pooled
 
 Row = tuple[Mapping[str, Any], float]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from event_log import SparkLog
-from venturi.model.stages.analysis import analyse
-from venturi.model.stages.stage import Analysis
+from venturi.jobs.stages.analysis import analyse
+from venturi.jobs.stages.stage import Analysis
 
 
 def of(log: SparkLog, folder: Path) -> Analysis:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from event_log import SparkLog
-from venturi.model.stages.executors import executor_uses
-from venturi.model.stages.timeline import timeline
+from venturi.jobs.stages.executors import executor_uses
+from venturi.jobs.stages.timeline import timeline
 
 
 def test_an_executor_is_busy_while_it_was_there_and_tells_its_memory(tmp_path: Path) -> None:

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.errors import VenturiError
-from venturi.model.cost.extensions import (
+from venturi.core.errors import VenturiError
+from venturi.core.quantity import UNLIMITED, Kind, Quantity
+from venturi.machines.cost.extensions import (
     bonded,
     capped,
     fit_memory_cliff,
     memory_cliff_s,
 )
-from venturi.model.quantity import UNLIMITED, Kind, Quantity
 
 TEN_GBE = Quantity(
     1.25e9, 1.2e9, 1.25e9, Kind.ADVERTISED, "sheet", range_from="r", upper_bound=True

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.errors import VenturiError
-from venturi.model.quantity import Kind, Quantity
-from venturi.model.stages.fast_storage import DiskRates, FastStorage, Requests, missing_rates
-from venturi.model.stages.local_bytes import JobLoad, Moved, StageLoad
+from venturi.core.errors import VenturiError
+from venturi.core.quantity import Kind, Quantity
+from venturi.jobs.tiers.fast_storage import DiskRates, FastStorage, Requests, missing_rates
+from venturi.jobs.tiers.local_bytes import JobLoad, Moved, StageLoad
 
 GB = 1e9
 

@@ -9,8 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.errors import VenturiError
-from venturi.model.compare.groups import (
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
+from venturi.core.statistics.stats import summarise
+from venturi.machines.cost.price import Tariff
+from venturi.record.query.grouping import Group as FromQuery
+from venturi.record.query.grouping import group_by
+from venturi.record.query.selection import Query
+from venturi.record.store.repository import Repository
+from venturi.record.trial import Trial
+from venturi.results.compare.groups import (
     Best,
     Columns,
     Group,
@@ -19,15 +27,7 @@ from venturi.model.compare.groups import (
     groups_from,
     with_cost,
 )
-from venturi.model.compare.legacy import joined_on_time_alone
-from venturi.model.cost.price import Tariff
-from venturi.model.statistics.stats import summarise
-from venturi.record.query.grouping import Group as FromQuery
-from venturi.record.query.grouping import group_by
-from venturi.record.query.selection import Query
-from venturi.record.repository import Repository
-from venturi.record.trial import Trial
-from venturi.settings import Settings
+from venturi.results.compare.legacy import joined_on_time_alone
 
 # Few different times, so that they coincide between groups.
 trials = st.lists(

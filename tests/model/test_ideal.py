@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from event_log import SparkLog
-from venturi.model.stages import ideal
-from venturi.model.stages.ideal import IdealSlots, ideals
-from venturi.model.stages.on_slots import OnSlots
-from venturi.model.stages.timeline import Timeline, timeline
-from venturi.record.accounts import spark
-from venturi.record.accounts.find import spark_logs
+from venturi.jobs.logs import spark
+from venturi.jobs.logs.find import spark_logs
+from venturi.jobs.stages.timeline import Timeline, timeline
+from venturi.jobs.whatif import ideal
+from venturi.jobs.whatif.ideal import IdealSlots, ideals
+from venturi.jobs.whatif.on_slots import OnSlots
 
 DATA = Path(__file__).parents[1] / "data" / "spark" / "4.3.0"
 LOGS = [DATA / "join.log", *sorted((DATA / "faults").glob("*-sound.zstd"))]

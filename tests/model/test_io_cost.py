@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import io_cost
-from venturi.errors import VenturiError
-from venturi.model.cost.job import nodes_for_capacity
+from venturi.core.errors import VenturiError
+from venturi.machines.cost.job import nodes_for_capacity
 
 sizes = st.floats(1, 1e15)
 rates = st.floats(1, 1e12)

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from event_log import SparkLog
-from venturi.model.stages.analysis import analyse
-from venturi.model.stages.losses import explained
-from venturi.model.stages.stage import Analysis
-from venturi.record.accounts import mapreduce
-from venturi.record.accounts.find import histories
+from venturi.jobs.logs import mapreduce
+from venturi.jobs.logs.find import histories
+from venturi.jobs.stages.analysis import analyse
+from venturi.jobs.stages.losses import explained
+from venturi.jobs.stages.stage import Analysis
 
 HISTORIES = Path(__file__).parents[1] / "data" / "mapreduce"
 LOST_NODE = {"Reason": "ExecutorLostFailure", "Executor ID": "2", "Exit Caused By App": True,

@@ -10,11 +10,10 @@ import pytest
 from click.testing import CliRunner
 from model_trials import MakeTrial
 
-from venturi import settings
 from venturi.cli.main import cli
-from venturi.errors import VenturiError
-from venturi.model.compare.repeat_groups import compare_groups, read_group
-from venturi.record.repository import Repository
+from venturi.core import settings
+from venturi.core.errors import VenturiError
+from venturi.record.store.repository import Repository
 from venturi.record.trial import (
     DISTURBED,
     Failure,
@@ -27,6 +26,7 @@ from venturi.record.trial import (
     Workload,
     new_id,
 )
+from venturi.results.compare.repeat_groups import compare_groups, read_group
 
 SLOW = [10.0, 10.2, 9.9, 10.1, 10.3]
 FAST = [8.0, 8.1, 7.9, 8.2, 8.05]

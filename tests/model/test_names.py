@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from venturi.model.compare.names import name_groups
+from venturi.results.compare.names import name_groups
 
 
 def test_constants_go_to_the_caption_and_one_thing_has_one_name() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.model.compare.outliers import LEAST_TRIALS, Marks, shared_spread
+from venturi.results.compare.outliers import LEAST_TRIALS, Marks, shared_spread
 
 values = st.lists(st.floats(1, 1e6), min_size=LEAST_TRIALS, max_size=30)
 

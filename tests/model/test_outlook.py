@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from event_log import SparkLog
-from venturi.model.stages.outlook import Outlooks, outlooks
-from venturi.model.stages.timeline import timeline
+from venturi.jobs.stages.timeline import timeline
+from venturi.jobs.whatif.outlook import Outlooks, outlooks
 
 
 def two_stages(**executors: int) -> SparkLog:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from model_trials import MakeTrial
 
-from venturi.errors import VenturiError
-from venturi.model.cost.predict import (
+from venturi.core.errors import VenturiError
+from venturi.machines.cost.predict import (
     CpuCost,
     DiskRate,
     DiskRates,

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.errors import VenturiError
-from venturi.model import catalog
-from venturi.model.catalog import InstanceType
-from venturi.model.cost.charges import Volumes, volumes_of
-from venturi.model.cost.on_premises import OnPremises, on_premises_of
-from venturi.model.cost.price import (
+from venturi.core.errors import VenturiError
+from venturi.machines import catalog
+from venturi.machines.catalog import InstanceType
+from venturi.machines.cost.charges import Volumes, volumes_of
+from venturi.machines.cost.on_premises import OnPremises, on_premises_of
+from venturi.machines.cost.price import (
     ExchangeRate,
     Item,
     Part,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import log_ndtr, ndtri, stdtrit
 
-from venturi.model.statistics.quantiles import (
+from venturi.core.statistics.quantiles import (
     log_normal_cdf,
     normal_quantiles,
     root,

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from venturi.errors import VenturiError
-from venturi.model.compare.groups import Group, Key
-from venturi.model.compare.ranking import Axis, Objective, Rank, Ranked, Ranking, rank_groups
-from venturi.model.statistics.stats import median
+from venturi.core.errors import VenturiError
+from venturi.core.statistics.stats import median
+from venturi.results.compare.groups import Group, Key
+from venturi.results.ranking.ranking import Axis, Objective, Rank, Ranked, Ranking, rank_groups
 
 times = st.lists(st.floats(1, 1e4), min_size=5, max_size=9)
 many = st.lists(times, min_size=1, max_size=5)

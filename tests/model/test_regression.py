@@ -10,12 +10,12 @@ import pytest
 from model_trials import MakeTrial
 
 from command_line import venturi
-from venturi import settings
-from venturi.errors import ExitCode, VenturiError
-from venturi.model.compare.regression import Decision, Speed, decide
-from venturi.model.compare.repeat_groups import Comparison, compare_groups
-from venturi.record.repository import Repository
+from venturi.core import settings
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Failure, Sample, State, Trial, new_id
+from venturi.results.compare.regression import Decision, Speed, decide
+from venturi.results.compare.repeat_groups import Comparison, compare_groups
 
 BEFORE = [10.0, 10.2, 9.9, 10.1, 10.3, 10.15]
 ALIKE = [10.05, 10.21, 9.95, 10.12, 10.28, 10.16]

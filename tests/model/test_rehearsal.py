@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.errors import VenturiError
-from venturi.model.cost.predict import NativeSortPlan
-from venturi.model.cost.rehearsal import (
+from venturi.core.errors import VenturiError
+from venturi.machines.cost.predict import NativeSortPlan
+from venturi.machines.cost.rehearsal import (
     USUAL_ERROR,
     Rehearsal,
     RehearsedPhase,

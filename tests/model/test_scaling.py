@@ -14,9 +14,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from model_trials import MakeTrial
 
-from venturi.errors import VenturiError
-from venturi.model.quantity import Kind
-from venturi.model.scaling.network import (
+from venturi.core.errors import VenturiError
+from venturi.core.quantity import Kind
+from venturi.machines.scaling.network import (
     RIVAL,
     Curve,
     NetworkScaling,

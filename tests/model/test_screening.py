@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from venturi.model.compare.screening import in_words, screen
+from venturi.results.effects.screening import in_words, screen
 
 START = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
 

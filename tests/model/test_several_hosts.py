@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 import report_samples
-from venturi.advise.verdict import AgainstClass, verdicts
-from venturi.model.scaling.between_hosts import PairRate, between_hosts
-from venturi.model.scaling.disks_of_hosts import disks_of_hosts
-from venturi.present import several_hosts
+from venturi.machines.health.verdict import AgainstClass, verdicts
+from venturi.machines.scaling.between_hosts import PairRate, between_hosts
+from venturi.machines.scaling.disks_of_hosts import disks_of_hosts
 from venturi.record.dilation import as_on_real_machines
 from venturi.record.one_host import of_host
 from venturi.record.trial import Cluster, Engine, Host, Link, Sample, Scalar, Trial
+from venturi.terminal import several_hosts
 
 
 def sample(metric: str, value: float, **labels: Scalar) -> Sample:

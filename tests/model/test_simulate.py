@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from venturi.errors import VenturiError
-from venturi.model.cost.choices import Durability
-from venturi.model.cost.dataflow import job_time
-from venturi.model.cost.job import Job, sort_job
-from venturi.model.cost.node import Node
-from venturi.model.quantity import UNLIMITED, Kind, Quantity
-from venturi.model.simulate.distribution import (
+from venturi.core.errors import VenturiError
+from venturi.core.quantity import UNLIMITED, Kind, Quantity
+from venturi.machines.cost.choices import Durability
+from venturi.machines.cost.dataflow import job_time
+from venturi.machines.cost.job import Job, sort_job
+from venturi.machines.cost.node import Node
+from venturi.machines.simulate.distribution import (
     Constant,
     Distribution,
     Normal,
@@ -26,8 +26,8 @@ from venturi.model.simulate.distribution import (
     bimodal,
     within_range,
 )
-from venturi.model.simulate.scenario import NODES_MAX, Recovery, Scenario, Speculation
-from venturi.model.simulate.simulation import SimulationResult, simulate
+from venturi.machines.simulate.scenario import NODES_MAX, Recovery, Scenario, Speculation
+from venturi.machines.simulate.simulation import SimulationResult, simulate
 
 TB, MB = 1e12, 1e6
 

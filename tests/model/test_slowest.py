@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from venturi.errors import VenturiError
-from venturi.model.scaling.slowest import expected_lowest, implied_deviation
+from venturi.core.errors import VenturiError
+from venturi.machines.scaling.slowest import expected_lowest, implied_deviation
 
 FACTS = {
     row["quantity"]: float(row["value"])

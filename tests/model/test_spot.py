@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.errors import VenturiError
-from venturi.model import catalog
-from venturi.model.cost.price import Tariff, metered
-from venturi.model.cost.spot import (
+from venturi.core.errors import VenturiError
+from venturi.machines import catalog
+from venturi.machines.cost.price import Tariff, metered
+from venturi.machines.cost.spot import (
     MAX_DRAWS,
     Loss,
     expected_elapsed_s,
@@ -70,7 +70,7 @@ def test_both_ways_of_drawing_give_the_same_distribution(monkeypatch: pytest.Mon
     loss = Loss(0.06, replacement_s=30.0)
     drawn_s = simulated_elapsed_s(HOUR, 100, loss, trials=4000)
     assert 4000 * float(expected_losses(HOUR, 100, loss)) < MAX_DRAWS
-    monkeypatch.setattr("venturi.model.cost.spot.MAX_DRAWS", 0)
+    monkeypatch.setattr("venturi.machines.cost.spot.MAX_DRAWS", 0)
     other_s = simulated_elapsed_s(HOUR, 100, loss, trials=4000)
     for level in (0.5, 0.95):
         assert np.quantile(other_s, level) == pytest.approx(np.quantile(drawn_s, level), rel=0.08)

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.errors import VenturiError
-from venturi.model.stages.analysis import analyse
-from venturi.model.stages.causes import TaskTimes
-from venturi.model.stages.path import StageSpan, critical_path, without_stage_s
-from venturi.model.stages.replay import schedule, slots_used
-from venturi.model.stages.stage import Analysis, Stage
-from venturi.record.accounts import mapreduce, spark
-from venturi.record.accounts.find import histories, spark_logs
+from venturi.core.errors import VenturiError
+from venturi.jobs.logs import mapreduce, spark
+from venturi.jobs.logs.find import histories, spark_logs
+from venturi.jobs.stages.analysis import analyse
+from venturi.jobs.stages.causes import TaskTimes
+from venturi.jobs.stages.path import StageSpan, critical_path, without_stage_s
+from venturi.jobs.stages.replay import schedule, slots_used
+from venturi.jobs.stages.stage import Analysis, Stage
 from venturi.record.job_account import Application, JobAccount, Reading, columns, polars_schema
 
 DATA = Path(__file__).parents[1] / "data"

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.errors import VenturiError
-from venturi.model.statistics.stats import (
+from venturi.core.errors import VenturiError
+from venturi.core.statistics.stats import (
     Interval,
     Missing,
     coefficient_of_variation,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from venturi.model.statistics.stats import Interval, median_interval
+from venturi.core.statistics.stats import Interval, median_interval
 
 
 @pytest.mark.parametrize("n", [1_500, 2_001, 40_000])

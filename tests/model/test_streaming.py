@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from event_log import SparkLog, event
-from venturi.model.stages.stage import StreamUse
-from venturi.model.stages.streaming import stream_batches, stream_uses
-from venturi.model.stages.timeline import Timeline, timeline
-from venturi.record.accounts.spark_batches import PROGRESS
+from venturi.jobs.logs.spark_batches import PROGRESS
+from venturi.jobs.stages.stage import StreamUse
+from venturi.jobs.stages.streaming import stream_batches, stream_uses
+from venturi.jobs.stages.timeline import Timeline, timeline
 
 
 def timed(folder: Path, took_s: list[float], every_s: int) -> Timeline:

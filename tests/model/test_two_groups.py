@@ -14,10 +14,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from venturi.errors import VenturiError
-from venturi.model.statistics import two_groups
-from venturi.model.statistics.quantiles import student_tails
-from venturi.model.statistics.two_groups import (
+from venturi.core.errors import VenturiError
+from venturi.core.statistics import two_groups
+from venturi.core.statistics.quantiles import student_tails
+from venturi.core.statistics.two_groups import (
     Outcome,
     Verdict,
     compare_samples,

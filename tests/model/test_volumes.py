@@ -7,14 +7,14 @@ from datetime import date
 
 import pytest
 
-from venturi.advise.hardware import ClassAdvice, Request, advise, predict
-from venturi.advise.option import Candidate, least_nodes, ran
-from venturi.advise.volumes import attach, parse_volumes
-from venturi.errors import VenturiError
-from venturi.model.catalog import Catalog, load_shipped
-from venturi.model.cost.choices import Durability, Network
-from venturi.model.cost.job import sort_job
-from venturi.model.cost.node import node_of
+from venturi.core.errors import VenturiError
+from venturi.machines.advice.hardware import ClassAdvice, Request, advise, predict
+from venturi.machines.advice.option import Candidate, least_nodes, ran
+from venturi.machines.advice.volumes import attach, parse_volumes
+from venturi.machines.catalog import Catalog, load_shipped
+from venturi.machines.cost.choices import Durability, Network
+from venturi.machines.cost.job import sort_job
+from venturi.machines.cost.node import node_of
 
 CURRENT, EC2 = load_shipped("current"), load_shipped("ec2-2014")
 SORT = sort_job(100e12, Durability.VOLUMES)

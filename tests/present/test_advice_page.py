@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import advice_page_samples as samples
-from venturi.errors import VenturiError
-from venturi.present.advice_page import (
+from venturi.core.errors import VenturiError
+from venturi.web.advice_page import (
     BarRow,
     Histogram,
     Span,
 )
-from venturi.present.document import write_page
-from venturi.present.export import data_page
+from venturi.web.document import write_page
+from venturi.web.export import data_page
 
 PAGES: dict[str, Callable[[], str]] = {
     "advice": lambda: data_page("/advice", samples.advice()),

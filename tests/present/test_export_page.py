@@ -17,16 +17,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api_client import client_of
-from venturi.errors import CODES, VenturiError
-from venturi.model.statistics.stats import Missing
-from venturi.present import document
-from venturi.present.api.context import Services
-from venturi.present.api.pages import PAGES, requests_of
-from venturi.present.api.twins import answer
-from venturi.present.export import export_page
-from venturi.record.repository import Repository
+from venturi.core.errors import CODES, VenturiError
+from venturi.core.settings import Settings
+from venturi.core.statistics.stats import Missing
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Provenance, ProvenanceKind, State, Trial
-from venturi.settings import Settings
+from venturi.web import document
+from venturi.web.api.context import Services
+from venturi.web.api.twins import answer
+from venturi.web.export import export_page
+from venturi.web.pages import PAGES, requests_of
 
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\"><!--{{7*7}}&amp;\u2028\u2029"
 STORABLE = HOSTILE.rstrip("\u2028\u2029")  # what a record may hold

@@ -14,12 +14,12 @@ import cluster_samples
 from api_client import client_of
 from cluster_samples import LAB, SLOW
 from venturi.measure.clusters.traits import recorded_differences, sentence
-from venturi.present.host_use import HostUse
-from venturi.present.hosts_over_time import hosts_over_time
-from venturi.present.watched_hosts import narrowest_of
-from venturi.record.repository import Repository
-from venturi.record.series import SeriesWriter
+from venturi.record.store.repository import Repository
+from venturi.record.store.series import SeriesWriter
 from venturi.record.trial import Cluster, Host, Trial
+from venturi.results.hosts.use import HostUse
+from venturi.results.hosts.watched import narrowest_of
+from venturi.web.hosts_over_time import hosts_over_time
 
 
 @pytest.fixture

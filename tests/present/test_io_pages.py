@@ -14,18 +14,18 @@ from typing import Any, Literal
 import pytest
 
 from command_line import AGENT, venturi
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.local import LocalHost
-from venturi.present.io_charts import io_of, page
-from venturi.present.io_heat import COLUMNS_MOST, HeatFile, Part, heat_part
-from venturi.present.io_page import IoHeat
-from venturi.present.io_shares import whose
-from venturi.present.io_trace import parts, read
 from venturi.record.io_trace import HEAT_NAME, RECORDING_NAME, TRACE_NAME
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Trial
-from venturi.settings import Settings
+from venturi.terminal.io_shares import whose
+from venturi.terminal.io_trace import parts, read
+from venturi.web.io.charts import io_of, page
+from venturi.web.io.heat import COLUMNS_MOST, HeatFile, Part, heat_part
+from venturi.web.io.page import IoHeat
 
 RECORDING = Path(__file__).parents[1] / "data" / "blktrace" / "6.18" / "whose"
 MIB = 1 << 20

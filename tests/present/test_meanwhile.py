@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 import own_samples
-from venturi.model.stages.analysis import analyse
-from venturi.model.stages.stage import Analysis, Stage
-from venturi.model.stages.timeline import timeline
-from venturi.present.host_use import HostUse
-from venturi.present.jobs import parts
-from venturi.present.meanwhile import Meanwhile, meanwhile, sentence
+from venturi.core.settings import Settings
+from venturi.jobs.stages.analysis import analyse
+from venturi.jobs.stages.host_use import Meanwhile, meanwhile, sentence
+from venturi.jobs.stages.stage import Analysis, Stage
+from venturi.jobs.stages.timeline import timeline
 from venturi.record.job_account import JobAccount, attach
-from venturi.record.repository import Repository
-from venturi.record.series import SeriesWriter, read_series
+from venturi.record.store.repository import Repository
+from venturi.record.store.series import SeriesWriter, read_series
 from venturi.record.trial import Cluster, Host, Link, Trial
-from venturi.settings import Settings
+from venturi.results.hosts.use import HostUse
+from venturi.terminal.job import parts
 
 Rows = Sequence[tuple[float, str, str | None, float | None, str]]
 Ask = Callable[..., tuple[Analysis, Meanwhile]]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from venturi.present.api.pages import PAGES
+from venturi.web.pages import PAGES
 
 SOURCES = Path(__file__).parents[2] / "web" / "src"
 

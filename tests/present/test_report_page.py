@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import report_samples as samples
-from venturi.errors import CODES, VenturiError
-from venturi.model.statistics.stats import Missing
-from venturi.present import document
-from venturi.present.document import write_page
-from venturi.present.export import data_page
-from venturi.present.report import report_data
-from venturi.present.report.data import Answer, Number, ReportData
-from venturi.present.report.timeline import POINTS_MAX, timeline
+from venturi.core.errors import CODES, VenturiError
+from venturi.core.statistics.stats import Missing
 from venturi.record.trial import Phase, Sample, State, Trial
+from venturi.web import document
+from venturi.web.document import write_page
+from venturi.web.export import data_page
+from venturi.web.report import report_data
+from venturi.web.report.data import Answer, Number, ReportData
+from venturi.web.report.timeline import POINTS_MAX, timeline
 
 
 def value(number: Number) -> float:

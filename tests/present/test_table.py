@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from venturi.present.table import UNKNOWN, Line, Table, pairs, table
+from venturi.terminal.table import UNKNOWN, Line, Table, pairs, table
 
 words = st.lists(st.text("abcdefgh", min_size=1, max_size=9), min_size=1, max_size=8).map(" ".join)
 

@@ -16,14 +16,15 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
-from venturi.errors import VenturiError
-from venturi.record import tables
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
 from venturi.record.query import counting, faceting, paging
 from venturi.record.query.clusters import clusters, trials_on
 from venturi.record.query.conditions import Condition, Op, parse_condition
 from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query
-from venturi.record.repository import AddReport, Repository
+from venturi.record.store import tables
+from venturi.record.store.repository import AddReport, Repository
 from venturi.record.trial import (
     Cluster,
     Failure,
@@ -36,7 +37,6 @@ from venturi.record.trial import (
     Workload,
 )
 from venturi.record.trial_json import encode
-from venturi.settings import Settings
 
 MakeTrial = Callable[..., Trial]
 IMPORTED = Provenance(ProvenanceKind.IMPORTED, "aloja", "0" * 64)
@@ -181,7 +181,7 @@ def test_an_older_database_is_filled_and_can_go_back(
 ) -> None:
     trials = old_trials(make_trial)
     # Older versions stored some that are refused now.
-    monkeypatch.setattr("venturi.record.rows.check", lambda *_: None)
+    monkeypatch.setattr("venturi.record.store.rows.check", lambda *_: None)
     old = OldDatabase(bare_settings)
     old.move(command.upgrade, "0001")
     old.fill(trials)

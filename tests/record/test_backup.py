@@ -21,19 +21,19 @@ import pytest
 import sqlalchemy as sa
 
 from planted import OVERFLOWING, add_overflowing
-from venturi.errors import VenturiError
-from venturi.record import exclusions, tokens, views
-from venturi.record.authors import Author
-from venturi.record.owner import current_owner
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
+from venturi.record.access import exclusions, tokens, views
+from venturi.record.access.authors import Author
+from venturi.record.access.owner import current_owner
 from venturi.record.query import paging
 from venturi.record.query.conditions import parse_condition
-from venturi.record.repository import Repository
-from venturi.record.tables import SESSIONS
+from venturi.record.store.repository import Repository
+from venturi.record.store.tables import SESSIONS
 from venturi.record.trial import State, Trial
 from venturi.record.upkeep import quarantine, removal
 from venturi.record.upkeep.backup import COPIED, back_up, restore
 from venturi.record.upkeep.check import check
-from venturi.settings import Settings
 
 MakeTrial = Callable[..., Trial]
 ANN = Author("ann", "login")
@@ -196,7 +196,7 @@ def test_what_an_older_version_let_in_is_restored_as_the_door_has_it(
                          configuration={"k\0": "v\0w"})  # fmt: skip
         hopeless = replace(old, id="hopeless", repetition=-1)
         with monkeypatch.context() as older:
-            older.setattr("venturi.record.rows.check", lambda *_: None)
+            older.setattr("venturi.record.store.rows.check", lambda *_: None)
             repository.add(old)
             repository.add(hopeless)
         with repository.writing() as connection:
@@ -379,9 +379,9 @@ def test_it_is_one_moment_while_others_write(
 KILLED = """
 import sys
 from pathlib import Path
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.upkeep.backup import back_up, restore
-from venturi.settings import Settings
+from venturi.core.settings import Settings
 
 home, url, file, what = sys.argv[1:]
 settings = Settings(Path(home), url or None, None, allow_debug=False)

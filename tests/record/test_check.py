@@ -16,19 +16,19 @@ import pytest
 import sqlalchemy as sa
 
 from planted import OVERFLOWING, add_overflowing, write_record
-from venturi.errors import VenturiError
-from venturi.record import exclusions
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
+from venturi.record.access import exclusions
 from venturi.record.query import counting, faceting, grouping, paging
 from venturi.record.query.selection import Query
-from venturi.record.repository import Repository
-from venturi.record.tables import CONFIGURATION, EXCLUSIONS, RECORDS, TRIALS
+from venturi.record.store.repository import Repository
+from venturi.record.store.tables import CONFIGURATION, EXCLUSIONS, RECORDS, TRIALS
+from venturi.record.store.trial_table import sample_table, trial_table
 from venturi.record.trial import State, Trial
-from venturi.record.trial_table import sample_table, trial_table
 from venturi.record.upkeep import quarantine
 from venturi.record.upkeep.check import check
 from venturi.record.upkeep.findings import Kind
 from venturi.record.upkeep.locks import working
-from venturi.settings import Settings
 
 MakeTrial = Callable[..., Trial]
 

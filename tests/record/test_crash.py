@@ -18,14 +18,14 @@ from typing import IO
 
 import pytest
 
-from venturi.errors import VenturiError
-from venturi.record.files import TEMPORARY_SUFFIX
-from venturi.record.owner import current_owner
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
+from venturi.record.access.owner import current_owner
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
-from venturi.record.series import read_series
+from venturi.record.store.files import TEMPORARY_SUFFIX
+from venturi.record.store.repository import Repository
+from venturi.record.store.series import read_series
 from venturi.record.trial import SUCCESSORS, TERMINAL, Failure, State, Trial
-from venturi.settings import Settings
 
 KILLS = 12
 KILLS_MAX = 60  # that many on a machine so busy that a writer dies before it writes

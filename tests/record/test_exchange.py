@@ -15,7 +15,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
 from venturi.record.exchange import (
     MANIFEST,
     RECORDS,
@@ -23,14 +24,13 @@ from venturi.record.exchange import (
     export_trials,
     import_archive,
 )
-from venturi.record.files import replacing
 from venturi.record.importing.take_in import import_file
 from venturi.record.importing.tally import Imported
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
+from venturi.record.store.files import replacing
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Failure, State, Trial, new_id
 from venturi.record.trial_json import encode
-from venturi.settings import Settings
 
 MakeTrial = Callable[..., Trial]
 Members = dict[str, bytes]
@@ -39,7 +39,7 @@ Members = dict[str, bytes]
 @pytest.fixture
 def others(settings: object, tmp_path: Path) -> Iterator[Callable[[], Repository]]:
     """Opens further, empty repositories."""
-    from venturi.settings import Settings
+    from venturi.core.settings import Settings
 
     with ExitStack() as stack:
         count = iter(range(100))

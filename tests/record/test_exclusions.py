@@ -12,17 +12,18 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
-from venturi.errors import CODES, ExitCode, VenturiError
-from venturi.record import exclusions, tables, views
-from venturi.record.actions import VIEW_DELETED, find_actions
-from venturi.record.authors import Author
+from venturi.core.errors import CODES, ExitCode, VenturiError
+from venturi.core.settings import Settings
+from venturi.record.access import exclusions, views
+from venturi.record.access.actions import VIEW_DELETED, find_actions
+from venturi.record.access.authors import Author
 from venturi.record.query import counting, paging
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query
-from venturi.record.repository import Repository
+from venturi.record.store import tables
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Trial, now
-from venturi.settings import Settings
 
 MakeTrial = Callable[..., Trial]
 ANN = Author("ann", "login")

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
-from venturi.record.files import replacing
+from venturi.record.store.files import replacing
 
 
 def handles_of(path: Path) -> list[Path]:

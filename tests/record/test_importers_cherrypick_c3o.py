@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from public_data import dataset
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.items import Item, Source, Spelling
 from venturi.record.importing.text import Refusal

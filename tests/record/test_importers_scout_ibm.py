@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.items import Item, Source, Spelling
 from venturi.record.importing.text import Refusal

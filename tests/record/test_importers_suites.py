@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.items import Item, Source, Spelling
 from venturi.record.importing.json_text import Limits, lines
 from venturi.record.importing.take_in import import_file
 from venturi.record.importing.text import Refusal
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
 from venturi.record.trial_json import decode, encode
 

@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 
 from public_data import dataset
-from venturi.errors import CODES, ExitCode, VenturiError
+from venturi.core.errors import CODES, ExitCode, VenturiError
+from venturi.core.settings import Settings
 from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.take_in import import_file, store
 from venturi.record.importing.tally import Imported, Reason, Variant
 from venturi.record.importing.text import Refusal
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State
-from venturi.settings import Settings
 
 REPOSITORY = Path(__file__).parents[2]
 FIXTURES = REPOSITORY / "tests" / "data" / "results"

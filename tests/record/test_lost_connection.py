@@ -16,11 +16,11 @@ import pytest
 from torture.import_kills import write_results
 from torture.postgresql import Postgresql
 from torture.proxy import Proxy
-from venturi.record.database import Database
+from venturi.core.settings import Settings
 from venturi.record.query import counting
 from venturi.record.query.selection import Query
-from venturi.record.repository import Repository
-from venturi.settings import Settings
+from venturi.record.store.database import Database
+from venturi.record.store.repository import Repository
 
 
 @pytest.mark.parametrize(

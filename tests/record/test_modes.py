@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from venturi.record.repository import Repository
+from venturi.core.settings import Settings
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Trial
-from venturi.settings import Settings
 
 MakeTrial = Callable[..., Trial]
 

@@ -16,15 +16,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from venturi.errors import ExitCode, VenturiError
-from venturi.record import exclusions
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.record.access import exclusions
 from venturi.record.query import counting, faceting, grouping, known_keys, paging
 from venturi.record.query.checks import require_keys
 from venturi.record.query.conditions import COLUMNS, Condition, Op, parse_condition
 from venturi.record.query.grouping import Group
 from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import (
     Cluster,
     Engine,

@@ -10,7 +10,7 @@ from venturi.record.query import columns, faceting, grouping
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.grouping import TooManyGroupsError
 from venturi.record.query.selection import Query
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Trial
 
 MakeTrial = Callable[..., Trial]

@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.record import starter
 from venturi.record.importing.formats import FORMATS, Kind
 from venturi.record.importing.recognise import recognise
 from venturi.record.importing.take_in import found
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 
 DATA = Path(__file__).parents[1] / "data"
 RESULTS = DATA / "results"

@@ -12,13 +12,14 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from venturi import settings
-from venturi.errors import CODES, VenturiError
+from venturi.core import settings
+from venturi.core.errors import CODES, VenturiError
+from venturi.core.settings import SETTINGS, Limits, Settings
 from venturi.record.importing.take_in import import_file
 from venturi.record.limits import _RULES, CUT, check, fitted
 from venturi.record.query.counting import count
 from venturi.record.query.selection import Query
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import (
     Artifact,
     Cluster,
@@ -31,7 +32,6 @@ from venturi.record.trial import (
     TrialWarning,
     Workload,
 )
-from venturi.settings import SETTINGS, Limits, Settings
 
 Make = Callable[..., Trial]
 LIMITS = Limits()

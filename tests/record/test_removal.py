@@ -14,20 +14,20 @@ import pytest
 import sqlalchemy as sa
 
 from planted import OVERFLOWING, add_overflowing
-from venturi.errors import VenturiError
-from venturi.record import exclusions
-from venturi.record.authors import Author
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
+from venturi.record.access import exclusions
+from venturi.record.access.authors import Author
 from venturi.record.exchange import export_trials, import_archive
 from venturi.record.query import paging
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.selection import Query
-from venturi.record.repository import AddReport, Repository
-from venturi.record.tables import CONFIGURATION, RECORDS, TRIALS
+from venturi.record.store.repository import AddReport, Repository
+from venturi.record.store.tables import CONFIGURATION, RECORDS, TRIALS
 from venturi.record.trial import State, Trial
 from venturi.record.upkeep import removal
 from venturi.record.upkeep.check import check
 from venturi.record.upkeep.findings import Kind
-from venturi.settings import Settings
 
 MakeTrial = Callable[..., Trial]
 ANN = Author("ann", "login")
@@ -144,11 +144,11 @@ def test_a_removal_needs_a_reason(
 KILLED = """
 import os, shutil, signal, sys
 from pathlib import Path
-from venturi.record.authors import Author
+from venturi.record.access.authors import Author
 from venturi.record.query.conditions import parse_condition
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.upkeep import removal
-from venturi.settings import Settings
+from venturi.core.settings import Settings
 
 def killed(path, *_):
     os.kill(os.getpid(), signal.SIGKILL)

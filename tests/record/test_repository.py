@@ -16,14 +16,14 @@ import pytest
 import sqlalchemy as sa
 
 import command_line
-from venturi.errors import VenturiError
-from venturi.record import tables
-from venturi.record.owner import current_owner, is_alive
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
+from venturi.record.access.owner import current_owner, is_alive
 from venturi.record.query.conditions import Condition, Op
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
+from venturi.record.store import tables
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Engine, Failure, Owner, State, Trial, Workload
-from venturi.settings import Settings
 
 MakeTrial = Callable[..., Trial]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from venturi.errors import VenturiError
-from venturi.record.series import SeriesWriter, check_series, read_parts, read_series
-from venturi.settings import Limits
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Limits
+from venturi.record.store.series import SeriesWriter, check_series, read_parts, read_series
 
 
 def test_what_is_appended_is_read_again(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
 from venturi.record.importing.take_in import import_file
 from venturi.record.importing.tally import Reason
 from venturi.record.query.conditions import parse_condition
@@ -15,10 +16,9 @@ from venturi.record.query.faceting import facets
 from venturi.record.query.grouping import group_by
 from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query
-from venturi.record.repository import Repository
 from venturi.record.starter import TABLES, import_starter, starter_present
+from venturi.record.store.repository import Repository
 from venturi.record.trial import ProvenanceKind, State, Trial
-from venturi.settings import Settings
 
 SOURCES = {"Poggi and Carrera 2015", "Jaffe 2017", "Buell 2011, as given by Sima", "Yu 2016",
            "Conley, Vahdat and Porter 2015"}  # fmt: skip

@@ -14,11 +14,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from venturi.errors import VenturiError
-from venturi.record import table_check
-from venturi.record.series import SeriesWriter
-from venturi.record.table_check import TableChecker
-from venturi.settings import Limits
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Limits
+from venturi.record.store import table_check
+from venturi.record.store.series import SeriesWriter
+from venturi.record.store.table_check import TableChecker
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_what_hangs_ends_though_nobody_waits_for_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "table")
     asked = {"path": str(tmp_path / "table"), "trial": "t1", "limits": asdict(Limits())}
     process = subprocess.Popen(
-        [sys.executable, "-m", "venturi.record.table_check", "1000000000", "3"],
+        [sys.executable, "-m", "venturi.record.store.table_check", "1000000000", "3"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
     )  # fmt: skip
     with process:

@@ -10,9 +10,9 @@ import pytest
 SCRIPT = """
 import os, re
 from pathlib import Path
-from venturi.record.frames import pl
-from venturi.record.table_files import content
-from venturi.record.trial_table import Table, TableColumn
+from venturi.record.store.frames import pl
+from venturi.record.store.table_files import content
+from venturi.record.store.trial_table import Table, TableColumn
 
 def peak_bytes():
     return int(re.findall(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[0]) * 1024

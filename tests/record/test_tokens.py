@@ -12,13 +12,13 @@ import sqlalchemy as sa
 from alembic import command
 from test_add_many import OldDatabase
 
-from venturi.errors import CODES, VenturiError
-from venturi.record import exclusions, tokens, views
-from venturi.record.actions import ADDED, added_by, find_actions
-from venturi.record.authors import Author
-from venturi.record.repository import Repository
+from venturi.core.errors import CODES, VenturiError
+from venturi.core.settings import Settings
+from venturi.record.access import exclusions, tokens, views
+from venturi.record.access.actions import ADDED, added_by, find_actions
+from venturi.record.access.authors import Author
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Trial, now
-from venturi.settings import Settings
 
 ADA = Author("ada", "login")
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.errors import CODES, VenturiError
+from venturi.core.errors import CODES, VenturiError
 from venturi.record.trial import (
     SCHEMA_VERSION,
     SUCCESSORS,

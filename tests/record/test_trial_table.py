@@ -18,16 +18,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from venturi.errors import VenturiError
-from venturi.record import exclusions
+from venturi.core.errors import VenturiError
+from venturi.record.access import exclusions
 from venturi.record.limits import NUMBER_MAX, SECONDS_MAX, UNPRINTABLE
 from venturi.record.query.conditions import COLUMNS, Condition, parse_condition
 from venturi.record.query.selection import Query
-from venturi.record.repository import Repository
-from venturi.record.table_files import columns_of as csv_columns
-from venturi.record.table_files import content
+from venturi.record.store.repository import Repository
+from venturi.record.store.table_files import columns_of as csv_columns
+from venturi.record.store.table_files import content
+from venturi.record.store.trial_table import COLUMNS_MAX, Table, sample_table, trial_table
 from venturi.record.trial import Failure, Phase, Sample, Scalar, State, Trial
-from venturi.record.trial_table import COLUMNS_MAX, Table, sample_table, trial_table
 
 Make = Callable[..., Trial]
 Rows = list[dict[str, Any]]

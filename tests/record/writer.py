@@ -17,9 +17,10 @@ import alembic.command  # noqa: F401
 import polars  # noqa: F401
 import psycopg  # noqa: F401
 
-from venturi.record.owner import current_owner
-from venturi.record.repository import Repository
-from venturi.record.series import SeriesWriter
+from venturi.core.settings import Settings
+from venturi.record.access.owner import current_owner
+from venturi.record.store.repository import Repository
+from venturi.record.store.series import SeriesWriter
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -34,7 +35,6 @@ from venturi.record.trial import (
     new_id,
     now,
 )
-from venturi.settings import Settings
 
 LIFE = (State.PREPARING, State.EXECUTING, State.VALIDATING)
 

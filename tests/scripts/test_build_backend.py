@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 NPM = """#!/bin/sh
 echo "$@" >> "$0.log"
-cd ../python/venturi/present/assets
+cd ../python/venturi/web/assets
 if [ "$1" = run ]; then mkdir -p app; touch page.js app/index.html; fi
 """
 
@@ -23,7 +23,7 @@ if [ "$1" = run ]; then mkdir -p app; touch page.js app/index.html; fi
 def clone(tmp_path: Path) -> Path:
     """A clone without pages, whose tools in `bin` stand for npm, Node and cargo."""
     root = tmp_path / "clone"
-    for name in ("packaging", "web/src", "python/venturi/present/assets"):
+    for name in ("packaging", "web/src", "python/venturi/web/assets"):
         (root / name).mkdir(parents=True)
     shutil.copy(ROOT / "packaging/venturi_build.py", root / "packaging")
     for name in ("package.json", "package-lock.json"):

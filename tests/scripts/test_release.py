@@ -135,4 +135,4 @@ def test_a_source_distribution_without_pages_is_none(tmp_path: Path) -> None:
         sdist.add(ROOT / "Cargo.lock", "venturi-0/Cargo.lock")
     faults = list(sdist_faults(path))
     assert "Cargo.lock is not in it" not in faults
-    assert "python/venturi/present/assets/page.js is not in it" in faults
+    assert "python/venturi/web/assets/page.js is not in it" in faults

@@ -18,11 +18,11 @@ import pytest
 
 from command_line import venturi
 from public_data import dataset
+from venturi.core.settings import Settings
 from venturi.record.io_trace import TRACE_NAME
 from venturi.record.job_account import TIERS_SETTING
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Engine, State, Trial, Workload
-from venturi.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 STUDIES = ROOT / "docs/guide/studies"

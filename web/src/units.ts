@@ -1,4 +1,4 @@
-// Quantities as text, as python/venturi/units.py prints them.
+// Quantities as text, as python/venturi/core/units.py prints them.
 
 const grouped = (value: number, digits = 0) =>
   value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });

@@ -17,8 +17,8 @@ from click.core import ParameterSource
 from venturi.cli.outputs import ready_file, writing
 
 if TYPE_CHECKING:
-    from venturi.present.export import PageData
-    from venturi.record.repository import Repository
+    from venturi.record.store.repository import Repository
+    from venturi.web.export import PageData
 
 _ALSO = "Also write the answer with charts to FILE, one self-contained HTML page."
 
@@ -32,20 +32,20 @@ class PageFile:
 
     def write(self, page: str, data: PageData) -> None:
         """Writes the page at `page` with `data`, which a verb computed."""
-        from venturi.present.export import data_page
+        from venturi.web.export import data_page
 
         self._write(data_page(page, data))
 
     def write_answers(self, url: str, repository: Repository) -> None:
         """Writes the page at `url` (path and query, as in the browser) with what is recorded."""
-        from venturi.present.api.context import Services
-        from venturi.present.export import export_page
+        from venturi.web.api.context import Services
+        from venturi.web.export import export_page
 
         self._write(export_page(Services(repository), url, datetime.now(UTC)))
 
     def _write(self, text: str) -> None:
         """Whole or not at all, and says so on stderr."""
-        from venturi.present.document import write_page
+        from venturi.web.document import write_page
 
         with writing(self.path):
             write_page(self.path, text, overwrite=self.overwrite)
@@ -79,7 +79,7 @@ def html_options(
 
 
 def _ready(path: Path, overwrite: bool) -> PageFile:
-    from venturi.present.document import require_assets
+    from venturi.web.document import require_assets
 
     ready_file(path, overwrite=overwrite)
     require_assets()

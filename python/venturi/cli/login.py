@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 
-from venturi.record.authors import Author
+from venturi.record.access.authors import Author
 
 
 def login() -> Author:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from venturi import settings
-from venturi.errors import (
+from venturi.core import settings
+from venturi.core.errors import (
     FULL,
     MACHINE,
     NOT_PERMITTED,
@@ -30,7 +30,7 @@ from venturi.errors import (
     refused,
     starved,
 )
-from venturi.wording import near
+from venturi.core.wording import near
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -74,7 +74,10 @@ VERBS: dict[str, tuple[str, str]] = {
     "backup": ("backup", "Copy the whole repository into one file, while others use it"),
     "restore": ("restore", "Fill an empty repository from a backup"),
     "remove": ("remove", "Delete trials for good, on record; a dry run unless --yes is given"),
-    "repository": ("upkeep", "Check the repository, mend it, see what was set aside or removed"),
+    "repository": (
+        "share.repository",
+        "Check the repository, mend it, see what was set aside or removed",
+    ),
     "cluster": ("cluster", "Check the hosts of a cluster before measuring; send them the agent"),
     "doctor": ("doctor", "Check this host's settings against what the field recommends"),
     "completion": ("completion", "What bash, zsh or fish needs to complete verbs and options"),

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import click
 
-from venturi import units
-from venturi.errors import VenturiError
+from venturi.core import units
+from venturi.core.errors import VenturiError
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from venturi.errors import VenturiError
-from venturi.record.files import refuse_existing
+from venturi.core.errors import VenturiError
+from venturi.record.store.files import refuse_existing
 
 
 def ready_file(path: Path, *, overwrite: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from venturi.units import format_bytes_decimal, format_rate
+from venturi.core.units import format_bytes_decimal, format_rate
 
 if TYPE_CHECKING:
     from rich.progress import Task, TaskID

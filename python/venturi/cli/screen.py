@@ -6,14 +6,14 @@ import sys
 
 import click
 
-from venturi.present.table import Line, Table
+from venturi.terminal.table import Line, Table
 
 
 def show(*parts: Table | Line | str) -> None:
     """Prints `parts` one below the other.
 
     A terminal gets them fitted to its width and with colours (unless NO_COLOR is set); whatever
-    else stdout is gets whole lines of plain text, one a row (see `present.table`).
+    else stdout is gets whole lines of plain text, one a row (see `terminal.table`).
     """
 
     printable = [Line(part) if isinstance(part, str) else part for part in parts]

@@ -7,9 +7,9 @@ import platform
 import click
 
 from venturi import __version__
-from venturi.cli.measuring import find_agent
+from venturi.cli.measure.measuring import find_agent
 from venturi.cli.options import json_option, print_json
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.record.trial import SCHEMA_VERSION
 
 

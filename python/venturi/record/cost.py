@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from venturi.core.units import SECONDS_PER_HOUR
 from venturi.record.trial import CLUSTER_HOUR, Sample, Trial
-from venturi.units import SECONDS_PER_HOUR
 
 COST_USD = "cost_usd"
 """The metric of the whole trial's cost, whoever says it."""

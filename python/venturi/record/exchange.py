@@ -27,15 +27,15 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from venturi.errors import VenturiError
-from venturi.record.authors import Author
-from venturi.record.files import refuse_existing, replacing
+from venturi.core.errors import VenturiError
+from venturi.record.access.authors import Author
 from venturi.record.importing.tally import Imported, Tally
 from venturi.record.importing.text import Refusal
 from venturi.record.job_account import ACCOUNT_TABLES
 from venturi.record.limits import check
-from venturi.record.repository import NEWEST, Repository
-from venturi.record.table_check import TableChecker
+from venturi.record.store.files import refuse_existing, replacing
+from venturi.record.store.repository import NEWEST, Repository
+from venturi.record.store.table_check import TableChecker
 from venturi.record.trial import TERMINAL, Artifact, Trial
 from venturi.record.trial_json import decode, encode
 from venturi.record.upkeep.locks import arriving

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 
 if TYPE_CHECKING:
-    from venturi.record.repository import Repository
+    from venturi.record.store.repository import Repository
     from venturi.record.trial import Trial
 
 TRACE_NAME = "io-trace.json"

@@ -1,6 +1,6 @@
 """An engine's own account of one application: tables of its jobs, stages, tasks and executors.
 
-The parsers of `measure.jobs` fill them and `model.stage` reads them; they are kept as Parquet with
+The parsers of `jobs.logs` fill them and `jobs.stages` reads them; they are kept as Parquet with
 the trial. Columns in snake case mean the same for every engine. Columns in the engine's own
 spelling (`executorRunTime`, `GC_TIME_MILLIS`) are its metrics, unchanged, in the unit stated here.
 An absent value is null, never 0. Moments are milliseconds since 1970 (UTC) on the clock of the
@@ -18,15 +18,15 @@ from io import BytesIO
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.record.plan_texts import COMPARED_TEXT
 
 if TYPE_CHECKING:
     import polars as pl
     from pydantic import TypeAdapter
 
-    from venturi.record.keeping import Keeper
-    from venturi.record.repository import Repository
+    from venturi.record.store.keeping import Keeper
+    from venturi.record.store.repository import Repository
     from venturi.record.trial import Trial
 
 Kind = Literal["int", "text", "truth", "ints"]
@@ -292,7 +292,7 @@ def columns(table: str, engine: str) -> tuple[Column, ...]:
 
 def polars_schema(table: str, engine: str) -> dict[str, Any]:
     """The Polars types of a table's columns."""
-    from venturi.record.frames import pl
+    from venturi.record.store.frames import pl
 
     types = {
         "int": pl.Int64(),
@@ -487,7 +487,7 @@ def load(repository: Keeper, trial: Trial) -> JobAccount:
 
     What an earlier version did not read, so that a column is not there, is not known.
     """
-    from venturi.record.frames import pl, read_table
+    from venturi.record.store.frames import pl, read_table
 
     paths = {each.name: each for each in trial.artifacts}
     try:

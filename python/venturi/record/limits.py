@@ -22,7 +22,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Limits, variable_of
 from venturi.record.trial import (
     Artifact,
     Clock,
@@ -43,7 +44,6 @@ from venturi.record.trial import (
     TrialWarning,
     Workload,
 )
-from venturi.settings import Limits, variable_of
 
 T = TypeVar("T")
 U = TypeVar("U")

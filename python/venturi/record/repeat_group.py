@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from venturi.errors import VenturiError
-from venturi.record.exclusions import covering
+from venturi.core.errors import VenturiError
+from venturi.core.wording import count_of
+from venturi.record.access.exclusions import covering
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import Trial
-from venturi.wording import count_of
 
 
 @dataclass(frozen=True, slots=True)

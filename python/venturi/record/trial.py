@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal, TypeVar, dataclass_transform
 
-from venturi.errors import FailureClass, VenturiError, class_of
+from venturi.core.errors import FailureClass, VenturiError, class_of
 
 SCHEMA_VERSION = 2
 """Of the records that are written. Those of version 1 say of a host only its name and facts."""

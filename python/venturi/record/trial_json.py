@@ -8,7 +8,7 @@ from dataclasses import replace
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, from_json
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.record.trial import SCHEMA_VERSION, ProvenanceKind, Trial
 
 MEND = "`venturi repository check --mend` sets aside what cannot be read"

@@ -1,4 +1,4 @@
-// Made from python/venturi/present/api/pages.py by scripts/generated.py: `make generated`.
+// Made from python/venturi/web/pages.py by scripts/generated.py: `make generated`.
 export const PAGES = {
   "start": {
     "path": "/",

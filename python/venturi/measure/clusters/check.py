@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.units import format_duration, format_offset
+from venturi.core.wording import count_of
 from venturi.measure.clusters.cluster_spec import ClusterSpec, InLab
 from venturi.measure.clusters.names import names_of
 from venturi.measure.clusters.survey import HostSurvey
@@ -17,8 +19,6 @@ from venturi.measure.clusters.traits import (
     sentence,
     traits_of,
 )
-from venturi.units import format_duration, format_offset
-from venturi.wording import count_of
 
 CLOCK_LIMIT_S = 0.1
 """A tenth of the second at which series are sampled: further apart, what hosts did at once seems to

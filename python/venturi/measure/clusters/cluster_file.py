@@ -14,7 +14,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.toml_file import BytesPerS, KeyPath, Lines, Mistake, Strict, Text, parse, refused
+from venturi.core.wording import count_of, did_you_mean
 from venturi.measure.clusters.cluster_spec import (
     MASTER,
     ROLES,
@@ -30,8 +32,6 @@ from venturi.measure.clusters.cluster_spec import (
 )
 from venturi.measure.clusters.names import expand
 from venturi.record.trial import DISK_ROLES
-from venturi.toml_file import BytesPerS, KeyPath, Lines, Mistake, Strict, Text, parse, refused
-from venturi.wording import count_of, did_you_mean
 
 MOST_HOSTS = 1000
 DATA_NETWORK = "data"

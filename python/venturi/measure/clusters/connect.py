@@ -10,12 +10,12 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from venturi.errors import VenturiError, refused
+from venturi.core.errors import VenturiError, refused
+from venturi.core.units import format_duration
 from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec
 from venturi.measure.hosts import threads
 from venturi.measure.hosts.host import Host
 from venturi.measure.hosts.link import UNFIT, other_version
-from venturi.units import format_duration
 
 T = TypeVar("T")
 Open = Callable[[HostSpec], AbstractContextManager[Host]]

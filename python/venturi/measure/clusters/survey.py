@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
+from venturi.core.units import format_duration
 from venturi.measure.clusters import clocks
 from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec
 from venturi.measure.clusters.connect import Outcome, on_each
 from venturi.measure.hosts.agent import Agent, Identity
 from venturi.measure.hosts.host import Host, Process
-from venturi.settings import Settings
-from venturi.units import format_duration
 
 SURVEY_S = 30.0
 NAMES_S = 1.0

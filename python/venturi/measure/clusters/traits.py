@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from venturi.core.units import format_bytes, format_bytes_decimal, format_line_rate
 from venturi.measure.clusters.names import names_of
-from venturi.units import format_bytes, format_bytes_decimal, format_line_rate
 
 if TYPE_CHECKING:
     from venturi.measure.clusters.cluster_spec import HostSpec

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.jobs.logs import mapreduce, spark
+from venturi.jobs.logs.trial import LOST
+from venturi.jobs.logs.trial import warnings as warnings_of
 from venturi.measure.hosts.host import Files
 from venturi.measure.trial.job import Attachment
-from venturi.record.accounts import mapreduce, spark
-from venturi.record.accounts.find import Log
-from venturi.record.accounts.trial import LOST
-from venturi.record.accounts.trial import warnings as warnings_of
+from venturi.record.importing.formats import Log
 from venturi.record.job_account import JobAccount
 from venturi.record.job_account import files as files_of
 from venturi.record.trial import TrialWarning

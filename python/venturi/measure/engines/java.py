@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.hosts import threads
 from venturi.measure.hosts.host import Host
 

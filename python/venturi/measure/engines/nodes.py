@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from venturi.errors import ExitCode, VenturiError
+from venturi.core.errors import ExitCode, VenturiError
 from venturi.measure.clusters.cluster_spec import WORKER, ClusterSpec, Here, HostSpec
 from venturi.measure.hosts.host import Host
 from venturi.measure.hosts.local import ipv4_of

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from venturi.errors import ExitCode, VenturiError
+from venturi.core.errors import ExitCode, VenturiError
 from venturi.measure.engines import account as own
 from venturi.measure.engines import ignored
 from venturi.measure.engines.kind import MOST_INSTANCES

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.engines.kind import EngineKind
 from venturi.measure.engines.nodes import Nodes
 from venturi.measure.hosts.host import Host

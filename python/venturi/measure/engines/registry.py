@@ -8,10 +8,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from venturi.errors import ExitCode, VenturiError
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.wording import did_you_mean, near
 from venturi.measure import engines
 from venturi.measure.engines.kind import EngineKind
-from venturi.wording import did_you_mean, near
 
 if TYPE_CHECKING:
     from venturi.measure.engines.nodes import Nodes

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from venturi.errors import AgentError, ExitCode, Interrupted, VenturiError
+from venturi.core.errors import AgentError, ExitCode, Interrupted, VenturiError
+from venturi.core.settings import Settings
 from venturi.measure.hosts.host import Host, Process
 from venturi.measure.hosts.local import LocalHost, own_agent
 from venturi.record.trial import Phase, Sample, TrialWarning
-from venturi.settings import Settings
 
 SCHEMA_VERSION = 1
 CLEAN_UP_GRACE_S = 30.0

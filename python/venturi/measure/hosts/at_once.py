@@ -8,7 +8,8 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from venturi.errors import Interrupted, VenturiError, refused
+from venturi.core.errors import Interrupted, VenturiError, refused
+from venturi.core.units import format_duration
 from venturi.measure.hosts import threads
 from venturi.measure.hosts.agent import (
     CLEAN_UP_GRACE_S,
@@ -18,7 +19,6 @@ from venturi.measure.hosts.agent import (
     OnProgress,
 )
 from venturi.measure.hosts.host import Process
-from venturi.units import format_duration
 
 Outcome = AgentResult | VenturiError
 SILENCE_S = 600.0

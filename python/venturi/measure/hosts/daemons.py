@@ -15,10 +15,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.units import format_duration
 from venturi.measure.hosts.host import Files, Host, Supervised
 from venturi.measure.hosts.logs import complaint, known_cause, tail
-from venturi.units import format_duration
 
 POLL_S = 0.1
 LAST_WORDS = 8192

@@ -18,7 +18,7 @@ from threading import Event
 from typing import Any, BinaryIO
 from urllib.parse import quote, urlencode, urlsplit
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.hosts.host import Files
 
 TIMEOUT_S = 60.0

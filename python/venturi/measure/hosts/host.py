@@ -13,7 +13,7 @@ from io import BufferedReader, BufferedWriter
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 
 MAX_LINE_BYTES = 64 * 2**20  # a sort result lists its files: 100,000 of them still fit
 STDERR_LINES = 20

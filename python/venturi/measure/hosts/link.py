@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import venturi
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.units import format_duration
 from venturi.measure.hosts import threads
 from venturi.measure.hosts.far_end import FarEnd
-from venturi.units import format_duration
 
 PROTOCOL = 1
 SILENCE_S = 20.0

@@ -21,8 +21,8 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from venturi import settings
-from venturi.errors import MACHINE, VenturiError, refused
+from venturi.core import settings
+from venturi.core.errors import MACHINE, VenturiError, refused
 from venturi.measure.hosts import durable, threads
 from venturi.measure.hosts.host import (
     STDERR_LINE_BYTES,
@@ -34,8 +34,8 @@ from venturi.measure.hosts.host import (
     lines_of,
 )
 from venturi.measure.hosts.supervised import LocalSupervised
-from venturi.record import file_lock
-from venturi.record.files import replacing
+from venturi.record.store import file_lock
+from venturi.record.store.files import replacing
 
 AGENT = "venturi-agent"
 

@@ -11,11 +11,11 @@ from dataclasses import asdict, fields
 from functools import partial
 from pathlib import Path
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.hosts.host import Host
 from venturi.measure.hosts.local import locked
-from venturi.record import file_lock
-from venturi.record.owner import current_owner, is_alive
+from venturi.record.access.owner import current_owner, is_alive
+from venturi.record.store import file_lock
 from venturi.record.trial import Owner, now
 
 _LOOK_AGAIN_S = 0.5

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from venturi.measure.hosts.host import Files
-from venturi.record.owner import current_owner, is_alive
+from venturi.record.access.owner import current_owner, is_alive
 from venturi.record.trial import Owner
 
 PREFIX = "venturi-data-"

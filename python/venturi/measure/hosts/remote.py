@@ -16,7 +16,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.hosts.far_end import FarEnd
 from venturi.measure.hosts.host import Files, Info, Process, Supervised, lines_of
 from venturi.measure.hosts.link import (
@@ -31,7 +31,7 @@ from venturi.measure.hosts.link import (
 )
 from venturi.measure.hosts.local import HERE
 from venturi.measure.hosts.owned import COPY_PREFIX, temporary
-from venturi.record.files import replacing
+from venturi.record.store.files import replacing
 
 BUFFER_BYTES = 1 << 20
 """What an open file reads or writes at once: each time costs a round trip."""

@@ -22,12 +22,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.units import format_duration
 from venturi.measure.hosts import threads
 from venturi.measure.hosts.far_end import FarEnd
 from venturi.measure.hosts.link import SILENCE_S
 from venturi.measure.hosts.remote import RemoteHost, linked
-from venturi.units import format_duration
 
 CONNECT_S = 10.0
 COPY_S = 300.0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from venturi import units
+from venturi.core import units
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.agent_results import DiskReport, MemoryTouched, NetReport
 from venturi.measure.lab.lab_file import Disk, LabSpec

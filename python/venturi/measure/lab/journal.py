@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 
 NAME = "journal.jsonl"
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")

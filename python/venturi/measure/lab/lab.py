@@ -14,8 +14,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from venturi import units
-from venturi.errors import ExitCode, VenturiError
+from venturi.core import units
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.wording import count_of
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.lab import journal, machine
 from venturi.measure.lab.carried import Carried, Shortfall, from_data, measured, shortfalls
@@ -38,9 +39,8 @@ from venturi.measure.lab.steps import (
     kill_all,
     require_free_addresses,
 )
-from venturi.record.owner import is_alive
+from venturi.record.access.owner import is_alive
 from venturi.record.trial import Owner, now
-from venturi.wording import count_of
 
 CLUSTER = "cluster.toml"
 _CARRIED = "carried.json"

@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from venturi import toml_file, units
-from venturi.errors import VenturiError
-from venturi.toml_file import Bytes, KeyPath, Lines, Mistake, Seconds, Strict, Text
-from venturi.wording import did_you_mean
+from venturi.core import toml_file, units
+from venturi.core.errors import VenturiError
+from venturi.core.toml_file import Bytes, KeyPath, Lines, Mistake, Seconds, Strict, Text
+from venturi.core.wording import did_you_mean
 
 CORE = "core"
 MACHINE = "machine"

@@ -15,8 +15,8 @@ from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
-from venturi.errors import VenturiError
-from venturi.units import size_text
+from venturi.core.errors import VenturiError
+from venturi.core.units import size_text
 
 PROGRAMS = {
     "ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux", "unshare": "util-linux",

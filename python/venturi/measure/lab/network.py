@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.lab.lab_file import CORE, MACHINE, NETWORKS, LabHost, LabSpec, Switch
 
 _QUEUE_S = 0.05

@@ -21,7 +21,7 @@ from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.lab import loops, machine, network
 from venturi.measure.lab.lab_file import FOLDER, LabSpec
 

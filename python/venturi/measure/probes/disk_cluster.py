@@ -13,7 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from statistics import median
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.units import format_rate
 from venturi.measure.hosts.agent import AgentResult
 from venturi.measure.hosts.agent_results import DiskMeasurement, DiskReport
 from venturi.measure.hosts.at_once import on_all
@@ -23,7 +24,6 @@ from venturi.measure.probes.slow import SLOW_FACTOR, Standing, standings
 from venturi.measure.trial.job import Chosen, JobFailed, Report, Step
 from venturi.record.one_host import AT_ONCE, HOST
 from venturi.record.trial import Engine, Phase, Sample, Scalar, TrialWarning, Workload
-from venturi.units import format_rate
 
 ALONE_MOST = 8
 """Up to so many hosts each is also measured alone by default: one after the other takes time."""

@@ -18,7 +18,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
-from venturi.errors import AgentError, VenturiError
+from venturi.core.errors import AgentError, VenturiError
+from venturi.core.units import format_rate
+from venturi.core.wording import count_of
 from venturi.measure.hosts import threads
 from venturi.measure.hosts.agent_results import NetReport, SocketFacts
 from venturi.measure.probes.members import Lost, Place
@@ -33,8 +35,6 @@ from venturi.measure.probes.slow import SLOW_FACTOR
 from venturi.measure.trial.job import Chosen, JobFailed, Report, Step
 from venturi.record.measured_over import MEASURED_OVER
 from venturi.record.trial import Engine, Phase, TrialWarning, Workload
-from venturi.units import format_rate
-from venturi.wording import count_of
 
 TOKEN_VARIABLE = "VENTURI_NET_TOKEN"  # noqa: S105 - a variable's name
 LISTEN_S = 3600.0

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.units import format_bytes
 from venturi.measure.hosts.agent_results import (
     DiskMeasurement,
     DiskReport,
@@ -27,7 +28,6 @@ from venturi.record.trial import (
     TrialWarning,
     Workload,
 )
-from venturi.units import format_bytes
 
 DISK_MODES = ("read", "write", "read_write", "random_read", "shuffle_read")
 NET_PATTERNS = ("pairwise", "all_to_all")

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.toml_file import KeyPath, Lines, Mistake
 from venturi.measure.clusters.cluster_file import PriceOf, parse_cluster
 from venturi.measure.clusters.cluster_spec import WORKER
 from venturi.measure.engines.registry import ENGINES, starts_daemons
 from venturi.measure.lab.cluster_file import cluster_text
 from venturi.measure.lab.lab_file import dilated, parse_lab
 from venturi.measure.studies.study import LOCAL, Combination, PlanCluster
-from venturi.toml_file import KeyPath, Lines, Mistake
 
 _Doubts = list[tuple[KeyPath, str]]
 _Disks = Mapping[str, Mapping[str, tuple[str, ...]]]

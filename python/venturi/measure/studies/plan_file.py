@@ -10,18 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from venturi.errors import CODES, FailureClass, VenturiError
-from venturi.measure.clusters.cluster_file import PriceOf
-from venturi.measure.engines.kind import MOST_INSTANCES
-from venturi.measure.engines.registry import many_at_once, own_name, split_spec, starts_daemons
-from venturi.measure.engines.spark import tiers as of_spark
-from venturi.measure.studies.plan_clusters import Named, clusters_of, doubtful_places
-from venturi.measure.studies.study import LOCAL, OF_WORKLOAD, RETRYABLE, Combination, Order, Plan
-from venturi.measure.workloads.definition import SCALES
-from venturi.measure.workloads.registry import WORKLOADS, size_of_bytes, workload
-from venturi.record.job_account import TIERS_SETTING, has_tiers
-from venturi.record.trial import DISK_ROLES, Scalar
-from venturi.toml_file import (
+from venturi.core.errors import CODES, FailureClass, VenturiError
+from venturi.core.toml_file import (
     Bytes,
     Count,
     KeyPath,
@@ -32,8 +22,18 @@ from venturi.toml_file import (
     parse,
     refused,
 )
-from venturi.units import parse_bytes
-from venturi.wording import did_you_mean
+from venturi.core.units import parse_bytes
+from venturi.core.wording import did_you_mean
+from venturi.measure.clusters.cluster_file import PriceOf
+from venturi.measure.engines.kind import MOST_INSTANCES
+from venturi.measure.engines.registry import many_at_once, own_name, split_spec, starts_daemons
+from venturi.measure.engines.spark import tiers as of_spark
+from venturi.measure.studies.plan_clusters import Named, clusters_of, doubtful_places
+from venturi.measure.studies.study import LOCAL, OF_WORKLOAD, RETRYABLE, Combination, Order, Plan
+from venturi.measure.workloads.definition import SCALES
+from venturi.measure.workloads.registry import WORKLOADS, size_of_bytes, workload
+from venturi.record.job_account import TIERS_SETTING, has_tiers
+from venturi.record.trial import DISK_ROLES, Scalar
 
 MAX_PLACES = 100_000
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Protocol
 
-from venturi.errors import Interrupted, VenturiError
+from venturi.core.errors import Interrupted, VenturiError
+from venturi.core.units import format_duration
 from venturi.measure.engines.protocol import Engine, Resources, TrialSpec
 from venturi.measure.engines.registry import split_spec
 from venturi.measure.studies.study import (
@@ -31,10 +32,9 @@ from venturi.measure.trial.runner import Session, run_trial
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.inputs import Inputs, inputs_of
 from venturi.measure.workloads.registry import size_of, size_of_bytes, workload
-from venturi.record.keeping import Keeper
+from venturi.record.store.keeping import Keeper
 from venturi.record.trial import Engine as EngineRecord
 from venturi.record.trial import Scalar, Trial, Workload
-from venturi.units import format_duration
 
 DEFAULT_SCALE = "tiny"
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from venturi.errors import VenturiError
-from venturi.units import format_bytes_decimal, format_duration
+from venturi.core.errors import VenturiError
+from venturi.core.units import format_bytes_decimal, format_duration
 
 MIN_TIME_BUDGET_S = 5.0
 # Larger data tells no more about a machine: at 4 GB every phase lasts seconds on the fastest disk.

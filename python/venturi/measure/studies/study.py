@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from venturi.errors import FailureClass
+from venturi.core.errors import FailureClass
 from venturi.measure.clusters.cluster_spec import WORKER, ClusterSpec
 from venturi.measure.clusters.recorded import cluster_record, host_record
 from venturi.measure.engines.registry import on_hdfs, split_spec

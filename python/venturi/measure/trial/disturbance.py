@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from venturi.record.series import stacked_on_others
+from venturi.core.units import format_duration
+from venturi.record.store.series import stacked_on_others
 from venturi.record.trial import CPU_OTHERS, CPU_STEAL, DISK_OTHERS, DISTURBED, Sample, TrialWarning
-from venturi.units import format_duration
 
 Row = tuple[str, str | None, float]
 """Metric, device, value."""

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from venturi.errors import ExitCode, VenturiError, refused
+from venturi.core.errors import ExitCode, VenturiError, refused
+from venturi.core.wording import did_you_mean
 from venturi.measure.hosts.host import Files
 from venturi.measure.hosts.owned import OWNER_FILE, PREFIX, discard, make, sweep
 from venturi.measure.trial.space import existing_parent
 from venturi.record.trial import DISK_ROLES, new_id
-from venturi.wording import did_you_mean
 
 
 def require_writable(files: Files, folders: Iterable[Path], *, there: bool = False) -> None:

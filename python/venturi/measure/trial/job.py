@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.units import format_duration
 from venturi.measure.hosts import threads
 from venturi.measure.hosts.agent import CLEAN_UP_GRACE_S, Agent, AgentResult, OnProgress
 from venturi.measure.hosts.host import Files, Host
 from venturi.record.trial import Engine, Phase, Sample, Scalar, TrialWarning, Workload
-from venturi.units import format_duration
 
 
 @dataclass(frozen=True)

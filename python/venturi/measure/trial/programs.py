@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from venturi.errors import Interrupted, VenturiError
+from venturi.core.errors import Interrupted, VenturiError
+from venturi.core.units import format_duration
 from venturi.measure.hosts.host import Files, Host
 from venturi.measure.hosts.logs import complaint, known_cause, tail
 from venturi.measure.trial.job import Attachment, JobFailed
-from venturi.units import format_duration
 
 CHECK_EVERY_S = 0.25
 # With less free than this a disk is full: what an engine removes when it ends is little.

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from venturi.errors import ExitCode, FailureClass, Interrupted, VenturiError, refused
+from venturi.core.errors import ExitCode, FailureClass, Interrupted, VenturiError, refused
 from venturi.measure.hosts.agent import Agent, AgentResult, OnProgress
 from venturi.measure.hosts.at_once import on_all
 from venturi.measure.hosts.local import HERE
@@ -27,11 +27,11 @@ from venturi.measure.trial.disturbance import (
 from venturi.measure.trial.job import Attachment, Chosen, JobFailed, Report, Step, TrialJob
 from venturi.measure.trial.sampling import Sampler
 from venturi.measure.trial.tracing import TracedStage, Tracer, stages_of
+from venturi.record.access.owner import current_owner
 from venturi.record.cost import cost_of
 from venturi.record.job_account import has_account, load
 from venturi.record.one_host import HOST
-from venturi.record.owner import current_owner
-from venturi.record.series import series_name
+from venturi.record.store.series import series_name
 from venturi.record.trial import (
     Cluster,
     Failure,
@@ -47,7 +47,7 @@ from venturi.record.trial import (
 )
 
 if TYPE_CHECKING:
-    from venturi.record.keeping import Keeper
+    from venturi.record.store.keeping import Keeper
 
 _NETWORK_FILES = ("nfs", "cifs", "smb", "ceph", "lustre", "gluster", "9p", "fuse.")
 

@@ -12,15 +12,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from venturi.errors import Interrupted, VenturiError
+from venturi.core.errors import Interrupted, VenturiError
+from venturi.core.settings import Limits
 from venturi.measure.hosts import threads
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.host import Process
 from venturi.measure.hosts.local import HERE
 from venturi.measure.trial.disturbance import Tick, tick
-from venturi.record.series import SeriesWriter
+from venturi.record.store.series import SeriesWriter
 from venturi.record.trial import Clock, TrialWarning
-from venturi.settings import Limits
 
 GRACE_S = 5.0
 

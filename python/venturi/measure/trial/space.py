@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.units import format_bytes_decimal
 from venturi.measure.hosts.host import Files, Info
-from venturi.units import format_bytes_decimal
 
 SHARE_OF_FREE = 0.5  # the other half stays free for whoever else uses the disk
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.hosts.agent import Agent, AgentResult, repeated
 from venturi.measure.hosts.at_once import Following
 from venturi.measure.hosts.local import HERE

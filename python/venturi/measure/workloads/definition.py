@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from venturi.errors import ExitCode, VenturiError
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.wording import did_you_mean
 from venturi.record.trial import Scalar
-from venturi.wording import did_you_mean
 
 Format = Literal["fixed", "kv", "lines", "parquet", "none"]
 SCALES = ("tiny", "small", "large", "huge", "gigantic", "bigdata")

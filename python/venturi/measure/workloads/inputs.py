@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from venturi.errors import VenturiError, refused, unreadable
+from venturi.core.errors import VenturiError, refused, unreadable
 from venturi.measure.hosts.agent import Progress, repeated
 from venturi.measure.hosts.agent_results import Generated, Validated
 from venturi.measure.hosts.host import Files, Info

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.hosts.agent import Agent, repeated
 from venturi.measure.hosts.agent_results import Validated
 from venturi.measure.hosts.at_once import on_all

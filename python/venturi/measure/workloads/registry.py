@@ -15,11 +15,11 @@ from pkgutil import iter_modules
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from venturi.errors import ExitCode, VenturiError
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.wording import did_you_mean
 from venturi.measure import workloads
 from venturi.measure.workloads.definition import SCALES, Definition, Size
 from venturi.record.trial import Scalar
-from venturi.wording import did_you_mean
 
 
 def _families() -> Iterator[ModuleType]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -27,14 +28,28 @@ class Kind(Enum):
     RESULTS = "VEN-IMPORT-FORMAT"
     """`read(file, source)`: trials, refusals and spellings, stored together or not at all."""
     LOG = "VEN-INGEST-FORMAT"
-    """`find(path)`, which also looks into folders, and `accounts(log, progress=...)` in one."""
+    """`find(path)`, which also looks into folders, `accounts(log, progress=...)` in one, and
+    `take_in(repository, accounts)`."""
     ARCHIVE = "VEN-EXCHANGE-FORMAT"
     """Trials with their files, each taken in by itself."""
 
 
 @dataclass(frozen=True, slots=True)
+class Log:
+    """The files of one application's log in their order.
+
+    `missing` says what is not there, `compacted` whether Spark left out events of finished jobs.
+    """
+
+    path: Path
+    files: tuple[Path, ...]
+    missing: str | None = None
+    compacted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Format:
-    """A format: its name, what it is, the module in `record` that reads it, how one tells it."""
+    """A format: its name, what it is, the module that reads it, how one tells it."""
 
     name: str
     title: str
@@ -45,7 +60,7 @@ class Format:
     @property
     def reader(self) -> Any:
         """The module, loaded when it is used; `Kind` says what it has."""
-        return importlib.import_module(f"venturi.record.{self.module}")
+        return importlib.import_module(f"venturi.{self.module}")
 
 
 def _with(pattern: str) -> Sign:
@@ -69,27 +84,27 @@ def _archive(data: bytes, name: str) -> bool:
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType({each.name: each for each in (
-    Format("archive", "trials that `venturi export` wrote", "exchange", _archive, Kind.ARCHIVE),
+    Format("archive", "trials that `venturi export` wrote", "record.exchange", _archive, Kind.ARCHIVE),
     Format("spark-eventlog", "Spark event logs, 2 to 4: files, also compressed, rolling, folders",
-           "accounts.spark", _with(r'\{\s*"Event"\s*:\s*"'), Kind.LOG),
+           "jobs.logs.spark", _with(r'\{\s*"Event"\s*:\s*"'), Kind.LOG),
     Format("mapreduce-history", "MapReduce job histories, Hadoop 2 and 3: .jhist files, folders",
-           "accounts.mapreduce", _with(r"Avro-(Json|Binary)\s*\n"), Kind.LOG),
+           "jobs.logs.mapreduce", _with(r"Avro-(Json|Binary)\s*\n"), Kind.LOG),
     Format("aloja", "ALOJA: Hadoop trials, the four public CSV sets",
-           "importers.aloja", _columns("ID", "Benchmark", "Exe.Time")),
+           "results.importers.aloja", _columns("ID", "Benchmark", "Exe.Time")),
     Format("scout", "scout: Spark and Hadoop on AWS, one CSV",
-           "importers.scout", _columns("framework", "datasize", "completed")),
+           "results.importers.scout", _columns("framework", "datasize", "completed")),
     Format("ibm", "IBM multi-cloud: Dask on three anonymous clouds",
-           "importers.ibm", _columns("A_family", "target_runtime")),
+           "results.importers.ibm", _columns("A_family", "target_runtime")),
     Format("cherrypick", "CherryPick: five applications on EC2",
-           "importers.cherrypick", _columns("exp_name", "vm_name", "disk_name")),
+           "results.importers.cherrypick", _columns("exp_name", "vm_name", "disk_name")),
     Format("c3o", "C3O: Spark jobs at many scale-outs, TSV",
-           "importers.c3o", _columns("machine_type", "gross_runtime", delimiter="\t")),
-    Format("hibench", "HiBench: a hibench.report", "importers.hibench",
+           "results.importers.c3o", _columns("machine_type", "gross_runtime", delimiter="\t")),
+    Format("hibench", "HiBench: a hibench.report", "results.importers.hibench",
            _with(r"\s*(Type\s+Date\s+Time\s+Input|\S+\s+\d{4}[-/]\d\d?[-/]\d\d?\s+\d\d?:\d\d:\d\d\s)")),
     Format("spark-perf", "spark-perf: a test's JSON results",
-           "importers.spark_perf", _with(r'(?s)\s*(?:results:\s*)?[\[{].{,4096}?"testName"\s*:')),
-    Format("pkb", "PerfKitBenchmarker: NDJSON samples", "importers.pkb",
+           "results.importers.spark_perf", _with(r'(?s)\s*(?:results:\s*)?[\[{].{,4096}?"testName"\s*:')),
+    Format("pkb", "PerfKitBenchmarker: NDJSON samples", "results.importers.pkb",
            _with(r'\s*\{(?=[^\n]*"metric"\s*:)(?=[^\n]*"run_uri"\s*:)')),
     Format("published", "figures of publications, a tidy CSV; without a FILE those that come along",
-           "importers.published", _columns("source", "place", "statistic")),
+           "results.importers.published", _columns("source", "place", "statistic")),
 )})  # fmt: skip

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from venturi import __version__
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Limits
 from venturi.record.importing.tables import Row, UnreadableError
 from venturi.record.importing.text import Refusal
 from venturi.record.limits import check
 from venturi.record.trial import Host, Provenance, ProvenanceKind, Software, Trial
-from venturi.settings import Limits
 
 FAILED = "VEN-IMPORT-FAILED"
 """The code of the failure of a trial that its source says has failed."""

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from venturi.errors import VenturiError, unreadable
-from venturi.record.accounts.streams import head
+from venturi.core.errors import VenturiError, unreadable
 from venturi.record.importing.formats import FORMATS, Format, Kind
+from venturi.record.importing.streams import head
 
 _HEAD_BYTES = 64 << 10
 _LOOKED_INTO = 1_000  # files of a folder

@@ -12,17 +12,15 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from venturi.errors import ExitCode, VenturiError, unreadable
-from venturi.record.accounts.find import Log
-from venturi.record.accounts.trial import take_in
+from venturi.core.errors import ExitCode, VenturiError, unreadable
+from venturi.core.settings import Limits
 from venturi.record.exchange import import_archive
-from venturi.record.files import remove_abandoned
-from venturi.record.importing.formats import FORMATS, Format, Kind
+from venturi.record.importing.formats import FORMATS, Format, Kind, Log
 from venturi.record.importing.items import Item, Source
 from venturi.record.importing.recognise import refuse_special
 from venturi.record.importing.tally import Imported, Tally
-from venturi.record.repository import Repository
-from venturi.settings import Limits
+from venturi.record.store.files import remove_abandoned
+from venturi.record.store.repository import Repository
 
 Progress = Callable[[int, int | None], None]
 """Called with what is read (bytes; of an archive trials) and what there is in all, if known."""
@@ -117,5 +115,6 @@ def _take_archive(path: Path, repository: Repository, progress: Progress) -> Imp
 
 
 def _take_log(format: Format, log: Log, repository: Repository, progress: Progress) -> Imported:
-    found = format.reader.accounts(log, progress=lambda done: progress(done, None))
-    return take_in(repository, found)
+    reader = format.reader
+    found = reader.accounts(log, progress=lambda done: progress(done, None))
+    return reader.take_in(repository, found)  # type: ignore[no-any-return]

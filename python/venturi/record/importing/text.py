@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from venturi.errors import VenturiError, unreadable
+from venturi.core.errors import VenturiError, unreadable
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import sqlalchemy as sa
 
+from venturi.core.wording import NAMES_SHOWN, near
 from venturi.record.query.conditions import (
     COLUMNS,
     PREFIX,
@@ -24,11 +25,10 @@ from venturi.record.query.conditions import (
     spellings,
     written_size,
 )
-from venturi.record.repository import Repository
-from venturi.record.tables import CONFIGURATION, TRIALS, number_of, storable, text_of
+from venturi.record.store.repository import Repository
+from venturi.record.store.tables import CONFIGURATION, TRIALS, number_of, storable, text_of
 from venturi.record.trial import ProvenanceKind, State
 from venturi.record.vocabulary import resolve, sayings
-from venturi.wording import NAMES_SHOWN, near
 
 VALUES_MAX = 10_000  # of a key, among which near ones are looked for
 _STATED = ("workload", "workload_version", "scale", "engine", "engine_version", "source",

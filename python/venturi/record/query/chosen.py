@@ -18,8 +18,8 @@ import sqlalchemy as sa
 from venturi.record.query.columns import Column, read_trials, taken
 from venturi.record.query.conditions import COLUMNS, OF_RECORDS, PREFIX, is_hidden, refused
 from venturi.record.query.selection import Query, fetch, rules_for, where
-from venturi.record.repository import Repository
-from venturi.record.tables import CHANGES, CONFIGURATION, TRIALS
+from venturi.record.store.repository import Repository
+from venturi.record.store.tables import CHANGES, CONFIGURATION, TRIALS
 from venturi.record.trial import State
 
 Integers = npt.NDArray[np.int64]

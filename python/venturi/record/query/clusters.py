@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from venturi.record.query.conditions import Condition, Op
 from venturi.record.query.paging import TrialRow, rows
 from venturi.record.query.selection import Query
-from venturi.record.repository import Repository
-from venturi.record.tables import TRIALS, shown_moment
+from venturi.record.store.repository import Repository
+from venturi.record.store.tables import TRIALS, shown_moment
 
 _NEWEST = (TRIALS.c.started_at_us.desc().nulls_last(), TRIALS.c.id.desc())
 

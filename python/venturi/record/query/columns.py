@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from venturi.record.query.conditions import COLUMNS, refused, setting_of
 from venturi.record.query.selection import fetch
-from venturi.record.tables import CONFIGURATION, KIND, TRIALS, storable
+from venturi.record.store.tables import CONFIGURATION, KIND, TRIALS, storable
 
 FEW = 1_000  # trials that are looked up one by one; the keys of more are read whole
 

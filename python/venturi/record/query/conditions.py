@@ -12,8 +12,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from venturi.errors import ExitCode, VenturiError
-from venturi.record.tables import (
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.units import parse_bytes, size_text
+from venturi.record.store.tables import (
     CONFIGURATION,
     TRIALS,
     microseconds,
@@ -21,7 +22,6 @@ from venturi.record.tables import (
     storable,
     text_of,
 )
-from venturi.units import parse_bytes, size_text
 
 Value = str | int | float | bool | datetime
 

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from venturi.record.query.conditions import Condition
 from venturi.record.query.selection import Query, Rule, covered, rules_for, rules_of, where
-from venturi.record.repository import Repository
-from venturi.record.tables import TRIALS, microseconds
+from venturi.record.store.repository import Repository
+from venturi.record.store.tables import TRIALS, microseconds
 
 _FIRST, _LAST = (each.replace(tzinfo=UTC) for each in (datetime.min, datetime.max))
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from venturi.errors import ExitCode, VenturiError
+from venturi.core.errors import ExitCode, VenturiError
 from venturi.record.query.conditions import canonical
 from venturi.record.query.selection import Query
-from venturi.record.tables import TRIALS, storable
+from venturi.record.store.tables import TRIALS, storable
 
 _CURSOR_LENGTH_MAX = 1 << 16
 _CHECKSUM_BYTES = 8

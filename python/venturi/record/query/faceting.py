@@ -10,7 +10,7 @@ import numpy as np
 from venturi.record.query.columns import Column, read
 from venturi.record.query.conditions import COLUMNS, Condition, Value, at_most, canonical
 from venturi.record.query.selection import Query, publisher, rules_for, where
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 
 FACET_KEYS_MAX = 50
 FACET_VALUES_MAX = 1_000

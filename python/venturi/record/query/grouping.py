@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from venturi.errors import ExitCode, VenturiError
+from venturi.core.errors import ExitCode, VenturiError
 from venturi.record.query.columns import Column, combined, read
 from venturi.record.query.conditions import COLUMNS, Value, at_most
 from venturi.record.query.selection import Query, publisher, rules_for, where
-from venturi.record.repository import Repository
+from venturi.record.store.repository import Repository
 from venturi.record.trial import State
 
 GROUP_KEYS_MAX = 8

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from venturi.record.query.columns import read
 from venturi.record.query.conditions import COLUMNS, PREFIX
-from venturi.record.repository import Repository
-from venturi.record.tables import CHANGES, CONFIGURATION, TRIALS
+from venturi.record.store.repository import Repository
+from venturi.record.store.tables import CHANGES, CONFIGURATION, TRIALS
 
 KEYS_MAX = 2_000
 Kind = Literal["column", "configuration"]

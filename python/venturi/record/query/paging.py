@@ -10,12 +10,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.record.query.conditions import COLUMNS, Condition
 from venturi.record.query.cursor import after, make_cursor, open_cursor
 from venturi.record.query.selection import Query, covering, rules_of, source_of, where
-from venturi.record.repository import Repository
-from venturi.record.tables import RECORDS, TRIALS, shown_moment
+from venturi.record.store.repository import Repository
+from venturi.record.store.tables import RECORDS, TRIALS, shown_moment
 from venturi.record.trial import Scalar, Trial
 from venturi.record.trial_json import stored_trial
 

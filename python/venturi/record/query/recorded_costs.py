@@ -16,8 +16,8 @@ from pydantic_core import from_json
 from venturi.record.cost import COST_USD
 from venturi.record.query.columns import Integers
 from venturi.record.query.selection import fetch
-from venturi.record.repository import Repository
-from venturi.record.tables import CHANGES, RECORDS, TRIALS, moment
+from venturi.record.store.repository import Repository
+from venturi.record.store.tables import CHANGES, RECORDS, TRIALS, moment
 from venturi.record.trial import CLUSTER_HOUR
 
 Floats = npt.NDArray[np.float64]

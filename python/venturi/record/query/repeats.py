@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from venturi.record.repository import Repository
-from venturi.record.tables import TRIALS
+from venturi.record.store.repository import Repository
+from venturi.record.store.tables import TRIALS
 
 _AT_ONCE = 5_000  # ids in one statement
 

@@ -19,7 +19,7 @@ from venturi.record.query.conditions import (
     refused,
     setting_of,
 )
-from venturi.record.tables import CONFIGURATION, EXCLUSIONS, TRIALS, shown_moment, storable
+from venturi.record.store.tables import CONFIGURATION, EXCLUSIONS, TRIALS, shown_moment, storable
 
 CONDITIONS_MAX = 50
 PAGE_ROWS_MAX = 1_000

@@ -16,8 +16,8 @@ from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.items import Item
 from venturi.record.importing.take_in import results, store
 from venturi.record.importing.tally import Imported
-from venturi.record.repository import Repository
-from venturi.record.tables import TRIALS
+from venturi.record.store.repository import Repository
+from venturi.record.store.tables import TRIALS
 from venturi.record.trial import Trial
 
 FORMAT = "published"

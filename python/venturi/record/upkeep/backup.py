@@ -32,9 +32,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from venturi.errors import VenturiError
-from venturi.record import tokens
-from venturi.record.files import (
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Limits
+from venturi.record.access import tokens
+from venturi.record.limits import fitted
+from venturi.record.store.files import (
     TEMPORARY_SUFFIX,
     is_abandoned,
     make_folder,
@@ -42,10 +44,9 @@ from venturi.record.files import (
     refuse_existing,
     replacing,
 )
-from venturi.record.limits import fitted
-from venturi.record.repository import Repository
-from venturi.record.rows import insert_new, insert_rows
-from venturi.record.tables import (
+from venturi.record.store.repository import Repository
+from venturi.record.store.rows import insert_new, insert_rows
+from venturi.record.store.tables import (
     CHANGES,
     CONFIGURATION,
     METADATA,
@@ -60,7 +61,6 @@ from venturi.record.trial_json import decode
 from venturi.record.upkeep import quarantine
 from venturi.record.upkeep.check import RESTORING, why_unreadable, widest
 from venturi.record.upkeep.locks import none_arriving, working
-from venturi.settings import Limits
 
 FORMAT, VERSION, FIRST_REVISION = "venturi-backup", 1, "0009"
 _MANIFEST = "manifest.json"

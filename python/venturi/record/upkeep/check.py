@@ -22,13 +22,15 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from venturi.errors import VenturiError
-from venturi.record.files import TEMPORARY_SUFFIX, is_abandoned, is_open_to_others
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Limits
+from venturi.core.wording import count_of
 from venturi.record.limits import check as check_limits
 from venturi.record.query.conditions import parse_condition
-from venturi.record.repository import Repository
-from venturi.record.rows import insert_copies
-from venturi.record.tables import (
+from venturi.record.store.files import TEMPORARY_SUFFIX, is_abandoned, is_open_to_others
+from venturi.record.store.repository import Repository
+from venturi.record.store.rows import insert_copies
+from venturi.record.store.tables import (
     CONFIGURATION,
     EXCLUSIONS,
     QUARANTINE,
@@ -46,8 +48,6 @@ from venturi.record.trial_json import decode
 from venturi.record.upkeep import quarantine
 from venturi.record.upkeep.findings import Finding, Kind, Report
 from venturi.record.upkeep.locks import at_work, none_arriving, working
-from venturi.settings import Limits
-from venturi.wording import count_of
 
 Progress = Callable[[int, int | None], None]
 """Called with the trials looked at, and how many there are."""

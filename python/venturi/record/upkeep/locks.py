@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from venturi.errors import VenturiError
-from venturi.record import file_lock
-from venturi.record.files import modes_in
+from venturi.core.errors import VenturiError
+from venturi.record.store import file_lock
+from venturi.record.store.files import modes_in
 
 _WORKING, _FILES = ".upkeep.lock", ".files.lock"
 

@@ -8,9 +8,9 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from venturi.record.repository import Repository
-from venturi.record.rows import delete_trials
-from venturi.record.tables import EXCLUSIONS, QUARANTINE, RECORDS, VIEWS, microseconds, moment
+from venturi.record.store.repository import Repository
+from venturi.record.store.rows import delete_trials
+from venturi.record.store.tables import EXCLUSIONS, QUARANTINE, RECORDS, VIEWS, microseconds, moment
 from venturi.record.trial import new_id, now
 
 _TABLES = {"exclusion": (EXCLUSIONS, EXCLUSIONS.c.id), "view": (VIEWS, VIEWS.c.name)}

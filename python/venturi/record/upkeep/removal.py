@@ -18,15 +18,15 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from venturi.errors import ExitCode, VenturiError
-from venturi.record.answers import forget
-from venturi.record.authors import SAID_CHARACTERS_MAX, Author, author_of, columns_of
-from venturi.record.exclusions import REASON_CHARACTERS_MAX
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.record.access.authors import SAID_CHARACTERS_MAX, Author, author_of, columns_of
+from venturi.record.access.exclusions import REASON_CHARACTERS_MAX
 from venturi.record.query.conditions import Condition
 from venturi.record.query.selection import where
-from venturi.record.repository import Repository
-from venturi.record.rows import delete_trials
-from venturi.record.tables import (
+from venturi.record.store.answers import forget
+from venturi.record.store.repository import Repository
+from venturi.record.store.rows import delete_trials
+from venturi.record.store.tables import (
     RECORDS,
     REMOVALS,
     REMOVED,

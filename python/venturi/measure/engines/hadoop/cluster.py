@@ -19,7 +19,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any, Protocol
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.engines.hadoop import conf as hadoop_conf
 from venturi.measure.engines.hadoop.conf import Addresses, Containers, Ports, read_addresses
 from venturi.measure.engines.hadoop.install import Hadoop

@@ -14,12 +14,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
+from venturi.jobs.logs.hadoop_xml import read_properties
 from venturi.measure.engines.hadoop.install import Hadoop
 from venturi.measure.engines.java import Java
 from venturi.measure.engines.nodes import LOCALHOST, LOOPBACK, Node, Nodes
 from venturi.measure.hosts.host import Host
-from venturi.record.accounts.hadoop_xml import read_properties
 
 MIB = 2**20
 HOSTS = "hosts"

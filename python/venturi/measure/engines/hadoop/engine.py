@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.engines.hadoop import KIND
 from venturi.measure.engines.hadoop.cluster import GivenCluster, open_cluster
 from venturi.measure.engines.hadoop.conf import LOGGING

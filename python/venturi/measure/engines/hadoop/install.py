@@ -13,12 +13,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from venturi.errors import Interrupted, VenturiError, refused
+from venturi.core.errors import Interrupted, VenturiError, refused
 from venturi.measure.engines.java import Java, find_java
 from venturi.measure.engines.protocol import Missing
 from venturi.measure.hosts.host import Files, Host
 from venturi.measure.hosts.local import HERE, locked
-from venturi.record.owner import current_owner
+from venturi.record.access.owner import current_owner
 
 HADOOP_VERSION = "3.4.2"
 JAVA = range(8, 23)  # Subject.getSubject, which Hadoop 3.4 calls, is gone from 23 on

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.clusters.connect import on_each
 from venturi.measure.engines.hadoop.install import Found, Hadoop, look_for_hadoop, place_of
 from venturi.measure.engines.nodes import Nodes

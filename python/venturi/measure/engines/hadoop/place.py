@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Protocol
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.engines.account import HISTORY, HISTORY_CONF
 from venturi.measure.engines.hadoop.cluster import Cluster
 from venturi.measure.engines.hadoop.conf import BLOCK_SIZE, LIGHT, block_bytes, containers

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path, PurePosixPath
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.clusters.connect import on_each
 from venturi.measure.engines.hadoop.cluster import ENGINE, Client, Cluster, OwnCluster
 from venturi.measure.hosts.owned import COPY_PREFIX, temporary

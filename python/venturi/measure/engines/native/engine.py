@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from venturi.errors import AgentError, VenturiError
+from venturi.core.errors import AgentError, VenturiError
+from venturi.core.settings import load
 from venturi.measure.engines.native import KIND, rehearsal
 from venturi.measure.engines.native.command import CommandJob
 from venturi.measure.engines.nodes import Nodes
@@ -25,7 +26,6 @@ from venturi.measure.workloads.inputs import InputData, Inputs
 from venturi.measure.workloads.programs import AgentProgram, Sort
 from venturi.measure.workloads.registry import program, runs
 from venturi.record.trial import Engine, Phase, Sample, Scalar, Workload
-from venturi.settings import load
 
 NAME = KIND.name
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 import venturi
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.engines.hadoop.cluster import (
     Cluster,
     GivenCluster,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from venturi.errors import ExitCode, VenturiError
+from venturi.core.errors import ExitCode, VenturiError
 from venturi.measure.engines.spark import plugins
 from venturi.measure.workloads.shared.spark_names import TASKS_SETTING
 

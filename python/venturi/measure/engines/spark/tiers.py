@@ -10,7 +10,7 @@ import string
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from venturi.errors import ExitCode, VenturiError
+from venturi.core.errors import ExitCode, VenturiError
 from venturi.measure.engines.spark import plugins
 from venturi.record.job_account import NO_TIERS, TIERS_SETTING, has_tiers
 

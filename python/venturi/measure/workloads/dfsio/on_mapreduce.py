@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from venturi.errors import VenturiError
+from venturi.core.errors import VenturiError
 from venturi.measure.workloads.definition import MIB
 from venturi.measure.workloads.programs import Findings, HadoopProgram, HadoopRun, HadoopTask
 from venturi.record.trial import Sample

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from venturi.errors import ExitCode, VenturiError
+from venturi.core.errors import ExitCode, VenturiError
 from venturi.measure.workloads.definition import STORAGE_LEVELS, Definition, Parameter, Size
 from venturi.record.trial import Scalar
 

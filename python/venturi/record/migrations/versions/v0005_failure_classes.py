@@ -6,7 +6,7 @@ Only the column that is searched changes: a record keeps its text and is classed
 import sqlalchemy as sa
 from alembic import op
 
-from venturi.errors import class_of
+from venturi.core.errors import class_of
 
 revision = "0005"
 down_revision = "0004"

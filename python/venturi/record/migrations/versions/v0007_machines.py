@@ -5,7 +5,7 @@ import json
 import sqlalchemy as sa
 from alembic import op
 
-from venturi.record.tables import machines_text
+from venturi.record.store.tables import machines_text
 
 revision = "0007"
 down_revision = "0006"

@@ -1,1 +1,0 @@
-"""Advice: findings with evidence, and what to do about them."""

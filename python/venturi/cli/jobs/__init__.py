@@ -1,0 +1,1 @@
+"""Verbs: why is this job slow, what do I change?"""

@@ -1,0 +1,47 @@
+"""What verbs tell of a trial whose engine's own account is kept with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from venturi.jobs.stages.stage import Analysis
+from venturi.record.job_account import JobAccount, has_account, load
+from venturi.record.trial import CPU_OTHERS, Trial
+
+if TYPE_CHECKING:
+    from venturi.jobs.diagnosis.find import Diagnosis
+    from venturi.jobs.stages.host_use import Meanwhile
+    from venturi.jobs.stages.timeline import Timeline
+    from venturi.record.store.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The account on its timeline, what can be told from it and from the host, and what to do."""
+
+    line: Timeline
+    analysis: Analysis
+    host: Meanwhile
+    diagnosis: Diagnosis
+
+    @property
+    def account(self) -> JobAccount:
+        """The engine's own account."""
+        return self.line.account
+
+
+def job_of(repository: Repository, trial: Trial) -> Job | None:
+    """That of `trial`, None if no account is kept with it."""
+    if not has_account(trial):
+        return None
+    from venturi.jobs.diagnosis.find import diagnose
+    from venturi.jobs.stages.analysis import analyse
+    from venturi.jobs.stages.host_use import meanwhile
+    from venturi.jobs.stages.timeline import timeline
+
+    account = load(repository, trial)
+    line = timeline(account)
+    analysis = analyse(account, next(iter(trial.values(CPU_OTHERS)), None), line)
+    host = meanwhile(repository, trial, account, analysis)
+    return Job(line, analysis, host, diagnose(line, analysis))

@@ -1,0 +1,394 @@
+"""`venturi trace`: what a job does to its disks: its block I/O is recorded, and traces are read."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venturi.cli.html import PageFile, html_options
+from venturi.cli.measure.measuring import find_agent
+from venturi.cli.open_repository import open_repository
+from venturi.cli.options import DURATION, SIZE, json_option, print_json, quiet_option
+from venturi.cli.progress import progress_bars
+from venturi.cli.screen import show as show_on_screen
+from venturi.core.errors import VenturiError
+from venturi.core.units import binary_size, format_bytes_decimal, format_duration
+from venturi.core.wording import percent
+from venturi.record import io_trace
+from venturi.record.job_account import has_account, load
+
+if TYPE_CHECKING:
+    from venturi.measure.hosts.agent import AgentResult, OnProgress
+    from venturi.measure.hosts.at_once import Outcome
+    from venturi.record.store.repository import Repository
+    from venturi.record.trial import Trial
+
+BY = ("class", "stage", "task", "process", "device", "host")
+"""By what requests can be summed up."""
+MARKS = ("input", "output", "scratch")
+"""What a folder's files can be said to be for."""
+BUFFER_BYTES = range(1 << 12, (1 << 32) + 1)
+"""What a processor may hold back, as the agent takes it."""
+STDIN = "-"
+"""The trace on standard input."""
+RECORDING_BYTES = 1 << 36
+"""What a recording that is kept with a trial may come to."""
+
+
+@click.group()
+def command() -> None:
+    """What a job does to its disks: record its block I/O, read traces of it."""
+
+
+@command.command("record")
+@click.option("--dir", "folders", multiple=True, type=click.Path(path_type=Path), metavar="DIR",
+              help="A folder whose disk is recorded; may be given again.")  # fmt: skip
+@click.option("--device", "devices", multiple=True, type=click.Path(path_type=Path),
+              metavar="DEVICE",
+              help="A disk that is recorded, such as /dev/sdb; may be given again.")  # fmt: skip
+@click.option("--mark", "marks", multiple=True, metavar="CLASS=DIR",
+              help="What a folder's files are for: input, output or scratch; may be given again. "
+              "Names of Spark's and Hadoop's files tell by themselves.")  # fmt: skip
+@click.option("--for", "lasts_s", type=DURATION, metavar="TIME",
+              help="For how long, without COMMAND (default: until COMMAND has ended, or Ctrl-C).",
+              )  # fmt: skip
+@click.option("--buffer", "buffer_bytes", type=SIZE, metavar="SIZE",
+              help="What each processor may hold back (default: 16 MiB, at most 1/32 of the "
+              "memory for all).")  # fmt: skip
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER",
+              help="Where the recording is put: a new folder, or an empty one.")  # fmt: skip
+@quiet_option
+@json_option
+@click.argument("words", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
+def record(
+    *,
+    folders: tuple[Path, ...],
+    devices: tuple[Path, ...],
+    marks: tuple[str, ...],
+    lasts_s: float | None,
+    buffer_bytes: int | None,
+    output: Path,
+    words: tuple[str, ...],
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Record every request to the disks of folders: for a time, or while COMMAND runs.
+
+    It takes root, and the kernel's tracepoints (tracefs), which work where blktrace is locked out.
+    Where these may only be read perf records, if it is on the PATH; no file is known by name then.
+    Everybody's requests to these disks are recorded. Ctrl-C ends it; what was recorded is kept.
+    """
+    if not folders and not devices:
+        raise click.UsageError("which disks? Give --dir or --device")
+    if words and lasts_s is not None:
+        raise click.UsageError(
+            "--for and a command: which of them is to end the recording? Leave out --for to record "
+            "until the command has ended; or give --for alone, and start the command elsewhere"
+        )
+    if lasts_s is not None and lasts_s <= 0:
+        raise click.UsageError("--for: give a time above 0")
+    if buffer_bytes is not None and buffer_bytes not in BUFFER_BYTES:
+        raise click.UsageError("--buffer: give one from 4KiB to 4GiB")
+    if words and shutil.which(words[0]) is None:
+        raise VenturiError(
+            "VEN-TRACE-COMMAND",
+            f"there is no program {words[0]}",
+            where={"command": words[0]},
+            hint="is it on PATH?",
+        )
+    from venturi.measure.hosts.agent import repeated
+
+    options: list[object] = ["--output", output.absolute()]
+    for option, paths in (("--dir", folders), ("--device", devices)):
+        options += repeated(option, (path.absolute() for path in paths))
+    options += repeated("--mark", map(_mark, marks))
+    options += ["--for", lasts_s] if lasts_s is not None else []
+    options += ["--buffer", buffer_bytes] if buffer_bytes is not None else []
+    with progress_bars(enabled=not quiet and not as_json and not words) as on_progress:
+        outcome, status = _record(options, words, on_progress)
+    if isinstance(outcome, VenturiError):
+        raise outcome
+    if as_json:
+        print_json(dict(outcome.data), tuple(each.message for each in outcome.warnings))
+    else:
+        _tell(outcome, output)
+    if status != 0:
+        raise VenturiError(
+            "VEN-TRACE-COMMAND",
+            f"{words[0]} ended with status {status}; what it did until then is recorded",
+            where={"command": words[0], "status": status},
+        )
+
+
+def _mark(text: str) -> str:
+    """As the agent takes it, whose folder is not this one."""
+    what, equals, folder = text.partition("=")
+    if not equals or what not in MARKS:
+        raise click.UsageError(f"--mark {text}: give one of {', '.join(MARKS)} = a folder")
+    return f"{what}={Path(folder).absolute()}"
+
+
+def _tell(recorded: AgentResult, output: Path) -> None:
+    """Says what was recorded, and how to read it."""
+    from venturi.measure.hosts.trace_results import TraceRecorded
+
+    found = recorded.read(TraceRecorded)
+    lines = [
+        f"{', '.join(found.disks)}: {found.events:,} events while it recorded for "
+        f"{format_duration(found.elapsed_s)}, "
+        f"{found.lost:,} lost; {format_bytes_decimal(found.bytes)} in {output}"
+    ]
+    if found.buffer_kib is not None and found.buffer_peak_kib is not None:
+        lines.append(
+            f"of each processor's buffer of {binary_size(found.buffer_kib << 10)} "
+            f"{percent(found.buffer_peak_kib / found.buffer_kib)} was needed at most"
+        )
+    is_any = found.events or found.lost
+    then = f"read it: venturi trace show {output}" if is_any else "nobody asked these disks"
+    show_on_screen(*lines, then)
+    _warn([(each.code, each.message) for each in recorded.warnings])
+
+
+def _record(
+    options: Sequence[object], words: Sequence[str], on_progress: OnProgress | None
+) -> tuple[Outcome, int]:
+    """What came of the recording, and the exit status of the command."""
+    from venturi.measure.hosts.at_once import Following
+
+    begun = threading.Event()
+    following = Following(
+        find_agent(), "trace", "record", *options,
+        on_progress=on_progress, on_event=lambda _: begun.set(),
+    )  # fmt: skip
+    status = 0
+    try:
+        while following.outcome is None and not begun.wait(0.05):
+            pass
+        if words and following.outcome is None:
+            status = _run(words)
+            following.end()
+        return following.wait(), status
+    except KeyboardInterrupt:
+        following.end()
+        return following.wait(), status
+    except BaseException:
+        following.stop()
+        raise
+
+
+def _run(words: Sequence[str]) -> int:
+    """Runs a command to its end. Ctrl-C reaches it, too; what comes of that is its affair."""
+    with subprocess.Popen(words) as child:
+        while True:
+            with suppress(KeyboardInterrupt):
+                return child.wait()
+
+
+@command.command("show")
+@click.argument("what", metavar="PATH|TRIAL")
+@click.option("--by", type=click.Choice(BY),
+              help="Only whose the requests are, summed up by this (default: everything).",
+              )  # fmt: skip
+@html_options()
+@quiet_option
+@json_option
+def show(what: str, *, by: str | None, html: PageFile | None, quiet: bool, as_json: bool) -> None:
+    """Show sizes, latencies, seeks and runs of the requests in PATH, and whose they are.
+
+    PATH is the folder of a recording or with blktrace's files, one such file, what `blkparse -d`
+    wrote, or text by blkparse in its default format, ftrace or perf script; `-` is such a file or
+    text on standard input. What is missing or damaged in it is told. A TRIAL of `venturi run
+    --trace` has its trace with it; `last` is that which started last.
+    """
+    from venturi.terminal.io_shares import whose
+    from venturi.terminal.io_trace import parts, read
+
+    with TemporaryDirectory(prefix="venturi-") as folder:
+        heat = None if html is None else Path(folder) / io_trace.HEAT_NAME
+        data, warnings = _found(what, heat, show_progress=not quiet and not as_json)
+        if html is not None:
+            from venturi.web.io.charts import trace_page
+
+            title = f"Venturi trace of {_called(what)}"
+            said = tuple(message for _, message in warnings)
+            html.write("/trace", trace_page(title, read(data), heat, said))
+    if as_json:
+        print_json(data, tuple(message for _, message in warnings))
+        return
+    trace = read(data)
+    show_on_screen(*(parts(trace) if by is None else whose(trace, by)))
+    _warn(warnings)
+
+
+@command.command("jar")
+@json_option
+def jar(*, as_json: bool) -> None:
+    """Print the path of the plugin by which threads of Spark say which task they run.
+
+    Give it to `spark-submit --jars`, with --conf spark.plugins=venturi.spark.tasks.TaskNamesPlugin:
+    a recording then knows of every request that a task makes which task it is.
+    """
+    from venturi.measure.engines.spark import task_names
+
+    found = task_names.jar()
+    if as_json:
+        print_json({"jar": str(found), "plugin": task_names.PLUGIN})
+    else:
+        click.echo(str(found))
+
+
+@command.command("convert")
+@click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER",
+              help="Where the recording is put: a new folder, or an empty one.")  # fmt: skip
+@quiet_option
+@json_option
+def convert(*, path: Path, output: Path, quiet: bool, as_json: bool) -> None:
+    """Write a trace by blktrace, blkparse, ftrace or perf as a recording.
+
+    PATH is as of `trace show`. It then is one folder in order of time, without the events that no
+    analysis needs. What was missing or damaged is told, and told again when the recording is read.
+    """
+    from venturi.measure.hosts.trace_results import TraceConverted
+
+    with progress_bars(enabled=not quiet and not as_json) as on_progress:
+        result = find_agent().run(
+            "trace", "convert", _place(str(path)), "--output", output.absolute(),
+            on_progress=on_progress,
+        )  # fmt: skip
+    if as_json:
+        print_json(dict(result.data), tuple(each.message for each in result.warnings))
+        return
+    found = result.read(TraceConverted)
+    show_on_screen(
+        f"{found.events:,} events of {found.records:,} records; "
+        f"{format_bytes_decimal(found.bytes)} in {output}",
+        f"read it: venturi trace show {output}",
+    )
+    _warn([(each.code, each.message) for each in result.warnings])
+
+
+@command.command("compare")
+@click.argument("before", metavar="BEFORE")
+@click.argument("after", metavar="AFTER")
+@quiet_option
+@json_option
+def compare(before: str, after: str, *, quiet: bool, as_json: bool) -> None:
+    """Show two traces beside one another, pattern by pattern.
+
+    Each is a path or a trial, as `trace show` takes it.
+    """
+    both = [_found(each, None, show_progress=not quiet and not as_json) for each in (before, after)]
+    (one, first), (other, second) = both
+    said = [
+        (code, f"{name}: {message}")
+        for name, warned in (("before", first), ("after", second))
+        for code, message in warned
+    ]
+    if as_json:
+        print_json({"before": one, "after": other}, tuple(message for _, message in said))
+        return
+    from venturi.terminal.io_compare import parts
+    from venturi.terminal.io_trace import read
+
+    show_on_screen(*parts(read(one), read(other)))
+    _warn(said)
+
+
+Warned = list[tuple[str, str]]
+
+
+def _warn(warnings: Warned) -> None:
+    for code, message in warnings:
+        click.echo(f"warning[{code}]: {message}", err=True)
+
+
+def _found(what: str, heat: Path | None, *, show_progress: bool) -> tuple[dict[str, Any], Warned]:
+    """What the trace at a path, or of a trial, says; codes and texts of its warnings. The cells of
+    its charts are put at `heat`, if there are any."""
+    place = _place(what)
+    if not place.exists():
+        return _of_trial(what, heat)
+    options = [] if heat is None else ["--heat", heat]
+    with progress_bars(enabled=show_progress) as on_progress:
+        result = find_agent().run("trace", "analyze", place, *options, on_progress=on_progress)
+    said = [(each.code, each.message) for each in result.warnings]
+    if what == STDIN:
+        said = [(code, message.replace(str(place), _called(what))) for code, message in said]
+    return result.data["trace"], said
+
+
+def _called(what: str) -> str:
+    return "standard input" if what == STDIN else what
+
+
+def _place(what: str) -> Path:
+    """Where the agent finds it, whose standard input is not this one."""
+    return Path(f"/proc/{os.getpid()}/fd/0") if what == STDIN else Path(what).absolute()
+
+
+def _of_trial(name: str, heat: Path | None) -> tuple[dict[str, Any], Warned]:
+    """As `_found` of the trace of a trial."""
+    with open_repository() as repository:
+        try:
+            trial = repository.get(name)
+        except VenturiError as error:
+            if error.code != "VEN-RECORD-UNKNOWN":
+                raise
+            raise VenturiError(
+                "VEN-TRACE-READ",
+                f"{name} is neither a file or folder nor a trial",
+                where={"path": name},
+                hint="venturi ls lists the trials",
+            ) from error
+        data = io_trace.load(repository, trial)
+        if heat is not None:
+            _cells_of(repository, trial, heat)
+    told = [(each.code, each.message) for each in trial.warnings]
+    return data, [each for each in told if each[0].startswith("VEN-TRACE-")]
+
+
+def _cells_of(repository: Repository, trial: Trial, heat: Path) -> None:
+    """Puts the cells of the charts of `trial` at `heat`; where none are kept they are made of its
+    recording, if that is."""
+    kept = {each.name: each for each in trial.artifacts}
+    if (cells := kept.get(io_trace.HEAT_NAME)) is not None:
+        shutil.copyfile(repository.artifact_path(cells), heat)
+    elif (recording := kept.get(io_trace.RECORDING_NAME)) is not None:
+        _read_again(repository, trial, repository.artifact_path(recording), heat)
+
+
+def _read_again(repository: Repository, trial: Trial, recording: Path, heat: Path) -> None:
+    """Reads a recording that is kept, by the stages of its job, for the cells of its charts."""
+    from venturi.measure.trial.tracing import stages_of
+
+    stages = stages_of(load(repository, trial)) if has_account(trial) else ()
+    with TemporaryDirectory(prefix="venturi-") as folder:
+        told = Path(folder) / "stages.json"
+        told.write_text(json.dumps([asdict(each) for each in stages]))
+        try:
+            with tarfile.open(recording) as packed:
+                if sum(each.size for each in packed) > RECORDING_BYTES:
+                    raise ValueError(f"it has more than {RECORDING_BYTES:,} bytes")
+                packed.extractall(folder, filter="data")
+        except (tarfile.TarError, EOFError, ValueError) as error:
+            raise VenturiError(
+                "VEN-RECORD-ARTIFACT",
+                f"the recording of trial {trial.id} is damaged: {error}",
+                where={"trial": trial.id, "file": recording.name},
+                hint="venturi doctor --records checks all artifacts",
+            ) from error
+        options = ("--stages", told, "--heat", heat)
+        find_agent().run("trace", "analyze", Path(folder) / "trace", *options)

@@ -1,0 +1,1 @@
+"""Verbs: which machines, how many, at what price?"""

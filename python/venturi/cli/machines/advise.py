@@ -1,0 +1,230 @@
+"""`venturi advise`: a command for each question.
+
+`hardware`: which machines, how many, for how much, with what certainty. `tiers`: how much fast
+local storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import CompletionItem
+
+from venturi.cli.html import PageFile, command_line, html_options
+from venturi.cli.jobs.advise_tiers import tiers
+from venturi.cli.machines.job_options import (
+    DURABILITIES,
+    catalog_options,
+    durabilities,
+    job_options,
+    the_catalogs,
+    the_job,
+    type_and_nodes,
+)
+from venturi.cli.options import DURATION, json_option, print_json
+from venturi.cli.screen import show
+from venturi.machines.catalog import Catalog
+from venturi.machines.catalog.find import unknown
+from venturi.machines.cost.choices import MOST_NODES, Network
+
+if TYPE_CHECKING:
+    from venturi.machines.advice.explain import Explanation
+    from venturi.machines.advice.hardware import Advice
+
+
+class Questions(click.Group):
+    """A command for each question; options without one are those of `hardware`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0].startswith("-") and args[0] not in self.get_help_option_names(ctx):
+            args = [hardware.name or "", *args]
+        return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        found = super().shell_complete(ctx, incomplete)
+        return found + hardware.shell_complete(ctx, incomplete) if incomplete[:1] == "-" else found
+
+
+@click.group(cls=Questions, subcommand_metavar="[COMMAND] [ARGS]...")
+def command() -> None:
+    """Advice on a job: a command for each question.
+
+    Options without a command are those of `hardware`: `venturi advise --sort 100TB`.
+    """
+
+
+command.add_command(tiers)
+
+
+@command.command()
+@job_options
+@catalog_options
+@click.option(
+    "--durability", "classes", type=click.Choice(DURABILITIES), multiple=True,
+    help="What survives the loss of a node: nothing (2-io), copies on other nodes (replicated), "
+    "or network volumes. Repeatable; default: as in the job file, or 2-io.",
+)  # fmt: skip
+@click.option("--deadline", "deadline_s", metavar="TIME", type=DURATION,
+              help="Longest time the job may take, such as 30min.")  # fmt: skip
+@click.option("--budget", "budget_usd", metavar="USD", type=float,
+              help="The most the job may cost.")  # fmt: skip
+@click.option("--objective", type=click.Choice(("cheapest", "fastest")), default="cheapest",
+              show_default=True, help="What to order the options by: cost or time.")  # fmt: skip
+@click.option(
+    "--nodes", type=click.IntRange(1, MOST_NODES), help="Only this number of nodes of each type."
+)
+@click.option(
+    "--max-nodes", "caps", metavar="[TYPE=]N", multiple=True,
+    help="At most N nodes of TYPE; without TYPE, of every type whose limit the catalogue does "
+    "not give (default 330).",
+)  # fmt: skip
+@click.option("--limit", type=click.IntRange(1), default=12, show_default=True,
+              help="How many options to show and compare with one another.")  # fmt: skip
+@click.option("--explain", "explained", metavar="TYPE[:N]",
+              help="Show where every figure of one option comes from.")  # fmt: skip
+@html_options()
+@json_option
+def hardware(
+    *,
+    sort_bytes: int | None,
+    job_file: Path | None,
+    exchange: str | None,
+    catalogs: tuple[str, ...],
+    measured: tuple[str, ...],
+    assumed: tuple[str, ...],
+    owned: str | None,
+    volumes: str | None,
+    network: str,
+    classes: tuple[str, ...],
+    deadline_s: float | None,
+    budget_usd: float | None,
+    objective: str,
+    nodes: int | None,
+    caps: tuple[str, ...],
+    limit: int,
+    explained: str | None,
+    html: PageFile | None,
+    as_json: bool,
+) -> None:
+    """Which machines to rent or buy for a job, and how many.
+
+    Time and cost are ranges: the middle, and in parentheses the bounds that the inputs' ranges
+    allow. One option beats another only if its worst is better than the other's best; otherwise
+    the answer is "cannot tell", with what to measure.
+    """
+    from venturi.machines.advice.explain import explain_type
+    from venturi.machines.advice.hardware import DEFAULT_MAX_NODES, Request, advise
+    from venturi.machines.advice.option import Objective
+
+    today = datetime.now(UTC).date()
+    max_nodes, max_nodes_of = _caps(caps)
+    found = the_catalogs(catalogs, measured, assumed, today, owned, volumes=volumes)
+    _need_types(max_nodes_of, found)
+    request = Request(
+        job=the_job(sort_bytes, job_file, exchange),
+        durabilities=durabilities((*classes, *(("volumes",) if volumes else ()))),
+        objective=Objective(objective),
+        deadline_s=deadline_s,
+        budget_usd=budget_usd,
+        nodes=nodes,
+        max_nodes=max_nodes or DEFAULT_MAX_NODES,
+        max_nodes_of=max_nodes_of,
+        network=Network(network.replace("-", " ")),
+        today=today,
+        shown=limit,
+    )
+    advice = advise(request, found)
+    explanations: tuple[Explanation, ...] = ()
+    if explained is not None:
+        explanations = explain_type(advice, found, *type_and_nodes(explained))
+    if html is not None:
+        write_advice(advice, found, explanations, html)
+    if explained is not None:
+        print_explanations(explanations, as_json=as_json)
+        for found_in in advice.classes:
+            if all(each.option.durability is not found_in.durability for each in explanations):
+                click.echo(f"warning: {found_in.durability}: it cannot be used there (see "
+                           "the answer without --explain)", err=True)  # fmt: skip
+    elif as_json:
+        _print_json(advice)
+    else:
+        _print(advice)
+
+
+def write_advice(
+    advice: Advice,
+    catalogs: Sequence[Catalog],
+    explanations: Sequence[Explanation],
+    html: PageFile,
+) -> None:
+    """The page; without --explain it explains the first option of each class."""
+    from venturi.machines.advice.bars import network_costs
+    from venturi.machines.advice.explain import explain_first
+    from venturi.web.advice_page.build import advice_page
+
+    explanations = explanations or explain_first(advice, catalogs)
+    page = advice_page(
+        advice,
+        bars=network_costs(advice, catalogs),
+        explanations=explanations,
+        generated_at=datetime.now(UTC),
+        command=command_line(),
+    )
+    html.write("/advice", page)
+
+
+def _caps(texts: tuple[str, ...]) -> tuple[int | None, dict[str, int]]:
+    """`N` for all, `TYPE=N` for one type."""
+    from venturi.machines.advice.hardware import node_count
+
+    for_all, of_type = None, {}
+    for text in texts:
+        name, equals, count = text.rpartition("=")
+        nodes = node_count(count)
+        if nodes is None or (equals and not name):
+            raise click.UsageError(
+                f"--max-nodes {text[:80]!r} is neither N nor TYPE=N with N from 1 to {MOST_NODES:,}"
+            )
+        if equals:
+            of_type[name] = nodes
+        else:
+            for_all = nodes
+    return for_all, of_type
+
+
+def _need_types(names: Iterable[str], catalogs: Sequence[Catalog]) -> None:
+    """Refuses a limit for a type that no catalogue has, which would limit nothing."""
+
+    known = [name for catalog in catalogs for name in catalog.types]
+    for name in set(names) - set(known):
+        raise unknown(
+            f"--max-nodes {name}: no catalogue has this type",
+            name, known, "they have", {"option": "--max-nodes", "instance_type": name},
+        )  # fmt: skip
+
+
+def _print(advice: Advice) -> None:
+    from venturi.terminal.advice import advice_lines
+
+    show(*advice_lines(advice))
+
+
+def _print_json(advice: Advice) -> None:
+    from venturi.terminal.advice import advice_data
+
+    print_json(advice_data(advice))
+
+
+def print_explanations(explanations: tuple[Explanation, ...], *, as_json: bool) -> None:
+    """Each explanation, as tables or as JSON."""
+    from venturi.terminal.advice import explanation_data, explanation_lines
+
+    if as_json:
+        print_json({"explanations": [explanation_data(each) for each in explanations]})
+        return
+    for each in explanations:
+        show(*explanation_lines(each))

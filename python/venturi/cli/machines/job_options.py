@@ -1,0 +1,191 @@
+"""Options of the verbs that ask about machines: the job, the catalogues, what is added to them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from venturi.cli.options import SIZE
+from venturi.core.errors import VenturiError, unreadable
+from venturi.machines.advice.suppose import assumed as with_assumed
+from venturi.machines.catalog import Catalog
+from venturi.machines.catalog.find import find, shipped_with
+from venturi.machines.cost.choices import MOST_NODES, Durability, Exchange, Network
+
+if TYPE_CHECKING:
+    from venturi.machines.cost.job import Job
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+DURABILITIES = tuple(each.value for each in Durability)
+NETWORKS = tuple(each.replace(" ", "-") for each in Network)
+
+
+assume_option = click.option(
+    "--assume", "assumed", metavar="WHAT=RATE", multiple=True,
+    help="Assume this rate for types whose rate is unknown: storage=400MB/s/TB (a TB of local "
+    "disks), storage=900MB/s (a node, where all are alike), NVMe=1000MB/s (one disk), "
+    "network=5Gbit/s or network=70% (of the line rate). It is marked as assumed, with a range of "
+    "50 to 150 % of it. Or suppose of all types: disks=turns, half or both (reading and writing at "
+    "once, by what they do alone), fill=90% (of the disks), network-low=70% (at worst), "
+    "price=spot.",
+)  # fmt: skip
+volumes_option = click.option(
+    "--volumes", metavar="KIND:N,...",
+    help="Give each machine N network volumes of a kind that the catalogue has, such as gp3:4; "
+    "size=135GiB (else as much as holds the data), iops=6000, throughput=250MiB/s, hours=720 (a "
+    "month) may follow. Input and output lie on them (--durability volumes), and all data where "
+    "there are no local disks.",
+)  # fmt: skip
+own_option = click.option(
+    "--own", "owned", metavar="years=Y,...",
+    help="Price of owned machines per hour, from their purchase price: years=4 of depreciation, "
+    "use=0.6 (share of hours in use), kwh=0.15 and pue=1.4 for power, space=300 and staff=500 a "
+    "node and year, usd=1.08 to convert the currency. Only years is needed.",
+)  # fmt: skip
+measured_option = click.option(
+    "--measured", metavar="FILE|DIR", multiple=True,
+    help="A catalogue file, or a folder of them, whose figures replace those of --catalog that are "
+    "less well known (measured before derived before advertised).",
+)  # fmt: skip
+
+
+def job_options(command: F) -> F:
+    """`--sort`, `--job` and `--exchange`."""
+    command = click.option(
+        "--exchange", type=click.Choice(tuple(each.value for each in Exchange)),
+        help="What of a shuffle crosses the network: (N-1)/N of it (remote), or all of it, as the "
+        "SoCC 2015 paper's equations have it. Default: the job's, else remote.",
+    )(command)  # fmt: skip
+    command = click.option(
+        "--job", "job_file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True),
+        help="The job as a TOML file (- is stdin): input, intermediate and output bytes, ...; "
+        "docs/reference/formats.md describes it.",
+    )(command)  # fmt: skip
+    return click.option(
+        "--sort", "sort_bytes", metavar="SIZE", type=SIZE,
+        help="The job: sort this much data, such as 100TB.",
+    )(command)  # fmt: skip
+
+
+def catalog_options(command: F) -> F:
+    """`--catalog`, `--measured`, `--assume`, `--own`, `--volumes` and `--network`."""
+    for option in (
+        click.option(
+            "--network", type=click.Choice(NETWORKS), default=NETWORKS[0], show_default=True,
+            help="Which network bandwidth counts: as observed in a large cluster where that is "
+            "known, as between two nodes, or none (storage alone).",
+        ),
+        own_option,
+        volumes_option,
+        assume_option,
+        measured_option,
+        click.option(
+            "--catalog", "catalogs", metavar="NAME|FILE", multiple=True,
+            help="Machines and prices: a shipped catalogue (`venturi catalog ls`) or a CSV file; "
+            "repeatable. Default: current, and the shipped one that has a type named.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def the_job(sort_bytes: int | None, job_file: Path | None, exchange: str | None = None) -> Job:
+    """The job that the options describe; exactly one of the first two must be given."""
+    job = _job(sort_bytes, job_file)
+    return job if exchange is None else replace(job, exchange=Exchange(exchange))
+
+
+def _job(sort_bytes: int | None, job_file: Path | None) -> Job:
+    from venturi.machines.cost.job import parse_job, sort_job
+
+    if (sort_bytes is None) == (job_file is None):
+        raise click.UsageError("give either --sort SIZE or --job FILE")
+    if sort_bytes is not None:
+        return sort_job(sort_bytes)
+    try:
+        with click.open_file(str(job_file), encoding="utf-8") as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(job_file, error, "VEN-JOB-FORMAT") from error
+    return parse_job(text, str(job_file))
+
+
+def the_catalogs(
+    names: tuple[str, ...],
+    measured: tuple[str, ...],
+    assumed: tuple[str, ...],
+    today: date,
+    owned: str | None = None,
+    *,
+    types: Iterable[str] = (),
+    volumes: str | None = None,
+) -> list[Catalog]:
+    """The catalogues named, with what was measured laid over and what is assumed filled in.
+
+    Without names the default, and those shipped ones that alone have one of `types`.
+    """
+    from venturi.machines.advice.own import own, parse_ownership
+    from venturi.machines.cost.overlay import overlay
+
+    ownership = None if owned is None else parse_ownership(owned)
+    over = [find(each) for name in measured for each in _files(name)]
+    found: list[Catalog] = []
+    for name in dict.fromkeys(names) or shipped_with(types):
+        catalog = find(name)
+        if any(other.name == catalog.name for other in found):
+            catalog = replace(catalog, name=name)  # of two files with one name the whole path
+        for each in over:
+            catalog = overlay(catalog, each)
+        found.append(own(with_assumed(catalog, assumed, today), ownership, today))
+    return found if volumes is None else _attached(found, volumes)
+
+
+def _attached(catalogs: Sequence[Catalog], text: str) -> list[Catalog]:
+    """The catalogues with the volumes on their machines; one that has no such kind as it is."""
+    from venturi.machines.advice.volumes import attach, parse_volumes
+
+    kind, volumes = parse_volumes(text)
+    if any(kind in each.volumes for each in catalogs):
+        return [attach(e, kind, volumes) if kind in e.volumes else e for e in catalogs]
+    return [attach(catalogs[0], kind, volumes)]  # refuses it
+
+
+def _files(name: str) -> list[str]:
+    """`name`, or the CSV files of the folder `name`."""
+    if not os.path.isdir(name):  # noqa: PTH112 - a name too long for a file is not a folder either
+        return [name]
+    found = sorted(str(path) for path in Path(name).glob("*.csv"))
+    if not found:
+        raise VenturiError(
+            "VEN-CATALOG-UNKNOWN",
+            f"--measured {name}: the folder has no CSV file",
+            where={"folder": name},
+            hint="`venturi catalog overlay --from-trials --type NAME -o FILE` makes one",
+        )
+    return found
+
+
+def type_and_nodes(text: str) -> tuple[str, int | None]:
+    """`i2.8xlarge:178` as a name and a count; the count may be left out."""
+    from venturi.machines.advice.hardware import type_and_nodes as parsed
+
+    found = parsed(text)
+    if found is None:
+        raise click.UsageError(
+            f"{text[:80]!r} is not TYPE or TYPE:NODES, such as i2.8xlarge:178, with at most "
+            f"{MOST_NODES:,} nodes"
+        )
+    return found
+
+
+def durabilities(names: tuple[str, ...]) -> tuple[Durability, ...]:
+    """The durability classes named."""
+
+    return tuple(Durability(name) for name in names)

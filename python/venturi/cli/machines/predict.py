@@ -1,0 +1,187 @@
+"""`venturi predict`: time and cost of a job on given machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venturi.cli.html import PageFile, html_options
+from venturi.cli.machines.advise import print_explanations, write_advice
+from venturi.cli.machines.job_options import (
+    DURABILITIES,
+    catalog_options,
+    job_options,
+    the_catalogs,
+    the_job,
+    type_and_nodes,
+)
+from venturi.cli.options import DURATION, json_option, print_json
+from venturi.cli.screen import show
+from venturi.core.errors import VenturiError
+from venturi.core.units import format_duration, format_usd
+from venturi.machines.catalog import Catalog
+from venturi.machines.catalog.find import type_named
+from venturi.machines.cost.choices import Durability, Network
+from venturi.terminal.table import Line
+
+if TYPE_CHECKING:
+    from venturi.machines.advice.option import Candidate, Option, Ran
+    from venturi.machines.cost.spot import SpotCost
+
+
+@click.command()
+@job_options
+@click.option("--on", "machines", metavar="TYPE:NODES", multiple=True, required=True,
+              help="Machine type and number, such as i2.8xlarge:178; repeatable.")  # fmt: skip
+@catalog_options
+@click.option("--durability", type=click.Choice(DURABILITIES),
+              help="Durability class (default: as in the job file, or 2-io).")  # fmt: skip
+@click.option("--took", "took_s", metavar="TIME", type=DURATION, multiple=True,
+              help="What the job really took on the machines of --on, in their order: its cost "
+              "beside the model's.")  # fmt: skip
+@click.option("--spot", metavar="USD:LOSSES|catalog",
+              help="Also the cost on interruptible (spot) nodes, by USD and losses per node and "
+              "hour, such as 0.82:0.05, or by those in the catalogue.")  # fmt: skip
+@click.option("--explain", "explained", is_flag=True,
+              help="Show where every figure comes from.")  # fmt: skip
+@html_options()
+@json_option
+def command(
+    *,
+    sort_bytes: int | None,
+    job_file: Path | None,
+    exchange: str | None,
+    machines: tuple[str, ...],
+    catalogs: tuple[str, ...],
+    measured: tuple[str, ...],
+    assumed: tuple[str, ...],
+    owned: str | None,
+    volumes: str | None,
+    network: str,
+    durability: str | None,
+    took_s: tuple[float, ...],
+    spot: str | None,
+    explained: bool,
+    html: PageFile | None,
+    as_json: bool,
+) -> None:
+    """Time and cost of a job on given machines, with formula and origin (--explain)."""
+
+    from venturi.machines.advice.explain import explain
+    from venturi.machines.advice.hardware import Request, compared, predict
+
+    wanted = [type_and_nodes(text) for text in machines]
+    job = the_job(sort_bytes, job_file, exchange)
+    wanted_class = durability or (volumes and Durability.VOLUMES)
+    if wanted_class:
+        job = replace(job, durability=Durability(wanted_class))
+    today = datetime.now(UTC).date()
+    types = [name for name, _ in wanted]
+    found = the_catalogs(catalogs, measured, assumed, today, owned, types=types, volumes=volumes)
+    request = Request(job, network=Network(network.replace("-", " ")), today=today)
+    explanations, candidates = [], []
+    for name, nodes in wanted:
+        if nodes is None:
+            raise click.UsageError(f"--on {name} needs a number of nodes: {name}:NODES")
+        catalog = next((each for each in found if name in each.types), found[0])
+        candidate = predict(job, catalog.name, type_named(catalog, name), nodes, request.network)
+        candidates.append(candidate)
+        explanations.append(explain(request, candidate, nodes))
+    options = [each.option for each in explanations]
+    runs = _runs(candidates, took_s)
+    on_spot = {} if spot is None else {
+        f"{option.nodes:,} {option.instance_type}": _spot(spot, option, found)
+        for option in options
+    }  # fmt: skip
+    if html is not None:
+        advice = compared(request, options, found)
+        write_advice(advice, found, explanations, html)
+    if explained:
+        print_explanations(tuple(explanations), as_json=as_json)
+        return
+    from venturi.terminal.advice import option_data, prediction_table, unpriced
+
+    if as_json:
+        data: dict[str, Any] = {"job": job.name, "options": [option_data(o) for o in options]}
+        if runs:
+            data["ran"] = [asdict(run) for run in runs]
+        if spot is not None:
+            data["spot"] = {name: asdict(cost) for name, cost in on_spot.items()}
+        print_json(data)
+        return
+
+    show(Line(f"{job.name}, {job.durability.value}", "bold"), prediction_table(options))
+    for name, why in unpriced(options):
+        show(Line(f"no cost of {name}: {why}", "dim", 2))
+    told = [*map(_run_line, runs), *(_spot_line(name, cost) for name, cost in on_spot.items())]
+    for line in told:
+        show(Line(line, indent=2))
+    if any(each.lower_bound for each in options):
+        show(Line("≥ at least: of a rate only an upper bound is known", "dim", 2))
+
+
+def _runs(candidates: Sequence[Candidate], took_s: Sequence[float]) -> list[Ran]:
+    from venturi.machines.advice.option import ran
+
+    if took_s and len(took_s) != len(candidates):
+        raise click.UsageError(f"--took is given {len(took_s)} times, --on {len(candidates)} times")
+    return [ran(each, seconds) for each, seconds in zip(candidates, took_s, strict=False)]
+
+
+def _run_line(run: Ran) -> str:
+    told = f"{run.nodes:,} {run.instance_type} took {format_duration(run.time_s)}"
+    if run.usd is not None:
+        told += f" and cost {format_usd(run.usd)}"
+    told += f"; the model says {format_duration(run.model_s)}"
+    if run.model_usd is not None:
+        told += f" and {format_usd(run.model_usd)}"
+    return f"{told}: {100 * run.error:+.1f} %"
+
+
+def _spot(text: str, option: Option, catalogs: Sequence[Catalog]) -> SpotCost:
+    """What the option takes and costs on interruptible nodes."""
+    from venturi.machines.cost.price import Tariff
+    from venturi.machines.cost.spot import Loss, spot_cost, spot_of
+
+    if text == "catalog":
+        catalog = next(each for each in catalogs if each.name == option.catalog)
+        instance_type = catalog.types[option.instance_type]
+        known = spot_of(instance_type)
+        if known is None:
+            facts = (instance_type.fact(name) for name in ("spot_price", "spot_loss_rate"))
+            raise VenturiError(
+                "VEN-MODEL-INPUT",
+                f"--spot catalog: of {option.instance_type} "
+                + "; ".join(fact.note for fact in facts if fact.value is None),
+                where={"instance_type": option.instance_type, "catalog": option.catalog},
+                hint="write --spot USD:LOSSES, the price of a node and hour and the losses to "
+                "expect in it, such as --spot 0.82:0.05",
+            )
+        tariff, loss = known
+    else:
+        price, _, losses = text.partition(":")
+        try:
+            tariff, loss = Tariff(float(price), "USD", source="--spot"), Loss(float(losses))
+        except ValueError as error:
+            raise click.UsageError(
+                f"--spot {text!r} is neither `catalog` nor USD:LOSSES, such as 0.82:0.05"
+            ) from error
+    return spot_cost(tariff, option.time_s.value, option.nodes, loss)
+
+
+def _spot_line(name: str, cost: SpotCost) -> str:
+
+    if cost.metered is None or cost.elapsed_s is None:
+        return f"spot, {name}, every loss starting the job again: do not use: {cost.do_not_use}"
+    told = (
+        f"spot, {name}, every loss starting the job again: ${cost.metered.mean:,.2f} in the mean "
+        f"(median ${cost.metered.p50:,.2f}, 95 % below ${cost.metered.p95:,.2f}), "
+        f"{cost.losses:.2f} losses expected; time: median {format_duration(cost.elapsed_s.p50)}, "
+        f"95 % below {format_duration(cost.elapsed_s.p95)}"
+    )
+    return told + (f"; do not use: {cost.do_not_use}" if cost.do_not_use else "")

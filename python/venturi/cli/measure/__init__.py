@@ -1,0 +1,1 @@
+"""Verbs: what can these machines do, how long does this workload take?"""

@@ -1,0 +1,296 @@
+"""`venturi cluster`: the hosts of a cluster, looked at before anything is measured on them."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import click
+
+from venturi.cli.measure.clusters import CLUSTER, agent_for, cluster_hosts, open_host
+from venturi.cli.options import json_option, print_json, quiet_option
+from venturi.cli.progress import progress_bars
+from venturi.cli.screen import show
+from venturi.core import settings
+from venturi.core.errors import ExitCode
+from venturi.core.units import format_bytes, format_bytes_decimal, format_offset
+from venturi.core.wording import count_of
+from venturi.measure.clusters.cluster_spec import Ssh
+from venturi.measure.clusters.connect import connected
+from venturi.measure.clusters.names import names_of
+from venturi.measure.clusters.recorded import price_of
+from venturi.measure.clusters.traits import memory_bytes, threads
+from venturi.record.trial import PriceQuote
+from venturi.terminal.table import UNKNOWN, Line, Table, table
+
+if TYPE_CHECKING:
+    from venturi.machines.health.doctor import Finding
+    from venturi.measure.clusters.check import Checked, Remark
+    from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec
+    from venturi.measure.clusters.connect import Outcome
+    from venturi.measure.clusters.survey import HostSurvey
+    from venturi.measure.hosts.host import Host
+
+F = TypeVar("F", bound=Callable[..., Any])
+PUSH_S = 360.0
+"""Over a thin line the agent may take five minutes."""
+OnStep = Callable[[str, int, int], None]
+_STYLES = {"problem": "bold red", "advice": "yellow"}
+
+cluster_argument: Callable[[F], F] = click.argument(
+    "cluster", metavar="CLUSTER.toml|lab:NAME", type=CLUSTER
+)
+
+
+@click.group()
+def command() -> None:
+    """Look at the hosts of a cluster, and send them the agent.
+
+    CLUSTER.toml says which hosts there are and how each is reached: by OpenSSH, with your own
+    configuration and keys. docs/guide/clusters.md has an example.
+    """
+
+
+@command.command()
+@cluster_argument
+@quiet_option
+@json_option
+def check(cluster: ClusterSpec, *, quiet: bool, as_json: bool) -> int:
+    """Check a cluster: who is reached, what is wrong, and which host differs from the others.
+
+    Asks all hosts at once for facts, settings, clock, folders and the way to each other, and
+    changes nothing; each folder has a small file in it for a moment. Hosts of the same roles should
+    be alike: the majority decides who differs.
+
+    Exit status: 0 if all hosts can be used (differences and advice do not count), 1 if not.
+    """
+    from venturi.measure.clusters.check import judge
+    from venturi.measure.clusters.survey import survey
+
+    with (
+        _steps(shown=not quiet) as on_step,
+        cluster_hosts(cluster, on_done=_hosts_of(on_step, cluster)) as reached,
+    ):
+        asked = survey(cluster, reached.results, settings.load(), on_step=on_step)
+    findings = _findings(asked)
+    failures = {**reached.failures, **asked.failures}
+    problems = tuple(_settings(findings, "problem"))
+    checked = judge(cluster, asked.results, failures, problems)
+    if as_json:
+        print_json(_as_data(cluster, asked, checked, findings))
+    else:
+        show(Line(checked.verdict, "bold"), _listing(cluster, asked, findings))
+        remarks = (*checked.remarks, *_settings(findings, "advice"))
+        show(*(line for each in remarks for line in _lines(each)))
+        show(*_price(cluster))
+    return ExitCode.USER if checked.wrong else ExitCode.OK
+
+
+@command.command()
+@cluster_argument
+@quiet_option
+@json_option
+def push(cluster: ClusterSpec, *, quiet: bool, as_json: bool) -> int:
+    """Send the agent to the hosts that have none, or another one.
+
+    It is kept by its digest in ~/.cache/venturi/agents there, and verified before it is run. Every
+    verb that needs it does so; this one does nothing else.
+
+    Exit status: 0 if all hosts have it and it runs, 1 if not.
+    """
+    sent: dict[str, int] = {}
+
+    def open_one(spec: HostSpec) -> AbstractContextManager[Host]:
+        return open_host(spec, lambda size_bytes: sent.__setitem__(spec.name, size_bytes))
+
+    with (
+        _steps(shown=not quiet) as on_step,
+        connected(
+            cluster, open_one, timeout_s=PUSH_S, on_done=_hosts_of(on_step, cluster)
+        ) as reached,
+    ):
+        pass
+    rows = [_pushed(host, sent.get(host.name), reached) for host in cluster.hosts]
+    if as_json:
+        print_json(rows)
+    else:
+        failed = len(reached.failures)
+        count = f"{count_of(len(rows), 'host')}: {len(sent) - len(sent.keys() & reached.failures)}"
+        show(Line(f"{count} got the agent, {failed} failed", "bold"))
+        made = table("host", "reached by", "agent", "sha256", left=4, prose=("agent",))
+        for row in rows:
+            made.add(row["name"], row["reached_by"], row["state"], row["agent_sha256"][:16])
+        show(made)
+        for error in reached.failures.values():
+            show(Line(f"do: {error.where['host']}: {error.hint}", "cyan"))
+    return ExitCode.USER if reached.failures else ExitCode.OK
+
+
+def _pushed(host: HostSpec, sent_bytes: int | None, reached: Outcome[Host]) -> dict[str, Any]:
+    error = reached.failures.get(host.name)
+    if error is not None:
+        state = error.message
+    elif sent_bytes is not None:
+        state = f"sent, {format_bytes_decimal(sent_bytes)}"
+    else:
+        state = "was there" if isinstance(host.reached, Ssh) else "this machine's own"
+    return {
+        "name": host.name,
+        "reached_by": str(host.reached),
+        "state": state,
+        "sent_bytes": sent_bytes,
+        "agent_sha256": _digest(agent_for(host)),
+        "error": None if error is None else error.as_dict(),
+    }
+
+
+def _digest(agent: Path) -> str:
+    try:
+        return hashlib.sha256(agent.read_bytes()).hexdigest()
+    except OSError:  # which is told already
+        return ""
+
+
+@contextmanager
+def _steps(*, shown: bool) -> Iterator[OnStep]:
+    """Shows how many hosts have answered what is asked."""
+    from venturi.measure.hosts.agent import Progress
+
+    with progress_bars(enabled=shown) as on_progress:
+        began_s = time.monotonic()
+
+        def told(step: str, done: int, of: int) -> None:
+            if on_progress is not None:
+                on_progress(Progress(step, done, of, "hosts", time.monotonic() - began_s))
+
+        yield told
+        if on_progress is not None:
+            on_progress(None)
+
+
+def _hosts_of(on_step: OnStep, cluster: ClusterSpec) -> Callable[[int], None]:
+    return lambda done: on_step("connecting", done, len(cluster.hosts))
+
+
+def _findings(asked: Outcome[HostSurvey]) -> Mapping[str, Sequence[Finding]]:
+    """What `venturi doctor` says of each host."""
+    from venturi.machines.health.doctor import examine, load_rules
+
+    rules = load_rules()
+    return {name: examine(said.facts, rules) for name, said in asked.results.items()}
+
+
+def _settings(
+    findings: Mapping[str, Sequence[Finding]], severity: Literal["problem", "advice"]
+) -> Iterator[Remark]:
+    """The settings that are known to hurt so much, each with all hosts that have it."""
+    from venturi.measure.clusters.check import Remark
+
+    found: dict[tuple[str, str], tuple[Finding, list[str]]] = {}
+    for host, each in findings.items():
+        for finding in each:
+            if finding.severity.value == severity:
+                key = (finding.fact, str(finding.value))
+                found.setdefault(key, (finding, []))[1].append(host)
+    for finding, hosts in found.values():
+        yield Remark(
+            severity, "VEN-CLUSTER-SETTINGS", tuple(hosts),
+            f"{names_of(hosts)}: {finding.fact} is {finding.value}, but {finding.checks}",
+            finding.fix or "",
+        )  # fmt: skip
+
+
+def _listing(
+    cluster: ClusterSpec, asked: Outcome[HostSurvey], findings: Mapping[str, Sequence[Finding]]
+) -> Table:
+    made = table("host", "roles", "reached by", "agent", "threads", "memory", "clock", "free",
+                 "settings", left=4, spare=("agent", "roles"))  # fmt: skip
+    for host in cluster.hosts:
+        said = asked.results.get(host.name)
+        if said is None:
+            made.add((host.name, "bold red"), ", ".join(host.roles), str(host.reached),
+                     *[UNKNOWN] * 6)  # fmt: skip
+            continue
+        free = [each.free_bytes for each in said.folders if each.free_bytes is not None]
+        made.add(
+            host.name,
+            ", ".join(host.roles),
+            str(host.reached),
+            said.agent.version,
+            UNKNOWN if (count := threads(said.facts)) is None else f"{count:g}",
+            format_bytes(memory_bytes(said.facts)),
+            format_offset(said.clock.offset_s, said.clock.error_s),
+            format_bytes_decimal(min(free, default=None)),
+            _counts(findings[host.name]),
+        )
+    made.notes += [
+        ("memory", "threads, memory: what its processes may use, by the limits of control groups"),
+        ("clock", "clock: how far it is ahead of this machine's"),
+        ("free", "free: of the fullest of its folders"),
+        ("settings", "settings: what `venturi doctor` says of them there"),
+    ]
+    return made
+
+
+def _counts(findings: Sequence[Finding]) -> str:
+    from venturi.machines.health.doctor import Severity, counts_of
+
+    counts = counts_of(findings)
+    told = [f"{counts[each]} {each.value}" for each in (Severity.PROBLEM, Severity.ADVICE)
+            if counts[each]]  # fmt: skip
+    return ", ".join(told) or "ok"
+
+
+def _lines(remark: Remark) -> Iterator[Line]:
+    yield Line(f"{remark.severity}: {remark.text}", _STYLES[remark.severity])
+    if remark.fix:
+        yield Line(f"do: {remark.fix}", "cyan", 2)
+
+
+def _price(cluster: ClusterSpec) -> Iterator[Line]:
+    """What an hour of it costs, where the file says a price or a type of any host."""
+    if any(host.price is not None or host.instance_type for host in cluster.hosts):
+        found = price_of(cluster.hosts)
+        yield Line(f"price: {f'not known, {found}' if isinstance(found, str) else found}")
+
+
+def _as_data(
+    cluster: ClusterSpec,
+    asked: Outcome[HostSurvey],
+    checked: Checked,
+    findings: Mapping[str, Sequence[Finding]],
+) -> dict[str, Any]:
+    hosts = [_host(each, asked, findings) for each in cluster.hosts]
+    price = price_of(cluster.hosts)
+    return {
+        "cluster": cluster.name,
+        "verdict": checked.verdict,
+        "usable": not checked.wrong,
+        "price": asdict(price) if isinstance(price, PriceQuote) else None,
+        "price_missing_reason": price if isinstance(price, str) else None,
+        "hosts": hosts,
+        "remarks": [asdict(each) for each in checked.remarks],
+        "differences": [{"roles": roles, **asdict(each)} for roles, each in checked.differences],
+        "clocks": None if checked.spread is None else asdict(checked.spread),
+    }
+
+
+def _host(
+    host: HostSpec, asked: Outcome[HostSurvey], findings: Mapping[str, Sequence[Finding]]
+) -> dict[str, Any]:
+    said = asked.results.get(host.name)
+    return {
+        "name": host.name,
+        "memory_bytes": None if said is None else memory_bytes(said.facts),
+        "threads": None if said is None else threads(said.facts),
+        "roles": host.roles,
+        "reached_by": str(host.reached),
+        "agent_sha256": _digest(agent_for(host)),
+        "said": None if said is None else asdict(said),
+        "findings": [asdict(each) for each in findings.get(host.name, ())],
+    }

@@ -1,0 +1,160 @@
+"""What the verbs of clusters share: a cluster as an option, its hosts connected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from venturi.cli.measure.measuring import find_agent, this_host
+from venturi.core import settings
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.measure.clusters import clocks
+from venturi.measure.clusters.cluster_spec import ClusterSpec, Here, HostSpec, InLab, Price, Ssh
+from venturi.measure.clusters.connect import Outcome, connected, on_each
+from venturi.measure.clusters.recorded import cluster_record, host_record
+from venturi.measure.hosts import remote, ssh
+
+if TYPE_CHECKING:
+    from venturi.measure.hosts.host import Host
+    from venturi.measure.trial.runner import Session
+
+F = TypeVar("F", bound=Callable[..., Any])
+LAB = "lab:"
+CLOCK_S = 10.0
+
+
+class ClusterType(click.ParamType["ClusterSpec"]):
+    """A cluster's file, or `lab:NAME` for a lab that is up."""
+
+    name = "cluster"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> ClusterSpec:
+        from venturi.core import toml_file
+        from venturi.measure.clusters.cluster_file import cluster_of
+
+        if not isinstance(value, str):
+            return value  # type: ignore[no-any-return]
+        file = _of_lab(value.removeprefix(LAB)) if value.startswith(LAB) else Path(value)
+        hint = "docs/guide/clusters.md has an example; lab:NAME is a lab that is up"
+        text = toml_file.read(file, "VEN-CLUSTER-FILE", hint)
+        try:
+            return cluster_of(text, file, catalog_price)
+        except VenturiError:
+            _require_no_lab(text, file)
+            raise
+
+
+def _require_no_lab(text: str, file: Path) -> None:
+    from venturi.measure.lab.lab_file import parse_lab
+
+    spec, _ = parse_lab(text, file)
+    if spec is not None:
+        raise VenturiError(
+            "VEN-CLUSTER-FILE",
+            f"{file} describes a lab, not a cluster",
+            where={"file": str(file)},
+            hint=f"`venturi lab up {file}` makes it; lab:{spec.name} is its cluster then",
+            exit_code=ExitCode.USAGE,
+        ) from None
+
+
+def _of_lab(name: str) -> Path:
+    from venturi.measure.lab import lab
+
+    return lab.cluster_file(settings.load().home, name)
+
+
+def catalog_price(type_name: str, catalog: str | None, folder: Path) -> Price | None:
+    """What a host of a type costs by a catalogue, as `PriceOf` has it."""
+    from venturi.machines.catalog import shipped
+    from venturi.machines.catalog.find import find, shipped_with, unknown
+    from venturi.machines.cost.price import tariff_of
+
+    if catalog is None or catalog in shipped():
+        names = shipped_with([type_name]) if catalog is None else (catalog,)
+    elif (folder / catalog).is_file():
+        names = (str(folder / catalog),)
+    else:
+        raise unknown(
+            f"{catalog!r} is neither a catalogue that comes with Venturi nor a file of "
+            f"{folder}", catalog, shipped(), "shipped", {"catalog": catalog},
+        )  # fmt: skip
+    found = [find(name) for name in names]
+    known = next((each for each in found if type_name in each.types), None)
+    if known is None:
+        raise unknown(
+            f"catalogue {found[0].name} has no instance type {type_name!r}", type_name,
+            found[0].types, "it has", {"instance_type": type_name},
+        )  # fmt: skip
+    tariff = tariff_of(known.types[type_name])
+    if tariff is None or tariff.as_of is None:
+        return None
+    return Price(tariff.node_per_hour, tariff.currency, tariff.source, tariff.as_of)
+
+
+CLUSTER = ClusterType()
+
+cluster_option: Callable[[F], F] = click.option(
+    "--cluster", metavar="FILE|lab:NAME", type=CLUSTER,
+    help="Measure on the hosts of this cluster: a file as docs/guide/clusters.md has it, or a lab "
+    "that is up.",
+)  # fmt: skip
+
+
+def agent_for(spec: HostSpec) -> Path:
+    """This machine's copy of the agent that runs on the host."""
+    chosen = spec.reached.agent if isinstance(spec.reached, Ssh) else None
+    return chosen or Path(find_agent().path)
+
+
+def open_host(
+    spec: HostSpec, on_send: Callable[[int], None] = lambda sent_bytes: None
+) -> AbstractContextManager[Host]:
+    """The host, in the way that it is reached; `on_send` hears if the agent has to be sent, and of
+    how many bytes it is."""
+    match spec.reached:
+        case Here():
+            return nullcontext(this_host())
+        case InLab(lab):
+            from venturi.measure.lab.lab import enter
+
+            into = enter(settings.load().home, lab, spec.name)
+            return remote.connected([*into, agent_for(spec), "host"], spec.name)
+        case by_ssh:
+            return ssh.connected(
+                by_ssh.destination, agent_for(spec), name=spec.name, folder=by_ssh.agent_folder,
+                on_send=on_send,
+            )  # fmt: skip
+
+
+@contextmanager
+def cluster_hosts(
+    spec: ClusterSpec, *, on_done: Callable[[int], None] = lambda done: None
+) -> Iterator[Outcome[Host]]:
+    """The hosts of a cluster by name, connected, until the block is left."""
+    with connected(spec, open_host, on_done=on_done) as outcome:
+        yield outcome
+
+
+def described(spec: ClusterSpec, session: Session) -> Session:
+    """The session with what the file says of its hosts and of the cluster, and their clocks."""
+    by_name = {member.host.name: member for member in session.members}
+    offsets = on_each(
+        by_name, lambda name: clocks.measure(by_name[name].agent.host), timeout_s=CLOCK_S
+    )
+    members = tuple(
+        replace(
+            member,
+            host=host_record(spec.host(name), member.host.facts, offsets.results.get(name)),
+        )
+        for name, member in by_name.items()
+    )
+    cluster = cluster_record(spec, [member.host for member in members])
+    return replace(session, host=members[0].host, members=members, cluster=cluster)

@@ -1,0 +1,225 @@
+"""`venturi doctor`: this host's settings against what the field recommends."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venturi.cli.options import json_option, print_json
+from venturi.cli.screen import show
+from venturi.core import settings
+from venturi.core.errors import ExitCode, VenturiError, unreadable
+from venturi.core.units import format_bytes
+from venturi.core.wording import count_of
+from venturi.record.store.files import is_open_to_others
+from venturi.terminal.table import Line
+
+if TYPE_CHECKING:
+    from venturi.machines.health.doctor import Finding
+
+_STYLES = {"problem": "bold red", "advice": "yellow", "unknown": "magenta", "ok": "green"}
+_WORDS = {"unknown": "cannot tell"}
+_FACTS = {
+    "swap_total_bytes": "swap space in bytes",
+    "swap_used_bytes": "swap in use",
+    "transparent_huge_pages": "transparent huge pages",
+    "transparent_huge_pages_defrag": "compaction for huge pages",
+    "limit_open_files_soft": "soft limit of open files",
+    "limit_processes_soft": "soft limit of processes and threads",
+    "network_interfaces": "network interfaces",
+    "network_interfaces[].mtu_bytes": "MTU",
+    "file_systems": "file systems",
+    "file_systems[].kind": "kind of file system",
+    "file_systems[].options": "mount options",
+    "block_devices": "disks",
+    "block_devices[].scheduler": "I/O scheduler",
+    "block_devices[].read_ahead_bytes": "read-ahead",
+    "dirty_percent": "share of memory",
+    "dirty_background_percent": "share of memory",
+    "cpu_governors": "governors of the processors",
+    "numa_nodes": "memory nodes",
+}
+_STORE = "store them with `venturi-agent facts > FILE` on the host in question"
+
+
+@click.command()
+@click.option(
+    "--facts",
+    "facts_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Check the facts stored in FILE (- is stdin), such as those of another host: the output "
+    "of `venturi probe host --json` or of `venturi-agent facts`.",
+)
+@json_option
+def command(facts_file: Path | None, *, as_json: bool) -> int:
+    """Check this host's settings against what the field recommends.
+
+    Reads settings, and changes nothing: each finding has its source and says how to fix it, with
+    the risk where the fix can break something. A problem is a setting known to hurt; advice may
+    help: measure it.
+
+    Exit status: 0 if there is no problem (advice and `cannot tell` do not count), 1 if there is
+    one.
+    """
+    from venturi.machines.health.doctor import Severity, examine, load_rules
+
+    facts = _stored_facts(facts_file) if facts_file is not None else _facts_here()
+    findings = examine(facts, load_rules())
+    if facts_file is None:
+        findings += _of_repository(settings.load().home)
+    if as_json:
+        print_json(
+            {
+                "hostname": facts.get("hostname"),
+                "findings": [asdict(finding) for finding in findings],
+                "counts": _counts(findings),
+            }
+        )
+    else:
+        _print(findings, facts.get("hostname"))
+    problem = any(finding.severity is Severity.PROBLEM for finding in findings)
+    return ExitCode.USER if problem else ExitCode.OK
+
+
+def _facts_here() -> Mapping[str, Any]:
+    from venturi.cli.measure.measuring import find_agent
+
+    return find_agent().run("facts").data
+
+
+def _of_repository(home: Path) -> list[Finding]:
+    """Whether others may read what is recorded here; nothing if nothing is."""
+    from venturi.machines.health.doctor import Finding, Severity
+
+    if not home.is_dir():
+        return []
+    is_open = is_open_to_others(home)
+    return [
+        Finding(
+            rule="repository-open",
+            title="Repository closed to others",
+            severity=Severity.ADVICE if is_open else Severity.OK,
+            checks="no rights for users outside its group",
+            fact="VENTURI_HOME",
+            value=f"{stat.filemode(home.stat().st_mode)} {home}",
+            unit="",
+            reason=None,
+            effect="every user of this machine may read what is recorded, past every token",
+            source="Venturi makes the folder of a new repository with mode 700",
+            fix="venturi repository check --mend" if is_open else None,
+            risk=None,
+        )
+    ]
+
+
+def _stored_facts(path: Path) -> Mapping[str, Any]:
+    from venturi.machines.health.doctor import FACTS_SCHEMA_VERSION
+
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8")
+        facts = _find_facts(_parse(text))
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error, "VEN-DOCTOR-FACTS", _STORE) from error
+    except ValueError as error:
+        raise _no_facts(path, str(error)) from error
+    if facts is None:
+        raise _no_facts(path, "no object in it is an agent's facts")
+    if facts["schema_version"] != FACTS_SCHEMA_VERSION:
+        raise _no_facts(
+            path, f"their version is {facts['schema_version']!r}, not {FACTS_SCHEMA_VERSION}"
+        )
+    return facts
+
+
+def _parse(text: str) -> Any:
+    """One JSON value, or the agent's stream of them, one a line."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def _find_facts(value: Any) -> Mapping[str, Any] | None:
+    """The facts in `value`, however they are wrapped: bare, an event, a listing, a trial."""
+    if isinstance(value, dict) and {"schema_version", "hostname", "sysctls"} <= value.keys():
+        return value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return next((facts for part in inner if (facts := _find_facts(part)) is not None), None)
+
+
+def _no_facts(path: Path, why: str) -> VenturiError:
+    return VenturiError(
+        "VEN-DOCTOR-FACTS",
+        f"{path} does not contain the facts of a host: {why}",
+        where={"file": str(path)},
+        hint=_STORE,
+    )
+
+
+def _counts(findings: Sequence[Finding]) -> dict[str, int]:
+    from venturi.machines.health.doctor import counts_of
+
+    return {severity.value: count for severity, count in counts_of(findings).items()}
+
+
+def _value(finding: Finding) -> str:
+    value = finding.value
+    if isinstance(value, list):
+        return ", ".join(str(word) for word in value)
+    if not str(value).isdecimal():
+        return f"{value} {finding.unit}".rstrip()
+    number = int(value)
+    if finding.unit == "B" and number % 1024 == 0:  # an MTU is seldom so
+        return format_bytes(number)
+    return f"{number:,} {finding.unit}".rstrip()
+
+
+def words_of(fact: str) -> str:
+    """The name of a fact as a reader calls it: `MTU of eth0`; sysctls have the kernel's names."""
+    name, _, rest = fact.partition(".")
+    if name == "sysctls":
+        return rest
+    element, _, field = rest.rpartition(".")
+    words = _FACTS.get(f"{name}[].{field}" if rest else name, fact)
+    return f"{words} of {element}" if rest else words
+
+
+def _print(findings: Sequence[Finding], hostname: object) -> None:
+    from venturi.machines.health.doctor import Severity
+
+    counts = _counts(findings)
+    problems = count_of(counts.pop("problem"), "problem")
+    others = (f"{count} {_WORDS.get(name, name)}" for name, count in counts.items())
+    show(Line(f"host {hostname or 'without a name'}: {', '.join((problems, *others))}", "bold"))
+    order = list(Severity)
+    for finding in sorted(findings, key=lambda finding: order.index(finding.severity)):
+        show(*_lines(finding))
+
+
+def _lines(finding: Finding) -> Iterator[Line]:
+    """What was found, and if that is not as it should be: what is wanted, why, and the fix."""
+    from venturi.machines.health.doctor import Severity
+
+    severity = finding.severity.value
+    known = [] if finding.value is None else [_value(finding)]
+    why = [] if finding.reason is None else [finding.reason]
+    yield Line(f"{_WORDS.get(severity, severity)}: {finding.title}", _STYLES[severity])
+    yield Line(f"found:  {words_of(finding.fact)}: {'; '.join(known + why)}", indent=2)
+    if finding.severity is Severity.OK:
+        return
+    yield Line(f"wanted: {finding.checks}", indent=2)
+    if finding.fix is None:
+        return
+    yield Line(f"effect: {finding.effect}", indent=2)
+    yield Line(f"source: {finding.source}", indent=2)
+    if finding.risk is not None:
+        yield Line(f"risk:   {finding.risk}", "bold red", 2)
+    yield Line(f"fix:    {finding.fix}", "cyan", 2)

@@ -1,0 +1,81 @@
+"""`venturi engines`: which engines can be used here, and installing what is missing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from venturi.cli.options import json_option, print_json
+from venturi.cli.screen import show
+from venturi.core import settings
+from venturi.core.errors import ExitCode
+from venturi.terminal.table import UNKNOWN, Line, table
+
+if TYPE_CHECKING:
+    from venturi.measure.engines.protocol import Availability
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@click.pass_context
+def command(context: click.Context, as_json: bool) -> None:
+    """List the engines: version, what is missing here, and how to get it.
+
+    With --json also their parts: where they are installed, their Java, how they can be deployed.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from venturi.cli.measure.measuring import this_host
+    from venturi.measure.engines.registry import ENGINES, engine
+
+    home = settings.load().home
+    found = [
+        engine(name, this_host(), home=home, environ=os.environ).available() for name in ENGINES
+    ]
+    if as_json:
+        print_json([{**asdict(each), "usable": each.usable} for each in found])
+        return
+    show(*_lines(found))
+
+
+def _lines(found: Sequence[Availability]) -> Iterator[Line]:
+    """A row an engine, and below one that is not ready what to type."""
+
+    made = table("engine", "version", "state", left=3)
+    for each in found:
+        made.add(each.engine, each.version or UNKNOWN, "ready" if each.usable else "not ready")
+    heading, *rows = made.lines()
+    yield Line(heading, "dim")
+    for row, each in zip(rows, found, strict=True):
+        lacks = "; ".join(lack.what for lack in each.missing)
+        yield Line(f"{row}: {lacks}" if lacks else row)
+        if lacks:
+            yield Line("type: " + "; ".join(lack.mend for lack in each.missing), "cyan", 2)
+
+
+@command.command("install")
+@click.argument("name", metavar="ENGINE", type=click.Choice(("mapreduce",)))
+@json_option
+def install(name: str, *, as_json: bool) -> int:
+    """Fetch ENGINE (mapreduce: Apache Hadoop from Maven Central) into VENTURI_HOME.
+
+    Every jar is checked against its pinned SHA-256. Spark comes with `pip install
+    'venturi[spark]'`.
+    """
+    from venturi.cli.measure.measuring import this_host
+    from venturi.measure.engines.hadoop.install import HADOOP_VERSION, install_hadoop
+
+    def say(text: str) -> None:
+        if not as_json:
+            click.echo(text, err=True)
+
+    place, done = install_hadoop(this_host(), settings.load().home, os.environ, say)
+    if as_json:
+        print_json({"engine": name, "version": HADOOP_VERSION, "dir": str(place), "fetched": done})
+    else:
+        click.echo(f"Hadoop {HADOOP_VERSION} is in {place}" + ("" if done else " already"))
+    return ExitCode.OK

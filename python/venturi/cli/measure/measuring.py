@@ -1,0 +1,260 @@
+"""What the measuring verbs share: the agent, the repository, the session, predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
+
+import click
+
+from venturi.cli.open_repository import open_repository
+from venturi.cli.progress import progress_bars
+from venturi.core import settings
+from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.local import LocalHost
+from venturi.record.store.keeping import Keeper, Nowhere
+from venturi.record.trial import Sample, Scalar, Trial, TrialWarning
+
+if TYPE_CHECKING:
+    from venturi.machines.cost.predict import Prediction
+    from venturi.machines.cost.rehearsal import Rehearsal
+    from venturi.measure.engines.native.engine import Prospect
+    from venturi.measure.hosts.agent import Agent
+    from venturi.measure.hosts.agent_results import Sorted
+    from venturi.measure.trial.runner import Session
+
+Open = Callable[..., "Session"]
+"""Opens a session: with a keeper, and the rest as `open_session` has it by name."""
+NO_RECORD_HELP = "Do not keep the trial in the repository."
+
+
+def this_host() -> Host:
+    """The host that is measured: this machine."""
+    return LocalHost()
+
+
+def find_agent() -> Agent:
+    """The agent of the settings in force."""
+    from venturi.measure.hosts.agent import Agent
+
+    return Agent.find(settings.load(), this_host())
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """A command that may measure now, and where its trials are kept."""
+
+    keeper: Keeper
+    more: Mapping[str, Any]
+    alone_as: str | None = None
+    wait: bool = False
+
+    def alone_on(self, hosts: Mapping[str, Host]) -> AbstractContextManager[None]:
+        """While it is open nothing else measures on `hosts`, if nothing else does here."""
+        if self.alone_as is None:
+            return nullcontext()
+        return _alone_on(hosts, self.alone_as, wait=self.wait)
+
+    def session(self, opened: Open | None = None) -> Session:
+        """A session as `opened` opens it; without it one on this machine."""
+        from venturi.measure.trial.runner import open_session
+
+        opened = opened or partial(open_session, find_agent())
+        return opened(self.keeper, **self.more)
+
+
+@contextmanager
+def measuring_now(
+    *,
+    show_progress: bool,
+    record: bool = True,
+    sample_interval_ms: int = 1000,
+    alone_as: str | None = None,
+    wait: bool = False,
+    hosts: Mapping[str, Host] | None = None,
+) -> Iterator[Measuring]:
+    """What sessions are opened with; with `record` False their trials, and the series of these, are
+    kept nowhere.
+
+    With `alone_as`, under that name, nothing else measures here or on `hosts`: another command
+    that does is waited for, or VEN-MEASURE-BUSY says which one it is. Without, what is done is the
+    user's own work, which waits for nobody; the trials then have a warning that names who measured.
+    """
+    from venturi.measure.hosts.lock import measuring
+
+    lock = settings.load().lock
+    warnings: tuple[TrialWarning, ...] = ()
+    with ExitStack() as stack:
+        if alone_as is None:
+            if who := measuring(lock):
+                warnings = (_disturbing(who),)
+        else:
+            stack.enter_context(measuring_alone(alone_as, hosts or {}, wait=wait))
+        keeper: Keeper = stack.enter_context(open_repository()) if record else Nowhere()
+        on_progress = stack.enter_context(progress_bars(enabled=show_progress))
+        yield Measuring(
+            keeper,
+            {
+                "on_progress": on_progress,
+                "sample_interval_ms": sample_interval_ms if record else None,
+                "warnings": warnings,
+            },
+            alone_as,
+            wait,
+        )
+
+
+class How(TypedDict, total=False):
+    """The arguments of `measuring_now`."""
+
+    show_progress: Required[bool]
+    record: bool
+    sample_interval_ms: int
+    alone_as: str | None
+    wait: bool
+    hosts: Mapping[str, Host] | None
+
+
+@contextmanager
+def measuring_session(*, opened: Open | None = None, **how: Unpack[How]) -> Iterator[Session]:
+    """A session to run trials in, opened as `Measuring.session` does; the rest is for
+    `measuring_now`."""
+    with measuring_now(**how) as measuring:
+        yield measuring.session(opened)
+
+
+@contextmanager
+def measuring_alone(what: str, hosts: Mapping[str, Host], *, wait: bool) -> Iterator[None]:
+    """While `what` measures, nothing else does, here or on `hosts`: VEN-MEASURE-BUSY names the one
+    that is in the way, which with `wait` is waited for."""
+    from venturi.measure.hosts.lock import alone
+
+    lock = settings.load().lock
+    with alone(lock, what, wait=wait, on_wait=_waiting), _alone_on(hosts, what, wait=wait):
+        yield
+
+
+def _alone_on(hosts: Mapping[str, Host], what: str, *, wait: bool) -> AbstractContextManager[None]:
+    from venturi.measure.hosts.lock import alone_on
+
+    return alone_on(hosts, what, wait=wait, on_wait=_waiting)
+
+
+def _waiting(who: str) -> None:
+    say(f"waiting for {who}")
+
+
+def _disturbing(who: str) -> TrialWarning:
+
+    text = f"at the start {who} was measuring on this host: each disturbs the other's times"
+    say(f"warning: {text}")
+    return TrialWarning("VEN-MEASURE-BUSY", text)
+
+
+@dataclass
+class Predictor:
+    """Predicts native sorts from rehearsals, without them from a DiskBench trial; has the last."""
+
+    disk: Trial
+    shared_device: bool = True
+    last: Prediction | None = None
+
+    def __call__(self, prospect: Prospect) -> Sequence[Sample]:
+        """What `NativeJob.predict` wants."""
+        self.last = prediction = self._predict(prospect)
+        if prospect.rehearsed:
+            labels: dict[str, Scalar] = {"basis": "rehearsal"}
+        else:
+            labels = {"basis": "disk probe", "disk_trial": self.disk.id}
+        reason = prediction.missing_reason
+        whole = [
+            Sample(metric, value, "s", labels=labels, missing_reason=reason)
+            for metric, value in (
+                ("predicted_elapsed_s", prediction.elapsed_s),
+                ("predicted_low_s", prediction.low_s),
+                ("predicted_high_s", prediction.high_s),
+            )
+        ]
+        phases = [
+            Sample(
+                "predicted_phase_s",
+                phase.elapsed_s,
+                "s",
+                phase=phase.phase,
+                labels={**labels, "formula": phase.formula},
+                missing_reason=phase.missing_reason,
+            )
+            for phase in prediction.phases
+        ]
+        return (*whole, *phases)
+
+    def _predict(self, prospect: Prospect) -> Prediction:
+        from venturi.machines.cost.predict import (
+            NativeSortPlan,
+            disk_rates_from_trial,
+            predict_native_sort,
+        )
+        from venturi.machines.cost.rehearsal import predict_from_rehearsals
+
+        plan = prospect.plan
+        planned = NativeSortPlan(
+            input_bytes=plan.input_bytes,
+            spilled_bytes=min(plan.expected_spilled_bytes, plan.input_bytes),
+            shared_device=self.shared_device,
+            memory_bytes=plan.memory_bytes,
+        )
+        if prospect.rehearsed:
+            rehearsals = [rehearsal_of(done) for done in prospect.rehearsed]
+            return predict_from_rehearsals(planned, rehearsals)
+        prediction = predict_native_sort(
+            planned,
+            disk_rates_from_trial(self.disk),
+            memory_bytes_per_s=prospect.memory_bytes_per_s,
+        )
+        why = f"from the disk's rates alone: {prospect.unrehearsed}"
+        return replace(prediction, assumptions=(why, *prediction.assumptions))
+
+
+def rehearsal_of(done: Sorted) -> Rehearsal:
+    """What the model wants to know of a rehearsal."""
+    from venturi.machines.cost.rehearsal import Rehearsal, RehearsedPhase
+
+    computing = {"map+shuffle": ("distribute",), "sort+reduce": ("sort", "reduce")}
+
+    def phase(name: str) -> RehearsedPhase:
+        elapsed_s = next((each.elapsed_s for each in done.phases if each.name == name), 0.0)
+        useful_s = sum(
+            stage.useful_s / stage.workers
+            for stage in done.stages
+            if stage.phase == name and stage.stage in computing.get(name, ())
+        )
+        return RehearsedPhase(elapsed_s, useful_s / elapsed_s if elapsed_s else 0.0)
+
+    return Rehearsal(
+        input_bytes=done.input.bytes,
+        spilled_bytes=min(done.spilled_bytes, done.input.bytes),
+        sample=phase("sample"),
+        map_shuffle=phase("map+shuffle"),
+        sort_reduce=phase("sort+reduce"),
+    )
+
+
+def say(text: str) -> None:
+    """Talk, on stderr."""
+    click.echo(text, err=True)
+
+
+def record_of(trial: Trial) -> dict[str, object]:
+    """The trial as `--json` prints it: its whole record."""
+    from venturi.record.trial_json import ADAPTER
+
+    record: dict[str, object] = ADAPTER.dump_python(trial, mode="json")
+    return record
+
+
+def records(trials: Sequence[Trial]) -> list[dict[str, object]]:
+    """The trials as `--json` prints them: whole records."""
+    return [record_of(trial) for trial in trials]

@@ -1,0 +1,576 @@
+"""`venturi run`: a named workload on engines, repeated, every repetition a recorded trial."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venturi.cli.measure.clusters import cluster_option
+from venturi.cli.measure.designs import design_of
+from venturi.cli.measure.measuring import records, say
+from venturi.cli.measure.target import Ground, ground
+from venturi.cli.open_repository import open_repository
+from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option, wait_option
+from venturi.cli.progress import step
+from venturi.cli.results.compare import group_of, told
+from venturi.cli.screen import show
+from venturi.core import settings
+from venturi.core.errors import ExitCode, Interrupted, VenturiError
+from venturi.core.units import format_bytes, format_bytes_decimal, format_duration
+from venturi.core.wording import count_of, near
+from venturi.measure.engines.ignored import CODE as IGNORED
+from venturi.measure.engines.ignored import without_effect
+from venturi.measure.engines.registry import ENGINES, full_spec
+from venturi.measure.engines.registry import engine as engine_of
+from venturi.measure.engines.spark import tiers as of_spark
+from venturi.measure.trial.folders import DataFolders
+from venturi.measure.workloads.definition import Definition, Size
+from venturi.measure.workloads.registry import WORKLOADS, runs, size_of, size_of_bytes
+from venturi.measure.workloads.registry import workload as find_workload
+from venturi.record.job_account import TIERS_SETTING
+from venturi.record.trial import State, Trial
+from venturi.results.compare.repeat_groups import compare_groups
+from venturi.terminal.measurements import narrowest_rows, outcome, repetitions
+from venturi.terminal.table import Line, Table, pairs
+
+if TYPE_CHECKING:
+    from venturi.measure.clusters.cluster_spec import ClusterSpec
+    from venturi.measure.engines.protocol import Engine, Resources, TrialSpec
+    from venturi.measure.trial.job import TrialJob
+    from venturi.measure.trial.runner import Session
+    from venturi.record.store.repository import Repository
+
+
+@click.command()
+@click.argument("workload")
+@click.option(
+    "--engine", "engine_names", default="native", show_default=True, metavar="NAME,...",
+    help="Engines to run it on, in turn, on the same input: native, mapreduce[:cluster], "
+    "spark[:standalone|:yarn|:spark://HOST:PORT].",
+)  # fmt: skip
+@click.option(
+    "--scale", metavar="NAME",
+    help="tiny, small, large, huge, gigantic or bigdata (default: tiny).",
+)  # fmt: skip
+@click.option("--bytes", "size_bytes", type=BYTES, help="Size of the input instead of a scale.")
+@click.option(
+    "--memory", "memory_bytes", type=BYTES,
+    help="Memory (default: native 60 % of free memory, other engines a heap of 4 GiB; on a cluster "
+    "for each worker, and at most half of its memory).",
+)  # fmt: skip
+@click.option("--threads", type=click.IntRange(1), help="Threads (default: one per core).")
+@click.option(
+    "--set", "chosen", multiple=True, metavar="KEY=VALUE",
+    help="A setting of Spark or Hadoop by its own name, such as spark.sql.shuffle.partitions=8; "
+    "repeatable.",
+)  # fmt: skip
+@click.option(
+    "--tiers", metavar="TIERS",
+    help="Fill fast folders of --dir first (spark): what their paths contain and the space to "
+    "leave free there ('nvme 50GB, ssd 80GB') or to use at most ('ssd max 2GB').",
+)  # fmt: skip
+@click.option(
+    "--param", "parameters", multiple=True, metavar="NAME=VALUE",
+    help="A parameter of the workload, such as k=20 of kmeans; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--instances", type=click.IntRange(1), default=1, show_default=True,
+    help="Copies of the workload that run at the same time, as one trial (spark only).",
+)  # fmt: skip
+@click.option(
+    "--workers", type=click.IntRange(1),
+    help="Worker daemons of an engine that Venturi starts, on each host (default: 1).",
+)  # fmt: skip
+@click.option(
+    "--hadoop-conf", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
+    help="Use the running Hadoop cluster whose configuration is in DIR, instead of starting one.",
+)  # fmt: skip
+@cluster_option
+@click.option(
+    "--timeout", "timeout_s", type=DURATION,
+    help="End a trial whose workload takes longer on its engine, the engine's start included; "
+    "making the input, starting a cluster and checking the result do not count.",
+)  # fmt: skip
+@click.option(
+    "--series/--no-series", default=True, show_default=True,
+    help="Record the host's counters during each trial.",
+)  # fmt: skip
+@click.option(
+    "--trace", "traced", is_flag=True,
+    help="Record every request to the disks of the data while the workload runs: venturi trace "
+    "show TRIAL tells whose they were. It takes root.",
+)  # fmt: skip
+@click.option(
+    "--indy", "uniform", is_flag=True, help="Skip sampling: the keys are uniform (native)."
+)
+@click.option("--verify", is_flag=True, help="Compare checksums inside the timed sort (native).")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of generated text and pairs.")
+@click.option(
+    "--repeat", "--repeats", "repeat", type=click.IntRange(1), default=6, show_default=True,
+    help="Repetitions on each engine, warm-ups included.",
+)  # fmt: skip
+@click.option(
+    "--warm-up", type=click.IntRange(0), default=1, show_default=True,
+    help="Repetitions at the start that are warm-ups and do not count.",
+)  # fmt: skip
+@click.option("--experiment", metavar="NAME", help="Record the trials under this experiment.")
+@click.option(
+    "--resume", is_flag=True,
+    help="Skip repetitions that have already succeeded in this experiment.",
+)  # fmt: skip
+@click.option(
+    "--dir", "dirs", multiple=True, metavar="[ROLE=]DIR",
+    help="Folder for the data, of one role (input, scratch, output, replica) or of all; "
+    "repeatable (default: the current directory).",
+)  # fmt: skip
+@click.option("--keep-data", is_flag=True, help="Do not remove the data at the end.")
+@click.option(
+    "--keep-input", is_flag=True,
+    help="Keep the generated input in DIR/venturi-inputs, for this and later commands.",
+)  # fmt: skip
+@wait_option
+@quiet_option
+@json_option
+def command(
+    workload: str,
+    *,
+    engine_names: str,
+    scale: str | None,
+    size_bytes: int | None,
+    seed: int,
+    repeat: int,
+    warm_up: int,
+    experiment: str | None,
+    dirs: tuple[str, ...],
+    chosen: tuple[str, ...],
+    tiers: str | None,
+    parameters: tuple[str, ...],
+    workers: int | None,
+    hadoop_conf: Path | None,
+    cluster: ClusterSpec | None,
+    resume: bool,
+    traced: bool,
+    keep_data: bool,
+    keep_input: bool,
+    wait: bool,
+    quiet: bool,
+    as_json: bool,
+    **limits: Any,
+) -> int:
+    """Run WORKLOAD and record every repetition.
+
+    WORKLOAD is one of those that `venturi workloads` lists; not every engine has a program for
+    each.
+
+    The protocol of the field: six repetitions, the first of which warms up and does not count. The
+    input is generated once, before the first; only the workload itself is timed. Every result is
+    validated; one that is not right is recorded as invalid, and the exit status is 3.
+    """
+    if warm_up >= repeat:
+        raise click.UsageError(f"--repeat {repeat} with --warm-up {warm_up}: no repetition counts")
+    if resume and experiment is None:
+        raise click.UsageError("--resume needs the experiment to continue: add --experiment NAME")
+    if cluster is not None and hadoop_conf is not None:
+        raise click.UsageError("give --cluster, whose daemons are started, or --hadoop-conf")
+    from venturi.measure.engines.protocol import Resources
+    from venturi.measure.workloads.inputs import inputs_of
+
+    definition = find_workload(workload)
+    named, size = _size(definition, scale, size_bytes, parameters)
+    talk = not quiet and not as_json
+    with ground(cluster, dirs, workers) as where:
+        limits = where.sized(limits)
+        engines = _engines(engine_names, definition, where, hadoop_conf, limits)
+        settings = _settings((*chosen, *_as_setting(tiers, chosen, engines)), engines)
+        foretold = _warn_of_ignored(settings, engines, where, is_there=hadoop_conf is not None)
+        resources = Resources(where.roles, limits["threads"], limits["memory_bytes"], workers)
+        with (
+            where.measuring(f"run {workload}", show_progress=talk, wait=wait) as session,
+            DataFolders(session.agent.host.files, where.roles, keep=keep_data) as folders,
+        ):
+            for swept in folders.swept:
+                say(f"removed {swept}, left behind by a killed process")
+            same = {
+                "definition": definition,
+                "size": size,
+                "inputs": inputs_of(folders, definition, size, seed=seed, keep=keep_input),
+                "folders": folders,
+                "agent_version": session.software.others["agent"],
+                "scale": named,
+                "experiment": experiment,
+                "seed": seed,
+                "workers": workers,
+            }
+            specs = _specs(engines, settings, {**same, **limits})
+            whole = _traced(session, traced=traced)
+            trials = _run(
+                whole, specs, resources, repeat=repeat, warm_up=warm_up, resume=resume, talk=talk
+            )
+            if keep_data:
+                say(f"data kept in {', '.join(map(str, folders.of('input')))} and beside")
+    _show(trials, foretold, as_json=as_json)
+    invalid = any(trial.state is State.INVALID for trial in trials)
+    return ExitCode.INVALID if invalid else ExitCode.OK
+
+
+def _traced(session: Session, *, traced: bool) -> Session:
+    """The session, whose trials are `traced` if it is of this machine alone."""
+    if traced and session.members:
+        raise click.UsageError("--trace records the disks of this machine: leave out --cluster")
+    return replace(session, traced=traced)
+
+
+def _specs(
+    engines: Sequence[Engine], settings: Mapping[str, dict[str, str]], chosen: Mapping[str, Any]
+) -> dict[Engine, TrialSpec]:
+    """What each engine is to do: what was `chosen`, with its own settings."""
+    from venturi.measure.engines.protocol import TrialSpec
+
+    return {engine: TrialSpec(settings=settings[engine.name], **chosen) for engine in engines}
+
+
+def _engines(
+    names: str,
+    definition: Definition,
+    where: Ground,
+    hadoop_conf: Path | None,
+    limits: Mapping[str, Any],
+) -> list[Engine]:
+    """The engines named, each once; all must have a program for the workload, and take `limits`."""
+    from venturi.measure.engines.process_job import require_instances
+
+    home = settings.load().home
+    given = [name.strip() for name in names.split(",")]
+    wanted = dict.fromkeys(map(full_spec, given))
+    for name, full in zip(given, map(full_spec, given), strict=True):
+        if name != full:
+            say(f"{name} stands for the engine {full}")
+    found = [
+        engine_of(
+            name,
+            where.host,
+            home=home,
+            environ=os.environ,
+            hadoop_conf=hadoop_conf,
+            nodes=where.nodes,
+        )
+        for name in wanted
+    ]
+    for each in found:
+        require_instances(each, limits["instances"])
+        if not runs(definition.name, each.kind.programs):
+            raise VenturiError(
+                "VEN-MEASURE-WORKLOAD",
+                f"the engine {each.name} cannot run {definition.name}",
+                where={"engine": each.name, "workload": definition.name},
+                hint=_engines_with(definition),
+                exit_code=ExitCode.USAGE,
+            )
+        _require_flags(each, definition, indy=limits["uniform"], verify=limits["verify"])
+    return found
+
+
+def _engines_with(definition: Definition) -> str:
+    """What to type instead: the engines that have a program for a workload."""
+
+    able = [name for name, kind in ENGINES.items() if runs(definition.name, kind.programs)]
+    return f"{' and '.join(able)} can: venturi run {definition.name} --engine {able[0]}"
+
+
+def _setting_hint(key: str, known: Sequence[str], engines: Sequence[Engine]) -> str:
+    first, dot, rest = key.partition(".")
+    close = near(f"{first}.", (prefix.rstrip("*") for prefix in known))
+    if dot and close and f"{first}." not in close:
+        return f"did you mean {' or '.join(prefix + rest for prefix in close)}?"
+    if known:
+        return f"write --set KEY=VALUE with a KEY that begins like {' or '.join(known)}"
+    names = " and ".join(engine.name for engine in engines)
+    return f"{names} has no settings of its own: leave --set out, and use --memory and --threads"
+
+
+def _require_flags(engine: Engine, definition: Definition, **given: bool) -> None:
+    """VEN-MEASURE-WORKLOAD if a flag is given to an engine that would ignore it."""
+    from venturi.measure.engines.native import engine as native
+
+    flags = " and ".join(f"--{name}" for name, chosen in given.items() if chosen)
+    if flags and (engine.name != native.NAME or not native.sorts(definition)):
+        raise VenturiError(
+            "VEN-MEASURE-WORKLOAD",
+            f"{flags} cannot be used with {definition.name} on {engine.name}",
+            where={"engine": engine.name, "workload": definition.name},
+            hint=f"leave it out; it works with --engine {native.NAME} and one of "
+            + ", ".join(sorted(each.name for each in WORKLOADS if native.sorts(each))),
+            exit_code=ExitCode.USAGE,
+        )
+
+
+def _as_setting(
+    tiers: str | None, chosen: Sequence[str], engines: Sequence[Engine]
+) -> Iterator[str]:
+    """What --tiers stands for; VEN-ENGINE-SETTING if it is wrong, is `chosen` otherwise as well, or
+    if no engine has tiers.
+    """
+    if tiers is None:
+        return
+    of_spark.checked(tiers)
+    if other := next((each for each in chosen if each.startswith(f"{TIERS_SETTING}=")), None):
+        raise VenturiError(
+            "VEN-ENGINE-SETTING",
+            f"--tiers {tiers} and --set {other} say the same",
+            where={"value": tiers},
+            hint="give one of them",
+            exit_code=ExitCode.USAGE,
+        )
+    if not any(TIERS_SETTING.startswith(each.kind.prefixes) for each in engines):
+        raise VenturiError(
+            "VEN-ENGINE-SETTING",
+            f"--tiers {tiers}: no engine here has tiers",
+            where={"value": tiers},
+            hint="only Spark has them: add --engine spark",
+            exit_code=ExitCode.USAGE,
+        )
+    yield f"{TIERS_SETTING}={tiers}"
+
+
+def _settings(chosen: Sequence[str], engines: Sequence[Engine]) -> Mapping[str, dict[str, str]]:
+    """What was given with --set, by the engine whose names begin so."""
+    settings: dict[str, dict[str, str]] = {engine.name: {} for engine in engines}
+    for text in chosen:
+        key, equals, value = text.partition("=")
+        takers = [engine for engine in engines if key.startswith(engine.kind.prefixes)]
+        if not equals or not takers:
+            known = [f"{prefix}*" for engine in engines for prefix in engine.kind.prefixes]
+            raise VenturiError(
+                "VEN-ENGINE-SETTING",
+                f"--set {text}: " + ("no engine here has such a setting" if equals else "no value"),
+                where={"value": text},
+                hint=_setting_hint(key, known, engines),
+                exit_code=ExitCode.USAGE,
+            )
+        for engine in takers:
+            settings[engine.name][key] = value
+    return settings
+
+
+def _size(
+    definition: Definition, scale: str | None, size_bytes: int | None, parameters: Sequence[str]
+) -> tuple[str | None, Size]:
+    """The scale that was chosen (None: bytes were), and how much that is."""
+
+    if scale is not None and size_bytes is not None:
+        raise click.UsageError("give either --scale or --bytes")
+    chosen = {}
+    for text in parameters:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise click.UsageError(f"--param {text}: give NAME=VALUE")
+        chosen[name] = value
+    if size_bytes is not None:
+        return None, size_of_bytes(definition, size_bytes, chosen)
+    named = scale or "tiny"
+    return named, size_of(definition, named, chosen)
+
+
+def _groups(engines: Sequence[Engine]) -> list[Sequence[Engine]]:
+    """The engines that are up at the same time: all, but each alone if one of them is a cluster,
+    whose daemons would be in the way of the others. VEN-ENGINE-MISSING before any is started."""
+    from venturi.measure.engines.protocol import require
+
+    if not any(engine.deployment in engine.kind.clusters for engine in engines):
+        return [engines]
+    for engine in engines:
+        require(engine.available())
+    return [[engine] for engine in engines]
+
+
+def _understood(spec: TrialSpec, *, repeat: int, warm_up: int) -> str:
+    """The sizes and times that were chosen, as they were understood."""
+
+    parts = [f"{count_of(repeat, 'repetition')} ({warm_up} to warm up)"]
+    if spec.size.bytes:
+        parts.insert(0, f"{format_bytes_decimal(spec.size.bytes)} of input")
+    if spec.memory_bytes is not None:
+        parts.append(f"memory {format_bytes(spec.memory_bytes)}")
+    if spec.timeout_s is not None:
+        parts.append(f"at most {format_duration(spec.timeout_s)} each")
+    return f"{spec.definition.name}: {', '.join(parts)}"
+
+
+@contextmanager
+def _started(engines: Sequence[Engine], resources: Resources) -> Iterator[None]:
+    with ExitStack() as stack:
+        for engine in engines:
+            stack.callback(engine.stop)
+            engine.start(resources)
+        yield
+
+
+def _jobs(specs: Mapping[Engine, TrialSpec], *, repeat: int, warm_up: int) -> Iterator[TrialJob]:
+    """Repetition by repetition, each on every engine; another one begins each time."""
+
+    engines = list(specs)
+    for repetition in range(repeat):
+        turn = repetition % len(engines)
+        for engine in (*engines[turn:], *engines[:turn]):
+            spec = replace(specs[engine], repetition=repetition, warm_up=repetition < warm_up)
+            yield engine.job(spec)
+
+
+def _run(
+    session: Session,
+    specs: Mapping[Engine, TrialSpec],
+    resources: Resources,
+    *,
+    repeat: int,
+    warm_up: int,
+    resume: bool,
+    talk: bool,
+) -> list[Trial]:
+    trials: list[Trial] = []
+    if talk:
+        step(_understood(next(iter(specs.values())), repeat=repeat, warm_up=warm_up))
+        step(_can_show(session, specs, counted=repeat - warm_up))
+    try:
+        for group in _groups(list(specs)):
+            own = {engine: specs[engine] for engine in group}
+            with _started(group, resources):
+                for job in _jobs(own, repeat=repeat, warm_up=warm_up):
+                    trials.append(_done(session, job, resume=resume, talk=talk))
+    except (Interrupted, KeyboardInterrupt):
+        named = all(spec.experiment for spec in specs.values())
+        raise _interrupted(len(trials), repeat * len(specs), resumable=named) from None
+    return trials
+
+
+def _can_show(session: Session, specs: Mapping[Engine, TrialSpec], *, counted: int) -> str:
+    """What the repetitions can show, at the widest spread of the engines that are measured."""
+    hosts = [each.host.name for each in session.hosts]
+    with open_repository() as repository:
+        designs = [
+            design_of(
+                repository, spec.definition.name, engine.name, hosts,
+                counted=counted, groups=max(2, len(specs)),
+            )
+            for engine, spec in specs.items()
+        ]  # fmt: skip
+    return max(designs, key=lambda design: design.sd).sentence
+
+
+def _warn_of_ignored(
+    settings: Mapping[str, dict[str, str]],
+    engines: Sequence[Engine],
+    where: Ground,
+    *,
+    is_there: bool,
+) -> set[str]:
+    """Says, and gives, which of the settings given have no effect on an engine as it is deployed.
+    Of a Hadoop cluster that `is_there` the folders are not known.
+    """
+    ours = where.roles["scratch"] if where.nodes is None else where.nodes.folders("scratch")
+    told: set[str] = set()
+    for engine in engines:
+        place = engine.deployment
+        scratch = () if is_there and place in engine.kind.on_hdfs else ours
+        for said in without_effect(engine.name, place, settings[engine.name], scratch):
+            say(f"warning: {said}")
+            told.add(said)
+    return told
+
+
+def _interrupted(done: int, whole: int, *, resumable: bool) -> Interrupted:
+    """What is kept of a run, and how it goes on; only those of an experiment can be resumed."""
+    if resumable:
+        hint = "the same command with --resume goes on"
+    else:
+        hint = "with --experiment NAME, a run can be continued with --resume"
+    kept = "is" if done == 1 else "are"
+    return Interrupted(
+        f"interrupted: {done} of {count_of(whole, 'repetition')} {kept} recorded", hint
+    )
+
+
+def _done(session: Session, job: TrialJob, *, resume: bool, talk: bool) -> Trial:
+    """The trial of `job`: with `resume` that of an earlier command, if there is one."""
+    from venturi.measure.trial.runner import already_succeeded, run_trial
+
+    done = already_succeeded(session, job.chosen) if resume else None
+    trial = done or run_trial(session, job)
+    if talk:
+        note = " (from before)" if done else ""
+        time = format_duration(trial.elapsed_s)
+        step(f"{_deployed(trial)}, repetition {trial.repetition}: {outcome(trial)}, {time}{note}")
+    return trial
+
+
+def _deployed(trial: Trial) -> str:
+    """The engine of `trial`, and how it was deployed if there are several ways."""
+    deployment = trial.configuration.get("deployment")
+    return f"{trial.engine.name} {deployment}" if deployment else trial.engine.name
+
+
+def _show(trials: list[Trial], foretold: Collection[str], *, as_json: bool) -> None:
+    """`foretold` is what was said before, of settings without effect."""
+    if as_json:
+        print_json(records(trials), tuple(w.message for t in trials for w in t.warnings))
+        return
+
+    engines: dict[str, list[Trial]] = {}
+    for trial in trials:
+        engines.setdefault(_deployed(trial), []).append(trial)
+    for name, own in engines.items():
+        if len(engines) > 1:
+            show(f"{name}, {own[-1].engine.version}")
+        show(repetitions(own))
+        if name == "native" and own[-1].elapsed_s is not None:
+            show(pairs(narrowest_rows(own[-1])))
+    found = (each for trial in trials for each in trial.warnings if each.code == IGNORED)
+    for said in dict.fromkeys(each.message for each in found):
+        if said not in foretold:
+            say(f"warning: {said}")
+    try:
+        with open_repository() as repository:
+            show(*compared(repository, trials))
+    except VenturiError as error:  # such as an exclusion that leaves them out
+        say(f"not compared: {error.message}")
+
+
+def compared(repository: Repository, trials: Sequence[Trial]) -> list[Table | Line | str]:
+    """How the groups stand to the first, as `venturi compare` says, and what to type next."""
+    keys = list(dict.fromkeys(trial.group_key for trial in trials))
+    where = f"`venturi show {trials[-1].id}` says where the time goes"
+    if len(keys) > 1:
+        comparison = compare_groups([group_of(repository, key) for key in keys])
+        return [
+            *told(comparison),
+            f"next: {where}; `venturi compare {' '.join(keys)}` compares again",
+        ]
+    other = _alike(repository, trials[-1])
+    if other is None:
+        return [f"group {keys[0]}: next, {where}; run it with other settings to compare them"]
+    return [f"group {keys[0]}: next, `venturi compare {other} {keys[0]}` sets it against the "
+            f"newest other group of this work; {where}"]  # fmt: skip
+
+
+def _alike(repository: Repository, trial: Trial) -> str | None:
+    """The group of the newest trial that did the same work in another setting."""
+    from venturi.record.query.conditions import Condition, Op
+    from venturi.record.query.paging import rows
+    from venturi.record.query.selection import Query
+
+    work = trial.workload
+    size = work.input_bytes
+    alike = Query((
+        Condition.equal("workload", work.name),
+        Condition.equal("workload_version", work.version),
+        Condition("input_bytes", Op.MISSING) if size is None else
+        Condition.equal("input_bytes", size),
+        Condition.equal("state", State.SUCCEEDED.value),
+    ), limit=200)  # fmt: skip
+    found = (row.group for row in rows(repository, alike).rows)
+    return next((group for group in found if group != trial.group_key), None)

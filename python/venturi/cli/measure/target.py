@@ -1,0 +1,120 @@
+"""Where the engines of a verb run: on this machine, or on the hosts of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venturi.cli.measure.clusters import cluster_hosts, described
+from venturi.cli.measure.measuring import Open, measuring_session, this_host
+from venturi.core import settings
+from venturi.core.errors import VenturiError
+from venturi.measure.clusters.cluster_spec import ClusterSpec
+from venturi.measure.clusters.traits import memory_bytes
+from venturi.measure.engines.nodes import Nodes, nodes_of
+from venturi.measure.hosts.host import Host
+from venturi.measure.trial.folders import parse_roles, require_writable
+
+if TYPE_CHECKING:
+    from venturi.measure.trial.runner import Session
+    from venturi.record.store.keeping import Keeper
+
+
+@dataclass(frozen=True)
+class Ground:
+    """`host` is where jobs are submitted, `roles` its folders for data, `opened` a session there.
+    `nodes` are those of a cluster.
+    """
+
+    host: Host
+    roles: Mapping[str, tuple[Path, ...]]
+    nodes: Nodes | None = None
+    opened: Open | None = None
+
+    @property
+    def hosts(self) -> Mapping[str, Host]:
+        """The hosts of the cluster, by name."""
+        if self.nodes is None:
+            return {}
+        return {node.name: node.host for node in (self.nodes.client, *self.nodes.all)}
+
+    def measuring(
+        self, what: str, *, show_progress: bool, wait: bool
+    ) -> AbstractContextManager[Session]:
+        """A session there; while it is open nothing but `what` measures there.
+
+        Folders that cannot be written are refused before another command is waited for.
+        """
+        parents = (folder for folders in self.roles.values() for folder in folders)
+        require_writable(self.host.files, parents)
+        return measuring_session(
+            show_progress=show_progress, alone_as=what, wait=wait, opened=self.opened,
+            hosts=self.hosts,
+        )  # fmt: skip
+
+    def sized(self, limits: Mapping[str, Any]) -> dict[str, Any]:
+        """`limits` for a cluster: without `threads` all of its workers have, and without
+        `memory_bytes` what an engine gets on one host, for each of them, or half of its memory.
+        """
+        if self.nodes is None:
+            return dict(limits)
+        return {
+            **limits,
+            "threads": limits["threads"] or self.nodes.cores,
+            "memory_bytes": limits["memory_bytes"] or _memory_bytes(self.nodes),
+        }
+
+
+@contextmanager
+def ground(
+    cluster: ClusterSpec | None, dirs: tuple[str, ...], workers: int | None
+) -> Iterator[Ground]:
+    """The hosts of `cluster`, connected, until the block is left; this machine if it is None.
+
+    VEN-HOST-... of the first host that cannot be reached: an engine needs all of them.
+    """
+    if cluster is None:
+        yield Ground(this_host(), parse_roles(dirs, Path.cwd()))
+        return
+    if dirs:
+        raise click.UsageError("--dir is of one machine: the cluster's file says where data go")
+    with cluster_hosts(cluster) as reached:
+        hosts = reached.all()
+        nodes = nodes_of(cluster, hosts, workers or 1)
+        client = nodes.client
+        yield Ground(client.host, client.dirs, nodes, partial(session_on, cluster, nodes))
+
+
+def _memory_bytes(nodes: Nodes) -> int:
+    """What an engine gets on the workers of a cluster."""
+    from venturi.measure.engines.process_job import memory_bytes_on
+    from venturi.measure.hosts.agent import Agent
+    from venturi.measure.hosts.at_once import on_all
+
+    loaded = settings.load()
+    agents = {node.name: Agent.find(loaded, node.host) for node in nodes.workers}
+    each: list[int | None] = []
+    for outcome in on_all(agents, "facts").values():
+        if isinstance(outcome, VenturiError):
+            raise outcome
+        each.append(memory_bytes(outcome.data))
+    return memory_bytes_on(each)
+
+
+def session_on(cluster: ClusterSpec, nodes: Nodes, keeper: Keeper, **more: Any) -> Session:
+    """A session on all `nodes`: that of the client first, for its agent does what one host does."""
+    from venturi.measure.hosts.agent import Agent
+    from venturi.measure.trial.runner import open_cluster_session
+
+    hosts = {node.name: node.host for node in (nodes.client, *nodes.all)}
+    agents = {name: Agent.find(settings.load(), host) for name, host in hosts.items()}
+    session, failures = open_cluster_session(agents, keeper, **more)
+    for error in failures.values():
+        raise error
+    return described(cluster, session)

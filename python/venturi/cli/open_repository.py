@@ -1,0 +1,216 @@
+"""What the verbs that open the repository share: opening it, choosing trials, showing progress."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from venturi.cli.progress import progress_bars
+from venturi.core import settings, units
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.wording import count_of
+from venturi.record.store.files import is_open_to_others
+from venturi.record.trial import State
+
+if TYPE_CHECKING:
+    from venturi.record.query.conditions import Condition
+    from venturi.record.query.selection import Query
+    from venturi.record.store.repository import Repository
+
+F = TypeVar("F", bound=Callable[..., Any])
+_IDS_SHOWN = 5
+
+
+def open_repository(patience_s: float | None = None) -> Repository:
+    """The repository, after telling on stderr which trials were found interrupted.
+
+    Who writes waits for others for `patience_s` at the most, as `Database` has it.
+    """
+    from venturi.record.store.repository import Repository
+
+    repository = Repository.open(settings.load(), patience_s=patience_s)
+    try:
+        for trial in repository.recover():
+            assert trial.failure is not None
+            click.echo(
+                f"found interrupted: trial {trial.id} ({trial.workload.name} on "
+                f"{trial.engine.name}): {trial.failure.message}",
+                err=True,
+            )
+    except BaseException:
+        repository.close()
+        raise
+    return repository
+
+
+def open_to_others(home: Path) -> str | None:
+    """That users of this machine may read what is recorded in `home`, past every token; None if
+    they may not, or if there is nothing."""
+    if not is_open_to_others(home):
+        return None
+    return (
+        f"every user of this machine may read the repository in {home}, past every token: "
+        "`venturi repository check --mend` closes it to them"
+    )
+
+
+class MomentType(click.ParamType[datetime]):
+    """A moment: `2026-01-31`, `2026-01-31T12:00` (UTC), or how far from now: `7d`, `12h`.
+
+    `direction` is -1 of what is ago, 1 of what is to come; `hint` says how to write one.
+    """
+
+    name = "when"
+
+    def __init__(self, direction: int, hint: str) -> None:
+        self._direction = direction
+        self._hint = hint
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        if isinstance(value, datetime):
+            return value
+        try:
+            moment = datetime.fromisoformat(value)
+            return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        except (ValueError, OverflowError):
+            pass
+        try:
+            away = timedelta(seconds=units.parse_duration_s(value))
+            return datetime.now(UTC) + self._direction * away
+        except (VenturiError, OverflowError) as error:
+            raise VenturiError(
+                "VEN-UNIT-SYNTAX",
+                f"{value!r} is neither a date nor a duration",
+                where={"value": value},
+                hint=self._hint,
+                exit_code=ExitCode.USAGE,
+            ) from error
+
+
+SINCE = MomentType(-1, "write it like 2026-01-31, 2026-01-31T12:00 or 7d")
+
+
+def say_none_match(repository: Repository) -> None:
+    """Says that no trials match; of an empty repository, how it gets some."""
+    try:
+        repository.get("last")
+    except VenturiError:
+        click.echo(
+            "no trials are recorded yet: `venturi quickstart` makes some, `venturi import "
+            "published` takes in published ones",
+            err=True,
+        )
+        return
+    click.echo("no trials match", err=True)
+
+
+def say_left_out(repository: Repository, query: Query) -> None:
+    """Says how many trials would be among those of `query`, were there no exclusions, and how many
+    that are among them were disturbed by others.
+    """
+    from venturi.record.query.conditions import Condition
+    from venturi.record.query.counting import count as count_trials
+    from venturi.record.query.counting import excluded_count, undated
+
+    if ids := undated(repository):
+        say_unreadable(ids)
+    if count := excluded_count(repository, query):
+        trials = f"{count_of(count, 'trial')} {'is' if count == 1 else 'are'}"
+        click.echo(f"{trials} left out by rules (`venturi exclude ls` lists them)", err=True)
+    if any(condition.key == "disturbed" for condition in query.conditions):
+        return
+    # Warm-ups count for nothing anyway.
+    asked = (*query.conditions, Condition.equal("warm_up", False))
+    of_them = replace(query, conditions=(*asked, Condition.equal("disturbed", True)))
+    if disturbed := count_trials(repository, of_them):
+        count = count_trials(repository, replace(query, conditions=asked))
+        every = f"{count_of(count, 'trial')} (warm-ups not counted)"
+        # Not disturbed=false, which would leave out those too of which nothing is known.
+        click.echo(
+            f"{disturbed:,} of {every} {'was' if disturbed == 1 else 'were'} disturbed by others "
+            "on the host; `venturi exclude add --where disturbed=true --reason TEXT` leaves them "
+            "out",
+            err=True,
+        )
+
+
+def say_unreadable(ids: Sequence[str]) -> None:
+    """Says which trials cannot be read, and what to type."""
+    from venturi.record.trial_json import MEND
+
+    click.echo(
+        f"{count_of(len(ids), 'trial')} cannot be read: {', '.join(ids[:_IDS_SHOWN])}"
+        f"{' and others' if len(ids) > _IDS_SHOWN else ''}; {MEND}",
+        err=True,
+    )
+
+
+def filter_options(default_limit: int | None) -> Callable[[F], F]:
+    """The options that choose trials; see `asked_of`."""
+    shown = "" if default_limit is None else f" (default {default_limit}; 0: no limit)"
+    options = (
+        click.option("--workload", metavar="NAME", help="Only trials of this workload."),
+        click.option("--engine", metavar="NAME", help="Only trials on this engine."),
+        click.option(
+            "--state",
+            type=click.Choice([state.value for state in State]),
+            help="Only trials in this state.",
+        ),
+        click.option("--group", metavar="KEY", help="Only trials of this repeat group."),
+        click.option("--experiment", metavar="NAME", help="Only trials of this experiment."),
+        click.option(
+            "--since",
+            type=SINCE,
+            help="Only trials started since then: a date (UTC), or a duration ago such as 7d.",
+        ),
+        click.option(
+            "--limit",
+            type=click.IntRange(min=0),
+            default=default_limit,
+            help=f"At most this many, the newest{shown}.",
+        ),
+    )
+
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def asked_of(options: Mapping[str, Any]) -> tuple[Condition, ...]:
+    """What the options of `filter_options`, and --where if the verb has it, ask of trials."""
+    from venturi.record.query.conditions import Condition, Op, parse_condition
+
+    conditions = [parse_condition(text) for text in options.get("where", ())]
+    for key in ("workload", "engine", "state", "group", "experiment"):
+        if (value := options[key]) is not None:
+            conditions.append(Condition.equal(key, value))
+    if (since := options["since"]) is not None:
+        conditions.append(Condition("started_at", Op.AT_LEAST, (since,)))
+    return tuple(conditions)
+
+
+@contextmanager
+def counting(what: str, unit: str = "trials") -> Iterator[Callable[[int, int | None], None]]:
+    """Shows how many of how many (None: not known) are done, where somebody looks."""
+    with progress_bars() as show:
+        if show is None:
+            yield lambda done, total: None
+            return
+        from venturi.measure.hosts.agent import Progress
+
+        start_s = time.monotonic()
+        yield lambda done, total: show(
+            Progress(what, done, total, unit, time.monotonic() - start_s)
+        )

@@ -1,0 +1,1 @@
+"""Verbs: which is better, by how much, is it real?"""

@@ -1,0 +1,203 @@
+"""`venturi compare`: repeat groups side by side, with intervals and a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venturi.cli.html import PageFile, html_options
+from venturi.cli.open_repository import open_repository
+from venturi.cli.options import EXCESS, json_option, print_json
+from venturi.cli.screen import show
+from venturi.core.errors import ExitCode
+from venturi.core.statistics.stats import Interval
+from venturi.core.statistics.two_groups import Verdict
+from venturi.core.wording import count_of
+from venturi.record.trial import Trial
+from venturi.results.compare.regression import Speed, decide
+from venturi.results.compare.repeat_groups import Comparison, compare_groups
+from venturi.terminal.table import Line, Table, table
+
+if TYPE_CHECKING:
+    from venturi.record.query.conditions import Condition
+    from venturi.record.store.repository import Repository
+
+
+@click.command()
+@click.argument("groups", nargs=-1, required=True, metavar="GROUP_OR_ID...")
+@click.option(
+    "--metric",
+    default="elapsed_s",
+    show_default=True,
+    help="What to compare: elapsed_s, or a sample by its name.",
+)
+@click.option(
+    "--where", multiple=True, metavar="KEY=VALUE|KEY<N|KEY>N",
+    help="Of each group only trials with this value of a column or configuration key, such as "
+    "experiment=plan-...; several values of one key are alternatives.",
+)  # fmt: skip
+@click.option(
+    "--fail-if-slower", "limit", metavar="LIMIT", type=EXCESS,
+    help="Exit with status 4 if another group is slower than the first by more than LIMIT, such as "
+    "5% or 1.05x, with all of its interval.",
+)  # fmt: skip
+@click.option(
+    "--fail-if-unsure", is_flag=True,
+    help="With --fail-if-slower: exit with status 3 if that cannot be told.",
+)  # fmt: skip
+@click.option(
+    "--why", is_flag=True,
+    help="Of two jobs of Spark or MapReduce: what of their settings, plans, data and time is not "
+    "the same.",
+)  # fmt: skip
+@json_option
+@html_options()
+def command(
+    *,
+    groups: tuple[str, ...],
+    metric: str,
+    where: tuple[str, ...],
+    limit: float | None,
+    fail_if_unsure: bool,
+    why: bool,
+    as_json: bool,
+    html: PageFile | None,
+) -> ExitCode:
+    """Compare repeat groups: which is better, and by how much.
+
+    Give two or more group keys, or ids of trials that stand for their groups (`last` is the trial
+    that started last, `last~1` the one before). The first is the reference. A verdict may be
+    "cannot tell", with the reason.
+
+    With --fail-if-slower the exit status decides, as a check of continuous integration needs it: 0
+    where nothing is slower by more than LIMIT, 4 where something is; 0 where it cannot be told.
+
+    With --why two trials, each of a job whose engine's own account is kept, are laid beside one
+    another: why the second took another time than the first. Of one that failed or was interrupted
+    that is said, and no time is compared.
+    """
+    from venturi.record.query.checks import require_conditions
+    from venturi.record.query.conditions import conditions_of
+
+    if why:
+        if limit is not None or where or len(groups) != 2:
+            raise click.UsageError("--why needs two trials, and no --fail-if-slower or --where")
+        _tell_why(groups, html, as_json=as_json)
+        return ExitCode.OK
+    if html is not None:
+        raise click.UsageError("--html needs --why")
+    if fail_if_unsure and limit is None:
+        raise click.UsageError("--fail-if-unsure needs --fail-if-slower")
+
+    with open_repository() as repository:
+        only = require_conditions(repository, conditions_of(where))
+        trials = [group_of(repository, name, *only) for name in groups]
+    comparison = compare_groups(trials, metric)
+    decisions = decide(comparison, limit) if limit is not None else ()
+    if as_json:
+        data = as_data(comparison)
+        if limit is not None:
+            data["slower"] = {"limit": limit, "decisions": [asdict(each) for each in decisions]}
+        print_json(data, comparison.warnings)
+    else:
+        show(*told(comparison))
+        show(*(each.sentence for each in decisions))
+        for warning in comparison.warnings:
+            click.echo(f"warning: {warning}", err=True)
+    outcomes = {each.outcome for each in decisions}
+    if Speed.SLOWER in outcomes:
+        return ExitCode.REGRESSION
+    return ExitCode.INVALID if fail_if_unsure and Speed.CANNOT_TELL in outcomes else ExitCode.OK
+
+
+def _tell_why(names: Sequence[str], html: PageFile | None, *, as_json: bool) -> None:
+    """What is not the same in two jobs."""
+    from venturi.jobs.diagnosis.difference import difference
+    from venturi.jobs.diagnosis.find import diagnose
+    from venturi.terminal.two_jobs import parts
+    from venturi.web.api.jobs.jobs import analysed
+
+    with open_repository() as repository:
+        trials = [repository.get(name) for name in names]
+        one, other = (analysed(repository, trial) for trial in trials)
+        if html is not None:
+            html.write_answers(f"/jobs?before={trials[0].id}&after={trials[1].id}", repository)
+    found = difference(one, other, [trial.state for trial in trials])
+    if as_json:
+        print_json(asdict(found))
+        return
+    show(*parts(found, [diagnose(*each) for each in (one, other)]))
+
+
+def group_of(repository: Repository, name: str, *where: Condition) -> Sequence[Trial]:
+    """What is compared: the trials of the group `name`, else of the group of the trial `name`,
+    that meet all of `where` and that no exclusion leaves out."""
+    from venturi.record.repeat_group import repeat_group
+
+    found = repeat_group(repository, name, *where)
+    if found.left_out:
+        click.echo(f"{name}: left out by exclusions: {count_of(found.left_out, 'trial')}", err=True)
+    return found.trials
+
+
+def as_data(comparison: Comparison) -> dict[str, Any]:
+    """The comparison as `--json` prints it."""
+    data = asdict(comparison)
+    for group, result in zip(data["groups"], comparison.groups, strict=True):
+        group["verdict"] = comparison.in_words(result)
+        group["sentence"] = comparison.sentence(result)
+    del data["warnings"]  # the envelope has them
+    return data
+
+
+def told(comparison: Comparison) -> list[Table | Line | str]:
+    """The verdicts, then what they rest on."""
+    made = table(
+        "group", "n", "median", "interval", "CV", "ratio", "verdict", "key",
+        left=1, prose=("group", "interval", "ratio", "verdict", "key"),
+        spare=("CV", "key", "interval"),
+    )  # fmt: skip
+    reasons: dict[str, list[str]] = {}  # each is said once, with the groups that it is about
+    for result in comparison.groups:
+        summary, verdict = result.summary, result.against_first
+        if summary.interval is None:
+            reasons.setdefault(summary.reasons["interval"], []).append(result.name)
+        spread = summary.coefficient_of_variation
+        made.add(
+            result.name,
+            str(summary.n),
+            "—" if summary.median is None else f"{summary.median:.4g}",
+            "—" if summary.interval is None else _interval(summary.interval),
+            "—" if spread is None else f"{spread:.1%}",
+            _ratio(verdict),
+            comparison.outcome(result),
+            result.group_key,
+        )
+    said: list[Table | Line | str] = [
+        *(Line(comparison.sentence(each), "bold") for each in comparison.groups[1:]),
+        f"{comparison.metric} [{comparison.unit}]"
+        + (comparison.caption and f" of {comparison.caption}"),
+        made,
+    ]
+    for reason, names in reasons.items():
+        about = "" if len(names) == len(comparison.groups) else f"{'; '.join(names)}: "
+        said.append(f"{about}{reason}")
+    for result in comparison.groups:
+        if result.left_out:
+            counts = ", ".join(f"{count} {why}" for why, count in sorted(result.left_out.items()))
+            said.append(f"{result.name}: not counted: {counts}")
+    return said + [f"{code}: {meaning}" for code, meaning in comparison.explained.items()]
+
+
+def _ratio(verdict: Verdict | None) -> str:
+    if verdict is None or verdict.ratio is None:
+        return "—"
+    told = f"{verdict.ratio:.4g}"
+    return f"{told}, {_interval(verdict.interval)}" if verdict.interval else told
+
+
+def _interval(interval: Interval) -> str:
+    return f"{interval.low:.4g} to {interval.high:.4g} ({interval.percent})"

@@ -1,0 +1,219 @@
+"""`venturi effect`: what a setting brings, of trials that are alike in all else."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import click
+
+from venturi.cli.html import PageFile, html_options
+from venturi.cli.open_repository import open_repository, say_left_out
+from venturi.cli.options import json_option, print_json
+from venturi.cli.screen import show
+from venturi.core.wording import count_of, percent
+from venturi.terminal.table import Line, Table, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from venturi.results.effects.effect import Effect, Effects, PartEffect, Range
+
+PARTS_SHOWN = 10
+CONFOUNDERS_SHOWN = 6
+
+
+@click.command()
+@click.argument("keys", nargs=-1, required=True, metavar="KEY...")
+@click.option("--baseline", metavar="VALUE",
+              help="Against what; of several keys one value of each: HDD,ETH. Default: the most "
+              "frequent.")  # fmt: skip
+@click.option(
+    "--where", multiple=True, metavar="KEY=VALUE|KEY<N|KEY>N",
+    help="Only trials with this value of a column or configuration key; several values of one key "
+    "are alternatives.",
+)  # fmt: skip
+@click.option("--ignore", multiple=True, metavar="KEY",
+              help="Take trials as alike that differ in KEY; repeat it for more.")  # fmt: skip
+@click.option("--level", type=click.FloatRange(0.5, 0.999), default=0.95, show_default=True,
+              help="Of the intervals, which decide what is said.")  # fmt: skip
+@click.option("--crude", is_flag=True,
+              help="Also the ratio of all trials, which compares unlike with unlike.")  # fmt: skip
+@json_option
+@html_options()
+def command(
+    *,
+    keys: tuple[str, ...],
+    baseline: str | None,
+    where: tuple[str, ...],
+    ignore: tuple[str, ...],
+    level: float,
+    crude: bool,
+    as_json: bool,
+    html: PageFile | None,
+) -> None:
+    """What a setting brings: its effect on the time where all else is equal.
+
+    Trials with each value of KEY are compared with those of the baseline that are alike in every
+    other key; each such setting counts once. The answer may be that it depends on another key, or
+    that too little was measured alike: then it says which keys differ, and what would help. Several
+    keys ask for each combination of their values.
+
+    \b
+    venturi effect disk --where workload=terasort
+    venturi effect disk net --baseline HDD,ETH --where workload=terasort
+    """
+    from venturi.record.query.checks import require_conditions
+    from venturi.record.query.conditions import conditions_of
+    from venturi.record.query.selection import Query
+    from venturi.web.effects import Question, effects
+
+    given = conditions_of(where)
+    with open_repository() as repository:
+        query = Query(require_conditions(repository, given))
+        answer = effects(repository, query, Question(keys, baseline, ignore, level, crude))
+        say_left_out(repository, query)
+        if html is not None:
+            named: list[tuple[str, object]] = [("key", key) for key in keys]
+            named += [("where", text) for text in where]
+            named += [("ignore", key) for key in ignore]
+            if baseline is not None:
+                named.append(("baseline", baseline))
+            named += [("level", level), ("crude", str(crude).lower())]
+            html.write_answers(f"/effect?{urlencode(named)}", repository)
+    if as_json:
+        print_json(asdict(answer), answer.warnings)
+        return
+    _print(answer)
+    for warning in answer.warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
+def _print(answer: Effects) -> None:
+    from venturi.results.effects.effect_words import joined, named
+
+    show(Line(f"{answer.verdict}.", "bold"))
+    if answer.main is None or answer.baseline is None:
+        return
+    one = answer.effects[answer.main]
+    if one.next.words:
+        show(f"Next: {one.next.words}.")
+    if answer.ignored:
+        show(f"Taken as alike on request: trials that differ in {joined(answer.ignored)}.")
+    base = named(answer.keys, answer.baseline)
+    show("", f"Against {base} ({answer.baseline_reason}), settings alike in all else:")
+    show(_values(answer))
+    unmatched = [each for each in answer.effects if not each.strata]
+    if unmatched:
+        names = ", ".join(named(answer.keys, each.value) for each in unmatched)
+        show(Line(f"no setting alike in all else with {base}: {names}", indent=2))
+    _print_one(answer, one)
+    if answer.explained:
+        show("", *(f"{code}: {meaning}" for code, meaning in answer.explained.items()))
+
+
+def _values(answer: Effects) -> Table:
+    """A row for each value with something matched."""
+    from venturi.results.effects.effect_words import perhaps, shown
+
+    within, tenths = f"{100 * answer.level:.3g} % interval", "80 % of settings"
+    made = table(
+        *answer.keys, "time ratio", within, "settings", "less/more", tenths, "said",
+        left=len(answer.keys), prose=("said",), spare=(tenths,),
+    )  # fmt: skip
+    for each in answer.effects:
+        if not each.strata:
+            continue
+        values = [shown(key, value) for key, value in zip(answer.keys, each.value, strict=True)]
+        made.add(
+            *values,
+            _ratio(each.ratio),
+            _interval(each.interval),
+            f"{each.strata:,}",
+            f"{each.below}/{each.above}",
+            _between(each.low_tenth, each.high_tenth) if each.strata > 1 else "",
+            ("perhaps " if perhaps(each) else "")
+            + each.outcome.value
+            + (f", {each.failed} failed" if each.failed else ""),
+        )
+    return made
+
+
+def _print_one(answer: Effects, one: Effect) -> None:
+    """What is told of the value that leads alone."""
+    from venturi.results.effects.effect_words import named
+
+    name, base = (named(answer.keys, value) for value in (one.value, one.baseline))
+    if one.crude is not None:
+        show("", f"What was measured, not like with like: {name} takes "
+             f"{_ratio(one.crude.ratio)} times the time of {base} (medians of all "
+             f"{one.n_all:,} and {one.n_baseline_all:,} trials).")  # fmt: skip
+    if one.adjusted is not None:
+        show("", f"Adjusted by a model, not matched: {_ratio(one.adjusted.ratio)} "
+             f"({_interval(one.adjusted.interval)}), from {one.adjusted.kept:,} of "
+             f"{one.adjusted.trials:,} trials.")  # fmt: skip
+    if one.these_only is not None:
+        show("", f"For these {one.strata} settings only: {_interval(one.these_only)}.")
+    by = [("workload", one.works)] if len(one.works) > 1 else []
+    by += [(", ".join(each.keys[:2]), each.parts) for each in one.depends
+           if each.keys[0] != "workload"][:2]  # fmt: skip
+    if len(one.machines) > 1 and not any(keys.startswith("cluster") for keys, _ in by):
+        by.append(("machines", one.machines))
+    for keys, parts in by:
+        show("", f"{name} by {keys}:")
+        show(_parts(keys.split(", ")[0], parts))
+        if len(parts) > PARTS_SHOWN:
+            show(Line(f"and {len(parts) - PARTS_SHOWN} more (--json has all)", indent=2))
+    reach = one.other_machines
+    if reach is not None and reach.interval is not None:
+        show("", f"For other machines: {_ratio(reach.ratio)} ({_interval(reach.interval)}), "
+             f"each of {count_of(reach.machines, 'machine')} once.")  # fmt: skip
+    if one.confounders:
+        about = "matched above" if one.strata else "which is why there is no answer"
+        show("", f"What else differs between all trials of {name} and of {base}, {about}:")
+        show(_confounders(one))
+
+
+def _parts(key: str, parts: Sequence[PartEffect]) -> Table:
+    from venturi.results.effects.effect_words import shown
+
+    made = table(key, "time ratio", "interval", "settings", "trials", left=1)
+    for part in parts[:PARTS_SHOWN]:
+        made.add(
+            shown(key, part.value),
+            _ratio(part.ratio),
+            _interval(part.interval),
+            f"{part.strata:,}",
+            f"{part.trials:,}",
+        )
+    return made
+
+
+def _confounders(one: Effect) -> Table:
+    made = table("key", "shared differently", "ratio with it equal", "change", left=1,
+                 prose=("key",))  # fmt: skip
+    flagged = [each for each in one.confounders if each.flagged]
+    for each in (flagged or one.confounders)[:CONFOUNDERS_SHOWN]:
+        change = each.change
+        made.add(
+            ", ".join(each.keys[:2]),
+            percent(each.apart),
+            _ratio(each.ratio) if each.ratio is not None else "no common value",
+            "" if change is None else ("-" if change < 0 else "+") + percent(change),
+        )
+    return made
+
+
+def _ratio(ratio: float | None) -> str:
+    from venturi.results.effects.effect_words import ratio_text
+
+    return "" if ratio is None else ratio_text(ratio)
+
+
+def _interval(interval: Range | None) -> str:
+    return "" if interval is None else _between(interval.low, interval.high)
+
+
+def _between(low: float | None, high: float | None) -> str:
+    return f"{_ratio(low)} to {_ratio(high)}"

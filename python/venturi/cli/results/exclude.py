@@ -1,0 +1,148 @@
+"""`venturi exclude`: rules that leave trials out, on record and reversible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from venturi.cli.login import login
+from venturi.cli.open_repository import open_repository
+from venturi.cli.options import json_option, print_json
+from venturi.cli.screen import show
+from venturi.core.wording import count_of
+from venturi.terminal.table import Table
+
+if TYPE_CHECKING:
+    from venturi.record.access.authors import Author
+    from venturi.record.access.exclusions import Exclusion
+    from venturi.record.store.repository import Repository
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+author_option: Callable[[F], F] = click.option(
+    "--author", metavar="NAME", help="Who decides this, kept as said beside the login name."
+)
+
+
+@click.group()
+def command() -> None:
+    """Leave trials out of lists, rankings and pages by recorded rules.
+
+    No trial is changed or deleted: revoking a rule brings its trials back.
+    """
+
+
+@command.command("add")
+@click.option(
+    "--where", "texts", multiple=True, required=True, metavar="KEY=VALUE|KEY<N|KEY>N",
+    help="Leave out trials with this value of a column or configuration key (also <=, >=; KEY= is "
+    "one without a value); several must all hold.",
+)  # fmt: skip
+@click.option("--reason", required=True, metavar="TEXT", help="Why they are left out.")
+@author_option
+@json_option
+def add(texts: tuple[str, ...], reason: str, author: str | None, as_json: bool) -> None:
+    """Record a rule; it also covers trials that are added later.
+
+    \b
+    venturi exclude add --where workload=terasort --where "elapsed_s>5000" \\
+        --reason "the disk of node 3 was failing"
+    """
+    from venturi.record.access import exclusions
+    from venturi.record.query.checks import near_values, require_conditions
+    from venturi.record.query.conditions import parse_condition
+
+    with open_repository() as repository:
+        asked = [parse_condition(text) for text in texts]
+        # Later trials may bring a value that none has yet.
+        conditions = require_conditions(repository, asked, values=False)
+        named = [text.replace(one.key, two.key, 1)
+                 for text, one, two in zip(texts, asked, conditions, strict=True)]  # fmt: skip
+        made = exclusions.add(repository, named, login().saying(author), reason)
+        data = _data(repository, made)
+        if not data["trials"]:
+            click.echo("warning: the rule covers no trial so far", err=True)
+            for line in near_values(repository, conditions):
+                click.echo(f"  {line}", err=True)
+    count = count_of(data["trials"], "trial")
+    _tell(data, as_json, f"{made.id}: {count} {'is' if data['trials'] == 1 else 'are'} left out")
+
+
+@command.command("revoke")
+@click.argument("id")
+@author_option
+@json_option
+def revoke(id: str, author: str | None, as_json: bool) -> None:
+    """Revoke a rule; who did so stays on record."""
+    from venturi.record.access import exclusions
+
+    with open_repository() as repository:
+        revoked = exclusions.revoke(repository, id, login().saying(author))
+        data = _data(repository, revoked)
+    _tell(data, as_json, f"{revoked.id}: revoked; it covered {count_of(data['trials'], 'trial')}")
+
+
+@command.command("ls")
+@click.option("--all", "with_revoked", is_flag=True, help="Also rules that were revoked.")
+@json_option
+def ls(with_revoked: bool, as_json: bool) -> None:
+    """List the rules, with how many trials each covers."""
+    from venturi.record.access import exclusions
+
+    with open_repository() as repository:
+        found = [
+            _data(repository, each)
+            for each in exclusions.find(repository)
+            if with_revoked or each.revoked_at is None
+        ]
+    if as_json:
+        print_json(found)
+    elif found:
+        _print(found)
+    else:
+        click.echo("no exclusions", err=True)
+
+
+def _data(repository: Repository, exclusion: Exclusion) -> dict[str, Any]:
+    from venturi.record.access.exclusions import covered
+
+    return {
+        "id": exclusion.id,
+        "conditions": exclusion.texts,
+        "author": _who(exclusion.author),
+        "reason": exclusion.reason,
+        "created_at": exclusion.created_at.isoformat(),
+        "revoked_at": exclusion.revoked_at and exclusion.revoked_at.isoformat(),
+        "revoked_by": exclusion.revoked_by and _who(exclusion.revoked_by),
+        "trials": covered(repository, exclusion.id),
+    }
+
+
+def _who(author: Author) -> dict[str, str | None]:
+    return {**asdict(author), "text": author.text}
+
+
+def _tell(data: dict[str, Any], as_json: bool, told: str) -> None:
+    if as_json:
+        print_json(data)
+    else:
+        click.echo(told, err=True)
+
+
+def _print(found: list[dict[str, Any]]) -> None:
+    made = Table(
+        ("id", "since (UTC)", "by", "trials", "conditions", "reason"),
+        (False, False, False, True, False, False),
+        prose=frozenset({"conditions", "reason"}), spare=("since (UTC)", "by"),
+    )  # fmt: skip
+    for each in found:
+        revoked = each["revoked_at"]
+        ended = f"revoked {revoked[:10]} by {each['revoked_by']['text']}: " if revoked else ""
+        made.add(
+            each["id"], each["created_at"][:16].replace("T", " "), each["author"]["text"],
+            f"{each['trials']:,}", ", ".join(each["conditions"]), ended + each["reason"],
+        )  # fmt: skip
+    show(made)

@@ -1,0 +1,318 @@
+"""`venturi rank`: many groups of trials by time or cost, with ties."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venturi.cli.open_repository import open_repository, say_left_out
+from venturi.cli.options import json_option, print_json
+from venturi.cli.screen import show
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.units import format_duration
+from venturi.core.wording import NAMES_SHOWN
+from venturi.terminal.table import Line, table
+
+if TYPE_CHECKING:
+    from venturi.record.store.repository import Repository
+    from venturi.results.ranking.alike import AlikeRanking, AlikeSet
+    from venturi.results.ranking.rank_trials import Ranked
+    from venturi.results.ranking.ranking import Ranked as Placed
+    from venturi.results.ranking.ranking import Ranking
+
+OBJECTIVES = {"time": "time", "cost": "cost", "cost-time": "cost x time", "pareto": "time and cost"}
+_PLUS = re.compile(r"([^=]+)=(.*):([0-9.]+)")
+
+
+@click.command()
+@click.option("--by", "keys", multiple=True, is_flag=False, flag_value="", metavar="KEY",
+              help="Group by this column or configuration key; repeat it for more.")  # fmt: skip
+@click.option(
+    "--where", multiple=True, metavar="KEY=VALUE|KEY<N|KEY>N",
+    help="Only trials with this value of a column or configuration key; several must all hold.",
+)  # fmt: skip
+@click.option("--objective", type=click.Choice(tuple(OBJECTIVES)), default="time",
+              show_default=True, help="What to rank by, the lowest first.")  # fmt: skip
+@click.option("--usd-per-hour", type=click.FloatRange(0), metavar="USD",
+              help="Price of the whole cluster per hour; a cost needs a price.")  # fmt: skip
+@click.option("--usd-per-node-hour", type=click.FloatRange(0), metavar="USD",
+              help="Price of each node per hour, for each trial's recorded hosts.")  # fmt: skip
+@click.option(
+    "--plus", multiple=True, metavar="KEY=VALUE:USD",
+    help="Added to the price where a trial has this value, such as net=IB:0.80. disk=SSD:0.70 "
+    "reaches every layout with SSDs (SS2, HS5), for each of them.",
+)  # fmt: skip
+@click.option(
+    "--prices", "whose", type=click.Choice(["recorded"]),
+    help="Costs as recorded with the trials; those without are left out. The default where no "
+    "price is given and every trial has one.",
+)  # fmt: skip
+@click.option("--crude", is_flag=True,
+              help="Medians of all that was measured, though not like with like.")  # fmt: skip
+@json_option
+def command(
+    *,
+    keys: tuple[str, ...],
+    where: tuple[str, ...],
+    objective: str,
+    usd_per_hour: float | None,
+    usd_per_node_hour: float | None,
+    plus: tuple[str, ...],
+    whose: str | None,
+    crude: bool,
+    as_json: bool,
+) -> None:
+    """Rank groups of trials: which is best, and which cannot be told apart from it.
+
+    Where trials differ in more than what they are grouped by, groups are ranked over the settings
+    that are alike in all else. A group is worse only if a test says so; all others may be the best.
+
+    \b
+    venturi rank --by net --by disk --where workload=terasort \\
+        --where cluster=minerva100-10-18-21 --objective cost \\
+        --usd-per-hour 3.50 --plus net=IB:0.80 --plus disk=HDD:0.20 --plus disk=SSD:0.70
+    """
+    from venturi.record.query.checks import require_conditions, require_keys
+    from venturi.record.query.chosen import BELONGING, check_settings
+    from venturi.record.query.conditions import parse_condition
+    from venturi.record.query.selection import Query
+    from venturi.results.ranking.rank_trials import (
+        Prices,
+        RecordedPrices,
+        counted,
+        no_prices,
+        prices_recorded,
+        rank_trials,
+        recorded_prices,
+        require_rankable,
+    )
+    from venturi.results.ranking.ranking import Objective
+
+    if usd_per_hour is not None and usd_per_node_hour is not None:
+        raise click.UsageError("give either --usd-per-hour or --usd-per-node-hour")
+    price = usd_per_node_hour if usd_per_hour is None else usd_per_hour
+    if price is None and plus:
+        raise click.UsageError(
+            "--plus is added to a price: add --usd-per-hour USD for the whole cluster, or "
+            "--usd-per-node-hour USD"
+        )
+    if price is not None and whose:
+        raise click.UsageError("give either a price or --prices recorded")
+    added = _added(plus)
+    query = Query(tuple(parse_condition(text) for text in where))
+    with open_repository() as repository:
+        if not all(keys) or not keys:
+            raise _no_key(repository)
+        keys = require_keys(repository, keys)
+        check_settings(keys, "by", BELONGING)
+        query = replace(query, conditions=require_conditions(repository, query.conditions))
+        added = recorded_prices(repository, added)
+        trials = counted(repository, query, (*keys, *(key for key, _, _ in added)))
+        say_left_out(repository, query)
+        prices: Prices | RecordedPrices | None = None
+        if price is not None:
+            prices = Prices(price, added, "cluster" if usd_per_node_hour is None else "node")
+        elif len(trials.logs) and (whose or objective != "time"):
+            prices = prices_recorded(repository, trials, asked=whose is not None)
+            if prices is None:
+                raise no_prices(repository, trials)
+    if not len(trials.logs):
+        click.echo("no succeeded trials match", err=True)
+        if as_json:
+            print_json({"keys": keys, "groups": []})
+        return
+    require_rankable(trials, keys, prices)
+    ranked = rank_trials(trials, keys, Objective(OBJECTIVES[objective]), prices, crude=crude)
+    if as_json:
+        print_json(_data(ranked, keys), ranked.warnings)
+        return
+    _print(ranked, keys)
+    for warning in ranked.warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
+def _no_key(repository: Repository) -> VenturiError:
+    """VEN-QUERY-VALUE with some of the keys by which trials differ."""
+    from venturi.record.query.known_keys import keys
+
+    varied = [each for each in keys(repository) if each.distinct > 1]
+    texts = [each for each in varied if each.type == "text" and each.key not in {"id", "group"}]
+    columns = [each.key for each in texts if each.kind == "column"]
+    settings = [each.key for each in varied if each.kind == "configuration"]
+    shown = (*(columns or ("workload", "engine")), *settings[:NAMES_SHOWN])
+    more = len(settings) - NAMES_SHOWN
+    return VenturiError(
+        "VEN-QUERY-VALUE",
+        "--by KEY is missing: by what are the trials to be grouped?",
+        where={"option": "--by"},
+        hint=f"write --by KEY with one or more of {', '.join(shown)}"
+        + (f" and {more:,} more" if more > 0 else ""),
+        exit_code=ExitCode.USAGE,
+    )
+
+
+def _added(texts: tuple[str, ...]) -> tuple[tuple[str, str, float], ...]:
+    """(key, value, US dollars an hour) of each text."""
+    added = []
+    for text in texts:
+        match = _PLUS.fullmatch(text)
+        if match is None:
+            raise click.UsageError(f"--plus {text!r} is not KEY=VALUE:USD, such as net=IB:0.80")
+        try:
+            added.append((match[1], match[2], float(match[3])))
+        except ValueError as error:
+            raise click.UsageError(f"--plus {text!r}: {match[3]!r} is not a price") from error
+    return tuple(added)
+
+
+def _text(value: object) -> str:
+    return "—" if value is None else str(value)
+
+
+def _data(ranked: Ranked, keys: tuple[str, ...]) -> dict[str, Any]:
+    from venturi.results.ranking.rank_words import sentences
+
+    data: dict[str, Any] = {
+        "keys": keys,
+        "basis": ranked.basis,
+        "differ_besides": ranked.besides,
+        "change_only_with_the_groups": ranked.along,
+        "caption": ranked.naming.caption,
+        "explained": ranked.naming.explained,
+        "verdict": "; ".join(sentences(ranked)),
+        "prices": ranked.prices,
+    }
+    if ranked.alike is not None:
+        return data | _alike_data(ranked, ranked.alike, keys)
+    ranking = ranked.ranking
+    assert ranking is not None
+    return data | {
+        "objective": ranking.objective.value,
+        "alpha": ranking.alpha,
+        "each_alpha": ranking.each_alpha,
+        "currency": ranking.currency,
+        "groups": [
+            {
+                "key": dict(zip(keys, one.key, strict=True)),
+                "name": ranked.names[one.key],
+                "rank": one.rank,
+                "standing": one.standing.value,
+                "reason": one.reason,
+                "against": one.against and dict(zip(keys, one.against, strict=True)),
+                "summaries": {axis.value: asdict(s) for axis, s in one.summaries.items()},
+                "p_values": {axis.value: v.p_value for axis, v in one.verdicts.items()},
+            }
+            for one in ranking.groups
+        ],
+    }
+
+
+def _alike_data(ranked: Ranked, alike: AlikeRanking, keys: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "objective": alike.objective.value,
+        "alpha": alike.alpha,
+        "held_equal": alike.equal,
+        "sets_differ_in": alike.apart,
+        "groups": [
+            {
+                "key": dict(zip(keys, place.key, strict=True)),
+                "name": ranked.names[place.key],
+                "set": number,
+                "rank": place.rank,
+                "standing": place.standing.value,
+                "reason": place.reason,
+                "against": dict(zip(keys, each.reference, strict=True)),
+                "each_alpha": each.each_alpha,
+                "trials": place.n,
+                "settings": place.strata,
+                "ratio": place.ratio,
+                "interval": place.interval and asdict(place.interval),
+                "medians_not_like_with_like": asdict(ranked.medians[place.key]),
+            }
+            for number, each in enumerate(alike.sets, start=1)
+            for place in each.places
+        ],
+    }
+
+
+def _print(ranked: Ranked, keys: tuple[str, ...]) -> None:
+    from venturi.results.ranking.rank_words import sentences
+
+    show(*(Line(sentence, "bold") for sentence in sentences(ranked)))
+    if ranked.naming.caption:
+        show(f"all of them: {ranked.naming.caption}")
+    if ranked.alike is not None:
+        for each in ranked.alike.sets:
+            _print_set(ranked, each)
+        show("held equal: " + ", ".join(ranked.alike.equal))
+    elif ranked.ranking is not None:
+        _print_medians(ranked.ranking, keys)
+    show(*(f"{code}: {meaning}" for code, meaning in ranked.naming.explained.items()))
+
+
+def _print_set(ranked: Ranked, each: AlikeSet) -> None:
+    if len(each.places) == 1:
+        return
+    priced = any(ranked.medians[place.key].cost_usd is not None for place in each.places)
+    median = "median time, cost" if priced else "median time"
+    made = table("#", "group", "trials", "settings", "ratio", "interval", median, "standing",
+                 left=2, prose=("group", median, "standing", "interval"),
+                 spare=("trials",))  # fmt: skip
+    for place in each.places:
+        interval, medians = place.interval, ranked.medians[place.key]
+        cost = "" if medians.cost_usd is None else f", ${medians.cost_usd:,.3f}"
+        made.add(
+            _text(place.rank), ranked.names[place.key], f"{place.n:,}",
+            str(place.strata) if place.key != each.reference else "—",
+            "—" if place.ratio is None else f"{place.ratio:.3g}",
+            "reference" if place.key == each.reference else
+            "—" if interval is None else f"{_end(interval.low)} to {_end(interval.high)}",
+            format_duration(medians.elapsed_s) + cost,
+            place.standing.value + (f": {place.reason}" if place.reason else ""),
+        )  # fmt: skip
+    level = 1 - 2 * each.each_alpha
+    show("", f"ratios to {ranked.names[each.reference]}, over the settings that have both "
+         f"(intervals at {level:.4g});",
+         "medians of all trials of a group: not like with like", made)  # fmt: skip
+
+
+def _end(ratio: float) -> str:
+    return "under 0.01" if ratio < 0.01 else "over 100" if ratio > 100 else f"{ratio:.3g}"
+
+
+def _print_medians(ranking: Ranking, keys: tuple[str, ...]) -> None:
+    from venturi.results.ranking.ranking import AXES, Rank
+
+    axes = AXES[ranking.objective]
+    heads = tuple(f"median {axis.value.removesuffix('_s')}" for axis in axes)
+    made = table("#", *keys, "trials", *heads, "standing", left=1 + len(keys),
+                 prose=(*keys, *heads, "standing"))  # fmt: skip
+    for one in ranking.groups:
+        cells = [_summary(one, axis) for axis in axes]
+        count = max((s.n for s in one.summaries.values()), default=0)
+        why = f": {one.reason}" if one.standing is Rank.CANNOT_TELL else ""
+        made.add(
+            _text(one.rank), *map(_text, one.key), str(count), *cells, one.standing.value + why
+        )
+    show(made)
+
+
+def _summary(one: Placed, axis: Any) -> str:
+    """The median and its interval, where there are any."""
+    from venturi.results.ranking.ranking import Axis
+
+    summary = one.summaries.get(axis)
+    if summary is None or summary.median is None:
+        return "—"
+
+    def told(value: float) -> str:
+        if axis is Axis.ELAPSED_S:
+            return format_duration(value)
+        return f"${value:,.3f}" if axis is Axis.COST else f"{value:,.0f} $ s"
+
+    if summary.interval is None:
+        return told(summary.median)
+    return f"{told(summary.median)} ({told(summary.interval.low)}–{told(summary.interval.high)})"

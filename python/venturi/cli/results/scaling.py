@@ -1,0 +1,144 @@
+"""`venturi scaling`: time against hosts, data or any number, a curve for each context."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import click
+
+from venturi.cli.html import PageFile, html_options
+from venturi.cli.open_repository import open_repository
+from venturi.cli.options import json_option, print_json
+from venturi.cli.screen import show
+from venturi.core.units import format_bytes_decimal, format_duration
+from venturi.terminal.table import UNKNOWN, Line, Table, table
+
+if TYPE_CHECKING:
+    from venturi.web.api.results.scaling_shapes import CurvePoint, Scaling, ScalingGroup
+
+
+@click.command()
+@click.argument("x", metavar="KEY", default="hosts")
+@click.option("--by", multiple=True, metavar="KEY",
+              help="First the curves that differ in this alone; repeat it for more.")  # fmt: skip
+@click.option(
+    "--where", multiple=True, metavar="KEY=VALUE|KEY<N|KEY>N",
+    help="Only trials with this value of a column or configuration key; several must all hold.",
+)  # fmt: skip
+@click.option("--to", type=click.FloatRange(0, min_open=True), metavar="NUMBER",
+              help="Tell the time at this KEY, at most twice what was measured.")  # fmt: skip
+@click.option("--leave-out", multiple=True, metavar="KEY",
+              help="Do not keep this key alike within a curve; the answer says so.")  # fmt: skip
+@click.option("--skip", type=click.IntRange(0), default=0, metavar="N",
+              help="Leave out the first N curves of the list.")  # fmt: skip
+@html_options()
+@json_option
+def command(
+    *,
+    x: str,
+    by: tuple[str, ...],
+    where: tuple[str, ...],
+    to: float | None,
+    leave_out: tuple[str, ...],
+    skip: int,
+    html: PageFile | None,
+    as_json: bool,
+) -> None:
+    """Tell how the time of like trials grows or falls with KEY: hosts, input_bytes, any number.
+
+    A curve is of trials alike in everything that was chosen but KEY. Intervals (90 %) are of one
+    more trial, and only where was measured; beyond, to twice as far, there is none.
+
+    \b
+    venturi scaling hosts --where workload=terasort --by instance_type --to 12
+    """
+    from venturi.record.query.checks import require_conditions, require_keys
+    from venturi.record.query.conditions import conditions_of
+    from venturi.web.api.context import Selection, Services
+    from venturi.web.api.results.scaling import scaling
+
+    with open_repository() as repository:
+        selection = Selection(require_conditions(repository, conditions_of(where)))
+        found = scaling(
+            Services(repository), selection, x=x, by=list(require_keys(repository, by)) or None,
+            leave_out=list(leave_out) or None, skip=skip, to=to,
+        )  # fmt: skip
+        if html is not None:
+            asked = [("x", x), *(("by", key) for key in by), *(("where", text) for text in where),
+                     *(("leave_out", key) for key in leave_out)]  # fmt: skip
+            asked += [("to", str(to))] if to is not None else []
+            asked += [("skip", str(skip))] if skip else []
+            html.write_answers(f"/scaling?{urlencode(asked)}", repository)
+    if as_json:
+        print_json(asdict(found), found.warnings)
+    else:
+        _print(found)
+        for warning in found.warnings:
+            click.echo(f"note: {warning}", err=True)
+
+
+def _print(found: Scaling) -> None:
+    show(Line(found.verdict, "bold"))
+    if found.leave_out:
+        show("Next: " + " ".join(f"--leave-out {shlex.quote(key)}" for key in found.leave_out))
+    if not found.groups:
+        return
+    if len(found.groups) > 1:
+        show("", _curves(found))
+    show("", *_points(found, found.groups[0]))
+
+
+def _size(found: Scaling, value: float) -> str:
+    return format_bytes_decimal(value) if found.x_unit == "B" else f"{value:,.6g}"
+
+
+def _curves(found: Scaling) -> Table:
+    """The curves that are drawn, one a line."""
+    to = any(group.predicted for group in found.groups)
+    at = [f"at {_size(found, g.predicted.x)}" for g in found.groups if g.predicted][:1]
+    made = table("curve", found.x, "points", "trials", "times the time", *at, left=1,
+                 prose=("curve",), spare=("trials", "points"))  # fmt: skip
+    for group in found.groups:
+        xs = [point.x for point in group.points]
+        told = UNKNOWN
+        if group.effect is not None:
+            xs = [group.effect.x_low, group.effect.x_high]
+            told = f"{group.effect.ratio:.2f}"
+            if (within := group.effect.interval) is not None:
+                told += f" [{within.low:.2f}, {within.high:.2f}]"
+        made.add(
+            group.name or "all", f"{_size(found, xs[0])} to {_size(found, xs[-1])}",
+            str(len(group.points)), str(sum(point.n for point in group.points)), told,
+            *([_time(group.predicted)] if to else []),
+        )  # fmt: skip
+    return made
+
+
+def _points(found: Scaling, group: ScalingGroup) -> list[Table | Line]:
+    """What was measured of one curve, beside it."""
+    curve = {point.x: point for point in group.curve}
+    made = table(found.x, "trials", "median", "curve (90 % of one trial)", left=0)
+    for point in group.points:
+        median = point.elapsed_s.median
+        made.add(
+            _size(found, point.x), str(point.n),
+            UNKNOWN if median is None else format_duration(median), _time(curve.get(point.x)),
+        )  # fmt: skip
+    said = [f"{group.name or 'the curve'}: {group.basis}" if group.basis else "",
+            group.formula or "", group.cliff.evidence if group.cliff else "",
+            group.reason or ""]  # fmt: skip
+    if group.error_relative is not None:
+        said.append(f"points left out of the fit are missed by {100 * group.error_relative:.2g} %")
+    return [made, *(Line(text) for text in said if text)]
+
+
+def _time(point: CurvePoint | None) -> str:
+    if point is None:
+        return UNKNOWN
+    if point.low_s is None or point.high_s is None:
+        return f"about {format_duration(point.elapsed_s)}"
+    low, high = format_duration(point.low_s), format_duration(point.high_s)
+    return f"{format_duration(point.elapsed_s)} ({low} to {high})"

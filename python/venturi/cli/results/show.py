@@ -1,0 +1,401 @@
+"""`venturi show`: one trial, for reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venturi.cli.html import PageFile, html_options
+from venturi.cli.jobs.job import Job, job_of
+from venturi.cli.open_repository import open_repository
+from venturi.cli.options import json_option, print_json
+from venturi.cli.screen import show
+from venturi.core import units
+from venturi.jobs.stages.stage import Analysis
+from venturi.jobs.tiers.recorded import tier_uses
+from venturi.record import io_trace
+from venturi.record.cost import recorded_cost
+from venturi.record.dilation import real_rate, real_time_s
+from venturi.record.job_account import NOT_RECORDED
+from venturi.record.trial import Cluster, Link, Sample, Trial
+from venturi.results.bottleneck import narrowest_points
+from venturi.terminal import several_hosts
+from venturi.terminal.table import UNKNOWN, Line, Table, pairs, table
+
+if TYPE_CHECKING:
+    from venturi.jobs.stages.host_use import Meanwhile
+    from venturi.record.access.authors import Author
+    from venturi.record.store.repository import Repository
+
+_LONGEST_SETTING = 200  # characters
+# Columns of the stage table: metric, title.
+_STAGE_COLUMNS = (
+    ("stage_workers", "workers"),
+    ("stage_bytes", "bytes"),
+    ("stage_started_s", "started"),
+    ("stage_ended_s", "ended"),
+    ("stage_useful_s", "at work"),
+    ("stage_cpu_s", "processor"),
+    ("stage_core_wait_s", "core wait"),
+    ("stage_idle_s", "idle"),
+    ("stage_waiting_for_memory_s", "memory wait"),
+    ("stage_blocked_s", "blocked"),
+    ("stage_page_faults", "page faults"),
+)
+
+
+@click.command()
+@click.argument("id_", metavar="ID")
+@html_options()
+@json_option
+def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
+    """Show one trial: what ran where, how it ended, phases, narrowest point, samples.
+
+    ID may be shortened as long as only one trial begins with it. `last` is the trial that started
+    last, the first of `ls`, and `last~1` the one before; one that was imported started when it ran.
+    """
+    with open_repository() as repository:
+        trial = repository.get(id_)
+        if html is not None:
+            html.write_answers(f"/trials/{trial.id}", repository)
+        if as_json:
+            from venturi.jobs.stages.executors import executor_uses
+            from venturi.jobs.whatif.ideal import ideals
+            from venturi.jobs.whatif.outlook import outlooks
+            from venturi.record.trial_json import ADAPTER
+
+            data = ADAPTER.dump_python(trial, mode="json")
+            data |= several_hosts.data(trial)
+            if (job := job_of(repository, trial)) is not None:
+                data["job"] = asdict(job.analysis)
+                data["job"]["diagnosis"] = asdict(job.diagnosis)
+                data["job"]["executors"] = [asdict(each) for each in executor_uses(job.line)]
+                data["job"]["outlook"] = asdict(outlooks(job.line))
+                data["job"]["ideal_slots"] = asdict(ideals(job.line))
+                data["job"]["began_s"] = job.account.began_s
+                data["job"]["host"] = _host(job.analysis, job.host)
+                data["job"]["tiers"] = [asdict(each) for each in tier_uses(job.account)]
+            print_json(data)
+            return
+        from venturi.record.access.actions import added_by
+
+        with repository.reading() as connection:
+            by = added_by(connection, trial.id)
+        show(*_parts(trial, by, job_of(repository, trial)), *_io(repository, trial))
+
+
+def _io(repository: Repository, trial: Trial) -> Iterator[Line | Table]:
+    """Whose the requests to the disks were, if they were traced."""
+    if not io_trace.has_trace(trial):
+        return
+    from venturi.terminal.io_shares import whose
+    from venturi.terminal.io_trace import read
+
+    yield Line("\nBlock I/O", "bold")
+    yield from whose(read(io_trace.load(repository, trial)), "class")
+    yield Line(f"more: venturi trace show {trial.id}")
+
+
+def _host(analysis: Analysis, host: Meanwhile) -> dict[str, Any]:
+    """What the host did, by the labels of stages."""
+    uses = {
+        each.label: asdict(host.uses[each.key]) for each in analysis.stages if each.key in host.uses
+    }
+    narrowest = None if host.narrowest is None else asdict(host.narrowest)
+    return {"stages": uses, "narrowest": narrowest, "missing_reason": host.reason}
+
+
+def _parts(trial: Trial, by: Author | None, job: Job | None) -> Iterator[Line | Table]:
+    from venturi.machines.health.verdict import verdicts
+
+    if job is not None:
+        from venturi.terminal.findings import opening
+
+        yield from opening(job.analysis, job.diagnosis)
+        if job.account.began_s is not None:
+            yield Line(f"\n{_of_the_trial(trial, job)}")
+        yield Line("")
+    for verdict in verdicts(trial):
+        yield Line(f"{verdict.subject}: {verdict.text}")
+    yield _facts(trial, by)
+    yield from several_hosts.parts(trial)
+    if job is not None:
+        from venturi.jobs.whatif.ideal import ideals
+        from venturi.jobs.whatif.outlook import outlooks
+        from venturi.terminal.job import ideal, operators, outlook, parts
+
+        yield from parts(job.line, job.analysis, job.host)
+        yield from operators(job.line, job.analysis)
+        yield Line("\nWith fewer and more slots", "bold")
+        yield from outlook(outlooks(job.line))
+        yield from ideal(ideals(job.line))
+    for title, body in (
+        ("Hosts", _hosts(trial.cluster)),
+        ("Racks", _racks(trial.cluster)),
+        ("Configuration", pairs((key, _setting(v)) for key, v in trial.configuration.items())),
+        ("Phases", _phases(trial)),
+        ("Narrowest point", _narrowest(trial)),
+        ("Stages (times summed over workers)", _stages(trial)),
+        ("Samples", _samples(trial)),
+        ("Warnings", pairs((w.code, w.message) for w in trial.warnings)),
+        ("Artifacts", _artifacts(trial)),
+    ):
+        if body.rows:
+            yield Line(f"\n{title}", "bold")
+            yield body
+
+
+def _of_the_trial(trial: Trial, job: Job) -> str:
+    """Of which time the shares are, and that it is not the trial's."""
+    whole, own = map(units.format_duration, (trial.elapsed_s, job.analysis.elapsed_s))
+    began = units.format_duration(job.account.began_s)
+    return (
+        f"these shares are of the application's own {own}, which began {began} after the trial; "
+        f"the trial's time is {whole}"
+    )
+
+
+def _facts(trial: Trial, by: Author | None) -> Table:
+    workload, software = trial.workload, trial.software
+    told = (("warm-up", trial.warm_up), ("disturbed", trial.disturbed))
+    remarks = [word for word, holds in told if holds]
+    rows: list[tuple[str, str | None]] = [
+        ("trial", trial.id),
+        ("state", " ".join((trial.state.value, *(f"({each})" for each in remarks)))),
+    ]
+    if trial.failure is not None:
+        failure = trial.failure
+        rows.append(("failure", f"{failure.kind}: {failure.message} [{failure.code}]"))
+    size = None
+    if workload.input_bytes is not None:
+        size = units.format_bytes_decimal(workload.input_bytes)
+        if workload.input_records is not None:
+            size += f", {workload.input_records:,} records"
+    rows += [
+        ("workload", " ".join(filter(None, (workload.name, workload.scale, workload.version)))),
+        ("input", size),
+        ("engine", f"{trial.engine.name} {trial.engine.version}"),
+        ("time", None if trial.elapsed_s is None else units.format_duration(trial.elapsed_s)),
+        (
+            several_hosts.REAL,
+            None if (real_s := real_time_s(trial)) is None else _on_real(trial.cluster, real_s),
+        ),
+        ("started", f"{trial.started_at:%Y-%m-%d %H:%M:%S} UTC" if trial.started_at else None),
+        ("cluster", _cluster(trial.cluster)),
+        ("hosts", ", ".join(host.name for host in trial.cluster.hosts)),
+        ("instance type", trial.cluster.instance_type),
+        ("price", None if trial.cluster.price is None else str(trial.cluster.price)),
+        ("cost", _cost(trial)),
+        ("network", trial.cluster.network),
+        ("experiment", trial.experiment),
+        ("repeat group", f"{trial.group_key}, repetition {trial.repetition}"),
+        ("seed", None if trial.seed is None else str(trial.seed)),
+        (
+            "software",
+            f"venturi {software.venturi_version}, {software.git_sha or 'unknown commit'}, "
+            f"{software.build_profile or 'unknown'} build, kernel {software.kernel or 'unknown'}",
+        ),
+        ("provenance", f"{trial.provenance.kind.value} by {trial.provenance.source}"),
+        ("uploaded by", None if by is None else by.text),
+    ]
+    rows += [
+        (f"disks: {role}", ", ".join(dirs)) for role, dirs in trial.cluster.disks_by_role.items()
+    ]
+
+    return pairs((name, value) for name, value in rows if value)
+
+
+def _cluster(cluster: Cluster) -> str | None:
+    """Its name, and of an emulated one how much slower it was than what it stands for."""
+    if cluster.dilation is None:
+        return cluster.name
+    said = f"{cluster.name or 'emulated'}, rates divided by {cluster.dilation:g}"
+    return (
+        said + {True: ", processors too", False: ", processors not", None: ""}[cluster.dilate_cpu]
+    )
+
+
+def _on_real(cluster: Cluster, real_s: float) -> str:
+    """The time as on real machines, and how far it holds."""
+    time, modelled = units.format_duration(real_s), f"the time divided by k = {cluster.dilation:g}"
+    if cluster.dilate_cpu is None:
+        return f"{time} (modelled: {modelled}, if processors were slowed, too)"
+    if cluster.dilate_cpu:
+        return f"{time} (modelled: {modelled})"
+    return f"at least {time} (modelled: {modelled}; processors were not slowed)"
+
+
+def _cost(trial: Trial) -> str | None:
+    """What the whole trial cost, or why that is not known; None if nothing was said of it."""
+    cost = recorded_cost(trial)
+    return None if cost is None else cost.text or f"not known: {cost.missing_reason}"
+
+
+def _hosts(cluster: Cluster) -> Table:
+    """What part each host had; empty where nobody chose one."""
+    made = table("host", "roles", "rack", "links", "disks", "clock", left=6,
+                 prose=("links", "disks"), spare=("rack", "clock"))  # fmt: skip
+    if not any(host.roles for host in cluster.hosts):
+        return made
+    for host in cluster.hosts:
+        links = (_link(name, link) for name, link in host.links.items())
+        disks = (f"{name}: {' '.join(folders)}" for name, folders in host.disks.items())
+        clock = host.clock
+        made.add(
+            host.name,
+            ", ".join(host.roles),
+            host.rack or UNKNOWN,
+            ", ".join(links),
+            ", ".join(disks),
+            UNKNOWN if clock is None else units.format_offset(clock.offset_s, clock.error_s),
+        )
+    made.notes.append(("clock", "clock: how far it was ahead of the machine Venturi ran on"))
+    return made
+
+
+def _link(network: str, link: Link) -> str:
+    said = [
+        text
+        for rate, text in (
+            (link.bytes_per_s, units.format_line_rate(link.bytes_per_s)),
+            (link.flow_bytes_per_s, f"one flow {units.format_line_rate(link.flow_bytes_per_s)}"),
+        )
+        if rate is not None
+    ]
+    rates = f" ({', '.join(said)})" if said else ""
+    return f"{network}: {link.address}{rates}"
+
+
+def _racks(cluster: Cluster) -> Table:
+    made = table("rack", "within", "link out of it", left=3)
+    for rack in cluster.racks:
+        rate = rack.uplink_bytes_per_s
+        made.add(rack.name, rack.within or UNKNOWN, units.format_line_rate(rate))
+    return made
+
+
+def _phases(trial: Trial) -> Table:
+
+    made = table("phase", "started", "took")
+    for phase in trial.phases:
+        made.add(
+            phase.name,
+            units.format_duration(phase.started_s),
+            units.format_duration(phase.elapsed_s),
+        )
+    return made
+
+
+def _narrowest(trial: Trial) -> Table:
+
+    made = table("phase", "narrowest point", prose=("narrowest point",))
+    for finding in narrowest_points(trial):
+        made.add(finding.phase, finding.sentence)
+        for line in finding.evidence:
+            made.add("", f"  {line}")
+    return made
+
+
+def _stages(trial: Trial) -> Table:
+
+    titles = [title for _, title in _STAGE_COLUMNS]
+    made = table("phase", "stage", "device", *titles, left=3,
+                 spare=("workers", "started", "ended", "page faults", "device",
+                                          "bytes"))  # fmt: skip
+    rows: dict[tuple[str, str, str], dict[str, Sample]] = {}
+    for sample in trial.samples:
+        if sample.metric.startswith("stage_"):
+            stage, device = (_scalar(sample.labels.get(key)) for key in ("stage", "device"))
+            row = rows.setdefault((sample.phase or "—", stage, device), {})
+            row[sample.metric] = sample
+    for place, row in rows.items():
+        cells = (row.get(metric) for metric, _ in _STAGE_COLUMNS)
+        made.add(*place, *("—" if sample is None else _value(sample) for sample in cells))
+    return made
+
+
+def _samples(trial: Trial) -> Table:
+    """Samples that differ only in their iteration share a line."""
+
+    real = (several_hosts.REAL,) if trial.cluster.dilation is not None else ()
+    made = table("metric", "phase", "labels", "n", "value", *real, left=3,
+                 prose=("labels", "value"),
+                 spare=("n", "phase"))  # fmt: skip
+    groups: dict[tuple[str, str, str], list[Sample]] = {}
+    nobody: list[str] = []
+    for sample in trial.samples:
+        if sample.metric.startswith("stage_"):
+            continue
+        if sample.value is None and sample.missing_reason == NOT_RECORDED:
+            nobody.append(sample.metric)
+            continue
+        labels = ", ".join(
+            f"{key}={_scalar(value)}" for key, value in sample.labels.items() if key != "iteration"
+        )
+        groups.setdefault((sample.metric, sample.phase or "—", labels), []).append(sample)
+    for (metric, phase, labels), samples in groups.items():
+        texts = [_span(samples)] if any(each.value is not None for each in samples) else []
+        texts += dict.fromkeys(_value(sample) for sample in samples if sample.value is None)
+        on_real = [replace(each, value=value) for each in samples
+                   if (value := real_rate(trial, each.value, each.unit)) is not None]  # fmt: skip
+        modelled = [_span(on_real) if on_real else UNKNOWN for _ in real]
+        made.add(metric, phase, labels, str(len(samples)), ", ".join(texts), *modelled)
+    if nobody:
+        made.notes.append(("metric", f"{NOT_RECORDED}: {', '.join(nobody)}"))
+    return made
+
+
+def _span(samples: Iterable[Sample]) -> str:
+    """The least and the greatest of their values."""
+    present = sorted((each.value, _value(each)) for each in samples if each.value is not None)
+    return " to ".join(dict.fromkeys((present[0][1], present[-1][1])))
+
+
+def _artifacts(trial: Trial) -> Table:
+    made = Table(("artifact", "kind", "size", "sha256"), (False, False, True, False),
+                 frozenset({"artifact"}), ("sha256",))  # fmt: skip
+    for artifact in trial.artifacts:
+        size = units.format_bytes(artifact.size_bytes)
+        made.add(artifact.path, artifact.kind, size, artifact.sha256[:16])
+    return made
+
+
+def _value(sample: Sample) -> str:
+    """A sample's value for people, by its unit."""
+    if sample.value is None:
+        return f"— ({sample.missing_reason})"
+    written = _WRITTEN.get(sample.unit)
+    return written(sample.value) if written else f"{sample.value:,.6g} {sample.unit}"
+
+
+def _duration(value_s: float) -> str:
+    return units.format_duration(value_s) if value_s >= 0.001 else f"{value_s * 1e6:.0f} µs"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
+
+
+_WRITTEN: dict[str, Callable[[float], str]] = {
+    "B": units.format_bytes,
+    "B/s": units.format_rate,
+    "s": _duration,
+    "1": _number,
+    "fraction": lambda value: f"{value:.1%}",
+    "1/s": lambda value: f"{value:,.0f}/s",
+}
+
+
+def _setting(value: object) -> str:
+    """A setting's value, of a very long one the beginning: Spark's own options fill a screen."""
+    text = _scalar(value)
+    if len(text) <= _LONGEST_SETTING:
+        return text
+    return f"{text[:_LONGEST_SETTING]}… ({len(text):,} characters)"
+
+
+def _scalar(value: object) -> str:
+    return "—" if value is None else str(value)

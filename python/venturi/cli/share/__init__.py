@@ -1,0 +1,1 @@
+"""Verbs: how do others see it?"""

@@ -1,0 +1,89 @@
+"""`venturi remove`: trials deleted for good."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venturi.cli.login import login
+from venturi.cli.open_repository import open_repository, say_none_match
+from venturi.cli.options import json_option, print_json
+from venturi.core.units import format_bytes_decimal
+from venturi.core.wording import count_of
+
+if TYPE_CHECKING:
+    from venturi.record.upkeep.removal import Removable, Removal
+
+
+@click.command()
+@click.option(
+    "--where", "texts", multiple=True, required=True, metavar="KEY=VALUE|KEY<N|KEY>N",
+    help="Trials with this value of a column or configuration key (also <=, >=; KEY= is one "
+    "without a value; id=ID a single trial); several must all hold.",
+)  # fmt: skip
+@click.option("--reason", metavar="TEXT", help="Why they go; needed with --yes.")
+@click.option("--author", metavar="NAME", help="Who decides this, kept as said beside the login.")
+@click.option("--yes", is_flag=True, help="Delete them. Without it nothing is changed.")
+@json_option
+def command(
+    *, texts: tuple[str, ...], reason: str | None, author: str | None, yes: bool, as_json: bool
+) -> None:
+    """Delete trials for good, with their series and other artifacts.
+
+    Without --yes it says what would go and how much space it takes. Trials that have not ended
+    stay; trials that an exclusion leaves out go as others do. It stays on record who removed which
+    trials, when, by what conditions and why (`venturi repository removals`), and what was removed
+    is not imported again. To leave trials out and be able to change one's mind: `venturi exclude`.
+
+    \b
+    venturi remove --where experiment=warm-up-of-lab --where "started_at<2026-01-01"
+    venturi remove --where id=01JZX3J8V0W4Q6N7T2B5 --reason "disk was failing" --yes
+    """
+    from venturi.record.query.checks import require_conditions
+    from venturi.record.query.conditions import parse_condition
+    from venturi.record.upkeep import removal
+
+    if yes and reason is None:
+        raise click.UsageError("say why they are removed with --reason TEXT: it stays on record")
+    with open_repository() as repository:
+        conditions = require_conditions(repository, map(parse_condition, texts))
+        done: Removal | None = None
+        if yes and reason is not None:
+            by = login().saying(author)
+            done, found = removal.remove(repository, conditions, texts, by, reason)
+        else:
+            found = removal.removable(repository, conditions)
+        if not found.ids and not found.unfinished:
+            say_none_match(repository)
+    if as_json:
+        print_json(_data(done, found))
+        return
+    for id_ in found.ids:
+        click.echo(id_)
+    _tell(done, found, yes=yes)
+
+
+def _data(done: Removal | None, found: Removable) -> dict[str, Any]:
+    return {"removal": None if done is None else done.id, **asdict(found)}
+
+
+def _tell(done: Removal | None, found: Removable, *, yes: bool) -> None:
+    if found.unfinished:
+        click.echo(
+            f"{count_of(len(found.unfinished), 'trial')} not ended and left alone: "
+            f"{', '.join(found.unfinished[:5])}",
+            err=True,
+        )
+    size = (
+        f"{count_of(len(found.ids), 'trial')}, {format_bytes_decimal(found.artifact_bytes)} of "
+        f"artifacts and {format_bytes_decimal(found.record_bytes)} of records"
+    )
+    if done is not None:
+        click.echo(f"{done.id}: removed {size}", err=True)
+    elif found.ids and not yes:
+        click.echo(
+            f"would remove {size}; nothing was changed: --yes --reason TEXT removes them for good",
+            err=True,
+        )

@@ -1,0 +1,233 @@
+"""`venturi repository`: is it whole, and what is no longer in it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venturi.cli.login import login
+from venturi.cli.open_repository import counting, open_repository
+from venturi.cli.options import json_option, print_json
+from venturi.cli.outputs import ready_file, writing
+from venturi.cli.screen import show
+from venturi.core.errors import ExitCode
+from venturi.core.units import format_bytes_decimal
+from venturi.core.wording import count_of
+from venturi.record.store.files import replacing
+from venturi.record.upkeep.findings import MENDED_BY, Finding, Kind, Report
+from venturi.terminal.table import Line, Table
+
+if TYPE_CHECKING:
+    from venturi.record.upkeep.quarantine import Quarantined
+    from venturi.record.upkeep.removal import Removal
+
+_STDOUT = Path("-")
+
+
+@click.group()
+def command() -> None:
+    """Keep the repository whole: check it, and see what was set aside or removed.
+
+    `venturi backup` copies it, `venturi remove` deletes trials for good.
+    """
+
+
+@command.command("check")
+@click.option(
+    "--mend", is_flag=True,
+    help="Set aside what cannot be read, remove what killed commands left, make copied rows anew, "
+    "close the folder to other users. Nothing else is touched.",
+)  # fmt: skip
+@click.option(
+    "--dir", "dirs", multiple=True, metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Also look for data folders that killed runs left in DIR (default: here).",
+)  # fmt: skip
+@json_option
+def check(*, mend: bool, dirs: tuple[Path, ...], as_json: bool) -> ExitCode:
+    """Look for what cannot be read, is left over, missing or damaged.
+
+    Every record is read as pages and lists read it, and every artifact is compared with its digest.
+    Only --mend changes anything; what cannot be read is then kept as it is, out of the way of
+    everything else (`venturi repository quarantined`).
+
+    Exit status: 0 if nothing is wrong (any more), 1 if something is.
+    """
+    from venturi.record.upkeep.check import check as check_repository
+
+    with open_repository() as repository, counting("check") as progress:
+        report = check_repository(repository, mend=mend, progress=progress)
+    scratch = _scratch(dirs or (Path.cwd(),), mend=mend)
+    report = replace(report, findings=(*report.findings, *scratch))
+    if as_json:
+        print_json({**asdict(report), "whole": report.whole})
+    else:
+        _print(report, mended=mend)
+    return ExitCode.OK if report.whole else ExitCode.USER
+
+
+def _scratch(dirs: tuple[Path, ...], *, mend: bool) -> list[Finding]:
+    """The folders of ours in `dirs` whose process has ended."""
+    from venturi.measure.hosts.local import HERE
+    from venturi.measure.hosts.owned import PREFIXES, left_behind, sweep
+
+    found = []
+    for parent in dict.fromkeys(each.absolute() for each in dirs):
+        for prefix in PREFIXES:
+            left = list(left_behind(HERE, parent, prefix=prefix))
+            if mend and left:
+                sweep(HERE, parent, prefix=prefix)
+            found += [
+                Finding(Kind.LEFTOVER, str(folder), "data of a command that was killed",
+                        mended=mend and not folder.exists())
+                for folder in left
+            ]  # fmt: skip
+    return found
+
+
+def _print(report: Report, *, mended: bool) -> None:
+    for each in report.findings:
+        done = f" ({MENDED_BY[each.kind]})" if each.mended else ""
+        show(
+            Line(f"{each.kind}: {each.subject}{done}", "green" if each.mended else "red"),
+            Line(each.message, indent=2),
+        )
+    click.echo(
+        f"{count_of(report.trials, 'trial')}, {count_of(report.artifacts, 'artifact')} "
+        f"({format_bytes_decimal(report.artifact_bytes)} read): "
+        f"{count_of(sum(not each.mended for each in report.findings), 'thing')} wrong",
+        err=True,
+    )
+    if report.elsewhere:
+        click.echo(
+            f"the files of {count_of(report.elsewhere, 'trial')} are not here: they lie where the "
+            "trials were recorded",
+            err=True,
+        )
+    if report.quarantined:
+        click.echo(
+            f"{report.quarantined:,} set aside: `venturi repository quarantined` lists what",
+            err=True,
+        )
+    open_ = [each for each in report.findings if not each.mended]
+    if not mended and any(each.kind in MENDED_BY for each in open_):
+        click.echo("`venturi repository check --mend` mends what can be mended", err=True)
+    if any(each.kind not in MENDED_BY for each in open_):
+        click.echo(
+            "artifacts and databases are not mended: `venturi restore` of a backup, or `venturi "
+            "import` of an archive, brings their files back",
+            err=True,
+        )
+
+
+@command.command("quarantined")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+    metavar="FILE|-", help="Write what was set aside as it was stored, one JSON object a line.",
+)  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
+@json_option
+def quarantined(*, output: Path | None, overwrite: bool, as_json: bool) -> None:
+    """List what could not be read and was set aside, with reason and date."""
+    from venturi.record.upkeep import quarantine
+
+    if output is not None and output != _STDOUT:
+        ready_file(output, overwrite=overwrite)
+    with open_repository() as repository:
+        found = quarantine.find(repository)
+    if output is not None:
+        lines = [f"{json.dumps(_shown(each), default=str)}\n".encode() for each in found]
+        if output == _STDOUT:
+            sys.stdout.buffer.writelines(lines)
+        else:
+            with writing(output), replacing(output) as file:
+                file.writelines(lines)
+    elif as_json:
+        print_json([_shown(each) for each in found])
+    elif found:
+        _list(found)
+    else:
+        click.echo("nothing was set aside", err=True)
+
+
+def _shown(each: Quarantined) -> dict[str, Any]:
+    return {**asdict(each), "quarantined_at": each.quarantined_at.isoformat()}
+
+
+def _list(found: tuple[Quarantined, ...]) -> None:
+    made = Table(
+        ("what", "since (UTC)", "size", "reason"), (False, False, True, False),
+        prose=frozenset({"reason"}), spare=("since (UTC)", "size"),
+    )  # fmt: skip
+    for each in found:
+        made.add(
+            f"{each.kind} {each.subject}",
+            f"{each.quarantined_at:%Y-%m-%d %H:%M}",
+            format_bytes_decimal(len(each.content.encode())),
+            each.reason,
+        )
+    show(made)
+
+
+@command.command("removals")
+@json_option
+def removals(*, as_json: bool) -> None:
+    """List what `venturi remove` deleted: when, who, why, and by what conditions."""
+    from venturi.record.upkeep import removal
+
+    with open_repository() as repository:
+        found = removal.find(repository)
+    if as_json:
+        print_json([_removal(each) for each in found])
+    elif found:
+        made = Table(
+            ("id", "on (UTC)", "by", "trials", "conditions", "reason"),
+            (False, False, False, True, False, False),
+            prose=frozenset({"conditions", "reason"}), spare=("on (UTC)", "by"),
+        )  # fmt: skip
+        for each in found:
+            back = each.readmitted_at
+            ended = f"readmitted {back:%Y-%m-%d}: " if back else ""
+            made.add(
+                each.id, f"{each.removed_at:%Y-%m-%d %H:%M}", each.author.text,
+                f"{len(each.ids):,}", ", ".join(each.conditions), ended + each.reason,
+            )  # fmt: skip
+        show(made)
+    else:
+        click.echo("nothing was removed", err=True)
+
+
+@command.command("readmit")
+@click.argument("id")
+@json_option
+def readmit(*, id: str, as_json: bool) -> None:
+    """Let the trials of a removal be imported again.
+
+    It brings none of them back by itself, and the removal stays on record.
+    """
+    from venturi.record.upkeep import removal
+
+    with open_repository() as repository:
+        found = removal.readmit(repository, id, login())
+    if as_json:
+        print_json(_removal(found))
+    else:
+        click.echo(f"{found.id}: its trials may be imported again", err=True)
+
+
+def _removal(each: Removal) -> dict[str, Any]:
+    return {
+        "id": each.id,
+        "conditions": each.conditions,
+        "author": asdict(each.author),
+        "reason": each.reason,
+        "removed_at": each.removed_at.isoformat(),
+        "trials": each.ids,
+        "readmitted_at": each.readmitted_at and each.readmitted_at.isoformat(),
+        "readmitted_by": each.readmitted_by and asdict(each.readmitted_by),
+    }

@@ -1,0 +1,63 @@
+"""`venturi restore`: an empty repository filled from a backup."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from venturi.cli.open_repository import counting, open_repository
+from venturi.cli.options import json_option, print_json
+from venturi.core.errors import unreadable
+from venturi.core.wording import count_of
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--keep-tokens",
+    is_flag=True,
+    help="Leave tokens in force, also those that were revoked after the backup was made.",
+)
+@json_option
+def command(*, file: Path, keep_tokens: bool, as_json: bool) -> None:
+    """Fill an empty repository from FILE, which `venturi backup` wrote.
+
+    Every file and table is compared with its digest; what is damaged restores nothing, and neither
+    does a command that is killed. Trials that were at work when the backup was made are interrupted
+    ones then. The repository may be on another database than the one that was backed up.
+    """
+    from venturi.record.upkeep.backup import read_manifest, restore
+
+    try:
+        read_manifest(file)  # before a repository is made for it
+    except OSError as error:
+        raise unreadable(file, error, "VEN-BACKUP-FORMAT") from error
+    with open_repository() as repository, counting("restore", "bytes") as progress:
+        restored = restore(repository, file, keep_tokens=keep_tokens, progress=progress)
+    if restored.quarantined:
+        click.echo(
+            f"{count_of(restored.quarantined, 'trial')} cannot be read: set aside; "
+            "`venturi repository quarantined` says why",
+            err=True,
+        )
+    if restored.interrupted:
+        click.echo(
+            f"{count_of(restored.interrupted, 'trial')} had not ended and count as interrupted",
+            err=True,
+        )
+    if restored.revoked:
+        click.echo(
+            f"{count_of(restored.revoked, 'token')} revoked: the backup does not know which have "
+            "been since it was made; `venturi token add` makes new ones, --keep-tokens leaves all",
+            err=True,
+        )
+    if as_json:
+        print_json(asdict(restored))
+    else:
+        click.echo(
+            f"restored {count_of(restored.trials, 'trial')} and "
+            f"{count_of(restored.artifacts, 'artifact')}",
+            err=True,
+        )

@@ -1,0 +1,119 @@
+"""`venturi token`: named tokens for servers of this repository."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from venturi.cli.login import login
+from venturi.cli.open_repository import MomentType, open_repository
+from venturi.cli.options import json_option, print_json
+from venturi.cli.screen import show
+from venturi.terminal.table import UNKNOWN, Table
+
+if TYPE_CHECKING:
+    from venturi.record.access.tokens import Token
+
+
+_UNTIL = MomentType(1, "write it like 90d, 2027-01-31 or 2027-01-31T12:00")
+
+
+@click.group()
+def command() -> None:
+    """Give out and take back tokens for the servers of this repository.
+
+    A token has a name, which stays recorded as the author of all that is done with it. What is
+    added, has expired or is revoked is so at once on every server of the repository.
+    """
+
+
+@command.command("add")
+@click.argument("name")
+@click.option(
+    "--role", type=click.Choice(["read", "write"]), required=True,
+    help="read: see everything; write: also upload, exclude and save views.",
+)  # fmt: skip
+@click.option(
+    "--expires", type=_UNTIL, metavar="WHEN",
+    help="Until when: a date (UTC), or a duration such as 90d; by default until it is revoked.",
+)  # fmt: skip
+@json_option
+def add(name: str, role: str, expires: datetime | None, as_json: bool) -> None:
+    """Make the token NAME, and print its secret, once.
+
+    \b
+    (umask 077; venturi token add ci --role write --expires 90d > ci.token)
+    """
+    from venturi.record.access import tokens
+
+    with open_repository() as repository:
+        granted: tokens.Role = "write" if role == "write" else "read"
+        made, secret = tokens.add(repository, name, granted, login(), expires)
+    if as_json:
+        print_json({**_data(made), "token": secret})
+        return
+    until = f" until {made.expires_at:%Y-%m-%d %H:%M} UTC" if made.expires_at else ""
+    click.echo(f"{made.name}: may {made.role}{until}; the secret is not shown again", err=True)
+    click.echo(secret)
+
+
+@command.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """List the tokens, with their last use (to the minute); never their secrets."""
+    from venturi.record.access import tokens
+
+    with open_repository() as repository:
+        found = [_data(each) for each in tokens.find(repository)]
+    if as_json:
+        print_json(found)
+    elif found:
+        _print(found)
+    else:
+        click.echo("no tokens", err=True)
+
+
+@command.command("revoke")
+@click.argument("name")
+@json_option
+def revoke(name: str, as_json: bool) -> None:
+    """End the token NAME and all its sessions, at once and for good."""
+    from venturi.record.access import tokens
+
+    with open_repository() as repository:
+        ended = tokens.revoke(repository, name)
+    if as_json:
+        print_json(_data(ended))
+    else:
+        click.echo(f"{ended.name}: revoked", err=True)
+
+
+def _data(token: Token) -> dict[str, Any]:
+    return {
+        "name": token.name,
+        "role": token.role,
+        "state": token.state(datetime.now(UTC)),
+        "created_at": token.created_at.isoformat(),
+        "created_by": token.author.text,
+        "expires_at": token.expires_at and token.expires_at.isoformat(),
+        "last_used_at": token.last_used_at and token.last_used_at.isoformat(),
+        "revoked_at": token.revoked_at and token.revoked_at.isoformat(),
+    }
+
+
+def _print(found: list[dict[str, Any]]) -> None:
+    def minute(moment: str | None) -> str:
+        return moment[:16].replace("T", " ") if moment else UNKNOWN
+
+    made = Table(
+        ("name", "role", "state", "since (UTC)", "by", "expires", "last used"),
+        (False,) * 7, prose=frozenset(), spare=("since (UTC)", "by"),
+    )  # fmt: skip
+    for each in found:
+        made.add(
+            each["name"], each["role"], each["state"], minute(each["created_at"]),
+            each["created_by"], minute(each["expires_at"]), minute(each["last_used_at"]),
+        )  # fmt: skip
+    show(made)

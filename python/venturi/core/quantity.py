@@ -1,0 +1,61 @@
+"""A figure with its range and its origin: what models compute with and what `--explain` shows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+
+from venturi.core.domain import invalid
+
+
+class Kind(StrEnum):
+    """How a value is known, from weakest to strongest."""
+
+    ASSUMED = "assumed"
+    ADVERTISED = "advertised"
+    DERIVED = "derived"
+    MEASURED = "measured"
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A value in SI base units (bytes, bytes per second, ...) within [low, high].
+
+    `range_from` says where the range comes from. `upper_bound`: the value is a limit that was
+    advertised, such as a line rate; what is really there can only be less.
+    """
+
+    value: float
+    low: float
+    high: float
+    kind: Kind
+    source: str
+    as_of: date | None = None
+    note: str = ""
+    range_from: str = ""
+    upper_bound: bool = False
+
+    def __post_init__(self) -> None:
+        if not (0 < self.low <= self.value <= self.high and not math.isnan(self.high)):
+            raise invalid("value", self.value, f"from {self.low} to {self.high} and above 0")
+
+    def times(self, factor: float, note: str) -> Quantity:
+        """The same figure scaled by `factor`: derived, unless it was only assumed."""
+        return Quantity(
+            self.value * factor,
+            self.low * factor,
+            self.high * factor,
+            min(self.kind, Kind.DERIVED, key=list(Kind).index),
+            self.source,
+            self.as_of,
+            note,
+            self.range_from,
+            self.upper_bound,
+        )
+
+
+UNLIMITED = Quantity(
+    math.inf, math.inf, math.inf, Kind.ASSUMED, "asked for", note="taken to be no limit"
+)

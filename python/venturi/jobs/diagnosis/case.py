@@ -1,0 +1,197 @@
+"""A job as the rules look at it, and what a rule says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from venturi.jobs.diagnosis.rules import Rule
+from venturi.jobs.stages.causes import TO_COMPUTE, Seconds, TaskTimes, total
+from venturi.jobs.stages.stage import Analysis
+from venturi.jobs.stages.timeline import Key, Timeline
+
+MOST_STAGES = 1_000
+SHOWN = 5
+"""Places of a kind that a finding names at most."""
+_TELLS_S = 2.0  # of task time: less says little of how long tasks wait for a core
+_MOST_WAITING = 0.5
+_MANAGERS = ("yarn", "k8s://", "spark://", "mesos://")
+Places = npt.NDArray[np.intp]
+Values = npt.NDArray[Any]
+
+
+class Confidence(StrEnum):
+    """How far what would be saved is known: recorded, estimated, or by elimination alone."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What the evidence is of; None is "not of one"."""
+
+    stage: str | None = None
+    task: str | None = None
+    host: str | None = None
+    executor: str | None = None
+    query: int | None = None
+    operator: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spared:
+    """What an advice would spare at most but time, as "1.2 core-hours", and its share of what there
+    was."""
+
+    what: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What a rule found at one place, and by how much sooner the job could have ended at most.
+
+    `variant` is which of the rule's advices fits, with `values` for the names in it. What would
+    spare resources, and no time, says so in `spares`.
+    """
+
+    says: str
+    where: tuple[Where, ...]
+    saves_s: float
+    confidence: Confidence
+    variant: str = "any"
+    values: Mapping[str, str] = field(default_factory=dict)
+    spares: Spared | None = None
+
+
+class Case:
+    """An application: its timeline, what was found out about it, its plans."""
+
+    def __init__(self, line: Timeline, analysis: Analysis, rules: Mapping[str, Rule]) -> None:
+        self.line = line
+        self.analysis = analysis
+        self.plans = line.plans
+        mapreduce = line.account.application.engine == "mapreduce"
+        self.variant = "mapreduce" if mapreduce else "any"
+        """Which advice fits, of rules that are looked for in jobs of both engines."""
+        self._rules = rules
+        self.managed = (self.setting("spark.master") or "").startswith(_MANAGERS)
+        """Whether a cluster manager starts its executors."""
+        self._on_path_s: dict[Key, float] = {}
+        for step in analysis.path:
+            if step.key is not None:
+                self._on_path_s[step.key] = self._on_path_s.get(step.key, 0.0) + step.elapsed_s
+        self._stages = {stage.key: stage for stage in analysis.stages}
+        self._ran: dict[Key, tuple[Places, TaskTimes]] = {}
+        self._columns: dict[str, Values] = {}
+        there = [
+            stage
+            for stage in analysis.stages
+            if self._on_path_s.get(stage.key) and stage.task_s > 0 and stage.elapsed_s
+        ]
+        there.sort(key=lambda stage: -self._on_path_s[stage.key])
+        self.stages = tuple(sorted(there[:MOST_STAGES], key=lambda stage: stage.key))
+        """Those on the critical path in which tasks ran, of very many the longest there: no other
+        can make the end come sooner."""
+        self.n_left_out = len(there) - len(self.stages)
+
+    def limit(self, rule: str, name: str) -> float:
+        """A threshold of a rule."""
+        return self._rules[rule].thresholds[name].default
+
+    def setting(self, key: str) -> str | None:
+        """A setting of the application, None if it was not made."""
+        return self.line.account.configuration.get(key)
+
+    def since(self, *version: int) -> bool:
+        """Whether the engine is of `version`, major and minor, or a later one."""
+        parts = self.line.account.application.engine_version.split(".")[:2]
+        return all(map(str.isdecimal, parts)) and tuple(map(int, parts)) >= version
+
+    def ran(self, key: Key) -> tuple[Places, TaskTimes]:
+        """The attempts of a stage whose time is known: their places in all tasks, and times."""
+        if key not in self._ran:
+            tasks = self.line.tasks
+            here = tasks.of(key)
+            places = here.start + np.flatnonzero(~np.isnan(tasks.times.at(here).elapsed_s))
+            self._ran[key] = places, tasks.times.at(places)
+        return self._ran[key]
+
+    def column(self, name: str) -> Values:
+        """A column of all attempts: numbers as floats, NaN where not known; texts as they are."""
+        if name not in self._columns:
+            values = self.line.tasks.rows[name]
+            numeric = values.dtype.is_numeric()
+            self._columns[name] = (values.cast(float) if numeric else values).to_numpy()
+        return self._columns[name]
+
+    @cached_property
+    def waiting(self) -> float:
+        """The share of its time for which a task waits to compute where all slots are taken.
+
+        It is that of stages which filled all slots and only computed; without any, a default.
+        """
+        waited_s = all_s = 0.0
+        told = self.plans.told_whole()
+        for stage in self.analysis.stages:
+            full = (stage.n_tasks or 0) >= stage.slots and not stage.spilled_bytes
+            if full and stage.key in told:
+                _, times = self.ran(stage.key)
+                waited_s += total(times.causes[TO_COMPUTE])
+                all_s += total(times.elapsed_s)
+        if all_s < _TELLS_S:
+            return self.limit("one-task", "waiting")
+        return min(waited_s / all_s, _MOST_WAITING)
+
+    def saved_s(self, key: Key, shorter_s: Seconds) -> float:
+        """How much sooner the job would have ended at most if attempts of a stage were shorter.
+
+        `shorter_s` has a value for each attempt of `ran`. The stage is replayed on its slots; more
+        than what it takes of the critical path cannot be saved.
+        """
+        plan = self.line.schedules.get(key)
+        return 0.0 if plan is None else self.at_most_s(key, plan.whole_s - plan.stage_s(shorter_s))
+
+    def without_pauses_s(self, key: Key, least_s: float) -> tuple[int, float]:
+        """How many attempts of a stage were launched only `least_s` or more after a slot got free,
+        and how much sooner the job could have ended at most if they had been at once."""
+        plan = self.line.schedules.get(key)
+        if plan is None:
+            return 0, 0.0
+        n = int((plan.pauses_s >= least_s).sum())
+        return n, self.at_most_s(key, plan.whole_s - plan.without_pauses_s(least_s))
+
+    def without_s(self, vain: Places) -> float:
+        """What would be saved if the attempts at the places `vain` had taken no time."""
+        saved_s = 0.0
+        for stage in self.stages:
+            places, times = self.ran(stage.key)
+            here = np.isin(places, vain)
+            if here.any():
+                saved_s += self.saved_s(stage.key, np.where(here, times.elapsed_s, 0.0))
+        return saved_s
+
+    def longest(self, places: Places) -> tuple[Where, ...]:
+        """Where those of the attempts at `places` were that took the longest."""
+        tasks = self.line.tasks
+        elapsed_s = np.nan_to_num(tasks.times.elapsed_s[places])
+        found = (tasks.who(int(place)) for place in places[np.argsort(-elapsed_s)[:SHOWN]])
+        return tuple(Where(who.stage, who.task_id, who.host, who.executor_id) for who in found)
+
+    def at_most_s(self, key: Key, saved_s: float) -> float:
+        """`saved_s` of a stage, cut to what it takes of the critical path."""
+        return max(min(saved_s, self._on_path_s.get(key, 0.0)), 0.0)
+
+    def spread_s(self, key: Key) -> float:
+        """How much sooner a stage would have ended if its work had always filled all slots."""
+        stage = self._stages[key]
+        whole_s = stage.task_s / max(stage.slots, 1)
+        return self.at_most_s(key, (stage.elapsed_s or 0.0) - whole_s)

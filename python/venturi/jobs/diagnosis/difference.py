@@ -1,0 +1,333 @@
+"""Two jobs beside one another: what took longer, and what of settings, data, plans is not the same.
+
+The parts of the time add up to both elapsed times, so that their differences add up to the whole
+difference. What changed is told beside them; which of it is the cause is not, unless it is all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+
+from venturi.core.units import format_bytes, format_duration, format_figure
+from venturi.core.wording import count_of
+from venturi.jobs.diagnosis.changes import (
+    AmountChange,
+    Difference,
+    PartChange,
+    PlanChange,
+    SettingChange,
+    StageChange,
+)
+from venturi.jobs.stages.plans import Operator
+from venturi.jobs.stages.stage import Analysis, Stage
+from venturi.jobs.stages.timeline import Timeline
+from venturi.jobs.stages.verdict import in_words
+from venturi.record.job_account import Application, JobAccount
+from venturi.record.plan_texts import comparable, differing
+from venturi.record.trial import State
+
+# Our judgement: two executions of the same differ by as much.
+CHANCE = 0.05
+_DATA = 1.1  # times as much, or as little
+_SMALL = 0.1  # times as much: amounts are easier to read
+_MOST = 200  # stages or queries of each that are laid beside one another
+_SHOWN_OPERATORS = 6
+_DIGITS = re.compile(r"\d+")
+_DATA_READ = ("input", "shuffle data read")
+# What is added up over attempts, in which unit, from which metrics.
+_AMOUNTS = {
+    "spark": (
+        ("input", "B", ("inputBytesRead",)),
+        ("input records", "1", ("inputRecordsRead",)),
+        ("shuffle data read", "B", ("shuffleRemoteBytesRead", "shuffleLocalBytesRead")),
+        ("shuffle data written", "B", ("shuffleBytesWritten",)),
+        ("spilled to disk", "B", ("diskBytesSpilled",)),
+        ("output", "B", ("outputBytesWritten",)),
+    ),
+    "mapreduce": (
+        ("input", "B", ("BYTES_READ", "HDFS_BYTES_READ")),
+        ("input records", "1", ("MAP_INPUT_RECORDS",)),
+        ("shuffle data read", "B", ("REDUCE_SHUFFLE_BYTES",)),
+        ("spilled records", "1", ("SPILLED_RECORDS",)),
+        ("output", "B", ("BYTES_WRITTEN", "HDFS_BYTES_WRITTEN")),
+    ),
+}
+
+
+def difference(
+    before: tuple[Timeline, Analysis],
+    after: tuple[Timeline, Analysis],
+    states: Sequence[State] = (State.SUCCEEDED, State.SUCCEEDED),
+) -> Difference:
+    """What is not the same in two jobs, whose trials ended in `states`.
+
+    Times of which one did not come to its end are not compared: who stops early is not faster.
+    """
+    (one_line, one), (other_line, other) = before, after
+    lines = (one_line, other_line)
+    applications = [line.account.application for line in lines]
+    broken = [
+        told
+        for which, line, state in zip(("first", "second"), lines, states, strict=True)
+        if (told := _broken_off(which, line, state)) is not None
+    ]
+    parts = _parts(one, other)
+    amounts = tuple(_amounts(before, after))
+    settings = tuple(_settings(one_line.account, other_line.account))
+    plans = tuple(_plans(one_line, other_line))
+    changed = [*_changed(amounts, settings, plans)]
+    if broken:
+        sentence = _not_compared(broken, one, other, changed)
+    else:
+        sentence = _sentence(one.elapsed_s, other.elapsed_s, parts, changed)
+    return Difference(
+        _of_two_programs(*applications) + sentence,
+        one.elapsed_s,
+        other.elapsed_s,
+        parts,
+        amounts,
+        settings,
+        plans,
+        tuple(_stages(one, other)),
+    )
+
+
+def _of_two_programs(one: Application, other: Application) -> str:
+    """What is said before all else of two that are not the same program, by engine and name.
+
+    Numbers in names do not count: many have a date in them.
+    """
+    if one.engine != other.engine:
+        said = f"these are jobs of two engines ({one.engine} and {other.engine})"
+    elif _DIGITS.sub("", one.name) != _DIGITS.sub("", other.name):
+        said = f"by name these are two programs ({one.name!r} and {other.name!r})"
+    else:
+        return ""
+    return f"{said}, which need not take the same time: "
+
+
+def _broken_off(which: str, line: Timeline, state: State) -> str | None:
+    """How a job did not come to its end; None of one that did, with a right result."""
+    outcome = line.account.application.outcome
+    after = "" if line.elapsed_s is None else f" after {format_duration(line.elapsed_s)}"
+    if outcome == "unfinished":
+        return f"of the {which} no end is known ({line.account.application.reason})"
+    if outcome == "failed" or state is State.FAILED:
+        return f"the {which} failed{after}"
+    if state is State.INTERRUPTED:
+        return f"the {which} was interrupted{after}"
+    return f"the {which} had a result that is not valid" if state is State.INVALID else None
+
+
+def _not_compared(
+    broken: Sequence[str], one: Analysis, other: Analysis, changed: Sequence[str]
+) -> str:
+    """Why their times are not compared, and what those stages took that ended in both."""
+    said = f"{' and '.join(broken)}, so the times cannot be compared"
+    both = [
+        (old.elapsed_s, new.elapsed_s)
+        for old, new in _stage_pairs(one, other)
+        if old is not None and new is not None and old.name == new.name
+        and old.outcome == new.outcome == "succeeded"
+        and old.elapsed_s is not None and new.elapsed_s is not None
+    ]  # fmt: skip
+    if both:
+        took = [format_duration(sum(each)) for each in zip(*both, strict=True)]
+        stages = count_of(len(both), "stage")
+        said += f"; {stages} that ended in both took {took[1]} instead of {took[0]}"
+    else:
+        said += "; no stage ended in both"
+    return f"{said}. Not the same: {'; '.join(changed)}" if changed else said
+
+
+def _parts(one: Analysis, other: Analysis) -> tuple[PartChange, ...]:
+    names = dict.fromkeys([*one.verdict.shares, *other.verdict.shares])
+    found = [
+        PartChange(in_words(name), *(_seconds(each, name) for each in (one, other)))
+        for name in names
+    ]
+    return tuple(sorted(found, key=lambda each: -abs(each.after_s - each.before_s)))
+
+
+def _seconds(analysis: Analysis, part: str) -> float:
+    return analysis.verdict.shares.get(part, 0.0) * (analysis.verdict.of_s or 0.0)
+
+
+def _amounts(
+    before: tuple[Timeline, Analysis], after: tuple[Timeline, Analysis]
+) -> Iterator[AmountChange]:
+    both = [dict(_amounts_of(*each)) for each in (before, after)]
+    for what in dict.fromkeys([*both[0], *both[1]]):
+        values = [each.get(what) for each in both]
+        unit = next(value[0] for value in values if value is not None)
+        numbers = [None if value is None else value[1] for value in values]
+        if any(numbers):
+            yield AmountChange(what, unit, numbers[0], numbers[1])
+
+
+def _amounts_of(line: Timeline, analysis: Analysis) -> Iterator[tuple[str, tuple[str, float]]]:
+    rows = line.tasks.rows
+    for what, unit, names in _AMOUNTS.get(line.account.application.engine, ()):
+        known = [rows[name] for name in names if rows[name].count()]
+        if known:
+            yield what, (unit, float(sum(each.cast(float).sum() for each in known)))
+    yield "attempts at tasks", ("1", float(len(rows)))
+    yield "task time", ("s", sum(stage.task_s for stage in analysis.stages))
+    yield "processor time", ("s", _cause_s(analysis, "cpu"))
+    yield "task time in vain", ("s", sum(loss.time_s for loss in analysis.losses))
+    yield "stages", ("1", float(len(analysis.stages)))
+    if line.there is not None and line.elapsed_s:
+        yield "slots at most", ("1", float(line.there.most(0.0, line.elapsed_s)))
+    executors = line.account.executors
+    yield "executors", ("1", float(len(executors)))
+    yield "hosts", ("1", float(executors["host"].n_unique()))
+
+
+def _cause_s(analysis: Analysis, cause: str) -> float:
+    return sum(
+        each.time_s or 0.0 for stage in analysis.stages for each in stage.causes
+        if each.cause == cause
+    )  # fmt: skip
+
+
+def _settings(one: JobAccount, other: JobAccount) -> Iterator[SettingChange]:
+    versions = [f"{a.application.engine} {a.application.engine_version}" for a in (one, other)]
+    if versions[0] != versions[1]:
+        yield SettingChange("engine", *versions)
+    for key in sorted({*one.chosen, *other.chosen}):
+        values = one.configuration.get(key), other.configuration.get(key)
+        if values[0] != values[1]:
+            yield SettingChange(key, *values)
+
+
+def _plans(one: Timeline, other: Timeline) -> Iterator[PlanChange]:
+    before, after = _queries(one), _queries(other)
+    names = [[name for _, name, _ in each] for each in (before, after)]
+    nothing = 0, "", Counter[str]()
+    for a, b in _aligned(names[0], names[1]):
+        old, new = None if a is None else before[a], None if b is None else after[b]
+        gone, come = differing((old or nothing)[2], (new or nothing)[2])
+        if gone or come:
+            yield PlanChange(
+                old[0] if old else None,
+                new[0] if new else None,
+                (old or new or nothing)[1],
+                tuple(gone)[:_SHOWN_OPERATORS],
+                tuple(come)[:_SHOWN_OPERATORS],
+            )
+
+
+def _queries(line: Timeline) -> list[tuple[int, str, Counter[str]]]:
+    """The first queries with a plan: number, name, and what their operators say."""
+    found: dict[int, list[Operator]] = {}
+    for operator in line.plans.operators.values():
+        found.setdefault(operator.query_id, []).append(operator)
+    queries = line.account.queries
+    names = {} if queries is None else dict(queries.select("query_id", "name").rows())
+    return [
+        (query, names.get(query) or "", comparable(each.text for each in plan))
+        for query, plan in sorted(found.items())[:_MOST]
+    ]
+
+
+def _stages(one: Analysis, other: Analysis) -> Iterator[StageChange]:
+    pairs = _stage_pairs(one, other)
+    pairs.sort(key=lambda each: -abs(_took_s(each[1]) - _took_s(each[0])))
+    for old, new in pairs:
+        # What stands in the same place may do something else.
+        names = dict.fromkeys(each.name for each in (old, new) if each is not None)
+        yield StageChange(
+            old.label if old else None,
+            new.label if new else None,
+            " / ".join(names),
+            old.elapsed_s if old else None,
+            new.elapsed_s if new else None,
+        )
+
+
+def _stage_pairs(one: Analysis, other: Analysis) -> list[tuple[Stage | None, Stage | None]]:
+    """The stages that stand in the same place in both, in order; None where one lacks it."""
+    before, after = _ran(one), _ran(other)
+    return [
+        (before[a] if a is not None else None, after[b] if b is not None else None)
+        for a, b in _aligned([each.name for each in before], [each.name for each in after])
+    ]
+
+
+def _ran(analysis: Analysis) -> list[Stage]:
+    """The stages with the most task time, in their own order."""
+    there = sorted(analysis.stages, key=lambda each: -each.task_s)[:_MOST]
+    return sorted((each for each in there if each.task_s > 0), key=lambda each: each.key)
+
+
+def _took_s(stage: Stage | None) -> float:
+    return 0.0 if stage is None else stage.elapsed_s or 0.0
+
+
+def _aligned(
+    before: Sequence[str], after: Sequence[str]
+) -> Iterator[tuple[int | None, int | None]]:
+    """The places of what stands for the same in both, in order; None where one lacks it."""
+    matcher = SequenceMatcher(a=before, b=after, autojunk=False)
+    for _, a_from, a_to, b_from, b_to in matcher.get_opcodes():
+        for n in range(max(a_to - a_from, b_to - b_from)):
+            a, b = a_from + n, b_from + n
+            yield (a if a < a_to else None), (b if b < b_to else None)
+
+
+def _changed(
+    amounts: Sequence[AmountChange],
+    settings: Sequence[SettingChange],
+    plans: Sequence[PlanChange],
+) -> Iterator[str]:
+    """What is not the same, in words."""
+    for each in amounts:
+        if each.what not in {*_DATA_READ, "slots at most"} or not each.before or not each.after:
+            continue
+        ratio = each.after / each.before
+        if each.what == "slots at most" and ratio != 1:
+            yield f"there were {each.after:,.0f} slots instead of {each.before:,.0f}"
+        elif not 1 / _DATA < ratio < _DATA:
+            times = f"{format_figure(ratio)} times as much"
+            both = f"{format_bytes(each.after)} instead of {format_bytes(each.before)}"
+            yield f"{each.what} was {both if ratio < _SMALL else times}"
+    if settings:
+        first = settings[0]
+        more = f" and {len(settings) - 1:,} more" if len(settings) > 1 else ""
+        yield f"{first.key} was {_set(first.after)} instead of {_set(first.before)}{more}"
+    if plans:
+        changed = sum(each.before_query is not None and each.after_query is not None
+                      for each in plans)  # fmt: skip
+        alone = f"{count_of(len(plans), 'query', 'queries')} of one alone"
+        yield (
+            f"{count_of(changed, 'query has', 'queries have')} another plan" if changed else alone
+        )
+
+
+def _set(value: str | None) -> str:
+    return "not set" if value is None else value
+
+
+def _sentence(
+    before_s: float | None, after_s: float | None, parts: Sequence[PartChange], changed: list[str]
+) -> str:
+    if before_s is None or after_s is None:
+        return "start or end of one of them is not known: their times cannot be compared"
+    gap_s = after_s - before_s
+    both = f"{format_duration(after_s)} instead of {format_duration(before_s)}"
+    if abs(gap_s) < CHANCE * before_s:
+        said = f"it took about as long: {both}"
+    else:
+        said = f"it took {format_duration(abs(gap_s))} {'longer' if gap_s > 0 else 'less'}: {both}"
+        same = [each for each in parts if (each.after_s - each.before_s) * gap_s > 0][:2]
+        most = ", ".join(f"{p.part} ({p.after_s - p.before_s:+.1f} s)" for p in same)
+        said += f"; most of it {most}" if most else ""
+    if not changed:
+        return (
+            f"{said}. Settings, plans and amounts of data are the same: more trials of each "
+            "would say whether it is chance, and what hosts did meanwhile whether others worked"
+        )
+    return f"{said}. Not the same: {'; '.join(changed)}"

@@ -1,0 +1,192 @@
+"""All findings of a job, those that cost the most time of its critical path first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from venturi.core.units import format_duration
+from venturi.core.wording import count_of
+from venturi.jobs.diagnosis import (
+    histories,
+    operators,
+    partitions,
+    program,
+    repeated,
+    resources,
+    streams,
+    waits,
+)
+from venturi.jobs.diagnosis.case import Case, Confidence, Hit, Spared, Where
+from venturi.jobs.diagnosis.rules import Rule, load_rules
+from venturi.jobs.stages.stage import Analysis
+from venturi.jobs.stages.timeline import Timeline
+
+# Our judgement: what would save less is not worth an effort.
+LEAST_S, LEAST_SHARE = 1.0, 0.02
+LEAST_SPARED = 0.2  # of what there was, where no time would be saved
+_MOST_PLACES = 20
+OVERLAP = "what they cost does not add up: two findings may be of the same seconds"
+RULES: Mapping[str, Callable[[Case], Iterator[Hit]]] = MappingProxyType(
+    {
+        "skew": partitions.skew,
+        "one-task": partitions.one_task,
+        "too-few-tasks": partitions.too_few_tasks,
+        "too-many-tasks": partitions.too_many_tasks,
+        "small-files-written": partitions.small_files_written,
+        "small-files-read": partitions.small_files_read,
+        "spill": waits.spill,
+        "python-rows": operators.python_rows,
+        "broadcast-missed": operators.broadcast_missed,
+        "broadcast-large": operators.broadcast_large,
+        "join-explodes": operators.join_explodes,
+        "full-scan": operators.full_scan,
+        "recomputed": operators.recomputed,
+        "failed-attempts": repeated.failed_attempts,
+        "executor-lost": repeated.executor_lost,
+        "driver-loop": repeated.driver_loop,
+        "driver-gap": program.driver_gap,
+        "driver-files": waits.driver_files,
+        "late-executors": waits.late_executors,
+        "slow-host": waits.slow_host,
+        "garbage-collection": waits.garbage_collection,
+        "fetch-wait": waits.fetch_wait,
+        "driver-collect": waits.driver_collect,
+        "locality-wait": resources.locality_wait,
+        "allocation-lag": resources.allocation_lag,
+        "shuffle-lost": resources.shuffle_lost,
+        "speculation": resources.speculation,
+        "idle-cores": resources.idle_cores,
+        "idle-memory": resources.idle_memory,
+        "stream-behind": streams.stream_behind,
+        "map-spills": histories.map_spills,
+        "short-maps": histories.short_maps,
+        "small-inputs": histories.small_inputs,
+        "early-reduces": histories.early_reduces,
+        "combiner-missing": histories.combiner_missing,
+        "combiner-useless": histories.combiner_useless,
+        "idle-containers": histories.idle_containers,
+    }
+)
+_ONLY_MAPREDUCE = (
+    "map-spills", "short-maps", "small-inputs", "early-reduces", "combiner-missing",
+    "combiner-useless", "idle-containers",
+)  # fmt: skip
+_OF_MAPREDUCE = ("skew", "failed-attempts", "slow-host", "garbage-collection", *_ONLY_MAPREDUCE)
+"""Those of its own, and those that need nothing but tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule found: its evidence, what to do, and by how much sooner the job could have ended.
+
+    `saves_s` is a bound under the assumption `assumes`, and `share` that of the elapsed time. What
+    several findings save must not be added up: they may save the same seconds. What would spare
+    resources and no time saves 0 s, and `spares` says what. `settings` are those that do what `do`
+    says, empty where the program has to change.
+    """
+
+    rule: str
+    title: str
+    says: str
+    where: tuple[Where, ...]
+    costs: str
+    do: str
+    settings: Mapping[str, str]
+    saves_s: float
+    share: float
+    spares: Spared | None
+    assumes: str
+    confidence: Confidence
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """`findings`, those that cost the most time first, then those that cost none; `silence` says
+    why there is none, and `unseen` what could not be looked at."""
+
+    findings: tuple[Finding, ...]
+    silence: str | None
+    unseen: tuple[str, ...]
+
+    @property
+    def overlap(self) -> str | None:
+        """How what several findings cost is to be read, None where at most one costs time."""
+        several = sum(each.saves_s > 0 for each in self.findings) > 1
+        return OVERLAP if several else None
+
+
+def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
+    """What to do about the time of the job of which `analysis` was made on `line`."""
+    if not line.elapsed_s:
+        return Diagnosis((), "start or end of the application is not known", ())
+    rules = load_rules()
+    case = Case(line, analysis, rules)
+    least_s = max(LEAST_S, LEAST_SHARE * line.elapsed_s)
+    found = []
+    of_spark = [each for each in RULES if each not in _ONLY_MAPREDUCE]
+    looked = _OF_MAPREDUCE if line.account.application.engine == "mapreduce" else of_spark
+    for id_ in looked:
+        hits = sorted(RULES[id_](case), key=lambda hit: -hit.saves_s)
+        spared = any(hit.spares is not None and hit.spares.share >= LEAST_SPARED for hit in hits)
+        if spared or sum(hit.saves_s for hit in hits) >= least_s:
+            found.append(_finding(rules[id_], hits, line.elapsed_s))
+    found.sort(key=_cost, reverse=True)
+    silence = None if found else _silence(line, least_s)
+    return Diagnosis(tuple(found), silence, tuple(_unseen(line, case, silent=not found)))
+
+
+def _silence(line: Timeline, least_s: float) -> str:
+    """Why nothing is told of a job, of which the log may not have all."""
+    application = line.account.application
+    nothing = f"nothing that is looked for would have saved {format_duration(least_s)} or more"
+    if application.outcome != "unfinished":
+        return nothing
+    ended = line.tasks.rows["finished_ms"].count()
+    if not ended:
+        return f"cannot tell: {application.reason}, and no end of a task is in it"
+    told = count_of(ended, "end of a task", "ends of tasks")
+    return f"cannot tell: {application.reason}. Of what it holds, {told}, {nothing}"
+
+
+def _cost(finding: Finding) -> tuple[float, float]:
+    return finding.saves_s, 0.0 if finding.spares is None else finding.spares.share
+
+
+def _finding(rule: Rule, hits: Sequence[Hit], elapsed_s: float) -> Finding:
+    """All that a rule found in a job as one: what is said is of where it costs the most."""
+    first, *others = (hit for hit in hits if hit.saves_s > 0 or hit.spares is not None)
+    places = "place" if len(others) == 1 else "places"
+    more = f"; the same in {len(others):,} more {places}" if others else ""
+    saves_s = min(sum(hit.saves_s for hit in hits), elapsed_s)
+    return Finding(
+        rule=rule.id,
+        title=rule.title,
+        says=first.says + more,
+        where=tuple(place for hit in hits for place in hit.where)[:_MOST_PLACES],
+        costs=rule.costs,
+        do=rule.do[first.variant].format_map(first.values),
+        settings={
+            key.format_map(first.values): value.format_map(first.values)
+            for key, value in rule.settings.get(first.variant, {}).items()
+        },
+        saves_s=saves_s,
+        share=saves_s / elapsed_s,
+        spares=first.spares,
+        assumes=rule.assumes,
+        confidence=first.confidence,
+        source=rule.source,
+    )
+
+
+def _unseen(line: Timeline, case: Case, *, silent: bool) -> Iterator[str]:
+    if case.n_left_out:
+        yield f"{case.n_left_out:,} stages with the least time on the critical path"
+    if line.account.application.outcome == "unfinished" and not silent:
+        yield f"the rest of the application: {line.account.application.reason}"
+    if (lacking := line.gaps.sentence) is not None:
+        yield f"{lacking}, so that what happened then is not looked at"
+    if line.account.queries is not None and line.account.operators is None:
+        yield "the log has no plan of a query: joins, files and Python functions are not looked at"

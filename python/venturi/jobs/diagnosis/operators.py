@@ -1,0 +1,235 @@
+"""What a query's plan makes a stage do that it need not: Python functions, a shuffled join."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from venturi.core.units import format_bytes, format_duration
+from venturi.jobs.diagnosis.case import Case, Confidence, Hit, Where
+from venturi.jobs.stages.causes import PYTHON, READING, total
+from venturi.jobs.stages.elapsed import BROADCAST
+from venturi.jobs.stages.plans import PYTHON as PYTHON_OPERATOR
+from venturi.jobs.stages.plans import SHUFFLED_JOINS, Operator
+from venturi.jobs.stages.stage import Stage
+from venturi.record.job_account import OPERATOR_TEXT
+from venturi.record.plan_texts import without_numbers
+
+# Which sides, left (0) and right (1), can be broadcast for which type of join: JoinSelectionHelper.
+_SIDES = {
+    "Inner": (0, 1), "LeftOuter": (1,), "LeftSemi": (1,), "LeftAnti": (1,), "RightOuter": (0,),
+}  # fmt: skip
+_TYPE = re.compile(r"\b(Inner|LeftOuter|RightOuter|FullOuter|LeftSemi|LeftAnti|ExistenceJoin)\b")
+# How a Python function is called in its operator: `[f(id#0L)#5], [pythonUDF0#9], 101`, or
+# of those that get whole groups or partitions `[k#3L], f(id#0L, k#3L)#10, [id#11L]`.
+_FUNCTIONS = re.compile(r"\w*EvalPython \[([^\[\]]*)\]")
+_CALL = re.compile(r"([\w<>.]+\([^\[\]]*?\))#\d+")
+_BY_ROWS = re.compile(r", 101$")  # PythonEvalType.SQL_ARROW_BATCHED_UDF, a plain function's
+_SCAN = re.compile(r"(?:File|Batch)?Scan\b")
+# Texts that may be alike for what differs: cut by Spark or by us, and functions without a name.
+_OPAQUE = re.compile(r"\.\.\.|<lambda>|UDF|Python|Pandas|Arrow|FromObject|ToObject|MapElements")
+_ROWS = "number of output rows"
+_WORKERS = "time to run Python workers"
+_JOIN = re.compile(r"SortMergeJoin|HashJoin|NestedLoopJoin|CartesianProduct")
+_NO_PARTITIONS = re.compile(r"PartitionFilters: \[\]")
+_BROADCASTING = ("time to build", "time to broadcast")
+_BELOW = 0.8  # of what was broadcast, so that it is no more
+_MARGIN = 1.2  # of the small side's size, so that the threshold is above it
+
+
+def python_rows(case: Case) -> Iterator[Hit]:
+    """Functions of Python's, called for each row or for many at once."""
+    for stage in case.stages:
+        there = [
+            each for each in case.plans.of_stage(stage.key) if PYTHON_OPERATOR.fullmatch(each.name)
+        ]
+        if not there:
+            continue
+        operator = max(there, key=lambda each: each.timed.get(_WORKERS, 0.0))
+        _, times = case.ran(stage.key)
+        python_s = times.causes[PYTHON]
+        share = total(python_s) / stage.task_s
+        if share < case.limit("python-rows", "share"):
+            continue
+        function = _FUNCTIONS.search(operator.text) or _CALL.search(operator.text)
+        name = without_numbers(function[1]) if function else "it"
+        yield Hit(
+            f"in {stage.title} Python workers took {share:.0%} of the tasks' time, "
+            f"{format_duration(total(python_s))}, for {name}",
+            (Where(stage=stage.label, query=operator.query_id, operator=operator.text),),
+            case.saved_s(stage.key, python_s),
+            Confidence.MEDIUM if _WORKERS in operator.timed else Confidence.LOW,
+            _called(operator),
+            {"function": name},
+        )
+
+
+def _called(operator: Operator) -> str:
+    """How rows get to the function of an operator of Python's: which advice fits."""
+    if operator.name == "BatchEvalPython":
+        return "pickled"
+    if operator.name == "ArrowEvalPython" and len(operator.text) >= OPERATOR_TEXT:
+        return "unknown"  # what tells it is at the end, which was cut off
+    by_rows = operator.name == "ArrowEvalPython" and _BY_ROWS.search(operator.text)
+    return "arrow" if by_rows else "batches"
+
+
+def broadcast_missed(case: Case) -> Iterator[Hit]:
+    """Joins that shuffle a large table though the other side is small."""
+    for join in case.plans.operators.values():
+        kind = _TYPE.search(join.text)
+        if join.name not in SHUFFLED_JOINS or kind is None:
+            continue
+        sides = case.plans.exchanges(join)
+        if len(sides) != 2 or sides[0] is None or sides[1] is None:
+            continue
+        sizes = [side.counted.get("data size") for side in sides if side is not None]
+        small = min(
+            (place for place in _SIDES.get(kind[1], ()) if sizes[place] is not None),
+            key=lambda place: sizes[place] or 0,
+            default=None,
+        )
+        if small is None:
+            continue
+        size, other = sizes[small], sizes[1 - small]
+        if size is None or other is None or size >= case.limit("broadcast-missed", "small_bytes"):
+            continue
+        large = sides[1 - small]
+        if large is None or other < size * case.limit("broadcast-missed", "size_ratio"):
+            continue
+        threshold = max(int(size * _MARGIN), 10 << 20)
+        yield Hit(
+            f"query {join.query_id} shuffled {format_bytes(other)} (before compression) to join "
+            f"them with {format_bytes(size)}: {without_numbers(join.text)}",
+            (Where(query=join.query_id, operator=join.text), *_stages(case, join, large)),
+            _saved_s(case, join, large),
+            Confidence.MEDIUM,
+            values={"threshold": f"{threshold >> 20}m"},
+        )
+
+
+def broadcast_large(case: Case) -> Iterator[Hit]:
+    """Broadcasts that the driver takes long to build and to send."""
+    whole_s = case.analysis.verdict.shares.get(BROADCAST, 0.0) * (case.line.elapsed_s or 0.0)
+    for each in case.plans.operators.values():
+        if each.name != "BroadcastExchange":
+            continue
+        size = each.counted.get("data size", 0)
+        took_s = sum(each.timed.get(name, 0.0) for name in _BROADCASTING)
+        large = size >= case.limit("broadcast-large", "size_bytes")
+        if not large and took_s < case.limit("broadcast-large", "driver_s"):
+            continue
+        yield Hit(
+            f"query {each.query_id} broadcast {format_bytes(size)}, which the driver took "
+            f"{format_duration(took_s)} to build and to send: {without_numbers(each.text)}",
+            (Where(query=each.query_id, operator=each.text),),
+            min(took_s, whole_s),
+            Confidence.MEDIUM,
+            values={"threshold": f"{max(int(size * _BELOW) >> 20, 1)}m"},
+        )
+
+
+def join_explodes(case: Case) -> Iterator[Hit]:
+    """Joins that make far more rows than they are given."""
+    for join in case.plans.operators.values():
+        made = join.counted.get(_ROWS)
+        if not _JOIN.search(join.name) or not made:
+            continue
+        sides = [case.plans.rows_of(side) for side in case.plans.children_of(join)]
+        given = [each for each in sides if each is not None]
+        if not given or made < case.limit("join-explodes", "ratio") * max(given):
+            continue
+        # What makes and passes on rows takes a time in their proportion: no more than that is told.
+        share = 1 - max(given) / made
+        stages = [stage for stage in case.stages if join in case.plans.of_stage(stage.key)]
+        saved_s = sum(
+            case.saved_s(stage.key, case.ran(stage.key)[1].elapsed_s * share) for stage in stages
+        )
+        keyless = any(name in join.name for name in ("NestedLoop", "Cartesian"))
+        yield Hit(
+            f"query {join.query_id} made {made:,} rows of {' and '.join(f'{n:,}' for n in given)}: "
+            f"{without_numbers(join.text)}",
+            (
+                Where(query=join.query_id, operator=join.text),
+                *(Where(stage=stage.label) for stage in stages),
+            ),
+            saved_s,
+            Confidence.LOW,
+            "keyless" if keyless else "keys",
+        )
+
+
+def full_scan(case: Case) -> Iterator[Hit]:
+    """Files of which all is read, and of whose rows a filter keeps few."""
+    for scan in case.plans.operators.values():
+        size, rows = (scan.counted.get(name) for name in ("size of files read", _ROWS))
+        if not _SCAN.match(scan.text) or not _NO_PARTITIONS.search(scan.text) or not size:
+            continue
+        above = case.plans.above(scan, ("Filter",))
+        kept = None if above is None else above.counted.get(_ROWS)
+        if above is None or not rows or kept is None:
+            continue
+        share = kept / rows
+        few = share < case.limit("full-scan", "kept")
+        if not few or size < case.limit("full-scan", "size_bytes"):
+            continue
+        stages = [stage for stage in case.stages if stage.key in scan.stages]
+        saved_s = 0.0
+        for stage in stages:
+            causes = case.ran(stage.key)[1].causes
+            if READING in causes:
+                saved_s += case.saved_s(stage.key, causes[READING] * (1 - share))
+        yield Hit(
+            f"query {scan.query_id} read {format_bytes(size)}, {rows:,} rows, and kept {share:.1%} "
+            f"of them: {without_numbers(above.text)}",
+            (
+                Where(query=scan.query_id, operator=scan.text),
+                *(Where(stage=stage.label) for stage in stages),
+            ),
+            saved_s,
+            Confidence.LOW,
+            values={"filter": without_numbers(above.text)},
+        )
+
+
+def recomputed(case: Case) -> Iterator[Hit]:
+    """Stages of several queries that read the same and compute the same from it."""
+    alike: dict[tuple[str, ...], list[Stage]] = {}
+    for stage in case.stages:
+        texts = [each.text for each in case.plans.of_stage(stage.key)]
+        whole = all(len(text) < OPERATOR_TEXT for text in texts)
+        if whole and any(map(_SCAN.match, texts)) and not any(map(_OPAQUE.search, texts)):
+            alike.setdefault(tuple(map(without_numbers, texts)), []).append(stage)
+    for stages in alike.values():
+        queries = {each.query_id for stage in stages for each in case.plans.of_stage(stage.key)}
+        if len(queries) < case.limit("recomputed", "queries"):
+            continue
+        costs_s = [case.at_most_s(stage.key, stage.elapsed_s or 0.0) for stage in stages]
+        yield Hit(
+            f"{len(queries):,} queries compute the same, each in a stage of its own; the first is "
+            f"{stages[0].title}",
+            tuple(Where(stage=stage.label) for stage in stages),
+            sum(costs_s) - max(costs_s),
+            Confidence.MEDIUM,
+            values={"n": f"{len(queries):,}"},
+        )
+
+
+def _saved_s(case: Case, join: Operator, large: Operator) -> float:
+    """The large side's shuffle writes, and the stages that read it to join."""
+    saved_s = 0.0
+    for stage in case.stages:
+        here = case.plans.of_stage(stage.key)
+        if join in here:
+            saved_s += case.at_most_s(stage.key, stage.elapsed_s or 0.0)
+        elif large in here:
+            write_s = case.ran(stage.key)[1].causes.get("shuffle write")
+            saved_s += 0.0 if write_s is None else case.saved_s(stage.key, write_s)
+    return saved_s
+
+
+def _stages(case: Case, join: Operator, large: Operator) -> Iterator[Where]:
+    for stage in case.stages:
+        here = case.plans.of_stage(stage.key)
+        if join in here or large in here:
+            yield Where(stage=stage.label)

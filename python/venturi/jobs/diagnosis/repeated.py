@@ -1,0 +1,143 @@
+"""What is done more than once: failed attempts, what was lost with an executor, small queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from venturi.core.units import format_duration
+from venturi.jobs.diagnosis.case import SHOWN, Case, Confidence, Hit, Places, Where
+from venturi.jobs.stages import losses
+from venturi.jobs.stages.stage import Loss
+
+_OF_EXECUTORS = (losses.EXECUTOR, losses.OUTPUT, losses.FETCH, losses.AGAIN)
+_Alike = tuple[str, tuple[str, ...]]
+
+
+def failed_attempts(case: Case) -> Iterator[Hit]:
+    """Attempts that raised an error."""
+    found = [loss for loss in case.analysis.losses if loss.what == losses.ERROR]
+    if not _matter(case, "failed-attempts", found):
+        return
+    places = losses.in_vain(case.line.tasks, (losses.ERROR,))
+    time_s, n = sum(each.time_s for each in found), sum(each.n for each in found)
+    yield Hit(
+        f"{_attempts(n)} failed after {format_duration(time_s)} in all, {found[0].n:,} with: "
+        f"{found[0].said}",
+        case.longest(places),
+        case.without_s(places),
+        Confidence.HIGH if _done_again(case, places) else Confidence.LOW,
+        values={"said": str(found[0].said)},
+    )
+
+
+def _done_again(case: Case, places: Places) -> bool:
+    """Whether of each task with an attempt at `places` another attempt succeeded."""
+    tasks = case.line.tasks
+    stage_ids, index = tasks.rows["stage_id"].to_numpy(), tasks.index
+    # Of a million tasks only those that may be meant become objects.
+    rivals = tasks.succeeded & np.isin(stage_ids, stage_ids[places]) & np.isin(index, index[places])
+    done = set(zip(stage_ids[rivals], index[rivals], strict=True))
+    return {*zip(stage_ids[places], index[places], strict=True)} <= done
+
+
+def executor_lost(case: Case) -> Iterator[Hit]:
+    """What was lost with executors that nobody wanted gone."""
+    gone = case.analysis.lost_executors
+    found = [loss for loss in case.analysis.losses if loss.what in _OF_EXECUTORS]
+    if not gone or not _matter(case, "executor-lost", found):
+        return
+    places = losses.in_vain(case.line.tasks, _OF_EXECUTORS)
+    first = gone[0]
+    time_s, n = sum(each.time_s for each in found), sum(each.n for each in found)
+    what = "executor" if len(gone) == 1 else f"{len(gone):,} executors, the first one"
+    yield Hit(
+        f"{what} {first.executor_id} on {first.host} was lost after {format_duration(first.at_s)} "
+        f"({first.meaning or first.reason}), and with it {_attempts(n)} of "
+        f"{format_duration(time_s)}",
+        (
+            *(Where(host=each.host, executor=each.executor_id) for each in gone[:SHOWN]),
+            *case.longest(places),
+        ),
+        case.without_s(places),
+        Confidence.MEDIUM,
+        _advice(case, first.meaning or ""),
+        {"reason": first.meaning or first.reason},
+    )
+
+
+def _advice(case: Case, meaning: str) -> str:
+    """What is advised of an executor that ended so: only YARN and Kubernetes have containers."""
+    if "memory" not in meaning:
+        return "other"
+    in_container = (case.setting("spark.master") or "yarn").startswith(("yarn", "k8s://"))
+    return "container" if in_container else "host"
+
+
+def _attempts(n: int) -> str:
+    return "1 attempt" if n == 1 else f"{n:,} attempts"
+
+
+def _matter(case: Case, rule: str, found: Iterable[Loss]) -> bool:
+    task_s = sum(stage.task_s for stage in case.analysis.stages)
+    lost_s = sum(each.time_s for each in found)
+    return lost_s > 0 and lost_s >= case.limit(rule, "share") * task_s
+
+
+def driver_loop(case: Case) -> Iterator[Hit]:
+    """Many small queries of one line, one after another, and what the program does between them."""
+    found: dict[_Alike, _Loop] = {}
+    last_s, last = 0.0, None
+    for alike, from_s, to_s in _queries(case):
+        loop = found.setdefault(alike, _Loop())
+        loop.lasted_s.append(to_s - from_s)
+        loop.busy_s += max(to_s - max(from_s, last_s), 0.0)
+        if last == alike and 0 < from_s - last_s <= case.limit("driver-loop", "gap_s"):
+            loop.between_s += from_s - last_s
+        last_s, last = max(last_s, to_s), alike
+    for (name, _), loop in found.items():
+        n = len(loop.lasted_s)
+        if n < case.limit("driver-loop", "queries"):
+            continue
+        if float(np.median(loop.lasted_s)) > case.limit("driver-loop", "query_s"):
+            continue
+        yield Hit(
+            f"{n:,} times {name}, which took {format_duration(loop.busy_s)}, and the program "
+            f"between them {format_duration(loop.between_s)}",
+            (Where(operator=name),),
+            loop.busy_s * (1 - 1 / n) + loop.between_s,
+            Confidence.MEDIUM,
+            values={"n": f"{n:,}"},
+        )
+
+
+@dataclass(slots=True)
+class _Loop:
+    """Queries that are alike: how long each took, all took, and passed between two of them."""
+
+    lasted_s: list[float] = field(default_factory=list)
+    busy_s: float = 0.0
+    between_s: float = 0.0
+
+
+def _queries(case: Case) -> list[tuple[_Alike, float, float]]:
+    """The queries that ended, or jobs where there are none: what is alike, begin and end.
+
+    Alike are those of one line of the program with the same operators: a shell runs any query from
+    one line.
+    """
+    account, origin_ms = case.line.account, case.line.tasks.origin_ms
+    shapes: dict[int, list[str]] = {}
+    for operator in case.plans.operators.values():
+        shapes.setdefault(operator.query_id, []).append(operator.name)
+    table = account.jobs.rename({"job_id": "id"})
+    if account.queries is not None:
+        table = account.queries.rename({"query_id": "id"})
+    rows = table.select("id", "name", "submitted_ms", "ended_ms").drop_nulls().rows()
+    spans = [
+        ((name, tuple(shapes.get(id_, ()))), (start - origin_ms) / 1e3, (end - origin_ms) / 1e3)
+        for id_, name, start, end in rows
+    ]
+    return sorted(spans, key=lambda each: each[1])

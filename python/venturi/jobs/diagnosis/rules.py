@@ -1,0 +1,53 @@
+"""The rules as data: `tables/diagnosis.toml`, whose head explains the fields."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+
+from pydantic import ConfigDict, TypeAdapter
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A number that a rule compares with."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    default: float
+    bounds: tuple[float, float]
+    unit: str
+    source: str
+
+    def __post_init__(self) -> None:
+        if not self.bounds[0] <= self.default <= self.bounds[1]:
+            raise ValueError("the default is out of its bounds")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One `[[rule]]` of the table."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    id: str
+    title: str
+    costs: str
+    do: Mapping[str, str]
+    assumes: str
+    source: str
+    thresholds: Mapping[str, Threshold]
+    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The settings of the engine that do what an advice says, by variant; none where the program
+    itself has to change."""
+
+
+@cache
+def load_rules() -> Mapping[str, Rule]:
+    """The rules by id; an error in the table is a bug and raises pydantic's."""
+    text = (resources.files("venturi.jobs.diagnosis") / "diagnosis.toml").read_text("utf-8")
+    rules = TypeAdapter(tuple[Rule, ...]).validate_python(tomllib.loads(text)["rule"])
+    return {rule.id: rule for rule in rules}

@@ -1,0 +1,59 @@
+"""Streaming queries that fall behind: rows come in faster than they are worked off."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from venturi.core.units import format_duration
+from venturi.jobs.diagnosis.case import Case, Confidence, Hit, Spared, Where
+from venturi.jobs.stages.stage import Stage, StreamUse
+from venturi.jobs.stages.streaming import COMMIT, JOBS, OFFSETS, PLANNING, stream_uses
+
+_VARIANTS = {JOBS: "jobs", PLANNING: "planning", OFFSETS: "offsets", COMMIT: "commit"}
+
+
+def stream_behind(case: Case) -> Iterator[Hit]:
+    """Streams whose batches follow one another, each longer, because more comes in meanwhile."""
+    for use in stream_uses(case.line):
+        if not use.behind or use.input_rows_per_s is None or not use.rows_per_s:
+            continue
+        rates = use.input_rows_per_s / use.rows_per_s
+        growth = max(use.last_s / use.first_s, rates) if use.first_s else rates
+        left = "" if not use.left_rows else f", and left {use.left_rows:,} records at its sources"
+        stage = _slowest_stage(case, use)
+        told = "" if stage is None else f", most of whose task time went to {stage.title}"
+        grown = (use.state_rows or 0) >= case.limit("stream-behind", "state_growth") * (
+            use.first_state_rows or math.inf
+        )
+        variant = _VARIANTS[use.slowest_part]
+        yield Hit(
+            f"{use.name or use.stream} got {use.input_rows_per_s:,.0f} rows a second and worked "
+            f"off {use.rows_per_s:,.0f}: its {use.batches:,} batches followed one another, the "
+            f"first of {format_duration(use.first_s)}, the last of {format_duration(use.last_s)}"
+            f"{left}; "
+            f"the slowest, batch {use.slowest_batch} of {format_duration(use.slowest_s)}, took "
+            f"the most for {use.slowest_part}{told}",
+            (Where(None if stage is None else stage.label, operator=use.name or use.stream),),
+            0.0,
+            Confidence.MEDIUM,
+            "state" if grown and variant == "jobs" else variant,
+            {
+                "growth": f"{growth:.1f}",
+                "rows": f"{max(int(use.rows_per_s * use.first_s), 1):,}",
+                "trigger": f"{math.ceil(use.last_s)} seconds",
+            },
+            # What a batch has to do more than the first ones, or than what it leaves lets it.
+            Spared(f"{format_duration(use.last_s * (1 - 1 / growth))} a batch", 1 - 1 / growth),
+        )
+
+
+def _slowest_stage(case: Case, use: StreamUse) -> Stage | None:
+    """The stage with the most task time of those that began in the slowest batch of a stream."""
+    until_s = use.slowest_at_s + use.slowest_s
+    there = [
+        stage
+        for stage in case.analysis.stages
+        if stage.started_s is not None and use.slowest_at_s <= stage.started_s < until_s
+    ]
+    return max(there, key=lambda stage: stage.task_s, default=None)

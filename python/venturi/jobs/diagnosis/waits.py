@@ -1,0 +1,231 @@
+"""What tasks wait for: memory that is too small, its collection, other hosts, a slow host."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from venturi.core.units import format_bytes, format_duration
+from venturi.jobs.diagnosis.case import SHOWN, Case, Confidence, Hit, Where
+from venturi.jobs.diagnosis.uneven import data_of
+from venturi.jobs.stages.causes import SPILLING, Floats, Seconds, TaskTimes, total
+from venturi.jobs.stages.elapsed import COMMIT, LISTING, NO_EXECUTOR, START_UP
+from venturi.jobs.stages.memory import heap_bytes, is_local
+from venturi.jobs.stages.slots import task_cpus
+from venturi.jobs.stages.stage import Stage
+
+RESERVED = 300 << 20  # UnifiedMemoryManager
+_FRACTION = 0.6  # the default of spark.memory.fraction
+_MOSTLY = 0.5  # of what was spilled: then it is of the tasks with far more data than the others
+_SENDING = ("getting result", "result serialisation")
+
+
+def spill(case: Case) -> Iterator[Hit]:
+    """Stages whose tasks spilled to disk, and the time that it took."""
+    for stage in case.stages:
+        spilled = stage.spilled_bytes or 0
+        if spilled < case.limit("spill", "disk_bytes"):
+            continue
+        places, times = case.ran(stage.key)
+        needs = [
+            np.nan_to_num(case.column(name)[places])
+            for name in ("peakExecutionMemory", "memoryBytesSpilled")
+        ]
+        need = float(np.sum(needs, axis=0).max())
+        wrote = np.nan_to_num(case.line.tasks.bytes_spilled[places])
+        data = data_of(case, places)
+        variant, values = _memory(case, stage, need)
+        n, beside = int((wrote > 0).sum()), ""
+        hot = data.much & (wrote > 0)
+        if hot.any() and wrote[hot].sum() >= _MOSTLY * wrote.sum():
+            top = int(np.flatnonzero(hot)[np.argmax(data.read[hot])])
+            beside = f"; {'it' if n == 1 else 'the largest'} read {data.amount(top)}, "
+            beside += f"{data.ratio(top):.1f} times the median"
+            variant, values = "uneven", {}
+        yield Hit(
+            f"{n:,} of {len(places):,} tasks of {stage.title} spilled {format_bytes(spilled)} to "
+            f"disk, and {'was' if n == 1 else 'were'} off the processor for "
+            f"{format_duration(total(times.causes[SPILLING]))}{beside}",
+            (Where(stage=stage.label),),
+            case.saved_s(stage.key, _spilling_s(case, times, wrote)),
+            Confidence.LOW,
+            variant,
+            values,
+        )
+
+
+def _spilling_s(case: Case, times: TaskTimes, wrote: Floats) -> Seconds:
+    """What the spill took of each attempt that `wrote` bytes of it: packing, writing, reading and
+    merging it, and what it was off the processor for longer than those that only compute."""
+    waited_s = np.maximum(times.causes[SPILLING] - case.waiting * times.elapsed_s, 0.0)
+    worked_s = np.minimum(wrote / case.limit("spill", "bytes_per_s"), times.elapsed_s)
+    return np.where(wrote > 0, np.minimum(waited_s + worked_s, times.elapsed_s), 0.0)
+
+
+def _memory(case: Case, stage: Stage, need: float) -> tuple[str, dict[str, str]]:
+    """How many partitions would fit into memory, as far as it is known how large that is."""
+    heap = heap_bytes(case.line.account, local=is_local(case.line.account))
+    text = case.setting("spark.memory.fraction")
+    try:
+        fraction = _FRACTION if text is None else float(text)
+    except ValueError:
+        fraction = 0.0
+    cores = case.line.account.executors["cores"].drop_nulls().to_list()
+    if heap is None or heap <= RESERVED or not 0 < fraction <= 1 or not cores:
+        return "unknown", {}
+    at_once = max(max(cores) // task_cpus(case.line.account), 1)
+    share = (heap - RESERVED) * fraction / at_once
+    wanted = math.ceil((stage.n_tasks or 1) * max(need / share, 1.0))
+    values = {
+        "partitions": f"{wanted}", "need": format_bytes(int(need)),
+        "share": format_bytes(int(share)), "fraction": str(text),
+    }  # fmt: skip
+    return "fraction" if fraction < _FRACTION else "partitions", values
+
+
+def garbage_collection(case: Case) -> Iterator[Hit]:
+    """Stages whose tasks stood still while memory was collected."""
+    yield from _recorded(case, "garbage-collection", "garbage collection")
+
+
+def driver_files(case: Case) -> Iterator[Hit]:
+    """What the driver takes to list the files that are read, and to commit those written."""
+    shares, elapsed_s = case.analysis.verdict.shares, case.line.elapsed_s or 0.0
+    parts = [(name, shares.get(name, 0.0)) for name in (LISTING, COMMIT)]
+    share = sum(each for _, each in parts)
+    if share < case.limit("driver-files", "share"):
+        return
+    name, most = max(parts, key=lambda each: each[1])
+    yield Hit(
+        f"{name} took the driver {format_duration(most * elapsed_s)}",
+        tuple(_with_files(case, name)),
+        share * elapsed_s,
+        Confidence.HIGH,
+        "listing" if name == LISTING else "commit",
+    )
+
+
+def _with_files(case: Case, part: str) -> Iterator[Where]:
+    """The queries that the driver listed or committed files for the longest."""
+    queries, took = case.line.account.queries, "listing_ms" if part == LISTING else "commit_ms"
+    if queries is not None:
+        rows = queries.select("query_id", took).drop_nulls().sort(took, descending=True)
+        for query, took_ms in rows.head(SHOWN).rows():
+            if took_ms > 0:
+                yield Where(query=query)
+
+
+def late_executors(case: Case) -> Iterator[Hit]:
+    """Waiting for executors that a cluster manager had to start."""
+    shares, elapsed_s = case.analysis.verdict.shares, case.line.elapsed_s or 0.0
+    share = shares.get(START_UP, 0.0) + shares.get(NO_EXECUTOR, 0.0)
+    if not case.managed or share < case.limit("late-executors", "share"):
+        return
+    if share * elapsed_s < case.limit("late-executors", "wait_s"):
+        return
+    yield Hit(
+        f"no executor was there for {format_duration(share * elapsed_s)}, "
+        f"{format_duration(shares.get(START_UP, 0.0) * elapsed_s)} of it at the beginning",
+        tuple(_awaited(case)),
+        share * elapsed_s,
+        Confidence.HIGH,
+    )
+
+
+def _awaited(case: Case) -> Iterator[Where]:
+    """The executors that came when there was none."""
+    there, origin_ms = case.line.there, case.line.tasks.origin_ms
+    if there is None:
+        return
+    none_before = np.concatenate([[0.0], there.slots[:-1]]) <= 0
+    came_s = there.from_s[none_before & (there.slots > 0)][:SHOWN].tolist()
+    rows = case.line.account.executors.select("added_ms", "host", "executor_id").drop_nulls().rows()
+    for added_ms, host, executor in rows:
+        if (added_ms - origin_ms) / 1e3 in came_s:
+            yield Where(host=host, executor=executor)
+
+
+def fetch_wait(case: Case) -> Iterator[Hit]:
+    """Stages whose tasks waited for shuffle data."""
+    yield from _recorded(case, "fetch-wait", "shuffle fetch wait")
+
+
+def driver_collect(case: Case) -> Iterator[Hit]:
+    """Stages whose tasks send much to the driver."""
+    for stage in case.stages:
+        places, times = case.ran(stage.key)
+        sent = total(case.column("resultSize")[places])
+        if sent < case.limit("driver-collect", "bytes"):
+            continue
+        sending_s = [times.causes[each] for each in _SENDING if each in times.causes]
+        # After its last task a stage waits for the driver to take in what it was sent.
+        span = case.line.spans[stage.key]
+        tail_s = max(span.to_s - float(np.nanmax(times.finished_s)), 0.0)
+        saved_s = case.saved_s(stage.key, np.sum(sending_s, axis=0)) if sending_s else 0.0
+        yield Hit(
+            f"{stage.title} sent {format_bytes(int(sent))} to the driver, which took the tasks "
+            f"{format_duration(sum(map(total, sending_s)))}, and the driver "
+            f"{format_duration(tail_s)} after them",
+            (Where(stage=stage.label),),
+            case.at_most_s(stage.key, saved_s + tail_s),
+            Confidence.MEDIUM,
+            values={"size": format_bytes(int(sent))},
+        )
+
+
+def _recorded(case: Case, rule: str, cause: str) -> Iterator[Hit]:
+    for stage in case.stages:
+        _, times = case.ran(stage.key)
+        cause_s = times.causes.get(cause)
+        if cause_s is None or total(cause_s) < case.limit(rule, "share") * stage.task_s:
+            continue
+        yield Hit(
+            f"{cause} took {total(cause_s) / stage.task_s:.0%} of the tasks' time of "
+            f"{stage.title}, {format_duration(total(cause_s))}",
+            (Where(stage=stage.label),),
+            case.saved_s(stage.key, cause_s),
+            Confidence.HIGH,
+            case.variant,
+        )
+
+
+def slow_host(case: Case) -> Iterator[Hit]:
+    """A host whose tasks take longer than the others' with as much data."""
+    tasks = case.line.tasks
+    least = case.limit("slow-host", "tasks")
+    on = tasks.alike("host")
+    for stage in case.stages:
+        places, times = case.ran(stage.key)
+        hosts, done, read = on[places], tasks.succeeded[places], tasks.bytes_read[places]
+        usual_s = {
+            which: float(np.median(times.elapsed_s[own]))
+            for which in np.unique(hosts).tolist()
+            if (own := done & (hosts == which)).any()
+        }
+        for which, own_s in usual_s.items():
+            # The others' median is that of the fastest host or more.
+            if which < 0 or own_s < case.limit("slow-host", "ratio") * min(usual_s.values()):
+                continue
+            own, others = done & (hosts == which), done & (hosts != which)
+            if own.sum() < least or others.sum() < least:
+                continue
+            others_s = float(np.median(times.elapsed_s[others]))
+            if others_s <= 0 or own_s < case.limit("slow-host", "ratio") * others_s:
+                continue
+            bytes_own, bytes_others = float(read[own].mean()), float(read[others].mean())
+            if not bytes_own <= bytes_others * case.limit("slow-host", "bytes_ratio"):
+                continue
+            host = tasks.who(int(places[own][0])).host
+            yield Hit(
+                f"in {stage.title} tasks took {format_duration(own_s)} on {host}, "
+                f"{own_s / others_s:.1f} times as long as on the others with no more data",
+                (Where(stage=stage.label, host=host),),
+                case.saved_s(
+                    stage.key, np.where(hosts == which, times.elapsed_s * (1 - others_s / own_s), 0)
+                ),
+                Confidence.MEDIUM,
+                case.variant,
+                {"host": str(host)},
+            )

@@ -1,0 +1,144 @@
+"""Which logs lie under a path: files, folders of files, and Spark's rolling folders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from venturi.core.errors import VenturiError, unreadable
+from venturi.record.importing.formats import Kind, Log
+from venturi.record.importing.recognise import refuse_special
+
+ROLLING = "eventlog_v2_"
+# Source: RollingEventLogFilesWriter and EventLogFileCompactor.
+_SEGMENT = re.compile(r"events_(\d+)_.*?(\.compact)?")
+# Databricks delivers the log of a context into a folder of its own: `eventlog`, from which every so
+# often a part is cut off and named after that minute; so `eventlog` is the last. Source: NVIDIA's
+# spark-rapids-tools, EventLogPathProcessor.
+_CUT_OFF = re.compile(r"eventlog-(\d{4}-\d\d-\d\d--\d\d-\d\d)(\.\w+)?")
+_CURRENT = re.compile(r"eventlog(\.\w+)?")
+_FILES = 100_000
+SPARK_HINT = (
+    "name an event log, or the folder that spark.eventLog.dir named when the application ran "
+    "(spark.eventLog.enabled=true makes Spark write one)"
+)
+HISTORY_HINT = "name the .jhist file, or the folder that holds it"
+"""What to give instead of what is no log."""
+
+
+def spark_logs(path: Path) -> list[Log]:
+    """The event logs at `path`: a file, a rolling folder, or a folder that holds some at any depth.
+
+    Parts of a log that Databricks cut off are one log, beside others in their folder.
+    """
+    if not path.is_dir():
+        return [_single(path)]
+    if path.name.startswith(ROLLING):
+        return [_rolling(path)]
+    logs: list[Log] = []
+    for folder in _folders(path):
+        if folder.name.startswith(ROLLING):
+            logs.append(_rolling(folder))
+            continue
+        files = [each for each in _entries(folder) if each.suffix != ".crc" and each.is_file()]
+        parts = _cut_off(files)
+        logs += [Log(folder, parts)] if parts else []
+        logs += [Log(file, (file,)) for file in files if file not in parts]
+    return _some(sorted(logs, key=lambda log: log.path), path, "Spark event log", SPARK_HINT)
+
+
+def unit_of(file: PurePosixPath) -> PurePosixPath:
+    """The log that a file is a part of: a rolling folder, one with parts that Databricks cut off,
+    or the file itself."""
+    folder = file.parent
+    cut_off = _CUT_OFF.fullmatch(file.name) or _CURRENT.fullmatch(file.name)
+    return folder if folder.name.startswith(ROLLING) or cut_off else file
+
+
+def _cut_off(files: list[Path]) -> tuple[Path, ...]:
+    """Those among `files` that are parts of a log of Databricks, in their order; of one, none."""
+    parts = {match[1]: file for file in files if (match := _CUT_OFF.fullmatch(file.name))}
+    if not parts:
+        return ()
+    last = [file for file in files if _CURRENT.fullmatch(file.name)]
+    return (*(parts[minute] for minute in sorted(parts)), *last)
+
+
+def histories(path: Path) -> list[Log]:
+    """The job histories at `path`: a file, or a folder that holds some at any depth."""
+    if not path.is_dir():
+        return [_single(path)]
+    logs = []
+    for folder in _folders(path):
+        found = (each for each in _entries(folder) if each.suffix == ".jhist")
+        logs += [Log(each, (each,)) for each in found if each.is_file()]
+    return _some(logs, path, "MapReduce job history (.jhist)", HISTORY_HINT)
+
+
+def _single(path: Path) -> Log:
+    """What is not there is said where it is opened."""
+    refuse_special(path, Kind.LOG.value)
+    return Log(path, (path,))
+
+
+def _folders(path: Path) -> Iterator[Path]:
+    """The folder and those in it at any depth; what is in a rolling log is none."""
+    yield path
+    for entry in () if path.name.startswith(ROLLING) else _entries(path):
+        if entry.is_dir() and not entry.is_symlink():
+            yield from _folders(entry)
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        found = sorted(each for each in folder.iterdir() if not each.name.startswith("."))
+    except OSError as error:
+        raise unreadable(folder, error, Kind.LOG.value) from error
+    if len(found) > _FILES:
+        raise VenturiError(
+            "VEN-INGEST-LIMIT",
+            f"{folder} holds more than {_FILES:,} files",
+            where={"folder": str(folder)},
+            hint="name the logs to ingest",
+        )
+    return found
+
+
+def _some(logs: list[Log], path: Path, what: str, hint: str) -> list[Log]:
+    if not logs:
+        raise VenturiError(
+            "VEN-INGEST-FORMAT",
+            f"{path} contains no {what}",
+            where={"folder": str(path)},
+            hint=hint,
+        )
+    return logs
+
+
+def _rolling(folder: Path) -> Log:
+    """The segments of a rolling folder, from the last compacted one on."""
+    whole: dict[int, Path] = {}
+    compacted: dict[int, Path] = {}
+    for entry in _entries(folder):
+        match = _SEGMENT.fullmatch(entry.name)
+        if match is not None and entry.suffix != ".crc":
+            (compacted if match[2] else whole)[int(match[1])] = entry
+    first = max(compacted, default=0)
+    files = [compacted[first]] if compacted else []
+    later = sorted(number for number in whole if number > first)
+    files += [whole[number] for number in later]
+    if not files:
+        raise VenturiError(
+            "VEN-INGEST-FORMAT",
+            f"{folder} contains no part of an event log",
+            where={"folder": str(folder)},
+            hint=SPARK_HINT,
+        )
+    missing = None
+    lacking = [
+        number for number in range(first + 1, max(later, default=first) + 1) if number not in whole
+    ]
+    if lacking:
+        missing = f"segment {lacking[0]} of the rolling log is not there"
+    return Log(folder, tuple(files), missing, bool(compacted))

@@ -1,0 +1,588 @@
+"""Spark event logs, versions 2.x to 4.x, read into the tables of `record.job_account`.
+
+Source of every name: core/src/main/scala/org/apache/spark/util/JsonProtocol.scala. A log is read in
+one pass; only the kinds of events that are of use are decoded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
+
+from venturi.core.errors import VenturiError
+from venturi.jobs.logs.columnar import (
+    TOO_MANY,
+    TableBuilder,
+    TooManyError,
+    amount,
+    ends,
+    moment,
+    number,
+    row_of,
+    whole,
+    word,
+)
+from venturi.jobs.logs.configuration import masked, spark_chosen
+from venturi.jobs.logs.find import SPARK_HINT, spark_logs
+from venturi.jobs.logs.spark_batches import PROGRESS, Batches
+from venturi.jobs.logs.spark_caches import Caches
+from venturi.jobs.logs.spark_fields import NO_METRICS, WrongTypes, call_site, metrics_of
+from venturi.jobs.logs.spark_memory import Memory
+from venturi.jobs.logs.spark_parts import by_application
+from venturi.jobs.logs.spark_plans import Plans, without_plan
+from venturi.jobs.logs.spark_queries import (
+    DRIVER_VALUES,
+    ENDED,
+    PLAN_CHANGED,
+    STARTED,
+    Queries,
+    query_of,
+)
+from venturi.jobs.logs.spark_timers import Timers
+from venturi.jobs.logs.trial import take_in as take_in
+from venturi.record.importing.formats import Log
+from venturi.record.importing.streams import LIMITS, Limits, Oversized, Text
+from venturi.record.job_account import (
+    OUTPUT_LOST,
+    Application,
+    JobAccount,
+    Outcome,
+    Reading,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Event = Mapping[str, Any]
+Progress = Callable[[int], None]
+"""Called with the bytes of text read so far."""
+
+find = spark_logs
+_NAME = re.compile(rb'\{\s*"Event"\s*:\s*"([^"\\]{1,200})"')
+_PREFIX = "SparkListener"
+# Events of Spark's own that say nothing about times of jobs, stages, tasks and executors.
+_KNOWN = re.compile(
+    r"SparkListener(TaskGettingResult|SpeculativeTaskSubmitted|BlockManagerRemoved"
+    r"|ExecutorMetricsUpdate|ResourceProfileAdded"
+    r"|(Executor|Node)(Blacklisted|Unblacklisted|Excluded|Unexcluded)(ForStage)?"
+    r"|UnschedulableTaskSet(Added|Removed)|MiscellaneousProcessAdded)|org\.apache\.spark\..+"
+)
+TIERED_STORAGE = "venturi.spark.tiers.TieredStorageAccount"
+"""Venturi's own event, of its plugin for tiered storage: jvm/tiered-storage."""
+_KINDS = 200  # of event types that are counted by name
+_RUNNING = 200_000  # tasks that may be running at once
+# A table of a log has no more rows. What is beyond is counted, see `TooManyError`.
+_JOBS = _STAGES = 100_000
+_EXECUTORS = 20_000
+_TIERS = 500_000
+_IDS = 2_000_000  # of stages that jobs and stages name, in all
+_NAME_CHARACTERS = 500
+_STEP = 2_000  # lines between two calls of progress
+_COMPACTED = "it was compacted: events of jobs that had ended may be left out"
+_CANCELLED = re.compile(r"\bcancell?ed\b", re.IGNORECASE)
+
+
+def accounts(
+    log: Log, limits: Limits = LIMITS, progress: Progress | None = None
+) -> list[JobAccount]:
+    """Those of the applications in the event log `log`, mostly one.
+
+    VEN-INGEST-FORMAT if it is no event log, VEN-INGEST-LIMIT if it is beyond `limits`. A log that
+    was cut off, or whose application never ended, gives what it holds, and an outcome that is not
+    success.
+    """
+    text = Text(log.files, limits)
+    told: list[_Told] = []
+    for application, count, line in by_application(text.lines()):
+        if count == 1 and not _NAME.match(line):
+            raise VenturiError(
+                "VEN-INGEST-FORMAT",
+                f"{log.path} is not a Spark event log: it does not begin with an event",
+                where={"file": str(log.path)},
+                hint=SPARK_HINT,
+            )
+        while application >= len(told):
+            told.append(_Told())
+        told[application].take(line, count)
+        if progress is not None and count % _STEP == 1:
+            progress(text.text_bytes)
+    if not any(each.events for each in told):
+        raise VenturiError(
+            "VEN-INGEST-FORMAT",
+            f"{log.path} holds no event" + (f": {text.truncated}" if text.truncated else ""),
+            where={"file": str(log.path)},
+            hint=SPARK_HINT,
+        )
+    return [each.account(text, log) for each in told]
+
+
+def read(log: Log, limits: Limits = LIMITS, progress: Progress | None = None) -> JobAccount:
+    """The account of the first application in `log`, as `accounts` has it."""
+    return accounts(log, limits, progress)[0]
+
+
+class _Numbers:
+    """A set of numbers from 0, a bit for each; those beyond `_MOST` are never in it."""
+
+    _MOST = 1 << 26
+
+    def __init__(self) -> None:
+        self._bits = bytearray()
+
+    def has(self, value: int) -> bool:
+        place = value >> 3
+        return 0 <= place < len(self._bits) and bool(self._bits[place] >> (value & 7) & 1)
+
+    def add(self, value: int) -> None:
+        if 0 <= value < self._MOST:
+            place = value >> 3
+            if place >= len(self._bits):
+                self._bits.extend(bytes(place + 1 - len(self._bits)))
+            self._bits[place] |= 1 << (value & 7)
+
+
+@dataclass(slots=True)
+class _Told:
+    """What a log told so far."""
+
+    events: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+    damaged: Counter[str] = field(default_factory=Counter)
+    malformed: int = 0
+    oversized: int = 0
+    wrong: WrongTypes = field(default_factory=WrongTypes)
+    version: str | None = None
+    start: Event = field(default_factory=dict)
+    end: Event | None = None
+    environment: Event = field(default_factory=dict)
+    jobs: dict[int, dict[str, Any]] = field(default_factory=dict)
+    stages: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
+    job_of_stage: dict[int, int] = field(default_factory=dict)
+    executors: dict[str, dict[str, Any]] = field(default_factory=dict)
+    ids: int = 0
+    jobs_left_out: bool = False
+    running: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+    ended: _Numbers = field(default_factory=_Numbers)
+    resubmitted: set[str] = field(default_factory=set)
+    tasks: TableBuilder = field(default_factory=lambda: TableBuilder("tasks", "spark"))
+    timers: Timers = field(default_factory=Timers)
+    queries: Queries = field(default_factory=Queries)
+    plans: Plans = field(default_factory=Plans)
+    tiers: TableBuilder = field(default_factory=lambda: TableBuilder("tiers", "spark"))
+    tier_rows: int = 0
+    memory: Memory = field(default_factory=Memory)
+    caches: Caches = field(default_factory=Caches)
+    batches: Batches = field(default_factory=Batches)
+    last_ms: int | None = None
+
+    def take(self, line: bytes, count: int) -> None:
+        """Takes in the event that `line` is, the `count`th of the log."""
+        match = _NAME.match(line)
+        if match is None:
+            self.malformed += 1
+            return
+        self.events += 1
+        name = word(match[1].decode("utf-8", "replace"), 100) or ""
+        handle = _HANDLERS.get(name)
+        if handle is None:
+            of_spark = _KNOWN.fullmatch(name) is not None
+            _count(self.skipped if of_spark else self.unknown, name)
+            return
+        if type(line) is Oversized:
+            self.oversized += 1
+            return
+        try:
+            event = from_json(without_plan(self.timers.without_accumulables(line)))
+        except ValueError:
+            self.malformed += 1
+            return
+        try:
+            self.wrong.look(name, event, count)
+            if name in {STARTED, PLAN_CHANGED}:
+                self.queries.note_timers(line)
+                if not self.plans.take(line, first=name == STARTED):
+                    _count(self.skipped, f"{name} (the plan in it)")
+            handle(self, event)
+        except (KeyError, TypeError, AttributeError):
+            self.damaged[name] += 1
+        except TooManyError:
+            self.damaged[name + TOO_MANY] += 1
+
+    def log_start(self, event: Event) -> None:
+        self.version = word(event["Spark Version"])
+
+    def application_start(self, event: Event) -> None:
+        self.start = event
+        self._saw(event.get("Timestamp"))
+
+    def application_end(self, event: Event) -> None:
+        self.end = event
+        self._saw(event["Timestamp"])
+
+    def environment_update(self, event: Event) -> None:
+        self.environment = event
+
+    def job_start(self, event: Event) -> None:
+        job_id = number(event["Job ID"])
+        stage_ids = [number(each) for each in event["Stage IDs"]]
+        properties = event.get("Properties") or {}
+        infos = sorted(event.get("Stage Infos") or (), key=lambda each: -number(each["Stage ID"]))
+        name = properties.get("spark.job.description")
+        if not name and infos:
+            name = call_site(infos[0].get("Stage Name"))
+        self._saw(event.get("Submission Time"))
+        job = self._job(job_id)
+        # Spark's own descriptions are for its pages.
+        job["name"] = word(name and name.replace("<br/>", " "))
+        job["submitted_ms"] = moment(event.get("Submission Time"))
+        job["query_id"] = query_of(properties)
+        self._keep_ids(job, "stage_ids", stage_ids)
+        for stage_id in stage_ids:
+            row_of(self.job_of_stage, stage_id, _IDS, job_id)
+
+    def job_end(self, event: Event) -> None:
+        self._saw(event.get("Completion Time"))
+        job = self._job(number(event["Job ID"]))
+        job["ended_ms"] = moment(event.get("Completion Time"))
+        result = event["Job Result"]
+        if result["Result"] == "JobSucceeded":
+            job["outcome"] = "succeeded"
+            return
+        reason = ends((result.get("Exception") or {}).get("Message")) or "no reason is recorded"
+        job["outcome"] = "cancelled" if _CANCELLED.search(reason) else "failed"
+        job["reason"] = reason
+
+    def stage(self, event: Event) -> None:
+        info = event["Stage Info"]
+        key = number(info["Stage ID"]), number(info["Stage Attempt ID"])
+        failure = ends(info.get("Failure Reason"))
+        ended_ms = moment(info.get("Completion Time"))
+        outcome = "failed" if failure else "unfinished" if ended_ms is None else "succeeded"
+        parent_ids = [number(each) for each in info.get("Parent IDs") or ()]
+        self._saw(ended_ms or info.get("Submission Time"))
+        stage = row_of(self.stages, key, _STAGES, {})
+        if ended_ms is None and stage.get("ended_ms") is not None:
+            return  # out of order: its end has been told
+        if not stage:
+            self.timers.of_stage(key, info)
+        stage |= {
+            "name": call_site(info.get("Stage Name")),
+            "n_tasks": amount(info.get("Number of Tasks")),
+            "submitted_ms": moment(info.get("Submission Time")),
+            "ended_ms": ended_ms,
+            "outcome": outcome,
+            "reason": failure,
+        }
+        self._keep_ids(stage, "parent_ids", parent_ids)
+        if ended_ms is not None:
+            self.plans.of_stage(key, info)
+        self.caches.of_stage(info)
+
+    def task_start(self, event: Event) -> None:
+        info = event["Task Info"]
+        task_id = number(info["Task ID"])
+        if self.ended.has(task_id):
+            return  # out of order
+        row = (*_identity(event, info), "unfinished", None, moment(info.get("Launch Time")), None)
+        self.running[task_id] = (*row, None, *NO_METRICS)
+        self._saw(info.get("Launch Time"))
+        if len(self.running) > _RUNNING:  # their ends were lost
+            self.tasks.append(self.running.pop(next(iter(self.running))))
+
+    def task_end(self, event: Event) -> None:
+        info = event["Task Info"]
+        reason = event["Task End Reason"]
+        if reason["Reason"] == "Resubmitted":  # told again, of a task that had succeeded
+            if len(self.resubmitted) >= _RUNNING:
+                raise TooManyError
+            self.resubmitted.add(str(number(info["Task ID"])))
+            return
+        if self.ended.has(task_id := number(info["Task ID"])):
+            _count(self.skipped, "SparkListenerTaskEnd (told twice)")
+            return
+        outcome = _OUTCOMES.get(reason["Reason"], "failed")
+        finished_ms = moment(info.get("Finish Time"))
+        row = (
+            *_identity(event, info), outcome, _reason(reason),
+            moment(info.get("Launch Time")), finished_ms, moment(info.get("Getting Result Time")),
+            *metrics_of(event.get("Task Metrics"), outcome),
+        )  # fmt: skip
+        self.tasks.append(row)
+        self.timers.of_task((row[0], row[1]), str(task_id))
+        self.ended.add(task_id)
+        self.running.pop(task_id, None)
+        self.memory.sampled(
+            info.get("Executor ID"), event.get("Task Executor Metrics"), finished_ms
+        )
+        self._saw(finished_ms)
+
+    def executor_added(self, event: Event) -> None:
+        info = event["Executor Info"]
+        executor = row_of(
+            self.executors, str(event["Executor ID"])[:_NAME_CHARACTERS], _EXECUTORS, {}
+        )
+        executor |= {
+            "host": word(info.get("Host")),
+            "cores": amount(info.get("Total Cores")),
+            "added_ms": moment(event.get("Timestamp")),
+        }
+
+    def executor_removed(self, event: Event) -> None:
+        self._saw(event.get("Timestamp"))
+        executor = row_of(
+            self.executors, str(event["Executor ID"])[:_NAME_CHARACTERS], _EXECUTORS, {}
+        )
+        executor["removed_ms"] = moment(event.get("Timestamp"))
+        executor["reason"] = word(event.get("Removed Reason"))
+        self.caches.removed(event["Executor ID"])
+
+    def stage_memory(self, event: Event) -> None:
+        # It has no moment: it is told when a stage ends, behind the last of its tasks.
+        self.memory.sampled(event.get("Executor ID"), event.get("Executor Metrics"), self.last_ms)
+
+    def block_manager(self, event: Event) -> None:
+        self.memory.limited(event["Block Manager ID"].get("Executor ID"), event)
+
+    def query_start(self, event: Event) -> None:
+        self._saw(event.get("time"))
+        self.queries.begin(event, call_site(event.get("description")))
+
+    def query_end(self, event: Event) -> None:
+        self._saw(event.get("time"))
+        self.queries.end(event)
+
+    def driver_values(self, event: Event) -> None:
+        query = number(event["executionId"])
+        for id_, value in event["accumUpdates"]:
+            if (known := amount(value)) is not None:
+                self.queries.driver_value(query, id_, known)
+                self.plans.of_driver(id_, known)
+
+    def tiered_storage(self, event: Event) -> None:
+        account = event["account"]
+        rows = list(_tier_rows(account))
+        if self.tier_rows + len(rows) > _TIERS:
+            raise TooManyError
+        self.tier_rows += len(rows)
+        for row in rows:
+            self.tiers.append(row)
+
+    def _job(self, job_id: int) -> dict[str, Any]:
+        try:
+            job = row_of(self.jobs, job_id, _JOBS, {})
+        except TooManyError:
+            self.jobs_left_out = True
+            raise
+        job.setdefault("outcome", "unfinished")
+        return job
+
+    def _keep_ids(self, row: dict[str, Any], name: str, stage_ids: list[int]) -> None:
+        more = len(stage_ids) - len(row.get(name, ()))
+        if self.ids + more > _IDS:
+            row.setdefault(name, [])
+            raise TooManyError
+        self.ids += more
+        row[name] = stage_ids
+
+    def _saw(self, value: object) -> None:
+        seen = moment(value)
+        if seen is not None and (self.last_ms is None or seen > self.last_ms):
+            self.last_ms = seen
+
+    def account(self, text: Text, log: Log) -> JobAccount:
+        """What was read, as tables."""
+        for row in self.running.values():
+            self.tasks.append(row)
+        jobs = TableBuilder("jobs", "spark")
+        for job_id, job in self.jobs.items():
+            jobs.append((job_id, *map(job.get, _JOB_FIELDS)))
+        stages = TableBuilder("stages", "spark")
+        for (stage_id, attempt), stage in sorted(self.stages.items()):
+            job_id_ = self.job_of_stage.get(stage_id)
+            row = (stage_id, attempt, stage["name"], job_id_, *map(stage.get, _STAGE_FIELDS))
+            stages.append(row)
+        executors = TableBuilder("executors", "spark")
+        for executor_id, executor in self.executors.items():
+            executors.append((word(executor_id), *map(executor.get, _EXECUTOR_FIELDS)))
+        configuration = masked(self.environment.get("Spark Properties"))
+        return JobAccount(
+            application=self._application(text, log),
+            reading=Reading(
+                files=tuple(path.name for path in text.files),
+                sha256=text.sha256,
+                text_bytes=text.text_bytes,
+                compression=text.compression,
+                events=self.events,
+                skipped=dict(self.skipped),
+                unknown=dict(self.unknown),
+                damaged=dict(self.damaged),
+                malformed=self.malformed,
+                oversized=self.oversized,
+                wrong=self.wrong.told(),
+                truncated=log.missing or text.truncated or (_COMPACTED if log.compacted else None),
+            ),
+            jobs=jobs.finish(),
+            stages=stages.finish(),
+            tasks=self._tasks(),
+            executors=executors.finish(),
+            configuration=configuration,
+            chosen=spark_chosen(configuration),
+            queries=self.queries.table(),
+            operators=self.plans.operators(),
+            operator_metrics=self.plans.metrics(),
+            plan_changes=self.plans.changes.table(),
+            timers=self.timers.table(),
+            tiers=self.tiers.finish() if self.tier_rows else None,
+            memory=self.memory.table(),
+            memory_over_time=self.memory.over_time(),
+            caches=self.caches.table(),
+            batches=self.batches.table(),
+        )
+
+    def _tasks(self) -> pl.DataFrame:
+        """The tasks, with what became of the output of those that were submitted again."""
+        from venturi.record.store.frames import pl
+
+        tasks = self.tasks.finish()
+        if not self.resubmitted:
+            return tasks
+        in_vain = pl.col("task_id").is_in(list(self.resubmitted)) & (
+            pl.col("outcome") == "succeeded"
+        )
+        reason = pl.when(in_vain).then(pl.lit(OUTPUT_LOST)).otherwise("reason")
+        return tasks.with_columns(reason=reason)
+
+    def _application(self, text: Text, log: Log) -> Application:
+        outcome, reason = self._outcome(log)
+        properties = self.environment.get("Spark Properties")
+        named = properties if isinstance(properties, dict) else {}
+        jvm = self.environment.get("JVM Information")
+        return Application(
+            id=word(self.start.get("App ID")) or text.files[0].name,
+            name=word(self.start.get("App Name") or named.get("spark.app.name")) or "unnamed",
+            engine="spark",
+            engine_version=self.version or "unknown",
+            attempt=word(self.start.get("App Attempt ID")),
+            user=word(self.start.get("User")),
+            started_ms=moment(self.start.get("Timestamp")),
+            ended_ms=self.last_ms if self.end is None else moment(self.end.get("Timestamp")),
+            outcome=outcome,
+            reason=reason,
+            exit_code=None if self.end is None else whole(self.end.get("ExitCode")),
+            java_version=word(jvm.get("Java Version")) if isinstance(jvm, dict) else None,
+        )
+
+    def _outcome(self, log: Log) -> tuple[Outcome, str | None]:
+        if self.end is None or log.missing is not None:
+            return "unfinished", log.missing or "the log ends before the application does"
+        code = whole(self.end.get("ExitCode"))
+        if failure := self._failure(code, log):
+            return "failed", failure
+        if self.stages and not self.jobs:
+            return "unfinished", "the log tells of stages and of no job: it lacks events"
+        if self.jobs_left_out:
+            return "unfinished", f"it has more than the {_JOBS:,} jobs that are read"
+        for job_id, job in self.jobs.items():
+            if job["outcome"] == "unfinished":
+                return "unfinished", f"no end of job {job_id} is recorded"
+        return "succeeded", None
+
+    def _failure(self, code: int | None, log: Log) -> str | None:
+        """Spark records no exit status before 4.0: an application is as good as its jobs."""
+        if code:
+            return f"the application ended with exit status {code}"
+        if code is None and not self.jobs and not self.stages and not log.compacted:
+            return "the application ended without a job, and its exit status is not recorded"
+        for job_id, job in self.jobs.items():
+            if job["outcome"] == "failed":
+                return f"job {job_id} failed: {job['reason']}"
+        last = max(self.jobs.values(), key=lambda job: job.get("ended_ms") or 0, default=None)
+        if last is not None and last["outcome"] == "cancelled":
+            return f"its last job was cancelled: {last['reason']}"
+        return None
+
+
+_KIND_FIELDS = ("placements", "seen_bytes", "present_bytes", "peak_bytes", "overflows")
+_JOB_FIELDS = ("name", "submitted_ms", "ended_ms", "outcome", "reason", "stage_ids", "query_id")
+_STAGE_FIELDS = ("parent_ids", "n_tasks", "submitted_ms", "ended_ms", "outcome", "reason")
+_EXECUTOR_FIELDS = ("host", "cores", "added_ms", "removed_ms", "reason")
+_OUTCOMES = {"Success": "succeeded", "TaskKilled": "killed", "TaskCommitDenied": "killed"}
+_HANDLERS: Mapping[str, Callable[[_Told, Event], None]] = {
+    _PREFIX + name: handler
+    for name, handler in (
+        ("LogStart", _Told.log_start),
+        ("ApplicationStart", _Told.application_start),
+        ("ApplicationEnd", _Told.application_end),
+        ("EnvironmentUpdate", _Told.environment_update),
+        ("JobStart", _Told.job_start),
+        ("JobEnd", _Told.job_end),
+        ("StageSubmitted", _Told.stage),
+        ("StageCompleted", _Told.stage),
+        ("TaskStart", _Told.task_start),
+        ("TaskEnd", _Told.task_end),
+        ("ExecutorAdded", _Told.executor_added),
+        ("ExecutorRemoved", _Told.executor_removed),
+        ("StageExecutorMetrics", _Told.stage_memory),
+        ("BlockManagerAdded", _Told.block_manager),
+    )
+} | {
+    STARTED: _Told.query_start,
+    ENDED: _Told.query_end,
+    PLAN_CHANGED: lambda _told, _event: None,  # only the timers in its plan are of use
+    DRIVER_VALUES: _Told.driver_values,
+    _PREFIX + "BlockUpdated": lambda told, event: told.caches.updated(event["Block Updated Info"]),
+    _PREFIX + "UnpersistRDD": lambda told, event: told.caches.unpersisted(event["RDD ID"]),
+    PROGRESS: lambda told, event: told.batches.take(event),
+    TIERED_STORAGE: _Told.tiered_storage,
+}
+
+
+def _count(counter: Counter[str], name: str) -> None:
+    counter[name if name in counter or len(counter) < _KINDS else "others"] += 1
+
+
+def _tier_rows(account: Event) -> Iterator[tuple[Any, ...]]:
+    """The rows of `job_account.TIERS` that an account of tiered storage tells."""
+    for order, tier in enumerate(account["tiers"]):
+        before = (
+            number(account["at_ms"]), str(account["executor_id"])[:_NAME_CHARACTERS],
+            word(account.get("host")), str(tier["tier"])[:_NAME_CHARACTERS], order,
+            amount(tier.get("leave_free_bytes")), amount(tier.get("use_at_most_bytes")),
+        )  # fmt: skip
+        for kind in tier["kinds"]:
+            yield (
+                *before, str(kind["kind"])[:_NAME_CHARACTERS],
+                *(amount(kind.get(name)) for name in _KIND_FIELDS),
+                moment(kind.get("first_overflow_ms")), amount(tier.get("errors")),
+            )  # fmt: skip
+
+
+def _identity(event: Event, info: Event) -> tuple[Any, ...]:
+    """The columns of a task up to `speculative`."""
+    attempt = event.get("Stage Attempt ID")
+    return (
+        number(event["Stage ID"]), 0 if attempt is None else number(attempt),
+        str(number(info["Task ID"])), number(info["Index"]), amount(info.get("Attempt")),
+        word(info.get("Executor ID")), word(info.get("Host")), word(info.get("Locality")),
+        info.get("Speculative") is True,
+    )  # fmt: skip
+
+
+def _reason(reason: Event) -> str | None:
+    kind = reason["Reason"]
+    if kind == "Success":
+        return None
+    said = (
+        reason.get("Kill Reason")
+        or reason.get("Loss Reason")
+        or reason.get("Message")
+        or reason.get("Description")
+    )
+    parts = (word(kind), word(reason.get("Class Name")), ends(said))
+    return ": ".join(part for part in parts if part)

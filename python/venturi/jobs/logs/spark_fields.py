@@ -1,0 +1,115 @@
+"""Fields of Spark's events: the metrics of tasks, and values that are of another type than theirs.
+
+A value of a wrong type is taken for one that is not there; where the first of its like stood is
+kept, so that it can be said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from venturi.jobs.logs.columnar import amount, word
+
+_METRICS = (
+    "Executor Deserialize Time", "Executor Deserialize CPU Time", "Executor Run Time",
+    "Executor CPU Time", "Peak Execution Memory", "Result Size", "JVM GC Time",
+    "Result Serialization Time", "Memory Bytes Spilled", "Disk Bytes Spilled",
+)  # fmt: skip
+_PARTS = {
+    "Shuffle Read Metrics": (
+        "Remote Bytes Read", "Local Bytes Read", "Remote Bytes Read To Disk", "Fetch Wait Time",
+        "Total Records Read",
+    ),
+    "Shuffle Write Metrics": (
+        "Shuffle Bytes Written", "Shuffle Write Time", "Shuffle Records Written",
+    ),
+    "Input Metrics": ("Bytes Read", "Records Read"),
+    "Output Metrics": ("Bytes Written", "Records Written"),
+}  # fmt: skip
+NO_METRICS = (None,) * (len(_METRICS) + sum(map(len, _PARTS.values())))
+_NUMBERS = frozenset(
+    {
+        *_METRICS, *(name for names in _PARTS.values() for name in names), "Timestamp",
+        "Submission Time", "Completion Time", "Launch Time", "Finish Time", "Getting Result Time",
+        "Attempt", "Number of Tasks", "Total Cores", "time",
+    }
+)  # fmt: skip
+_TEXTS = frozenset(
+    {
+        "Host", "Executor ID", "Locality", "Stage Name", "Failure Reason", "Removed Reason",
+        "App Name", "App ID", "User", "Spark Version", "description",
+    }
+)  # fmt: skip
+_INSIDE = frozenset({"Task Info", "Task Metrics", "Stage Info", "Executor Info", *_PARTS})
+_MOST = 200
+_SHOWN = 40
+_LINE_OF_FILE = re.compile(r"[^/]+:\d+")
+
+
+def metrics_of(metrics: object, outcome: str) -> tuple[int | None, ...]:
+    """The metrics of a task with `outcome`, in the order of their columns."""
+    if not isinstance(metrics, dict):
+        return NO_METRICS
+    found = [amount(metrics.get(name)) for name in _METRICS]
+    if outcome != "succeeded" and not any(found):
+        return NO_METRICS  # its executor was lost, or it never began: Spark writes zeros
+    for part, names in _PARTS.items():
+        values = metrics.get(part)
+        if isinstance(values, dict):
+            found += [amount(values.get(name)) for name in names]
+        else:
+            found += [None] * len(names)
+    return tuple(found)
+
+
+def call_site(value: object) -> str | None:
+    """A call and its line, without the path of a program in Python; the JVM's have none."""
+    name = word(value, 4_000)  # of the system's longest path nothing is cut off
+    if name is None:
+        return None
+    call, _, path = name.partition(" at /")
+    _, slash, file = path.rpartition("/")
+    return word(f"{call} at {file}" if slash and _LINE_OF_FILE.fullmatch(file) else name)
+
+
+class WrongTypes:
+    """The values of a wrong type that were met, by event and field."""
+
+    def __init__(self) -> None:
+        self._met: dict[tuple[str, str], list[Any]] = {}
+
+    def look(self, name: str, event: Mapping[str, Any], line: int) -> None:
+        """Looks at an event called `name`, which stood in `line`, from 1."""
+        for field, value in _wrong(event):
+            met = self._met.get((name, field))
+            if met is not None:
+                met[0] += 1
+            elif len(self._met) < _MOST:
+                self._met[name, field] = [1, line, repr(value)[:_SHOWN]]
+
+    def told(self) -> tuple[str, ...]:
+        """A sentence for each event and field."""
+        return tuple(
+            f"{count:,} values of {field!r} in events {name} are of a wrong type and were left "
+            f"out; the first stands in line {line:,}: {word(shown)}"
+            for (name, field), (count, line, shown) in self._met.items()
+        )
+
+
+def _wrong(event: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    for field, value in event.items():
+        if value is None:
+            continue
+        if field in _NUMBERS:
+            if type(value) is not int:
+                yield field, value
+        elif field in _TEXTS:
+            if type(value) is not str:
+                yield field, value
+        elif field in _INSIDE:
+            if type(value) is dict:
+                yield from _wrong(value)
+            else:
+                yield field, value

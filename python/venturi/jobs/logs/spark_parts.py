@@ -1,0 +1,63 @@
+"""Which of the applications in a file each event is of: logs may stand one behind the other.
+
+A log begins with some events before it says whose it is, and a rolling log begins each of its files
+with the first of these. So they are held back until it is known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from pydantic_core import from_json
+
+from venturi.core.errors import VenturiError
+
+MOST = 1_000
+_HEAD = re.compile(
+    rb'\{\s*"Event"\s*:\s*"SparkListener(LogStart|ApplicationStart|ResourceProfileAdded'
+    rb'|BlockManagerAdded|EnvironmentUpdate|MiscellaneousProcessAdded)"'
+)
+_HELD, _HELD_BYTES = 100, 32 << 20
+
+
+def by_application(lines: Iterable[bytes]) -> Iterator[tuple[int, int, bytes]]:
+    """Of each of `lines` the application, from 0, its own number, from 1, and the line.
+
+    VEN-INGEST-LIMIT if there are more than `MOST` applications.
+    """
+    numbers: dict[object, int] = {}
+    now = 0
+    held: list[tuple[int, bytes]] = []
+    room = _HELD_BYTES
+    for count, line in enumerate(lines, 1):
+        head = _HEAD.match(line)
+        kind = None if head is None else head[1]
+        if kind == b"ApplicationStart":
+            now = _number(numbers, line)
+        elif (kind == b"LogStart" and numbers) or (held and kind):
+            room -= len(line)
+            if room >= 0 and len(held) < _HELD:
+                held.append((count, line))
+                continue
+        yield from ((now, number, each) for number, each in held)
+        held.clear()
+        room = _HELD_BYTES
+        yield now, count, line
+    yield from ((now, number, each) for number, each in held)
+
+
+def _number(numbers: dict[object, int], line: bytes) -> int:
+    """That of the application that begins in `line`."""
+    try:
+        id_ = from_json(line).get("App ID")
+    except (ValueError, AttributeError):
+        id_ = None
+    if isinstance(id_, dict | list):
+        id_ = None
+    if id_ not in numbers and len(numbers) >= MOST:
+        raise VenturiError(
+            "VEN-INGEST-LIMIT", f"the log is of more than {MOST:,} applications",
+            hint="cut the file where a SparkListenerLogStart stands, and import the parts",
+        )  # fmt: skip
+    return numbers.setdefault(id_, len(numbers))

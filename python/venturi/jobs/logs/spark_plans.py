@@ -1,0 +1,202 @@
+"""The plans of SQL queries in Spark event logs, as they ran, and the metrics of their operators.
+
+Adaptive execution makes new plans as it goes, with new metrics: the last one is what ran. A metric
+has a number in the plan; by it the values are found that stages bring in, and those of the driver.
+Source: SparkPlanInfo and SQLMetrics in sql/core/src/main/scala/org/apache/spark/sql/execution.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
+
+from venturi.jobs.logs.columnar import TableBuilder, TooManyError, amount, number, word
+from venturi.jobs.logs.spark_plan_changes import PlanChanges
+from venturi.record.job_account import OPERATOR_TEXT
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Key = tuple[int, int]
+_OPERATORS = 200_000
+_METRICS = 2_000_000
+_VALUES = 1_000_000
+_EVENT = b'{"Event":"org.apache.spark.sql.execution.ui.SparkListenerSQL'
+_STARTED = _EVENT + b"ExecutionStart"
+_QUERY = re.compile(rb'"executionId":(\d{1,18}),')
+# Between quotes that no text of a plan can hold unescaped.
+_PLAN, _AFTER_PLAN = b',"sparkPlanInfo":', b'},"time":'
+# `average` is ten times a mean of tasks: it is no sum.
+_UNITS = {"sum": "1", "size": "B", "timing": "ms", "nsTiming": "ns"}
+# 2.x: "sort time total (min, med, max)".
+_SUFFIX = re.compile(r" total \(min, med, max[^)]*\)| \(ms\)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Operator:
+    parent: int | None
+    name: str
+    text: str | None
+    metrics: tuple[tuple[str, str, int], ...]
+    """The name, unit and number of each."""
+
+
+def without_plan(line: bytes) -> bytes:
+    """A query's event without its plan."""
+    place = _place(line) if line.startswith(_EVENT) else None
+    return line if place is None else line[: place.start] + line[place.stop :]
+
+
+def _place(line: bytes) -> slice | None:
+    """Where the plan in an event is, with its name."""
+    if (start := line.find(_PLAN)) < 0:
+        return None
+    end = line.find(_AFTER_PLAN, start)
+    return slice(start, end + 1 if end >= 0 else len(line.rstrip()) - 1)
+
+
+class Plans:
+    """The plans that a log told of so far, and what changed in them."""
+
+    def __init__(self) -> None:
+        self.changes = PlanChanges()
+        self._plans: dict[int, list[_Operator]] = {}
+        self._n = self._n_metrics = 0
+        self._known: set[int] = set()
+        self._of_stages: dict[tuple[Key, int], int] = {}
+        self._of_driver: dict[int, int] = {}
+
+    def take(self, line: bytes, *, first: bool) -> bool:
+        """Takes in the plan of the event in `line`, the first one of its query or one that changed;
+        False if it is nested too deeply to be read."""
+        place, query = _place(line), _QUERY.search(line[:200])
+        if place is None or query is None:
+            return True
+        if line.startswith(_STARTED) and int(query[1]) in self._plans:
+            return True  # told twice, or out of order
+        try:
+            found = list(_operators(from_json(line[place.start + len(_PLAN) : place.stop])))
+        except (ValueError, AttributeError, TypeError):
+            self.changes.forget(int(query[1]))
+            return False
+        metrics = sum(len(each.metrics) for each in found)
+        old = self._plans.get(int(query[1]), [])
+        self._n += len(found) - len(old)
+        self._n_metrics += metrics - sum(len(each.metrics) for each in old)
+        if self._n > _OPERATORS or self._n_metrics > _METRICS:
+            self._n -= len(found)
+            self._n_metrics -= metrics
+            self._plans.pop(int(query[1]), None)
+            self.changes.forget(int(query[1]))
+            raise TooManyError
+        self._plans[int(query[1])] = found
+        self._known.update(id_ for each in found for _, _, id_ in each.metrics)
+        note = self.changes.begin if first else self.changes.change
+        note(int(query[1]), ((each.name, each.text) for each in found))
+        return True
+
+    def of_stage(self, stage: Key, info: Mapping[str, Any]) -> None:
+        """Notes what a stage that is over brought in."""
+        for each in info.get("Accumulables") or ():
+            id_ = each.get("ID")
+            if id_ not in self._known:
+                continue
+            value = each.get("Value")
+            if isinstance(value, str) and value.isdecimal() and len(value) < 19:
+                value = int(value)
+            if (known := amount(value)) is None:
+                continue
+            if len(self._of_stages) >= _VALUES:
+                raise TooManyError
+            self._of_stages[stage, id_] = known
+
+    def of_driver(self, id_: object, value: int) -> None:
+        """Notes a value that the driver told; the last one counts."""
+        if id_ in self._known and isinstance(id_, int):
+            self._of_driver[id_] = value
+
+    def operators(self) -> pl.DataFrame | None:
+        """All operators, None if there is none."""
+        if not self._plans:
+            return None
+        table = TableBuilder("operators", "spark")
+        for query, plan in sorted(self._plans.items()):
+            for node, each in enumerate(plan):
+                table.append((query, node, each.parent, each.name, each.text))
+        return table.finish()
+
+    def metrics(self) -> pl.DataFrame | None:
+        """All values of their metrics, None if there is no plan."""
+        if not self._plans:
+            return None
+        at = {
+            id_: (query, node, name, unit)
+            for query, plan in self._plans.items()
+            for node, each in enumerate(plan)
+            for name, unit, id_ in each.metrics
+        }
+        table = TableBuilder("operator_metrics", "spark")
+        own = self._own()
+        for stage, id_ in self._of_stages:
+            self._add(table, at.get(id_), stage, own[stage, id_])
+        for id_, value in self._of_driver.items():
+            self._add(table, at.get(id_), (None, None), value)
+        return table.finish()
+
+    def _own(self) -> dict[tuple[Key, int], int]:
+        """What each stage itself brought in.
+
+        It told the sum so far, of all stages that the operator is in. As that only grows, it does
+        not matter in which order stages are told, nor how often.
+        """
+        before: dict[int, int] = {}
+        own = {}
+        for (stage, id_), so_far in sorted(self._of_stages.items(), key=lambda each: each[1]):
+            own[stage, id_] = so_far - before.get(id_, 0)
+            before[id_] = so_far
+        return own
+
+    @staticmethod
+    def _add(
+        table: TableBuilder,
+        at: tuple[int, int, str, str] | None,
+        stage: Key | tuple[None, None],
+        value: int,
+    ) -> None:
+        if at is not None:  # of a plan that was replaced
+            query, node, name, unit = at
+            table.append((query, node, *stage, name, unit, value))
+
+
+def _operators(plan: Any) -> Iterator[_Operator]:
+    """Those of a plan, each before its children."""
+    waiting: list[tuple[int | None, Any]] = [(None, plan)]
+    place = 0
+    while waiting:
+        parent, node = waiting.pop()
+        if not isinstance(node, dict):
+            raise ValueError("no operator")
+        yield _Operator(
+            parent,
+            word(node.get("nodeName"), OPERATOR_TEXT) or "unnamed",
+            word(node.get("simpleString"), OPERATOR_TEXT),
+            tuple(_metrics(node.get("metrics"))),
+        )
+        children = node.get("children")
+        waiting += [(place, child) for child in reversed(children or [])]
+        place += 1
+
+
+def _metrics(metrics: Any) -> Iterator[tuple[str, str, int]]:
+    for each in metrics or ():
+        unit = _UNITS.get(each.get("metricType"))
+        name = word(each.get("name"), 100)
+        if unit is not None and name is not None:
+            try:
+                yield _SUFFIX.sub("", name), unit, number(each.get("accumulatorId"))
+            except TypeError:
+                continue

@@ -1,0 +1,104 @@
+"""SQL queries in Spark event logs: when each was executed, and what the driver itself did for it.
+
+Of their plans only the timers that run on the driver are looked for; `spark_plans` has the rest.
+Source of their names: SQLMetrics of the nodes in
+sql/core/src/main/scala/org/apache/spark/sql/execution; all are in milliseconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from venturi.jobs.logs.columnar import (
+    TableBuilder,
+    ends,
+    moment,
+    number,
+    row_of,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_PREFIX = "org.apache.spark.sql.execution.ui.SparkListenerSQL"
+STARTED, ENDED = f"{_PREFIX}ExecutionStart", f"{_PREFIX}ExecutionEnd"
+PLAN_CHANGED = f"{_PREFIX}AdaptiveExecutionUpdate"
+DRIVER_VALUES = "org.apache.spark.sql.execution.ui.SparkListenerDriverAccumUpdates"
+_QUERIES = 100_000
+_TIMERS = 500_000
+# Between quotes that no text of a plan can hold unescaped. 2.x adds the unit, "(ms)".
+_TIMER = re.compile(
+    rb'\{"name":"(job commit time|metadata time|time to build|time to broadcast)(?: \([^"]*\))?",'
+    rb'"accumulatorId":(\d{1,18}),'
+)
+_COLUMNS = {
+    b"job commit time": "commit_ms",
+    b"metadata time": "listing_ms",
+    b"time to build": "broadcast_ms",
+    b"time to broadcast": "broadcast_ms",
+}
+_FIELDS = ("name", "submitted_ms", "ended_ms", "outcome", "reason")
+_SUMS = ("commit_ms", "listing_ms", "broadcast_ms")
+_OF_JOB = "spark.sql.execution.id"
+
+
+def query_of(properties: Mapping[str, Any]) -> int | None:
+    """The query that a job with these properties is of; None: it is of none."""
+    told = properties.get(_OF_JOB)
+    if isinstance(told, str) and told.isdecimal() and len(told) < 19:
+        return int(told)
+    return None
+
+
+class Queries:
+    """The queries that a log told of so far."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, dict[str, Any]] = {}
+        self._timers: dict[int, str] = {}
+        self._values: dict[int, tuple[int, int]] = {}
+
+    def note_timers(self, line: bytes) -> None:
+        """Remembers which accumulators of a plan are timers of the driver."""
+        for name, id_ in _TIMER.findall(line):
+            row_of(self._timers, int(id_), _TIMERS, _COLUMNS[name])
+
+    def begin(self, event: Mapping[str, Any], name: str | None) -> None:
+        """A query called `name` begins."""
+        told = {"name": name, "submitted_ms": moment(event["time"])}
+        row = self._row(event)
+        row |= told
+        row.setdefault("outcome", "unfinished")
+
+    def end(self, event: Mapping[str, Any]) -> None:
+        """A query ends; before 3.4 it is not said how."""
+        said = event.get("errorMessage")
+        outcome = None if said is None else "failed" if said else "succeeded"
+        told = {"ended_ms": moment(event["time"]), "outcome": outcome, "reason": ends(said)}
+        row = self._row(event)
+        row |= told
+
+    def driver_value(self, query: int, id_: int, value: int) -> None:
+        """The driver tells the value of an accumulator; the last one of each counts."""
+        if id_ in self._timers:
+            self._values[id_] = query, value
+
+    def _row(self, event: Mapping[str, Any]) -> dict[str, Any]:
+        return row_of(self._rows, number(event["executionId"]), _QUERIES, {})
+
+    def table(self) -> pl.DataFrame | None:
+        """All of them, None if there is none."""
+        if not self._rows:
+            return None
+        sums: dict[tuple[int, str], int] = {}
+        for id_, (query, value) in self._values.items():
+            place = query, self._timers[id_]
+            sums[place] = sums.get(place, 0) + value
+        table = TableBuilder("queries", "spark")
+        for query, row in sorted(self._rows.items()):
+            table.append(
+                (query, *map(row.get, _FIELDS), *(sums.get((query, name)) for name in _SUMS))
+            )
+        return table.finish()

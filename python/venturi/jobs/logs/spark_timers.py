@@ -1,0 +1,70 @@
+"""What Spark's accumulables tell of tasks that their metrics do not: Python workers and scans.
+
+About half of a task's event are accumulables, most of which repeat its metrics. They are not
+decoded: a few names are looked for, and the rest of the event is read without them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from venturi.jobs.logs.columnar import TableBuilder
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# Their names and ends are unescaped, so that no text in the event can be taken for them.
+_ACCUMULABLES = b',"Accumulables":['
+_AFTER = (b']},"Task Executor Metrics":{', b']},"Task Metrics":{')
+_TASK_END = b'{"Event":"SparkListenerTaskEnd"'
+# 2.x adds " total (min, med, max)" to the names of timers.
+_TIMER = re.compile(
+    rb'"Name":"(time to run Python workers|scan time|data sent to Python workers)[a-z, ()]*",'
+    rb'"Update":"?(\d{1,15})"?[,}]'
+)
+_OF_PYTHON = frozenset({"PythonRDD", "PairwiseRDD"})
+_RUN, _SCAN = b"time to run Python workers", b"scan time"
+
+
+class Timers:
+    """What was found so far; `noted` is of the event that was cut last."""
+
+    def __init__(self) -> None:
+        self._table = TableBuilder("timers", "spark")
+        self._noted: dict[bytes, int] = {}
+        self._n = 0
+
+    def without_accumulables(self, line: bytes) -> bytes:
+        """A task's event without its accumulables, of which the timers are noted."""
+        self._noted = {}
+        if not line.startswith(_TASK_END) or (start := line.find(_ACCUMULABLES)) < 0:
+            return line
+        for after in _AFTER:
+            end = line.find(after, start)
+            if end >= 0:
+                for name, value in _TIMER.findall(line, start, end):
+                    self._noted[name] = self._noted.get(name, 0) + int(value)
+                return line[:start] + line[end + 1 :]
+        return line
+
+    def of_task(self, stage: tuple[int, int], task_id: str) -> None:
+        """Keeps what was noted of the task whose event was cut last."""
+        if self._noted:
+            ran_ms, scan_ms = self._noted.get(_RUN), self._noted.get(_SCAN)
+            python = any(name != _SCAN for name in self._noted)
+            self._append(stage, task_id, python, ran_ms, scan_ms)
+
+    def of_stage(self, stage: tuple[int, int], info: Mapping[str, Any]) -> None:
+        """Keeps that all tasks of a stage run Python workers, which RDDs have no timers of."""
+        if any(rdd.get("Name") in _OF_PYTHON for rdd in info.get("RDD Info") or ()):
+            self._append(stage, None, True, None, None)
+
+    def _append(self, stage: tuple[int, int], *row: str | float | None) -> None:
+        self._table.append((*stage, *row))
+        self._n += 1
+
+    def table(self) -> pl.DataFrame | None:
+        """All of it, None if there is nothing."""
+        return self._table.finish() if self._n else None

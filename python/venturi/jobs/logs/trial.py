@@ -1,0 +1,240 @@
+"""An account as a trial: stages as phases, sums as samples, what was chosen as configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from venturi.core.errors import VenturiError
+from venturi.jobs.logs.columnar import TOO_MANY
+from venturi.record.importing.items import SOFTWARE, imported_id
+from venturi.record.importing.tally import Imported, Tally
+from venturi.record.job_account import (
+    MOMENT,
+    NOT_RECORDED,
+    PEAKS,
+    TASK_METRICS,
+    TIERS_SETTING,
+    JobAccount,
+    Reading,
+    attach,
+    has_tiers,
+)
+from venturi.record.limits import fitted
+from venturi.record.trial import (
+    Cluster,
+    Engine,
+    Failure,
+    Host,
+    Phase,
+    Provenance,
+    ProvenanceKind,
+    Sample,
+    Software,
+    State,
+    Trial,
+    TrialWarning,
+    Workload,
+)
+from venturi.record.upkeep.locks import arriving
+
+if TYPE_CHECKING:
+    from venturi.record.store.repository import Repository
+
+FAILED = "VEN-INGEST-FAILED"
+UNFINISHED = "VEN-INGEST-UNFINISHED"
+LOST = "VEN-INGEST-LOST"
+SOURCES = {"spark": "spark-eventlog", "mapreduce": "mapreduce-history"}
+"""The name of an engine's log, as provenance and as a format in `record.importing.formats`."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST_MS = 1 << 47  # beyond any date that a log can mean
+_PHASES = 500
+_DISMISSED = "killed by driver"  # as dynamic allocation does with idle executors
+_UNITS = {"ms": ("s", 1e-3), "ns": ("s", 1e-9), "B": ("B", 1.0), "1": ("1", 1.0)}
+
+
+def take_in(repository: Repository, accounts: Iterable[JobAccount]) -> Imported:
+    """Takes in the applications of `accounts`; one that is here already stays as it is."""
+    tally = Tally()
+    for account in accounts:
+        trial, added = _take(repository, account)
+        tally.arrive(trial, added=added, account=_told(account, trial))
+    return tally.done()
+
+
+def _take(repository: Repository, account: JobAccount) -> tuple[Trial, bool]:
+    """The trial of `account`, and whether it was not here before."""
+    # A log is written once: what readers cannot bear of it is cut, and the trial says so.
+    trial = fitted(trial_of(account), repository.limits)
+    try:
+        return repository.get(trial.id), False
+    except VenturiError as error:
+        if error.code != "VEN-RECORD-UNKNOWN":
+            raise
+    # Its files first: a trial that is recorded has all of them.
+    repository.require_admitted(trial.id)
+    with arriving(repository.artifacts_dir.parent):
+        trial = attach(repository, trial, account)
+        return trial, repository.add_many([trial]).added == 1
+
+
+def _told(account: JobAccount, trial: Trial) -> dict[str, Any]:
+    """What is said of an application that is taken in."""
+    reading = account.reading
+    return {
+        "application": account.application.id,
+        "name": account.application.name,
+        "state": trial.state.value,
+        "failure": None if trial.failure is None else trial.failure.message,
+        "failure_kind": None if trial.failure is None else trial.failure.kind,
+        "elapsed_s": trial.elapsed_s,
+        "jobs": len(account.jobs),
+        "stages": len(account.stages),
+        "task_attempts": len(account.tasks),
+        "events": reading.events,
+        "skipped": dict(reading.skipped),
+        "unknown": dict(reading.unknown),
+        "damaged": dict(reading.damaged),
+        "malformed": reading.malformed,
+        "oversized": reading.oversized,
+        "wrong": list(reading.wrong),
+        "truncated": reading.truncated,
+        "warnings": [warning.message for warning in trial.warnings],
+    }
+
+
+def trial_of(account: JobAccount) -> Trial:
+    """The trial that `account` tells of, imported. The same text gives the same id."""
+    application, reading = account.application, account.reading
+    source = SOURCES[application.engine]
+    succeeded = application.outcome == "succeeded" and application.elapsed_s is not None
+    state, failure = State.SUCCEEDED, None
+    if not succeeded:
+        state, failure = _failure(account)
+    others = {application.engine: application.engine_version}
+    if application.java_version is not None:
+        others["java"] = application.java_version
+    hosts = sorted({host for host in account.executors["host"].to_list() if host})
+    started_ms = application.started_ms
+    return Trial(
+        id=imported_id(source, application.id, application.attempt or "", reading.sha256),
+        workload=Workload(application.name[:200], source),
+        engine=Engine(application.engine, application.engine_version),
+        cluster=Cluster(tuple(Host(host) for host in hosts)),
+        configuration={key: account.configuration[key] for key in account.chosen},
+        software=Software(SOFTWARE.venturi_version, None, None, others=others),
+        provenance=Provenance(ProvenanceKind.IMPORTED, source, reading.sha256),
+        started_at=None
+        if started_ms is None or started_ms > _LATEST_MS
+        else _EPOCH + timedelta(milliseconds=started_ms),
+        state=state,
+        elapsed_s=application.elapsed_s if succeeded else None,
+        phases=phases(account),
+        samples=samples(account),
+        warnings=tuple(warnings(account)),
+        failure=failure,
+    )
+
+
+def _failure(account: JobAccount) -> tuple[State, Failure]:
+    application = account.application
+    if application.outcome == "failed":
+        said = application.reason or "no reason is recorded"
+        return State.FAILED, Failure("engine", FAILED, said)
+    said = application.reason or "the log says when it started or ended, but not both"
+    return State.INTERRUPTED, Failure("interrupted", UNFINISHED, said)
+
+
+def phases(account: JobAccount) -> tuple[Phase, ...]:
+    """The stages that ended, in the order of their beginning; of very many, the longest."""
+    found = []
+    origin_ms = account.application.started_ms
+    for row in account.stages.iter_rows(named=True):
+        start, end = row["submitted_ms"], row["ended_ms"]
+        if origin_ms is not None and start is not None and end is not None and end >= start:
+            label = f"{row['stage_id']}" + (f".{row['attempt']}" if row["attempt"] else "")
+            name = f"stage {label}: {row['name'] or 'unnamed'}"[:120]
+            found.append(Phase(name, (start - origin_ms) / 1e3, (end - start) / 1e3))
+    longest = sorted(found, key=lambda phase: -phase.elapsed_s)[:_PHASES]
+    return tuple(sorted(longest, key=lambda phase: phase.started_s))
+
+
+def samples(account: JobAccount) -> tuple[Sample, ...]:
+    """Sums over all attempts at tasks (of peaks, the largest), under the engine's own names."""
+    return tuple(_samples(account))
+
+
+def _samples(account: JobAccount) -> Iterator[Sample]:
+    application, tasks = account.application, account.tasks
+    if application.outcome == "failed" and application.elapsed_s is not None:
+        yield Sample("time_to_failure_s", application.elapsed_s, "s")
+    yield Sample("jobs", float(len(account.jobs)), "1")
+    yield Sample("stages", float(len(account.stages)), "1")
+    for outcome, count in sorted(tasks["outcome"].value_counts().rows()):
+        yield Sample("task_attempts", float(count), "1", labels={"outcome": outcome})
+    for column in TASK_METRICS[application.engine]:
+        if column.unit is None or column.unit == MOMENT:
+            continue
+        unit, scale = _UNITS[column.unit]
+        values = tasks[column.name]
+        if not values.count():
+            yield Sample(column.name, None, unit, missing_reason=NOT_RECORDED)
+            continue
+        value = values.max() if column.name in PEAKS else values.cast(float).sum()
+        assert isinstance(value, int | float)
+        yield Sample(column.name, value * scale, unit)
+
+
+def warnings(account: JobAccount) -> Iterator[TrialWarning]:
+    """What a reader of the account must know."""
+    for said in lost(account.reading):
+        yield TrialWarning(LOST, said)
+    ended_ms = account.application.ended_ms
+    gone = [
+        row
+        for row in account.executors.iter_rows(named=True)
+        if row["removed_ms"] is not None
+        and (ended_ms is None or row["removed_ms"] < ended_ms)
+        and _DISMISSED not in (row["reason"] or "")
+    ]
+    if gone:
+        first = gone[0]
+        yield TrialWarning(
+            "VEN-ENGINE-EXECUTOR",
+            f"{len(gone)} of {len(account.executors)} executors ended before the application did; "
+            f"executor {first['executor_id']} on {first['host']}: "
+            f"{first['reason'] or 'no reason is given'}",
+        )
+    ended_well = account.application.outcome == "succeeded"
+    if has_tiers(account.configuration) and account.tiers is None and ended_well:
+        tiers = account.configuration[TIERS_SETTING].strip()
+        names = ("shuffleBytesWritten", "diskBytesSpilled")
+        why = (
+            "no local directory has such a word in its path, or the plugin was not there; the "
+            "driver's own log says which"
+            if account.tasks.select(names).sum_horizontal().sum()
+            else "no task wrote shuffle data or spilled"
+        )
+        yield TrialWarning(
+            "VEN-ENGINE-IGNORED",
+            f"no file was placed by the tiers {tiers!r} of {TIERS_SETTING}: {why}",
+        )
+
+
+def lost(reading: Reading) -> Iterator[str]:
+    """What of the text could not be used though it may matter, one sentence each."""
+    if reading.truncated:
+        yield f"the log is not whole: {reading.truncated}"
+    if reading.malformed:
+        yield f"{reading.malformed:,} lines are no event"
+    if reading.oversized:
+        yield f"{reading.oversized:,} events are too long to be read"
+    for name, count in sorted(reading.damaged.items()):
+        kind = name.removesuffix(TOO_MANY)
+        why = "lack what they should have" if kind == name else "are too many and were left out"
+        yield f"{count:,} events {kind} {why}"
+    yield from reading.wrong
+    for name, count in sorted(reading.unknown.items()):
+        yield f"{count:,} events of the unknown type {name} were left out"

@@ -1,0 +1,311 @@
+"""Understanding a job from its engine's own account: where its time went, stage by stage.
+
+Works on the tables of `record.job_account` alone. Formulas, sources and what each metric of the
+engines means stand in docs/method/stages.md. Times are in seconds; None is "not known", with a
+reason where one can be given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from venturi.jobs.stages.causes import (
+    BY_ELIMINATION,
+    CAUSES,
+    READING,
+    SPILLING,
+    TO_COMPUTE,
+    WITHOUT_END,
+    WRITING,
+    Floats,
+    Seconds,
+    TaskTimes,
+    total,
+)
+from venturi.jobs.stages.elapsed import Elapsed, elapsed_parts
+from venturi.jobs.stages.losses import losses, lost_executors, with_losses
+from venturi.jobs.stages.path import StageSpan, Step, critical_path, without_stage_s
+from venturi.jobs.stages.replay import Schedule, schedule, slots_used
+from venturi.jobs.stages.slots import Offered, core_use
+from venturi.jobs.stages.spread import spreads_of
+from venturi.jobs.stages.stage import (
+    Analysis,
+    Bound,
+    CauseTime,
+    Skew,
+    Speculation,
+    Stage,
+    Straggler,
+)
+from venturi.jobs.stages.tasks import Tasks
+from venturi.jobs.stages.timeline import Timeline, timeline
+from venturi.jobs.stages.verdict import application_verdict, beside_others, stage_verdict
+from venturi.record.job_account import JobAccount
+
+# Our judgement, not measured; the factor is the default of spark.speculation.multiplier before 4.0
+# and Mantri's bar for an outlier (Ananthanarayanan and others, OSDI 2010).
+STRAGGLER_FACTOR = 1.5
+STRAGGLER_Z = 3.5  # Iglewicz and Hoaglin 1993
+NORMAL_MAD = 0.6745  # the median absolute deviation of a normal distribution, in its sigmas
+STRAGGLER_LEAST_S = 0.1
+LEAST_TASKS = 5  # for stragglers
+LEAST_SKEW = 2
+SHOWN_STRAGGLERS = 10
+
+
+def analyse(
+    account: JobAccount, others: float | None = None, line: Timeline | None = None
+) -> Analysis:
+    """What `account` tells about its application; VEN-MODEL-INPUT if its engine is not known.
+
+    `others` is the share of its host's processor time that others had meanwhile, if that is known,
+    `line` the account's timeline, if there is one already.
+    """
+    application = account.application
+    line = line or timeline(account)
+    tasks, spans, there, elapsed_s = line.tasks, line.spans, line.there, line.elapsed_s
+    timed = list(spans.values())
+    rows = {(row["stage_id"], row["attempt"]): row for row in account.stages.rows(named=True)}
+    parts, cores = Elapsed({}, {}, {}), None
+    if elapsed_s:
+        parts = elapsed_parts(account, tasks, timed, there, gaps=line.gaps, elapsed_s=elapsed_s)
+        if there is not None:
+            n_tasks = [rows[key]["n_tasks"] for key in spans]
+            cores = core_use(tasks, timed, n_tasks, there, elapsed_s)
+    stages = [_stage(row, line, parts.shares.get(key, {})) for key, row in rows.items()]
+    path = critical_path(timed, elapsed_s) if elapsed_s else ()
+    verdict = application_verdict(stages, parts, elapsed_s, application.engine)
+    verdict = beside_others(verdict, others)
+    lost, executors = losses(tasks), lost_executors(account, tasks.origin_ms)
+    verdict = with_losses(verdict, lost, executors, sum(stage.task_s for stage in stages))
+    return Analysis(
+        elapsed_s=elapsed_s,
+        stages=tuple(stages),
+        path=path,
+        driver_s=without_stage_s(timed, elapsed_s) if elapsed_s else None,
+        cores=cores,
+        losses=lost,
+        lost_executors=executors,
+        bounds=_on_path(stages, path),
+        speculation=Speculation(
+            sum(stage.speculation.launched for stage in stages),
+            sum(stage.speculation.won for stage in stages),
+            sum(stage.speculation.wasted_s for stage in stages),
+            sum(stage.speculation.unended for stage in stages),
+        ),
+        verdict=replace(verdict, sentence=f"as far as the log goes: {verdict.sentence}")
+        if application.outcome == "unfinished"
+        else verdict,
+    )
+
+
+def _stage(
+    row: Mapping[str, Any],
+    line: Timeline,
+    shares: Mapping[str, float],
+) -> Stage:
+    key = row["stage_id"], row["attempt"]
+    tasks, there, span = line.tasks, line.there, line.spans.get(key)
+    here = tasks.of(key)
+    times = tasks.times.at(here)
+    # The places, in all tasks, of those whose time is known.
+    done = here.start + np.flatnonzero(~np.isnan(times.elapsed_s))
+    ran, succeeded = tasks.times.at(done), tasks.succeeded[done]
+    at_once = slots_used(ran.launched_s, ran.finished_s)
+    started_s = elapsed_s = slot_use = slots = None
+    if row["submitted_ms"] is not None:
+        started_s = (row["submitted_ms"] - tasks.origin_ms) / 1e3
+    bounds: tuple[Bound, ...] = ()
+    if span is not None:
+        elapsed_s = span.to_s - span.from_s
+        slots = None if there is None else there.most(span.from_s, span.to_s) or None
+    if slots:  # a launch may precede the end of the task before it, which is told a little late
+        at_once = min(at_once, slots)
+    if span is not None and elapsed_s and at_once:
+        slot_use = _slot_use(ran, span, there, at_once)
+        needed = succeeded if succeeded.any() else np.ones_like(succeeded)
+        plan = schedule(ran, needed, at_once, (span.from_s, span.to_s))
+        line.schedules[key] = plan
+        bounds = _bounds(ran, plan, tasks)
+    causes = _causes(ran, tasks)
+    # What hangs has taken its time, whatever becomes of it.
+    counted = succeeded | tasks.hanging[done]
+    skews = (
+        _skew("task time", "s", ran.elapsed_s[counted]),
+        _skew("bytes read", "B", tasks.bytes_read[done][succeeded]),
+    )
+    n_stragglers, stragglers = _stragglers(tasks, done, ran.elapsed_s, succeeded)
+    unfinished = tasks.unfinished_of(key)
+    return Stage(
+        key=key,
+        name=line.plans.name(key, row["name"] or ""),
+        outcome=row["outcome"] or "unknown",
+        reason=row["reason"],
+        started_s=started_s,
+        elapsed_s=elapsed_s,
+        n_tasks=row["n_tasks"],
+        n_attempts=here.stop - here.start,
+        attempts_by_outcome=tasks.outcomes(key),
+        task_s=total(ran.elapsed_s),
+        causes=causes,
+        unattributed_s=total(ran.unattributed_s),
+        overlap_s=total(ran.overlap_s),
+        n_without_metrics=int((~ran.measured).sum()),
+        skews=skews,
+        spreads=spreads_of(tasks, key),
+        n_stragglers=n_stragglers,
+        stragglers=stragglers,
+        unfinished=unfinished,
+        at_once=at_once,
+        offered_slots=slots,
+        waves=len(done) / (slots or at_once) if at_once else None,
+        slot_use=slot_use,
+        speculation=_speculation(tasks, here),
+        spilled_bytes=_spilled(tasks.bytes_spilled[here]),
+        bounds=bounds,
+        verdict=stage_verdict(elapsed_s, shares if len(done) else {}, skews, unfinished),
+    )
+
+
+def _slot_use(ran: TaskTimes, span: StageSpan, there: Offered | None, at_once: int) -> float:
+    inside_s = np.clip(ran.finished_s, span.from_s, span.to_s) - np.clip(
+        ran.launched_s, span.from_s, span.to_s
+    )
+    offered_s = 0.0 if there is None else there.between(span.from_s, span.to_s)
+    return min(total(inside_s) / (offered_s or at_once * (span.to_s - span.from_s)), 1.0)
+
+
+def _causes(times: TaskTimes, tasks: Tasks) -> tuple[CauseTime, ...]:
+    found = []
+    for cause in CAUSES[tasks.engine]:
+        values = times.causes.get(cause)
+        if values is None or not len(values):
+            found.append(CauseTime(cause, None, "the engine did not record it"))
+        else:
+            found.append(CauseTime(cause, total(values)))
+    for cause in (*BY_ELIMINATION, *WITHOUT_END):
+        if total(tasks.times.causes.get(cause, np.zeros(0))) > 0:  # of some stage
+            found.append(CauseTime(cause, total(times.causes[cause])))
+    return tuple(found)
+
+
+def _skew(what: str, unit: str, values: Seconds) -> Skew:
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return Skew(what, unit, None, None, None, "not recorded")
+    middle, largest = float(np.median(values)), float(values.max())
+    if len(values) < LEAST_SKEW:
+        return Skew(what, unit, middle, largest, None, "a single task")
+    if middle <= 0:
+        return Skew(what, unit, middle, largest, None, "the median is 0")
+    return Skew(what, unit, middle, largest, largest / middle)
+
+
+def _stragglers(
+    tasks: Tasks,
+    done: npt.NDArray[np.intp],
+    elapsed_s: Seconds,
+    succeeded: npt.NDArray[np.bool_],
+) -> tuple[int, tuple[Straggler, ...]]:
+    """Tasks beyond 1.5 medians whose modified z-score is beyond 3.5, the longest first."""
+    if int(succeeded.sum()) < LEAST_TASKS:
+        return 0, ()
+    usual_s = float(np.median(elapsed_s[succeeded]))
+    deviation_s = float(np.median(np.abs(elapsed_s[succeeded] - usual_s)))
+    excess_s = elapsed_s - usual_s
+    far = NORMAL_MAD * excess_s > STRAGGLER_Z * deviation_s
+    long = (elapsed_s > STRAGGLER_FACTOR * usual_s) & (excess_s >= STRAGGLER_LEAST_S)
+    found = np.flatnonzero(far & long)
+    found = found[np.argsort(-elapsed_s[found], kind="stable")]
+    read_bytes = tasks.bytes_read[done]
+    known = read_bytes[succeeded & ~np.isnan(read_bytes)]
+    usual_bytes = float(np.median(known)) if len(known) else 0.0
+    shown = []
+    for place in found[:SHOWN_STRAGGLERS].tolist():
+        who = tasks.who(int(done[place]))
+        ratio = None
+        if usual_bytes > 0 and not np.isnan(read_bytes[place]):
+            ratio = float(read_bytes[place]) / usual_bytes
+        time_s = float(elapsed_s[place])
+        shown.append(
+            Straggler(
+                who.task_id, who.host, who.executor_id, time_s,
+                time_s / usual_s if usual_s > 0 else None, ratio,
+            )
+        )  # fmt: skip
+    return len(found), tuple(shown)
+
+
+def _speculation(tasks: Tasks, here: slice) -> Speculation:
+    copies = tasks.speculative[here]
+    if not copies.any():
+        return Speculation(0, 0, 0.0, 0)
+    won, index = tasks.succeeded[here], tasks.index[here]
+    lost = np.isin(index, index[copies]) & ~won
+    lost_s = tasks.times.at(here).elapsed_s[lost]
+    unended = tasks.unfinished[here][lost] | np.isnan(lost_s)
+    return Speculation(
+        int(copies.sum()), int((copies & won).sum()), total(lost_s), int(unended.sum())
+    )
+
+
+def _spilled(spilled_bytes: Floats) -> int | None:
+    return None if np.isnan(spilled_bytes).all() else int(total(spilled_bytes))
+
+
+def _bounds(times: TaskTimes, plan: Schedule, tasks: Tasks) -> tuple[Bound, ...]:
+    def saved(*parts: Seconds | None) -> float:
+        present = [part for part in parts if part is not None]
+        if not present:
+            return 0.0
+        return max(plan.whole_s - plan.stage_s(np.sum(present, axis=0)), 0.0)
+
+    cause = times.causes.get
+    unknown = np.sum([times.unattributed_s, *(times.causes[each] for each in WITHOUT_END)], axis=0)
+    silent = f"{tasks.engine} records no such time"
+    gc = cause("garbage collection")
+    write, fetch, result = (
+        cause("shuffle write"),
+        cause("shuffle fetch wait"),
+        cause("getting result"),
+    )
+    none = None if write is not None else silent
+    no_gc = Bound("garbage collection", None, saved(unknown), silent)
+    if gc is not None:
+        of_gc_s = saved(gc)
+        no_gc = Bound("garbage collection", of_gc_s, of_gc_s)
+    sent = () if tasks.all_in_driver else (fetch, result)
+    return (
+        no_gc,
+        Bound(
+            "waiting for disks",
+            saved(write) if write is not None else None,
+            # A fetch may wait for the disk at the other end, who waits for memory for one here.
+            saved(write, fetch, unknown, *map(cause, (READING, SPILLING, WRITING, TO_COMPUTE))),
+            none,
+        ),
+        Bound(
+            "waiting for the network",
+            saved(*sent) if fetch is not None else None,
+            saved(*sent, unknown, cause(READING), cause(WRITING)),
+            None if fetch is not None else silent,
+        ),
+    )
+
+
+def _on_path(stages: Sequence[Stage], path: Sequence[Step]) -> tuple[Bound, ...]:
+    """Savings of the stages on the path, added up: the end cannot come sooner by more."""
+    on_path = {step.key for step in path}
+    of_stages = [stage.bounds for stage in stages if stage.key in on_path and stage.bounds]
+    sums = []
+    for same in zip(*of_stages, strict=True):
+        known = [bound.recorded_s for bound in same if bound.recorded_s is not None]
+        reason = next((bound.reason for bound in same if bound.reason), None)
+        recorded_s = sum(known) if known else None
+        sums.append(Bound(same[0].without, recorded_s, sum(b.at_most_s for b in same), reason))
+    return tuple(sums)

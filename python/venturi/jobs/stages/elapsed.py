@@ -1,0 +1,291 @@
+"""Where an application's elapsed time went: every moment belongs to one part.
+
+The time is cut wherever something begins or ends. While a stage is active, a piece is divided over
+the slots that there are: each is held by a task, whose time goes to its causes, or stands idle. The
+rest is the driver's, told apart by what was open: a job, a query, or nothing. In a query without a
+job, the driver's own timers are taken off first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from venturi.jobs.stages.causes import NOT_IN_LOG, UNATTRIBUTED, Floats, Seconds, TaskTimes, Truths
+from venturi.jobs.stages.gaps import Gaps
+from venturi.jobs.stages.path import StageSpan
+from venturi.jobs.stages.replay import slots_used
+from venturi.jobs.stages.slots import Offered
+from venturi.jobs.stages.tasks import Tasks
+from venturi.record.job_account import JobAccount
+
+IDLE = "idle slots"
+OTHER_STAGES = "tasks of other stages"
+NO_EXECUTOR = "waiting for executors"
+START_UP = "start-up"
+BEFORE = "before the first query"
+SCHEDULING = "between stages"
+COMMIT = "committing output"
+LISTING = "listing files"
+BROADCAST = "broadcasting"
+IN_QUERY = "planning queries"
+BETWEEN = "between queries"
+AFTER = "after the last query"
+MASTER = "application master"
+DRIVER_TIMERS = (COMMIT, LISTING, BROADCAST)
+ON_DRIVER = (START_UP, BEFORE, *DRIVER_TIMERS, IN_QUERY, SCHEDULING, BETWEEN, AFTER, MASTER)
+"""The parts in which the driver does something, or nothing does."""
+Key = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Elapsed:
+    """Seconds by part, which add up to the elapsed time; those of them in each stage.
+
+    `shares` divides the elapsed time of each stage by itself, and adds up to 1. `lacking` says what
+    the log is known to lack, None if nothing.
+    """
+
+    parts: Mapping[str, float]
+    of_stages: Mapping[Key, Mapping[str, float]]
+    shares: Mapping[Key, Mapping[str, float]]
+    lacking: str | None = None
+
+
+def elapsed_parts(
+    account: JobAccount,
+    tasks: Tasks,
+    spans: Sequence[StageSpan],
+    there: Offered | None,
+    *,
+    gaps: Gaps,
+    elapsed_s: float,
+) -> Elapsed:
+    """Where the time of `account`, of which `tasks` are, from its start to `elapsed_s` went.
+
+    `there` are the slots; where they are not known, those that the active stages used at once.
+    """
+    jobs = _Open(account, gaps, tasks.origin_ms, elapsed_s)
+    edges = np.concatenate([
+        [0.0, elapsed_s], jobs.moments, [] if there is None else there.from_s,
+        [moment for span in spans for moment in (span.from_s, span.to_s)],
+    ])  # fmt: skip
+    pieces = Pieces(np.unique(edges[(edges >= 0) & (edges <= elapsed_s)]))
+    slots, used_s, active = np.zeros((3, len(pieces.length_s)))
+    for span in spans:
+        here = pieces.between(span.from_s, span.to_s)
+        work = Work(tasks.times.at(tasks.of(span.key)))
+        active[here] += 1
+        used_s[here] += work.within(pieces, here).sum(axis=1)
+        if there is None:
+            slots[here] += max(work.at_once, 1)
+    if there is not None:
+        slots = np.maximum(there.at(pieces.edges[:-1]), 0.0)
+    filled = _Filled(np.maximum(slots * pieces.length_s, used_s), used_s, active)
+    parts: dict[str, float] = {}
+    of_stages, shares = {}, {}
+    for span in spans:
+        here = pieces.between(span.from_s, span.to_s)
+        free = NOT_IN_LOG if span.key in gaps.stages else IDLE
+        # Made a second time: kept, the work of all stages would be several times their tasks.
+        work = Work(tasks.times.at(tasks.of(span.key)))
+        of_stages[span.key], shares[span.key] = _divided(work, pieces, here, filled, free)
+        for part, time_s in of_stages[span.key].items():
+            parts[part] = parts.get(part, 0.0) + time_s
+    for part, time_s in jobs.driver(pieces, active > 0, spans).items():
+        parts[part] = parts.get(part, 0.0) + time_s
+    return Elapsed(parts, of_stages, shares, gaps.sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """For each piece the slot-seconds that there are, those used, and its active stages."""
+
+    whole_s: Floats
+    used_s: Floats
+    active: Floats
+
+
+def _divided(
+    work: Work, pieces: Pieces, here: slice, filled: _Filled, free: str
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The seconds of the application in a stage, by part; and the shares of the stage's own.
+
+    What no task held goes to `free`.
+    """
+    length_s, whole_s = pieces.length_s[here], filled.whole_s[here]
+    used_s, active = filled.used_s[here], filled.active[here]
+    there = whole_s > 0
+    per_slot_s = np.divide(length_s, whole_s, out=np.zeros_like(length_s), where=there)
+    own_s = per_slot_s @ work.within(pieces, here)
+    found = dict(zip(work.names, own_s.tolist(), strict=True))
+    # What stands idle while several stages are active is as much one's as another's.
+    idle_s = np.where(there, length_s - used_s * per_slot_s, 0.0)
+    shared = found | {NO_EXECUTOR: float((np.where(there, 0.0, length_s) / active).sum())}
+    shared[free] = shared.get(free, 0.0) + float((idle_s / active).sum())
+    elapsed_s = float(length_s.sum())
+    if elapsed_s <= 0:
+        return {}, {}
+    alone = found | {NO_EXECUTOR: float(length_s[~there].sum())}
+    alone[free] = alone.get(free, 0.0) + float(idle_s.sum())
+    alone[OTHER_STAGES] = max(float(used_s @ per_slot_s) - float(own_s.sum()), 0.0)
+    return _there(shared), _there({part: time_s / elapsed_s for part, time_s in alone.items()})
+
+
+def _there(parts: Mapping[str, float]) -> dict[str, float]:
+    return {part: value for part, value in parts.items() if value > 0}
+
+
+class Pieces:
+    """The time cut at `edges`, whose pieces last `length_s`."""
+
+    def __init__(self, edges: Seconds) -> None:
+        self.edges = edges
+        self.length_s: Seconds = np.diff(edges)
+
+    def between(self, from_s: float, to_s: float) -> slice:
+        """The pieces from one edge to another."""
+        first, last = np.searchsorted(self.edges, [max(from_s, 0.0), to_s])
+        return slice(int(first), max(min(int(last), len(self.length_s)), int(first)))
+
+
+class Work:
+    """Task time by cause, as much of it as lies between moments; evenly spread over each task."""
+
+    def __init__(self, times: TaskTimes) -> None:
+        self.names = [*times.causes, UNATTRIBUTED]
+        lasted_s = times.elapsed_s
+        known = lasted_s > 0  # NaN is not
+        rates = np.array([*times.causes.values(), times.unattributed_s])[:, known]
+        rates /= lasted_s[known]
+        starts, ends = times.launched_s[known], times.finished_s[known]
+        self._starts, self._ends = starts, ends
+        moments = np.concatenate([starts, ends])
+        order = np.argsort(moments, kind="stable")
+        self._moments = moments[order]
+        # A row for each cause: sums run along memory.
+        changes = np.concatenate([rates, -rates], axis=1)[:, order]
+        self._rates = _sums(changes)
+        self._shifts = _sums(changes * self._moments)
+
+    @property
+    def at_once(self) -> int:
+        """How many tasks ran at once at most."""
+        return slots_used(self._starts, self._ends)
+
+    def within(self, pieces: Pieces, here: slice) -> Floats:
+        """Task seconds in the pieces `here`: a row for each, a column for each of `names`."""
+        edges = pieces.edges[here.start : here.stop + 1]
+        places = np.searchsorted(self._moments, edges, "right")
+        done_s = self._rates[:, places] * edges - self._shifts[:, places]
+        passed: Floats = np.maximum(np.diff(done_s), 0.0).T
+        return passed
+
+
+def _sums(rows: Floats) -> Floats:
+    """Of each row the sums of its first none, one, two, ... values."""
+    found = np.zeros((rows.shape[0], rows.shape[1] + 1))
+    np.cumsum(rows, axis=1, out=found[:, 1:])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """When a query was open, and what of that the driver says that it did, in this order."""
+
+    from_s: float
+    to_s: float
+    did: tuple[tuple[str, float], ...]
+
+
+@dataclass(slots=True)
+class _Open:
+    """What of an application was open when no stage was active."""
+
+    account: JobAccount
+    gaps: Gaps
+    origin_ms: float
+    elapsed_s: float
+    jobs: list[tuple[float, float]] = field(init=False)
+    queries: list[_Query] = field(init=False)
+    first_executor_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        rows = self.account.jobs.select("submitted_ms", "ended_ms").rows()
+        self.jobs = [self._span(*row) for row in rows if row[0] is not None]
+        self.queries = []
+        if self.account.queries is not None:
+            names = ("submitted_ms", "ended_ms", "commit_ms", "listing_ms", "broadcast_ms")
+            for start, end, *times in self.account.queries.select(names).rows():
+                if start is not None:
+                    did = zip(DRIVER_TIMERS, ((each or 0) / 1e3 for each in times), strict=True)
+                    self.queries.append(_Query(*self._span(start, end), tuple(did)))
+        added = self.account.executors["added_ms"].drop_nulls().to_list()
+        self.first_executor_s = self._s(min(added)) if added else 0.0
+
+    def _span(self, start_ms: float, end_ms: float | None) -> tuple[float, float]:
+        return self._s(start_ms), self.elapsed_s if end_ms is None else self._s(end_ms)
+
+    def _s(self, moment_ms: float) -> float:
+        return min(max((moment_ms - self.origin_ms) / 1e3, 0.0), self.elapsed_s)
+
+    @property
+    def spans(self) -> list[tuple[float, float]]:
+        """From when to when each job and each query was open."""
+        return [*self.jobs, *((query.from_s, query.to_s) for query in self.queries)]
+
+    @property
+    def moments(self) -> Seconds:
+        """Where what is open changes."""
+        spans = [*self.spans, *self._missing]
+        return np.array([*(each for span in spans for each in span), self.first_executor_s])
+
+    @property
+    def _missing(self) -> list[tuple[float, float]]:
+        """From when to when something is not in the log."""
+        return [self._span(start or self.origin_ms, end) for start, end in self.gaps.spans]
+
+    def driver(
+        self, pieces: Pieces, active: Truths, spans: Sequence[StageSpan]
+    ) -> dict[str, float]:
+        """The seconds in which no stage was `active`, by part."""
+        left = ~active
+        if self.account.application.engine != "spark":
+            return _there({MASTER: float(pieces.length_s[left].sum())})
+        open_jobs, open_queries = np.zeros((2, len(pieces.length_s)))
+        for from_s, to_s in self.jobs:
+            open_jobs[pieces.between(from_s, to_s)] += 1
+        for query in self.queries:
+            open_queries[pieces.between(query.from_s, query.to_s)] += 1
+        missing = np.zeros(len(pieces.length_s), bool)
+        for from_s, to_s in self._missing:
+            missing[pieces.between(from_s, to_s)] = True
+        every = [*self.spans, *((span.from_s, span.to_s) for span in spans)]
+        starts = pieces.edges[:-1]
+        part = np.select(
+            [
+                missing & (starts >= self.first_executor_s),
+                open_jobs > 0, open_queries > 0, starts < self.first_executor_s,
+                starts < min((from_s for from_s, _ in every), default=self.elapsed_s),
+                starts >= max((to_s for _, to_s in every), default=self.elapsed_s),
+            ],
+            [NOT_IN_LOG, SCHEDULING, IN_QUERY, START_UP, BEFORE, AFTER], BETWEEN,
+        )  # fmt: skip
+        names = (*ON_DRIVER, NOT_IN_LOG)
+        found = {name: float(pieces.length_s[left & (part == name)].sum()) for name in names}
+        in_query = left & (part == IN_QUERY)
+        return _there(found | self._in_queries(pieces, in_query, open_queries))
+
+    def _in_queries(self, pieces: Pieces, there: Truths, n_open: Floats) -> dict[str, float]:
+        """The seconds of the pieces `there`, in which `n_open` queries were open, by part."""
+        own_s = np.divide(pieces.length_s, n_open, out=np.zeros_like(n_open), where=there)
+        found = dict.fromkeys((*DRIVER_TIMERS, IN_QUERY), 0.0)
+        for query in self.queries:
+            left_s = float(own_s[pieces.between(query.from_s, query.to_s)].sum())
+            for name, time_s in query.did:
+                found[name] += min(time_s, left_s)
+                left_s -= min(time_s, left_s)
+            found[IN_QUERY] += left_s
+        return found

@@ -1,0 +1,110 @@
+"""What the host did while a stage ran: its own series beside the engine's account.
+
+The engine says what its tasks waited for, the host which of its devices was busy. Neither is
+corrected by the other: where they differ, both are said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from venturi.core.units import format_rate
+from venturi.jobs.stages.causes import TO_COMPUTE
+from venturi.jobs.stages.stage import Analysis, Stage
+from venturi.jobs.stages.verdict import WORDS
+from venturi.results.hosts.use import PROCESSOR, HostUse
+from venturi.results.hosts.watched import BUSY, Narrowest, Watched, narrowest_of
+
+if TYPE_CHECKING:
+    from venturi.record.job_account import JobAccount
+    from venturi.record.store.repository import Repository
+    from venturi.record.trial import Trial
+
+# What an engine's causes ask of a host; of the others no device can be named.
+_ASKS = {
+    "cpu": PROCESSOR,
+    "garbage collection": PROCESSOR,
+    "deserialisation": PROCESSOR,
+    "result serialisation": PROCESSOR,
+    TO_COMPUTE: PROCESSOR,
+    "shuffle write": "disk",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Meanwhile:
+    """What the host did by stage, of several the narrowest; `reason` says why nothing is known,
+    `watched` if it could be.
+    """
+
+    uses: Mapping[tuple[int, int], HostUse]
+    reason: str | None
+    watched: bool = True
+    narrowest: Narrowest | None = None
+
+
+def meanwhile(
+    repository: Repository, trial: Trial, account: JobAccount, analysis: Analysis
+) -> Meanwhile:
+    """What the host of `trial` did in each stage of its job that is long enough to tell."""
+    spans = {
+        stage.key: (account.began_s + stage.started_s, stage.elapsed_s)
+        for stage in analysis.stages
+        if account.began_s is not None and stage.started_s is not None and stage.elapsed_s
+    }
+    watched = Watched(repository, trial, list(spans.values()))
+    if not watched.any_series:
+        return Meanwhile({}, watched.reason, watched=False)
+    if account.began_s is None:
+        return Meanwhile({}, account.origin_reason or "the account has a clock of its own")
+    if watched.reason is not None:
+        return Meanwhile({}, watched.reason)
+    found = {key: watched.narrowest(span) for key, span in spans.items()}
+    uses = {key: use for key, use in found.items() if use is not None}
+    reason = None if uses else "no stage lasted as long as the time between samples"
+    return Meanwhile(uses, reason, narrowest=narrowest_of(uses, spans, "stages"))
+
+
+def sentence(stage: Stage, use: HostUse) -> str:
+    """The host's evidence on the narrowest point of `stage`, beside what its engine says."""
+    narrowest = stage.verdict.narrowest
+    engine = "cannot tell" if narrowest is None else f"says {WORDS[narrowest]}"
+    if use.busiest is None:
+        return f"the engine's account {engine}; the host's series names no device"
+    device, busy = use.busiest
+    whose = use.host or "the host"
+    agrees, thing, its = f"{whose} agrees", f"{whose}'s {device}", f"its {device}"
+    if use.processor_shared:
+        agrees, thing = "the hosts agree", "the processor that all hosts share"
+        its = thing
+    peers = "" if use.peers_busy is None else f", those of the others up to {use.peers_busy:.0%}"
+    if busy < BUSY:
+        none_of = "the host" if use.host is None else "any host"
+        said = f"no device of {none_of} was busy for {BUSY:.0%} of it"
+    elif narrowest is not None and device.startswith(_ASKS.get(narrowest, "-")):
+        return f"{agrees}: {its} was busy {busy:.0%}{peers} ({_facts(use)})"
+    else:
+        said = f"{thing} was busy {busy:.0%} meanwhile{peers}"
+    return f"the engine's account {engine}; {said} ({_facts(use)})"
+
+
+def _facts(use: HostUse) -> str:
+    def share(value: float | None) -> str:
+        return "—" if value is None else f"{value:.0%}"
+
+    parts = [
+        f"{whose} {share(value)}"
+        for whose, value in (("others", use.cpu_others), ("Python workers", use.cpu_python))
+        if value is not None
+    ]
+    others = f" ({', '.join(parts)})" if parts else ""
+    return (
+        f"processor {share(use.cpu_busy)}{others}, waiting for I/O {share(use.cpu_iowait)}; "
+        f"disk {use.disk or '—'} {share(use.disk_busy)}, "
+        f"read {format_rate(use.disk_read_bytes_per_s)}, "
+        f"written {format_rate(use.disk_write_bytes_per_s)}; "
+        f"network in {format_rate(use.net_receive_bytes_per_s)}, "
+        f"out {format_rate(use.net_transmit_bytes_per_s)}"
+    )

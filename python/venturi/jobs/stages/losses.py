@@ -1,0 +1,183 @@
+"""Work done in vain: attempts that failed or were killed, output that was lost, lost executors.
+
+What is thrown away counts, not what is done again instead, so that nothing is counted twice. Only
+where the log does not say what that was (a stage is run again), the repetition stands for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from venturi.core.units import format_duration
+from venturi.jobs.stages.causes import Truths
+from venturi.jobs.stages.stage import Loss, LostExecutor, NarrowestPoint
+from venturi.jobs.stages.tasks import Tasks
+from venturi.record.job_account import OUTPUT_LOST, JobAccount
+
+_DISTINCT = 100
+# Our judgement, of the task time: from where on it is said, and said first.
+LEAST_SHARE, FIRST_SHARE = 0.01, 0.5
+ERROR = "attempts that raised an error"
+FETCH = "attempts that could not fetch shuffle data"
+EXECUTOR = "attempts whose executor was lost"
+KILLED = "attempts that were killed"
+RACE = "attempts of which another was faster"
+OUTPUT = "attempts that succeeded, and what they wrote was lost"
+AGAIN = "tasks run again that had succeeded in an earlier attempt at their stage"
+_FAILED = {"FetchFailed": FETCH, "ExecutorLostFailure": EXECUTOR}
+_RACE = re.compile(r"another attempt succeeded|speculat", re.IGNORECASE)
+_WANTED = re.compile(
+    r"\bidle for\b|explicit termination request|decommission|killed by driver", re.IGNORECASE
+)
+_CODE = re.compile(r"\b(?:exited with|exit) (?:code|status):?\s*(\d{1,3})\b", re.IGNORECASE)
+# Spark's own are in core/src/main/scala/org/apache/spark/util/SparkExitCode.scala and
+# .../executor/ExecutorExitCode.scala; above 128 it is 128 and the signal.
+_CODES = {
+    50: "its JVM ended with an exception that nothing caught",
+    51: "its JVM ended with an exception that nothing caught",
+    52: "its JVM was out of memory: a larger heap, fewer cores, or smaller partitions",
+    53: "it could not make its local directories",
+    56: "it could not reach the driver",
+    134: "its JVM aborted",
+    137: "it was killed (signal 9), most often for want of memory in its container or host",
+    139: "native code crashed (signal 11)",
+    143: "it was told to stop (signal 15)",
+}
+_MEANINGS = (
+    (re.compile(r"exceeding .*memory limits|beyond the .*memory limit", re.IGNORECASE),
+     "it was beyond its container's memory: a larger spark.executor.memoryOverhead"),
+    (re.compile(r"heartbeat|worker lost|disassociated|connection (?:lost|reset)", re.IGNORECASE),
+     "its host, the network, or a long pause of its JVM"),
+)  # fmt: skip
+
+
+def explained(reason: str | None) -> str | None:
+    """What the end of a process means by what was said of it, None if that is not known."""
+    if reason is None:
+        return None
+    for pattern, meaning in _MEANINGS:
+        if pattern.search(reason):
+            return meaning
+    code = _CODE.search(reason)
+    return _CODES.get(int(code[1])) if code else None
+
+
+def headline(reason: str | None) -> str | None:
+    """The line of an error that says what went wrong: of a traceback of Python's the last one."""
+    lines = [line for line in (reason or "").splitlines() if line.strip()]
+    if not lines:
+        return None
+    if "Traceback (most recent call last)" in (reason or ""):
+        ends = [line for line in lines[1:] if _RAISED.match(line)]
+        return (ends or lines)[-1].strip()
+    return lines[0].strip()
+
+
+_RAISED = re.compile(r"[\w.]+(?:: .*)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    what: str
+    said: str | None
+
+
+def losses(tasks: Tasks) -> tuple[Loss, ...]:
+    """What was done in vain by what became of it and what was said, the most time first."""
+    elapsed_s = np.nan_to_num(tasks.times.elapsed_s)
+    found: dict[_Part, list[int]] = {}
+    for place, part in _in_vain(tasks):
+        known = part in found or len(found) < _DISTINCT
+        found.setdefault(part if known else _Part(part.what, "something else"), []).append(place)
+    whole = [
+        Loss(
+            part.what, len(places), float(elapsed_s[places].sum()), part.said, explained(part.said)
+        )
+        for part, places in found.items()
+    ]
+    return tuple(sorted(whole, key=lambda each: -each.time_s))
+
+
+def in_vain(tasks: Tasks, what: Sequence[str]) -> npt.NDArray[np.intp]:
+    """The places of the attempts that were in vain for one of the reasons `what`."""
+    found = [place for place, part in _in_vain(tasks) if part.what in what]
+    return np.array(found, dtype=np.intp)
+
+
+def _in_vain(tasks: Tasks) -> Iterator[tuple[int, _Part]]:
+    """The places of all attempts that were in vain, and why they were."""
+    concerned = tasks.rows["outcome"].is_in(["failed", "killed"]).fill_null(value=False).to_numpy()
+    places = np.flatnonzero(concerned | tasks.output_lost | _run_again(tasks))
+    said = tasks.rows.select("outcome", "reason")[places].rows() if len(places) else []
+    for place, told in zip(places.tolist(), said, strict=True):
+        yield place, _part(*told)
+
+
+def _part(outcome: str, reason: str | None) -> _Part:
+    if outcome == "succeeded":
+        return _Part(OUTPUT if reason == OUTPUT_LOST else AGAIN, None)
+    if outcome == "killed":
+        race = reason is not None and _RACE.search(reason) is not None
+        return _Part(RACE, None) if race else _Part(KILLED, headline(reason))
+    kind = (reason or "").partition(":")[0]
+    return _Part(_FAILED.get(kind, ERROR), headline(reason) or "no reason is recorded")
+
+
+def _run_again(tasks: Tasks) -> Truths:
+    """Which attempts succeeded at a task that had succeeded in an earlier attempt at its stage."""
+    again = np.zeros(len(tasks.index), bool)
+    if not (tasks.rows["stage_attempt"] > 0).any():
+        return again
+    done: set[tuple[int, int]] = set()
+    # Sorted by stage and attempt: those of one attempt count only for the next ones.
+    for key in sorted(tasks.places):
+        here = tasks.places[key]
+        own = [place for place in range(here.start, here.stop) if tasks.succeeded[place]]
+        again[[place for place in own if (key[0], tasks.index[place]) in done]] = True
+        done |= {(key[0], tasks.index[place]) for place in own}
+    return again
+
+
+def lost_executors(account: JobAccount, origin_ms: float) -> tuple[LostExecutor, ...]:
+    """The executors that were removed though nobody wanted them gone, in time order."""
+    rows = account.executors.select("executor_id", "host", "removed_ms", "reason").rows()
+    return tuple(
+        LostExecutor(executor, host, (removed_ms - origin_ms) / 1e3, reason, explained(reason))
+        for executor, host, removed_ms, reason in sorted(
+            (row for row in rows if row[2] is not None), key=lambda row: row[2]
+        )
+        if reason is not None and not _WANTED.search(reason)
+    )
+
+
+def with_losses(
+    verdict: NarrowestPoint,
+    found: Sequence[Loss],
+    executors: Sequence[LostExecutor],
+    task_s: float,
+) -> NarrowestPoint:
+    """`verdict` with what of `task_s` was in vain: first if it was most, not at all if little."""
+    lost_s = sum(loss.time_s for loss in found)
+    sentence = verdict.sentence
+    if lost_s > 0 and lost_s >= LEAST_SHARE * task_s:
+        most = found[0]
+        why = f" ({most.n:,} x {most.said})" if most.said else f" ({most.n:,})"
+        said = (
+            f"{lost_s / task_s:.0%} of the tasks' time, {format_duration(lost_s)}, was in vain, "
+            f"most of it {most.what}{why}"
+        )
+        first = lost_s >= FIRST_SHARE * task_s
+        sentence = f"{said}; {sentence}" if first else f"{sentence}; {said}"
+    if executors:
+        gone = executors[0]
+        meaning = f": {gone.meaning}" if gone.meaning else f" ({gone.reason})"
+        lost = "1 executor was lost"
+        if len(executors) > 1:
+            lost = f"{len(executors):,} executors were lost, the first one"
+        sentence += f"; {lost}{meaning}"
+    return replace(verdict, sentence=sentence)

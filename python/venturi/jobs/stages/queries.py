@@ -1,0 +1,103 @@
+"""What each SQL query had: its jobs, the stages that ran for them, and what changed of its plan."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from venturi.jobs.stages.stage import label_of
+from venturi.record.job_account import JobAccount
+
+MOST = 100
+_SHOWN = 6  # operators that only one of two plans has
+_SHOWN_TEXT = 60
+# A join and the keys of its sides; of long ones the end may be cut off.
+_JOIN = re.compile(r"(\w+Join(?:\(skew=true\))?) (\[[^\]]*(?:\]|$))(?:, (\[[^\]]*(?:\]|$)))?")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWork:
+    """The first `MOST` of the jobs of a query, and of the attempts at stages that ran for them, by
+    their labels; stages that were skipped are none. The others are counted as left out."""
+
+    jobs: tuple[int, ...]
+    jobs_left_out: int
+    stages: tuple[str, ...]
+    stages_left_out: int
+
+
+def works_of(account: JobAccount) -> Mapping[int, QueryWork] | None:
+    """That of every query, by its number; None where no job says of which query it is."""
+    of_jobs = dict(account.jobs.select("job_id", "query_id").drop_nulls().sort("job_id").rows())
+    if account.queries is None or not of_jobs:
+        return None
+    jobs: dict[int, list[int]] = {id_: [] for id_ in account.queries["query_id"]}
+    labels: dict[int, list[str]] = {id_: [] for id_ in jobs}
+    for job, query in of_jobs.items():
+        if query in jobs:
+            jobs[query].append(job)
+    stages = account.stages.select("stage_id", "attempt", "job_id").sort("stage_id", "attempt")
+    for stage, attempt, job in stages.rows():
+        if (of := of_jobs.get(job)) in labels:
+            labels[of].append(label_of((stage, attempt)))
+    return {
+        query: QueryWork(
+            tuple(own[:MOST]), max(len(own) - MOST, 0),
+            tuple(labels[query][:MOST]), max(len(labels[query]) - MOST, 0),
+        )
+        for query, own in jobs.items()
+    }  # fmt: skip
+
+
+def changes_of(account: JobAccount) -> Mapping[int, str]:
+    """What adaptive execution changed of the plan of each query of which it did, in words."""
+    if account.plan_changes is None:
+        return {}
+    sides: dict[int, tuple[Counter[str], Counter[str]]] = {}
+    for query, came, operator, n in account.plan_changes.rows():
+        sides.setdefault(query, (Counter(), Counter()))[came][operator] += n
+    return {query: _in_words(*each) for query, each in sides.items()}
+
+
+def _in_words(gone: Counter[str], come: Counter[str]) -> str:
+    """A join that has the keys of one that is gone has taken its place."""
+    takers: dict[str, list[str]] = {}
+    for new in reversed(list(come)):
+        if (keys := _keys(new)) is not None:
+            takers.setdefault(keys, []).append(new)
+    said = []
+    for old in list(gone):
+        if (keys := _keys(old)) is not None and takers.get(keys):
+            new = takers[keys].pop()
+            n = min(gone[old], come[new])
+            gone[old] -= n
+            come[new] -= n
+            short = _short(old), _short(new)
+            before, after = (old, new) if short[0] == short[1] else short
+            said.append(f"{before} became {after}{_times(n)}")
+    for left, words in ((gone, "no longer there"), (come, "new")):
+        if rest := [f"{_short(each)}{_times(n)}" for each, n in left.items() if n > 0]:
+            more = f" and {len(rest) - _SHOWN:,} more" if len(rest) > _SHOWN else ""
+            said.append(f"{words}: {', '.join(rest[:_SHOWN])}{more}")
+    return "; ".join(said)
+
+
+def _keys(operator: str) -> str | None:
+    """The keys of the left side of a join, None if it is none."""
+    join = _JOIN.match(operator)
+    return None if join is None else join[2]
+
+
+def _short(operator: str) -> str:
+    join = _JOIN.match(operator)
+    if join is None:
+        short = operator
+    else:
+        short = f"{join[1]} {join[2]}" + (f", {join[3]}" if join[3] not in {None, join[2]} else "")
+    return short if len(short) <= _SHOWN_TEXT else f"{short[: _SHOWN_TEXT - 1]}…"
+
+
+def _times(n: int) -> str:
+    return "" if n == 1 else f" ({n:,} times)"

@@ -1,0 +1,238 @@
+"""The task slots that an application's executors offered over time, and what became of them.
+
+A slot is `spark.task.cpus` cores of an executor, from when it was added to when it was removed.
+What was offered is divided exactly: into the time of tasks by how they ended, and what stood unused
+by why, at each moment: no stage was active, no task was left to launch, or tasks waited all the
+same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from venturi.jobs.stages.causes import Floats, Seconds
+from venturi.jobs.stages.path import StageSpan
+from venturi.jobs.stages.stage import CoreTime, CoreUse
+from venturi.jobs.stages.tasks import Tasks
+from venturi.record.job_account import OUTPUT_LOST, JobAccount
+
+OUTCOMES = {
+    "succeeded": "tasks that succeeded",
+    OUTPUT_LOST: "tasks that succeeded, and what they wrote was lost",
+    "failed": "attempts that failed",
+    "killed": "attempts that were killed",
+    "unfinished": "attempts without an end",
+}
+NO_STAGE = "no stage was active"
+NO_TASK = "no task was left to launch"
+WAITED = "tasks waited, and slots were free"
+NO_SLOT = "cores too few for another slot"
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """How many slots there were: `slots[n]` from `from_s[n]` until `from_s[n + 1]`.
+
+    Before the first moment there was none; the last holds to the end.
+    """
+
+    from_s: Seconds
+    slots: Floats
+    cpus: int
+    """Cores that a slot takes."""
+    spare_cores: Floats
+    """Cores of executors that make no whole slot."""
+
+    def at(self, moments_s: Seconds) -> Floats:
+        """How many there were at each moment, from it on."""
+        return _step(self.from_s, self.slots, moments_s)
+
+    def between(self, from_s: float, to_s: float) -> float:
+        """Slot-seconds from one moment to another."""
+        edges = np.concatenate([[from_s], _inside(self.from_s, from_s, to_s), [to_s]])
+        return float((self.at(edges[:-1]) * np.diff(edges)).sum())
+
+    def most(self, from_s: float, to_s: float) -> int:
+        """The most that there were at one moment."""
+        edges = np.concatenate([[from_s], _inside(self.from_s, from_s, to_s)])
+        return int(self.at(edges).max())
+
+
+def offered(account: JobAccount, origin_ms: float) -> Offered | None:
+    """The slots that the executors of `account` offered, None if it does not say all of them.
+
+    One of which no beginning is recorded was there from the start.
+    """
+    rows = account.executors.select("cores", "added_ms", "removed_ms").rows()
+    if not rows or any(cores is None for cores, _, _ in rows):
+        return None
+    cpus = task_cpus(account)
+    moments, slots, spare = [], [], []
+    for cores, added_ms, removed_ms in rows:
+        added_s = 0.0 if added_ms is None else (added_ms - origin_ms) / 1e3
+        moments.append(added_s)
+        slots.append(int(cores) // cpus)
+        spare.append(int(cores) % cpus)
+        if removed_ms is not None:
+            moments.append(max((removed_ms - origin_ms) / 1e3, added_s))
+            slots.append(-slots[-1])
+            spare.append(-spare[-1])
+    order = np.argsort(moments, kind="stable")
+    # Of one that replaces another the beginning and the end are the same moment.
+    at_s, places = np.unique(np.array(moments)[order], return_index=True)
+    last = np.append(places[1:], len(order)) - 1
+    slots_, spare_ = (np.cumsum(np.array(each, float)[order])[last] for each in (slots, spare))
+    return Offered(at_s, slots_, cpus, spare_)
+
+
+def task_cpus(account: JobAccount) -> int:
+    """The cores that a task takes: `spark.task.cpus`."""
+    text = account.configuration.get("spark.task.cpus", "1")
+    return int(text) if text.isdecimal() and 0 < int(text) < 1 << 20 else 1
+
+
+def core_use(
+    tasks: Tasks, spans: list[StageSpan], n_tasks: list[int | None], there: Offered,
+    elapsed_s: float,
+) -> CoreUse:  # fmt: skip
+    """What became of the cores that were `there` from the start to `elapsed_s`.
+
+    `n_tasks` is how many tasks each of `spans` consists of.
+    """
+    launched, finished = tasks.times.launched_s, tasks.times.finished_s
+    known = ~np.isnan(finished - launched)
+    waits = _waits(tasks, spans, n_tasks)
+    steps = [
+        _Steps(launched[known], finished[known]),
+        _Steps(waits[:, 0], waits[:, 1], waits[:, 2]),
+        _Steps(*_columns(spans)),
+    ]
+    edges = _merged([np.array([0.0, elapsed_s]), there.from_s, *(each.moments for each in steps)])
+    edges = edges[(edges >= 0) & (edges <= elapsed_s)]
+    length = np.diff(edges)
+    running, waiting, active = (each.at(edges[:-1]) for each in steps)
+    slots = np.maximum(there.at(edges[:-1]), 0.0)
+    used = np.minimum(running, slots)
+    free = slots - used
+    though_waited = np.where(active > 0, np.minimum(free, waiting), 0.0)
+    unused = {
+        NO_STAGE: np.where(active > 0, 0.0, free),
+        NO_TASK: np.where(active > 0, free - though_waited, 0.0),
+        WAITED: though_waited,
+    }
+    spare = _step(there.from_s, there.spare_cores, edges[:-1])
+    parts = [
+        CoreTime(reason, float((each * length).sum()) * there.cpus)
+        for reason, each in unused.items()
+    ]
+    parts.append(CoreTime(NO_SLOT, float((spare * length).sum())))
+    used_s = float((used * length).sum()) * there.cpus
+    return CoreUse(
+        offered_s=float((slots * length).sum()) * there.cpus + float((spare * length).sum()),
+        used_s=used_s,
+        used=_by_outcome(tasks, used_s, elapsed_s),
+        unused=tuple(part for part in parts if part.time_s > 0),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Shortages:
+    """For pieces of time their length, how many attempts waited, and how many slots there were."""
+
+    length_s: Seconds
+    waiting: Floats
+    slots: Floats
+
+
+def shortages(
+    tasks: Tasks, spans: list[StageSpan], n_tasks: list[int | None], there: Offered
+) -> Shortages:
+    """What waited to be launched beside the slots that were `there`, as `core_use` counts it."""
+    waits = _waits(tasks, spans, n_tasks)
+    waiting = _Steps(waits[:, 0], waits[:, 1], waits[:, 2])
+    edges = _merged([there.from_s, waiting.moments])
+    return Shortages(np.diff(edges), waiting.at(edges[:-1]), there.at(edges[:-1]))
+
+
+def _by_outcome(tasks: Tasks, used_s: float, elapsed_s: float) -> tuple[CoreTime, ...]:
+    """`used_s` divided by how attempts ended, by the time that they took until `elapsed_s`."""
+    inside = np.minimum(tasks.times.finished_s, elapsed_s) - np.clip(
+        tasks.times.launched_s, 0.0, elapsed_s
+    )
+    inside = np.where(np.isnan(inside), 0.0, np.maximum(inside, 0.0))
+    whole = float(inside.sum())
+    outcomes = tasks.rows["outcome"]
+    found = []
+    for outcome, said in OUTCOMES.items():
+        which = tasks.output_lost
+        if outcome != OUTPUT_LOST:
+            which = (outcomes == outcome).fill_null(value=False).to_numpy() & ~which
+        part = float(inside[which].sum())
+        if part > 0:
+            found.append(CoreTime(said, used_s * part / whole))
+    return tuple(found)
+
+
+def _waits(tasks: Tasks, spans: list[StageSpan], n_tasks: list[int | None]) -> Floats:
+    """From when to when how many attempts waited to be launched, as rows; copies wait for nothing.
+
+    The first attempt at a task waits from the beginning of its stage, a later one from the end of
+    the one before; a task that was never launched, to the end of its stage.
+    """
+    found = [np.empty((0, 3))]
+    for span, count in zip(spans, n_tasks, strict=True):
+        here = tasks.of(span.key)
+        own = here.start + np.flatnonzero(~tasks.speculative[here])
+        own = own[~np.isnan(tasks.times.launched_s[own])]
+        own = own[np.lexsort((tasks.times.launched_s[own], tasks.index[own]))]
+        launched, index = tasks.times.launched_s[own], tasks.index[own]
+        since = np.full(len(own), span.from_s)
+        again = np.flatnonzero(index[1:] == index[:-1])
+        since[again + 1] = tasks.times.finished_s[own][again]
+        since = np.fmin(np.where(np.isnan(since), span.from_s, since), launched)
+        found.append(np.column_stack([since, launched, np.ones(len(own))]))
+        never = (count or 0) - (len(index) - len(again))
+        if never > 0:
+            found.append(np.array([[span.from_s, span.to_s, never]]))
+    return np.concatenate(found)
+
+
+class _Steps:
+    """How many of some intervals each moment lies in; each counts as many times as it weighs."""
+
+    def __init__(self, from_s: Seconds, to_s: Seconds, weights: Floats | None = None) -> None:
+        weights = np.ones(len(from_s)) if weights is None else weights
+        moments = np.concatenate([from_s, to_s])
+        order = np.argsort(moments, kind="stable")
+        self.moments = moments[order]
+        self._sums = np.cumsum(np.concatenate([weights, -weights])[order])
+
+    def at(self, moments_s: Seconds) -> Floats:
+        """At each moment, from it on."""
+        return _step(self.moments, self._sums, moments_s)
+
+
+def _columns(spans: list[StageSpan]) -> tuple[Seconds, Seconds]:
+    both = np.array([(span.from_s, span.to_s) for span in spans]).reshape(-1, 2)
+    return both[:, 0], both[:, 1]
+
+
+def _merged(sorted_s: Sequence[Seconds]) -> Seconds:
+    """The moments of arrays that are in order, each once: merging takes less than sorting."""
+    moments = np.sort(np.concatenate(sorted_s), kind="stable")
+    return moments[np.diff(moments, prepend=-np.inf) > 0]
+
+
+def _step(from_s: Seconds, values: Floats, moments_s: Seconds) -> Floats:
+    """The value of a step function at each moment, 0 before its first."""
+    places: npt.NDArray[np.intp] = np.searchsorted(from_s, moments_s, "right")
+    found: Floats = np.concatenate([[0.0], values])[places]
+    return found
+
+
+def _inside(moments_s: Seconds, from_s: float, to_s: float) -> Seconds:
+    return moments_s[(moments_s > from_s) & (moments_s < to_s)]

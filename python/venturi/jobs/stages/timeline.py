@@ -1,0 +1,86 @@
+"""An application's tasks, stages and slots on one clock, and its plans: what all is found from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from venturi.core.errors import VenturiError
+from venturi.jobs.stages.causes import CAUSES
+from venturi.jobs.stages.gaps import Gaps, gaps_of
+from venturi.jobs.stages.path import StageSpan
+from venturi.jobs.stages.plans import Plans
+from venturi.jobs.stages.replay import Schedule
+from venturi.jobs.stages.slots import Offered, offered
+from venturi.jobs.stages.tasks import Tasks
+from venturi.record.job_account import JobAccount
+
+Key = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Moments are seconds since the application began; where that is not recorded, its first stage.
+
+    `elapsed_s` is None where the end is not known, `there` where it is not said which executors
+    were there. `spans` has the stages whose beginning is recorded, `gaps` what the log lacks.
+    `schedules` are those of the stages that `analyse` found tasks of known time in.
+    """
+
+    account: JobAccount
+    elapsed_s: float | None
+    tasks: Tasks
+    plans: Plans
+    spans: Mapping[Key, StageSpan]
+    there: Offered | None
+    gaps: Gaps
+    schedules: dict[Key, Schedule] = field(default_factory=dict)
+
+
+def timeline(account: JobAccount) -> Timeline:
+    """That of `account`; VEN-MODEL-INPUT if its engine is not known."""
+    application = account.application
+    if application.engine not in CAUSES:
+        raise VenturiError(
+            "VEN-MODEL-INPUT",
+            f"nothing is known about the accounts of engine {application.engine!r}",
+            where={"engine": application.engine},
+        )
+    origin_ms = _origin_ms(account)
+    end_s = None
+    if application.ended_ms is not None:
+        end_s = (application.ended_ms - origin_ms) / 1e3
+    spans = {
+        (row["stage_id"], row["attempt"]): span
+        for row in account.stages.rows(named=True)
+        if (span := _span(row, origin_ms, end_s))
+    }
+    plans = Plans(account)
+    return Timeline(
+        account,
+        end_s if end_s is not None and end_s > 0 else None,
+        Tasks(account, origin_ms, plans.told_whole()),
+        plans,
+        spans,
+        offered(account, origin_ms),
+        gaps_of(account),
+    )
+
+
+def _span(row: Mapping[str, Any], origin_ms: float, end_s: float | None) -> StageSpan | None:
+    """When a stage was active; one without an end, to the end of the application."""
+    if row["submitted_ms"] is None:
+        return None
+    from_s = (row["submitted_ms"] - origin_ms) / 1e3
+    to_s = end_s if row["ended_ms"] is None else (row["ended_ms"] - origin_ms) / 1e3
+    if to_s is None or to_s < from_s:
+        return None
+    key = row["stage_id"], row["attempt"]
+    return StageSpan(key, tuple(row["parent_ids"] or ()), from_s, to_s)
+
+
+def _origin_ms(account: JobAccount) -> int:
+    if account.application.started_ms is not None:
+        return account.application.started_ms
+    return min(account.stages["submitted_ms"].drop_nulls().to_list(), default=0)

@@ -1,0 +1,227 @@
+"""The narrowest point of a stage and of an application in one sentence, or "cannot tell".
+
+The elapsed time is divided exactly (`elapsed`): what the driver took; of each stage, the slots that
+stood idle; and the rest by the causes of its tasks' time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from venturi.core.units import format_duration
+from venturi.jobs.stages.causes import (
+    MAPS,
+    NOT_IN_LOG,
+    PYTHON,
+    READING,
+    SPILLING,
+    TO_COMPUTE,
+    UNATTRIBUTED,
+    UNFINISHED,
+    WRITING,
+)
+from venturi.jobs.stages.elapsed import (
+    AFTER,
+    BEFORE,
+    BETWEEN,
+    BROADCAST,
+    COMMIT,
+    IDLE,
+    IN_QUERY,
+    LISTING,
+    MASTER,
+    NO_EXECUTOR,
+    ON_DRIVER,
+    OTHER_STAGES,
+    SCHEDULING,
+    START_UP,
+    Elapsed,
+)
+from venturi.jobs.stages.stage import NarrowestPoint, Skew, Stage, Unfinished
+
+# Our judgement, not measured: two parts within MARGIN of the whole cannot be told apart by one
+# trial, and below LEAST nothing is narrow.
+MARGIN = 0.05
+LEAST = 0.2
+OTHERS = 0.1  # of the processor time, from where on a trial is disturbed
+DRIVER = "driver"
+_FEW_SLOTS = 0.5  # of the slots: with fewer tasks than that it is said how few
+_SHOWN_PARTS = 3
+
+WORDS = {
+    "cpu": "the processor",
+    "shuffle fetch wait": "waiting for shuffle data",
+    "garbage collection": "garbage collection",
+    "shuffle write": "writing shuffle data",
+    "scheduler delay": "scheduling and sending tasks",
+    "deserialisation": "deserialising tasks",
+    "result serialisation": "serialising results",
+    "getting result": "fetching results to the driver",
+    DRIVER: "the driver (no stage active)",
+    START_UP: "start-up until there was an executor",
+    BEFORE: "the program before its first query or job",
+    COMMIT: "committing what jobs wrote",
+    LISTING: "listing the files to read",
+    BROADCAST: "building and sending broadcasts",
+    IN_QUERY: "planning queries and taking their results",
+    SCHEDULING: "a job without an active stage",
+    BETWEEN: "the program between queries",
+    AFTER: "the program after its last query or job",
+    MASTER: "starting and ending the job, asking for containers",
+    NO_EXECUTOR: "waiting for executors",
+    IDLE: "idle slots",
+    OTHER_STAGES: "tasks of other stages",
+    PYTHON: "Python workers",
+    READING: "reading and decoding input",
+    SPILLING: "spilling to disk (by elimination)",
+    WRITING: "writing output (by elimination)",
+    TO_COMPUTE: "waiting for a core, memory or another thread, or for shuffle files that "
+    "memory no longer has (by elimination)",
+    MAPS: "reduces waiting for maps",
+    UNATTRIBUTED: "time the engine gives no cause for",
+    UNFINISHED: "tasks without an end",
+    NOT_IN_LOG: "time that is not in the log",
+}
+_SILENCE = {
+    "spark": "tasks were off the processor, and read, wrote and spilled nothing then: a core or "
+    "memory may have been waited for",
+    "mapreduce": "Hadoop records no time for reading, copying, merging or writing",
+}
+
+
+def in_words(part: str) -> str:
+    """A part of the application's time for a table."""
+    return f"the driver: {WORDS[part]}" if part in ON_DRIVER else WORDS[part]
+
+
+def stage_verdict(
+    elapsed_s: float | None,
+    shares: Mapping[str, float],
+    skews: Sequence[Skew],
+    unfinished: Sequence[Unfinished],
+) -> NarrowestPoint:
+    """The narrowest point of one stage, whose time `shares` divides."""
+    if not elapsed_s or not shares:
+        return NarrowestPoint(None, "cannot tell: no task of it has a recorded time", {}, elapsed_s)
+    return _judge(shares, elapsed_s, _skewed(skews, unfinished), None)
+
+
+def application_verdict(
+    stages: Sequence[Stage], elapsed: Elapsed, elapsed_s: float | None, engine: str
+) -> NarrowestPoint:
+    """The narrowest point of the whole, whose time `elapsed` divides."""
+    if not elapsed_s:
+        return NarrowestPoint(
+            None, "cannot tell: start or end of the application is not known", {}, None
+        )
+    shares = {part: time_s / elapsed_s for part, time_s in elapsed.parts.items()}
+    hanging = _hanging(stages, elapsed_s)
+    judged = {DRIVER: sum(shares.get(part, 0.0) for part in ON_DRIVER)}
+    judged |= {part: share for part, share in shares.items() if part not in ON_DRIVER}
+    top = max(judged, key=lambda part: judged[part])
+    in_stages = {stage.key: elapsed.of_stages.get(stage.key, {}).get(top, 0.0) for stage in stages}
+    evidence = _driver_parts(shares) if top == DRIVER else ""
+    if any(in_stages.values()):
+        stage = max(stages, key=lambda each: in_stages[each.key])
+        evidence = f"most of it in {stage.title}"
+        if top == IDLE:
+            evidence += _few(stage)
+    found = _judge(judged, elapsed_s, evidence, _SILENCE[engine])
+    if hanging is not None:
+        sentence = f"{hanging}; {found.sentence}"
+        found = replace(found, narrowest=UNFINISHED, sentence=sentence, share=None)
+    if elapsed.lacking:
+        found = replace(found, sentence=f"{elapsed.lacking}; {found.sentence}")
+    return replace(found, shares=dict(sorted(shares.items(), key=lambda each: -each[1])))
+
+
+def _driver_parts(shares: Mapping[str, float]) -> str:
+    largest = sorted((part for part in ON_DRIVER if part in shares), key=lambda part: -shares[part])
+    shown = [part for part in largest if shares[part] >= MARGIN / 2][:_SHOWN_PARTS] or largest[:1]
+    return ", ".join(f"{WORDS[part]} {shares[part]:.0%}" for part in shown)
+
+
+def _few(stage: Stage) -> str:
+    """Why slots of `stage` stood idle, as far as that can be told."""
+    said = ""
+    slots = stage.offered_slots
+    if slots is not None and stage.at_once <= slots * _FEW_SLOTS:
+        tasks = "1 task" if stage.at_once == 1 else f"{stage.at_once:,} tasks"
+        said = f", where no more than {tasks} ran at once on {slots:,} slots"
+    skewed = _skewed(stage.skews, stage.unfinished)
+    return said + (f", {skewed}" if skewed else "")
+
+
+def _hanging(stages: Sequence[Stage], elapsed_s: float) -> str | None:
+    """What is said first where the application waited for a task that has no end."""
+    hung = [(each, stage) for stage in stages for each in stage.unfinished[:1] if each.hanging]
+    if not hung:
+        return None
+    oldest, stage = max(hung, key=lambda each: each[0].age_s)
+    if oldest.age_s / elapsed_s < LEAST:
+        return None
+    beside = "" if oldest.ratio is None else f", {oldest.ratio:.1f} times the median of the others"
+    where = f"executor {oldest.executor_id} on {oldest.host}" if oldest.host else "no known host"
+    return (
+        f"task {oldest.index} of {stage.title} has no end: it had run for "
+        f"{format_duration(oldest.age_s)}{beside}, on {where}, when {oldest.until}"
+    )
+
+
+def beside_others(verdict: NarrowestPoint, others: float | None) -> NarrowestPoint:
+    """`verdict` as it may be read where others had the share `others` of the host's processors.
+
+    Whatever computes, the driver too, then waited for cores, which no engine records as a cause.
+    """
+    if others is None or others < OTHERS:
+        return verdict
+    said = (
+        f"other programs used {others:.0%} of the host's processor time meanwhile: in these times "
+        "tasks and the driver may have waited for a core, which no engine records"
+    )
+    return replace(verdict, sentence=f"{verdict.sentence}; {said}")
+
+
+def _skewed(skews: Sequence[Skew], unfinished: Sequence[Unfinished]) -> str:
+    for skew in skews:
+        if skew.unit == "s" and skew.ratio is not None and skew.largest is not None:
+            hangs = any(each.hanging and each.age_s >= skew.largest for each in unfinished)
+            took = "has run for" if hangs else "took"
+            return (
+                f"where the longest task {took} {format_duration(skew.largest)}, "
+                f"{skew.ratio:.1f} times the median"
+            )
+    return ""
+
+
+def _judge(
+    parts: Mapping[str, float], of_s: float, evidence: str, silence: str | None
+) -> NarrowestPoint:
+    shares = dict(sorted(parts.items(), key=lambda each: -each[1]))
+    (top, share), *others = shares.items()
+    said = f"{WORDS[top]} took {share:.0%} of {format_duration(of_s)}"
+    if top == UNATTRIBUTED:
+        why = f"cannot tell: {said}" + (f" ({silence})" if silence else "")
+        return NarrowestPoint(None, why, shares, of_s)
+    missing = shares.get(NOT_IN_LOG, 0.0)
+    known = [each for part, each in shares.items() if part != NOT_IN_LOG]
+    if missing and (top == NOT_IN_LOG or missing >= share - sum(known[1:2])):
+        why = "" if top == NOT_IN_LOG else f" and {WORDS[NOT_IN_LOG]} {missing:.0%}"
+        return NarrowestPoint(None, f"cannot tell: {said}{why}", shares, of_s)
+    if share < LEAST:
+        return NarrowestPoint(
+            None, f"cannot tell: no part stands out; {said} at most", shares, of_s
+        )
+    if others and share - others[0][1] < MARGIN:
+        second, next_share = others[0]
+        why = (
+            f"two are about equal: {WORDS[top]} {share:.0%}, {WORDS[second]} {next_share:.0%} of "
+            f"{format_duration(of_s)}"
+        )
+        return NarrowestPoint(None, why, shares, of_s)
+    joint = ": " if top == DRIVER else ", "
+    sentence = said + (f"{joint}{evidence}" if evidence and (silence or top == IDLE) else "")
+    if others:
+        sentence += f"; next is {WORDS[others[0][0]]} with {others[0][1]:.0%}"
+    return NarrowestPoint(top, sentence, shares, of_s, share)

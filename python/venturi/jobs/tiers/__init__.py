@@ -1,0 +1,1 @@
+"""Tiered local storage for Spark: what was used, what it would bring."""

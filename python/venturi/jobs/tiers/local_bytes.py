@@ -1,0 +1,333 @@
+"""What each stage of a Spark job wrote to local disks and read from them, by kind of file.
+
+Of a trial with tiers its account says which of it lay on the fast ones, and when; of one without,
+stock Spark spreads files evenly over its folders. All bytes are those of one host: the job's,
+divided evenly. docs/method/fast-storage.md has the formulas.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from venturi.core.errors import VenturiError
+from venturi.jobs.stages.stage import Analysis, Stage
+from venturi.jobs.tiers.recorded import increments, last_told
+from venturi.record.job_account import JobAccount
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Key = tuple[int, int]
+# Causes of a task's time that cannot be waiting for a local disk.
+_NOT_DISK = frozenset({
+    "cpu", "garbage collection", "scheduler delay", "deserialisation", "result serialisation",
+    "getting result",
+})  # fmt: skip
+NO_CACHED = (
+    "blocks that are cached on disk are not in it: only an account of a job that ran with tiers "
+    "says how large they were"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Files of one kind: bytes that a stage wrote and read, and what share of each was fast."""
+
+    written_bytes: float = 0.0
+    read_bytes: float = 0.0
+    written_fast: float = 0.0
+    read_fast: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class StageLoad:
+    """A stage and its local files, of one host.
+
+    `path_s` of its `elapsed_s` are on the critical path; in `compute_s` of them its slots did what
+    no disk can speed up, in `write_wait_s` nothing but write shuffle data. Shuffle data and cached
+    blocks stay, spills do not: `spill_at_once_bytes` of them are there at a time. `segment_bytes`
+    is the mean of what a task reads of another's output; `from_disk` is the share of what was read
+    that did not come from memory, `to_disk` what the disks were given meanwhile by what was written
+    (with temporary files it is above 1). None: not known. `input_bytes` are what it read of the
+    job's input, or of cached blocks, `output_bytes` what it wrote of the job's output.
+    """
+
+    key: Key
+    label: str
+    elapsed_s: float
+    path_s: float
+    compute_s: float
+    shuffle: Moved = field(default_factory=Moved)
+    spill: Moved = field(default_factory=Moved)
+    cached: Moved = field(default_factory=Moved)
+    spill_at_once_bytes: float = 0.0
+    parents: tuple[Key, ...] = ()
+    segment_bytes: float | None = None
+    from_disk: float | None = None
+    to_disk: float | None = None
+    write_wait_s: float = 0.0
+    started_s: float = 0.0
+    input_bytes: float = 0.0
+    output_bytes: float = 0.0
+
+    @property
+    def written_bytes(self) -> float:
+        """Of all kinds."""
+        return sum(each.written_bytes for each in (self.shuffle, self.spill, self.cached))
+
+
+@dataclass(frozen=True, slots=True)
+class JobLoad:
+    """The stages of a job in the order in which they began, and what is not known of it.
+
+    `held_bytes` is the most that was on fast disks of a host at a time, None without any.
+    """
+
+    elapsed_s: float
+    hosts: int
+    slots: int
+    stages: tuple[StageLoad, ...]
+    held_bytes: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def host_slots(self) -> int:
+        """How many tasks a host has at once."""
+        return max(self.slots // self.hosts, 1)
+
+    @property
+    def all_bytes(self) -> float:
+        """The fast storage of a host in which everything fits: the most that is there at once."""
+        stay = most = 0.0
+        for stage in self.stages:
+            stay += stage.shuffle.written_bytes + stage.cached.written_bytes
+            most = max(most, stay + stage.spill_at_once_bytes)
+        return most
+
+
+def job_load(
+    account: JobAccount,
+    analysis: Analysis,
+    elapsed_s: float,
+    fast: frozenset[str],
+    stock_fast: float,
+) -> JobLoad:
+    """What `account` tells; VEN-MODEL-INPUT if its engine does not say what it keeps where.
+
+    `elapsed_s` is the time of the whole trial. `fast` are the names of the tiers that are fast, of
+    a job without tiers `stock_fast` is the share of its folders that are.
+    """
+    if account.application.engine != "spark":
+        raise VenturiError(
+            "VEN-MODEL-INPUT",
+            f"cannot tell: accounts of {account.application.engine} do not say which local files "
+            "a stage wrote",
+            where={"engine": account.application.engine},
+            hint="give a trial of Spark, or the event log of one (venturi ingest spark-eventlog)",
+        )
+    hosts = max(account.tasks["host"].drop_nulls().n_unique(), 1)
+    moved, shares = _moved(account, hosts), _Shares(account, fast, stock_fast, hosts)
+    rows = {(row["stage_id"], row["attempt"]): row for row in account.stages.iter_rows(named=True)}
+    path_s: dict[Key, float] = {}
+    for step in analysis.path:
+        if step.key is not None:
+            path_s[step.key] = path_s.get(step.key, 0.0) + step.elapsed_s
+    timed = [stage for stage in analysis.stages if stage.started_s is not None and stage.elapsed_s]
+    ordered = sorted(timed, key=lambda each: (each.started_s or 0.0, each.key))
+    # What is told between stages is of the one before: each byte is one stage's.
+    edges_s = [0.0, *(each.started_s or 0.0 for each in ordered[1:]), math.inf]
+    stages: list[StageLoad] = []
+    for stage, cached_s in zip(ordered, pairwise(edges_s), strict=False):
+        parent_ids = frozenset(rows[stage.key]["parent_ids"] or ())
+        read_bytes = moved.get(stage.key, {}).get("read", 0.0)
+        parents = _writers(stages, parent_ids, read_bytes)
+        maps = sum(rows[each.key]["n_tasks"] or 0 for each in parents)
+        segments = maps * (stage.n_tasks or 0)
+        made = _load(stage, moved.get(stage.key, {}), shares, parents, cached_s)
+        read = made.shuffle.read_bytes * hosts
+        segment = read / segments if segments and read else None
+        stages.append(replace(made, path_s=path_s.get(stage.key, 0.0), segment_bytes=segment))
+    return JobLoad(
+        elapsed_s=elapsed_s,
+        hosts=hosts,
+        slots=max((stage.at_once for stage in timed), default=1),
+        stages=tuple(stages),
+        held_bytes=shares.held_bytes,
+        notes=() if account.tiers is not None else (NO_CACHED,),
+    )
+
+
+def _writers(
+    stages: list[StageLoad], parent_ids: frozenset[int], read_bytes: float
+) -> list[StageLoad]:
+    """The stages whose output a stage reads. With adaptive execution these were in jobs of their
+    own, and it names copies of them that never ran: then it is the one that wrote as much as this
+    one read, or else all that wrote.
+    """
+    named = [each for each in stages if each.key[0] in parent_ids]
+    if named or not read_bytes:
+        return named
+    wrote = [each for each in stages if each.shuffle.written_bytes]
+    alike = [
+        each for each in wrote if math.isclose(each.shuffle.written_bytes, read_bytes, rel_tol=0.01)
+    ]
+    return alike[-1:] or wrote
+
+
+def _load(
+    stage: Stage,
+    of: Mapping[str, float],
+    shares: _Shares,
+    parents: list[StageLoad],
+    cached_s: tuple[float, float],
+) -> StageLoad:
+    """What is known of a stage by itself, and by its `parents`, whose output it reads. What was
+    cached in the time `cached_s` is its.
+    """
+    from_s, elapsed_s = stage.started_s or 0.0, stage.elapsed_s or 0.0
+    to_s = from_s + elapsed_s
+    known_s = sum(each.time_s or 0.0 for each in stage.causes if each.cause in _NOT_DISK)
+    from_parents = sum(each.shuffle.written_bytes for each in parents)
+    read_fast = shares.until("shuffle", to_s)
+    if from_parents:
+        fast = sum(each.shuffle.written_bytes * each.shuffle.written_fast for each in parents)
+        read_fast = fast / from_parents
+    written, read, spilled, taken, put, waited_ns = (of.get(name, 0.0) for name in _COLUMNS)
+    waited = waited_ns / 1e9 * shares.hosts / stage.task_s if stage.task_s else 0.0
+    spill_fast = shares.within("spill", from_s, to_s)
+    return StageLoad(
+        key=stage.key,
+        label=stage.label,
+        elapsed_s=elapsed_s,
+        path_s=0.0,
+        compute_s=elapsed_s * min(known_s / stage.task_s, 1.0) if stage.task_s else elapsed_s,
+        shuffle=Moved(written, read, shares.within("shuffle", from_s, to_s), read_fast),
+        spill=Moved(spilled, spilled, spill_fast, spill_fast),
+        cached=Moved(
+            shares.bytes_in("cached", *cached_s),
+            min(taken, shares.bytes_in("cached", 0.0, from_s)),
+            shares.within("cached", from_s, to_s),
+            shares.until("cached", from_s),
+        ),
+        spill_at_once_bytes=spilled / max(stage.waves or 1.0, 1.0),
+        parents=tuple(each.key for each in parents),
+        write_wait_s=elapsed_s * min(waited, 1.0),
+        started_s=from_s,
+        input_bytes=taken,
+        output_bytes=put,
+    )
+
+
+_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "written": ("shuffleBytesWritten",),
+    "read": ("shuffleLocalBytesRead", "shuffleRemoteBytesRead"),
+    "spilled": ("diskBytesSpilled",),
+    "input": ("inputBytesRead",),
+    "output": ("outputBytesWritten",),
+    "waited": ("shuffleWriteTime",),
+}
+
+
+def _moved(account: JobAccount, hosts: int) -> dict[Key, dict[str, float]]:
+    """What all attempts at the tasks of each stage moved, a host's part of it."""
+    from venturi.record.store.frames import pl
+
+    found = account.tasks.group_by("stage_id", "stage_attempt").agg(
+        (pl.sum_horizontal(columns).sum() / hosts).alias(name) for name, columns in _COLUMNS.items()
+    )
+    return {
+        (row.pop("stage_id"), row.pop("stage_attempt")): row for row in found.iter_rows(named=True)
+    }
+
+
+class _Shares:
+    """How much of each kind of file was made in a host, and what share of it was fast, over time.
+
+    `held_bytes` is the most that was on fast disks, of each process and kind, added up.
+    """
+
+    def __init__(
+        self, account: JobAccount, fast: frozenset[str], stock_fast: float, hosts: int
+    ) -> None:
+        self._stock, self.hosts = stock_fast, hosts
+        self._kinds: dict[str, tuple[Any, Any, Any]] = {}
+        self._whole: dict[str, float] = {}
+        self.held_bytes: float | None = None
+        if account.tiers is None:
+            return
+        from venturi.record.store.frames import pl
+
+        began_ms = account.application.started_ms or account.tiers["at_ms"].min()
+        rows = increments(account.tiers, "seen_bytes").with_columns(
+            t_s=(pl.col("at_ms") - began_ms) / 1e3,
+            more=pl.col("change").clip(0),
+            fast=pl.col("tier").is_in(list(fast)),
+        )
+        last = last_told(rows)
+        self.held_bytes = float(last.filter("fast")["peak_bytes"].sum()) / hosts
+        for (kind,), own in rows.group_by("kind", maintain_order=True):
+            self._kinds[str(kind)] = _sums(own)
+            ends = last.filter(pl.col("kind") == kind)
+            for column in ("seen_bytes", "placements"):  # of what was too short-lived, the names
+                whole = float(ends[column].sum())
+                if whole:
+                    self._whole[str(kind)] = float(ends.filter("fast")[column].sum()) / whole
+                    break
+
+    def within(self, kind: str, from_s: float, to_s: float) -> float:
+        """The share of what was made in that time, and until the accounts just before and after it:
+        what a stage makes may be told after its end.
+        """
+        if self.held_bytes is None:
+            return self._stock
+        whole, fast = self._added(kind, *self._told(kind, from_s, to_s))
+        return fast / whole if whole > 0 else self._whole.get(kind, 0.0)
+
+    def until(self, kind: str, to_s: float) -> float:
+        """The share of all that was made until then."""
+        return self.within(kind, 0.0, to_s)
+
+    def bytes_in(self, kind: str, from_s: float, to_s: float) -> float:
+        """How much was made in that time; 0 where nothing tells."""
+        return self._added(kind, from_s, to_s)[0] / self.hosts
+
+    def _told(self, kind: str, from_s: float, to_s: float) -> tuple[float, float]:
+        """The moments of the last account until `from_s` and of the first from `to_s` on."""
+        import numpy as np
+
+        if kind not in self._kinds:
+            return from_s, to_s
+        t_s = self._kinds[kind][0]
+        before = max(int(np.searchsorted(t_s, from_s, side="right")) - 1, 0)
+        after = min(int(np.searchsorted(t_s, to_s)), len(t_s) - 1)
+        return float(t_s[before]), float(t_s[after])
+
+    def _added(self, kind: str, from_s: float, to_s: float) -> tuple[float, float]:
+        import numpy as np
+
+        if kind not in self._kinds:
+            return 0.0, 0.0
+        t_s, whole, fast = self._kinds[kind]
+        span = np.array([from_s, to_s])
+        of_whole, of_fast = np.interp(span, t_s, whole), np.interp(span, t_s, fast)
+        return float(of_whole[1] - of_whole[0]), float(of_fast[1] - of_fast[0])
+
+
+def _sums(rows: pl.DataFrame) -> tuple[Any, Any, Any]:
+    """Moments from 0 s on, all bytes made until each, and those on fast tiers."""
+    import numpy as np
+
+    from venturi.record.store.frames import pl
+
+    made = (
+        rows.group_by("t_s")
+        .agg(whole=pl.col("more").sum(), fast=pl.col("more").filter("fast").sum())
+        .sort("t_s")
+    )
+    sums = (np.concatenate([[0.0], np.cumsum(made[name].to_numpy())]) for name in ("whole", "fast"))
+    whole, fast = sums
+    return np.concatenate([[0.0], made["t_s"].to_numpy()]), whole, fast

@@ -1,0 +1,1 @@
+"""A recorded job replayed on other slots."""

@@ -1,0 +1,125 @@
+"""How many slots each job of an application needs, by itself.
+
+More slots than its tasks can fill at once do nothing for a job, and the last of these do little:
+they wait for the longest tasks. So the fewest are looked for with which the job would have taken
+hardly longer than with all that it can fill, by the replay of `outlook` on its stages alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import ceil
+
+from venturi.jobs.stages.path import StageSpan
+from venturi.jobs.stages.timeline import Key, Timeline
+from venturi.jobs.whatif.on_slots import OnSlots
+from venturi.jobs.whatif.outlook import MOST_TASKS, executor_slots, untold
+
+LONGER = 0.1
+"""By how much longer than at best a job may take, as a share of that: our judgement."""
+MOST_JOBS = 100
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class IdealSlots:
+    """A job by itself: its tasks fill `useful_slots` at once, and it takes `least_s` with these.
+
+    `slots` are the fewest with which it takes at most a tenth longer, `time_s`. `executors` have
+    as many, of the size that there was; None where sizes differed or there was one.
+    `name` is what its last stage does, as far as its plan tells.
+    """
+
+    job_id: int
+    name: str
+    elapsed_s: float
+    useful_slots: int
+    least_s: float
+    slots: int
+    executors: int | None
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ideals:
+    """The jobs that took longest, these first; `left_out` shorter ones were not looked at.
+
+    Jobs of whose tasks no time is recorded are not among them. Without any, `reason` says why.
+    """
+
+    found: tuple[IdealSlots, ...]
+    left_out: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    job_id: int
+    name: str
+    stage_ids: tuple[int, ...]
+    from_s: float
+    to_s: float
+
+
+def ideals(line: Timeline, most_tasks: int = MOST_TASKS) -> Ideals:
+    """The slots that each job of `line` needs; none of an application too large for `outlooks`."""
+    if (reason := untold(line, most_tasks)) is not None:
+        return Ideals((), 0, reason)
+    jobs = sorted(_jobs(line), key=lambda job: job.from_s - job.to_s)
+    stages: dict[int, list[StageSpan]] = {}
+    for span in line.spans.values():
+        stages.setdefault(span.key[0], []).append(span)
+    size = executor_slots(line)
+    found = []
+    taken: set[Key] = set()
+    for job in jobs[:MOST_JOBS]:
+        # A later job names stages that an earlier one ran, too: those are not of it. One that two
+        # waited for at once counts for the longer, so that no task is replayed for many.
+        own = [
+            span
+            for stage_id in job.stage_ids
+            for span in stages.get(stage_id, ())
+            if job.from_s <= span.from_s <= job.to_s and span.key not in taken
+        ]
+        if own:
+            taken.update(span.key for span in own)
+            replay = OnSlots(line, own, job.from_s, job.to_s, line.tasks.times.elapsed_s)
+            if replay.warm_s > 0:
+                last = max(own, key=lambda span: (span.to_s, span.key))
+                named = replace(job, name=line.plans.name(last.key, job.name))
+                found.append(_ideal(named, replay, size))
+    if not found:
+        return Ideals((), 0, "no job whose time and whose tasks' times are recorded")
+    return Ideals(tuple(found), max(len(jobs) - MOST_JOBS, 0))
+
+
+def _jobs(line: Timeline) -> Iterator[_Job]:
+    """Those whose beginning and end are recorded."""
+    columns = ("job_id", "name", "stage_ids", "submitted_ms", "ended_ms")
+    origin_ms = line.tasks.origin_ms
+    for id_, name, stage_ids, start, end in line.account.jobs.select(columns).rows():
+        if start is not None and end is not None and end > start:
+            yield _Job(
+                id_, name or "", tuple(dict.fromkeys(stage_ids or ())),
+                (start - origin_ms) / 1e3, (end - origin_ms) / 1e3,
+            )  # fmt: skip
+
+
+def _ideal(job: _Job, replay: OnSlots, size: int | None) -> IdealSlots:
+    useful, least_s = replay.boundless()
+    enough_s = (1 + LONGER) * least_s + _ROUNDING
+    times_s = {useful: least_s}
+    # On fewer than these the work alone takes longer.
+    low, high = max(ceil(replay.warm_s / enough_s), 1), useful
+    while low < high:
+        middle = (low + high) // 2
+        times_s[middle] = replay.on(middle).elapsed_s
+        if times_s[middle] <= enough_s:
+            high = middle
+        else:
+            low = middle + 1
+    return IdealSlots(
+        job.job_id, job.name, job.to_s - job.from_s, useful, least_s, high,
+        None if size is None else ceil(high / size), times_s[high],
+    )  # fmt: skip

@@ -1,0 +1,163 @@
+"""Stages with the times of their tasks, to be laid on any number of slots.
+
+Stages begin in the order of their submission, each after the stage that it waited for and after as
+long a pause as then; what lies before the first and after the last is kept. Tasks take as long as
+they are said to: as they did, or as somebody foretells for other hardware. What the first ones of
+a stage on each slot took more, the first ones on the slots that are asked for take more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush, heapreplace
+
+import numpy as np
+
+from venturi.jobs.stages.causes import Seconds
+from venturi.jobs.stages.path import StageSpan, waited_for
+from venturi.jobs.stages.replay import slots_used
+from venturi.jobs.stages.timeline import Key, Timeline
+from venturi.jobs.whatif.warm_up import places_on_slots, warm
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """Stages on so many slots: how long all took, and how long tasks did."""
+
+    elapsed_s: float
+    task_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Tasks:
+    """A stage's attempts in launch order without warm-up, what the first ones of a slot take more,
+    and what passed after the last one's end."""
+
+    lasting_s: tuple[float, ...]
+    more_s: tuple[float, ...]
+    tail_s: float
+    n_tasks: int
+    """Attempts at one task are one after another."""
+
+
+class OnSlots:
+    """Some stages of an application: what ran from `from_s` to `to_s`, or would have.
+
+    `lasting_s` is how long each attempt at a task of the application takes.
+    """
+
+    def __init__(
+        self, line: Timeline, spans: Iterable[StageSpan], from_s: float, to_s: float,
+        lasting_s: Seconds,
+    ) -> None:  # fmt: skip
+        ordered = sorted(spans, key=lambda span: (span.from_s, span.key))
+        self._spans = {span.key: span for span in ordered}
+        self._before = waited_for(ordered)
+        self._after: dict[Key | None, list[StageSpan]] = {}
+        for span in ordered:
+            self._after.setdefault(self._before[span.key], []).append(span)
+        self._from_s, self._to_s = from_s, to_s
+        self._tasks = {span.key: _tasks(line, span, lasting_s) for span in ordered}
+        self.warm_s = sum(sum(tasks.lasting_s) for tasks in self._tasks.values())
+        """The time of all tasks but their warm-up."""
+
+    def on(self, slots: int) -> Laid:
+        """The stages on `slots`."""
+        ordered = list(self._spans)
+        places = {key: place for place, key in enumerate(ordered)}
+        free = [(0.0, slot) for slot in range(slots)]
+        had: dict[Key, dict[int, int]] = {
+            key: {} for key, tasks in self._tasks.items() if tasks.more_s
+        }
+        task_s = self.warm_s
+        waiting: list[tuple[float, int]] = []
+        ready: list[int] = []
+        ends: dict[Key, float] = {}
+
+        def release(key: Key | None) -> None:
+            """What waited for a stage can begin."""
+            for span in self._after.get(key, ()):
+                at_s = self._begins_s(span, ends)
+                tasks = self._tasks[span.key]
+                if tasks.lasting_s:
+                    heappush(waiting, (at_s, places[span.key]))
+                else:
+                    ends[span.key] = at_s + tasks.tail_s
+                    release(span.key)
+
+        done = dict.fromkeys(ordered, 0)
+        last = dict.fromkeys(ordered, 0.0)
+        release(None)
+        while waiting or ready:
+            if not ready and waiting[0][0] > free[0][0]:
+                idle_s = waiting[0][0]
+                free = [(max(free_s, idle_s), slot) for free_s, slot in free]
+                heapify(free)
+            while waiting and waiting[0][0] <= free[0][0]:
+                heappush(ready, heappop(waiting)[1])
+            key = ordered[ready[0]]
+            tasks = self._tasks[key]
+            free_s, slot = free[0]
+            end_s = free_s + tasks.lasting_s[done[key]]
+            if key in had and (place := had[key].get(slot, 0)) < len(tasks.more_s):
+                had[key][slot] = place + 1
+                end_s += tasks.more_s[place]
+                task_s += tasks.more_s[place]
+            heapreplace(free, (end_s, slot))
+            last[key] = max(last[key], end_s)
+            done[key] += 1
+            if done[key] == len(tasks.lasting_s):
+                heappop(ready)
+                had.pop(key, None)
+                ends[key] = last[key] + tasks.tail_s
+                release(key)
+        return Laid(self._whole_s(ends), task_s)
+
+    def boundless(self) -> tuple[int, float]:
+        """How many slots its tasks fill at once at most, and the time with as many or more."""
+        ends: dict[Key, float] = {}
+        launched: list[Seconds] = []
+        finished: list[Seconds] = []
+        # In this order each comes after what it waited for.
+        for span in sorted(self._spans.values(), key=lambda span: (span.to_s, span.key)):
+            tasks = self._tasks[span.key]
+            at_s = self._begins_s(span, ends)
+            launched.append(np.full(tasks.n_tasks, at_s))
+            first_s = tasks.more_s[0] if tasks.more_s else 0.0
+            longest_s = np.sort(tasks.lasting_s)[len(tasks.lasting_s) - tasks.n_tasks :]
+            finished.append(at_s + first_s + longest_s)
+            ends[span.key] = float(finished[-1].max(initial=at_s)) + tasks.tail_s
+        return slots_used(np.concatenate(launched), np.concatenate(finished)), self._whole_s(ends)
+
+    def _begins_s(self, span: StageSpan, ends: dict[Key, float]) -> float:
+        """When a stage can begin, after what it waited for and as long a pause as then."""
+        key = self._before[span.key]
+        if key is None:
+            return max(span.from_s - self._from_s, 0.0)
+        return max(ends[key] + (span.from_s - self._spans[key].to_s), 0.0)
+
+    def _whole_s(self, ends: dict[Key, float]) -> float:
+        """The time to the end, which comes after the stage that was the last, and after all."""
+        final = max(self._spans.values(), key=lambda span: (span.to_s, span.key))
+        return max(ends[final.key] + max(self._to_s - final.to_s, 0.0), *ends.values())
+
+
+def _tasks(line: Timeline, span: StageSpan, lasting_s: Seconds) -> _Tasks:
+    """The tasks of a stage; `lasting_s` is of all of the application.
+
+    Copies that lost to another attempt are left out. Of a stage without tasks it is its own time.
+    """
+    tasks = line.tasks
+    here = tasks.of(span.key)
+    times = tasks.times.at(here)
+    kept = ~np.isnan(times.elapsed_s) & ~(tasks.speculative[here] & ~tasks.succeeded[here])
+    if not kept.any():
+        return _Tasks((), (), span.to_s - span.from_s, 0)
+    order = np.argsort(times.launched_s[kept], kind="stable")
+    tail_s = max(span.to_s - float(times.finished_s[kept].max()), 0.0)
+    executors = tasks.executors[here][kept]
+    on_slots = places_on_slots(times.launched_s[kept], times.finished_s[kept], executors)
+    found = warm(lasting_s[here][kept], on_slots, executors, tasks.bytes_read[here][kept])
+    n_tasks = len(np.unique(tasks.index[here][kept]))
+    return _Tasks(tuple(found.lasting_s[order].tolist()), found.more_s, tail_s, n_tasks)

@@ -1,0 +1,130 @@
+"""How long an application would have taken with more or fewer slots, by replaying it.
+
+As Sparklens does: the recorded tasks are laid on N slots, stages in their order of submission, each
+after the stage that it waited for and after as long a pause as then; what the driver did is kept.
+How long a task takes is kept, too, but for the warm-up of the first of a stage on each slot; though
+it shares disks, network and memory with those beside it: far from the slots that there were this is
+a guess. Beside it stands Amdahl's bound, with all work of tasks but their warm-up divided evenly.
+
+Times of tasks are taken as they are. Whoever foretells other hardware (faster cores, other disks)
+hands in what they would take there, `retimed`, and the replay is of that; here nothing is foretold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from venturi.core.units import SECONDS_PER_HOUR
+from venturi.jobs.stages.causes import Seconds, TaskTimes
+from venturi.jobs.stages.memory import is_local
+from venturi.jobs.stages.path import without_stage_s
+from venturi.jobs.stages.timeline import Timeline
+from venturi.jobs.whatif.on_slots import OnSlots
+
+FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+MOST_TASKS = 200_000
+ASSUMED = (
+    "by replay: tasks keep their times, but for what the first of a stage on each slot takes more, "
+    "though beside fewer or more others they would differ"
+)
+OF_LOCAL_MODE = (
+    "in local mode the driver has the same cores and would take longer with fewer, which is not "
+    "foretold"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """An application on `slots`: its time by replay, that of its tasks, and Amdahl's bound.
+
+    `executors` are those of the size that there was, None where sizes differed or there was one.
+    """
+
+    slots: int
+    cores: int
+    executors: int | None
+    time_s: float
+    task_s: float
+    bound_s: float
+
+    @property
+    def core_hours(self) -> float:
+        """What its slots' cores are there for."""
+        return self.cores * self.time_s / SECONDS_PER_HOUR
+
+    @property
+    def use(self) -> float:
+        """The share of the slots' time that tasks took."""
+        return min(self.task_s / (self.slots * self.time_s), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlooks:
+    """With fewer and more slots; `replayed_s` beside the elapsed time says how far to trust it.
+
+    Without any, `reason` says why; with them, `assumes` what was assumed.
+    """
+
+    found: tuple[Outlook, ...]
+    replayed_s: float | None
+    reason: str | None = None
+    assumes: str | None = None
+
+
+def outlooks(
+    line: Timeline,
+    most_tasks: int = MOST_TASKS,
+    retimed: Callable[[TaskTimes], Seconds] | None = None,
+) -> Outlooks:
+    """What more and fewer executors would have meant for the application of `line`.
+
+    Of one with more attempts at tasks than `most_tasks` nothing is replayed: it takes some
+    microseconds for each, number of slots and attempt. `retimed` says how long each task takes
+    elsewhere; without it, as long as it did. Pauses and the driver's time stay.
+    """
+    if (reason := untold(line, most_tasks)) is not None:
+        return Outlooks((), None, reason)
+    assert line.there is not None
+    assert line.elapsed_s is not None
+    lasting_s = line.tasks.times.elapsed_s if retimed is None else retimed(line.tasks.times)
+    replay = OnSlots(line, line.spans.values(), 0.0, line.elapsed_s, lasting_s)
+    now = line.there.most(0.0, line.elapsed_s)
+    if now < 1 or not replay.warm_s:
+        return Outlooks((), None, "no task of known time, or no slot, is recorded")
+    size = executor_slots(line)
+    step = size or 1  # of a single executor, as in local mode, the cores vary
+    serial_s = without_stage_s(list(line.spans.values()), line.elapsed_s)
+    found = []
+    for slots in sorted({max(round(now * factor / step), 1) * step for factor in FACTORS}):
+        laid = replay.on(slots)
+        found.append(
+            Outlook(
+                slots,
+                slots * line.there.cpus,
+                None if size is None else slots // size,
+                laid.elapsed_s,
+                laid.task_s,
+                serial_s + replay.warm_s / slots,
+            )
+        )
+    assumes = f"{ASSUMED}; {OF_LOCAL_MODE}" if is_local(line.account) else ASSUMED
+    return Outlooks(tuple(found), replay.on(now).elapsed_s, assumes=assumes)
+
+
+def untold(line: Timeline, most_tasks: int) -> str | None:
+    """Why nothing of it is replayed; None: it is."""
+    if line.there is None or not line.elapsed_s or not line.spans:
+        return "it is not recorded which executors were there, and when"
+    if len(line.tasks.index) > most_tasks:
+        return f"it has more than {most_tasks:,} attempts at tasks"
+    return None
+
+
+def executor_slots(line: Timeline) -> int | None:
+    """The slots of each executor; None where sizes differed, or there was one at a time."""
+    if line.there is None or not line.elapsed_s:
+        return None
+    sizes = {int(n) // line.there.cpus for n in line.account.executors["cores"].drop_nulls()}
+    size = sizes.pop() if len(sizes) == 1 else 0
+    return size if 0 < size < line.there.most(0.0, line.elapsed_s) else None

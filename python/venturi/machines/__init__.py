@@ -1,0 +1,1 @@
+"""Which machines, how many, at what price: catalogs, cost models, advice."""

@@ -1,0 +1,1 @@
+"""Hardware advice: options, their cost, the reasons."""

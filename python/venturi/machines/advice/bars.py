@@ -1,0 +1,66 @@
+"""One option's cost by what is taken for its network: the three bars of the paper's Figure 9."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from venturi.core.errors import VenturiError
+from venturi.core.statistics.stats import Missing
+from venturi.machines.advice.hardware import Advice, predict
+from venturi.machines.catalog import Catalog
+from venturi.machines.cost.choices import Network
+from venturi.machines.cost.job import Job
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkCosts:
+    """US dollars of the time used, metered, by the middle; what is Missing has its reason."""
+
+    instance_type: str
+    nodes: int
+    usd: Mapping[Network, float | Missing]
+
+
+NETWORKS = (Network.UNLIMITED, Network.BASELINE, Network.AT_SCALE)
+
+
+def network_costs(advice: Advice, catalogs: Sequence[Catalog]) -> tuple[NetworkCosts, ...]:
+    """Storage alone, ideal network and observed network, in the first durability class asked for.
+
+    For the options with the nodes that were chosen, then for types that are none with the fewest
+    nodes that hold the data, the cheapest by storage alone first. The observed cost is only given
+    where the network was measured at scale.
+    """
+    by_name = {catalog.name: catalog for catalog in catalogs}
+    found, job = advice.classes[0], advice.request.jobs[0]
+    options = [(o.catalog, o.instance_type, o.nodes) for o in (*found.ranked, *found.at_least)]
+    others = [(e.catalog, e.instance_type, e.nearest_nodes) for e in found.excluded]
+
+    def costs(catalog: str, name: str, nodes: int) -> NetworkCosts:
+        usd = {network: _usd(job, by_name[catalog], name, nodes, network) for network in NETWORKS}
+        return NetworkCosts(name, nodes, usd)
+
+    rest = [costs(catalog, name, nodes) for catalog, name, nodes in others if nodes is not None]
+    return (*(costs(*option) for option in options), *sorted(rest, key=_storage_only))
+
+
+def _storage_only(costs: NetworkCosts) -> float:
+    usd = costs.usd[Network.UNLIMITED]
+    return math.inf if isinstance(usd, Missing) else usd
+
+
+def _usd(job: Job, catalog: Catalog, name: str, nodes: int, network: Network) -> float | Missing:
+    instance_type = catalog.types[name]
+    if network is Network.AT_SCALE and instance_type.number("network_rate_at_scale") is None:
+        return Missing("not measured in a large cluster")
+    try:
+        candidate = predict(job, catalog.name, instance_type, nodes, network)
+    except VenturiError as error:
+        return Missing(error.message)
+    if candidate.time.lower_bound:
+        return Missing("only its line rate is known")
+    if candidate.metered_usd is None:
+        return Missing(candidate.no_price)
+    return float(candidate.metered_usd[0, 0])

@@ -1,0 +1,557 @@
+"""Which machines, and how many of them, for one job: the method of the SoCC 2015 paper, made
+general and honest about what is not known.
+
+For each type and durability class: the fewest nodes that hold the data, the most that can be had,
+about fifty counts between them, time and cost of each as ranges. One count of each type is chosen
+by the objective and the types are ranked by it; the frontier shows the counts of all types that no
+other beats. Where the ranges overlap the answer is "cannot tell", and the rate is named that
+decides most once it is measured. Types that are no option are excluded with the reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import lru_cache
+
+import numpy as np
+
+from venturi.core.domain import invalid
+from venturi.core.errors import VenturiError
+from venturi.core.units import format_bytes_decimal, format_duration, format_usd
+from venturi.core.wording import count_of
+from venturi.machines.advice.assume import EXAMPLE_OF
+from venturi.machines.advice.decide import Measurement, measurements, undecided_pairs
+from venturi.machines.advice.frontier import Mask, unbeaten, undominated_counts
+from venturi.machines.advice.option import (
+    Array,
+    Candidate,
+    Counts,
+    Fewer,
+    Objective,
+    Option,
+    Reason,
+    RuledOut,
+    at_counts,
+    candidate_of,
+    least_nodes,
+    one_count,
+    option_of,
+    price_of,
+)
+from venturi.machines.catalog import Catalog, InstanceType
+from venturi.machines.catalog.find import type_named
+from venturi.machines.cost.choices import MOST_NODES, Durability, Network
+from venturi.machines.cost.job import Job
+from venturi.machines.cost.node import Node, node_of
+
+# Where nobody knows how many can be had: the most of one type in the records of SoCC 2015 (5.3),
+# weeks of talk with the provider included.
+DEFAULT_MAX_NODES = 330
+GRID_POINTS = 50
+SAID = 3  # details under one reason, in the error that no type is an option
+SAME_COST = 0.01  # costs that differ by less are the same: of such counts the fastest is chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked. Without `durabilities` the job's own class; `nodes` asks for one count.
+
+    `max_nodes` holds for types whose number nobody knows, `max_nodes_of` for the types named.
+    `today` is the day by which prices are judged stale. `shown` options are compared pairwise.
+    """
+
+    job: Job
+    durabilities: tuple[Durability, ...] = ()
+    objective: Objective = Objective.CHEAPEST
+    deadline_s: float | None = None
+    budget_usd: float | None = None
+    nodes: int | None = None
+    max_nodes: int = DEFAULT_MAX_NODES
+    max_nodes_of: Mapping[str, int] = field(default_factory=dict)
+    network: Network = Network.AT_SCALE
+    today: date | None = None
+    shown: int = 12
+
+    def __post_init__(self) -> None:
+        for name in ("deadline_s", "budget_usd"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise invalid(name, value, "above 0")
+        for name, count in {"nodes": self.nodes, "max_nodes": self.max_nodes,
+                            **self.max_nodes_of}.items():  # fmt: skip
+            if count is not None and not 1 <= count <= MOST_NODES:
+                raise invalid(name, count, f"from 1 to {MOST_NODES:,}")
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """The job in each durability class asked for."""
+        classes = self.durabilities or (self.job.durability,)
+        return tuple(replace(self.job, durability=each) for each in dict.fromkeys(classes))
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierPoint:
+    """An option that no other surely beats. `by_middle`: none beats it by the middles either."""
+
+    option: Option
+    by_middle: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClassAdvice:
+    """The answer for one durability class.
+
+    `ranked` by the objective; `undecided` holds, for those shown, pairs of ranks (from 1) that
+    cannot be told apart; `measure` what would decide them, the most decisive first. `at_least`
+    are options of which only a lower bound is known, which are never ranked.
+    """
+
+    durability: Durability
+    ranked: tuple[Option, ...]
+    undecided: tuple[tuple[int, int], ...]
+    measure: tuple[Measurement, ...]
+    frontier: tuple[FrontierPoint, ...]
+    at_least: tuple[Option, ...]
+    excluded: tuple[RuledOut, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """All that is shown: the question, and the answer for each durability class."""
+
+    request: Request
+    catalogs: tuple[str, ...]
+    classes: tuple[ClassAdvice, ...]
+
+
+def node_count(text: str) -> int | None:
+    """The number of nodes in `text`; None if it is none, or none that anybody has."""
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(MOST_NODES))):
+        return None
+    return int(text) if 0 < int(text) <= MOST_NODES else None
+
+
+def type_and_nodes(text: str) -> tuple[str, int | None] | None:
+    """`i2.8xlarge:178` as a name and a count, which may be left out; None if it is neither."""
+    name, colon, count = text.partition(":")
+    nodes = node_count(count)
+    return None if not name or (colon and nodes is None) else (name, nodes)
+
+
+def advise(request: Request, catalogs: Sequence[Catalog]) -> Advice:
+    """The answer to `request` from the types of `catalogs`.
+
+    Raises VEN-ADVISE-NOWHERE, with the nearest that would do, if no type is an option.
+    """
+    for name in request.max_nodes_of:
+        if not any(name in catalog.types for catalog in catalogs):
+            type_named(catalogs[0], name)  # refuses it
+    jobs = request.jobs
+    found: list[list[_Settled]] = [[] for _ in jobs]
+    excluded: list[list[RuledOut]] = [[] for _ in jobs]
+    for catalog in catalogs:
+        for instance_type in catalog.types.values():
+            node = node_of(instance_type, request.network)
+            for number, job in enumerate(jobs):
+                fitted = fit(request, job, catalog.name, instance_type, node)
+                settled = fitted if isinstance(fitted, RuledOut) else _settle(request, fitted)
+                if isinstance(settled, RuledOut):
+                    excluded[number].append(settled)
+                else:
+                    found[number].append(settled)
+    if not any(found):
+        raise _nowhere(request, [each for of_class in excluded for each in of_class])
+    return Advice(
+        request,
+        tuple(catalog.name for catalog in catalogs),
+        tuple(
+            _answer(request, job, options, tuple(out))
+            for job, options, out in zip(jobs, found, excluded, strict=True)
+        ),
+    )
+
+
+def fit(
+    request: Request, job: Job, catalog: str, instance_type: InstanceType, node: Node
+) -> Candidate | RuledOut:
+    """The node counts of a type on which the job fits, with time and cost, or why there are none.
+
+    All the reasons that are known are given, the first decides the group.
+    """
+    reasons: list[tuple[Reason, str]] = []
+    most, said = _most_nodes(request, instance_type)
+    least = wanted = least_nodes(job, node)
+    needed = format_bytes_decimal(job.local_bytes)
+    if least is None:
+        reasons.append((Reason.UNKNOWN, f"local disks: {node.missing['local_bytes']}"))
+    elif request.nodes is not None and request.nodes < least:
+        reasons.append((Reason.CAPACITY, f"{needed} need {least:,} nodes, not {request.nodes:,}"))
+    elif max(least, request.nodes or 1) > most:
+        needs = f"{needed} need {least:,} nodes" if least > most else f"{request.nodes:,} asked for"
+        reasons.append((Reason.TOO_MANY, f"{needs}; {said}"))
+        wanted = max(least, request.nodes or 1)
+    # Rates and price are looked at even if the nodes do not do: the reader wants all the reasons.
+    first = min(least or 1, MOST_NODES)
+    counts = grid(first, max(first, most)) if request.nodes is None else one_count(request.nodes)
+    price = price_of(instance_type, job)
+    made = candidate_of(
+        catalog, instance_type, job, node=node, price=price, counts=counts, limits=(first, most)
+    )
+    if isinstance(made, str):
+        reasons.append((Reason.UNKNOWN, made))
+    if isinstance(price, str):
+        reasons.append((Reason.NO_PRICE, f"price: {price}"))
+    if reasons or isinstance(made, str):
+        would_do = wanted is not None and wanted <= MOST_NODES and len(reasons) == 1
+        return RuledOut(
+            catalog, instance_type.name, *reasons[0], also=tuple(also for _, also in reasons[1:]),
+            nearest=float(wanted) if wanted is not None and would_do else None,
+            nearest_nodes=wanted,
+        )  # fmt: skip
+    return made
+
+
+def predict(
+    job: Job, catalog: str, instance_type: InstanceType, nodes: int, network: Network
+) -> Candidate:
+    """Time and cost of `job` on exactly `nodes` nodes of `instance_type`; the price may be unknown.
+
+    Raises VEN-ADVISE-NOWHERE if the data does not fit, VEN-MODEL-INPUT if a rate is not known.
+    """
+    if not 1 <= nodes <= MOST_NODES:
+        raise invalid("nodes", nodes, f"from 1 to {MOST_NODES:,}")
+    node = node_of(instance_type, network)
+    need_room(job, node, nodes)
+    where: dict[str, object] = {"instance_type": instance_type.name, "nodes": nodes}
+    price = price_of(instance_type, job)
+    most = int(instance_type.number("max_nodes") or max(nodes, DEFAULT_MAX_NODES))
+    made = candidate_of(
+        catalog, instance_type, job, node=node, price=price, counts=one_count(nodes),
+        limits=(least_nodes(job, node) or 1, most),
+    )  # fmt: skip
+    if isinstance(made, str):
+        raise VenturiError(
+            "VEN-MODEL-INPUT",
+            f"not all is known of {instance_type.name}: {made}",
+            where=where,
+            hint="give what is missing with --assume or --measured",
+        )
+    return made
+
+
+def need_room(job: Job, node: Node, nodes: int) -> None:
+    """Raises VEN-ADVISE-NOWHERE if the data does not fit on `nodes` nodes, if that is known."""
+    least = least_nodes(job, node)
+    if least is not None and nodes < least:
+        raise VenturiError(
+            "VEN-ADVISE-NOWHERE",
+            f"the {job.name} does not fit on {nodes:,} {node.name}: "
+            f"{format_bytes_decimal(job.local_bytes)} must be on local disks at once",
+            where={"instance_type": node.name, "nodes": nodes},
+            hint=f"{least:,} nodes hold it",
+        )
+
+
+def compared(request: Request, options: Sequence[Option], catalogs: Sequence[Catalog]) -> Advice:
+    """The given options, ranked as an answer of their own; those without a price come last."""
+
+    def rank(option: Option) -> tuple[bool, float]:
+        return option.metered_usd is None, option.time_s.value
+
+    known = sorted((each for each in options if not each.lower_bound), key=rank)
+    priced = [each for each in known if each.metered_usd is not None]
+    found = ClassAdvice(
+        durability=request.job.durability,
+        ranked=tuple(known),
+        undecided=undecided_pairs(Objective.FASTEST, priced),
+        measure=(),
+        frontier=(),
+        at_least=tuple(each for each in options if each.lower_bound),
+        excluded=(),
+    )
+    names = tuple(catalog.name for catalog in catalogs)
+    return Advice(replace(request, objective=Objective.FASTEST), names, (found,))
+
+
+def _most_nodes(request: Request, instance_type: InstanceType) -> tuple[int, str]:
+    """How many nodes can be had, and who says so."""
+    asked = request.max_nodes_of.get(instance_type.name)
+    if asked is not None:
+        return asked, f"at most {asked:,}, as asked"
+    known = instance_type.number("max_nodes")
+    if known is not None:
+        return int(known), f"at most {int(known):,} can be had"
+    if request.nodes is not None:
+        return request.nodes, "as asked"
+    return request.max_nodes, f"at most {request.max_nodes:,} are considered (--max-nodes)"
+
+
+@lru_cache(maxsize=4096)
+def grid(least: int, most: int) -> Counts:
+    """Up to `GRID_POINTS` node counts from `least` to `most`, in equal ratios."""
+    if most - least < GRID_POINTS:
+        counts: Counts = np.arange(least, most + 1, dtype=np.int64)
+    else:
+        counts = np.unique(np.geomspace(least, most, GRID_POINTS).round().astype(np.int64))
+        counts[0], counts[-1] = least, most
+    counts.flags.writeable = False  # it is shared
+    return counts
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """A type's `option`: the `at`-th count of `chosen`, which may lie between those of `all`."""
+
+    option: Option
+    all: Candidate
+    chosen: Candidate
+    at: int
+
+
+def _settle(request: Request, candidate: Candidate) -> _Settled | RuledOut:
+    """The count that the objective chooses; near a limit the grid is made finer first."""
+    at = _choose(request, candidate)
+    chosen, counts = candidate, candidate.counts
+    limited = request.deadline_s is not None or request.budget_usd is not None
+    near = _nearest_count(request, candidate) if isinstance(at, RuledOut) else at
+    if limited and counts.size > 1 and near is not None:
+        first = int(np.argmax(_within(request, candidate, 2)))  # about the fewest that keep them
+        finer = at_counts(
+            candidate,
+            np.unique(np.concatenate([counts, _about(counts, near), _about(counts, first)])),
+        )
+        again = _choose(request, finer)
+        if isinstance(again, int):  # what was chosen before is among the counts
+            at, chosen = again, finer
+    if isinstance(at, RuledOut):
+        return at
+    within = None
+    if limited:  # of a lower bound nobody can say that it surely keeps a limit
+        within = bool(_within(request, chosen, 2)[at]) and not candidate.time.lower_bound
+    return _at(request, candidate, chosen, at, within)
+
+
+def _about(counts: Counts, at: int) -> Counts:
+    """The counts between the neighbours of the `at`-th."""
+    return grid(int(counts[max(0, at - 1)]), int(counts[min(counts.size - 1, at + 1)]))
+
+
+def _at(
+    request: Request, candidate: Candidate, chosen: Candidate, at: int, within: bool | None
+) -> _Settled:
+    """The `at`-th count of `chosen`, beside the fewest nodes that cost as much."""
+    option = option_of(chosen, at, request.today, within)
+    alike = chosen.usd[0] <= chosen.usd[0, at] * (1 + SAME_COST)
+    alike &= _within(request, chosen, 2 if within else 0)
+    fewest = int(np.argmax(alike))
+    slower = Fewer(int(chosen.counts[fewest]), float(chosen.seconds[0, fewest]))
+    option = replace(option, fewer=slower if slower.nodes < option.nodes else None)
+    return _Settled(option, candidate, chosen, at)
+
+
+def _nearest_count(request: Request, candidate: Candidate) -> int | None:
+    """Where no count keeps the limits: next to which one may, between those of the grid, if any."""
+    if request.budget_usd is None:  # time only falls with more nodes
+        return None
+    if request.deadline_s is None:
+        return int(np.argmin(candidate.usd[0]))
+    in_time = candidate.seconds[0] <= request.deadline_s
+    return int(np.argmax(in_time)) if in_time.any() else None
+
+
+def _within(request: Request, candidate: Candidate, row: int) -> Mask:
+    """Which counts keep deadline and budget by the `row`: 0 by the middle, 2 surely."""
+    if request.deadline_s is None and request.budget_usd is None:
+        return np.ones(candidate.counts.size, dtype=np.bool_)
+    seconds, usd = candidate.seconds[row], candidate.usd[row]
+    deadline_s = math.inf if request.deadline_s is None else request.deadline_s
+    budget_usd = math.inf if request.budget_usd is None else request.budget_usd
+    within: Mask = (seconds <= deadline_s) & (usd <= budget_usd)
+    return within
+
+
+def _choose(request: Request, candidate: Candidate) -> int | RuledOut:
+    """Which of the counts is best; those that surely keep the limits are preferred."""
+    allowed = _within(request, candidate, 2)
+    if not allowed.any():
+        allowed = _within(request, candidate, 0)
+    if not allowed.any():
+        return _over(request, candidate)
+    seconds, usd = candidate.seconds[0], candidate.usd[0]
+    if request.objective is Objective.FASTEST:
+        fastest = np.where(allowed, seconds, np.inf)
+        same = fastest <= fastest.min() * (1 + 1e-9)
+        return int(np.argmin(np.where(same, usd, np.inf)))
+    cheapest = np.where(allowed, usd, np.inf)
+    same = cheapest <= cheapest.min() * (1 + SAME_COST)
+    return int(np.argmin(np.where(same, seconds, np.inf)))
+
+
+def _over(request: Request, candidate: Candidate) -> RuledOut:
+    """Why no count keeps the limits, and the nearest that would."""
+    seconds, usd = candidate.seconds[0], candidate.usd[0]
+    within_budget = usd <= (math.inf if request.budget_usd is None else request.budget_usd)
+    bound = "at least " if candidate.time.lower_bound else ""
+    if within_budget.any() and request.deadline_s is not None:
+        at = int(np.argmin(np.where(within_budget, seconds, np.inf)))
+        best, reason = float(seconds[at]), Reason.DEADLINE
+        told = f"takes {bound}{format_duration(best)}"
+    else:
+        at = int(np.argmax(usd <= usd.min() * (1 + SAME_COST)))  # the fewest nodes
+        best, reason = float(usd[at]), Reason.BUDGET
+        told = f"costs {bound}{format_usd(best)}"
+    count = int(candidate.counts[at])
+    return RuledOut(
+        candidate.catalog, candidate.instance_type.name, reason,
+        f"{'at best ' if candidate.counts.size > 1 else ''}{told} with {count:,} nodes",
+        nearest=None if bound else best, nearest_nodes=count,  # of a bound nothing is promised
+    )  # fmt: skip
+
+
+def _answer(
+    request: Request,
+    job: Job,
+    options: Sequence[_Settled],
+    excluded: tuple[RuledOut, ...],
+) -> ClassAdvice:
+    """Ranks what was found in one durability class."""
+
+    cheapest = request.objective is Objective.CHEAPEST
+
+    def rank(each: _Settled) -> tuple[bool, float, float, str]:
+        option = each.option
+        costs, takes = option.usd.value, option.time_s.value
+        first, second = (costs, takes) if cheapest else (takes, costs)
+        return option.within_limits is False, first, second, option.instance_type
+
+    known = sorted((each for each in options if not each.option.lower_bound), key=rank)
+    while better := _dominating(request, known):
+        known = sorted((better if e.all is better.all else e for e in known), key=rank)
+    bounds = sorted((each for each in options if each.option.lower_bound), key=rank)
+    shown = [(each.option, each.all) for each in known[: request.shown]]
+    undecided = undecided_pairs(request.objective, [option for option, _ in shown])
+    return ClassAdvice(
+        durability=job.durability,
+        ranked=tuple(each.option for each in known),
+        undecided=undecided,
+        measure=measurements(request.objective, shown, undecided),
+        frontier=_frontier(request, known),
+        at_least=tuple(each.option for each in bounds),
+        excluded=excluded,
+    )
+
+
+def _dominating(request: Request, known: Sequence[_Settled]) -> _Settled | None:
+    """Another count of a type that beats the first option in time and cost, by the middles.
+
+    There is one where another type was given more nodes for their time, at up to `SAME_COST` more.
+    """
+    if not known or known[0].option.within_limits is False:
+        return None
+    first = known[0].option
+    for each in known:
+        seconds, usd = each.all.seconds[0], each.all.usd[0]
+        beats = (seconds <= first.time_s.value) & (usd <= first.usd.value)
+        beats &= (seconds < first.time_s.value) | (usd < first.usd.value)
+        if first.within_limits is not None:
+            beats &= _within(request, each.all, 2)
+        if beats.any():
+            at = int(np.argmin(np.where(beats, usd, np.inf)))
+            return _at(request, each.all, each.all, at, first.within_limits)
+    return None
+
+
+def _frontier(request: Request, options: Sequence[_Settled]) -> tuple[FrontierPoint, ...]:
+    """The counts of all types that no other surely beats, the fastest first."""
+    places: list[tuple[Candidate, int]] = []
+    columns: list[Array] = []
+    for each in options:
+        allowed = np.flatnonzero(_within(request, each.all, 0))
+        seconds, usd = each.all.seconds[:, allowed], each.all.usd[:, allowed]
+        if each.option.nodes not in each.all.counts:
+            seconds = np.column_stack([seconds, each.chosen.seconds[:, each.at]])
+            usd = np.column_stack([usd, each.chosen.usd[:, each.at]])
+        kept = undominated_counts(seconds, usd)
+        # What is ranked is compared as it is, not in steps of what costs the same.
+        kept |= (seconds[0] == each.option.time_s.value) & (usd[0] == each.option.usd.value)
+        places += [
+            (each.all, int(allowed[at])) if at < allowed.size else (each.chosen, each.at)
+            for at in np.flatnonzero(kept)
+        ]
+        columns.append(np.concatenate([seconds[:, kept], usd[:, kept]]))
+    if not columns:
+        return ()
+    mid_s, low_s, high_s, mid_usd, low_usd, high_usd = np.concatenate(columns, axis=1)
+    surely = unbeaten(low_s, high_s, low_usd, high_usd)
+    by_middle = unbeaten(mid_s, mid_s, mid_usd, mid_usd)
+    return tuple(
+        FrontierPoint(option_of(places[at][0], places[at][1], request.today), bool(by_middle[at]))
+        for at in np.argsort(mid_s, kind="stable")
+        if surely[at]
+    )
+
+
+def nearest(excluded: Sequence[RuledOut]) -> str:
+    """The least change of a limit that would make an option of one of `excluded`; "" if none."""
+    for reason in (Reason.DEADLINE, Reason.BUDGET, Reason.CAPACITY, Reason.TOO_MANY):
+        near = [
+            (each.nearest, each)
+            for each in excluded
+            if each.reason is reason and each.nearest is not None
+        ]
+        if near:
+            value, best = min(near, key=lambda each: each[0])
+            machines = f"{best.nearest_nodes:,} {best.instance_type}"
+            if reason is Reason.DEADLINE:
+                return f"{machines} would keep --deadline {math.ceil(value)}s"
+            if reason is Reason.BUDGET:
+                return f"{machines} would keep --budget {math.ceil(value * 100) / 100:.2f}"
+            if reason is Reason.CAPACITY:
+                return f"{machines} would hold the data (--nodes {best.nearest_nodes})"
+            limit = f"--max-nodes {best.instance_type}={best.nearest_nodes}"
+            return f"{machines} would hold the data ({limit})"
+    return ""
+
+
+def _nowhere(request: Request, excluded: Sequence[RuledOut]) -> VenturiError:
+    """The error when no type is an option: which limits are hit, and the nearest that would do."""
+    by_reason = Counter(each.reason for each in excluded)
+    told = ", ".join(f"{reason} ({count})" for reason, count in by_reason.most_common())
+    near = nearest(excluded)
+    hints = [f"nearest: {near}"] if near else []
+    where: dict[str, object] = {}
+    for reason, _ in by_reason.most_common():
+        details = Counter(each.detail for each in excluded if each.reason is reason)
+        where[reason.value] = "; ".join(
+            f"{count_of(same, 'type')}: {detail}" for detail, same in details.most_common(SAID)
+        ) + (f"; and {len(details) - SAID} other reasons" if len(details) > SAID else "")
+    if Reason.UNKNOWN in by_reason:
+        hints.append(_assumable(excluded))
+    if Reason.NO_PRICE in by_reason:
+        hints.append("give prices in USD, with their source, in a catalogue of --measured")
+    if not by_reason:
+        hints.append("`venturi catalog show` lists what a catalogue has")
+    return VenturiError(
+        "VEN-ADVISE-NOWHERE",
+        f"no type is an option for the {request.job.name}: {told or 'the catalogue is empty'}",
+        where=where,
+        hint="; ".join(hints),
+    )
+
+
+def _assumable(excluded: Sequence[RuledOut]) -> str:
+    """What to type for the rates that are not known."""
+    said = [each.detail for each in excluded if each.reason is Reason.UNKNOWN]
+    lacking = [
+        example
+        for resource, example in EXAMPLE_OF.items()
+        if any(f"{resource.replace('-', ' ')}: " in detail for detail in said)
+    ]
+    if not lacking:
+        return "give the figures in a catalogue with --measured"
+    assumed = " ".join(f"--assume {example}" for example in lacking)
+    return f"add {assumed} (with rates that you expect of a node), or measured ones with --measured"

@@ -1,0 +1,450 @@
+"""One instance type against one job: time and cost for many node counts at once, then one of them.
+
+What is unknown is not priced: `candidate_of` gives the reasons instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from venturi.core.domain import need_rate
+from venturi.core.quantity import Kind, Quantity
+from venturi.core.units import SECONDS_PER_HOUR
+from venturi.machines.catalog import InstanceType
+from venturi.machines.cost.charges import HOURS_PER_MONTH, attached_volumes, volumes_of
+from venturi.machines.cost.choices import Durability
+from venturi.machines.cost.dataflow import Bounds, JobTime, Term, job_time
+from venturi.machines.cost.job import Job, nodes_for_capacity
+from venturi.machines.cost.node import Node
+from venturi.machines.cost.price import (
+    Bill,
+    Part,
+    Tariff,
+    bill,
+    billed,
+    currency_of,
+    is_stale,
+    left_out,
+    metered,
+    tariff_of,
+)
+
+Array = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+GIB = 2**30
+
+# The rates of a node that a job may depend on, and what to measure to know them.
+RATES = {
+    "storage": "venturi probe disk",
+    "local_read": "venturi probe disk",
+    "local_write": "venturi probe disk",
+    "network": "venturi probe net",
+    "volume_read": "venturi probe disk, on a volume",
+    "volume_write": "venturi probe disk, on a volume",
+}
+
+
+class Objective(StrEnum):
+    """What options are ordered by, the lowest first."""
+
+    CHEAPEST = "cheapest"
+    FASTEST = "fastest"
+
+
+class Reason(StrEnum):
+    """Why a type is not among the options."""
+
+    UNKNOWN = "a figure is unknown"
+    NO_PRICE = "no price"
+    CAPACITY = "the data does not fit"
+    TOO_MANY = "needs more nodes than can be had"
+    DEADLINE = "misses the deadline"
+    BUDGET = "over the budget"
+
+
+@dataclass(frozen=True, slots=True)
+class RuledOut:
+    """A type that is no option, and why; `also` holds further reasons.
+
+    `nearest` is what it can do at best: nodes for CAPACITY and TOO_MANY, seconds for DEADLINE, US
+    dollars for BUDGET; with `nearest_nodes` nodes. None if that is not known either.
+    """
+
+    catalog: str
+    instance_type: str
+    reason: Reason
+    detail: str
+    also: tuple[str, ...] = ()
+    nearest: float | None = None
+    nearest_nodes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What N nodes cost: N times `node`, and once `whole` (the volumes that hold the data)."""
+
+    node: Tariff
+    whole: tuple[Part, ...] = ()
+
+    @property
+    def as_of(self) -> date | None:
+        """The day of the oldest quote."""
+        days = (self.node.as_of, *(part.as_of for part in (*self.node.parts, *self.whole)))
+        return min((day for day in days if day is not None), default=None)
+
+    def tariff(self, nodes: int) -> Tariff:
+        """The tariff of one of `nodes` nodes."""
+        shares = (replace(part, count=part.count / nodes) for part in self.whole)
+        return replace(self.node, parts=(*self.node.parts, *shares))
+
+    def metered_usd(self, seconds: Array, counts: Counts) -> Array:
+        """US dollars by the second."""
+        return metered(self.node, seconds, counts) + self._whole_usd(seconds)
+
+    def billed_usd(self, seconds: Array, counts: Counts) -> Array | None:
+        """US dollars as the provider rounds time; None if that is not known."""
+        asked = billed(self.node, seconds, counts)
+        return None if asked is None else asked + self._whole_usd(seconds)
+
+    def _whole_usd(self, seconds: Array) -> Array:
+        per_hour = sum(part.total_per_hour for part in self.whole)
+        return per_hour / SECONDS_PER_HOUR * seconds
+
+
+def price_of(instance_type: InstanceType, job: Job) -> Price | str:
+    """What a node costs for `job`, in US dollars, or why that is not known."""
+    fact = instance_type.fact("price")
+    others = ["platform_fee"]
+    if job.durability is Durability.VOLUMES:
+        others += ["volume_price", "volume_optimised_price"]
+    for each in (fact, *(instance_type.fact(name) for name in others)):
+        if isinstance(each.value, float) and currency_of(each) != "USD":
+            what = "priced" if each is fact else "with a fee"
+            return f"{what} in {currency_of(each)}, and amounts are only compared in USD"
+    parts: tuple[Part, ...] = ()
+    whole: tuple[Part, ...] = ()
+    if job.durability is Durability.VOLUMES:
+        attached = attached_volumes(instance_type)
+        if isinstance(attached, str):
+            return attached
+        if attached is not None:
+            parts = attached.parts()
+        if attached is None or not attached.gib:  # as much as holds the data
+            held = job.volume_bytes
+            if attached is not None and not instance_type.has_disks:
+                held += job.local_bytes
+            hours = HOURS_PER_MONTH if attached is None else attached.hours_per_month
+            volumes = volumes_of(instance_type, 1, held / GIB, hours)
+            if volumes is None:
+                return instance_type.fact("volume_price").note
+            whole = volumes.parts()
+    # Given volumes, the tariff has the fee for the path to them, and the volumes themselves.
+    tariff = tariff_of(instance_type, volumes=(*parts, *whole))
+    if tariff is None:
+        return fact.note
+    return Price(replace(tariff, parts=tuple(p for p in tariff.parts if p not in whole)), whole)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A type with every node count in question. Arrays have the shape (3, counts).
+
+    Without a `price` there are no costs, and `no_price` says why.
+    """
+
+    catalog: str
+    instance_type: InstanceType
+    job: Job
+    node: Node
+    price: Price | None
+    no_price: str
+    least_nodes: int
+    most_nodes: int
+    time: JobTime
+    seconds: Array
+    metered_usd: Array | None
+    billed_usd: Array | None
+
+    @property
+    def counts(self) -> Counts:
+        """The node counts, ascending."""
+        return self.time.nodes
+
+    @property
+    def usd(self) -> Array:
+        """What is to be paid: as billed, or metered where the billing is not known."""
+        usd = self.metered_usd if self.billed_usd is None else self.billed_usd
+        assert usd is not None
+        return usd
+
+    def bill(self, nodes: int) -> Bill | None:
+        """The itemised cost with `nodes` nodes, by the middle of the time; None without a price."""
+        if self.price is None:
+            return None
+        seconds = float(self.seconds[0, int(np.searchsorted(self.counts, nodes))])
+        return bill(self.price.tariff(nodes), seconds, nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseTime:
+    """One phase of an option; `certain` if nothing else could be its narrowest point."""
+
+    name: str
+    seconds: Bounds
+    narrowest: str
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fewer:
+    """The fewest nodes that cost the same, and the seconds that they take."""
+
+    nodes: int
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One type with one number of nodes. `weakest`: how the least known rate that matters is known.
+
+    `lower_bound`: of a rate only an upper bound is known, so that time and cost are at least this.
+    `within_limits`: whether deadline and budget are kept whatever the truth within the ranges is;
+    None without either. `fewer`: fewer nodes would cost the same and take longer; None if there are
+    none or it was not asked. `left_out`: what the price does not cover, so that the cost is no
+    bound. `missing`: why a cost is None, by the field's name.
+    """
+
+    catalog: str
+    instance_type: str
+    provider: str | None
+    durability: Durability
+    nodes: int
+    least_nodes: int
+    most_nodes: int
+    time_s: Bounds
+    metered_usd: Bounds | None
+    billed_usd: Bounds | None
+    phases: tuple[PhaseTime, ...]
+    lower_bound: bool
+    weakest: Kind | None
+    price_as_of: date | None
+    price_is_stale: bool | None
+    assumptions: tuple[str, ...]
+    within_limits: bool | None = None
+    fewer: Fewer | None = None
+    left_out: tuple[str, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def usd(self) -> Bounds:
+        """What is to be paid: as billed, or metered where the billing is not known."""
+        usd = self.metered_usd if self.billed_usd is None else self.billed_usd
+        assert usd is not None
+        return usd
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a job really took on machines, with its cost by the second, beside the model's middle.
+
+    `error`: the model's time over the real one, less 1. Costs are None without a price.
+    """
+
+    instance_type: str
+    nodes: int
+    time_s: float
+    usd: float | None
+    model_s: float
+    model_usd: float | None
+    error: float
+
+
+def ran(candidate: Candidate, time_s: float) -> Ran:
+    """The first count of `candidate`, on which the job took `time_s` seconds."""
+    need_rate("time_s", time_s)
+    price, model_s = candidate.price, float(candidate.seconds[0, 0])
+    usd = None
+    if price is not None:
+        usd = float(price.metered_usd(np.array([time_s]), candidate.counts[:1])[0])
+    model_usd = None if candidate.metered_usd is None else float(candidate.metered_usd[0, 0])
+    return Ran(
+        candidate.instance_type.name, int(candidate.counts[0]), time_s, usd, model_s, model_usd,
+        model_s / time_s - 1,
+    )  # fmt: skip
+
+
+def least_nodes(job: Job, node: Node) -> int | None:
+    """The fewest nodes whose local disks hold the data and its copies; None if unknown.
+
+    Where volumes have a size, they must hold their data too.
+    """
+    if job.durability is Durability.VOLUMES:
+        return _least_with_volumes(job, node)
+    if node.local_bytes is None:
+        return None if job.local_bytes else 1
+    least = nodes_for_capacity(round(job.local_bytes), node.local_bytes, copies=1)
+    return max(least, 1 + job.remote_copies)  # a remote copy needs another node
+
+
+def _least_with_volumes(job: Job, node: Node) -> int | None:
+    local, remote = job.local_bytes, job.volume_bytes
+    if node.on_volumes:
+        local, remote = 0.0, remote + local
+    least = 1
+    if local and node.local_bytes is None:
+        return None
+    if local and node.local_bytes is not None:
+        least = nodes_for_capacity(round(local), node.local_bytes, copies=1)
+    if node.volume_bytes is not None:
+        least = max(least, nodes_for_capacity(round(remote), node.volume_bytes, copies=1))
+    return least
+
+
+def one_count(nodes: int) -> Counts:
+    """One node count, as `candidate_of` takes them."""
+    return np.array([nodes], dtype=np.int64)
+
+
+def candidate_of(
+    catalog: str,
+    instance_type: InstanceType,
+    job: Job,
+    *,
+    node: Node,
+    price: Price | str,
+    counts: Counts,
+    limits: tuple[int, int],
+) -> Candidate | str:
+    """Time and cost of `job` on each of `counts` nodes, or what is unknown of the type's rates.
+
+    `price` may be the reason why there is none. `limits` are the fewest nodes that hold the data
+    and the most that can be had.
+    """
+    time = job_time(job, node, counts)  # type: ignore[arg-type]  # an array is a sequence to numpy
+    if time.missing:
+        return "; ".join(f"{name.replace('_', ' ')}: {why}" for name, why in time.missing.items())
+    known = price if isinstance(price, Price) else None
+    seconds = time.seconds
+    return Candidate(
+        catalog=catalog,
+        instance_type=instance_type,
+        job=job,
+        node=node,
+        price=known,
+        no_price=price if isinstance(price, str) else "",
+        least_nodes=limits[0],
+        most_nodes=limits[1],
+        time=time,
+        seconds=seconds,
+        metered_usd=known.metered_usd(seconds, time.nodes) if known else None,
+        billed_usd=known.billed_usd(seconds, time.nodes) if known else None,
+    )
+
+
+def at_counts(candidate: Candidate, counts: Counts, node: Node | None = None) -> Candidate:
+    """`candidate` with other node counts, and with another `node` if given."""
+    made = candidate_of(
+        candidate.catalog,
+        candidate.instance_type,
+        candidate.job,
+        node=node or candidate.node,
+        price=candidate.price or candidate.no_price,
+        counts=counts,
+        limits=(candidate.least_nodes, candidate.most_nodes),
+    )
+    assert isinstance(made, Candidate)
+    return made
+
+
+def option_of(
+    candidate: Candidate, at: int, today: date | None, within_limits: bool | None = None
+) -> Option:
+    """The `at`-th node count of `candidate`."""
+    time, price = candidate.time, candidate.price
+    as_of = price.as_of if price else None
+    paid = price.node.assumptions if price else ()
+    return Option(
+        catalog=candidate.catalog,
+        instance_type=candidate.instance_type.name,
+        provider=candidate.instance_type.word("provider"),
+        durability=candidate.job.durability,
+        nodes=int(candidate.counts[at]),
+        least_nodes=candidate.least_nodes,
+        most_nodes=candidate.most_nodes,
+        time_s=span(candidate.seconds, at),
+        metered_usd=None if candidate.metered_usd is None else span(candidate.metered_usd, at),
+        billed_usd=None if candidate.billed_usd is None else span(candidate.billed_usd, at),
+        phases=tuple(
+            PhaseTime(phase.name, phase.span(at), phase.binding(at), phase.certain(at))
+            for phase in time.phases
+        ),
+        lower_bound=time.lower_bound,
+        weakest=_weakest(time, at),
+        price_as_of=as_of,
+        price_is_stale=is_stale(as_of, today) if as_of and today else None,
+        assumptions=(*time.assumptions, *paid),
+        within_limits=within_limits,
+        left_out=left_out(paid),
+        missing=_no_cost(candidate),
+    )
+
+
+def _no_cost(candidate: Candidate) -> dict[str, str]:
+    price = candidate.price
+    if price is None:
+        return dict.fromkeys(("metered_usd", "billed_usd", "price_as_of"), candidate.no_price)
+    return {} if candidate.billed_usd is not None else {"billed_usd": price.node.not_billed}
+
+
+def span(values: Array, at: int = 0) -> Bounds:
+    """The `at`-th column of an array of the shape (3, counts)."""
+    middle, low, high = values[:, at].tolist()
+    return Bounds(middle, low, high)
+
+
+def _weakest(time: JobTime, at: int) -> Kind | None:
+    """How the least known of those rates is known that could be a phase's narrowest."""
+    kinds = []
+    for phase in time.phases:
+        least_s = max(float(term.seconds[1, at]) for term in phase.terms)
+        kinds += [
+            term.rate.kind
+            for term in phase.terms
+            if term.rate is not None
+            and math.isfinite(term.rate.value)
+            and term.seconds[2, at] >= least_s
+        ]
+    return min(kinds, key=list(Kind).index, default=None)
+
+
+def inputs_of(candidate: Candidate) -> dict[str, Quantity]:
+    """The rates that the time of `candidate` depends on, by their name in `Node`."""
+    used = {rate_name(candidate.node, t) for phase in candidate.time.phases for t in phase.terms}
+    rates = ((name, getattr(candidate.node, name)) for name in RATES if name in used)
+    return {name: rate for name, rate in rates if rate and math.isfinite(rate.value)}
+
+
+def rate_name(node: Node, term: Term) -> str:
+    """Which rate of `node` serves `term` (`cpu` for the processors)."""
+    if term.resource == "volumes":
+        return "volume_read" if term.what == "input" else "volume_write"
+    if term.resource != "storage":
+        return term.resource
+    for name in ("local_read", "local_write"):
+        if term.rate is getattr(node, name):
+            return name
+    return "storage"
+
+
+def with_rate(candidate: Candidate, name: str, value: float, nodes: int) -> Candidate:
+    """`candidate` with `nodes` nodes alone, and the rate `name` known to be exactly `value`."""
+    rate: Quantity = getattr(candidate.node, name)
+    exact = replace(rate, value=value, low=value, high=value)
+    return at_counts(candidate, one_count(nodes), replace(candidate.node, **{name: exact}))  # type: ignore[arg-type]

@@ -1,0 +1,143 @@
+"""Network volumes as parts of a machine: so many of a kind, with what they hold, move and cost.
+
+`--volumes gp3:4` is four volumes of the kind gp3 on every node. Their rate goes by their count and
+ends at what the machine has for volumes. A machine without local disks keeps all on them: its
+intermediate data too, so that both directions share what they move.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.quantity import Kind
+from venturi.core.units import parse_bytes, parse_rate
+from venturi.machines.catalog import BYTES_PER_S, Attached, Catalog, Fact, InstanceType
+from venturi.machines.catalog.find import unknown
+from venturi.machines.cost.charges import HOURS_PER_MONTH
+
+MOST = 128  # volumes of a node; providers allow some tens
+EXAMPLE = "gp3:4 or gp3:8,size=135GiB,iops=6000,throughput=250MiB/s,hours=720"
+# What is kept of what was provisioned: 226 of 250 MB/s, and of that 87 % (SoCC 2015, 4.4 and 5.3).
+KEPT = 0.79
+
+
+def parse_volumes(text: str) -> tuple[str, Attached]:
+    """The kind in `text` and its volumes, whose facts `attach` fills in."""
+    head, *options = (part.strip() for part in text.split(","))
+    kind, _, count = head.partition(":")
+    if not kind or not (count.isascii() and count.isdigit() and 1 <= int(count) <= MOST):
+        raise _bad(text, f"is not KIND:COUNT with a count from 1 to {MOST}")
+    given: dict[str, float] = {}
+    for option in options:
+        name, _, amount = option.partition("=")
+        if name not in {"size", "iops", "throughput", "hours"} or name in given:
+            raise _bad(text, f"{name!r} is no part of it, or given twice")
+        try:
+            value = _amount(name, amount)
+        except (ValueError, VenturiError) as error:
+            raise _bad(text, f"{name} is not one: {amount!r}") from error
+        if not 0 < value < float("inf"):
+            raise _bad(text, f"{name} must be above 0")
+        given[name] = value
+    return kind, Attached(
+        InstanceType(kind, {}), int(count), given.get("size"), given.get("iops"),
+        given.get("throughput"), given.get("hours", HOURS_PER_MONTH),
+    )  # fmt: skip
+
+
+def _amount(name: str, text: str) -> float:
+    if name == "size":
+        return parse_bytes(text, unit_needed=True) / 2**30
+    return parse_rate(text) / 2**20 if name == "throughput" else float(text)
+
+
+def attach(catalog: Catalog, kind: str, volumes: Attached) -> Catalog:
+    """`catalog` with these volumes on each machine to whose provider they belong.
+
+    Raises VEN-CATALOG-UNKNOWN if the catalogue has no such kind, VEN-MODEL-INPUT if a volume of it
+    cannot be so.
+    """
+    if kind not in catalog.volumes:
+        raise unknown(
+            f"catalogue {catalog.name} has no volumes of the kind {kind!r}",
+            kind, catalog.volumes, "it has", {"catalog": catalog.name, "volumes": kind},
+        )  # fmt: skip
+    with_facts = replace(volumes, kind=catalog.volumes[kind])
+    _need_possible(with_facts)
+    types = {name: _with(each, with_facts) for name, each in catalog.types.items()}
+    return replace(catalog, types=types)
+
+
+def _need_possible(volumes: Attached) -> None:
+    limits = {
+        "size": (volumes.gib, "volume_size_max", "GiB"),
+        "iops": (volumes.iops, "volume_iops_max", "IOPS"),
+        "throughput": (volumes.mib_per_s, "volume_throughput_max", "MiB/s"),
+    }
+    for name, (asked, attribute, unit) in limits.items():
+        most = volumes.kind.number(attribute)
+        if asked is not None and most is not None and asked > most:
+            raise VenturiError(
+                "VEN-MODEL-INPUT",
+                f"{name} of a {volumes.kind.name} is {asked:g} {unit}, but at most {most:g}",
+                where={"option": "--volumes", "field": name, "value": asked},
+                hint="take more volumes",
+            )
+
+
+def _with(instance_type: InstanceType, volumes: Attached) -> InstanceType:
+    ours, theirs = instance_type.word("provider"), volumes.kind.word("provider")
+    facts = dict(instance_type.facts)
+    if ours is not None and theirs is not None and ours != theirs:
+        why = f"{volumes.kind.name} is {theirs}'s, not {ours}'s"
+        facts["volume_price"] = Fact(None, "USD/GiB-month", None, "", None, why)
+        return replace(instance_type, facts=facts)
+    facts["volume_price"] = volumes.kind.fact("volume_price")
+    for direction in ("read", "write"):
+        name = f"volume_{direction}_rate"
+        path = next(
+            (f for f in (facts.get(name), facts.get("volume_line_rate")) if f and f.value), None
+        )
+        found = _rate(instance_type, volumes, path)
+        if found is not None:
+            facts[name] = found
+    if not instance_type.has_disks and (rate := facts.get("volume_read_rate")):
+        facts["storage_rate"] = replace(rate, note=f"on volumes; {rate.note}")
+    return replace(instance_type, facts=facts, volumes=volumes)
+
+
+def _rate(instance_type: InstanceType, volumes: Attached, path: Fact | None) -> Fact | None:
+    """What all volumes of a node move in one direction; None if nobody says more than before."""
+    each = volumes.throughput
+    if each is None or not isinstance(each.value, float):
+        if instance_type.has_disks:
+            return None
+        each = None
+    ways: list[tuple[float, Fact, str]] = []
+    if each is not None and isinstance(each.value, float):
+        mb_per_s = volumes.count * each.value * BYTES_PER_S["MiB/s"] / 1e6
+        ways.append((mb_per_s, each, f"{volumes.count} volumes of {each.value:g} MiB/s"))
+    if path is not None and isinstance(path.value, float):
+        mb_per_s = path.value * BYTES_PER_S[path.unit] / 1e6
+        ways.append((mb_per_s, path, f"the machine's path to volumes, {mb_per_s:,.0f} MB/s"))
+    if not ways:
+        return None
+    value, of, note = min(ways, key=lambda way: way[0])
+    if not instance_type.has_disks:
+        value, note = value / 2, f"{note}, shared by both directions"
+    low = value * KEPT
+    if of is path and path.unit == "MB/s" and path.low is not None:  # it was measured as it is
+        low = min(value, path.low)
+    kind = of.kind if of is path and path.unit == "MB/s" else Kind.DERIVED
+    return Fact(value, "MB/s", kind, of.source, of.as_of, note, low, value)
+
+
+def _bad(text: str, problem: str) -> VenturiError:
+    return VenturiError(
+        "VEN-UNIT-SYNTAX",
+        f"{text!r} {problem}",
+        where={"option": "--volumes", "value": text},
+        hint=f"write it like {EXAMPLE}",
+        exit_code=ExitCode.USAGE,
+    )

@@ -1,0 +1,98 @@
+"""Catalogues and instance types by the name a user gave, with near matches where there is none."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from venturi.core.errors import VenturiError
+from venturi.core.wording import did_you_mean
+from venturi.machines.catalog import DEFAULT, Catalog, InstanceType, load, load_shipped, shipped
+from venturi.machines.catalog.units_check import ACCEPTED, Doubt, check_units, doubt_error
+
+
+def find(name_or_path: str) -> Catalog:
+    """The shipped catalogue of this name, else the one in the file of this path.
+
+    A shipped name wins over a file of the same name; `./name` means the file. Raises
+    VEN-CATALOG-UNKNOWN if there is neither, VEN-CATALOG-FORMAT if the file is none, and
+    VEN-CATALOG-UNIT if a figure in it looks as if it were in another unit.
+    """
+    catalog, doubts = find_with_doubts(name_or_path)
+    if doubts:
+        raise doubt_error(
+            doubts, name_or_path,
+            f"correct the figures; where they are right, write {ACCEPTED!r} into their notes",
+        )  # fmt: skip
+    return catalog
+
+
+def find_with_doubts(name_or_path: str) -> tuple[Catalog, tuple[Doubt, ...]]:
+    """As `find`, with what is doubtful in a file instead of an error. Ours are tested."""
+    if name_or_path in shipped():
+        return load_shipped(name_or_path), ()
+    path = Path(name_or_path)
+    if not _is_file(path):
+        raise unknown(
+            f"{name_or_path[:200]!r} is neither a shipped catalogue nor a file",
+            name_or_path[:200], shipped(), "shipped", {"catalog": name_or_path[:200]},
+        )  # fmt: skip
+    catalog = load(path)
+    doubts = check_units(catalog)
+    if doubts:  # seldom, so only now is it worth knowing the lines
+        doubts = check_units(catalog, places_of(path.read_text(encoding="utf-8"), str(path)))
+    return catalog, doubts
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
+def places_of(text: str, file: str) -> Mapping[tuple[str, str], str]:
+    """(type, attribute) -> file and line of each value in the catalogue `text`."""
+    reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")), strict=True)
+    return {
+        (row["instance_type"].strip(), row["attribute"].strip()): f"{file}, line {reader.line_num}"
+        for row in reader
+    }
+
+
+def type_named(catalog: Catalog, name: str) -> InstanceType:
+    """The instance type `name` of `catalog`; VEN-CATALOG-UNKNOWN with near matches if none."""
+    found = catalog.entries.get(name)
+    if found is None:
+        elsewhere = [each for each in shipped() if name in load_shipped(each).types]
+        if elsewhere:
+            raise VenturiError(
+                "VEN-CATALOG-UNKNOWN",
+                f"catalogue {catalog.name} has no instance type {name!r}",
+                where={"catalog": catalog.name, "instance_type": name},
+                hint=f"it is in the catalogue {elsewhere[0]}: add --catalog {elsewhere[0]}",
+            )
+        raise unknown(
+            f"catalogue {catalog.name} has no instance type {name!r}",
+            name, catalog.types, "it has", {"catalog": catalog.name, "instance_type": name},
+        )  # fmt: skip
+    return found
+
+
+def shipped_with(type_names: Iterable[str]) -> tuple[str, ...]:
+    """The shipped catalogues to ask where none is named: the default, and those that alone have one
+    of the types."""
+    wanted = [name for name in type_names if name not in load_shipped(DEFAULT).entries]
+    others = [n for n in shipped() if any(name in load_shipped(n).types for name in wanted)]
+    return (DEFAULT, *others)
+
+
+def unknown(
+    message: str, name: str, known: Iterable[str], has: str, where: dict[str, object]
+) -> VenturiError:
+    """VEN-CATALOG-UNKNOWN, whose hint names what is `known` and near to `name`."""
+    return VenturiError(
+        "VEN-CATALOG-UNKNOWN", message, where=where, hint=did_you_mean(name, known, has)
+    )

@@ -1,0 +1,44 @@
+"""Importers of the formats users already have: each a pure function from texts to a catalogue.
+
+A format is a file beside this one with `read(sources, options)` and a line in `IMPORTERS`, which
+loads none of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from venturi.machines.catalog.find import unknown
+
+if TYPE_CHECKING:
+    from venturi.machines.catalog.importers.reading import Imported, Options, Source
+
+IMPORTERS: Mapping[str, str] = {
+    "skypilot": "SkyPilot's vms.csv",
+    "ec2instances": "ec2instances.info's instances.json",
+    "karpenter": "Karpenter's instance-types.md and zz_generated.pricing_aws*.go",
+    "karpenter_prices": "Karpenter's price tables alone: initial-prices.json of Google's machines, "
+    "zz_generated.pricing*.go of AWS' and Azure's",
+    "scylla": "Scylla's *_io_params.yaml (iotune) and *_net_params.json, with a catalogue (.csv) "
+    "for the numbers of disks",
+    "onprem": "a sheet of your own machines, CSV",
+    "wide": "CSV with one row a type, columns with units",
+}
+"""Format -> what its files are; the module that reads it has its name."""
+
+
+def import_catalog(format_name: str, sources: Sequence[Source], options: Options) -> Imported:
+    """The catalogue in `sources`, which are of the format `format_name`.
+
+    VEN-CATALOG-UNKNOWN if there is no such format or region, VEN-CATALOG-FORMAT if a file is not
+    of it.
+    """
+    if format_name not in IMPORTERS:
+        raise unknown(
+            f"there is no importer {format_name!r}",
+            format_name, IMPORTERS, "formats", {"format": format_name},
+        )  # fmt: skip
+    imported: Imported = importlib.import_module(f"{__name__}.{format_name}").read(sources, options)
+    return imported

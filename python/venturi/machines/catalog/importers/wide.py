@@ -1,0 +1,160 @@
+"""One CSV row a type: `venturi catalog import wide`.
+
+Columns end in their unit; `_mbps` is Mbit/s everywhere, `_gb` is decimal. Required: instance_type,
+vcpus, memory_mib. The rest of `COLUMNS` may be there; an empty cell is unknown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from venturi.core.quantity import Kind
+from venturi.machines.catalog import ATTRIBUTES
+from venturi.machines.catalog.importers.reading import (
+    BadRowError,
+    Builder,
+    Entry,
+    Imported,
+    Options,
+    Source,
+    choose_region,
+    csv_rows,
+    need_date,
+    number,
+    parse_date,
+)
+
+REQUIRED = ("instance_type", "vcpus", "memory_mib")
+HOURS_PER_MONTH = 730
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Which attribute a column gives, and by how much to multiply it for the attribute's unit."""
+
+    attribute: str
+    scale: float = 1.0
+    kind: Kind = Kind.ADVERTISED
+    note: str = ""
+
+
+COLUMNS: Mapping[str, Column] = {
+    "provider": Column("provider"),
+    "region": Column("region"),
+    "cpu_vendor": Column("processor"),
+    "cpu_model": Column("processor"),  # after cpu_vendor: the more exact word wins
+    "vcpus": Column("vcpus"),
+    "physical_cores": Column("cores"),
+    "numa_nodes": Column("numa_nodes"),
+    "cpu_factor": Column("cpu_factor", kind=Kind.MEASURED),
+    "coremark_iter_s": Column("coremark", kind=Kind.MEASURED),
+    "memory_mib": Column("memory", 1 / 1024),
+    "net_baseline_mbps": Column("network_line_rate", 1e-3, note="sustained, not burst"),
+    "net_burst_mbps": Column("network_burst_rate", 1e-3),
+    "local_disk_kind": Column("disk_kind"),
+    "local_read_mbps": Column("local_read_rate", 1 / 8),
+    "local_write_mbps": Column("local_write_rate", 1 / 8),
+    "price_usd_hour": Column("price"),
+    "spot_usd_hour": Column("spot_price"),
+    "platform_fee_usd_hour": Column("platform_fee"),
+    "billing_granularity_s": Column("billing_granularity"),
+    "billing_minimum_s": Column("billing_minimum"),
+    "capex_usd": Column("capital"),
+    "power_w": Column("power"),
+}
+# Read by name below.
+_OTHERS = (
+    "arch", "currency", "price_date", "source", "interruption_pct", "ebs_max_mbps",
+    "ebs_baseline_mbps", "local_nvme_gb", "local_disk_count", "local_disk_gb",
+)  # fmt: skip
+_UNUSED = (
+    "clock_mhz", "gpu_count", "hypervisor", "net_burst_s", "ebs_iops", "local_rand_read_iops",
+    "licence",
+)  # fmt: skip
+
+
+def read(sources: Sequence[Source], options: Options) -> Imported:
+    """The catalogue in `sources`, of one region."""
+    builder = Builder(options)
+    known = [*COLUMNS, *_OTHERS]
+    rows = [
+        (source, place, row)
+        for source in sources
+        for place, row in csv_rows(source, builder, required=REQUIRED, known=known, unused=_UNUSED)
+    ]
+    region = None
+    if any(row.get("region") for _, _, row in rows):
+        region = choose_region((r["region"] for _, _, r in rows), options.region, sources[0].file)
+    for source, place, row in rows:
+        if region is None or row["region"] == region:
+            with builder.row(place, row["instance_type"]):
+                builder.keep(_entry(source, place, row, options))
+    return builder.done(sources[0].file)
+
+
+def _entry(source: Source, place: str, row: dict[str, str], options: Options) -> Entry:
+    if row.get("currency", "USD") not in {"", "USD"}:
+        raise BadRowError("currency", row["currency"], "contradicts the columns, which are in usd")
+    as_of = need_date(parse_date("price_date", row.get("price_date", "")), options, source.file)
+    entry = Entry(row["instance_type"], place, row.get("source") or source.name, as_of)
+    for name, column in COLUMNS.items():
+        if name not in row or (not row[name] and column.attribute in entry.facts):
+            continue
+        value: float | str | None = row[name]
+        if ATTRIBUTES[column.attribute][0]:
+            found = number(name, row[name])
+            value = None if found is None else found * column.scale
+        entry.put(column.attribute, value, kind=column.kind, note=column.note, column=name)
+    if row.get("arch"):
+        entry.put_architecture(row["arch"], "arch")
+    _volumes(entry, row)
+    _disks(entry, row)
+    _interruption(entry, row)
+    entry.put_unmeasured()
+    return entry
+
+
+def _volumes(entry: Entry, row: dict[str, str]) -> None:
+    """The maximum; where the sustained rate is given too, it is the low end of the range."""
+    if "ebs_max_mbps" not in row and "ebs_baseline_mbps" not in row:
+        return
+    baseline = number("ebs_baseline_mbps", row.get("ebs_baseline_mbps"))
+    most = number("ebs_max_mbps", row.get("ebs_max_mbps")) or baseline
+    if most is not None and baseline is not None and baseline > most:
+        raise BadRowError("ebs_baseline_mbps", f"{baseline:g}", f"is above ebs_max_mbps {most:g}")
+    note = "the maximum" if baseline is None else "the maximum; low is what can be held all day"
+    entry.put("volume_line_rate", most, low=baseline, note=note, column="ebs_max_mbps")
+
+
+def _disks(entry: Entry, row: dict[str, str]) -> None:
+    count = number("local_disk_count", row.get("local_disk_count"))
+    size_gb = number("local_disk_gb", row.get("local_disk_gb"))
+    total_gb = number("local_nvme_gb", row.get("local_nvme_gb"))
+    if count is not None and size_gb is not None:
+        entry.put("disk_count", count, column="local_disk_count")
+        entry.put("disk_size", size_gb, column="local_disk_gb")
+        return
+    if total_gb is None:
+        entry.put("disk_count", None, "the source names no local disks", column="local_nvme_gb")
+        return
+    entry.put("local_size", total_gb, column="local_nvme_gb")
+    entry.put("disk_count", None, "the source gives only the size of all local disks together")
+    # Hard disks of some types are attached by NVMe too, so the column's name says nothing.
+    if "disk_kind" not in entry.facts:
+        entry.put("disk_kind", None, "the source does not tell hard disks from flash")
+
+
+def _interruption(entry: Entry, row: dict[str, str]) -> None:
+    """Share of nodes lost in a month -> losses of one node per hour: -ln(1 - p) / 730 h."""
+    percent = number("interruption_pct", row.get("interruption_pct"))
+    if percent is None:
+        return
+    if percent >= 100:
+        raise BadRowError("interruption_pct", f"{percent:g}", "must be below 100")
+    entry.put(
+        "spot_loss_rate", -math.log1p(-percent / 100) / HOURS_PER_MONTH, kind=Kind.DERIVED,
+        note=f"from {percent:g} % lost in a month of {HOURS_PER_MONTH} h",
+        column="interruption_pct",
+    )  # fmt: skip

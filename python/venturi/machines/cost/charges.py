@@ -1,0 +1,125 @@
+"""What is paid beside the nodes: network volumes, as parts of a tariff.
+
+Prices are the user's or the catalogue's; what a month's hours and a GB are is a parameter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+from venturi.core.domain import need_rate, need_size
+from venturi.machines.catalog import InstanceType
+from venturi.machines.cost.price import Part, currency_of
+
+# Implied by the published cost of the SoCC 2015 paper's volumes; 730 and 744 are in use too.
+HOURS_PER_MONTH = 720.0
+
+
+@dataclass(frozen=True, slots=True)
+class Volumes:
+    """The network volumes of one node: `count` of `gib` each, paid by the month, pro rata.
+
+    `iops` and `mib_per_s` are provisioned for each volume; what exceeds `included_iops` and
+    `included_mib_per_s` is charged.
+    """
+
+    count: float
+    gib: float
+    per_gib_month: float
+    currency: str
+    source: str
+    as_of: date | None
+    hours_per_month: float = HOURS_PER_MONTH
+    iops: float = 0.0
+    included_iops: float = 0.0
+    per_iops_month: float = 0.0
+    mib_per_s: float = 0.0
+    included_mib_per_s: float = 0.0
+    per_mib_per_s_month: float = 0.0
+
+    def parts(self) -> tuple[Part, ...]:
+        """Capacity, IOPS and throughput: amount * price per month / hours per month, each."""
+        need_rate("hours_per_month", self.hours_per_month)
+        charges = (
+            ("volume capacity", "gib", self.gib, "GiB", self.per_gib_month),
+            ("volume IOPS", "iops", _above("iops", self.iops, self.included_iops), "IOPS",
+             self.per_iops_month),
+            ("volume throughput", "mib_per_s",
+             _above("mib_per_s", self.mib_per_s, self.included_mib_per_s), "MiB/s",
+             self.per_mib_per_s_month),
+        )  # fmt: skip
+        parts = []
+        for name, field, amount, unit, per_month in charges:
+            need_size(field, amount)
+            need_size(f"price per {unit} and month", per_month)
+            if not amount:
+                continue
+            formula = (
+                f"{amount:g} {unit} x {per_month:g} {self.currency}/{unit}-month"
+                f" / {self.hours_per_month:g} h"
+            )
+            per_hour = amount * per_month / self.hours_per_month
+            parts.append(
+                Part(name, per_hour, self.currency, self.count, self.as_of, self.source, formula,
+                     pro_rata=True)
+            )  # fmt: skip
+        return tuple(parts)
+
+
+def _above(name: str, provisioned: float, included: float) -> float:
+    need_size(name, provisioned)
+    need_size(f"included_{name}", included)
+    return max(0.0, provisioned - included)
+
+
+def attached_volumes(instance_type: InstanceType) -> Volumes | str | None:
+    """The volumes that each node of the type is given, at the catalogue's prices.
+
+    None without any; the reason where a price is not known. Without a size of theirs it is 0 here,
+    since what holds the data is bought for the whole cluster.
+    """
+    of = instance_type.volumes
+    if of is None:
+        return None
+    capacity = of.kind.fact("volume_price")
+    if not isinstance(capacity.value, float):
+        return f"{of.kind.name}: {capacity.note}"
+    included = {name: of.kind.number(f"volume_{name}_included") or 0.0 for name in _PROVISIONED}
+    asked = {"iops": of.iops or 0.0, "throughput": of.mib_per_s or 0.0}
+    prices = {}
+    for name, unit in _PROVISIONED.items():
+        price = of.kind.fact(f"volume_{name}_price")
+        if isinstance(price.value, float):
+            prices[name] = price.value
+        elif asked[name] > included[name]:
+            return f"{of.kind.name}: the price of {unit} is not known"
+    return Volumes(
+        of.count, of.gib or 0.0, capacity.value, currency_of(capacity), capacity.source,
+        capacity.as_of, of.hours,
+        iops=asked["iops"], included_iops=included["iops"],
+        per_iops_month=prices.get("iops", 0.0),
+        mib_per_s=asked["throughput"], included_mib_per_s=included["throughput"],
+        per_mib_per_s_month=prices.get("throughput", 0.0),
+    )  # fmt: skip
+
+
+_PROVISIONED = {"iops": "IOPS", "throughput": "throughput"}
+
+
+def volumes_of(
+    instance_type: InstanceType,
+    count: float,
+    gib: float,
+    hours_per_month: float = HOURS_PER_MONTH,
+) -> Volumes | None:
+    """`count` volumes of `gib` GiB at the catalogue's price, or None.
+
+    Then `instance_type.fact("volume_price").note` says why.
+    """
+    fact = instance_type.fact("volume_price")
+    if not isinstance(fact.value, float):
+        return None
+    return Volumes(
+        count, gib, fact.value, currency_of(fact), fact.source, fact.as_of, hours_per_month
+    )

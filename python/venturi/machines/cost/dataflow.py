@@ -1,0 +1,315 @@
+"""Time of a two-pass job on N equal nodes: equations (1) to (11) of [CVP15], made general.
+
+Each phase is as slow as its slowest term; a term is bytes over a rate, or core-seconds over cores.
+Every figure comes as a span: the middle, and what the ranges of the rates allow, so that low and
+high are bounds and not a confidence interval. What goes beyond the paper's equations is a term of
+its own or named among the job's `assumptions`, and is zero unless the job asks for it:
+
+- one disk for reading and writing, or devices split unevenly by role (`_local_terms`);
+- what of the shuffle stays on its node, (N-1)/N crossing the network (`Exchange`);
+- processor time: core-seconds per byte over the node's cores;
+- start-up time, before the first byte;
+- skew: the largest node's share of what was shuffled;
+- memory that keeps intermediate data between the phases (hybrid).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from venturi.core.domain import invalid
+from venturi.core.quantity import Quantity
+from venturi.machines.cost.choices import Durability, Exchange
+from venturi.machines.cost.job import Job
+from venturi.machines.cost.node import Node
+
+Array = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+MAP, REDUCE = "map+shuffle", "sort+reduce"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Seconds or dollars: the middle, and the bounds that the inputs' ranges allow."""
+
+    value: float
+    low: float
+    high: float
+
+    def beats(self, other: Bounds) -> bool:
+        """Whether this is less than `other` whatever the truth within both ranges is."""
+        return self.high < other.low
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One resource of one phase. `rate` is a node's; `demand_bytes` the whole cluster's.
+
+    For the processors `demand_bytes` is None and `core_s` counts, over `cores` of each node. `rate`
+    is None, too, where it is not known but nothing is moved; where disks are split by role it is
+    that with the first number of nodes. `seconds` has the shape (3, nodes): middle, low, high.
+    `skewed_share`: how much of the term goes by the sizes of the partitions, from 0 to 1.
+    """
+
+    resource: str
+    what: str
+    rate: Quantity | None
+    demand_bytes: Array | None
+    core_s: float | None
+    cores: float | None
+    seconds: Array
+    skewed_share: Array | float
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One phase: the largest of its terms. `equation` names the formula that its terms make."""
+
+    name: str
+    equation: str
+    terms: tuple[Term, ...]
+
+    @property
+    def seconds(self) -> Array:
+        """Shape (3, nodes)."""
+        slowest: Array = np.maximum.reduce([term.seconds for term in self.terms])
+        return slowest
+
+    def span(self, at: int = 0) -> Bounds:
+        """Seconds with the `at`-th number of nodes."""
+        middle, low, high = (max(float(t.seconds[row, at]) for t in self.terms) for row in range(3))
+        return Bounds(middle, low, high)
+
+    def binding(self, at: int = 0) -> str:
+        """The narrowest resource with the `at`-th number of nodes."""
+        return max(self.terms, key=lambda term: float(term.seconds[0, at])).resource
+
+    def certain(self, at: int = 0) -> bool:
+        """Whether no other term could be the slowest within the ranges of the rates."""
+        slowest = max(self.terms, key=lambda term: float(term.seconds[0, at]))
+        others = [t for t in self.terms if t.resource != slowest.resource]
+        return all(term.seconds[2, at] < slowest.seconds[1, at] for term in others)
+
+
+@dataclass(frozen=True, slots=True)
+class JobTime:
+    """A job on `nodes` (one count, or several at once) of one kind of node.
+
+    With something unknown there are no phases, and `missing` says why. `lower_bound`: a rate is
+    only known as an upper bound, so the job takes at least this long.
+    """
+
+    nodes: Counts
+    phases: tuple[Phase, ...]
+    startup_s: float
+    lower_bound: bool
+    assumptions: tuple[str, ...]
+    missing: Mapping[str, str]
+
+    @property
+    def seconds(self) -> Array:
+        """Shape (3, nodes): middle, low, high of the whole job."""
+        total: Array = np.sum([phase.seconds for phase in self.phases], axis=0) + self.startup_s
+        return total
+
+    def span(self, at: int = 0) -> Bounds:
+        """Seconds of the whole job with the `at`-th number of nodes."""
+        middle, low, high = self.seconds[:, at]
+        return Bounds(float(middle), float(low), float(high))
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """Bytes that a phase moves through one of the node's rates, over the whole cluster.
+
+    `even` bytes lie in equal parts on all nodes, `skewed` ones go by the sizes of the partitions.
+    """
+
+    rate: str
+    what: str
+    even: Array | float = 0.0
+    skewed: Array | float = 0.0
+    factor: Array | None = None  # of the rate: the share of the disks that serve this
+
+    @property
+    def skewed_share(self) -> Array | float:
+        """How much of the bytes goes by the sizes of the partitions, from 0 to 1."""
+        if isinstance(self.even, float) and not self.even:
+            return 1.0
+        if isinstance(self.skewed, float) and not self.skewed:
+            return 0.0
+        return self.skewed / (self.even + self.skewed)
+
+
+def job_time(job: Job, node: Node, nodes: int | Sequence[int]) -> JobTime:
+    """Seconds of `job` on `nodes` nodes like `node`; `nodes` may be many counts at once."""
+    counts = np.atleast_1d(np.asarray(nodes, dtype=np.int64))
+    if counts.size == 0 or counts.min() < 1:
+        raise invalid("nodes", counts.tolist(), "at least 1")
+    assumptions: list[str] = []
+    # No node has more than everything.
+    skew = np.minimum(job.partition_skew, counts) if job.partition_skew > 1 else 1.0
+    first, second, equations = _needs(job, node, counts, skew, assumptions)
+    missing = {
+        need.rate: node.missing.get(need.rate, "not given")
+        for need in (*first, *second)
+        if getattr(node, need.rate) is None and np.any(need.even + need.skewed)
+    }
+    if node.cores is None and (job.map_core_s_per_byte or job.reduce_core_s_per_byte):
+        missing["cores"] = node.missing.get("cores", "not given")
+    if missing:
+        return JobTime(counts, (), job.startup_s, False, tuple(assumptions), missing)
+    phases = []
+    for name, equation, needs, core_s, skewed in (
+        (MAP, equations[0], first, job.map_core_s_per_byte * job.input_bytes, 0.0),
+        (REDUCE, equations[1], second, job.reduce_core_s_per_byte * job.intermediate_bytes, 1.0),
+    ):
+        terms = [_transfer(node, need, counts, skew) for need in needs]
+        if core_s:
+            assert node.cores is not None
+            most = skew if skewed else 1.0
+            seconds = np.broadcast_to(most * core_s / node.cores / counts, (3, counts.size))
+            terms.append(Term("cpu", "computing", None, None, core_s, node.cores, seconds, skewed))
+        phases.append(Phase(name, equation, tuple(terms)))
+    lower_bound = any(
+        term.rate is not None and term.rate.upper_bound and np.any(term.demand_bytes)
+        for phase in phases
+        for term in phase.terms
+    )
+    return JobTime(counts, tuple(phases), job.startup_s, lower_bound, tuple(assumptions), {})
+
+
+def _transfer(node: Node, need: _Need, counts: Counts, skew: Array | float) -> Term:
+    resource = "volumes" if need.rate.startswith("volume") else "storage"
+    resource = "network" if need.rate == "network" else resource
+    demand = need.even + need.skewed + np.zeros(counts.size)
+    rate: Quantity | None = getattr(node, need.rate)
+    if rate is None:  # nothing is moved
+        seconds = np.zeros((3, counts.size))
+    else:
+        speeds = np.array([[rate.value], [rate.high], [rate.low]])
+        if need.factor is not None:
+            speeds, factor = speeds * need.factor, float(need.factor[0])
+            rate = rate.times(factor, f"{factor:g} of {rate.note or 'the whole'}")
+        seconds = (need.even + skew * need.skewed) / counts / speeds
+    return Term(resource, need.what, rate, demand, None, None, seconds, need.skewed_share)
+
+
+def _needs(
+    job: Job, node: Node, counts: Counts, skew: Array | float, assumptions: list[str]
+) -> tuple[list[_Need], list[_Need], tuple[str, str]]:
+    """What both phases move, and the equations that this makes."""
+    spilled: Array | float = job.intermediate_bytes
+    if job.retained_share and node.memory_bytes is not None:
+        # The node with the largest share is the slowest, and has no more memory than another.
+        kept = job.retained_share * node.memory_bytes * counts / skew
+        spilled = np.maximum(0.0, spilled - kept)
+        assumptions.append("memory keeps part of the intermediate data between the phases")
+    elif job.retained_share:
+        assumptions.append("memory keeps nothing between the phases: its size is not known")
+    shuffle = _Need("network", "shuffle", skewed=_crossing(job, counts) * job.intermediate_bytes)
+    if job.durability is Durability.VOLUMES:
+        write, read = (
+            "local_write" if node.local_write else "storage",
+            "local_read" if node.local_read else "storage",
+        )
+        if "storage" in (write, read):
+            assumptions.append(
+                "local disks in one direction are as fast as in each direction of two at once"
+            )
+        return (
+            [_Need("volume_read", "input", even=job.input_bytes),
+             _Need(write, "intermediate", skewed=spilled), shuffle],
+            [_Need(read, "intermediate", skewed=spilled),
+             _Need("volume_write", "output", skewed=job.output_bytes)],
+            ("(10)", "(11)"),
+        )  # fmt: skip
+    copies = job.remote_copies
+    remote = np.where(counts > 1, copies * job.output_bytes, 0.0)  # a copy is on another node
+    replicas = _Need("network", "replicas", skewed=remote)
+    first, second, how = _local_needs(
+        job, node, counts, skew=skew, spilled=spilled, assumptions=assumptions
+    )
+    return (
+        [*first, shuffle],
+        [*second, *([replicas] if copies else [])],
+        (f"(1){how}", f"({'8' if copies else '3'}){how}"),
+    )
+
+
+def _crossing(job: Job, counts: Counts) -> Array:
+    """The share of the shuffle that leaves its node: (N-1)/N, for a node keeps what is its own.
+
+    The paper's equations have all of it cross (`Exchange.ALL`), but on a single node none.
+    """
+    if job.exchange is Exchange.ALL:
+        return np.where(counts > 1, 1.0, 0.0)
+    share: Array = (counts - 1) / counts
+    return share
+
+
+def _local_needs(
+    job: Job,
+    node: Node,
+    counts: Counts,
+    *,
+    skew: Array | float,
+    spilled: Array | float,
+    assumptions: list[str],
+) -> tuple[list[_Need], list[_Need], str]:
+    """How the local disks share the work: equation (5), a split by role, or one shared disk."""
+    written = job.output_bytes * (1 + job.remote_copies)
+    if node.disks == 1:
+        assumptions.append("one disk reads and writes: both directions share its whole rate")
+        both = np.full(counts.size, 2.0)
+        return (
+            [_Need("storage", "input and intermediate", job.input_bytes, spilled, both)],
+            [_Need("storage", "intermediate and output", 0.0, spilled + written, both)],
+            " in the sum form",
+        )
+    outer = inner = None
+    how = ""
+    if job.remote_copies and not node.disks:
+        assumptions.append("how many disks a node has is not known: they are not split by role")
+    elif job.remote_copies and node.disks:
+        kept = _best_split(job, node, counts, disks=node.disks, skew=skew, spilled=spilled)
+        least, most = int(kept.min()), int(kept.max())
+        split = f"{least}" if least == most else f"{least} to {most}"
+        by = "" if least == most else ", by the number of nodes"
+        assumptions.append(f"{split} of {node.disks} disks hold input and output{by}")
+        how = f" with {split} disks of {node.disks} for input and output"
+        # `storage` is the rate of half of the disks.
+        outer, inner = 2 * kept / node.disks, 2 * (node.disks - kept) / node.disks
+    return (
+        [_Need("storage", "input", job.input_bytes, 0.0, outer),
+         _Need("storage", "intermediate", 0.0, spilled, inner)],
+        [_Need("storage", "intermediate", 0.0, spilled, inner),
+         _Need("storage", "output", 0.0, written, outer)],
+        how,
+    )  # fmt: skip
+
+
+def _best_split(
+    job: Job, node: Node, counts: Counts, *, disks: int, skew: Array | float, spilled: Array | float
+) -> Counts:
+    """How many disks for input and output make the job shortest (the paper's 5 of 8, 5.2).
+
+    For each number of nodes its own: what memory keeps depends on it.
+    """
+    half = node.storage.value if node.storage else 1.0
+    link = node.network.value if node.network else math.inf
+    kept = np.arange(1, disks)[:, None]
+    outer, inner = 2 * kept / disks * half, 2 * (disks - kept) / disks * half
+    copied = job.remote_copies * job.output_bytes
+    written = job.output_bytes + copied
+    shuffled = skew * _crossing(job, counts) * job.intermediate_bytes
+    first = np.maximum(job.input_bytes / outer, shuffled / link)
+    second = np.maximum(skew * written / outer, np.where(counts > 1, skew * copied, 0.0) / link)
+    by_inner = skew * spilled / inner
+    best: Counts = np.argmin(np.maximum(first, by_inner) + np.maximum(second, by_inner), axis=0)
+    return best + 1

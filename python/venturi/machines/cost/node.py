@@ -1,0 +1,197 @@
+"""One machine as a job sees it: rates, capacity, cores, each with its range and origin.
+
+A rate that is not known is None with its reason in `missing`; it is never invented.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from venturi.core.quantity import UNLIMITED, Kind, Quantity
+from venturi.machines.catalog import BYTES_PER_S, Fact, InstanceType
+from venturi.machines.cost.choices import Network
+from venturi.machines.cost.extensions import bonded, capped
+
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """How far a figure of this kind may be off where its source gives no range: factors."""
+
+    low: float
+    high: float
+    source: str
+
+
+_AT_SCALE = (
+    "8 of 9 types fell below 80 % of their baseline at scale (SoCC 2015, 4.3.3), by how much was "
+    "only drawn: half is our own caution"
+)
+_ANOTHER_DAY = (
+    "a sort got 1,123 MB/s a node where 879 had been measured (SoCC 2015, 5.1); the same downwards"
+)
+# What one may have to reckon with where a catalogue's figure comes without a range of its own.
+SPREADS: Mapping[tuple[str, Kind], Margin] = {
+    ("storage", Kind.MEASURED): Margin(
+        0.87, 1.0, "slowest of 178 nodes over the mean of a few (SoCC 2015, 5.1)"
+    ),
+    ("storage", Kind.DERIVED): Margin(
+        0.87, 1.02, "as measured, and the rounding of the published figure"
+    ),
+    ("network", Kind.MEASURED): Margin(0.50, 1.0, _AT_SCALE),
+    ("network", Kind.DERIVED): Margin(
+        0.50, 1.02, f"{_AT_SCALE}; and the rounding of the published figure"
+    ),
+    ("network", Kind.ADVERTISED): Margin(0.50, 1.0, _AT_SCALE),
+    ("network at scale", Kind.MEASURED): Margin(0.78, 1.28, _ANOTHER_DAY),
+    ("network at scale", Kind.DERIVED): Margin(0.78, 1.28, _ANOTHER_DAY),
+    ("volume", Kind.MEASURED): Margin(
+        0.87, 1.0, "87 % of the volumes' rate was achieved end to end (SoCC 2015, 5.3)"
+    ),
+    ("volume", Kind.DERIVED): Margin(0.87, 1.0, "as measured"),
+    ("volume", Kind.ADVERTISED): Margin(
+        0.79, 1.0, "226 of 250 MB/s measured, 87 % of it achieved (SoCC 2015, 4.4 and 5.3)"
+    ),
+}  # fmt: skip
+_UNKNOWN = Margin(0.5, 1.5, "our own caution: nobody has measured it")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One machine. Rates are in bytes per second of the whole machine, `None` if unknown.
+
+    `storage` is what the local disks do in each direction while reading and writing at once, with
+    half of them reading where there are several (B_storage, DiskBench); `local_read` and
+    `local_write` are all of them in one direction. `cores` are full-speed cores of the machine on
+    which the processor cost of the job was measured, if `cpu_factor` is known, else its own.
+    `on_volumes`: there are no local disks, and network volumes keep all data; they hold
+    `volume_bytes`, or where that is None as much as is needed.
+    """
+
+    name: str
+    storage: Quantity | None = None
+    local_read: Quantity | None = None
+    local_write: Quantity | None = None
+    network: Quantity | None = None
+    volume_read: Quantity | None = None
+    volume_write: Quantity | None = None
+    disks: int | None = None
+    on_volumes: bool = False
+    volume_bytes: int | None = None
+    local_bytes: int | None = None
+    cores: float | None = None
+    memory_bytes: float | None = None
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+def rate_of(fact: Fact, resource: str, *, upper_bound: bool = False) -> Quantity | None:
+    """The rate in a catalogue's `fact` in bytes per second, or None if it has no value."""
+    if not isinstance(fact.value, float) or fact.kind is None:
+        return None
+    scale = BYTES_PER_S[fact.unit]
+    spread = SPREADS.get((resource, fact.kind), _UNKNOWN)
+    low = fact.value * spread.low if fact.low is None else fact.low
+    high = fact.value * spread.high if fact.high is None else fact.high
+    given = fact.low is not None or fact.high is not None
+    origin = "as assumed" if fact.kind is Kind.ASSUMED else "the catalogue"
+    return Quantity(
+        fact.value * scale, low * scale, (fact.value if upper_bound else high) * scale, fact.kind,
+        fact.source, fact.as_of, fact.note, origin if given else spread.source,
+        upper_bound,
+    )  # fmt: skip
+
+
+def node_of(instance_type: InstanceType, network: Network = Network.AT_SCALE) -> Node:
+    """What the catalogue knows of `instance_type`, as a job sees it."""
+    missing: dict[str, str] = {}
+
+    def known(name: str, resource: str, *attributes: str) -> Quantity | None:
+        return _first(instance_type, name, resource, attributes, missing)
+
+    path = rate_of(instance_type.fact("disk_path_rate"), "storage", upper_bound=True)
+
+    def disks_behind_path(name: str, attribute: str, share: float) -> Quantity | None:
+        rate = known(name, "storage", attribute)
+        if rate is None or path is None:
+            return rate
+        each = path if share == 1.0 else path.times(share, f"{share:g} of both directions")
+        return capped(rate, {"disk path": each})
+
+    attached = instance_type.volumes
+    vcpus, factor = instance_type.number("vcpus"), instance_type.number("cpu_factor")
+    memory_gib = instance_type.number("memory")
+    disks = instance_type.number("disk_count")
+    if instance_type.local_bytes is None:
+        facts = (instance_type.fact(name) for name in ("disk_count", "disk_size"))
+        missing["local_bytes"] = "; ".join(f.note for f in facts if f.value is None)
+    return Node(
+        name=instance_type.name,
+        storage=disks_behind_path("storage", "storage_rate", 0.5),
+        local_read=disks_behind_path("local_read", "local_read_rate", 1.0),
+        local_write=disks_behind_path("local_write", "local_write_rate", 1.0),
+        network=_bonded(instance_type, _network(instance_type, network, missing)),
+        volume_read=known("volume_read", "volume", "volume_read_rate", "volume_line_rate"),
+        volume_write=known("volume_write", "volume", "volume_write_rate", "volume_line_rate"),
+        disks=None if disks is None else round(disks),
+        on_volumes=attached is not None and not instance_type.has_disks,
+        volume_bytes=None
+        if attached is None or attached.gib is None
+        else round(attached.count * attached.gib * 2**30),
+        local_bytes=instance_type.local_bytes,
+        cores=None if vcpus is None else vcpus * (1.0 if factor is None else factor),
+        memory_bytes=None if memory_gib is None else memory_gib * 2**30,
+        missing=missing,
+    )
+
+
+def _network(
+    instance_type: InstanceType, wanted: Network, missing: dict[str, str]
+) -> Quantity | None:
+    if wanted is Network.UNLIMITED:
+        return UNLIMITED
+    attributes = ("network_rate", "network_line_rate")
+    baseline = _first(instance_type, "network", "network", attributes, missing)
+    fact = instance_type.fact("network_rate_at_scale")
+    at_scale = rate_of(fact, "network at scale")
+    if wanted is Network.BASELINE or at_scale is None:
+        return baseline
+    missing.pop("network", None)
+    if baseline is None or baseline.upper_bound or instance_type.fact("network_rate").value is None:
+        return at_scale
+    # What a cluster gives lies between what two nodes gave and what the slowest of many gave.
+    # A range that the catalogue gives is not narrowed.
+    lowest = at_scale.value if fact.low is None else at_scale.low
+    highest = at_scale.value if fact.high is None else at_scale.high
+    low, high = min(lowest, baseline.value), max(highest, baseline.value)
+    return Quantity(
+        at_scale.value, low, high, at_scale.kind, at_scale.source, at_scale.as_of, at_scale.note,
+        "from the slowest node at scale to two nodes alone",
+    )  # fmt: skip
+
+
+def _bonded(instance_type: InstanceType, member: Quantity | None) -> Quantity | None:
+    """What the machine's bond makes of the rate of one interface; without a bond that rate."""
+    members = instance_type.number("network_members")
+    if member is None or members is None or math.isinf(member.value):
+        return member
+    ports = instance_type.number("network_ports")
+    return bonded(member, round(members), round(ports or 1))
+
+
+def _first(
+    instance_type: InstanceType,
+    name: str,
+    resource: str,
+    attributes: Sequence[str],
+    missing: dict[str, str],
+) -> Quantity | None:
+    """The first known of `attributes`; if there is none, why, for the one that matters most."""
+    for attribute in attributes:
+        fact = instance_type.fact(attribute)
+        rate = rate_of(fact, resource, upper_bound=attribute.endswith("line_rate"))
+        if rate is not None and math.isfinite(rate.value):
+            return rate
+    given = [instance_type.facts[a] for a in attributes if a in instance_type.facts]
+    missing[name] = (given[0] if given else instance_type.fact(attributes[0])).note
+    return None

@@ -1,0 +1,1 @@
+"""How rates change with the number of hosts and disks."""

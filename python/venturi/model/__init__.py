@@ -1,1 +1,0 @@
-"""Modelling: pure functions from stored trials to times, costs and comparisons."""

@@ -1,0 +1,50 @@
+"""Who did what leaves no other trace of them: brought a trial, deleted a view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from venturi.record.access.authors import Author, author_of, columns_of
+from venturi.record.store.tables import ACTIONS, microseconds, moment
+from venturi.record.trial import new_id, now
+
+ADDED = "trial added"
+VIEW_DELETED = "view deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What was done to `subject` (a trial's id, a view's name), when, and by whom."""
+
+    action: str
+    subject: str
+    author: Author
+    at: datetime
+
+
+def record_action(connection: sa.Connection, action: str, subject: str, author: Author) -> None:
+    """Keeps, in the transaction that does it, who does it."""
+    values = {"id": new_id(), "at_us": microseconds(now()), "action": action, "subject": subject}
+    connection.execute(sa.insert(ACTIONS).values(values | columns_of(author)))
+
+
+def added_by(connection: sa.Connection, id_: str) -> Author | None:
+    """Who has uploaded the trial `id_`; None for one that was measured or imported here."""
+    found = find_actions(connection, ADDED, id_)
+    return found[-1].author if found else None
+
+
+def find_actions(
+    connection: sa.Connection, action: str, subject: str | None = None
+) -> tuple[Action, ...]:
+    """All such actions (on `subject`, if given), the oldest first."""
+    chosen = sa.select(ACTIONS).where(ACTIONS.c.action == action)
+    if subject is not None:
+        chosen = chosen.where(ACTIONS.c.subject == subject)
+    rows = connection.execute(chosen.order_by(ACTIONS.c.at_us, ACTIONS.c.id)).mappings()
+    return tuple(
+        Action(row["action"], row["subject"], author_of(row), moment(row["at_us"])) for row in rows
+    )

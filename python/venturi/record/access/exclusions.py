@@ -1,0 +1,196 @@
+"""Exclusions: recorded rules that leave trials out of what is asked, and that can be taken back.
+
+A rule covers the trials that meet all its conditions, those that are added later too. Nothing is
+ever deleted: a trial that is left out stays as it is, and a rule that is revoked stays on record
+with who revoked it and when.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.record.access.authors import (
+    SAID_CHARACTERS_MAX,
+    Author,
+    as_author,
+    author_of,
+    columns_of,
+)
+from venturi.record.query import selection
+from venturi.record.query.conditions import Op, parse_condition
+from venturi.record.query.selection import Rule, rules_of
+from venturi.record.store.repository import Repository
+from venturi.record.store.tables import EXCLUSIONS, microseconds, moment, storable
+from venturi.record.trial import new_id, now
+
+IN_FORCE_MAX = 100
+CONDITIONS_MAX = 20
+CONDITION_CHARACTERS_MAX = 1_000
+REASON_CHARACTERS_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """A rule: trials that meet all conditions in `texts` are left out, until it is revoked."""
+
+    id: str
+    texts: tuple[str, ...]
+    author: Author
+    reason: str
+    created_at: datetime
+    revoked_at: datetime | None = None
+    revoked_by: Author | None = None
+
+
+def add(
+    repository: Repository, texts: Sequence[str], author: Author | str, reason: str
+) -> Exclusion:
+    """Records a rule, in force from now on; an author who is a text has only said so.
+
+    An error is a condition that makes no sense (VEN-QUERY-VALUE), and no condition at all, two
+    values of one key, a missing author or reason, or one rule too many (VEN-EXCLUSION-VALUE).
+    """
+    _check_conditions(texts)
+    author = _author(author)
+    reason = _line("reason", reason, REASON_CHARACTERS_MAX)
+    exclusion = Exclusion(new_id(), tuple(texts), author, reason, now())
+    in_force = sa.select(sa.func.count()).where(EXCLUSIONS.c.revoked_at_us.is_(None))
+    with repository.writing(alone=True) as connection:
+        if connection.execute(in_force).scalar_one() >= IN_FORCE_MAX:
+            raise _refused(
+                f"{IN_FORCE_MAX} exclusions are in force, and more are not possible",
+                "exclusions",
+                "revoke some, or cover more trials with fewer rules",
+            )
+        values = {
+            "id": exclusion.id,
+            "conditions": json.dumps(texts),
+            "reason": reason,
+            "created_at_us": microseconds(exclusion.created_at),
+            **columns_of(author),
+        }
+        connection.execute(sa.insert(EXCLUSIONS).values(values))
+    return exclusion
+
+
+def revoke(repository: Repository, id: str, by: Author | str) -> Exclusion:
+    """Takes the rule `id` back, in the name of `by`; the trials it covered count again.
+
+    No such rule is an error (VEN-EXCLUSION-UNKNOWN), and one that was revoked before is, too
+    (VEN-EXCLUSION-REVOKED).
+    """
+    by = _author(by)
+    here = EXCLUSIONS.c.id == id
+    with repository.writing(alone=True) as connection:
+        chosen = sa.select(EXCLUSIONS).where(here)
+        found = connection.execute(chosen).one_or_none() if storable(id) else None
+        if found is None:
+            raise VenturiError(
+                "VEN-EXCLUSION-UNKNOWN",
+                f"no exclusion has the id {id!r}",
+                where={"id": id},
+                hint="`venturi exclude ls --all` lists them",
+            )
+        if found.revoked_at_us is not None:
+            who = author_of(found._mapping, "revoked_by").text
+            raise VenturiError(
+                "VEN-EXCLUSION-REVOKED",
+                f"{who} revoked it on {moment(found.revoked_at_us):%Y-%m-%d} already",
+                where={"id": id},
+            )
+        changes = {"revoked_at_us": microseconds(now()), **columns_of(by, "revoked_by")}
+        connection.execute(sa.update(EXCLUSIONS).where(here).values(changes))
+        found = connection.execute(chosen).one()
+    return _exclusion(found)
+
+
+def find(repository: Repository) -> tuple[Exclusion, ...]:
+    """All rules, revoked ones too, the oldest first."""
+    statement = sa.select(EXCLUSIONS).order_by(EXCLUSIONS.c.created_at_us, EXCLUSIONS.c.id)
+    with repository.reading() as connection:
+        return tuple(map(_exclusion, connection.execute(statement)))
+
+
+def covered(repository: Repository, id: str) -> int:
+    """How many trials the rule `id` covers, or would cover if it were not revoked."""
+    statement = sa.select(EXCLUSIONS.c.conditions).where(EXCLUSIONS.c.id == id)
+    with repository.reading() as connection:
+        texts = connection.execute(statement).scalar_one_or_none()
+        if texts is None:
+            return 0
+        rule = Rule(id, tuple(map(parse_condition, json.loads(texts))))
+        count = sa.select(sa.func.count()).select_from(selection.covered([rule]).subquery())
+        return int(connection.execute(count).scalar_one())
+
+
+def covering(repository: Repository, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    """For each trial of `ids` that is left out, the ids of the rules that do so, oldest first."""
+    with repository.reading() as connection:
+        return selection.covering(connection, rules_of(connection), ids)
+
+
+def _author(author: Author | str) -> Author:
+    author = as_author(author)
+    if author.said is None and author.name is not None:
+        return author
+    return author.saying(_line("author", author.said or "", SAID_CHARACTERS_MAX))
+
+
+def _line(what: str, text: str, most: int) -> str:
+    text = text.strip()
+    if not text:
+        raise _refused(f"{what} is missing", what, f"say who or why: the {what} is kept on record")
+    if len(text) > most or not text.isprintable():
+        raise _refused(f"{what} must be one line of at most {most:,} characters", what)
+    return text
+
+
+def _check_conditions(texts: Sequence[str]) -> None:
+    if not 1 <= len(texts) <= CONDITIONS_MAX:
+        message = f"{len(texts)} conditions; an exclusion has 1 to {CONDITIONS_MAX}"
+        raise _refused(message, "conditions", "to leave out single trials, write id=...")
+    equal: set[str] = set()
+    for text in texts:
+        if len(text) > CONDITION_CHARACTERS_MAX or not text.isprintable():
+            message = (
+                f"a condition must be one line of at most {CONDITION_CHARACTERS_MAX:,} characters"
+            )
+            raise _refused(message, "conditions")
+        condition = parse_condition(text)
+        if condition.op is Op.ONE_OF:
+            if condition.key in equal:
+                raise _refused(
+                    f"no trial has two values of {condition.key}, and all conditions must hold",
+                    condition.key,
+                    "record an exclusion for each value",
+                )
+            equal.add(condition.key)
+
+
+def _exclusion(row: Any) -> Exclusion:
+    return Exclusion(
+        row.id,
+        tuple(json.loads(row.conditions)),
+        author_of(row._mapping),
+        row.reason,
+        moment(row.created_at_us),
+        None if row.revoked_at_us is None else moment(row.revoked_at_us),
+        None if row.revoked_at_us is None else author_of(row._mapping, "revoked_by"),
+    )
+
+
+def _refused(message: str, field: str, hint: str = "") -> VenturiError:
+    return VenturiError(
+        "VEN-EXCLUSION-VALUE",
+        message,
+        where={"field": field[:100]},
+        hint=hint,
+        exit_code=ExitCode.USAGE,
+    )

@@ -1,0 +1,1 @@
+"""Where trials are stored: database, tables, files and series."""

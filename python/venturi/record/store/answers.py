@@ -1,0 +1,66 @@
+"""Answers that take long to compute, kept beside the record, which they are no part of.
+
+An answer is kept with a digest of what it was made of: the program's own files, so that a change of
+a rule makes it anew, and the trial's artifacts. One whose digest is another's is not there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from venturi import __version__
+from venturi.record.store.files import make_folder, modes_in, replacing
+from venturi.record.trial import ID, Trial
+
+_FOLDER = "answers"
+
+
+def kept(home: Path, trial: Trial, what: str) -> bytes | None:
+    """The answer to `what` about `trial` that is kept in `home`; None: it is to be computed."""
+    try:
+        digest, _, answer = _path(home, trial.id, what).read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    return answer if digest.decode("ascii", "replace") == _made_of(trial) else None
+
+
+def keep(home: Path, trial: Trial, what: str, answer: bytes) -> None:
+    """Keeps an answer; where nothing can be written it is computed again."""
+    folder_mode, file_mode = modes_in(home)
+    with suppress(OSError):
+        make_folder(home / _FOLDER, folder_mode)
+        with replacing(_path(home, trial.id, what), durable=False, mode=file_mode) as file:
+            file.write(f"{_made_of(trial)}\n".encode())
+            file.write(answer)
+
+
+def forget(home: Path, id_: str) -> None:
+    """Removes all that is kept about the trial `id_`."""
+    for path in (home / _FOLDER).glob(f"{id_}.*") if ID.fullmatch(id_) else ():
+        path.unlink(missing_ok=True)
+
+
+def _path(home: Path, id_: str, what: str) -> Path:
+    return home / _FOLDER / f"{id_}.{what}"
+
+
+def _made_of(trial: Trial) -> str:
+    artifacts = [(each.name, each.sha256) for each in trial.artifacts]
+    samples = [(each.metric, each.value) for each in trial.samples]
+    return hashlib.sha256(json.dumps([_program(), artifacts, samples]).encode()).hexdigest()
+
+
+@cache
+def _program() -> str:
+    """A digest of the program's files by their sizes and times."""
+    folder = Path(__file__).parents[1]
+    files = [path for kind in ("*.py", "*.toml") for path in folder.rglob(kind)]
+    told = [
+        (str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns)
+        for path in sorted(files)
+    ]
+    return hashlib.sha256(json.dumps([__version__, told]).encode()).hexdigest()

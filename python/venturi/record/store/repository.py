@@ -1,0 +1,365 @@
+"""The repository: every trial, and the files kept with it.
+
+SQLite beside the files, or PostgreSQL; the same code. A trial is saved at each step of its life;
+`save` compares it with what is stored in the transaction that writes, so of two writers that want
+different things one wins and the other is told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import IO, Literal
+
+import sqlalchemy as sa
+
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Limits, Settings
+from venturi.core.wording import NAMES_SHOWN
+from venturi.record.access.actions import ADDED, record_action
+from venturi.record.access.authors import Author, author_of
+from venturi.record.access.owner import is_alive
+from venturi.record.limits import Excess, fitted, refused
+from venturi.record.store.closing import Closing
+from venturi.record.store.database import Database
+from venturi.record.store.files import TEMPORARY_SUFFIX, make_folder, modes_in, replacing
+from venturi.record.store.rows import insert_new, removals_of, update
+from venturi.record.store.tables import RECORDS, REMOVALS, TRIALS, moment, storable
+from venturi.record.trial import (
+    SUCCESSORS,
+    TERMINAL,
+    Artifact,
+    Failure,
+    State,
+    Trial,
+)
+from venturi.record.trial_json import stored_trial
+
+ArtifactKind = Literal["series", "log", "manifest", "other"]
+_ARTIFACT_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]{0,199}")
+NEWEST = re.compile(r"last(?:~(\d{1,9}))?")
+"""What names a trial by how new it is, and is no trial's id."""
+_NEWEST_FIRST = (TRIALS.c.started_at_us.desc().nulls_last(), TRIALS.c.id.desc())
+_BATCH = 1_000
+_PIECE_BYTES = 1 << 20
+# A record, to be decoded.
+_STORED = sa.select(RECORDS.c.id, RECORDS.c.record)
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """What became of many trials: how many are new here, how many had an id that was taken, and how
+    many were removed here for good and stay so."""
+
+    added: int
+    already_present: int
+    removed: int = 0
+
+
+class Repository(Closing):
+    """Trials in a database and their artifacts in a folder; a context manager."""
+
+    def __init__(self, database: Database, artifacts_dir: Path, limits: Limits) -> None:
+        self._database = database
+        self.artifacts_dir = artifacts_dir
+        self.limits = limits
+
+    @classmethod
+    def open(
+        cls, settings: Settings, *, read_only: bool = False, patience_s: float | None = None
+    ) -> Repository:
+        """The repository of `settings`, created or upgraded where needed; if it is to be
+        `read_only`, VEN-RECORD-DATABASE there. `patience_s` is as `Database` has it."""
+        try:
+            if not read_only:
+                # What is in it is for those whom the owner lets in: see `modes_in`.
+                settings.home.mkdir(0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise VenturiError(
+                "VEN-RECORD-DATABASE",
+                f"cannot make the folder of the repository: {error.strerror}",
+                where={"folder": str(settings.home)},
+                hint="set VENTURI_HOME to a folder you may write to",
+            ) from error
+        # Not as text, in which a ? of the folder's name would end the name.
+        file = sa.URL.create("sqlite", database=str(settings.home / "venturi.sqlite"))
+        url = settings.database_url or file
+        mode = 0o600 if read_only else modes_in(settings.home)[1]
+        database = Database(url, read_only=read_only, mode=mode, patience_s=patience_s)
+        return cls(database, settings.home / "artifacts", settings.limits)
+
+    def close(self) -> None:
+        """Closes the database."""
+        self._database.close()
+
+    def add(self, trial: Trial, by: Author | None = None) -> Trial:
+        """Stores a new trial and returns it as it is stored; an error if its id is taken.
+
+        What readers cannot bear (see `record.limits`) is VEN-RECORD-LIMIT; of a trial that has not
+        ended, which is measured now, it is cut as by `save`. Of one that somebody brought it is
+        kept who did. One that was removed for good is VEN-RECORD-REMOVED.
+        """
+        if trial.state not in TERMINAL:
+            trial = fitted(trial, self.limits)
+        with self._database.writing() as connection:
+            _require_admitted(connection, trial.id)
+            if by is not None:
+                record_action(connection, ADDED, trial.id, by)
+            if not insert_new(connection, [trial], self.limits):
+                raise VenturiError(
+                    "VEN-RECORD-DUPLICATE",
+                    f"trial {trial.id} is already recorded",
+                    where={"trial": trial.id},
+                )
+        return trial
+
+    def add_many(self, trials: Iterable[Trial]) -> AddReport:
+        """Stores those of `trials` whose ids are new, and leaves alone those that are there.
+
+        All in one transaction: if `trials` raises, one of them is beyond the limits
+        (VEN-RECORD-LIMIT), or this process is killed, none is stored. On SQLite other writers wait
+        meanwhile; on PostgreSQL only other calls of this method do.
+        """
+        given = added = removed = 0
+        remaining = iter(trials)
+        with self._database.writing(alone=True) as connection:
+            while batch := list(islice(remaining, _BATCH)):
+                given += len(batch)
+                gone = removals_of(connection, [trial.id for trial in batch])
+                removed += sum(trial.id in gone for trial in batch)
+                kept = [each for each in batch if each.id not in gone]
+                added += insert_new(connection, kept, self.limits)
+            if added >= _BATCH:
+                self._database.analyze(connection)
+        if added >= _BATCH:
+            self._database.vacuum()
+        return AddReport(added, given - added - removed, removed)
+
+    def require_admitted(self, id_: str) -> None:
+        """VEN-RECORD-REMOVED if the trial `id_` was removed for good."""
+        with self._database.reading() as connection:
+            _require_admitted(connection, id_)
+
+    def save(self, trial: Trial) -> Trial:
+        """Stores `trial` in place of its older self, and returns it as it is stored: what readers
+        cannot bear is cut, with a warning, for it was measured and cannot be had again.
+
+        Its state must be the stored one or one that may follow it, and the owner, once there is
+        one, stays the same; otherwise VEN-RECORD-STATE and nothing changes.
+        """
+        trial = fitted(trial, self.limits)
+        with self._locked(trial.id) as (connection, stored):
+            if trial.state is not stored.state and trial.state not in SUCCESSORS[stored.state]:
+                raise _conflict(stored, f"is {stored.state} and cannot become {trial.state}")
+            if stored.owner not in (None, trial.owner):
+                raise _conflict(stored, "belongs to another process")
+            update(connection, stored, trial)
+        return trial
+
+    def require_ready(self) -> None:
+        """VEN-RECORD-DATABASE, unless the database answers and its tables are of this revision."""
+        self._database.require_newest()
+
+    def size_bytes(self) -> int:
+        """What the database takes; without the artifacts."""
+        return self._database.size_bytes()
+
+    def reading(self) -> AbstractContextManager[sa.Connection]:
+        """A transaction that sees one state of the tables; `record.query` asks in it."""
+        return self._database.reading()
+
+    def writing(
+        self, *, alone: bool = False, counts: bool = True
+    ) -> AbstractContextManager[sa.Connection]:
+        """A transaction that may write; see `Database.writing`."""
+        return self._database.writing(alone=alone, counts=counts)
+
+    def get(self, id_prefix: str) -> Trial:
+        """The trial whose id is `id_prefix`, or the only one whose id begins with it.
+
+        `last` is the trial that started last, `last~1` the one before it, in the order of `query`.
+        """
+        if ago := NEWEST.fullmatch(id_prefix):
+            return self._last(int(ago[1] or 0))
+        # Every character an id may hold sorts before "~".
+        here = (id_prefix <= RECORDS.c.id) & (RECORDS.c.id < id_prefix + "~")
+        query = _STORED.where(here).order_by(RECORDS.c.id).limit(NAMES_SHOWN)
+        with self._database.reading() as connection:
+            rows = connection.execute(query).all() if id_prefix and storable(id_prefix) else []
+        # The exact id, if it is there, is the shortest and so comes first.
+        if not rows or (len(rows) > 1 and rows[0].id != id_prefix):
+            raise VenturiError(
+                "VEN-RECORD-UNKNOWN",
+                f"{'several trials have ids' if rows else 'no trial has an id'} "
+                f"that begin{'' if rows else 's'} with {id_prefix!r}",
+                where={"id": id_prefix},
+                hint=f"such are {', '.join(row.id for row in rows)}: give more of one"
+                if rows
+                else "`venturi ls` lists the trials",
+            )
+        return stored_trial(rows[0].record, rows[0].id)
+
+    def _last(self, before: int) -> Trial:
+        """The newest trial, or the one that has so many newer ones."""
+        query = _STORED.join(TRIALS, TRIALS.c.id == RECORDS.c.id).order_by(*_NEWEST_FIRST)
+        with self._database.reading() as connection:
+            row = connection.execute(query.offset(before).limit(1)).one_or_none()
+        if row is None:
+            name = f"last~{before}" if before else "last"
+            raise VenturiError(
+                "VEN-RECORD-UNKNOWN",
+                f"there is no trial {name}: so many are not recorded"
+                if before
+                else "there is no last trial: none is recorded",
+                where={"id": name},
+                hint="`venturi ls` lists the trials, the last one first"
+                if before
+                else "`venturi quickstart` makes some, `venturi import` takes in those of others",
+            )
+        return stored_trial(row.record, row.id)
+
+    def trials_of(self, experiment: str) -> list[Trial]:
+        """The trials of an experiment, newest first."""
+        query = _STORED.join(TRIALS, TRIALS.c.id == RECORDS.c.id).order_by(*_NEWEST_FIRST)
+        with self._database.reading() as connection:
+            found = connection.execute(query.where(TRIALS.c.experiment == experiment))
+            return [stored_trial(row.record, row.id) for row in found]
+
+    def recover(self) -> list[Trial]:
+        """Marks trials interrupted whose process has ended without finishing them.
+
+        Returns them as they are now stored. Trials of a living process, of another host, or that
+        no process ever claimed are left alone.
+        """
+        unfinished = [state.value for state in State if state not in TERMINAL]
+        query = (
+            _STORED.join(TRIALS, TRIALS.c.id == RECORDS.c.id)
+            .where(TRIALS.c.state.in_(unfinished))
+            .order_by(TRIALS.c.id)
+        )
+        with self._database.reading() as connection:
+            found = connection.execute(query).all()
+        # One that cannot be read is for `record.upkeep`, and keeps nobody from the others.
+        trials = []
+        for row in found:
+            with suppress(VenturiError):
+                trials.append(stored_trial(row.record, row.id))
+        suspects = [trial.id for trial in trials if _is_abandoned(trial)]
+        return [trial for id_ in suspects if (trial := self._interrupt(id_)) is not None]
+
+    def _interrupt(self, id_: str) -> Trial | None:
+        with self._locked(id_) as (connection, stored):
+            if not _is_abandoned(stored):  # it ended, or was recovered, since we looked
+                return None
+            assert stored.owner is not None
+            failure = Failure(
+                kind="interrupted",
+                code="VEN-RECORD-ABANDONED",
+                message=f"process {stored.owner.pid} ended while the trial was {stored.state}",
+            )
+            trial = stored.advance(State.INTERRUPTED, failure=failure)
+            update(connection, stored, trial)
+        for remnant in (self.artifacts_dir / id_).glob(f".*{TEMPORARY_SUFFIX}"):
+            remnant.unlink(missing_ok=True)
+        return trial
+
+    def attach(self, trial: Trial, kind: ArtifactKind, name: str, source: Path | bytes) -> Trial:
+        """Copies `source` among the artifacts of `trial` as `name`.
+
+        Returns the trial with the artifact in its list; saving it is the caller's next step.
+        """
+        if any(artifact.name == name for artifact in trial.artifacts):
+            raise _artifact_error("the trial has an artifact of this name already", trial, name)
+        try:
+            with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
+                artifact = self.keep(trial, kind, name, file)
+        except OSError as error:
+            message = f"cannot be kept: {error.strerror} ({error.filename})"
+            raise _artifact_error(message, trial, name) from error
+        return replace(trial, artifacts=(*trial.artifacts, artifact))
+
+    def keep(self, trial: Trial, kind: ArtifactKind, name: str, source: IO[bytes]) -> Artifact:
+        """Copies the rest of `source` into the artifact folder of `trial` as `name`."""
+        if not _ARTIFACT_NAME.fullmatch(name) or name.endswith(TEMPORARY_SUFFIX):
+            raise _artifact_error("not a plain file name", trial, name)
+        path = f"{trial.id}/{name}"
+        folders, files = modes_in(self.artifacts_dir.parent)
+        make_folder(self.artifacts_dir, folders)
+        make_folder(self.artifacts_dir / trial.id, folders)
+        most = self.limits.artifact_bytes
+        with replacing(self.artifacts_dir / path, mode=files) as target:
+            while piece := source.read(_PIECE_BYTES):
+                target.write(piece)
+                if target.tell() > most:
+                    most_bytes = f"more than {most:,} bytes"
+                    raise refused(trial.id, Excess(name, "longer", most_bytes, "artifact_bytes"))
+            size_bytes = target.tell()
+        with (self.artifacts_dir / path).open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        return Artifact(kind=kind, name=name, path=path, size_bytes=size_bytes, sha256=sha256)
+
+    def artifact_path(self, artifact: Artifact) -> Path:
+        """Where the file of `artifact` lies; an error if it is not there."""
+        relative = PurePosixPath(artifact.path)
+        path = self.artifacts_dir / relative
+        if relative.is_absolute() or ".." in relative.parts or not path.is_file():
+            raise VenturiError(
+                "VEN-RECORD-ARTIFACT",
+                "the artifact's file is not in this repository",
+                where={"artifact": artifact.path, "folder": str(self.artifacts_dir)},
+                hint="it lies where the trial was recorded; `venturi export` there takes it along",
+            )
+        return path
+
+    @contextmanager
+    def _locked(self, id_: str) -> Iterator[tuple[sa.Connection, Trial]]:
+        """A writing transaction in which nobody else can change trial `id_`."""
+        query = _STORED.where(RECORDS.c.id == id_)
+        with self._database.writing() as connection:
+            found = connection.execute(query.with_for_update()).one_or_none()
+            if found is None:
+                raise VenturiError(
+                    "VEN-RECORD-UNKNOWN",
+                    f"trial {id_} is not recorded",
+                    where={"trial": id_},
+                    hint="`venturi ls` lists the trials",
+                )
+            yield connection, stored_trial(found.record, found.id)
+
+
+def _is_abandoned(trial: Trial) -> bool:
+    if trial.state in TERMINAL or trial.owner is None:
+        return False
+    return not is_alive(trial.owner)
+
+
+def _require_admitted(connection: sa.Connection, id_: str) -> None:
+    removal = removals_of(connection, [id_]).get(id_)
+    if removal is None:
+        return
+    row = connection.execute(sa.select(REMOVALS).where(REMOVALS.c.id == removal)).mappings().one()
+    raise VenturiError(
+        "VEN-RECORD-REMOVED",
+        f"trial {id_} was removed for good on {moment(row['removed_at_us']):%Y-%m-%d} by "
+        f"{author_of(row).text}: {row['reason']}",
+        where={"trial": id_, "removal": removal},
+        hint=f"`venturi repository readmit {removal}` lets its trials be taken in again",
+    )
+
+
+def _conflict(stored: Trial, what: str) -> VenturiError:
+    where: dict[str, object] = {"trial": stored.id, "state": stored.state.value}
+    if stored.owner is not None:
+        where |= {"host": stored.owner.host, "process": stored.owner.pid}
+    return VenturiError("VEN-RECORD-STATE", f"trial {stored.id} {what}", where=where)
+
+
+def _artifact_error(message: str, trial: Trial, name: str) -> VenturiError:
+    where = {"trial": trial.id, "artifact": name}
+    return VenturiError("VEN-RECORD-ARTIFACT", f"{name!r}: {message}", where=where)

@@ -1,0 +1,104 @@
+"""Whether a group is slower than the first one by more than is allowed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.results.compare.repeat_groups import Comparison, GroupResult
+
+
+class Speed(StrEnum):
+    """Whether a group is slower by more than the limit."""
+
+    SLOWER = "slower"
+    NOT_SLOWER = "not slower"
+    CANNOT_TELL = "cannot tell"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One group against the first. `factor` is its time in multiples of the first one's; `low` and
+    `high` are the ends of that factor's interval, None without one. `sentence` says why.
+    """
+
+    group_key: str
+    outcome: Speed
+    factor: float
+    low: float | None
+    high: float | None
+    sentence: str
+
+
+def decide(comparison: Comparison, limit: float) -> tuple[Decision, ...]:
+    """Each group but the first: is its time more than `limit` (such as 1.05) times the first's?
+
+    By the interval that `comparison` has already: slower if all of it is beyond the limit, not
+    slower if none of it is and no trial of the group failed, for the slowest may be those that did.
+    A rate's factor is turned round. VEN-COMPARE-GROUPS of a metric that is neither time nor rate,
+    and of a group without values: what did not run must not pass for fast.
+    """
+    if comparison.unit != "s" and not comparison.unit.endswith("/s"):
+        raise VenturiError(
+            "VEN-COMPARE-GROUPS",
+            f"{comparison.metric} is neither a time nor a rate, so nothing is slower by it",
+            where={"metric": comparison.metric, "unit": comparison.unit},
+            hint="choose a metric in s or in a unit per second",
+            exit_code=ExitCode.USAGE,
+        )
+    for group in comparison.groups:
+        if not group.values:
+            raise VenturiError(
+                "VEN-COMPARE-GROUPS",
+                f"group {group.group_key} has no trial that counts, so its speed is not known",
+                where={"group": group.group_key, "not_counted": dict(group.left_out)},
+                hint="`venturi ls` lists its trials; `venturi show ID` says why one failed",
+            )
+    return tuple(_decision(comparison, group, limit) for group in comparison.groups[1:])
+
+
+def _decision(comparison: Comparison, group: GroupResult, limit: float) -> Decision:
+    first, verdict = comparison.groups[0].group_key, group.against_first
+    if verdict is None or verdict.ratio is None:
+        raise VenturiError(
+            "VEN-COMPARE-GROUPS",
+            f"{group.group_key} against {first}: {verdict.reason if verdict else 'not compared'}",
+            where={"group": first}, hint="choose another metric",
+        )  # fmt: skip
+    factor, interval = verdict.ratio, verdict.interval
+    ends = None if interval is None else (interval.low, interval.high)
+    if comparison.higher_is_better:  # a rate: its time is the inverse
+        factor = 1 / factor
+        ends = None if ends is None else (1 / ends[1], 1 / ends[0])
+    outcome = _outcome(ends, limit)
+    why = verdict.reason or ""
+    failed = {kind: count for kind, count in group.left_out.items() if kind != "warm-up"}
+    if outcome is Speed.NOT_SLOWER and failed:
+        # What was slowest may be what did not succeed.
+        outcome = Speed.CANNOT_TELL
+        why = f"{', '.join(f'{count} {kind}' for kind, count in failed.items())} do not count"
+    elif (
+        interval is not None and ends is not None and (outcome is not Speed.CANNOT_TELL or not why)
+    ):
+        why = f"its time differs by {_change(ends[0])} to {_change(ends[1])} ({interval.percent})"
+    said = {
+        Speed.SLOWER: f"{group.group_key} is slower than {first}",
+        Speed.NOT_SLOWER: f"{group.group_key} is not slower than {first}",
+        Speed.CANNOT_TELL: f"cannot tell whether {group.group_key} is slower than {first}",
+    }
+    sentence = f"{said[outcome]} by more than {_change(limit)[1:]}: {why}"
+    low, high = ends or (None, None)
+    return Decision(group.group_key, outcome, factor, low, high, sentence)
+
+
+def _outcome(ends: tuple[float, float] | None, limit: float) -> Speed:
+    if ends is None:
+        return Speed.CANNOT_TELL
+    if ends[0] > limit:
+        return Speed.SLOWER
+    return Speed.NOT_SLOWER if ends[1] <= limit else Speed.CANNOT_TELL
+
+
+def _change(factor: float) -> str:
+    return f"{100 * (factor - 1):+.3g}%"

@@ -1,0 +1,1 @@
+"""The effect of a setting, all else being equal."""

@@ -1,0 +1,182 @@
+"""The answer to the question what a setting brings: plain values, as every page and verb has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from venturi.results.effects.confounders import Confounder, Omission
+
+Value = str | int | float | bool | datetime | None
+Key = tuple[Value, ...]
+
+
+class Outcome(StrEnum):
+    """What is found of a value against the baseline."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    NO_DIFFERENCE = "no difference"
+    CANNOT_TELL = "cannot tell"
+    DEPENDS = "depends"
+    CONFOUNDED = "confounded"
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The interval of a ratio at `level`."""
+
+    low: float
+    high: float
+    level: float
+
+
+@dataclass(frozen=True, slots=True)
+class PartEffect:
+    """The effect for one value of a key, such as one machine or one kind of work."""
+
+    value: Value
+    strata: int
+    trials: int
+    ratio: float
+    interval: Range | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyDependence:
+    """By the values of `keys`, which go together, the effect differs: `dependence.Dependence`."""
+
+    keys: tuple[str, ...]
+    share: float
+    p_value: float
+    opposite: bool
+    parts: tuple[PartEffect, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The effect for further machines, by `strata.over_machines`; no interval for under 3."""
+
+    machines: int
+    ratio: float
+    interval: Range | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEffect:
+    """The effect adjusted by a model, not matched, from `kept` of `trials` trials."""
+
+    ratio: float
+    interval: Range
+    kept: int
+    trials: int
+
+
+@dataclass(frozen=True, slots=True)
+class Crude:
+    """What was measured, not like with like: the ratio of the medians of all trials."""
+
+    ratio: float
+    median_s: float
+    baseline_median_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """What to do next: in words, and as conditions to add or keys to leave out."""
+
+    words: str
+    where: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """A key that changes only together with what is asked: `value` with the value, `baseline`."""
+
+    key: str
+    value: Value
+    baseline: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What `value` brings against `baseline`, where all else is equal.
+
+    `ratio` is of times, below 1 where the value takes less; None where nothing is matched. Over
+    several kinds of work it is the mean of theirs. `strata` settings have both, with `n` and
+    `n_baseline` trials; in `below` of them the value takes less time, in `above` more, and 80 % of
+    their ratios lie from `low_tenth` to `high_tenth`. `points` are these ratios, sorted (of more
+    than 2,000 as many evenly taken). `n_all`, `n_baseline_all` and `failed` are of the selection.
+    `sure`: it is faster or slower at 95 % for all values asked about together (Bonferroni).
+    `these_only` speaks of the few settings measured, `other_machines` of machines not measured.
+    `together` are keys that differ wherever the value does: the ratio is of all of them, and if it
+    tells a difference the outcome is that it is confounded.
+    """
+
+    value: Key
+    baseline: Key
+    outcome: Outcome
+    verdict: str
+    ratio: float | None
+    interval: Range | None
+    sure: bool
+    reason: str | None
+    strata: int
+    n: int
+    n_baseline: int
+    n_all: int
+    n_baseline_all: int
+    failed: int
+    below: int
+    above: int
+    low_tenth: float | None
+    high_tenth: float | None
+    points: tuple[float, ...]
+    these_only: Range | None
+    other_machines: Reach | None
+    machines: tuple[PartEffect, ...]
+    works: tuple[PartEffect, ...]
+    depends: tuple[KeyDependence, ...]
+    confounders: tuple[Confounder, ...]
+    omissions: tuple[Omission, ...]
+    adjusted: ModelEffect | None
+    crude: Crude | None
+    together: tuple[Together, ...]
+    next: Next
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCount:
+    """A value of the keys, and how many counted trials have it; `failed` count for nothing."""
+
+    value: Key
+    n: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What `keys` bring: the effect of each of their values (or combinations) on the time.
+
+    `main` is the place in `effects` of that which leads the verdict: what surely brings most, else
+    what has most strata; None if there is none. `along` changes only together with the keys and is
+    part of their effect, `ignored` was left out on request: trials that differ in it were taken as
+    alike. `explained` has what coded values stand for.
+    """
+
+    keys: tuple[str, ...]
+    baseline: Key | None
+    baseline_reason: str
+    verdict: str
+    main: int | None
+    effects: tuple[Effect, ...]
+    values: tuple[ValueCount, ...]
+    along: tuple[str, ...]
+    ignored: tuple[str, ...]
+    level: float
+    trials: int
+    warnings: tuple[str, ...]
+    explained: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,232 @@
+"""What an effect comes to in words: one sentence, and what to do next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from venturi.core.units import size_text
+from venturi.results.effects.effect import Effect, Effects, Outcome, PartEffect, Range, Value
+
+KEYS_TOLD = 3
+MOST_MORE = 20  # times as many settings are still worth a number
+_PLAIN = {"none", "true", "false", "yes", "no", "on", "off"}
+
+
+def in_order(values: Sequence[Value]) -> tuple[tuple[int, float, str], ...]:
+    """Numbers by size, then texts."""
+    return tuple(_rank(value) for value in values)
+
+
+def _rank(value: Value) -> tuple[int, float, str]:
+    try:
+        return 0, float(str(value)), ""
+    except ValueError:
+        return 1, 0.0, str(value)
+
+
+def shown(key: str, value: Value) -> str:
+    """A value of `key` for people: `SSD`, `64 KiB`."""
+    if value is None:
+        return "none given"
+    if key.endswith("_bytes") and str(value).isdigit():
+        return size_text(int(str(value)))
+    return str(value)
+
+
+def named(keys: Sequence[str], values: Sequence[Value]) -> str:
+    """Values that tell what they are of: `SSD`, `8 maps` as `maps 8`, `SSD IB`."""
+    return " ".join(_named(key, value) for key, value in zip(keys, values, strict=True))
+
+
+def _named(key: str, value: Value) -> str:
+    text = shown(key, value)
+    bare = isinstance(value, str) and _rank(value)[0] == 1 and text.casefold() not in _PLAIN
+    return text if bare else f"{key.removeprefix('configuration.')} {text}"
+
+
+def joined(texts: Iterable[str]) -> str:
+    """`a, b and c`."""
+    *first, last = tuple(texts) or ("",)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def ratio_text(ratio: float) -> str:
+    """Three figures: `0.228`, `1.07`, `14.8`."""
+    return f"{ratio:#.3g}".rstrip(".")
+
+
+def change(ratio: float) -> str:
+    """`77 % less time`, `6.4 % more time`, `3.2 times the time`, `the same time`."""
+    if ratio >= 2:
+        return f"{ratio:.2g} times the time"
+    percent = 100 * abs(ratio - 1)
+    if percent < 0.05:
+        return "the same time"
+    digits = 0 if percent >= 9.95 else 1
+    return f"{percent:.{digits}f} % {'less' if ratio < 1 else 'more'} time"
+
+
+def interval_text(interval: Range) -> str:
+    """`95 % interval 0.222 to 0.234`."""
+    low, high = ratio_text(interval.low), ratio_text(interval.high)
+    return f"{100 * interval.level:.3g} % interval {low} to {high}"
+
+
+def _settings(count: int) -> str:
+    return f"{count:,} setting{'s' * (count != 1)} alike in all else"
+
+
+def _over(effect: Effect) -> str:
+    works = len(effect.works)
+    of_works = f"the mean of {works} kinds of work, " if works > 1 else ""
+    trials = f"{effect.n + effect.n_baseline:,} trials"
+    return f"{of_works}{_settings(effect.strata)}, {trials}"
+
+
+def verdict(effect: Effect, keys: Sequence[str]) -> str:
+    """The one sentence about a value against the baseline."""
+    name, base = named(keys, effect.value), named(keys, effect.baseline)
+    if effect.outcome is Outcome.CONFOUNDED or effect.ratio is None:
+        why = _confounded(effect) if effect.ratio is None else _with_others(effect, keys)
+        return f"Cannot tell {name} from {base}: {why}"
+    figures = _figures(effect, effect.ratio)
+    if effect.outcome is Outcome.DEPENDS:
+        found = next(each for each in effect.depends if each.opposite)
+        key = found.keys[0]
+        low, high = found.parts[0], found.parts[1]
+        return (
+            f"{name} against {base} depends on {key}: {change(low.ratio)} with "
+            f"{named((key,), (low.value,))}, {change(high.ratio)} with "
+            f"{named((key,), (high.value,))} (over all: {figures})"
+        )
+    if effect.outcome is Outcome.CANNOT_TELL:
+        why = "" if effect.interval else f": {effect.reason}"
+        return f"Cannot tell whether {name} takes less or more time than {base}{why} ({figures})"
+    if effect.outcome is Outcome.NO_DIFFERENCE:
+        return f"{name} makes no difference above 5 % against {base} ({figures})"
+    if effect.ratio >= 2:
+        return f"{name} takes {effect.ratio:.2g} times the time of {base} ({figures})"
+    return f"{name} takes {change(effect.ratio)} than {base} ({figures})"
+
+
+def _figures(effect: Effect, ratio: float) -> str:
+    within = f", {interval_text(effect.interval)}" if effect.interval else ""
+    return f"ratio {ratio_text(ratio)}{within}; {_over(effect)}"
+
+
+def _with_others(effect: Effect, keys: Sequence[str]) -> str:
+    """That other keys change with these, what all of them bring, and what to add."""
+    told = effect.together[:KEYS_TOLD]
+    names = joined(each.key for each in told)
+    rest = len(effect.together) - len(told)
+    more = f" and {rest} more" if rest else ""
+    both = [(*keys, *(each.key for each in told))] * 2
+    sides = ((*effect.value, *(each.value for each in told)),
+             (*effect.baseline, *(each.baseline for each in told)))  # fmt: skip
+    own, base = (named(k, values) for k, values in zip(both, sides, strict=True))
+    assert effect.ratio is not None
+    return (
+        f"confounded by {names}{more}, which never differ{'s' * (len(effect.together) == 1)} "
+        f"alone; add trials with {joined(keys)} changed and {names}{more} not. "
+        f"Together: {own} against {base}: {change(effect.ratio)} ({_figures(effect, effect.ratio)})"
+    )
+
+
+def _confounded(effect: Effect) -> str:
+    apart = [each for each in effect.confounders if each.flagged]
+    if not apart:
+        return "no two trials with them are alike in all else"
+    names = joined(each.keys[0] for each in apart[:KEYS_TOLD])
+    more = f" and {len(apart) - KEYS_TOLD} more" if len(apart) > KEYS_TOLD else ""
+    return f"confounded by {names}{more}; no two trials with them are alike in all else"
+
+
+def what_next(effect: Effect, keys: Sequence[str]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """What to do next: words, conditions to add, keys to leave out."""
+    name, base = named(keys, effect.value), named(keys, effect.baseline)
+    if effect.strata == 0:
+        words, best = f"measure {name} and {base} with all else equal", effect.omissions[:1]
+        if not best:
+            return words, (), ()
+        count = f"{best[0].strata:,} setting{'s' * (best[0].strata != 1)}"
+        differ = "differs" if best[0].strata == 1 else "differ"
+        words = f"{words}, or leave out {joined(best[0].keys)}: {count} {differ} in nothing else"
+        return words, (), best[0].keys
+    if effect.outcome is Outcome.CONFOUNDED:
+        others = joined(each.key for each in effect.together)
+        words = f"add trials with {joined(keys)} changed and {others} not, or ask for them together"
+        return words, (), ()
+    if effect.outcome is Outcome.DEPENDS:
+        found = next(each for each in effect.depends if each.opposite)
+        key = found.keys[0]
+        both = tuple(f"{key}={part.value}" for part in found.parts[:2])
+        return f"ask for one {key} at a time", both, ()
+    if effect.outcome is Outcome.CANNOT_TELL:
+        return _more_needed(effect, name, base), (), ()
+    return _how_far(effect)
+
+
+def _how_far(effect: Effect) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    if effect.depends:
+        key = effect.depends[0].keys[0]
+        parts = sorted(effect.depends[0].parts, key=lambda part: -part.strata)
+        return f"how much differs with {key}: ask for one at a time", _where(key, parts), ()
+    reach = effect.other_machines
+    if reach is not None and reach.interval is None:
+        few = "one machine" if reach.machines == 1 else f"{reach.machines} machines"
+        return f"measured on {few}: other machines may differ", (), ()
+    return "", (), ()
+
+
+def _where(key: str, parts: Sequence[PartEffect]) -> tuple[str, ...]:
+    return tuple(f"{key}={part.value}" for part in parts[:2])
+
+
+def _more_needed(effect: Effect, name: str, base: str) -> str:
+    if effect.strata == 1:
+        return f"measure {name} and {base} in more settings, or oftener in this one"
+    if effect.interval is None:
+        return f"measure {name} and {base} in more settings"
+    half = math.log(effect.interval.high / effect.interval.low) / 2
+    wanted = math.ceil(effect.strata * (half / math.log(1.05)) ** 2)
+    if not effect.strata < wanted <= MOST_MORE * effect.strata or len(effect.works) > 1:
+        return f"measure {name} and {base} in more settings"
+    return f"some {wanted:,} settings with both would tell a difference of 5 %"
+
+
+def headline(answer: Effects) -> str:
+    """The first line: what leads, and what becomes of the other values."""
+    what = joined(answer.keys)
+    if answer.baseline is None:
+        return f"No counted trial has a value of {what}"
+    if answer.main is None:
+        only = named(answer.keys, answer.baseline)
+        return f"Nothing to compare: all {answer.trials:,} trials have {only}"
+    said = answer.effects[answer.main].verdict + _of_others(answer, answer.main)
+    if answer.along and f"confounded by {answer.along[0]}" not in said:
+        said += f". {joined(answer.along)} change{'s' * (len(answer.along) == 1)} only with {what}"
+    return said
+
+
+def _of_others(answer: Effects, main: int) -> str:
+    others = [
+        "perhaps" if perhaps(each) else each.outcome.value
+        for place, each in enumerate(answer.effects)
+        if place != main
+    ]
+    if not others:
+        return ""
+    words = {
+        "faster": "less time", "slower": "more", "perhaps": "perhaps",
+        "no difference": "no different",
+        "depends": "depending", "cannot tell": "cannot tell", "confounded": "confounded",
+    }  # fmt: skip
+    counts = [f"{others.count(outcome)} {word}" for outcome, word in words.items()
+              if outcome in others]  # fmt: skip
+    return f". Of {len(others)} other value{'s' * (len(others) > 1)}: {', '.join(counts)}"
+
+
+def perhaps(effect: Effect) -> bool:
+    """Whether it is told faster or slower by itself, but not with all values asked about."""
+    return effect.outcome in {Outcome.FASTER, Outcome.SLOWER} and not effect.sure

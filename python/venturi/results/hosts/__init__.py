@@ -1,0 +1,1 @@
+"""How busy the hosts of a trial were, from their series."""

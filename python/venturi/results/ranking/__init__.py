@@ -1,0 +1,1 @@
+"""Groups of trials ranked by time or cost, with ties."""

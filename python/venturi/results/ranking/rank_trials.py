@@ -1,0 +1,447 @@
+"""The one answer to "which group is best": of like with like, or why not.
+
+Different work is never ranked together. Where trials differ in nothing but what they are grouped
+by, groups are ranked by their medians (`ranking`); where they differ in more, over the settings
+that are alike (`alike`). Medians of all that was measured are given only on request, as *crude*.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.wording import count_of
+from venturi.record.query.checks import require_conditions, require_keys
+from venturi.record.query.chosen import chosen, column_for
+from venturi.record.query.columns import Column, combined
+from venturi.record.query.conditions import parse_condition
+from venturi.record.query.grouping import GROUPS_MAX
+from venturi.record.query.recorded_costs import origins, recorded_costs
+from venturi.record.query.selection import Query
+from venturi.record.store.repository import Repository
+from venturi.record.vocabulary import DISK_LAYOUTS, disks_of
+from venturi.results.compare.groups import Group, Key
+from venturi.results.compare.names import Names, name_groups
+from venturi.results.compare.printed import KEY as PRINTED
+from venturi.results.compare.printed import no_repeats
+from venturi.results.effects.strata import Trials
+from venturi.results.ranking.alike import AlikeRanking, besides_and_along, rank_alike
+from venturi.results.ranking.ranking import LEAST_TRIALS, Objective, Rank, Ranking, rank_groups
+
+Floats = npt.NDArray[np.float64]
+Basis = Literal["pooled", "matched", "crude"]
+NAMED_MAX = 5
+USD_PER_HOUR_MAX = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """US dollars for an hour of the whole cluster, or of each of its nodes (`per`).
+
+    `plus` is (key, value, dollars): added where a trial has the value. A kind of disk (HDD, SSD)
+    reaches every layout that has such disks, for each of them, unless the layout is named itself.
+    """
+
+    usd_per_hour: float
+    plus: tuple[tuple[str, str, float], ...] = ()
+    per: Literal["cluster", "node"] = "cluster"
+
+    def __post_init__(self) -> None:
+        require_prices(self.usd_per_hour, self.plus)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPrices:
+    """What each trial cost by its own record, as US dollars an hour; nan where it has none.
+
+    `said` says of how many trials they are, by whom and when.
+    """
+
+    usd_per_hour: Floats
+    said: str
+
+    @property
+    def without(self) -> int:
+        """How many trials have none."""
+        return int(np.isnan(self.usd_per_hour).sum())
+
+
+def require_prices(usd_per_hour: float, plus: Sequence[tuple[str, str, float]] = ()) -> None:
+    """VEN-QUERY-VALUE unless all are finite numbers from 0, and not all of them 0."""
+    for usd in (usd_per_hour, *(usd for _, _, usd in plus)):
+        number = isinstance(usd, int | float) and not isinstance(usd, bool)
+        if not number or not 0 <= usd <= USD_PER_HOUR_MAX or (usd == 0 and not plus):
+            raise VenturiError(
+                "VEN-QUERY-VALUE", f"{str(usd)[:40]} is no price of an hour",
+                where={"field": "usd_per_hour", "value": str(usd)[:40]}, exit_code=ExitCode.USAGE,
+                hint=f"give US dollars above 0, at most {USD_PER_HOUR_MAX:,.0f}, such as 0.5",
+            )  # fmt: skip
+
+
+def recorded_prices(
+    repository: Repository, plus: Sequence[tuple[str, str, float]]
+) -> tuple[tuple[str, str, float], ...]:
+    """`plus` of `Prices` by the recorded names of its keys; VEN-QUERY-VALUE for a value that no
+    trial has and that is no kind of disk either."""
+    made = []
+    for key, value, usd in plus:
+        (name,) = require_keys(repository, (key,))
+        if value not in DISK_LAYOUTS:
+            require_conditions(repository, (parse_condition(f"{name}={value}"),))
+        made.append((name, value, usd))
+    return tuple(made)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why groups are not ranked, and what to add."""
+
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Medians:
+    """Of all trials of a group, whatever else they differ in; `cost_usd` where there is a price."""
+
+    elapsed_s: float
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """What is best: by `ranking` (pooled or crude) or `alike` (matched).
+
+    `besides` are the keys in which the trials differ besides those that they are grouped by,
+    `along` those that change only together with these: part of what is ranked. `prices` says whose
+    they are where those recorded with the trials count.
+    """
+
+    basis: Basis
+    ranking: Ranking | None
+    alike: AlikeRanking | None
+    besides: tuple[str, ...]
+    along: tuple[str, ...]
+    medians: Mapping[Key, Medians]
+    names: Mapping[Key, str]
+    naming: Names
+    warnings: tuple[str, ...]
+    prices: str | None = None
+
+    @property
+    def best_known(self) -> bool:
+        """Whether some group is found best, or among those that may be."""
+        if self.alike is None:
+            return self.ranking is not None and bool(self.ranking.tie)
+        return any(
+            place.standing is Rank.BEST
+            for each in self.alike.sets
+            if len(each.places) > 1
+            for place in each.places
+        )
+
+
+def counted(repository: Repository, query: Query, keys: Sequence[str]) -> Trials:
+    """The trials of `query` that count, with every key by which any differ, and `keys`."""
+    found = chosen(repository, query)
+    columns = dict(found.columns)
+    for key in (*keys, "hosts", "workload"):
+        columns[key] = column_for(repository, found, key)
+    if found.constant.get(PRINTED) is not None:
+        columns[PRINTED] = found.column(PRINTED)
+    times = np.where(found.counted, found.elapsed_s, 1.0)
+    return Trials(columns, np.log(times), found.serials).taken(found.counted)
+
+
+def prices_recorded(
+    repository: Repository, trials: Trials, *, asked: bool = False
+) -> RecordedPrices | None:
+    """What `trials` (of `counted`) cost by their records, where all have it.
+
+    `asked`: also where only some have it. VEN-QUERY-VALUE where none has.
+    """
+    costs = _costs(repository, trials)
+    priced = np.isfinite(costs)
+    if asked and not priced.any():
+        raise no_prices(repository, trials)
+    if not len(costs) or not (asked or priced.all()):
+        return None
+    assert trials.serials is not None
+    said = _whose(repository, trials.serials[priced])
+    return RecordedPrices(costs * 3600 / np.exp(trials.logs), said)
+
+
+def has_recorded(repository: Repository, trials: Trials) -> bool:
+    """Whether some of `trials` (of `counted`) have a recorded cost."""
+    return bool(np.isfinite(_costs(repository, trials)).any())
+
+
+def no_prices(repository: Repository, trials: Trials) -> VenturiError:
+    """VEN-QUERY-VALUE: how many of `trials` have no recorded price, and what to do."""
+    costs = _costs(repository, trials)
+    without, every = int(np.isnan(costs).sum()), len(costs)
+    some = 0 < without < every
+    told = f"none of {count_of(every, 'trial')} has one recorded"
+    if some:
+        have = "has" if without == 1 else "have"
+        told = f"{without:,} of {count_of(every, 'trial')} {have} none recorded"
+    return VenturiError(
+        "VEN-QUERY-VALUE", f"a cost needs a price: {told}" if every else "a cost needs a price",
+        where={"field": "usd_per_hour"}, exit_code=ExitCode.USAGE,
+        hint=("leave these out with --prices recorded, or " if some else "")
+        + "give what an hour costs: --usd-per-node-hour USD, or --usd-per-hour USD for the whole "
+        "cluster",
+    )  # fmt: skip
+
+
+def _costs(repository: Repository, trials: Trials) -> Floats:
+    if trials.serials is None:
+        return np.full(len(trials.logs), np.nan)
+    return recorded_costs(repository, trials.serials)
+
+
+def _whose(repository: Repository, serials: npt.NDArray[np.int64]) -> str:
+    """By whom the costs of the trials with these serial numbers are, and of when."""
+    sources, first, last = origins(repository, serials)
+    more = len(sources) - NAMED_MAX
+    told = ", ".join(sources[:NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
+    when = ("their dates are not recorded" if first is None
+            else f"of {first}" if first == last else f"of {first} to {last}")  # fmt: skip
+    return (f"costs are those recorded with {count_of(len(serials), 'trial')} by {told}; {when}; "
+            "a price that is given replaces them")  # fmt: skip
+
+
+def require_rankable(
+    trials: Trials, keys: Sequence[str], prices: Prices | RecordedPrices | None
+) -> None:
+    """VEN-COMPARE-GROUPS where the groups of `trials` cannot be ranked together."""
+    refused = refusal(trials, keys, prices)
+    if refused is not None:
+        raise VenturiError("VEN-COMPARE-GROUPS", refused.message, where={"by": ", ".join(keys)},
+                           hint=refused.hint, exit_code=ExitCode.USAGE)  # fmt: skip
+
+
+def refusal(
+    trials: Trials, keys: Sequence[str], prices: Prices | RecordedPrices | None
+) -> Refusal | None:
+    """Why the groups of `trials` cannot be ranked together; None if they can."""
+    works = _counts(trials.columns["workload"])
+    if len(works) > 1:
+        names = sorted(works, key=lambda name: (-works[name], name))
+        return Refusal(
+            f"{len(works)} workloads: times of different work are not ranked together",
+            f"add --where workload={names[0]} ({count_of(works[names[0]], 'trial')}) or another of "
+            f"{', '.join(names[1 : NAMED_MAX + 1])}",
+        )
+    for key in ("scale", "input_bytes", "workload_version"):
+        if key in keys and len(_counts(trials.columns[key])) > 1:
+            return Refusal(
+                f"groups by {key} did different work: their times are not ranked together",
+                "group by something else; `venturi scaling` says how time grows with the work",
+            )
+    if isinstance(prices, Prices) and (free := int((rates_of(trials, prices) <= 0).sum())):
+        return Refusal(
+            f"{count_of(free, 'trial')} would cost nothing an hour: no cost has a ratio to 0",
+            "give a price above 0, or one for each of the other values",
+        )
+    sizes = _counts(trials.columns["hosts"])
+    if (
+        isinstance(prices, Prices)
+        and prices.per == "cluster"
+        and len(sizes) > 1
+        and not {key for key, _, _ in prices.plus} & {"hosts", "cluster"}
+    ):
+        shown = sorted(sizes, key=lambda n: int(n) if n.isdigit() else 0)
+        return Refusal(
+            f"one price for clusters of {', '.join(shown[:NAMED_MAX])} hosts",
+            "--usd-per-node-hour prices every node; or choose one with --where hosts="
+            f"{max(sizes, key=lambda n: sizes[n])}, or price them with --plus cluster=NAME:USD",
+        )
+    why = _printed_alike(trials, keys)
+    hint = f"leave them out with --where {PRINTED}=, or group by what tells them apart"
+    return Refusal(why, hint) if why else None
+
+
+def _printed_alike(trials: Trials, keys: Sequence[str]) -> str | None:
+    """Why some values that are alike in all that is recorded are no repeats; None if they are."""
+    column = trials.columns.get(PRINTED)
+    if column is None:
+        return None
+    equal, _ = besides_and_along(trials, keys)
+    every = [trials.columns[key] for key in dict.fromkeys((*keys, *equal))]
+    cell, _ = combined(every, len(trials.logs))
+    several = np.bincount(cell)[cell] > 1
+    return no_repeats([column.values[code] for code in column.codes[several].tolist()])
+
+
+def _counts(column: Column) -> dict[str, int]:
+    counts = np.bincount(column.codes, minlength=len(column.values)).tolist()
+    pairs = zip(column.values, counts, strict=True)
+    return {"not stated" if value is None else str(value): n for value, n in pairs if n}
+
+
+def rates_of(trials: Trials, prices: Prices | RecordedPrices) -> Floats:
+    """US dollars for an hour of each trial's cluster, as recorded or by its own number of hosts.
+
+    nan where none is recorded, and where the hosts are not known and the price is of a node.
+    """
+    if isinstance(prices, RecordedPrices):
+        return prices.usd_per_hour
+    rates = np.full(len(trials.logs), prices.usd_per_hour)
+    for key in dict.fromkeys(key for key, _, _ in prices.plus):
+        column = trials.columns[key]
+        extra = np.array([usd_added(prices.plus, key, value) for value in column.values])
+        rates = rates + extra[column.codes]
+    if prices.per == "node":
+        hosts = trials.columns["hosts"]
+        known = [float(n) if isinstance(n, int) and n > 0 else np.nan for n in hosts.values]
+        rates = rates * np.array(known)[hosts.codes]
+    return rates
+
+
+def usd_added(plus: Sequence[tuple[str, str, float]], key: str, value: object) -> float:
+    """US dollars an hour that `plus` adds where `key` is `value`."""
+    own: dict[str, float] = {}
+    for name, of, usd in plus:
+        if name == key:
+            own[of] = own.get(of, 0.0) + usd
+    if value is None or str(value) in own:
+        return own.get(str(value), 0.0)
+    return sum(own.get(kind, 0.0) * count for kind, count in disks_of(str(value)).items())
+
+
+def rank_trials(
+    trials: Trials,
+    keys: Sequence[str],
+    objective: Objective,
+    prices: Prices | RecordedPrices | None = None,
+    *,
+    crude: bool = False,
+) -> Ranked:
+    """The groups of `trials` by `keys`; `refusal` has to allow it."""
+    every = len(trials.logs)
+    trials, rates = _priced(trials, prices)
+    warnings = []
+    recorded = isinstance(prices, RecordedPrices)
+    if without := every - len(trials.logs):
+        lacking = "recorded cost" if recorded else "known number of hosts"
+        warnings.append(f"{count_of(without, 'trial')} without a {lacking} left out"
+                        + ("" if recorded else ": they have no cost"))  # fmt: skip
+    besides, along = besides_and_along(trials, keys)
+    basis: Basis = "pooled" if not besides else "crude" if crude else "matched"
+    ranking = alike = None
+    of_group = _groups(trials, keys, rates)
+    if basis == "matched":
+        alike = rank_alike(trials, keys, besides, objective, rates)
+        groups = [place.key for each in alike.sets for place in each.places]
+    else:
+        ranking = rank_groups(of_group, objective)
+        groups = [one.key for one in ranking.groups]
+        warnings += _feasible(ranking)
+    if basis == "crude":
+        warnings.append("crude: medians of all that was measured, not like with like; the trials "
+                        f"also differ in {', '.join(besides)}")  # fmt: skip
+    warnings += _printed(trials)
+    naming = _named(trials, keys, groups)
+    named = dict(zip(groups, naming.names, strict=True))
+    medians = {one.key: _medians(one) for one in of_group}
+    said = prices.said if isinstance(prices, RecordedPrices) else None
+    return Ranked(
+        basis, ranking, alike, besides, along, medians, named, naming, tuple(warnings), said
+    )
+
+
+def frontier(
+    trials: Trials, keys: Sequence[str], prices: Prices | RecordedPrices, found: Ranked
+) -> AlikeRanking | None:
+    """The groups that `found` has of these trials, by time and cost over like settings."""
+    if found.alike is None or found.alike.objective is Objective.PARETO:
+        return found.alike
+    trials, rates = _priced(trials, prices)
+    return rank_alike(trials, keys, found.besides, Objective.PARETO, rates)
+
+
+def priced_groups(
+    trials: Trials, keys: Sequence[str], prices: Prices | RecordedPrices
+) -> list[Group]:
+    """The groups of the trials that have a price, with the cost of each."""
+    trials, rates = _priced(trials, prices)
+    return _groups(trials, keys, rates)
+
+
+def _priced(trials: Trials, prices: Prices | RecordedPrices | None) -> tuple[Trials, Floats | None]:
+    """The trials that have a price, with each one's; all of them where none is asked for."""
+    if prices is None:
+        return trials, None
+    rates = rates_of(trials, prices)
+    known = np.isfinite(rates)
+    return (trials, rates) if known.all() else (trials.taken(known), rates[known])
+
+
+def _medians(group: Group) -> Medians:
+    cost = None if group.cost is None else statistics.median(group.cost)
+    return Medians(statistics.median(group.elapsed_s), cost)
+
+
+def _named(trials: Trials, keys: Sequence[str], groups: Sequence[Key]) -> Names:
+    """The groups by their keys; the caption has what else is one value in all trials."""
+    alike = {
+        key: column.values[int(column.codes[0])]
+        for key, column in trials.columns.items()
+        if len(column.codes) and (column.codes == column.codes[0]).all()
+    }
+    own = [{name: value for name, value in zip(keys, key, strict=True)
+            if not isinstance(value, datetime)} for key in groups]  # fmt: skip
+    return name_groups([{**alike, **each} for each in own])
+
+
+def _groups(trials: Trials, keys: Sequence[str], rates: Floats | None) -> list[Group]:
+    columns = [trials.columns[key] for key in keys]
+    group, first = combined(columns, len(trials.logs))
+    times = np.round(np.exp(trials.logs), 9)  # as they were before the logarithm
+    order = np.lexsort((times, group))
+    made = []
+    for part in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
+        if not len(part):
+            continue
+        place = int(first[group[part[0]]])
+        key = tuple(column.values[int(column.codes[place])] for column in columns)
+        one = Group(key, (), tuple(times[part].tolist()))
+        if rates is not None:
+            cost = times[part] * rates[part] / 3600
+            one = replace(one, cost=tuple(cost.tolist()), currency="USD")
+        made.append(one)
+    return made[:GROUPS_MAX]
+
+
+def _feasible(ranking: Ranking) -> list[str]:
+    """What so many groups need to have places, and before any can be called worse."""
+    needed = LEAST_TRIALS
+    while 1 / math.comb(2 * needed, needed) > ranking.each_alpha:
+        needed += 1
+    few = [one for one in ranking.groups
+           if max((s.n for s in one.summaries.values()), default=0) < needed]  # fmt: skip
+    if not few or len(ranking.groups) < 2:
+        return []
+    have = "has" if len(few) == 1 else "have"
+    return [f"{len(ranking.groups)} groups can be told apart from {needed} trials each on; "
+            f"{count_of(len(few), 'group')} of them {have} fewer"]  # fmt: skip
+
+
+def _printed(trials: Trials) -> list[str]:
+    column = trials.columns.get(PRINTED)
+    if column is None:
+        return []
+    kinds = {column.values[code] for code in np.unique(column.codes).tolist()}
+    listed = ", ".join(sorted("measured" if kind is None else str(kind) for kind in kinds))
+    if len(kinds) > 1:
+        return [f"printed figures of several kinds ({listed}) are no repeats of one another"]
+    return [f"each value is a printed figure: {listed}"] if kinds - {None, "single"} else []

@@ -1,0 +1,116 @@
+"""What a ranking found, in sentences: the same on the terminal, in JSON and on the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from venturi.core.wording import count_of
+from venturi.results.compare.groups import Key
+from venturi.results.ranking.alike import AlikeSet
+from venturi.results.ranking.rank_trials import Ranked
+from venturi.results.ranking.ranking import Objective, Rank, Ranking
+
+NAMED_MAX = 4
+SETS_MAX = 3
+_SUPERLATIVE = {
+    Objective.TIME: "fastest",
+    Objective.COST: "cheapest",
+    Objective.COST_TIME: "lowest in cost x time",
+    Objective.PARETO: "on the frontier of time and cost",
+}
+
+
+def sentences(ranked: Ranked) -> list[str]:
+    """Who is best, what cannot be told from it, what cannot be compared, and whose the prices are,
+    each a sentence."""
+    return [*_found(ranked), *filter(None, [ranked.prices])]
+
+
+def _found(ranked: Ranked) -> list[str]:
+    if ranked.alike is None:
+        assert ranked.ranking is not None
+        told = _of_medians(ranked.ranking, ranked.names, crude=ranked.basis == "crude")
+        return told + _along(ranked)
+    sets = [each for each in ranked.alike.sets if len(each.places) > 1]
+    if not sets:
+        return [
+            "cannot tell: no two groups were measured in one setting; they are confounded by "
+            f"{_some(ranked.besides)}: add --where {ranked.besides[0]}=VALUE to hold one of these"
+        ]
+    objective = ranked.alike.objective
+    told = [_of_set(each, ranked.names, objective) for each in sets[:SETS_MAX]]
+    if len(ranked.alike.sets) > 1:
+        apart = ranked.alike.apart or ranked.besides
+        told.append(
+            f"Cannot tell between {count_of(len(ranked.alike.sets), 'set')} of groups, which share "
+            f"no setting: confounded by {_some(apart)}; add --where {apart[0]}=VALUE"
+        )
+    return told + _along(ranked)
+
+
+def _along(ranked: Ranked) -> list[str]:
+    if not ranked.along:
+        return []
+    change = "changes" if len(ranked.along) == 1 else "change"
+    return [f"{_some(ranked.along)} {change} only together with the groups and cannot be told from "
+            "them: part of what is ranked"]  # fmt: skip
+
+
+def _of_set(each: AlikeSet, names: Mapping[Key, str], objective: Objective) -> str:
+    best = [names[p.key] for p in each.places if p.standing is Rank.BEST]
+    tied = [names[p.key] for p in each.places if p.standing is Rank.TIED]
+    worse = sum(place.standing is Rank.WORSE for place in each.places)
+    unknown = sum(place.standing is Rank.CANNOT_TELL for place in each.places)
+    where = f"Of {len(each.places)} groups measured in settings alike in all else"
+    if not best:
+        return f"{where}: cannot tell which is {_SUPERLATIVE[objective]}, too few settings"
+    few = "with too few settings to tell"
+    return f"{where}, {_told(best, tied, (worse, unknown), objective, few)}"
+
+
+def _of_medians(ranking: Ranking, names: Mapping[Key, str], *, crude: bool) -> list[str]:
+    def count(standing: Rank) -> int:
+        return sum(one.standing is standing for one in ranking.groups)
+
+    best = [names[one.key] for one in ranking.tie if one.standing is Rank.BEST]
+    tied = [names[one.key] for one in ranking.tie if one.standing is Rank.TIED]
+    if not best:
+        return ["cannot tell: no group has enough kept trials"
+                + ("" if ranking.objective is Objective.TIME else " and a price")]  # fmt: skip
+    counts = count(Rank.WORSE), count(Rank.CANNOT_TELL)
+    if len(best) == 1 and not tied and not counts[0] and counts[1]:
+        return [f"cannot tell which is {_SUPERLATIVE[ranking.objective]}: only {best[0]} has "
+                f"enough kept trials, of {len(ranking.groups)} groups"]  # fmt: skip
+    few = "of which it cannot be told"
+    told = _told(best, tied, counts, ranking.objective, few)
+    return [f"crude, not like with like: by medians of all that was measured, {told}" if crude
+            else f"By medians, {told}"]  # fmt: skip
+
+
+def _told(
+    best: Sequence[str],
+    tied: Sequence[str],
+    counts: tuple[int, int],
+    objective: Objective,
+    few: str,
+) -> str:
+    """`counts` are of groups that are worse, and of those of which too little is known (`few`)."""
+    top, (worse, unknown) = [*best, *tied], counts
+    if tied:
+        said = f"{_some(top)} cannot be told apart at the top: "
+        said += f"any of these {len(top)} may be {_SUPERLATIVE[objective]}"
+    else:
+        said = f"{_some(top)} {'is' if len(top) == 1 else 'are'} {_SUPERLATIVE[objective]}"
+    if worse:
+        said += f"; {worse} {'is' if worse == 1 else 'are'} worse"
+    if unknown:
+        said += f"; also {unknown} {few}"
+    return said
+
+
+def _some(names: Sequence[str]) -> str:
+    rest = len(names) - NAMED_MAX
+    shown = [f"({name})" if ", " in name else name for name in names[:NAMED_MAX]]
+    if rest > 0:
+        return f"{', '.join(shown)} and {rest} more"
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))

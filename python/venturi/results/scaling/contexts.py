@@ -1,0 +1,254 @@
+"""Contexts: trials alike in everything that was chosen but one number, x.
+
+A curve of time against x is of one context; nothing is pooled over machine types, sizes of data or
+parameters. What cannot be told from x, because it changes only together with it, is named.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from venturi.record.query.chosen import DISK_FOLDERS, HOST_NAMES
+from venturi.record.query.columns import Column, combined
+from venturi.record.store.tables import number_of
+from venturi.results.scaling.curves import Points
+
+SAME_AMOUNT = 0.02  # measured amounts of data that differ by less are one
+MEASURED_AMOUNTS = frozenset({"input_bytes", "input_records"})
+_LAST = frozenset({"workload_version", "engine_version", "provenance", "source", HOST_NAMES,
+                   DISK_FOLDERS})  # fmt: skip
+TOGETHER_MAX = 3  # keys that are looked for as confounded with x
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """The trials of one context: `settings` by which it differs, times by x, ascending."""
+
+    settings: Mapping[str, Any]
+    x: tuple[float, ...]
+    times: tuple[tuple[float, ...], ...]
+
+    @property
+    def trials(self) -> int:
+        """How many trials it has."""
+        return sum(map(len, self.times))
+
+    @property
+    def points(self) -> Points:
+        """Its medians, and how single trials lie about them."""
+        medians = [statistics.median(times) for times in self.times]
+        # Ascending and above 0 already.
+        return Points(np.array(self.x), np.array(medians), self.times)
+
+
+@dataclass(frozen=True, slots=True)
+class Contexts:
+    """The contexts with two values of x or more, those with the most first.
+
+    `single` counts those with one; x has `distinct` values in all. `along` grow with x in
+    proportion (`slots` with `hosts`): per x they are alike. `left_out` were not kept alike, by
+    wish. `confounded` change together with x: without them there would be contexts.
+    """
+
+    x: str
+    contexts: tuple[Context, ...]
+    single: int
+    distinct: int
+    along: tuple[str, ...]
+    left_out: tuple[str, ...]
+    confounded: tuple[str, ...]
+
+
+def numbers_of(column: Column) -> Floats:
+    """The number of each value of a column, nan where it is none."""
+    return np.array([_number(value) for value in column.values], dtype=np.float64)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or value is None:
+        return np.nan
+    found = number_of(value) if isinstance(value, str) else value
+    return float(found) if isinstance(found, int | float) else np.nan
+
+
+def contexts_of(
+    columns: Mapping[str, Column], elapsed_s: Floats, x: str, leave_out: Sequence[str] = ()
+) -> Contexts:
+    """The contexts of the trials in `columns` (an entry each, seconds in `elapsed_s`).
+
+    Only trials whose x is a number above 0 count. Contexts with one value of x are only counted.
+    """
+    values = numbers_of(columns[x])[columns[x].codes]
+    kept = np.flatnonzero(values > 0)
+    values, times = values[kept], elapsed_s[kept]
+    others, along = _others(columns, x, values, kept)
+    left = tuple(key for key in others if key.removesuffix(f" per {x}") in leave_out)
+    others = {key: each for key, each in others.items() if key not in left}
+    found, first = _strata(others, len(values))
+    wanted = _several(found, values)
+    settings = _rows(list(others.values()), first[wanted])
+    made = [
+        Context(dict(zip(others, own, strict=True)), at, by_x)
+        for own, (at, by_x) in zip(settings, _by_x(found, values, times, wanted), strict=True)
+    ]
+    made.sort(key=lambda each: (-len(each.x), -each.trials))
+    confounded = () if len(wanted) else _confounded(others, found, values)
+    return Contexts(
+        x, tuple(made), len(first) - len(wanted), len(np.unique(values)), along, left, confounded
+    )
+
+
+def _rows(columns: Sequence[Column], places: Integers) -> list[tuple[Any, ...]]:
+    """The values of all columns at each of `places`."""
+    of_each = [[each.values[code] for code in each.codes[places].tolist()] for each in columns]
+    return list(zip(*of_each, strict=True)) if of_each else [()] * len(places)
+
+
+def _others(
+    columns: Mapping[str, Column], x: str, values: Floats, kept: Integers
+) -> tuple[dict[str, Column], tuple[str, ...]]:
+    """Each other key that differs, and the keys that grow in proportion to x.
+
+    Of those only what they are per x counts, as `KEY per X`.
+    """
+    found: dict[str, Column] = {}
+    along: list[str] = []
+    for key, column in columns.items():
+        each = Column(column.values, column.codes[kept])
+        if key == x or not _varies(each):
+            continue
+        numbers = numbers_of(column)[each.codes]
+        name = key
+        known = np.isfinite(numbers)
+        # A word beside numbers is of no amount; what is missing is a value of its own.
+        if known.any() and all(each.values[code] is None for code in set(each.codes[~known])):
+            each = _binned(numbers) if key in MEASURED_AMOUNTS else each
+            per_x = _binned(numbers / values)
+            if len(per_x.values) < len(np.unique(each.codes)):
+                along.append(key)
+                name, each = f"{key} per {x}", per_x
+        if _varies(each):
+            found[name] = each
+    hidden: set[str] = set()
+    if x == "hosts" or "hosts" in along:  # other hosts have other names
+        hidden |= {HOST_NAMES, DISK_FOLDERS}
+    if x in MEASURED_AMOUNTS or MEASURED_AMOUNTS & set(along):  # a scale is the name of an amount
+        hidden.add("scale")
+    return {key: each for key, each in found.items() if key not in hidden}, tuple(along)
+
+
+def _varies(column: Column) -> bool:
+    return len(column.codes) > 0 and bool((column.codes != column.codes[0]).any())
+
+
+def _binned(numbers: Floats) -> Column:
+    """Numbers within 2 % of the least of their bin are one; nan is missing."""
+    unique, place = np.unique(numbers, return_inverse=True)
+    least: list[float | int | None] = []
+    codes = []
+    limit = -math.inf
+    for value in unique.tolist():
+        if not value <= limit:
+            shown = int(value) if value.is_integer() else value
+            least.append(None if math.isnan(value) else shown)
+            limit = value + abs(value) * SAME_AMOUNT
+        codes.append(len(least) - 1)
+    return Column(least, np.array(codes, dtype=np.int64)[place])
+
+
+def _strata(others: Mapping[str, Column], count: int) -> tuple[Integers, Integers]:
+    """For each trial the number of its stratum, equal in all keys, and a trial of each."""
+    return combined(list(others.values()), count)
+
+
+def _by_x(
+    found: Integers, values: Floats, times: Floats, wanted: Integers
+) -> list[tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]]:
+    """Of each `wanted` stratum, ascending, its x, ascending, and the sorted times at each."""
+    kept = np.flatnonzero(np.isin(found, wanted))
+    order = kept[np.lexsort((times[kept], values[kept], found[kept]))]
+    strata, x, seconds = found[order], values[order], times[order].tolist()
+    new = np.r_[True, (np.diff(strata) != 0) | (np.diff(x) != 0)] if len(order) else order
+    starts = np.flatnonzero(new)
+    at, bounds = x[starts].tolist(), [*starts.tolist(), len(order)]
+    cells = [tuple(seconds[begin:end]) for begin, end in pairwise(bounds)]
+    firsts = [*np.searchsorted(strata[starts], wanted).tolist(), len(at)]
+    return [(tuple(at[begin:end]), tuple(cells[begin:end])) for begin, end in pairwise(firsts)]
+
+
+def _several(found: Integers, values: Floats) -> Integers:
+    """The strata that have two values of x or more."""
+    if not len(found):
+        return found
+    _, x = np.unique(values, return_inverse=True)
+    size = int(x.max()) + 1
+    return np.flatnonzero(np.bincount(np.unique(found * size + x) // size) > 1)
+
+
+def _confounded(others: Mapping[str, Column], found: Integers, values: Floats) -> tuple[str, ...]:
+    """Keys without which some stratum has two values of x: those that say x, then one by one."""
+    if len(np.unique(values)) < 2:
+        return ()
+    left = [key for key, each in others.items() if not len(_several(each.codes, values))]
+    for _ in range(TOGETHER_MAX):
+        rest = {key: each for key, each in others.items() if key not in left}
+        strata = _strata(rest, len(values))[0]
+        if left and len(_several(strata, values)):
+            return tuple(left)
+        if not rest:
+            break
+        counts = {}
+        for key in rest:
+            fewer = {k: each for k, each in rest.items() if k != key}
+            strata = _strata(fewer, len(values))[0]
+            counts[key] = len(_several(strata, values)), -len(np.unique(strata))
+        left.append(max(counts, key=lambda key: counts[key]))
+    return tuple(left)
+
+
+def telling(contexts: Sequence[Context]) -> tuple[str, ...]:
+    """Keys that tell the contexts apart, each only if those before it do not say it already.
+
+    Versions, sources and the names of hosts come last: another key mostly says it better.
+    """
+    if not contexts:
+        return ()
+    keys = sorted(contexts[0].settings, key=lambda key: key in _LAST or " per " in key)
+    told: list[str] = []
+    known: list[Any] = [()] * len(contexts)
+    apart = 1
+    for key in keys:
+        joined = [(before, each.settings[key])
+                  for before, each in zip(known, contexts, strict=True)]  # fmt: skip
+        numbers = {pair: place for place, pair in enumerate(dict.fromkeys(joined))}
+        if len(numbers) > apart:
+            told.append(key)
+            known, apart = [numbers[pair] for pair in joined], len(numbers)
+        if apart == len(contexts):
+            break
+    return tuple(told)
+
+
+def beside(contexts: Contexts, by: Sequence[str]) -> Contexts:
+    """The same, those first that differ in `by` alone: the largest such set."""
+    sets: dict[tuple[Any, ...], list[Context]] = {}
+    for each in contexts.contexts:
+        rest = tuple(value for key, value in each.settings.items() if key not in by)
+        sets.setdefault(rest, []).append(each)
+
+    def most(one: list[Context]) -> tuple[int, int]:
+        return -len(one), -sum(len(each.x) for each in one)
+
+    ordered = sorted(sets.values(), key=most)
+    return replace(contexts, contexts=tuple(chain.from_iterable(ordered)))

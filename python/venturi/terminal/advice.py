@@ -1,0 +1,462 @@
+"""What `advise hardware` and `predict` show on a terminal, and the same as data for `--json`.
+
+Lines and tables made from the answer; cli prints them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from venturi.core.quantity import Quantity
+from venturi.core.units import format_duration, format_rate, format_usd
+from venturi.core.wording import count_of
+from venturi.machines.advice.decide import Measurement, ties_with_first
+from venturi.machines.advice.explain import Explanation, Sensitivity
+from venturi.machines.advice.hardware import Advice, ClassAdvice, Request, nearest
+from venturi.machines.advice.option import Objective, Option, RuledOut
+from venturi.machines.advice.suppose import SPOT_LOSSES
+from venturi.machines.cost.dataflow import Bounds
+from venturi.terminal.table import Line, Table, pairs
+
+FRONTIER_SHOWN = 12
+DETAILS_SHOWN = 4  # groups of excluded types under one reason
+TYPES_SHOWN = 6  # names in such a group
+SPARE = ("price of", "ties", "known", "billed", "narrowest")  # where a terminal is narrow
+SHORT = {"network": "net", "storage": "disk", "volumes": "volume"}
+
+
+def time_text(span: Bounds, at_least: bool = False) -> str:
+    """`16.3 min (13.1–18.9)`, or `≥ 16.3 min` (at least): in the unit that suits the middle."""
+    unit, scale = next(
+        (unit, scale)
+        for unit, scale, from_s in (("h", 3600, 6000), ("min", 60, 100), ("s", 1, 0.0))
+        if span.value >= from_s
+    )
+    return _range(span, scale, "", f" {unit}", at_least)
+
+
+def usd_text(span: Bounds | None, at_least: bool = False) -> str:
+    """`$325 (281–420)`, or `≥ $325` (at least); a dash if there is no price."""
+    return "—" if span is None else _range(span, 1, "$", "", at_least)
+
+
+def _range(span: Bounds, scale: float, before: str, after: str, at_least: bool) -> str:
+    value, low, high = (each / scale for each in (span.value, span.low, span.high))
+    digits = 0 if value >= 100 else 1 if value >= 10 and not before else 2
+    told = f"{before}{value:,.{digits}f}{after}"
+    if at_least:
+        return f"≥ {told}"
+    bounds = f"{low:,.{digits}f}", f"{high:,.{digits}f}"
+    return told if bounds[0] == bounds[1] else f"{told} ({bounds[0]}–{bounds[1]})"
+
+
+def advice_lines(advice: Advice) -> Iterator[Line | Table]:
+    """Everything that is shown, in order."""
+    request = advice.request
+    asked = [f"network {request.network}", f"objective {request.objective}"]
+    if request.deadline_s is not None:
+        asked.append(f"deadline {format_duration(request.deadline_s)}")
+    if request.budget_usd is not None:
+        asked.append(f"budget {format_usd(request.budget_usd)}")
+    for found in advice.classes:
+        title = f"{request.job.name}, {found.durability}, on {' and '.join(advice.catalogs)}"
+        yield Line(title, "bold")
+        yield Line(f"{', '.join(asked)}", "dim", 2)
+        yield from _class_lines(advice, found)
+        yield Line("")
+
+
+def _class_lines(advice: Advice, found: ClassAdvice) -> Iterator[Line | Table]:
+    limit = advice.request.shown
+    shown = found.ranked[:limit]
+    if shown:
+        yield Line(headline(advice.request.objective, found), "bold")
+        yield ranking(advice, found)
+        yield from _notes(advice, found)
+    else:
+        near = nearest(found.excluded)
+        yield Line("No type can be ranked." + (f" Nearest: {near}." if near else ""))
+    if found.at_least:
+        yield Line("\nAt least (≥), not ranked: of network or volumes only the line rate is known",
+                   "bold")  # fmt: skip
+        yield prediction_table(found.at_least[:limit])
+        yield from _more(len(found.at_least) - limit)
+    if found.frontier:
+        yield Line("\nFrontier: no other is surely better in time and cost", "bold")
+        yield _frontier(found)
+        others = sum(not point.by_middle for point in found.frontier)
+        if others:
+            told = f"{others} more may be as good within their ranges (see --json)"
+            yield Line(told, "dim", 2)
+    if found.excluded:
+        yield Line(f"\nNo options: {len(found.excluded)} types", "bold")
+        yield from _excluded(found.excluded)
+
+
+def _more(count: int) -> Iterator[Line | Table]:
+    if count > 0:
+        yield Line(f"and {count} more (--limit)", "dim", 2)
+
+
+def ranking(advice: Advice, found: ClassAdvice) -> Table:
+    """The options in the order of the objective."""
+    made = _table("#", "type", "nodes", "time", "cost", "narrowest", "known", "ties", "price of",
+                  prose=("type",))  # fmt: skip
+    limited = advice.request.deadline_s is not None or advice.request.budget_usd is not None
+    for number, option in enumerate(found.ranked[: advice.request.shown], 1):
+        ties = [str(sum(pair) - number) for pair in found.undecided if number in pair]
+        may_miss = " may miss" if limited and option.within_limits is False else ""
+        made.add(
+            str(number),
+            _name(advice, option),
+            f"{option.nodes:,}",
+            time_text(option.time_s) + may_miss,
+            usd_text(option.usd),
+            _narrowest(option),
+            "—" if option.weakest is None else option.weakest.value,
+            " ".join(ties[:2]) + (" …" if len(ties) > 2 else ""),
+            _price_date(option),
+        )
+    made.notes += _notes_of(found.ranked[: advice.request.shown])
+    return made
+
+
+def _notes_of(shown: Sequence[Option]) -> Iterator[tuple[str, str]]:
+    """What the reader of these options must know of a column."""
+    yield "narrowest", "narrowest: of map+shuffle, sort+reduce; ? if another may be"
+    if any(option.price_is_stale for option in shown):
+        yield "price of", "! price older than a year"
+    if any(option.billed_usd is None for option in shown):
+        yield "cost", "cost by the second: in which steps time is billed is not known"
+
+
+def _name(advice: Advice, option: Option) -> str:
+    """The type, with its catalogue where there are several."""
+    if len(advice.catalogs) == 1:
+        return option.instance_type
+    return f"{option.instance_type} ({option.catalog})"
+
+
+def _table(*headings: str, prose: Sequence[str] = ()) -> Table:
+    """A table of options, of which only counts are flush right."""
+    numeric = tuple(name in {"#", "nodes"} for name in headings)
+    return Table(headings, numeric, frozenset(prose), SPARE)
+
+
+def _narrowest(option: Option) -> str:
+    names = ((SHORT.get(each.narrowest, each.narrowest), each.certain) for each in option.phases)
+    return ", ".join(name if certain else f"{name}?" for name, certain in names)
+
+
+def _price_date(option: Option) -> str:
+    if option.price_as_of is None:
+        return "—"
+    return f"{option.price_as_of:%Y-%m}{'!' if option.price_is_stale else ''}"
+
+
+def _notes(advice: Advice, found: ClassAdvice) -> Iterator[Line | Table]:
+    shown = found.ranked[: advice.request.shown]
+    if told := not_in_cost(shown):
+        yield Line(told, "yellow", 2)
+    best = found.ranked[0]
+    if fewer := fewer_nodes(best):
+        yield Line(fewer, "dim", 2)
+    if capped := most_considered(advice.request, best):
+        yield Line(f"{capped} (--max-nodes).", "dim", 2)
+    tied, told = standing(advice.request.objective, found, len(shown))
+    yield Line(told, "yellow" if tied else "green") if told else Line("")
+    if tied:
+        for each in found.measure[:1]:
+            yield Line(f"Measure {_measure(each)}.", indent=2)
+    yield from _more(len(found.ranked) - len(shown))
+    for told in best_elsewhere(found, len(shown)):
+        yield Line(told, indent=2)
+
+
+def standing(objective: Objective, found: ClassAdvice, shown: int) -> tuple[bool, str]:
+    """Whether the first option of `shown` cannot be told from another, and the sentence for it."""
+    best, less = found.ranked[0], "faster" if objective is Objective.FASTEST else "cheaper"
+    tied = ties_with_first(objective, found.ranked)
+    if len(tied) == 2:
+        other = f"{tied[1]} ({found.ranked[tied[1] - 1].instance_type})"
+        return True, f"Cannot tell whether 1 ({best.instance_type}) or {other} is {less}."
+    if len(tied) > 2:
+        which = f"the first {len(tied)}" if tied[-1] == len(tied) else f"{len(tied)}"
+        rest = "" if tied[-1] == len(tied) else ": 1 and those whose ranges reach it"
+        return True, f"Cannot tell which of {which} is the {objective}{rest}."
+    if len(found.ranked) == 1:
+        return False, ""
+    short = next((option for option in found.ranked[:shown] if option.left_out), None)
+    if short is not None:
+        why = "; ".join(short.left_out)
+        return True, f"Cannot tell: the price of {short.instance_type} is not whole ({why})."
+    sure = "than the others whatever the truth within the ranges is."
+    return False, f"1 ({best.instance_type}) is {less} {sure}"
+
+
+def headline(objective: Objective, found: ClassAdvice) -> str:
+    """The first option, and how many others may be as good; `found` has ranked some."""
+    first = found.ranked[0]
+    priced = first.metered_usd is not None
+    paid = f"{format_usd(first.usd.value)} in" if priced else "cost not known,"
+    told = f"{first.nodes:,} × {first.instance_type}: {paid} {format_duration(first.time_s.value)}"
+    others = len(ties_with_first(objective, found.ranked)) - 1
+    if others < 1:
+        return told
+    good = "as fast" if objective is Objective.FASTEST else "as cheap"
+    return f"{told}; {count_of(others, 'other type')} may be {good}"
+
+
+def fewer_nodes(best: Option) -> str:
+    """What to say where fewer nodes of a type cost the same; "" if there are none."""
+    if best.fewer is None:
+        return ""
+    machines = f"{best.fewer.nodes:,} {best.instance_type}"
+    takes = format_duration(best.fewer.time_s)
+    return f"Fewer nodes cost the same and take longer: {machines} take {takes}."
+
+
+def most_considered(request: Request, best: Option) -> str:
+    """What to say where more nodes were not looked at; "" if they were, or were asked for."""
+    if request.nodes is not None or best.nodes != request.max_nodes:
+        return ""
+    return f"More than {request.max_nodes:,} nodes are not considered"
+
+
+def not_in_cost(shown: Sequence[Option]) -> str:
+    """What the costs of these options leave out, and what counts it; "" if they are whole."""
+    parts: dict[str, list[str]] = {}
+    for option in shown:
+        for text in option.left_out:
+            what, _, why = text.removesuffix(")").partition(" is left out")
+            parts.setdefault(what, []).append(f"{option.instance_type}: {why.strip(': (')}")
+    told = "; ".join(f"{what} ({', '.join(dict.fromkeys(why))})" for what, why in parts.items())
+    if told and any(what == SPOT_LOSSES for what in parts):
+        told += "; `venturi simulate --on TYPE:N --loss-per-node-hour X` counts losses"
+    return f"Not in the costs: {told}." if told else ""
+
+
+def best_elsewhere(found: ClassAdvice, shown: int) -> Iterator[str]:
+    """The best of each provider of which none is among those shown."""
+    seen = {each.provider for each in found.ranked[:shown]}
+    for rank, option in enumerate(found.ranked[shown:], shown + 1):
+        if option.provider is not None and option.provider not in seen:
+            seen.add(option.provider)
+            yield (
+                f"Best of {option.provider}: {rank} ({option.nodes:,} {option.instance_type}), "
+                f"{time_text(option.time_s)}, {usd_text(option.usd)}"
+            )
+
+
+def _measure(each: Measurement) -> str:
+    name = each.rate.replace("_", " ")
+    decides = ", ".join(f"{a} or {b}" for a, b in each.decides[:4])
+    if len(each.decides) > 4:
+        decides += f" and {len(each.decides) - 4} more"
+    told = (
+        f"it alone would decide {decides}"
+        if each.decides
+        else f"it would take away {each.overlap_removed:.0%} of what overlaps"
+    )
+    return f"the {name} rate of {each.instance_type} ({_known(each.known)}; `{each.how}`): {told}"
+
+
+def _known(rate: Quantity) -> str:
+    low, high = (f"{bound / 1e6:,.0f}" for bound in (rate.low, rate.high))
+    return f"{rate.kind}, {format_rate(rate.value)}, {low} to {high}"
+
+
+def _frontier(found: ClassAdvice) -> Table:
+    made = _table("type", "nodes", "time", "cost", "narrowest", "known")
+    points = _ends([point.option for point in found.frontier if point.by_middle])
+    for option in points[:FRONTIER_SHOWN]:
+        made.add(
+            option.instance_type, f"{option.nodes:,}", time_text(option.time_s),
+            usd_text(option.usd), _narrowest(option),
+            "—" if option.weakest is None else option.weakest.value,
+        )  # fmt: skip
+    if len(points) > FRONTIER_SHOWN:
+        made.add(f"and {len(points) - FRONTIER_SHOWN} more", "", "", "", "", "")
+    return made
+
+
+def _ends(options: Sequence[Option]) -> list[Option]:
+    """Of neighbours of one type the first and the last, which say all to a reader."""
+    names = [None, *((option.catalog, option.instance_type) for option in options), None]
+    return [
+        option
+        for option, before, name, after in zip(options, names, names[1:], names[2:], strict=False)
+        if name != before or name != after
+    ]
+
+
+def _excluded(excluded: Sequence[RuledOut]) -> Iterator[Line | Table]:
+    groups: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for each in excluded:
+        groups[each.reason.value][each.detail].append(each.instance_type)
+    for reason, details in sorted(groups.items(), key=lambda g: -sum(map(len, g[1].values()))):
+        yield Line(f"{sum(map(len, details.values()))}: {reason}", indent=2)
+        ordered = sorted(details.items(), key=lambda item: -len(item[1]))
+        for detail, names in ordered[:DETAILS_SHOWN]:
+            more = f" and {len(names) - TYPES_SHOWN} more" if len(names) > TYPES_SHOWN else ""
+            yield Line(f"{', '.join(names[:TYPES_SHOWN])}{more}: {detail}", "dim", 5)
+        rest = sum(len(names) for _, names in ordered[DETAILS_SHOWN:])
+        if rest:
+            yield Line(f"and {rest} more (--json lists them)", "dim", 5)
+
+
+def prediction_table(options: Sequence[Option]) -> Table:
+    """Options side by side, in the order given."""
+    made = _table("type", "nodes", "time", "cost", "billed", "narrowest", "known", "price of")
+    for option in options:
+        bound = option.lower_bound
+        made.add(
+            option.instance_type, f"{option.nodes:,}", time_text(option.time_s, bound),
+            usd_text(option.metered_usd, bound), usd_text(option.billed_usd, bound),
+            _narrowest(option), "—" if option.weakest is None else option.weakest.value,
+            _price_date(option),
+        )  # fmt: skip
+    return made
+
+
+def unpriced(options: Sequence[Option]) -> list[tuple[str, str]]:
+    """The types without a cost, each with the reason."""
+    return list(
+        {
+            each.instance_type: each.missing["metered_usd"]
+            for each in options
+            if each.metered_usd is None
+        }.items()
+    )
+
+
+def explanation_lines(explanation: Explanation) -> Iterator[Line | Table]:
+    """One option with every figure's origin."""
+    option, job = explanation.option, explanation.job
+    bound = option.lower_bound
+    yield Line(f"{job.name}, {job.durability}, on {option.nodes:,} {option.instance_type}",
+               "bold")  # fmt: skip
+    rows = [
+        ("time", time_text(option.time_s, bound)),
+        ("cost, by the second", usd_text(option.metered_usd, bound)),
+        ("cost, as billed", usd_text(option.billed_usd, bound)),
+        ("rank", "—" if explanation.rank is None else str(explanation.rank)),
+        ("fewest nodes that hold the data", f"{option.least_nodes:,}"),
+        ("start-up", format_duration(explanation.startup_s)),
+        *(("assumed", text) for text in option.assumptions),
+    ]
+    yield pairs(rows)
+    yield Line("\nTime: each phase takes as long as its slowest term (*)", "bold")
+    terms = _table("", "phase", "what", "formula", "time", prose=("what", "formula"))
+    for term in explanation.terms:
+        terms.add(
+            "*" if term.narrowest else "", f"{term.phase} {term.equation}",
+            f"{term.resource}: {term.what}", term.formula, time_text(term.seconds),
+        )  # fmt: skip
+    yield terms
+    yield Line("\nRates of one node", "bold")
+    seen: dict[str, Quantity] = {}
+    for term in explanation.terms:
+        if term.rate is not None:
+            seen.setdefault(term.rate_name, term.rate)
+    for name, rate in seen.items():
+        yield from _rate_lines(name, rate)
+    yield from _bill_lines(explanation)
+    if explanation.sensitivity:
+        yield Line("\nWhat would change the answer: one rate at either end of its range",
+                   "bold")  # fmt: skip
+        changes = _table("rate", "at", "time", "cost", "rank")
+        for each in explanation.sensitivity:
+            _add_sensitivity(changes, each, option, explanation.rank)
+        yield changes
+
+
+def _rate_lines(name: str, rate: Quantity) -> Iterator[Line | Table]:
+    limit = ", at most" if rate.upper_bound else ""
+    yield Line(f"{name.replace('_', ' ')}: {_known(rate)} MB/s{limit}", indent=2)
+    as_of = f", {rate.as_of}" if rate.as_of else ""
+    yield Line(f"source: {rate.source}{as_of}", "dim", 5)
+    if rate.range_from:
+        yield Line(f"range:  {rate.range_from}", "dim", 5)
+    if rate.note:
+        yield Line(f"note:   {rate.note}", "dim", 5)
+
+
+def _bill_lines(explanation: Explanation) -> Iterator[Line | Table]:
+    bill = explanation.bill
+    if bill is None:
+        yield Line(f"\nNo cost: {explanation.no_price}", "bold")
+        return
+    yield Line("\nBill, by the middle of the time", "bold")
+    made = _table(
+        "item", "by the second", "billed", "formula", "price of", prose=("item", "formula")
+    )
+    for item in bill.items:
+        made.add(
+            item.name, format_usd(item.amount), format_usd(item.billed), item.formula,
+            "—" if item.as_of is None else item.as_of.isoformat(),
+        )  # fmt: skip
+    yield made
+    for item in bill.items:
+        yield Line(f"{item.name}: {item.source}", "dim", 2)
+    for text in (*bill.assumptions, *bill.missing):
+        yield Line(f"{text}", "dim", 2)
+
+
+def _add_sensitivity(made: Table, each: Sensitivity, option: Option, rank: int | None) -> None:
+    for end in (0, 1):
+        at = (each.known.low, each.known.high)[end]
+        seconds = each.time_s[end] - option.time_s.value
+        usd = "—"
+        if each.usd is not None:
+            usd = f"{each.usd[end] - option.usd.value:+,.2f} USD"
+        new = None if each.rank is None else each.rank[end]
+        sign = "-" if seconds < 0 else "+"
+        moved = "—" if new is None else f"{new}" if new == rank else f"{rank} -> {new}"
+        made.add(
+            each.rate.replace("_", " ") if end == 0 else "", format_rate(at),
+            f"{sign}{format_duration(abs(seconds))}", usd, moved,
+        )  # fmt: skip
+
+
+def advice_data(advice: Advice) -> dict[str, Any]:
+    """The whole answer as `--json` prints it."""
+    request = advice.request
+    return {
+        "job": asdict(request.job),
+        "catalogs": list(advice.catalogs),
+        "network": request.network,
+        "objective": request.objective,
+        "deadline_s": request.deadline_s,
+        "budget_usd": request.budget_usd,
+        "nodes": request.nodes,
+        "max_nodes": request.max_nodes,
+        "classes": [
+            {
+                "durability": found.durability,
+                "ranked": [option_data(option) for option in found.ranked],
+                "undecided": found.undecided,
+                "measure": [asdict(each) for each in found.measure],
+                "frontier": [
+                    option_data(point.option) | {"by_middle": point.by_middle}
+                    for point in found.frontier
+                ],
+                "at_least": [option_data(option) for option in found.at_least],
+                "excluded": [asdict(each) for each in found.excluded],
+            }
+            for found in advice.classes
+        ],
+    }
+
+
+def option_data(option: Option) -> dict[str, Any]:
+    """One option as `--json` prints it."""
+    return asdict(option)
+
+
+def explanation_data(explanation: Explanation) -> dict[str, Any]:
+    """One explanation as `--json` prints it."""
+    return asdict(explanation)

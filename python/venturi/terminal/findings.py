@@ -1,0 +1,68 @@
+"""What a terminal says of a job before all else: what took the time, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from venturi.core.units import format_duration
+from venturi.jobs.diagnosis.find import Diagnosis, Finding
+from venturi.jobs.stages.stage import Analysis
+from venturi.terminal.table import Line, Table, pairs
+
+SHOWN = 3
+
+
+def opening(analysis: Analysis, found: Diagnosis) -> Iterator[Line | Table]:
+    """The narrowest point, then the findings that cost the most time, or why there is none."""
+    yield Line("Narrowest point", "bold")
+    yield pairs([("", headline(analysis, found))])
+    yield Line("\nWhat to do, by the time that it costs", "bold")
+    rows = [row for n, each in enumerate(found.findings[:SHOWN], 1) for row in _rows(n, each)]
+    if len(found.findings) > SHOWN:
+        rest = ", ".join(bound(each) for each in found.findings[SHOWN:])
+        rows.append(("and", rest))
+    if found.silence is not None:
+        rows.append(("", found.silence))
+    if found.overlap is not None:
+        rows.append(("", found.overlap))
+    yield pairs([*rows, *(("not seen", each) for each in found.unseen)])
+
+
+def headline(analysis: Analysis, found: Diagnosis) -> str:
+    """Where the time went, and the finding that costs most: that before, where no part of the time
+    stands out or the part that does is smaller; never before a task that has no end."""
+    first = next(iter(found.findings), None)
+    verdict = analysis.verdict
+    if first is None or first.saves_s <= 0:
+        return verdict.sentence
+    costly = f"of what is looked for, {bound(first)} costs most"
+    smaller = verdict.share is not None and verdict.share < first.share
+    before = verdict.narrowest is None or smaller
+    if not before and first.rule == "executor-lost":  # with that the verdict ended
+        costly = f"of what is looked for, that costs most ({_most(first)})"
+    return f"{costly}; {verdict.sentence}" if before else f"{verdict.sentence}; {costly}"
+
+
+def bound(finding: Finding) -> str:
+    """A finding with what it costs: "uneven partitions (at most 3.4 s, 9%)"."""
+    return f"{finding.title} ({_most(finding)})"
+
+
+def _most(finding: Finding) -> str:
+    costs = [(format_duration(finding.saves_s), finding.share)] if finding.saves_s > 0 else []
+    if finding.spares is not None:
+        costs.append((finding.spares.what, finding.spares.share))
+    return "at most " + "; ".join(f"{what}, {share:.0%}" for what, share in costs)
+
+
+def as_options(finding: Finding) -> str:
+    """Its settings as `spark-submit` takes them."""
+    return " ".join(f"--conf {key}={value}" for key, value in finding.settings.items())
+
+
+def _rows(number: int, finding: Finding) -> Iterator[tuple[str, str]]:
+    yield f"{number}.", f"{bound(finding)}: {finding.says}"
+    yield "do", finding.do
+    if finding.settings:
+        yield "set", as_options(finding)
+    yield "if", f"{finding.assumes}; {finding.confidence} confidence"

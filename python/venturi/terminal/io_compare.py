@@ -1,0 +1,107 @@
+"""Two traces of block I/O beside one another, pattern by pattern, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from venturi.core.units import binary_size, format_bytes_decimal, format_latency
+from venturi.measure.hosts.trace_results import IoTrace, TracedOperation
+from venturi.terminal.io_shares import not_attributed, pattern_name
+from venturi.terminal.table import UNKNOWN, Line, Table, table
+
+T = TypeVar("T")
+
+_ACCESS = {
+    "sequential": "sequential",
+    "short_runs": "short runs",
+    "random": "random",
+    "cannot_tell": "cannot tell",
+}
+
+
+def parts(before: IoTrace, after: IoTrace) -> Iterator[Table | Line]:
+    """What could not be attributed in each, then every pattern of either."""
+    for name, trace in (("before", before), ("after", after)):
+        if trace.whose is not None:
+            yield Line(f"{name}: {not_attributed(trace.whose)}")
+    by_files = before.whose is not None and after.whose is not None
+    if not by_files:
+        yield Line("by disks: not both tell whose their requests are")
+    one, other = (_operations(each, by_files=by_files) for each in (before, after))
+    yield _table(one, other)
+
+
+def _operations(trace: IoTrace, *, by_files: bool) -> dict[str, TracedOperation]:
+    """Patterns, or what was done to disks, by name: on several disks with that of the disk."""
+    found: list[tuple[str, str, TracedOperation]] = []
+    if by_files and trace.whose is not None:
+        found = [(pattern_name(each), each.device, each) for each in trace.whose.patterns]
+    else:
+        found = [
+            (each.operation, device.device, each)
+            for device in trace.devices
+            for each in device.operations
+        ]
+    several = len({device for _, device, _ in found}) > 1
+    return {
+        f"{name} on {device}" if several else name: each
+        for name, device, each in found
+        if each.verdict is not None
+    }
+
+
+def _table(before: Mapping[str, TracedOperation], after: Mapping[str, TracedOperation]) -> Table:
+    made = table(
+        "pattern", "bytes", "requests", "median size", "mean run", "served: median", "99 %",
+        "access",
+        left=1, spare=("99 %", "requests"),
+    )  # fmt: skip
+
+    def most(name: str) -> tuple[int, str]:
+        both = (side[name].issued.bytes for side in (before, after) if name in side)
+        return -max(both), name
+
+    for name in sorted({*before, *after}, key=most):
+        pair = before.get(name), after.get(name)
+        made.add(
+            name,
+            *(
+                _change(pair, value, told)
+                for value, told in (
+                    (lambda of: of.issued.bytes, format_bytes_decimal),
+                    (lambda of: of.issued.count, "{:,}".format),
+                    (lambda of: of.size_median_bytes, binary_size),
+                    (lambda of: of.runs.mean_bytes, format_bytes_decimal),
+                    (_median_s, format_latency),
+                    (_p99_s, format_latency),
+                    (_access, str),
+                )
+            ),
+        )
+    return made
+
+
+def _median_s(of: TracedOperation) -> float | None:
+    times = of.issued_to_done
+    return None if times is None or times.p50_ns is None else times.p50_ns / 1e9
+
+
+def _p99_s(of: TracedOperation) -> float | None:
+    times = of.issued_to_done
+    return None if times is None or times.p99_ns is None else times.p99_ns / 1e9
+
+
+def _access(of: TracedOperation) -> str | None:
+    return None if of.verdict is None else _ACCESS.get(of.verdict.access, of.verdict.access)
+
+
+def _change(
+    pair: tuple[TracedOperation | None, TracedOperation | None],
+    value: Callable[[TracedOperation], T | None],
+    told: Callable[[T], str],
+) -> str:
+    """`1.2 MB → 2.4 MB`; once, where both are told alike."""
+    found = [None if of is None else value(of) for of in pair]
+    before, after = (UNKNOWN if each is None else told(each) for each in found)
+    return before if before == after else f"{before} → {after}"

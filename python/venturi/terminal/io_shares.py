@@ -1,0 +1,277 @@
+"""Whose the requests of a trace of block I/O are, as text: by file, stage, disk or host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from venturi.core.units import binary_size, format_bytes_decimal, format_duration, format_latency
+from venturi.core.wording import count_of, percent
+from venturi.measure.hosts.trace_results import (
+    IoTrace,
+    RequestTimes,
+    TracedInStage,
+    TracedPattern,
+    TracedRequests,
+    TraceOwners,
+    TraceShare,
+)
+from venturi.terminal.table import UNKNOWN, Line, Table, table
+
+FILES = {
+    "unknown": "no known file",
+    "unnamed": "files without a name",
+    "rdd_block": "RDD blocks",
+    "shuffle_data": "shuffle data",
+    "shuffle_index": "shuffle indexes",
+    "shuffle_checksum": "shuffle checksums",
+    "spill": "spills",
+    "broadcast": "broadcasts",
+    "map_output": "map outputs",
+    "merge": "merged map outputs",
+    "hdfs_block": "HDFS blocks",
+    "input": "input",
+    "output": "output",
+    "scratch": "scratch",
+    "recording": "this recording",
+    "file_system": "the file system's own",
+    "other": "other files",
+}
+"""What files are for, by the agent's name for it."""
+
+NOT_ATTRIBUTED = frozenset({"unknown", "unnamed"})
+"""Requests whose file, or its name, is not known."""
+
+
+NO_TASKS = "no thread said which task it runs: in Spark they do with spark.venturi.trace.tasks=true"
+NO_STAGES = (
+    "no request is known to be of a stage: stages are known of a trial (venturi run --trace on an "
+    "engine that has stages, venturi trace show TRIAL), not of a recording by itself"
+)
+NO_OWNERS = "whose requests these are is not known: only a recording by venturi trace record tells"
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Requests of one kind."""
+
+    reads: int = 0
+    read_bytes: int = 0
+    writes: int = 0
+    written_bytes: int = 0
+    served_s: float | None = None
+
+    def with_share(self, share: TraceShare) -> Sum:
+        """With one more share; discards count as neither."""
+        reads, writes = share.operation == "read", share.operation == "write"
+        return Sum(
+            self.reads + reads * share.requests,
+            self.read_bytes + reads * share.bytes,
+            self.writes + writes * share.requests,
+            self.written_bytes + writes * share.bytes,
+            _added(self.served_s, share.served_s),
+        )
+
+    @property
+    def bytes(self) -> int:
+        """Read and written."""
+        return self.read_bytes + self.written_bytes
+
+
+def _added(one: float | None, other: float | None) -> float | None:
+    return one if other is None else other if one is None else one + other
+
+
+def whose(trace: IoTrace, by: str) -> Iterator[Table | Line]:
+    """What could not be attributed, then the requests summed up.
+
+    `by` is class, stage, task, process, device or host.
+    """
+    owners = trace.whose
+    if owners is None:
+        yield Line(NO_OWNERS)
+        if by in {"device", "host"}:
+            yield _summed(_of_disks(trace), by, _of(by, trace))
+        return
+    yield Line(not_attributed(owners))
+    if by == "task":
+        yield from _tasks(owners)
+        return
+    if by == "stage":
+        if not any(share.stage for share in owners.shares):
+            yield Line(NO_STAGES)
+            return
+        if owners.task_count:
+            yield Line(_told_by_tasks(owners))
+    yield _summed(owners.shares, by, _of(by, trace))
+    if by == "stage":
+        yield _in_stages(owners.staged)
+    if by == "class":
+        yield _patterns(owners.patterns)
+        yield from map(Line, limits_of(trace))
+
+
+def not_attributed(owners: TraceOwners) -> str:
+    """How much of what was read and written belongs to no file whose name is known."""
+    all_of_it = _sum(owners.shares)
+    lost = _sum(each for each in owners.shares if each.file_class in NOT_ATTRIBUTED)
+    share = UNKNOWN if not all_of_it.bytes else percent(lost.bytes / all_of_it.bytes)
+    of_count = count_of(lost.reads + lost.writes, "request")
+    text = f"not attributed: {share} of the bytes ({format_bytes_decimal(lost.bytes)}, {of_count})"
+    left_out = owners.ranges_refused + owners.names_left_out
+    more = f"; {left_out:,} names or places of files had no room" if left_out else ""
+    return text + more
+
+
+def _of(by: str, trace: IoTrace) -> Callable[[TraceShare], str]:
+    """What a share is called, by which shares are summed up."""
+    names = disk_names(trace)
+    host = trace.host or UNKNOWN
+    return {
+        "class": lambda share: FILES.get(share.file_class, share.file_class),
+        "stage": lambda share: share.stage or "no known stage",
+        "process": lambda share: share.process or UNKNOWN,
+        "device": lambda share: names.get(share.device, share.device),
+        "host": lambda _: host,
+    }[by]
+
+
+def disk_names(trace: IoTrace) -> dict[str, str]:
+    """What each device is called, by its numbers; of a trace that does not tell, nothing."""
+    return {disk.device: f"{disk.name} ({disk.device})" for disk in trace.disks}
+
+
+def _sum(shares: Iterator[TraceShare] | Sequence[TraceShare]) -> Sum:
+    total = Sum()
+    for share in shares:
+        total = total.with_share(share)
+    return total
+
+
+def _of_disks(trace: IoTrace) -> list[TraceShare]:
+    """What was done to each disk, of a trace that does not tell whose requests it has."""
+    return [
+        TraceShare(
+            device.device, each.operation, "unknown", None, None, None,
+            each.issued.count, each.issued.bytes, _served_s(each.issued_to_done),
+        )
+        for device in trace.devices
+        for each in device.operations
+    ]  # fmt: skip
+
+
+def _served_s(times: RequestTimes | None) -> float | None:
+    """What all requests took together that were done; None if of none it is known."""
+    return None if times is None else times.count * times.mean_ns / 1e9
+
+
+def _summed(shares: Sequence[TraceShare], by: str, called: Callable[[TraceShare], str]) -> Table:
+    made = table(
+        "files" if by == "class" else by,
+        "read", "reads", "written", "writes", "share of bytes", "time at the disks",
+        left=1, spare=("writes", "reads"),
+    )  # fmt: skip
+    sums: dict[str, Sum] = {}
+    for share in shares:
+        name = called(share)
+        sums[name] = sums.get(name, Sum()).with_share(share)
+    all_bytes = sum(each.bytes for each in sums.values())
+    for name, each in sorted(sums.items(), key=lambda item: (-item[1].bytes, item[0])):
+        made.add(
+            name, format_bytes_decimal(each.read_bytes), f"{each.reads:,}",
+            format_bytes_decimal(each.written_bytes), f"{each.writes:,}",
+            percent(each.bytes / all_bytes) if all_bytes else UNKNOWN,
+            UNKNOWN if each.served_s is None else format_duration(each.served_s),
+        )  # fmt: skip
+    return made
+
+
+def _tasks(owners: TraceOwners) -> Iterator[Table | Line]:
+    """The tasks whose threads read and wrote most."""
+    if not owners.task_count:
+        yield Line(NO_TASKS)
+        return
+    yield Line(_told_by_tasks(owners))
+    made = table("task", "stage", "read", "reads", "written", "writes", left=0)
+    for each in owners.tasks:
+        made.add(
+            f"{each.task}", each.stage or UNKNOWN, format_bytes_decimal(each.read.bytes),
+            f"{each.read.count:,}", format_bytes_decimal(each.written.bytes),
+            f"{each.written.count:,}",
+        )  # fmt: skip
+    yield made
+
+
+def _told_by_tasks(owners: TraceOwners) -> str:
+    """How much is of threads that said which task they run."""
+    all_bytes = _sum(owners.shares).bytes
+    share = percent(owners.task_bytes / all_bytes) if all_bytes else UNKNOWN
+    count = count_of(owners.task_count, "task")
+    return f"told by the threads of {count}: {share} of the bytes"
+
+
+def pattern_name(pattern: TracedPattern | TracedInStage) -> str:
+    """As `shuffle data read in reduce`."""
+    return kind_name(pattern.operation, pattern.file_class, pattern.phase)
+
+
+def kind_name(operation: str, file_class: str | None, phase: str | None) -> str:
+    """What requests are called; without a kind of file by what they do."""
+    done = "written" if operation == "write" else operation
+    side = f" in {phase}" if phase else ""
+    return f"{FILES.get(file_class, file_class)} {done}{side}" if file_class else done
+
+
+_FIGURES = (
+    "bytes", "median size", "without a seek", "of 16 streams", "mean run", "served: median",
+    "99 %", "verdict",
+)  # fmt: skip
+_SPARE = ("99 %", "of 16 streams", "median size")
+
+
+def _patterns(patterns: Sequence[TracedPattern]) -> Table:
+    made = table("pattern", *_FIGURES, left=1, prose=("verdict",), spare=_SPARE)
+    for each in patterns:
+        if each.verdict is not None:
+            made.add(pattern_name(each), *_figures(each), each.verdict.text)
+    return made
+
+
+def _in_stages(staged: Sequence[TracedInStage]) -> Table:
+    """The patterns of each stage, those of one stage beside one another."""
+    made = table("stage", "pattern", *_FIGURES, left=2, prose=("verdict",), spare=_SPARE)
+    for each in sorted(staged, key=lambda one: (one.stage, -one.issued.bytes)):
+        if each.verdict is not None:
+            made.add(each.stage, pattern_name(each), *_figures(each), each.verdict.text)
+    return made
+
+
+def _figures(of: TracedRequests) -> tuple[str, ...]:
+    times, size = of.issued_to_done, of.size_median_bytes
+    p50, p99 = (None, None) if times is None else (times.p50_ns, times.p99_ns)
+    return (
+        format_bytes_decimal(of.issued.bytes), UNKNOWN if size is None else binary_size(size),
+        _share(of.seek_plain.zero, of.seek_plain.count),
+        _share(of.seek_streams.zero, of.seek_streams.count),
+        format_bytes_decimal(of.runs.mean_bytes),
+        *(format_latency(None if ns is None else ns / 1e9) for ns in (p50, p99)),
+    )  # fmt: skip
+
+
+def limits_of(trace: IoTrace) -> Iterator[str]:
+    """What of each disk shapes the sizes of requests."""
+    for disk in trace.disks:
+        told = [
+            f"{name} {disk.settings[path]}"
+            for name, path in (
+                ("read_ahead_kb", "queue/read_ahead_kb"),
+                ("max_sectors_kb", "queue/max_sectors_kb"),
+                ("scheduler", "queue/scheduler"),
+            )
+            if path in disk.settings
+        ]
+        yield f"{disk.name} ({disk.device}): {', '.join(told) or 'no limits are known'}"
+
+
+def _share(part: int, whole: int) -> str:
+    return percent(part / whole) if whole else UNKNOWN

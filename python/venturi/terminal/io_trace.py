@@ -1,0 +1,163 @@
+"""What a trace of block I/O says, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from venturi.core.errors import VenturiError
+from venturi.core.units import binary_size, format_bytes_decimal, format_duration, format_latency
+from venturi.core.wording import count_of, percent
+from venturi.measure.hosts.trace_results import (
+    IoTrace,
+    RequestTimes,
+    Seeks,
+    TracedDevice,
+    TracedOperation,
+)
+from venturi.terminal.io_shares import disk_names, whose
+from venturi.terminal.table import UNKNOWN, Line, Table, pairs, table
+
+SIZES_SHOWN = 3
+"""So many sizes of requests are named, those with the most bytes."""
+
+
+def read(data: Mapping[str, Any]) -> IoTrace:
+    """What the agent wrote of a trace; VEN-RECORD-ARTIFACT if another version did."""
+    try:
+        return TypeAdapter(IoTrace).validate_python(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise VenturiError(
+            "VEN-RECORD-ARTIFACT",
+            f"the trace is not as this version writes it: {place or 'it'}: {first['msg']}",
+            where={"field": place},
+            hint="read the recording, which is kept beside it, with venturi trace show",
+        ) from error
+
+
+def parts(trace: IoTrace) -> Iterator[Table | Line]:
+    """The trace: whose requests are, then each device with verdicts, sizes, times and seeks."""
+    yield pairs(_card(trace))
+    if trace.whose is not None:
+        yield Line("")
+        yield from whose(trace, "class")
+    names = disk_names(trace)
+    for device in trace.devices:
+        yield Line("")
+        yield Line(_device(device, names.get(device.device, device.device), trace.elapsed_s))
+        for operation in device.operations:
+            if operation.verdict is not None:
+                yield Line(f"{operation.operation}: {operation.verdict.text}", indent=2)
+        yield _requests(device)
+        yield _locality(device)
+
+
+def _card(trace: IoTrace) -> list[tuple[str, str]]:
+    written, size = ", ".join(trace.formats), format_bytes_decimal(trace.bytes)
+    rows = [
+        ("trace", f"{count_of(trace.files, 'file')}, {size}: {written}"),
+        ("records", f"{trace.records:,}, {format_duration(trace.elapsed_s)} from first to last"),
+    ]
+    if trace.started_unix_s is not None:
+        began = datetime.fromtimestamp(trace.started_unix_s, UTC)
+        rows.append(("began", f"{began:%Y-%m-%d %H:%M:%S} UTC"))
+    rows.append(("not in it", losses(trace) or "nothing, as far as it tells"))
+    return rows
+
+
+def losses(trace: IoTrace) -> str | None:
+    """What is not in the trace; None if it tells of nothing."""
+    lost = trace.losses
+    before = sum(device.begun_before for device in trace.devices)
+    found = [
+        (lost.missing_records, "record by its number", "records by their numbers"),
+        (lost.truncated_bytes + lost.damaged_bytes, "damaged byte", "damaged bytes"),
+        (lost.unread_lines, "line that is no event", "lines that are no events"),
+        (lost.late_events, "event out of order", "events out of order"),
+        (before, "beginning of a request", "beginnings of requests"),
+        (lost.not_done + lost.given_up, "end of a request", "ends of requests"),
+    ]
+    told = [count_of(count, noun, plural) for count, noun, plural in found if count]
+    told += [f"processors {cpus.removeprefix('processors ')}" for cpus in lost.missing_cpus]
+    return "; ".join(told) or None
+
+
+def _device(device: TracedDevice, name: str, elapsed_s: float) -> str:
+    busy = percent(device.busy_s / elapsed_s) if elapsed_s else UNKNOWN
+    mean = device.depth_mean
+    depth = "" if mean is None else f", {mean:.1f} requests at once on average"
+    more = [
+        count_of(count, noun, plural)
+        for count, noun, plural in (
+            (device.flushes, "flush", "flushes"),
+            (device.others, "request without data", "requests without data"),
+            (device.requeues, "request given back", "requests given back"),
+        )
+        if count
+    ]
+    told = f"device {name}: busy {busy}{depth}, {device.depth_max:,} at most"
+    return "; ".join([told, *more])
+
+
+def _requests(device: TracedDevice) -> Table:
+    made = table(
+        "what", "requests", "bytes", "largest shares of the bytes", "read ahead", "merged",
+        "served: median", "99 %", "longest", "with queue: median", "99 % with queue",
+        left=1, prose=("largest shares of the bytes",),
+        spare=("99 % with queue", "merged", "read ahead"),
+    )  # fmt: skip
+    for each in device.operations:
+        merged = each.back_merges + each.front_merges
+        made.add(
+            each.operation, f"{each.issued.count:,}", format_bytes_decimal(each.issued.bytes),
+            _sizes(each), _share(each.readahead.bytes, each.issued.bytes),
+            _share(merged, each.queued.count), *_times(each.issued_to_done),
+            *_times(each.queued_to_done)[:2],
+        )  # fmt: skip
+    return made
+
+
+def _times(times: RequestTimes | None) -> tuple[str, str, str]:
+    if times is None:
+        return UNKNOWN, UNKNOWN, UNKNOWN
+    told = (None if ns is None else ns / 1e9 for ns in (times.p50_ns, times.p99_ns, times.max_ns))
+    p50, p99, longest = map(format_latency, told)
+    return p50, p99, longest
+
+
+def _sizes(operation: TracedOperation) -> str:
+    by_bytes = sorted(operation.sizes, key=lambda each: (-each[0] * each[1], each[0]))
+    return ", ".join(
+        f"{binary_size(size)} {_share(size * count, operation.issued.bytes)}"
+        for size, count in by_bytes[:SIZES_SHOWN]
+    )
+
+
+def _locality(device: TracedDevice) -> Table:
+    made = table(
+        "what", "follows the last one", "one of the last 16", "one of 16 streams", "median seek",
+        "runs", "mean run", "half of the bytes in runs up to",
+        left=1, spare=("median seek", "runs"),
+    )  # fmt: skip
+    for each in device.operations:
+        seek = each.seek_plain.median_sectors
+        made.add(
+            each.operation, _zero(each.seek_plain), _zero(each.seek_window),
+            _zero(each.seek_streams), UNKNOWN if seek is None else f"{seek:,} sectors",
+            f"{each.runs.count:,}", format_bytes_decimal(each.runs.mean_bytes),
+            format_bytes_decimal(each.runs.median_by_bytes),
+        )  # fmt: skip
+    return made
+
+
+def _zero(seeks: Seeks) -> str:
+    return _share(seeks.zero, seeks.count)
+
+
+def _share(part: int, whole: int) -> str:
+    return percent(part / whole) if whole else UNKNOWN

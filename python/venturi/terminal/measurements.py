@@ -1,0 +1,254 @@
+"""What the measuring verbs show on a terminal: renderables made from trials, printed by cli."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from venturi.core.statistics.stats import summarise
+from venturi.core.units import (
+    format_bytes,
+    format_bytes_decimal,
+    format_duration,
+    format_rate,
+)
+from venturi.record.trial import Sample, Scalar, State, Trial, TrialWarning
+from venturi.results.bottleneck import narrowest_points
+from venturi.terminal.predicted import predicted_and_taken
+from venturi.terminal.table import Table, pairs, table
+
+REGIMES = {"in-memory": "in memory", "hybrid": "in two passes"}
+
+
+def one(trial: Trial, metric: str) -> float | None:
+    """The only value of `metric`, None if the trial has none."""
+    values = trial.values(metric)
+    return values[0] if values else None
+
+
+def regime(trial: Trial) -> str:
+    """`in memory` or `in two passes`, by what was spilled."""
+    spilled_bytes = one(trial, "spilled_bytes")
+    if spilled_bytes is None:
+        return REGIMES.get(str(trial.configuration.get("regime_expected")), "—")
+    return "in memory" if spilled_bytes == 0 else "in two passes"
+
+
+def outcome(trial: Trial) -> str:
+    """How a trial ended, in a few words."""
+    if trial.failure is None:
+        return f"{trial.state.value} (disturbed)" if trial.disturbed else trial.state.value
+    return f"{trial.state.value}: {trial.failure.message}"
+
+
+def host_facts(facts: Mapping[str, Any]) -> Table:
+    """The host card."""
+
+    def bytes_of(key: str) -> str:
+        return format_bytes(facts.get(key))
+
+    def known(value: object) -> str:
+        return "—" if value is None else str(value)
+
+    rows = [
+        ("host", known(facts.get("hostname"))),
+        ("system", f"{known(facts.get('os_name'))}, kernel {known(facts.get('kernel_release'))}"),
+        (
+            "machine",
+            f"{known(facts.get('architecture'))}, virtualisation "
+            f"{known(facts.get('virtualisation'))}, container {known(facts.get('container'))}",
+        ),
+        (
+            "processor",
+            f"{known(facts.get('cpu_model'))}: {known(facts.get('cpu_sockets'))} sockets, "
+            f"{known(facts.get('cpu_cores'))} cores, {known(facts.get('cpu_threads'))} threads, "
+            f"{known(facts.get('numa_nodes'))} NUMA nodes",
+        ),
+        (
+            "memory",
+            f"{bytes_of('memory_total_bytes')}, {bytes_of('memory_available_bytes')} available",
+        ),
+    ]
+    for device in facts.get("block_devices") or ():
+        kind = {True: "rotational", False: "solid state", None: "kind unknown"}
+        rows.append(
+            (
+                f"disk {device.get('name')}",
+                f"{format_bytes_decimal(device.get('size_bytes'))}, "
+                f"{kind.get(device.get('rotational'), '—')}, "
+                f"{known(device.get('transport'))}, scheduler {known(device.get('scheduler'))}",
+            )
+        )
+    for entry in facts.get("file_systems") or ():
+        rows.append(
+            (
+                f"mount {entry.get('mount_point')}",
+                f"{known(entry.get('kind'))} on {known(entry.get('device'))}, "
+                f"{format_bytes_decimal(entry.get('free_bytes'))} free of "
+                f"{format_bytes_decimal(entry.get('total_bytes'))}",
+            )
+        )
+    for nic in facts.get("network_interfaces") or ():
+        speed = nic.get("speed_bits_per_s")
+        rows.append(
+            (
+                f"network {nic.get('name')}",
+                f"{known(nic.get('kind'))}, {known(nic.get('state'))}, "
+                f"{'speed —' if speed is None else f'{speed / 1e9:g} Gbit/s'}, "
+                f"MTU {known(nic.get('mtu_bytes'))}, driver {known(nic.get('driver'))}",
+            )
+        )
+    return pairs(rows)
+
+
+def folded(warnings: Iterable[TrialWarning]) -> Iterator[str]:
+    """The warnings, those of rates that did not settle as one line that names each test."""
+    unsteady = []
+    for warning in warnings:
+        if warning.code == "VEN-MEASURE-UNSTEADY":
+            unsteady.append(warning.message)
+        else:
+            yield warning.message
+    if len(unsteady) < 2:
+        yield from unsteady
+        return
+    settings: dict[str, list[str]] = {}
+    for message in unsteady:
+        test, _, setting = message.partition(": ")[0].partition(" (")
+        settings.setdefault(test, []).append(setting.replace(")", ""))
+    names = ", ".join(
+        f"{test} ({'; '.join(dict.fromkeys(told))})" for test, told in settings.items()
+    )
+    yield f"{len(unsteady)} tests did not settle (--verbose says how each varied): {names}"
+
+
+def _grouped(trial: Trial, metrics: Sequence[str]) -> dict[tuple[str, str], list[Sample]]:
+    groups: dict[tuple[str, str], list[Sample]] = {}
+    chosen = [sample for sample in trial.samples if sample.metric in metrics]
+    if {None} < (dirs := {sample.labels.get("dir") for sample in chosen}) and len(dirs) == 2:
+        # One directory alone is also all of them together: shown once.
+        chosen = [sample for sample in chosen if sample.labels.get("dir") is None]
+    for sample in chosen:
+        labels = ", ".join(
+            _label(key, value)
+            for key, value in sample.labels.items()
+            if key != "iteration" and value is not None
+        )
+        groups.setdefault((sample.metric, labels), []).append(sample)
+    return groups
+
+
+def _label(key: str, value: Scalar) -> str:
+    if key == "block_bytes" and isinstance(value, int):
+        return f"{format_bytes(value)} blocks"
+    if key == "dir":
+        return str(value)
+    if key == "slowest":
+        return "slowest peer" if value else "all peers"
+    if key == "peer":
+        return f"({value})"
+    return f"{key.replace('_', ' ')} {value}"
+
+
+def rates(trial: Trial, metrics: Mapping[str, str]) -> Table:
+    """Mean, least, greatest and deviation over iterations of the metrics, by their plain names."""
+    made = table("what", "how", "mean", "min", "max", "stdev", left=2,
+                 prose=("how", "mean"), spare=("stdev",))  # fmt: skip
+    for (metric, labels), samples in _grouped(trial, tuple(metrics)).items():
+        values = [sample.value for sample in samples if sample.value is not None]
+        unit = samples[0].unit
+        if not values:
+            reason = samples[0].missing_reason or "not measured"
+            made.add(metrics[metric], labels, f"— ({reason})", "", "", "")
+            continue
+        mean = sum(values) / len(values)
+        deviation = "—"
+        if len(values) > 1:
+            variance = sum((value - mean) ** 2 for value in values) / (len(values) - 1)
+            deviation = _rate(variance**0.5, unit)
+        cells = (_rate(value, unit) for value in (mean, min(values), max(values)))
+        made.add(metrics[metric], labels, *cells, deviation)
+    return made
+
+
+def _rate(value: float, unit: str) -> str:
+    return format_rate(value) if unit == "B/s" else f"{value:,.0f}/s"
+
+
+DISK_NAMES = {
+    "disk_read_bytes_per_s": "read",
+    "disk_write_bytes_per_s": "write",
+    "disk_mixed_read_bytes_per_s": "read, while writing",
+    "disk_mixed_write_bytes_per_s": "write, while reading",
+    "disk_random_read_iops": "random read",
+    "disk_shuffle_read_bytes_per_s": "shuffle read",
+}
+NET_NAMES = {
+    "net_pairwise_bytes_per_s": "pairwise",
+    "net_all_to_all_bytes_per_s": "all to all",
+}
+
+
+def sort_summary(trial: Trial) -> Table:
+    """Regime, time, rate, predicted time, and the narrowest point of each phase."""
+    size_bytes = trial.workload.input_bytes
+    elapsed_s = trial.elapsed_s
+    rate = size_bytes / elapsed_s if size_bytes is not None and elapsed_s else None
+    records = trial.workload.input_records
+    count = "" if records is None else f", {records:,} records"
+    rows = [
+        ("trial", f"{trial.id} ({outcome(trial)})"),
+        ("input", f"{format_bytes_decimal(size_bytes)}{count}"),
+        ("regime", regime(trial)),
+        ("time", f"{format_duration(elapsed_s)} ({format_rate(rate)})"),
+    ]
+    predicted_s = one(trial, "predicted_elapsed_s")
+    if predicted_s is not None:
+        low_s, high_s = one(trial, "predicted_low_s"), one(trial, "predicted_high_s")
+        rows.append(("prediction", predicted_and_taken(predicted_s, low_s, high_s, elapsed_s)))
+    user_s, system_s = one(trial, "cpu_user_s"), one(trial, "cpu_system_s")
+    if user_s is not None and system_s is not None:
+        per_record = f", {(user_s + system_s) / records * 1e9:,.0f} ns a record" if records else ""
+        rows.append(("processor", f"{format_duration(user_s + system_s)}{per_record}"))
+    peak_bytes = one(trial, "peak_rss_bytes")
+    if peak_bytes is not None:
+        budget = format_bytes(one(trial, "memory_budget_bytes"))
+        rows.append(("memory", f"{format_bytes(peak_bytes)} at the peak, budget {budget}"))
+    if trial.elapsed_s is not None:
+        rows += narrowest_rows(trial)
+    rows += [("warning", warning.message) for warning in trial.warnings]
+    return pairs(rows)
+
+
+def narrowest_rows(trial: Trial) -> list[tuple[str, str]]:
+    """The narrowest point of each phase, and for how much of it that was at work."""
+    rows = []
+    for finding in narrowest_points(trial):
+        text = finding.sentence
+        if finding.reason is None and finding.stages:
+            text += f"; {finding.stages[0].at_work}"
+        rows.append((f"narrowest point of {finding.phase}", text))
+    return rows
+
+
+def repetitions(trials: Sequence[Trial]) -> Table:
+    """Each repetition, then the median of those that count."""
+    made = table("repetition", "trial", "outcome", "regime", "time", "rate", left=4,
+                 prose=("outcome",), spare=("regime",))  # fmt: skip
+    for trial in trials:
+        size_bytes, elapsed_s = trial.workload.input_bytes, trial.elapsed_s
+        rate = size_bytes / elapsed_s if size_bytes is not None and elapsed_s else None
+        name = f"{trial.repetition}{' (warm-up)' if trial.warm_up else ''}"
+        made.add(
+            name, trial.id, outcome(trial), regime(trial), format_duration(elapsed_s),
+            format_rate(rate),
+        )  # fmt: skip
+    counted = [
+        trial.elapsed_s
+        for trial in trials
+        if trial.state is State.SUCCEEDED and not trial.warm_up and trial.elapsed_s is not None
+    ]
+    middle_s = summarise(counted).median
+    if middle_s is not None:
+        made.add("median", f"of {len(counted)}", "", "", format_duration(middle_s), "")
+    return made

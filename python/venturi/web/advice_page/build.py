@@ -1,0 +1,324 @@
+"""Answers of `advise` and `simulate` as their pages show them."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import chain
+
+import numpy as np
+
+from venturi.core.statistics.stats import Missing
+from venturi.core.units import format_duration, format_usd
+from venturi.machines.advice.bars import NetworkCosts
+from venturi.machines.advice.explain import Explanation as Explained
+from venturi.machines.advice.explain import TermShown
+from venturi.machines.advice.hardware import Advice, ClassAdvice
+from venturi.machines.advice.option import Option, Price, RuledOut
+from venturi.machines.cost import dataflow
+from venturi.machines.cost.choices import Network
+from venturi.machines.simulate.simulation import PHASES, SimulationResult
+from venturi.terminal.advice import (
+    best_elsewhere,
+    fewer_nodes,
+    headline,
+    most_considered,
+    not_in_cost,
+    standing,
+)
+from venturi.web.advice_page.data import (
+    AdvicePage,
+    BarRow,
+    Bottleneck,
+    ExclusionRow,
+    ExplainRow,
+    Explanation,
+    Frontier,
+    Histogram,
+    Mark,
+    NodeTimes,
+    OptionRow,
+    QuantileRow,
+    SimulationPage,
+    Span,
+)
+from venturi.web.report.data import Fact, Number
+
+EXAMPLES = 6
+_LEVELS = ((0.025, "p2.5"), (0.25, "p25"), (0.5, "median"), (0.75, "p75"), (0.975, "p97.5"))
+
+
+def advice_page(
+    advice: Advice,
+    *,
+    bars: Sequence[NetworkCosts],
+    explanations: Sequence[Explained],
+    generated_at: datetime,
+    command: str,
+) -> AdvicePage:
+    """The page of `advice`; `bars` and `explanations` of the options that are to have them."""
+    request = advice.request
+    several = len(advice.classes) > 1
+    leading = next((found for found in advice.classes if found.ranked), None)
+    first = leading.ranked[0] if leading else None
+    rows = chain.from_iterable(_rows(advice, found, first, several) for found in advice.classes)
+    options = tuple(rows)
+    excluded = tuple(chain.from_iterable(found.excluded for found in advice.classes))
+    return AdvicePage(
+        title="Which machines",
+        question=_question(advice),
+        answer=(
+            headline(request.objective, leading)
+            if leading
+            else "Cannot tell: of no type everything is known"
+        ),
+        generated_at=generated_at,
+        options=options,
+        bars=tuple(_bar(each) for each in bars),
+        exclusions=_exclusions(excluded),
+        assumptions=_assumptions(advice),
+        explain=tuple(_explanation(each) for each in explanations),
+        reasons=tuple(
+            chain.from_iterable(_reasons(advice, found, several) for found in advice.classes)
+        ),
+        deadline_s=request.deadline_s,
+        budget_usd=request.budget_usd,
+        commands=(command,),
+    )
+
+
+def _question(advice: Advice) -> str:
+    request = advice.request
+    classes = " or ".join(found.durability for found in advice.classes)
+    told = f"{request.job.name}, {classes}, the {request.objective.value}"
+    if request.deadline_s is not None:
+        told += f" within {format_duration(request.deadline_s)}"
+    if request.budget_usd is not None:
+        told += f" for at most {format_usd(request.budget_usd)}"
+    return f"{told}; network {request.network}; on {' and '.join(advice.catalogs)}."
+
+
+def _reasons(advice: Advice, found: ClassAdvice, several: bool) -> tuple[str, ...]:
+    before = f"{found.durability}: " if several else ""
+    told = []
+    if found.ranked:
+        shown = advice.request.shown
+        first = (fewer_nodes(found.ranked[0]), standing(advice.request.objective, found, shown)[1])
+        told += [f"{before}{text}" for text in first if text]
+        if lacking := not_in_cost(found.ranked[:shown]):
+            told.append(f"{before}{lacking}")
+        if capped := most_considered(advice.request, found.ranked[0]):
+            told.append(f"{before}{capped}.")
+        told += [f"{before}{text}." for text in best_elsewhere(found, shown)]
+    if found.measure:
+        best = found.measure[0]
+        told.append(
+            f"{before}Measure the {best.rate.replace('_', ' ')} rate of {best.instance_type} "
+            f"({best.how}): that would tell most apart."
+        )
+    if found.at_least:
+        count = len(found.at_least)
+        told.append(f"{before}Of {count} type{'s' * (count > 1)} only a lower bound is known: not "
+                    "ranked.")  # fmt: skip
+    return tuple(told)
+
+
+def _rows(
+    advice: Advice, found: ClassAdvice, first: Option | None, several: bool
+) -> list[OptionRow]:
+    """The options shown, then further node counts that lie on the frontier."""
+    points = {(p.option.catalog, p.option.instance_type, p.option.nodes): p
+              for p in found.frontier}  # fmt: skip
+    shown = [*found.ranked[: advice.request.shown], *found.at_least[: advice.request.shown]]
+    listed = {(each.catalog, each.instance_type, each.nodes) for each in shown}
+    # One row a point of the frontier by the middles; those that merely may be are in the picture
+    # through the types' own rows.
+    shown += [p.option for key, p in points.items() if p.by_middle and key not in listed]
+    return [
+        _option(each, _frontier(points.get((each.catalog, each.instance_type, each.nodes))),
+                chosen=each is first, note=each.durability if several else "")
+        for each in shown
+    ]  # fmt: skip
+
+
+def _frontier(point: object) -> Frontier:
+    if point is None:
+        return "no"
+    return "yes" if getattr(point, "by_middle", False) else "cannot tell"
+
+
+def _option(option: Option, frontier: Frontier, *, chosen: bool, note: str) -> OptionRow:
+    metered = option.metered_usd
+    return OptionRow(
+        instance_type=option.instance_type,
+        nodes=option.nodes,
+        time_s=_span(option.time_s),
+        cost_usd=_span(metered) if metered else Missing(option.missing["metered_usd"]),
+        billed_usd=option.billed_usd.value
+        if option.billed_usd
+        else Missing(option.missing["billed_usd"]),
+        bottlenecks=tuple(
+            Bottleneck(phase.name, phase.narrowest, phase.certain) for phase in option.phases
+        ),
+        frontier=frontier,
+        lower_bound=option.lower_bound,
+        price_as_of=option.price_as_of.isoformat()
+        if option.price_as_of
+        else Missing(option.missing.get("price_as_of", "the price has no date")),
+        price_is_stale=bool(option.price_is_stale),
+        kinds=(f"{option.weakest.value} at worst",) if option.weakest else (),
+        note=note,
+        chosen=chosen,
+    )
+
+
+def _span(span: dataflow.Bounds) -> Span:
+    return Span(span.value, span.low, span.high)
+
+
+def _bar(costs: NetworkCosts) -> BarRow:
+    return BarRow(
+        instance_type=costs.instance_type,
+        storage_only_usd=costs.usd[Network.UNLIMITED],
+        ideal_network_usd=costs.usd[Network.BASELINE],
+        observed_network_usd=costs.usd[Network.AT_SCALE],
+        note=f"{costs.nodes:,} nodes",
+    )
+
+
+def _exclusions(excluded: Sequence[RuledOut]) -> tuple[ExclusionRow, ...]:
+    by_reason: dict[str, list[str]] = defaultdict(list)
+    for each in excluded:
+        by_reason[f"{each.reason.value}: {each.detail}"].append(each.instance_type)
+    rows = [
+        ExclusionRow(reason, len(names), tuple(dict.fromkeys(names))[:EXAMPLES])
+        for reason, names in by_reason.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: (-row.count, row.reason)))
+
+
+def _assumptions(advice: Advice) -> tuple[str, ...]:
+    options = chain.from_iterable(
+        (*found.ranked[: advice.request.shown], *found.at_least) for found in advice.classes
+    )
+    return tuple(dict.fromkeys(chain.from_iterable(each.assumptions for each in options)))
+
+
+def _explanation(explained: Explained) -> Explanation:
+    option = explained.option
+    matters: str | Missing = Missing("no input has a range")
+    if explained.sensitivity:
+        most = explained.sensitivity[0]
+        low, high = (format_duration(value) for value in most.time_s)
+        matters = (
+            f"the {most.rate.replace('_', ' ')} rate: from one end of its range to the other the "
+            f"job takes {low} or {high}"
+        )
+    return Explanation(
+        title=f"{option.nodes:,} × {option.instance_type}, {option.durability}",
+        rows=tuple(_term(each) for each in explained.terms),
+        matters_most=matters,
+    )
+
+
+def _term(term: TermShown) -> ExplainRow:
+    none = Missing("taken to be no limit" if term.demand_bytes is not None else "not a rate")
+    rate = term.rate
+
+    def number(value: float | None) -> Number:
+        return none if value is None else value
+
+    return ExplainRow(
+        phase=term.phase,
+        term=f"{term.what} ({term.resource})",
+        formula=f"{term.equation}: {term.formula}",
+        demand_bytes=number(term.demand_bytes),
+        rate_bytes_per_s=number(rate.value if rate else None),
+        low_bytes_per_s=number(rate.low if rate else None),
+        high_bytes_per_s=number(rate.high if rate else None),
+        time_s=term.seconds.value,
+        kind=rate.kind.value if rate else "assumed",
+        source="; ".join(part for part in (rate.source, rate.note) if part) if rate else none,
+        as_of=rate.as_of.isoformat() if rate and rate.as_of else Missing("no date is given"),
+        binding=term.narrowest,
+    )
+
+
+def simulation_page(
+    result: SimulationResult,
+    *,
+    settings: Sequence[tuple[str, str]],
+    price: Price | str,
+    deadline_s: float | None,
+    generated_at: datetime,
+    command: str,
+) -> SimulationPage:
+    """The page of `result`; `settings` are what was simulated, `price` a node's or why none is."""
+    scenario = result.scenario
+    counts, edges = result.histogram(40)
+    expected_s = sum(result.expected_s) + scenario.job.startup_s
+    low_s, high_s = result.interval_s()
+    answer = f"Median {_time(result.median_s)}; 95 % of the trials take {_time(low_s)} to " \
+             f"{_time(high_s)}"  # fmt: skip
+    reasons = [f"With equal nodes at the stated rates the equations give {_time(expected_s)}."]
+    if deadline_s is not None:
+        share = result.share_within(deadline_s)
+        reasons.append(f"{share:.1%} of the trials finish within {format_duration(deadline_s)}.")
+    if result.unfinished:
+        reasons.append(f"{result.unfinished:,} of {result.trials:,} trials did not finish.")
+    marks = [
+        Mark("median", "median", result.median_s),
+        Mark("p5", "quantile", result.quantile_s(0.05)),
+        Mark("p95", "quantile", result.quantile_s(0.95)),
+        Mark("plain formula", "formula", expected_s),
+    ]
+    if deadline_s is not None:
+        marks.append(Mark("deadline", "deadline", deadline_s))
+    return SimulationPage(
+        title="How long, when nodes differ",
+        question=f"{scenario.job.name}, {scenario.job.durability}, on {scenario.nodes:,} × "
+        f"{scenario.node.name}: {result.trials:,} simulated trials.",
+        answer=answer,
+        generated_at=generated_at,
+        trials=result.trials,
+        finished_trials=result.trials - result.unfinished,
+        histogram=_histogram(counts.tolist(), edges.tolist()),
+        marks=tuple(mark for mark in marks if math.isfinite(mark.at_s)),
+        quantiles=tuple(
+            QuantileRow(name, _finite(time_s), cost_of(price, time_s, scenario.nodes))
+            for level, name in _LEVELS
+            for time_s in (result.quantile_s(level),)
+        ),
+        settings=(*(Fact(name, value) for name, value in settings),
+                  Fact("trials", f"{result.trials:,}"), Fact("seed", str(result.seed))),
+        node_times=tuple(
+            NodeTimes(name, _histogram(*(part.tolist() for part in result.node_histogram(index))))
+            for index, name in enumerate(PHASES)
+        ),
+        reasons=tuple(reasons),
+        assumptions=result.assumptions,
+        commands=(command,),
+    )  # fmt: skip
+
+
+def _histogram(counts: list[int], edges: list[float]) -> Histogram:
+    return Histogram(tuple(edges), tuple(counts)) if counts else Histogram((), ())
+
+
+def cost_of(price: Price | str, seconds: float, nodes: int) -> Number:
+    """US dollars of the time used."""
+    if isinstance(price, str):
+        return Missing(price)
+    if not math.isfinite(seconds):
+        return Missing("so many trials did not finish")
+    return float(price.metered_usd(np.array([seconds]), np.array([nodes]))[0])
+
+
+def _time(seconds: float) -> str:
+    return format_duration(seconds) if math.isfinite(seconds) else "for ever"
+
+
+def _finite(seconds: float) -> Number:
+    return seconds if math.isfinite(seconds) else Missing("so many trials did not finish")

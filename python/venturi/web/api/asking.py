@@ -1,0 +1,111 @@
+"""How a twin is asked: what its function takes, and how a query becomes that.
+
+The functions say it in their signatures, in words that need no web framework: the server makes
+FastAPI's of them (routing.py), and `arguments` reads a query by them without any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import Parameter as Taken
+from inspect import signature
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from venturi.core.errors import VenturiError
+
+NAME_LENGTH_MAX = 300
+"""Characters of a name that is asked for."""
+
+
+class Parameter:
+    """A parameter of the query, or a part of the path of its name.
+
+    `said` is what both pydantic's `Field` and FastAPI's `Query` take: description, bounds, alias.
+    """
+
+    def __init__(self, **said: Any) -> None:
+        self.said = said
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value that `function` makes, which itself says what it takes."""
+
+    function: Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question: parts of the path and parameters of the query by name.
+
+    `known` is what only whoever answers can give, by its type.
+    """
+
+    parts: Mapping[str, str]
+    query: Mapping[str, Sequence[str]]
+    known: Mapping[type, object]
+
+
+def taken(function: Callable[..., Any]) -> dict[str, tuple[Taken, Any, Parameter | Given | None]]:
+    """By name what `function` takes: as it is declared, its type, and how it is said."""
+    hints = get_type_hints(function, include_extras=True)
+    found: dict[str, tuple[Taken, Any, Parameter | Given | None]] = {}
+    for name, declared in signature(function).parameters.items():
+        kind, said = hints[name], None
+        if get_origin(kind) is Annotated:
+            kind, *notes = get_args(kind)
+            said = next((note for note in notes if isinstance(note, Parameter | Given)), None)
+        found[name] = declared, kind, said
+    return found
+
+
+def arguments(function: Callable[..., Any], asked: Asked) -> dict[str, Any]:
+    """What `asked` says for `function`; VEN-API-REQUEST for what it does not take."""
+    made: dict[str, Any] = {}
+    for name, (declared, kind, said) in taken(function).items():
+        if isinstance(said, Given):
+            made[name] = said.function(**arguments(said.function, asked))
+        elif isinstance(kind, type) and kind in asked.known:
+            made[name] = asked.known[kind]
+        else:
+            made[name] = _value(asked, declared, kind, {} if said is None else said.said)
+    return made
+
+
+def refused(errors: Sequence[Mapping[str, Any]]) -> VenturiError:
+    """The first of pydantic's `errors`, with the parameter's name and its value."""
+    first, more = errors[0], len(errors) - 1
+    place = ".".join(str(part) for part in first["loc"])
+    said = f"{place}: {first['msg'].removeprefix('Value error, ')}"
+    where: dict[str, object] = {"field": place}
+    if isinstance(first.get("input"), str | int | float | bool):
+        where["value"] = first["input"]
+    return VenturiError(
+        "VEN-API-REQUEST",
+        said + (f" (and {more} more)" if more else ""),
+        where=where,
+        hint="/api/openapi.json says what is taken",
+    )
+
+
+def _value(asked: Asked, declared: Taken, kind: Any, said: Mapping[str, Any]) -> Any:
+    bounds = dict(said)
+    name = bounds.pop("alias", declared.name)
+    in_path = name in asked.parts
+    values = [asked.parts[name]] if in_path else asked.query.get(name, ())
+    if not values:
+        if declared.default is Taken.empty:
+            raise refused([{"loc": ("query", name), "msg": "Field required"}])
+        return declared.default
+    several = list in (get_origin(kind), *map(get_origin, get_args(kind)))
+    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[kind, Field(**bounds)])
+    try:
+        return adapter.validate_python(list(values) if several else values[-1])
+    except ValidationError as error:
+        place = ("path" if in_path else "query", name)
+        raise refused(
+            [{**each, "loc": (*place, *each["loc"])} for each in error.errors()]
+        ) from None

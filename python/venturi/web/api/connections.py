@@ -1,0 +1,242 @@
+"""Connections: how many, how long each may keep the server waiting, and whose turn it is to go.
+
+uvicorn bounds none of this: its own timeout is for the time between requests, and any byte ends it.
+A connection is in one of four phases. In three of them the server waits for the client, and there
+is a deadline; where there are too many of one phase, the one goes that has least to lose, so that
+who holds connections open holds no one else up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from venturi.core.settings import ServerLimits
+
+LOG = logging.getLogger("venturi.connections")
+_BUSY = (
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
+    b"Connection: close\r\n\r\n"
+)
+_LATE = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+
+class Phase(StrEnum):
+    """What a connection does; `waiting` is for a request, whole or the rest of its header."""
+
+    WAITING = "waiting"
+    RECEIVING = "receiving"
+    WORKING = "working"
+    SENDING = "sending"
+
+
+class Connections(ServerState):
+    """All connections of a server, by phase and in the order in which they came into it.
+
+    `refused` counts what was refused or broken off, by reason. A proxy, of `proxies`, has as many
+    as there are in all.
+    """
+
+    def __init__(self, limits: ServerLimits, proxies: Sequence[str]) -> None:
+        super().__init__()
+        self._proxies = [ipaddress.ip_network(each) for each in proxies]
+        self.limits = limits
+        self.phases: dict[Phase, dict[Connection, None]] = {phase: {} for phase in Phase}
+        self.refused: Counter[str] = Counter()
+        self._of_address: Counter[str] = Counter()
+
+    def admit(self, new: Connection) -> None:
+        """Makes room for `new`, which is refused if all others are at work."""
+        limits, waiting = self.limits, self.phases[Phase.WAITING]
+        self._of_address[new.address] += 1
+        self._enter(new, Phase.WAITING, limits.header_timeout_s)
+        others: Iterable[Connection]
+        most = limits.connections_by_address_max
+        if self._of_address[new.address] > most and not self._is_proxy(new):
+            reason = "connections of one address"
+            others = (each for each in waiting if each.address == new.address)
+        elif sum(map(len, self.phases.values())) > limits.connections_max:
+            reason, others = "connections", iter(waiting)
+        else:
+            return
+        longest = next(iter(others))  # the last of them is `new`
+        longest.break_off(reason, _BUSY if longest is new else b"")
+
+    def settle(self, one: Connection) -> None:
+        """Notes the phase in which `one` is now."""
+        phase, limits = one.seen_phase(), self.limits
+        if one.phase in (None, phase):
+            return
+        timeout_s = {
+            Phase.WAITING: limits.idle_timeout_s,
+            Phase.RECEIVING: limits.body_timeout_s,
+            Phase.WORKING: None,
+            Phase.SENDING: self._transfer_s(limits.send_timeout_s, one.unsent_bytes()),
+        }[phase]
+        self._enter(one, phase, timeout_s)
+        if phase is Phase.RECEIVING and len(self.phases[phase]) > limits.bodies_max:
+            others = [each for each in self.phases[phase] if each is not one]
+            min(others, key=Connection.received_bytes_per_s).break_off("bodies", _BUSY)
+        if phase is Phase.SENDING:
+            sending = self.phases[phase]
+            while sum(each.unsent_bytes() for each in sending) > limits.unsent_bytes_max:
+                next(iter(sending)).break_off("unsent bytes")
+
+    def counts(self) -> dict[str, int]:
+        """How many connections there are in each phase."""
+        return {phase.value: len(those) for phase, those in self.phases.items()}
+
+    def header_begins(self, one: Connection) -> None:
+        """The first byte of a request has come: the rest has to follow soon."""
+        one.deadline_s = time.monotonic() + self.limits.header_timeout_s
+
+    def body_grows(self, one: Connection) -> None:
+        """More of a body has come, which gives the rest more time."""
+        allowed_s = self._transfer_s(self.limits.body_timeout_s, one.received_bytes)
+        one.deadline_s = one.since_s + allowed_s
+
+    def leave(self, one: Connection) -> None:
+        """Forgets `one`, whose connection ends; a second call does nothing."""
+        if one.phase is None:
+            return
+        del self.phases[one.phase][one]
+        one.phase = None
+        self._of_address[one.address] -= 1
+        if not self._of_address[one.address]:
+            del self._of_address[one.address]
+
+    def sweep(self) -> None:
+        """Breaks off those that are too late."""
+        now_s = time.monotonic()
+        for one in list(self.phases[Phase.SENDING]):
+            self.settle(one)  # nothing says when the last byte has gone
+        for phase in (Phase.WAITING, Phase.RECEIVING, Phase.SENDING):
+            for one in [each for each in self.phases[phase] if each.deadline_s < now_s]:
+                if phase is Phase.WAITING and not one.begun:
+                    one.close()
+                else:
+                    late = b"" if phase is Phase.SENDING else _LATE
+                    one.break_off(f"{phase} too slow", late)
+
+    def _is_proxy(self, one: Connection) -> bool:
+        try:
+            address = ipaddress.ip_address(one.client[0] if one.client else "")
+        except ValueError:
+            return False
+        return any(address in network for network in self._proxies)
+
+    def _enter(self, one: Connection, phase: Phase, timeout_s: float | None) -> None:
+        if one.phase is not None:
+            del self.phases[one.phase][one]
+        self.phases[phase][one] = None
+        one.phase, one.begun, one.received_bytes = phase, False, 0
+        one.since_s = time.monotonic()
+        one.deadline_s = float("inf") if timeout_s is None else one.since_s + timeout_s
+
+    def _transfer_s(self, timeout_s: float, bytes_: int) -> float:
+        return timeout_s + bytes_ / self.limits.transfer_bytes_per_s_min
+
+
+class Connection(H11Protocol):
+    """uvicorn's connection, which says what it does to the `Connections` that are its state."""
+
+    server_state: Connections
+    address = ""
+    phase: Phase | None = None
+    begun = False
+    since_s = deadline_s = 0.0
+    received_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Takes a place, or goes."""
+        super().connection_made(transport)
+        self.address = _address(self.client)
+        self.server_state.admit(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Gives the place back."""
+        self.server_state.leave(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes of a request."""
+        if self.phase is None:
+            return
+        if self.phase is Phase.WAITING and not self.begun:
+            self.begun = True
+            self.server_state.header_begins(self)
+        super().data_received(data)
+        if self.phase is Phase.RECEIVING:
+            self.received_bytes += len(data)
+            self.server_state.body_grows(self)
+        self.server_state.settle(self)
+
+    def on_response_complete(self) -> None:
+        """The answer is written, though perhaps not taken."""
+        super().on_response_complete()
+        self.server_state.settle(self)
+
+    def pause_writing(self) -> None:
+        """The client does not take the answer as fast as it is made."""
+        super().pause_writing()
+        self.server_state.settle(self)
+
+    def resume_writing(self) -> None:
+        """It has taken most of it."""
+        super().resume_writing()
+        self.server_state.settle(self)
+
+    def seen_phase(self) -> Phase:
+        """The phase, as the state of request and answer has it."""
+        if self.cycle is None or self.cycle.response_complete:
+            return Phase.SENDING if self.unsent_bytes() else Phase.WAITING
+        if self.flow.write_paused:
+            return Phase.SENDING
+        return Phase.RECEIVING if self.cycle.more_body else Phase.WORKING
+
+    def unsent_bytes(self) -> int:
+        """What of the answer the client has not taken; what the kernel holds is not counted."""
+        return self.transport.get_write_buffer_size()
+
+    def received_bytes_per_s(self) -> float:
+        """How fast the body comes; of one that has just begun nothing is known."""
+        elapsed_s = time.monotonic() - self.since_s
+        return self.received_bytes / elapsed_s if elapsed_s > 1 else float("inf")
+
+    def close(self) -> None:
+        """Ends the connection once what was said is taken."""
+        self.server_state.leave(self)
+        self.transport.close()
+
+    def break_off(self, reason: str, said: bytes = b"") -> None:
+        """Ends the connection now, with a last word if no answer has begun."""
+        self.server_state.leave(self)
+        self.server_state.refused[reason] += 1
+        LOG.warning("broken off: %s", reason)
+        if said and (self.cycle is None or not self.cycle.response_started):
+            self.transport.write(said)
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            self.transport.close()
+
+
+def _address(client: tuple[str, int] | None) -> str:
+    """What counts as one address: of IPv6 the network of 64 bits, of which each host has many."""
+    if client is None:
+        return ""
+    try:
+        address = ipaddress.ip_address(client[0].partition("%")[0])
+    except ValueError:
+        return client[0]
+    if address.version == 6 and address.ipv4_mapped is None:
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return str(address)

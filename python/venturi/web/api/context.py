@@ -1,0 +1,110 @@
+"""What a request works with, and the parameters that most of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+
+from venturi.record.query.checks import require_conditions
+from venturi.record.query.conditions import Condition, conditions_of
+from venturi.record.query.selection import Query
+from venturi.record.store.repository import Repository
+from venturi.web.api.asking import Given, Parameter
+
+if TYPE_CHECKING:
+    from venturi.record.access.authors import Author
+    from venturi.record.access.exclusions import Exclusion
+    from venturi.record.access.tokens import Token
+    from venturi.record.access.views import View
+    from venturi.record.importing.tally import Imported
+
+
+class Changes(Protocol):
+    """What writes to the repository: the command line wires it in, as `present` only reads.
+
+    Errors are those of the record: what is not there, is there already, or is malformed.
+    """
+
+    def take_in(self, archive: Path, by: Author) -> Imported:
+        """Stores the trials of an archive for good; a damaged trial is refused by itself."""
+
+    def exclude(self, conditions: Sequence[str], author: Author, reason: str) -> Exclusion:
+        """Records a rule that leaves trials out."""
+
+    def revoke(self, id_: str, by: Author) -> Exclusion:
+        """Brings back what the rule left out."""
+
+    def save_view(self, name: str, url: str, author: Author) -> View:
+        """Keeps a page's address under `name`."""
+
+    def delete_view(self, name: str, by: Author) -> None:
+        """Forgets a view."""
+
+    def open_session(self, token: Token) -> str:
+        """The secret of a new session of a named token."""
+
+    def close_session(self, secret: str) -> None:
+        """Ends a session."""
+
+    def note_use(self, token: Token) -> None:
+        """Writes down that a named token is in use."""
+
+    def import_starter(self) -> Imported:
+        """Takes in the published tables that come with Venturi."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What the routes share: the repository, and what may write to it (None: nothing may)."""
+
+    repository: Repository
+    changes: Changes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks: what they may do, and whether the server takes `uploads` from anybody.
+
+    `token` is the name of theirs, if they have shown one.
+    """
+
+    role: Literal["read", "write"]
+    uploads: bool
+    token: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The trials that are looked at: those that meet `conditions` and are not left out."""
+
+    conditions: tuple[Condition, ...] = ()
+    with_excluded: bool = False
+
+    def query(self, **more: Any) -> Query:
+        """The query for them, with its order and its page."""
+        return Query(self.conditions, with_excluded=self.with_excluded, **more)
+
+
+def selection(
+    services: Services,
+    where: Annotated[
+        list[str] | None,
+        Parameter(
+            description="KEY=VALUE, KEY<N, KEY<=N, KEY>N, KEY>=N or KEY= (missing). All must hold; "
+            "several values of one key are alternatives.",
+            max_length=50,
+            examples=[["workload=terasort", "elapsed_s<5000"]],
+        ),
+    ] = None,
+    excluded: Annotated[
+        bool, Parameter(description="Also trials that a recorded exclusion leaves out.")
+    ] = False,
+) -> Selection:
+    """The parameters that choose trials."""
+    conditions = require_conditions(services.repository, conditions_of(where or ()))
+    return Selection(conditions, excluded)
+
+
+SelectionDep = Annotated[Selection, Given(selection)]

@@ -1,0 +1,1 @@
+"""Pages about jobs: stages, tasks, queries, two jobs."""

@@ -1,0 +1,258 @@
+"""A job as its engine accounts for it: stages, causes, the critical path, for the trial's page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from venturi.core.errors import VenturiError
+from venturi.jobs.diagnosis.find import Diagnosis, Finding, diagnose
+from venturi.jobs.stages.analysis import analyse
+from venturi.jobs.stages.caches import cache_uses
+from venturi.jobs.stages.causes import Floats
+from venturi.jobs.stages.executors import executor_uses
+from venturi.jobs.stages.host_use import Meanwhile, meanwhile, sentence
+from venturi.jobs.stages.memory import memory_uses
+from venturi.jobs.stages.stage import Analysis, Stage
+from venturi.jobs.stages.streaming import stream_batches, stream_uses
+from venturi.jobs.stages.timeline import Timeline, timeline
+from venturi.jobs.stages.verdict import in_words
+from venturi.jobs.tiers.recorded import tier_levels, tier_uses
+from venturi.jobs.whatif.ideal import ideals
+from venturi.jobs.whatif.outlook import Outlooks, outlooks
+from venturi.record.job_account import JobAccount, has_account, load
+from venturi.record.store.repository import Repository
+from venturi.record.trial import CPU_OTHERS, Trial
+from venturi.results.hosts.use import HostUse
+from venturi.terminal.findings import headline
+from venturi.web.api.jobs.job_queries import jobs_of, queries_of
+from venturi.web.api.jobs.job_shapes import (
+    JobBound,
+    JobCause,
+    JobCores,
+    JobData,
+    JobFinding,
+    JobLoss,
+    JobLostExecutor,
+    JobOutlook,
+    JobPart,
+    JobPlace,
+    JobRunning,
+    JobSlots,
+    JobSpared,
+    JobStage,
+)
+from venturi.web.api.jobs.kept import Kept
+
+SHOWN_STAGES = 200
+RUNNING_POINTS = TIER_POINTS = 400
+REPLAYED_TASKS = 20_000  # of more, a page would wait too long
+SHOWN_TIERS = SHOWN_LOSSES = SHOWN_EXECUTORS = 200
+SHOWN_STREAMS = SHOWN_CACHES = 50
+SHOWN_MEMORY = SHOWN_BATCHES = 4
+JOB = Kept("job.json", JobData)
+TASK_TIME = "task time"
+NO_CLOCK = "an account that was ingested has no other beginning than its own"
+
+
+def line_of(repository: Repository, trial: Trial) -> Timeline:
+    """The timeline of the job of `trial`; VEN-MODEL-INPUT if no account of it is kept."""
+    if not has_account(trial):
+        raise VenturiError(
+            "VEN-MODEL-INPUT",
+            "no account of its engine was recorded with this trial",
+            where={"trial": trial.id},
+            hint="import the engine's own log of it: venturi import LOG",
+        )
+    return timeline(load(repository, trial))
+
+
+def analysed(repository: Repository, trial: Trial) -> tuple[Timeline, Analysis]:
+    """The same with what is found out about it."""
+    line = line_of(repository, trial)
+    return line, analyse(line.account, next(iter(trial.values(CPU_OTHERS)), None), line)
+
+
+def job_of(repository: Repository, trial: Trial) -> JobData:
+    """What the account that is kept with `trial` tells, or why nothing."""
+
+    def made() -> JobData:
+        line, found = analysed(repository, trial)
+        host = meanwhile(repository, trial, line.account, found)
+        return data_of(line, found, host, diagnose(line, found))
+
+    try:
+        return JOB.of(repository, trial, made)
+    except VenturiError as error:
+        return _nothing(error.message)
+
+
+def _nothing(reason: str) -> JobData:
+    return JobData(
+        began_s=None, began_reason=reason, applications=1, failure=None, elapsed_s=None,
+        driver_s=None, verdict=None, findings=(), silence=reason, overlap=None, unseen=(),
+        parts=(), cores=(), losses=(), lost_executors=(), stages=(), stages_left_out=0,
+        running=None, bounds=(), outlook=JobOutlook((), None, None, reason), queries=(),
+        queries_left_out=0, jobs=(), jobs_left_out=0,
+        executors=(), executors_left_out=0, memory=(), caches=(), streams=(), batches=(), tiers=(),
+        tier_levels=None, missing_reason=reason,
+    )  # fmt: skip
+
+
+def data_of(line: Timeline, found: Analysis, host: Meanwhile, told: Diagnosis) -> JobData:
+    """The answer about a job of which all this was found out."""
+    account = line.account
+    longest = sorted(found.stages, key=lambda each: -each.task_s)[:SHOWN_STAGES]
+    shown, path = {each.key for each in longest}, {step.key for step in found.path}
+    whole_s = found.verdict.of_s
+    uses = executor_uses(line)
+    queries, jobs = queries_of(line), jobs_of(line, ideals(line, REPLAYED_TASKS))
+    busiest = {each.executor_id for each in sorted(uses, key=lambda e: -e.task_s)[:SHOWN_EXECUTORS]}
+    return JobData(
+        began_s=account.began_s,
+        began_reason=None if account.began_s is not None else account.origin_reason or NO_CLOCK,
+        applications=account.applications,
+        failure=_failure(account),
+        elapsed_s=found.elapsed_s,
+        driver_s=found.driver_s,
+        verdict=headline(found, told),
+        findings=tuple(map(finding_of, told.findings)),
+        silence=told.silence,
+        overlap=told.overlap,
+        unseen=told.unseen,
+        parts=tuple(
+            JobPart(part, in_words(part), share * whole_s, share)
+            for part, share in found.verdict.shares.items()
+            if whole_s is not None
+        ),
+        cores=tuple(_cores(found)),
+        losses=tuple(
+            JobLoss(each.what, each.n, each.time_s, each.said, each.meaning)
+            for each in found.losses[:SHOWN_LOSSES]
+        ),
+        lost_executors=tuple(
+            JobLostExecutor(each.executor_id, each.host, each.at_s, each.reason, each.meaning)
+            for each in found.lost_executors[:SHOWN_EXECUTORS]
+        ),
+        stages=tuple(
+            _stage(each, each.key in path, host.uses.get(each.key))
+            for each in found.stages
+            if each.key in shown
+        ),
+        stages_left_out=len(found.stages) - len(shown),
+        running=_running(line),
+        bounds=tuple(JobBound(b.without, b.recorded_s, b.at_most_s) for b in found.bounds),
+        outlook=_outlook(outlooks(line, REPLAYED_TASKS)),
+        queries=queries,
+        queries_left_out=(0 if account.queries is None else len(account.queries)) - len(queries),
+        jobs=jobs,
+        jobs_left_out=len(account.jobs) - len(jobs),
+        executors=tuple(each for each in uses if each.executor_id in busiest),
+        executors_left_out=len(uses) - len(busiest),
+        memory=memory_uses(line, SHOWN_MEMORY),
+        caches=cache_uses(account, SHOWN_CACHES),
+        streams=tuple(stream_uses(line))[:SHOWN_STREAMS],
+        batches=stream_batches(line, SHOWN_BATCHES),
+        tiers=tier_uses(account)[:SHOWN_TIERS],
+        tier_levels=tier_levels(account, TIER_POINTS),
+        missing_reason=None,
+    )
+
+
+def finding_of(each: Finding) -> JobFinding:
+    """A finding as the interface has it."""
+    return JobFinding(
+        rule=each.rule,
+        title=each.title,
+        says=each.says,
+        where=tuple(
+            JobPlace(at.stage, at.task, at.host, at.executor, at.query, at.operator)
+            for at in each.where
+        ),
+        costs=each.costs,
+        do=each.do,
+        settings=each.settings,
+        saves_s=each.saves_s,
+        share=each.share,
+        spares=None if each.spares is None else JobSpared(each.spares.what, each.spares.share),
+        assumes=each.assumes,
+        confidence=each.confidence.value,
+        source=each.source,
+    )
+
+
+def _outlook(found: Outlooks) -> JobOutlook:
+    slots = (
+        JobSlots(
+            each.slots, each.executors, each.time_s, each.bound_s, each.core_hours, each.use,
+        )
+        for each in found.found
+    )  # fmt: skip
+    return JobOutlook(tuple(slots), found.replayed_s, found.assumes, found.reason)
+
+
+def _cores(found: Analysis) -> Iterator[JobCores]:
+    if found.cores is not None:
+        for used, parts in ((True, found.cores.used), (False, found.cores.unused)):
+            for part in parts:
+                yield JobCores(part.what, used, part.time_s)
+
+
+def _failure(account: JobAccount) -> str | None:
+    application = account.application
+    if application.outcome == "succeeded":
+        return None
+    return f"{application.outcome}: {application.reason or 'no reason is recorded'}"
+
+
+def _running(line: Timeline) -> JobRunning | None:
+    """The exact mean number of tasks at work in each of equal parts of the application's time."""
+    times = line.tasks.times
+    if line.account.application.started_ms is None or not line.elapsed_s or not len(times.measured):
+        return None
+    tasks_s = np.column_stack([times.launched_s, times.finished_s])[~np.isnan(times.elapsed_s)]
+    edges_s = np.linspace(0.0, line.elapsed_s, RUNNING_POINTS + 1)
+
+    def passed_s(moments_s: Floats) -> Floats:
+        """At each edge the sum of the times since those of the moments that are over."""
+        moments_s = np.sort(moments_s, kind="stable")  # mostly in order, so that this merges
+        sums_s = np.concatenate([[0.0], np.cumsum(moments_s)])
+        over = np.searchsorted(moments_s, edges_s)
+        passed: Floats = over * edges_s - sums_s[over]
+        return passed
+
+    worked_s = passed_s(tasks_s[:, 0]) - passed_s(tasks_s[:, 1])
+    means = np.diff(worked_s) / np.diff(edges_s)
+    middles_s = (edges_s[1:] + edges_s[:-1]) / 2
+    return JobRunning(tuple(middles_s.tolist()), tuple(np.maximum(means, 0.0).round(6).tolist()))
+
+
+def _stage(stage: Stage, on_critical_path: bool, use: HostUse | None) -> JobStage:
+    skews = {each.what: each.ratio for each in stage.skews}
+    return JobStage(
+        label=stage.label,
+        name=stage.name,
+        outcome=stage.outcome,
+        reason=stage.reason,
+        started_s=stage.started_s,
+        elapsed_s=stage.elapsed_s,
+        tasks=stage.n_attempts,
+        slots=stage.slots,
+        waves=stage.waves,
+        slot_use=stage.slot_use,
+        task_s=stage.task_s,
+        causes=tuple(JobCause(each.cause, each.time_s) for each in stage.causes),
+        unattributed_s=stage.unattributed_s,
+        skew=skews.get(TASK_TIME),
+        skew_bytes=max(
+            (each.ratio for each in stage.skews if each.unit != "s" and each.ratio is not None),
+            default=None,
+        ),
+        stragglers=stage.n_stragglers,
+        spilled_bytes=stage.spilled_bytes,
+        on_critical_path=on_critical_path,
+        verdict=stage.verdict.sentence,
+        host=use,
+        meanwhile=None if use is None else sentence(stage, use),
+    )

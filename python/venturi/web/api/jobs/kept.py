@@ -1,0 +1,52 @@
+"""Answers about large jobs: made once, then kept, for a page would wait for them each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cached_property
+from typing import Generic, TypeVar
+
+from pydantic import TypeAdapter
+
+from venturi.core.errors import VenturiError
+from venturi.record.job_account import ACCOUNT_TABLES
+from venturi.record.store.answers import forget, keep, kept
+from venturi.record.store.repository import Repository
+from venturi.record.trial import Trial
+
+T = TypeVar("T")
+LARGE_BYTES = 500_000  # of its account; about a smaller one no answer takes longer than a page may
+
+
+def is_large(trial: Trial) -> bool:
+    """Whether answers about the job of `trial` are kept."""
+    tables = (each for each in trial.artifacts if each.name in ACCOUNT_TABLES)
+    return sum(each.size_bytes for each in tables) >= LARGE_BYTES
+
+
+class Kept(Generic[T]):
+    """An answer about a trial's job, by its name, and the type that it has."""
+
+    def __init__(self, name: str, shape: type[T]) -> None:
+        self._name, self._shape = name, shape
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[T]:
+        return TypeAdapter(self._shape)
+
+    def of(self, repository: Repository, trial: Trial, make: Callable[[], T]) -> T:
+        """The answer about `trial`: what is kept, else what `make` returns."""
+        if not is_large(trial):
+            return make()
+        home = repository.artifacts_dir.parent
+        if (answer := kept(home, trial, self._name)) is not None:
+            with suppress(ValueError):  # damaged: it is made anew
+                return self._adapter.validate_json(answer)
+        made = make()
+        keep(home, trial, self._name, self._adapter.dump_json(made))
+        try:
+            repository.get(trial.id)
+        except VenturiError:  # removed meanwhile, with what was kept
+            forget(home, trial.id)
+        return made

@@ -1,0 +1,41 @@
+"""`/api/jobs`: two jobs beside one another, as `venturi compare --why` has them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from venturi.core.errors import VenturiError
+from venturi.jobs.diagnosis.difference import difference
+from venturi.jobs.diagnosis.find import diagnose
+from venturi.jobs.stages.stage import Analysis
+from venturi.jobs.stages.timeline import Timeline
+from venturi.record.trial import Trial
+from venturi.web.api.asking import NAME_LENGTH_MAX, Parameter
+from venturi.web.api.context import Services
+from venturi.web.api.jobs.job_shapes import ComparedJob, TwoJobs
+from venturi.web.api.jobs.jobs import analysed, finding_of
+
+_Id = Annotated[
+    str | None,
+    Parameter(description="A trial by its id.", min_length=1, max_length=NAME_LENGTH_MAX),
+]
+
+
+def two_jobs(services: Services, before: _Id = None, after: _Id = None) -> TwoJobs:
+    """What is not the same in two jobs: their time by part, settings, plans, data and stages."""
+    if before is None or after is None:
+        return TwoJobs(None, None, None, "name two trials, each of a job with its engine's account")
+    one, other = (services.repository.get(each) for each in (before, after))
+    try:
+        read = [analysed(services.repository, trial) for trial in (one, other)]
+    except VenturiError as error:
+        return TwoJobs(_named(one), _named(other), None, error.message)
+    found = difference(read[0], read[1], [one.state, other.state])
+    return TwoJobs(_named(one, read[0]), _named(other, read[1]), found, None)
+
+
+def _named(trial: Trial, read: tuple[Timeline, Analysis] | None = None) -> ComparedJob:
+    found = () if read is None else diagnose(*read).findings
+    return ComparedJob(
+        trial.id, trial.workload.name, trial.started_at, tuple(map(finding_of, found))
+    )

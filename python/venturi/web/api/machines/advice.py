@@ -1,0 +1,305 @@
+"""`/api/advice`: the advisor's answer as its page shows it; `/api/catalogs`: what it can ask.
+
+`/api/advice` answers `document.encode(page)` of an `AdvicePage` (web/document.py): the fields
+of the dataclass as they are named, a `Missing` as `{"reason": "..."}`, a moment as ISO 8601 text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, time
+from functools import lru_cache
+from shlex import join
+from typing import Annotated, Literal
+
+from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.units import parse_bytes, parse_duration_s
+from venturi.machines.advice.bars import network_costs
+from venturi.machines.advice.explain import Explanation, explain_first, explain_type
+from venturi.machines.advice.explain import explain as explain_option
+from venturi.machines.advice.hardware import (
+    DEFAULT_MAX_NODES,
+    Advice,
+    Request,
+    advise,
+    compared,
+    predict,
+    type_and_nodes,
+)
+from venturi.machines.advice.option import Objective
+from venturi.machines.advice.suppose import assumed
+from venturi.machines.advice.volumes import attach, parse_volumes
+from venturi.machines.catalog import DEFAULT, Catalog, load_shipped, shipped
+from venturi.machines.catalog.diff import diff
+from venturi.machines.catalog.find import shipped_with, type_named, unknown
+from venturi.machines.cost.choices import MOST_NODES, Durability, Exchange, Network
+from venturi.machines.cost.job import sort_job
+from venturi.terminal.catalog import summarise
+from venturi.web.advice_page.build import advice_page
+from venturi.web.advice_page.data import AdvicePage
+from venturi.web.api.asking import Parameter
+from venturi.web.api.shapes import CatalogInfo, Catalogs
+from venturi.web.catalog_page import CatalogPage, difference_page, list_page, show_page
+
+DEFAULT_SORT = "100TB"
+
+
+def catalogs() -> Catalogs:
+    """The catalogues that come with Venturi: only they can be asked through the server."""
+    return Catalogs(tuple(map(_info, shipped())), DEFAULT)
+
+
+def catalog(
+    *,
+    name: Annotated[
+        str | None,
+        Parameter(alias="catalog", max_length=200, description="A catalogue; default: a list."),
+    ] = None,
+    type_name: Annotated[
+        str | None,
+        Parameter(alias="type", max_length=200, description="A type whose facts are wanted."),
+    ] = None,
+    against: Annotated[
+        str | None, Parameter(max_length=200, description="What changed to this catalogue?")
+    ] = None,
+) -> CatalogPage:
+    """What is known of machines, and from where; what changed between two catalogues."""
+    at = _this_day()
+    if name is None:
+        summaries = tuple(summarise(_shipped(each), at.date(), each) for each in shipped())
+        return list_page(summaries, at)
+    known = _catalog(name)
+    if against is not None:
+        return difference_page(name, against, diff(known, _catalog(against)), at)
+    return show_page(known, None if type_name is None else type_named(known, type_name), at)
+
+
+VolumesOf = Annotated[
+    str | None,
+    Parameter(max_length=100, examples=["gp3:4"], description="Network volumes of each node."),
+]
+ExchangeOf = Annotated[
+    Literal["remote", "all"], Parameter(description="What of a shuffle crosses the network.")
+]
+DisksOf = Annotated[
+    Literal["turns", "half", "both"] | None,
+    Parameter(description="How disks read and write at once, where nobody measured it."),
+]
+FillOf = Annotated[
+    float | None, Parameter(gt=0, le=100, description="Filled share of local disks, in %.")
+]
+ShareOf = Annotated[
+    float | None, Parameter(gt=0, le=100, description="Payload of the line rate, in %.")
+]
+LowOf = Annotated[
+    float | None, Parameter(gt=0, le=100, description="At worst of the network's rate, in %.")
+]
+PriceOf = Annotated[Literal["on-demand", "spot"], Parameter(description="What a node costs.")]
+RatesOf = Annotated[
+    list[str] | None,
+    Parameter(max_length=10, description="Rates where none is known: NVMe=1000MB/s/TB."),
+]
+MostNodes = Annotated[
+    int, Parameter(ge=1, le=MOST_NODES, description="So many can be had where nobody knows.")
+]
+
+
+def advice(
+    *,
+    sort: Annotated[
+        str, Parameter(max_length=40, description="How much is to be sorted.", examples=["100TB"])
+    ] = DEFAULT_SORT,
+    catalog: Annotated[
+        list[str] | None,
+        Parameter(max_length=10, description="Catalogues, from /api/catalogs."),
+    ] = None,
+    durability: Annotated[
+        list[Literal["2-io", "replicated", "volumes"]] | None,
+        Parameter(max_length=3, description="What survives the loss of a node."),
+    ] = None,
+    deadline: Annotated[
+        str | None, Parameter(max_length=40, examples=["30min"], description="Not longer.")
+    ] = None,
+    budget: Annotated[
+        float | None, Parameter(gt=0, allow_inf_nan=False, description="Not more US dollars.")
+    ] = None,
+    objective: Literal["cheapest", "fastest"] = "cheapest",
+    nodes: Annotated[
+        int | None, Parameter(ge=1, le=MOST_NODES, description="Only so many nodes of each type.")
+    ] = None,
+    network: Literal["at-scale", "baseline", "unlimited"] = "at-scale",
+    explain: Annotated[
+        str | None, Parameter(max_length=200, description="TYPE or TYPE:NODES; default: the first.")
+    ] = None,
+    max_nodes: MostNodes = DEFAULT_MAX_NODES,
+    volumes: VolumesOf = None,
+    exchange: ExchangeOf = "remote",
+    disks: DisksOf = None,
+    fill: FillOf = None,
+    network_share: ShareOf = None,
+    network_low: LowOf = None,
+    price: PriceOf = "on-demand",
+    assume: RatesOf = None,
+) -> AdvicePage:
+    """Which machines, how many, for how much, with what certainty."""
+    today = datetime.now(UTC).date()
+    shares = {"fill": fill, "network": network_share, "network-low": network_low}
+    texts = [text for text in assume or () if text.strip()]
+    texts += [f"{name}={share:g}%" for name, share in shares.items() if share is not None]
+    texts += [] if disks is None else [f"disks={disks}"]
+    texts += [] if price == "on-demand" else [f"price={price}"]
+    found = [
+        _with(_catalog(name), texts, volumes, today)
+        for name in dict.fromkeys(catalog or (DEFAULT,))
+    ]
+    classes = dict.fromkeys([*(durability or ()), *(["volumes"] if volumes else [])])
+    request = Request(
+        job=sort_job(parse_bytes(sort, unit_needed=True), exchange=Exchange(exchange)),
+        durabilities=tuple(Durability(name) for name in classes),
+        max_nodes=max_nodes,
+        objective=Objective(objective),
+        deadline_s=None if deadline is None else parse_duration_s(deadline),
+        budget_usd=budget,
+        nodes=nodes,
+        network=Network(network.replace("-", " ")),
+        today=today,
+    )
+    answer = advise(request, found)
+    explanations = (
+        explain_first(answer, found)
+        if explain is None
+        else explain_type(answer, found, *_type_and_nodes(explain, "explain"))
+    )
+    command = _command(
+        request, sort, deadline, [each.name for each in found], explain=explain, assumed=texts,
+        volumes=volumes,
+    )  # fmt: skip
+    return _answered(answer, found, explanations, command)
+
+
+def predictions(
+    *,
+    on: Annotated[
+        list[str],
+        Parameter(
+            min_length=1, max_length=20, description="TYPE:NODES", examples=[["i2.8xlarge:178"]]
+        ),
+    ],
+    sort: Annotated[
+        str, Parameter(max_length=40, description="How much is to be sorted.", examples=["100TB"])
+    ] = DEFAULT_SORT,
+    catalog: Annotated[
+        list[str] | None,
+        Parameter(max_length=10, description="Catalogues, from /api/catalogs."),
+    ] = None,
+    durability: Annotated[
+        Literal["2-io", "replicated", "volumes"],
+        Parameter(description="What survives the loss of a node."),
+    ] = "2-io",
+    network: Literal["at-scale", "baseline", "unlimited"] = "at-scale",
+) -> AdvicePage:
+    """Time and cost of a job on given machines, each figure with its formula and origin."""
+    today = datetime.now(UTC).date()
+    types = [text.partition(":")[0] for text in on]
+    found = [_catalog(name) for name in dict.fromkeys(catalog or shipped_with(types))]
+    job = replace(sort_job(parse_bytes(sort, unit_needed=True)), durability=Durability(durability))
+    request = Request(job=job, network=Network(network.replace("-", " ")), today=today)
+    explanations = []
+    for text in dict.fromkeys(on):
+        name, nodes = _type_and_nodes(text, "on")
+        if nodes is None:
+            raise _no_machines(text, "on")
+        known = next((each for each in found if name in each.types), found[0])
+        candidate = predict(job, known.name, type_named(known, name), nodes, request.network)
+        explanations.append(explain_option(request, candidate, nodes))
+    answer = compared(request, [each.option for each in explanations], found)
+    words = ["venturi", "predict", "--sort", sort, "--durability", durability]
+    words += [word for text in on for word in ("--on", text)]
+    words += [word for each in found for word in ("--catalog", each.name)]
+    return _answered(answer, found, explanations, join([*words, "--network", network]))
+
+
+def _answered(
+    answer: Advice, catalogs: Sequence[Catalog], explanations: Sequence[Explanation], command: str
+) -> AdvicePage:
+    return advice_page(
+        answer,
+        bars=network_costs(answer, catalogs),
+        explanations=explanations,
+        generated_at=_this_day(),
+        command=command,
+    )
+
+
+def _this_day() -> datetime:
+    """Prices are judged by the day, and the same question has the same answer all day."""
+    return datetime.combine(datetime.now(UTC).date(), time(), UTC)
+
+
+@lru_cache(maxsize=8)
+def _shipped(name: str) -> Catalog:
+    return load_shipped(name)
+
+
+def _catalog(name: str) -> Catalog:
+    """A shipped catalogue. Never a file: whoever asks a server must not choose what it reads."""
+    if name not in shipped():
+        raise unknown(f"{name[:200]!r} is not a shipped catalogue", name[:200], shipped(),
+                      "shipped", {"catalog": name[:200]})  # fmt: skip
+    return _shipped(name)
+
+
+def _info(name: str) -> CatalogInfo:
+    known = _shipped(name)
+    days: list[date] = [
+        day for each in known.types.values() if (day := each.fact("price").as_of) is not None
+    ]
+    newest = max(days, default=None)
+    return CatalogInfo(name, len(known.types), None if newest is None else newest.isoformat())
+
+
+def _type_and_nodes(text: str, field: str) -> tuple[str, int | None]:
+    found = type_and_nodes(text)
+    if found is None:
+        raise _no_machines(text, field)
+    return found
+
+
+def _no_machines(text: str, field: str) -> VenturiError:
+    return VenturiError(
+        "VEN-QUERY-VALUE", f"{text[:80]!r} is not TYPE or TYPE:NODES",
+        where={"field": field}, hint="such as i2.8xlarge:178", exit_code=ExitCode.USAGE,
+    )  # fmt: skip
+
+
+def _with(catalog: Catalog, assumptions: list[str], volumes: str | None, today: date) -> Catalog:
+    """The catalogue with what is assumed and, if it has such, the volumes on its machines."""
+    found = assumed(catalog, assumptions, today)
+    if volumes is None:
+        return found
+    return attach(found, *parse_volumes(volumes))
+
+
+def _command(
+    request: Request, sort: str, deadline: str | None, names: list[str], *, explain: str | None,
+    assumed: list[str], volumes: str | None,
+) -> str:  # fmt: skip
+    """The command line that asks the same."""
+    words = ["venturi", "advise", "hardware", "--sort", sort]
+    words += [word for name in names for word in ("--catalog", name)]
+    words += [word for each in request.durabilities for word in ("--durability", each.value)]
+    options = {
+        "--deadline": deadline,
+        "--budget": None if request.budget_usd is None else f"{request.budget_usd:g}",
+        "--nodes": None if request.nodes is None else str(request.nodes),
+        "--explain": explain,
+        "--volumes": volumes,
+        "--exchange": None if request.job.exchange is Exchange.REMOTE else request.job.exchange,
+        "--max-nodes": None if request.max_nodes == DEFAULT_MAX_NODES else str(request.max_nodes),
+    }
+    words += [word for text in assumed for word in ("--assume", text)]
+    for name, value in options.items():
+        words += [] if value is None else [name, value]
+    words += ["--objective", request.objective.value]
+    return join([*words, "--network", request.network.value.replace(" ", "-")])

@@ -1,0 +1,136 @@
+"""Groups that are compared, like with like: what each brings over settings alike in all else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from venturi.core.errors import VenturiError
+from venturi.record.query.chosen import DISK_FOLDERS, HOST_NAMES, WORK
+from venturi.results.compare.printed import about_printed
+from venturi.results.effects.effect import Effect, Effects, Outcome
+from venturi.results.effects.effect_words import ratio_text
+from venturi.results.effects.strata import Trials
+from venturi.results.ranking.alike import besides_and_along
+from venturi.results.ranking.rank_trials import counted
+from venturi.web.api.context import Selection, Services
+from venturi.web.api.results.cells import Cell, same, scalar
+from venturi.web.api.shapes import ComparedGroup, Interval, Key
+from venturi.web.effects import Question, effects
+
+SHOWN = 4
+_OUTCOMES: dict[Outcome, Literal["lower", "higher", "cannot tell"]] = {
+    Outcome.FASTER: "lower",
+    Outcome.SLOWER: "higher",
+}
+
+
+def effects_between(
+    services: Services, selection: Selection, keys: Sequence[str], groups: Sequence[Key]
+) -> Effects | None:
+    """What `keys` bring: the groups against the first of them, or if there are none that effect
+    which leads; None where they are no settings, such as the kind of work."""
+    if not keys or (groups and None in groups[0]):
+        return None
+    texts = [_written(key) for key in groups if None not in key]
+    if len(texts) == 1:
+        return None
+    first = texts[0] if texts else None
+    question = Question(keys, first, values=texts[1:])
+    try:
+        return effects(services.repository, selection.query(), question)
+    except VenturiError:
+        return None  # of groups that no settings make only what was measured can be told
+
+
+def _written(key: Key) -> str:
+    return str(key[0]) if len(key) == 1 else json.dumps(list(key))
+
+
+def most_alike(found: Sequence[Cell], told: Effects | None) -> tuple[Cell, ...]:
+    """The two groups that have most in common, else the two with the most trials."""
+    if told is not None and told.main is not None and told.effects[told.main].strata:
+        one = told.effects[told.main]
+        pair = [_cell(found, key) for key in (one.baseline, one.value)]
+        if None not in pair:
+            return tuple(cell for cell in pair if cell is not None)
+    return tuple(found[:2])
+
+
+def _cell(found: Sequence[Cell], key: Sequence[object]) -> Cell | None:
+    wanted = tuple(map(scalar, key))
+    return next((cell for cell in found if same(cell.key, wanted)), None)
+
+
+def _effect(cell: Cell, told: Effects | None) -> Effect | None:
+    effects_ = () if told is None else told.effects
+    return next((e for e in effects_ if same(cell.key, tuple(map(scalar, e.value)))), None)
+
+
+def unlike(
+    services: Services,
+    selection: Selection,
+    keys: Sequence[str],
+    pair: tuple[Cell, Cell],
+    told: Effects | None,
+) -> str | None:
+    """Why two groups that no effect tells apart are not compared: their trials differ in more than
+    `keys`, or did different work. None where nothing else differs."""
+    if not keys or _effect(pair[1], told) is not None:
+        return None
+    if work := [key for key in keys if key in WORK]:
+        return f"they differ in {work[0]}: times of different work are not compared"
+    trials = counted(services.repository, selection.query(), keys)
+    sides = [_of(trials, keys, cell) for cell in pair]
+    besides, along = besides_and_along(trials.taken(sides[0] | sides[1]), keys)
+    differ = [key for key in (*besides, *along) if key not in {HOST_NAMES, DISK_FOLDERS}]
+    if not all(side.any() for side in sides) or not (besides or along):
+        return None
+    more = f" and {len(differ) - SHOWN} more" if len(differ) > SHOWN else ""
+    return f"confounded by {', '.join(differ[:SHOWN]) or 'the machines'}{more}"
+
+
+def _of(trials: Trials, keys: Sequence[str], cell: Cell) -> npt.NDArray[np.bool_]:
+    inside = np.ones(len(trials.logs), dtype=np.bool_)
+    for key, value in zip(keys, cell.key, strict=True):
+        column = trials.columns[key]
+        inside &= np.array([same((scalar(v),), (value,)) for v in column.values])[column.codes]
+    return inside
+
+
+def matched(cell: Cell, first: Cell, told: Effects | None) -> Effect | None:
+    """The effect of a group against the first; None where its trials differ in nothing else, so
+    that all of them can be compared, or where there is no effect of it."""
+    one = _effect(cell, told)
+    if one is None:
+        return None
+    counts = len(cell.elapsed_s), len(first.elapsed_s)
+    if one.strata == 1 and (one.n, one.n_baseline) == counts and not about_printed(one.reason):
+        return None
+    return one
+
+
+def like_with_like(group: ComparedGroup, first: Cell, cell: Cell, one: Effect) -> ComparedGroup:
+    """`group` with the effect that is matched; what all trials say is its `crude` sentence."""
+    found = one.interval
+    return replace(
+        group,
+        outcome=_OUTCOMES.get(one.outcome, "cannot tell"),
+        ratio=one.ratio,
+        ratio_interval=None if found is None else Interval(found.low, found.high, found.level),
+        verdict=one.verdict,
+        crude=_crude(cell, first),
+    )
+
+
+def _crude(cell: Cell, first: Cell) -> str | None:
+    if not cell.elapsed_s or not first.elapsed_s:
+        return None
+    ratio = median(cell.elapsed_s) / median(first.elapsed_s)
+    return f"the median of this group's is {ratio_text(ratio)} times that of the first's"

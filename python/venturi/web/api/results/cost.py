@@ -1,0 +1,511 @@
+"""`/api/cost`: groups by time, cost, both, or their product; with dated prices, and ties."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Annotated, Literal
+
+from venturi.core.statistics.stats import Missing
+from venturi.core.units import format_duration
+from venturi.machines.cost.price import Tariff
+from venturi.record.query.conditions import COLUMNS, refused
+from venturi.record.query.grouping import GROUP_KEYS_MAX
+from venturi.record.query.paging import rows
+from venturi.record.query.repeats import stored_order
+from venturi.record.store.repository import Repository
+from venturi.record.store.tables import text_of
+from venturi.results.compare.groups import Columns, Group, best_of, groups_from, with_cost
+from venturi.results.compare.groups import Key as GroupKey
+from venturi.results.compare.legacy import LegacyBest, joined_on_time_alone
+from venturi.results.effects.strata import Trials
+from venturi.results.ranking import ranking as model
+from venturi.results.ranking.alike import AlikeRanking
+from venturi.results.ranking.rank_trials import (
+    USD_PER_HOUR_MAX,
+    RecordedPrices,
+    counted,
+    frontier,
+    no_prices,
+    priced_groups,
+    prices_recorded,
+    rank_trials,
+    recorded_prices,
+    refusal,
+    require_prices,
+    usd_added,
+)
+from venturi.results.ranking.rank_trials import Prices as TrialPrices
+from venturi.results.ranking.rank_words import sentences
+from venturi.web.api.asking import Parameter
+from venturi.web.api.context import Selection, SelectionDep, Services
+from venturi.web.api.results.cells import (
+    COMPARABLE,
+    ORIGIN,
+    ByDep,
+    Cell,
+    cells,
+    joined,
+    keys_of,
+    label,
+    mixtures,
+    scalar,
+)
+from venturi.web.api.results.spreads import interval, no_spread, scaled, spread_of
+from venturi.web.api.shapes import Key, Prices, RankedGroup, Ranking, Scalar
+
+OBJECTIVES: Mapping[str, model.Objective] = {
+    "time": model.Objective.TIME,
+    "cost": model.Objective.COST,
+    "cost-time": model.Objective.COST_TIME,
+    "pareto": model.Objective.PARETO,
+}
+RANKED_MAX = 200  # groups that are compared; the biggest
+NAMED_MAX = 6  # groups in a sentence
+LEGACY_TRIALS_MAX = 10_000
+Charged = TrialPrices | RecordedPrices
+Costs = Mapping[tuple[str | None, ...], Group]
+_PLUS = re.compile(r"([^=]+)=(.*):([0-9]{1,9}(?:\.[0-9]{1,9})?)", re.DOTALL)
+_SUPERLATIVE = {"time": "fastest", "cost": "cheapest", "cost-time": "lowest in cost x time"}
+
+
+def cost(
+    services: Services,
+    selection: SelectionDep,
+    *,
+    by: ByDep = None,
+    objective: Literal["time", "cost", "cost-time", "pareto"] = "time",
+    usd_per_hour: Annotated[
+        float | None,
+        Parameter(
+            ge=0,
+            le=USD_PER_HOUR_MAX,
+            allow_inf_nan=False,
+            description="Price of an hour; without one there is no cost.",
+        ),
+    ] = None,
+    plus: Annotated[
+        list[str] | None,
+        Parameter(
+            max_length=100,
+            description="KEY=VALUE:USD, added for groups with this value of a key of `by`.",
+            examples=[["net=IB:0.80", "disk=SSD:0.70"]],
+        ),
+    ] = None,
+    per: Annotated[
+        Literal["cluster", "node"], Parameter(description="What the price is for.")
+    ] = "cluster",
+    price_as_of: Annotated[date | None, Parameter(description="The day the price held.")] = None,
+    price_source: Annotated[
+        str | None, Parameter(max_length=200, description="Who said so.")
+    ] = None,
+    prices: Annotated[
+        Literal["recorded"] | None,
+        Parameter(
+            description="Costs as recorded with the trials, those without left out; the default "
+            "where no price is given and every trial has one."
+        ),
+    ] = None,
+    crude: Annotated[
+        bool, Parameter(description="By medians of all trials, though not like with like.")
+    ] = False,
+    legacy: Annotated[
+        bool, Parameter(description="Also what ALOJA's query shows: wrong in places.")
+    ] = False,
+) -> Ranking:
+    """Groups ranked by a named objective, with ties, costs and the Pareto frontier."""
+    keys = keys_of(by)
+    given = None
+    if usd_per_hour is not None:
+        if prices:
+            raise refused("prices are given and recorded", "prices", "give one of them")
+        day = None if price_as_of is None else price_as_of.isoformat()
+        extra = recorded_prices(services.repository, added(plus or ()))
+        if others := [key for key, _, _ in extra if key not in keys]:
+            raise refused(f"{others[0]} is no key of by", "plus", f"add by={others[0]}")
+        require_prices(usd_per_hour, extra)
+        given = Prices(usd_per_hour, extra, per, day, price_source)
+    elif plus or legacy:
+        raise refused("this needs a price", "usd_per_hour", "give usd_per_hour=3.50")
+    further = (*(("hosts",) if per == "node" else ()), *COMPARABLE, *ORIGIN)
+    found = cells(services.repository, selection, keys, further[: GROUP_KEYS_MAX - len(keys)])
+    trials = counted(services.repository, selection.query(), keys)
+    charged = _charged(services.repository, trials, given, asked=prices is not None)
+    if charged is None and objective != "time":
+        raise no_prices(services.repository, trials)
+    if isinstance(charged, RecordedPrices):
+        given = Prices(None, (), "cluster", None, charged.said)
+    if keys and len(trials.logs):
+        answer = like_with_like(
+            found, keys, objective, given, charged=charged, trials=trials, crude=crude
+        )
+    else:
+        answer = ranked(found, keys, objective, given, costs=_costs(trials, keys, charged))
+    return with_legacy(services.repository, selection, answer) if legacy else answer
+
+
+def _charged(
+    repository: Repository, trials: Trials, given: Prices | None, *, asked: bool
+) -> Charged | None:
+    if given is None or given.usd_per_hour is None:
+        return prices_recorded(repository, trials, asked=asked)
+    return TrialPrices(given.usd_per_hour, given.plus, given.per)
+
+
+def _costs(trials: Trials, keys: Sequence[str], charged: Charged | None) -> Costs:
+    """The groups of the trials that have a recorded cost; empty where a price is given."""
+    if not isinstance(charged, RecordedPrices):
+        return {}
+    return {text(group.key): group for group in priced_groups(trials, keys, charged)}
+
+
+def like_with_like(
+    cells_: Sequence[Cell],
+    keys: tuple[str, ...],
+    objective: str,
+    prices: Prices | None,
+    *,
+    charged: Charged | None,
+    trials: Trials,
+    crude: bool,
+) -> Ranking:
+    """The groups by medians of all that was measured, as far as these are like with like; else over
+    the settings that are alike, or refused."""
+    costs = _costs(trials, keys, charged)
+    refused_ = refusal(trials, keys, charged)
+    if refused_ is not None:
+        told = f"Not ranked: {refused_.message}. {refused_.hint}."
+        answer = ranked(cells_, keys, objective, prices, costs=costs, tested=False)
+        return replace(
+            answer, basis="refused", verdict=told, warnings=(told, *answer.warnings),
+            groups=tuple(_unranked(group, refused_.message) for group in answer.groups),
+        )  # fmt: skip
+    found = rank_trials(trials, keys, OBJECTIVES[objective], charged, crude=crude)
+    answer = ranked(cells_, keys, objective, prices, costs=costs, tested=found.alike is None)
+    names = {text(key): name for key, name in found.names.items()}
+    named = [replace(g, name=names.get(text(g.key), label(g.key))) for g in answer.groups]
+    answer = replace(
+        answer, basis=found.basis, caption=found.naming.caption, explained=found.naming.explained,
+        groups=tuple(named), warnings=(*found.warnings, *answer.warnings),
+    )  # fmt: skip
+    if found.alike is None:
+        told = answer.verdict + "".join(f" {each}." for each in sentences(found)[1:])
+        if found.basis == "crude":
+            told = f"Crude, not like with like: {told}"
+        return replace(answer, verdict=told)
+    front = None if charged is None else frontier(trials, keys, charged, found)
+    groups = _matched(answer.groups, found.alike, front)
+    return replace(answer, groups=groups, verdict=". ".join(sentences(found)) + ".")
+
+
+def _unranked(group: RankedGroup, reason: str) -> RankedGroup:
+    unknown = str(model.Rank.CANNOT_TELL)
+    return replace(group, rank=None, standing=unknown, reason=reason, on_frontier=False,
+                   frontier=None, p_value=None, name=label(group.key))  # fmt: skip
+
+
+def _matched(
+    groups: Sequence[RankedGroup], alike: AlikeRanking, front: AlikeRanking | None
+) -> tuple[RankedGroup, ...]:
+    """The groups in the order of their sets and places there."""
+    of_key = {text(group.key): group for group in groups}
+    standings = {
+        text(place.key): place.standing
+        for each in (() if front is None else front.sets)
+        for place in each.places
+    }
+    made = []
+    for number, each in enumerate(alike.sets, start=1):
+        for place in each.places:
+            group = of_key.pop(text(place.key))
+            on: Literal["yes", "cannot tell", "no"] | None = None
+            if text(place.key) in standings:
+                on = _ON_FRONTIER.get(standings[text(place.key)], "cannot tell")
+            unpriced = group.cost_usd.reason if group.cost_usd and not group.cost_usd.n else None
+            made.append(replace(
+                group, rank=place.rank, standing=str(place.standing),
+                reason="; ".join(filter(None, (place.reason, unpriced))) or None,
+                on_frontier=on == "yes", frontier=on, p_value=None, set=number,
+                against=tuple(map(scalar, each.reference)), settings=place.strata,
+                ratio=place.ratio, ratio_interval=interval(place.interval),
+            ))  # fmt: skip
+    rest = (_unranked(group, "no trial of it counts") for group in of_key.values())
+    return (*made, *rest)
+
+
+def text(key: GroupKey) -> tuple[str | None, ...]:
+    """A key however its values were typed."""
+    return tuple(None if value is None else text_of(value) for value in map(scalar, key))
+
+
+def added(texts: Sequence[str]) -> tuple[tuple[str, str, float], ...]:
+    """(key, value, US dollars an hour) of each text, by the names that it gives."""
+    made = []
+    for text in texts:
+        match = _PLUS.fullmatch(text)
+        if match is None:
+            raise refused(f"{text[:80]!r} is not KEY=VALUE:USD", "plus", "such as net=IB:0.80")
+        made.append((match[1], match[2], float(match[3])))
+    return tuple(made)
+
+
+def ranked(
+    found: Sequence[Cell],
+    keys: tuple[str, ...],
+    objective: str,
+    prices: Prices | None,
+    *,
+    costs: Costs,
+    tested: bool = True,
+) -> Ranking:
+    """The groups of `found` by `objective`; not `tested`, they have no places yet.
+
+    `costs` are the groups of the trials whose recorded costs count.
+    """
+    of_key: dict[GroupKey, Cell] = {cell.key: cell for cell in found}
+    priced = {group.key: _priced(group, of_key[group.key], keys, prices, costs)
+              for group in groups_from(found)}  # fmt: skip
+    compared = [each.group for each in list(priced.values())[: RANKED_MAX if tested else 0]]
+    ranking = model.rank_groups(compared, OBJECTIVES[objective])
+    told = {one.key: one for one in ranking.groups}
+    order = [*told, *(key for key in priced if key not in told)]
+    groups = _with_frontier(
+        [_answer(priced[key], of_key[key], told.get(key)) for key in order], compared
+    )
+    warnings = mixtures(found, keys)
+    if len(found) > RANKED_MAX:
+        warnings += (f"only the {RANKED_MAX} biggest of {len(found):,} groups are compared",)
+    workloads = {
+        cell.key[keys.index("workload")] if "workload" in keys else each
+        for cell in found
+        for each in cell.other.get("workload", (None,))
+    } - {None}
+    return Ranking(
+        by=keys,
+        objective=objective,
+        alpha=ranking.alpha,
+        prices=prices,
+        groups=groups,
+        verdict=_verdict(objective, groups),
+        workloads=tuple(sorted(map(str, workloads))),
+        warnings=warnings,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    group: Group
+    usd_per_hour: float | None
+    reason: str | None
+
+
+def _priced(
+    group: Group, cell: Cell, keys: tuple[str, ...], prices: Prices | None, costs: Costs
+) -> _Priced:
+    """`group` with the cost of each trial, or why it has none."""
+    if prices is None:
+        return _Priced(group, None, None)
+    if prices.usd_per_hour is None:
+        priced = costs.get(text(group.key))
+        if priced is None:
+            return _Priced(group, None, "no trial of it has a recorded cost")
+        return _Priced(replace(priced, key=group.key), None, None)
+    values = dict(zip(keys, cell.key, strict=True))
+    extra = sum(usd_added(prices.plus, key, value) for key, value in values.items())
+    per_hour = prices.usd_per_hour + extra
+    if prices.per == "node":
+        hosts = {cell.key[keys.index("hosts")]} if "hosts" in keys else cell.other.get("hosts")
+        count = next(iter(hosts)) if hosts and len(hosts) == 1 else None
+        if not isinstance(count, int) or count < 1:
+            why = "differs in the group: group by hosts" if hosts and len(hosts) > 1 else "unknown"
+            return _Priced(group, None, f"the number of hosts is {why}")
+        per_hour *= count
+    return _Priced(with_cost(group, Tariff(per_hour, "USD")), per_hour, None)
+
+
+_ON_FRONTIER: Mapping[model.Rank, Literal["yes", "no"]] = {
+    model.Rank.BEST: "yes",
+    model.Rank.WORSE: "no",
+}
+
+
+def _with_frontier(
+    groups: Sequence[RankedGroup], compared: Sequence[Group]
+) -> tuple[RankedGroup, ...]:
+    """The groups, each with whether it is on the frontier of time and cost.
+
+    "yes": no other has a median as low in both and lower in one. "no": it is found worse than one
+    of these in both. Else "cannot tell"; None without a cost.
+    """
+    ranking = model.rank_groups(compared, model.Objective.PARETO)
+    standing = {one.key: one.standing for one in ranking.groups}
+    made = []
+    for group in groups:
+        front: Literal["yes", "cannot tell", "no"] | None = None
+        if group.cost_usd is not None and group.cost_usd.median is not None:
+            found = standing.get(group.key, model.Rank.CANNOT_TELL)
+            front = _ON_FRONTIER.get(found, "cannot tell")
+        made.append(replace(group, on_frontier=front == "yes", frontier=front))
+    return tuple(made)
+
+
+def _answer(priced: _Priced, cell: Cell, one: model.Ranked | None) -> RankedGroup:
+    group = priced.group
+    best = best_of(group)
+    products = model.values_of(group, model.Axis.COST_TIME)
+    p_values = [v.p_value for v in one.verdicts.values() if v.p_value is not None] if one else []
+    reason = one.reason if one else "too many groups: only the biggest are compared"
+    if priced.reason and group.cost is None and one and one.rank is None:
+        reason = priced.reason
+    elapsed, costs = spread_of(group.elapsed_s), None
+    if group.cost is not None and priced.usd_per_hour is None:
+        costs = spread_of(sorted(group.cost))
+    elif group.cost is not None:
+        costs = scaled(elapsed, (priced.usd_per_hour or 0.0) / 3600)
+    elif priced.reason:
+        costs = no_spread(0, priced.reason)
+    return RankedGroup(
+        key=cell.key,
+        rank=one.rank if one else None,
+        standing=str(one.standing if one else model.Rank.CANNOT_TELL),
+        reason=reason,
+        n=len(group.elapsed_s),
+        elapsed_s=elapsed,
+        cost_usd=costs,
+        cost_time=None if isinstance(products, Missing) else spread_of(products),
+        usd_per_hour=priced.usd_per_hour,
+        best_elapsed_s=None if isinstance(best, Missing) else best.elapsed_s,
+        best_cost_usd=None if isinstance(best, Missing) else best.cost,
+        on_frontier=False,
+        p_value=max(p_values, default=None),
+    )
+
+
+def _value(objective: str, group: RankedGroup) -> str:
+    spread = {"time": group.elapsed_s, "cost": group.cost_usd}.get(objective, group.cost_time)
+    if spread is None or spread.median is None:
+        return "no value"
+
+    def told(value: float) -> str:
+        if objective == "time":
+            return format_duration(value)
+        return f"${value:,.3f}" if objective == "cost" else f"{value:,.0f} $ s"
+
+    within = spread.interval
+    ends = (
+        f", {within.level:.0%} interval {told(within.low)} to {told(within.high)}" if within else ""
+    )
+    return f"median {told(spread.median)}{ends.replace('%', ' %')}, n = {spread.n}"
+
+
+def _verdict(objective: str, groups: Sequence[RankedGroup]) -> str:
+    """Who is best, who ties with it, and how many cannot be placed."""
+    placed = [group for group in groups if group.rank is not None]
+    if not placed:
+        few = f"at least {model.LEAST_TRIALS} succeeded trials"
+        return f"Cannot tell: no group has {few}" + (
+            " and a price." if objective != "time" else "."
+        )
+    if len(placed) == 1:
+        alone = f"{label(placed[0].key)}: {_value(objective, placed[0])}"
+        if len(groups) == 1:
+            return f"One group is no ranking: {alone}."
+        return (
+            f"Cannot tell which is {_SUPERLATIVE.get(objective, 'on the frontier')}: of "
+            f"{len(groups):,} groups one has enough trials; {alone}."
+        )
+    best = [group for group in placed if group.standing == model.Rank.BEST]
+    tied = [label(group.key) for group in placed if group.standing == model.Rank.TIED]
+    if objective == "pareto":
+        said = (
+            f"On the frontier of time and cost by medians: {_some([label(b.key) for b in best])}."
+        )
+    else:
+        said = f"{label(best[0].key)} is {_SUPERLATIVE[objective]}: {_value(objective, best[0])}."
+    if tied:
+        said += f" Cannot be told from the best: {_some(tied)}."
+    worse = sum(group.standing == model.Rank.WORSE for group in placed)
+    if worse:
+        said += f" {worse} other{'s are' if worse != 1 else ' is'} worse."
+    rest = len(groups) - len(best) - len(tied) - worse
+    if rest:
+        said += f" Of {rest} it cannot be told: too few trials, or no price."
+    return said
+
+
+def _some(names: Sequence[str]) -> str:
+    rest = len(names) - NAMED_MAX
+    return joined(names if rest < 2 else (*names[:NAMED_MAX], f"{rest} more"))
+
+
+# --- what ALOJA's query shows ---------------------------------------------------------------------
+
+
+def with_legacy(repository: Repository, selection: Selection, answer: Ranking) -> Ranking:
+    """`answer` with what ALOJA's query would show for each group: see `results.compare.legacy`.
+
+    The rank is that of its page: by cost x time, over all groups.
+    """
+    shown_: dict[Key, LegacyBest] = {
+        tuple(map(scalar, one.key)): one
+        for one in joined_on_time_alone(columns_of(repository, selection, answer.by))
+    }
+    costs = {
+        group.key: one.elapsed_s * group.usd_per_hour / 3600
+        for group in answer.groups
+        if (one := shown_.get(group.key)) is not None and group.usd_per_hour is not None
+    }
+    order = sorted(costs, key=lambda key: costs[key] * shown_[key].elapsed_s)
+    ranks = {key: rank for rank, key in enumerate(order, start=1)}
+
+    def of(group: RankedGroup) -> RankedGroup:
+        one = shown_.get(group.key)
+        if one is None:
+            return group
+        return replace(
+            group,
+            legacy_elapsed_s=one.elapsed_s,
+            legacy_cost_usd=costs.get(group.key),
+            legacy_rank=ranks.get(group.key),
+            legacy_wrong=one.wrong,
+        )
+
+    return replace(answer, groups=tuple(map(of, answer.groups)))
+
+
+def columns_of(repository: Repository, selection: Selection, keys: Sequence[str]) -> Columns:
+    """The succeeded trials of the selection, one by one, in the order in which they were stored."""
+    found: dict[str, tuple[Key, float]] = {}
+    cursor = None
+    while True:
+        page = rows(repository, selection.query(sort="id", limit=1_000, cursor=cursor))
+        for row in page.rows:
+            if row.state == "succeeded" and not row.warm_up and row.elapsed_s is not None:
+                key = tuple(_of_row(row, each) for each in keys)
+                if math.isfinite(row.elapsed_s) and row.elapsed_s > 0:
+                    found[row.id] = key, row.elapsed_s
+        if len(found) > LEGACY_TRIALS_MAX:
+            raise refused(
+                f"more than {LEGACY_TRIALS_MAX:,} trials are too many for the legacy query",
+                "legacy", "narrow the selection, such as where=workload=terasort",
+            )  # fmt: skip
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    ids = stored_order(repository, list(found))
+    return Columns(
+        tuple(ids), tuple(found[each][0] for each in ids), tuple(found[each][1] for each in ids)
+    )
+
+
+def _of_row(row: object, key: str) -> Scalar:
+    """What `group_by` would say of this trial."""
+    if key in COLUMNS:
+        return scalar(getattr(row, key))
+    configuration: Mapping[str, Scalar] = row.configuration  # type: ignore[attr-defined]
+    name = key.removeprefix("configuration.")
+    value = configuration.get(name)
+    return None if value is None else text_of(value)

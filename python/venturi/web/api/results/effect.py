@@ -1,0 +1,57 @@
+"""`/api/effect`: what a setting, or a combination of settings, brings."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from venturi.record.query.grouping import GROUP_KEYS_MAX
+from venturi.results.effects.effect import Effects
+from venturi.results.effects.effects import LEVEL
+from venturi.web.api.asking import Parameter
+from venturi.web.api.context import SelectionDep, Services
+from venturi.web.effects import LEVEL_LEAST, LEVEL_MOST, Question, effects
+
+
+def effect(
+    services: Services,
+    selection: SelectionDep,
+    key: Annotated[
+        list[str],
+        Parameter(
+            min_length=1,
+            max_length=GROUP_KEYS_MAX,
+            description="The key whose values are compared; of several every combination.",
+            examples=[["disk"]],
+        ),
+    ],
+    *,
+    baseline: Annotated[
+        str | None,
+        Parameter(
+            max_length=2_000,
+            description="The value against which, of several keys a JSON list; none: the most "
+            "frequent.",
+            examples=["HDD", '["HDD", "ETH"]'],
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        Parameter(
+            max_length=50,
+            description="Keys in which trials may differ and still count as alike.",
+            examples=[["io_sort_factor"]],
+        ),
+    ] = None,
+    level: Annotated[
+        float,
+        Parameter(
+            ge=LEVEL_LEAST, le=LEVEL_MOST, description="Of the intervals, which decide the verdict."
+        ),
+    ] = LEVEL,
+    crude: Annotated[
+        bool, Parameter(description="Also what was measured, not like with like.")
+    ] = False,
+) -> Effects:
+    """The effect on the time, of trials that are alike in everything else that is recorded."""
+    question = Question(key, baseline, ignore or (), level, crude)
+    return effects(services.repository, selection.query(), question)

@@ -1,0 +1,103 @@
+"""What `/api/scaling` answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from venturi.web.api.shapes import Interval, Key, Scalar, Spread
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingPoint:
+    x: float
+    n: int
+    elapsed_s: Spread
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    x: float
+    elapsed_s: float
+    low_s: float | None
+    high_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cliff:
+    """Where the data stop fitting in memory: between `below` and `above`, times jump by `jump`."""
+
+    below: float
+    above: float
+    jump: float
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingEffect:
+    """At `x_high` a trial takes `ratio` of the time at `x_low`; the interval is of medians.
+
+    Where there is none, `ratio` is that of the medians that were `measured` at both, if they were.
+    """
+
+    x_low: float
+    x_high: float
+    ratio: float
+    interval: Interval | None
+    measured: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingGroup:
+    """The measured points of one context and its curve, or the reason why there is none.
+
+    `name` tells it from the others drawn; `basis` says what the curve is made of, `reason` why it
+    has no interval. `error_relative` is by how much it missed points that it had not seen.
+    """
+
+    name: str
+    key: Key
+    points: tuple[ScalingPoint, ...]
+    curve: tuple[CurvePoint, ...]
+    basis: str | None
+    formula: str | None
+    error_relative: float | None
+    cliff: Cliff | None
+    reason: str | None
+    verdict: str
+    effect: ScalingEffect | None
+    predicted: CurvePoint | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingListed:
+    """A curve that may be drawn: `skip` leads to it."""
+
+    skip: int
+    key: Key
+    x_low: float
+    x_high: float
+    values: int
+    trials: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """Curves of time against x, each alike in all else that was chosen.
+
+    `by` are the keys by which all of the `total` curves differ, `same` what those drawn have in
+    common. Where x changes only together with other keys, `leave_out` are those: without them
+    there are curves.
+    """
+
+    x: str
+    x_unit: str
+    meaning: str
+    verdict: str
+    by: tuple[str, ...]
+    same: dict[str, Scalar]
+    groups: tuple[ScalingGroup, ...]
+    listed: tuple[ScalingListed, ...]
+    total: int
+    skip: int
+    warnings: tuple[str, ...]
+    leave_out: tuple[str, ...] = ()

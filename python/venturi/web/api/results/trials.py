@@ -1,0 +1,347 @@
+"""What is in the repository: trials, their facets, groups and series, exclusions and views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from importlib.metadata import version
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from venturi.core.errors import VenturiError
+from venturi.machines.scaling.between_hosts import between_hosts
+from venturi.machines.scaling.disks_of_hosts import disks_of_hosts
+from venturi.record import starter
+from venturi.record.access import exclusions, views
+from venturi.record.access.actions import added_by
+from venturi.record.access.authors import Author
+from venturi.record.cost import recorded_cost
+from venturi.record.io_trace import has_trace
+from venturi.record.job_account import has_account
+from venturi.record.query import counting, faceting, grouping, known_keys, paging
+from venturi.record.query.checks import require_keys
+from venturi.record.query.conditions import Condition, Op
+from venturi.record.query.faceting import FACET_KEYS_MAX
+from venturi.record.query.grouping import GROUP_KEYS_MAX
+from venturi.record.query.selection import PAGE_ROWS_MAX, Query
+from venturi.record.trial import Trial
+from venturi.record.trial_json import ADAPTER
+from venturi.results.bottleneck import narrowest_points
+from venturi.results.hosts.use import HostsOverTime
+from venturi.web.api import shapes
+from venturi.web.api.asking import NAME_LENGTH_MAX, Parameter
+from venturi.web.api.context import Asker, SelectionDep, Services
+from venturi.web.api.jobs.job_shapes import JobData
+from venturi.web.api.moved import moved
+from venturi.web.api.results.presets import presets
+from venturi.web.api.results.series import series_of
+from venturi.web.api.results.spreads import spread_of
+from venturi.web.io.page import IoHeat, IoPage
+
+SIBLINGS_MAX = 200
+FACET_COLUMNS = (
+    "workload", "engine", "state", "scale", "provenance", "source", "instance_type", "network",
+    "hosts",
+)  # fmt: skip
+FACET_SETTINGS, FACET_DISTINCT_MAX = 6, 100
+KEY_LENGTH_MAX = 300
+
+TRIAL_ID = Parameter(
+    pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$",
+    description="A trial's id, whole.",
+    examples=["01JZX3J8V0W4Q6N7T2B5C9D1EF"],
+)
+Id = Annotated[str, TRIAL_ID]
+KeyName = Annotated[str, Field(max_length=KEY_LENGTH_MAX)]  # a trial may have the key ""
+
+
+def status(services: Services, asker: Asker) -> shapes.Status:
+    """What is served, and what the one who asks may do."""
+    everything = Query()
+    return shapes.Status(
+        version=version("venturi"),
+        trials=counting.count(services.repository, everything),
+        trials_excluded=counting.excluded_count(services.repository, everything),
+        role=asker.role if services.changes is not None else "read",
+        uploads=asker.uploads,
+        token=asker.token,
+        starter_present=starter.starter_present(services.repository),
+    )
+
+
+def keys(services: Services) -> shapes.Keys:
+    """Everything that can be filtered, sorted and grouped by."""
+    found = known_keys.keys(services.repository)
+    return shapes.Keys(
+        tuple(shapes.KeyInfo(key.key, key.kind, key.type, key.n, key.distinct) for key in found)
+    )
+
+
+def trials(
+    *,
+    services: Services,
+    selection: SelectionDep,
+    sort: Annotated[
+        str,
+        Parameter(
+            description="A column or configuration key.",
+            min_length=1,
+            max_length=KEY_LENGTH_MAX,
+            examples=["elapsed_s"],
+        ),
+    ] = "started_at",
+    desc: Annotated[bool, Parameter(description="Highest first; what is missing is last.")] = True,
+    limit: Annotated[int, Parameter(ge=1, le=PAGE_ROWS_MAX)] = 50,
+    cursor: Annotated[
+        str | None, Parameter(description="`next_cursor` of the page before.", max_length=10_000)
+    ] = None,
+) -> shapes.TrialPage:
+    """One page of the trials that meet the conditions."""
+    (sort,) = require_keys(services.repository, (sort,))
+    asked = selection.query(sort=sort, descending=desc, limit=limit, cursor=cursor)
+    page = paging.rows(services.repository, asked)
+    excluded = 0
+    if not selection.with_excluded:
+        excluded = counting.excluded_count(services.repository, asked)
+    return shapes.TrialPage(
+        rows=page.rows,
+        next_cursor=page.next_cursor,
+        total=counting.count(services.repository, asked),
+        excluded=excluded,
+    )
+
+
+def facets(
+    services: Services,
+    selection: SelectionDep,
+    key: Annotated[
+        list[KeyName] | None,
+        Parameter(
+            description="Keys to count by; by default what most trials can be told apart by.",
+            max_length=FACET_KEYS_MAX,
+            examples=[["workload", "disk"]],
+        ),
+    ] = None,
+) -> shapes.Facets:
+    """How many trials have which value of each key, under the conditions on all other keys."""
+    chosen = require_keys(services.repository, key) if key else _usual_keys(services)
+    found = faceting.facets(services.repository, selection.query(), chosen)
+    return shapes.Facets(
+        tuple(
+            shapes.Facet(
+                each.key,
+                tuple(shapes.FacetValue(scalar(value), n) for value, n in each.values),
+                each.distinct,
+                each.missing,
+            )
+            for each in found
+        )
+    )
+
+
+def trial(services: Services, id: Id) -> shapes.TrialDetail:
+    """One trial whole, the others of its repeat group, and what holds it up."""
+    found = trial_of(services, id)
+    same = (Condition("group", Op.ONE_OF, (found.group_key,)),)
+    limit = SIBLINGS_MAX + 1
+    group = paging.rows(services.repository, Query(same, limit=limit, with_excluded=True)).rows
+    return shapes.TrialDetail(
+        trial=ADAPTER.dump_python(found, mode="json"),
+        group=found.group_key,
+        siblings=tuple(row for row in group if row.id != id)[:SIBLINGS_MAX],
+        exclusions=tuple(_exclusions_of(services, found)),
+        narrowest=tuple(_narrowest(found)),
+        has_series=any(artifact.kind == "series" for artifact in found.artifacts),
+        has_job=has_account(found),
+        has_io=has_trace(found),
+        cost=recorded_cost(found),
+        added_by=_added_by(services, id),
+        between_hosts=between_hosts(found),
+        disks_of_hosts=disks_of_hosts(found),
+    )
+
+
+def series(
+    services: Services,
+    id: Id,
+    points: Annotated[
+        int, Parameter(description="No more moments than these; means of some.", ge=2, le=2_000)
+    ] = 500,
+    host: Annotated[
+        str | None,
+        Parameter(
+            description="By default the first that was watched.",
+            min_length=1,
+            max_length=NAME_LENGTH_MAX,
+        ),
+    ] = None,
+) -> shapes.SeriesData:
+    """What one of the trial's hosts did over time."""
+    return series_of(services.repository, trial_of(services, id), points, host)
+
+
+def hosts(services: Services, id: Id) -> HostsOverTime:
+    """What each of its hosts did over time, beside one another; the narrowest is marked."""
+    from venturi.web.hosts_over_time import hosts_over_time
+
+    return hosts_over_time(services.repository, trial_of(services, id))
+
+
+def job(services: Services, id: Id) -> JobData:
+    """Where the job's time went, stage by stage, from its engine's own account."""
+    from venturi.web.api.jobs.jobs import job_of
+
+    return job_of(services.repository, trial_of(services, id))
+
+
+def io(services: Services, id: Id) -> IoPage:
+    """What the trial did to its disks: its requests by whose files they were for."""
+    from venturi.web.io.charts import io_of
+
+    return io_of(services.repository, trial_of(services, id))
+
+
+def io_heat(
+    services: Services,
+    id: Id,
+    *,
+    pattern: Annotated[
+        str,
+        Parameter(description="Which requests, as /io names them.", min_length=1, max_length=200),
+    ],
+    device: Annotated[
+        str, Parameter(description="Which disk, as /io names it.", pattern=r"^\d{1,4},\d{1,7}$")
+    ],
+    chart: Annotated[Literal["places", "times"], Parameter(description="Places, or times.")],
+    from_s: Annotated[
+        float, Parameter(description="From when on, since the trace began.", ge=0, le=1e9)
+    ],
+    until_s: Annotated[float, Parameter(description="Until when.", ge=0, le=1e9)],
+) -> IoHeat:
+    """A part of a chart over time, as fine as the trace allows: at most some 512 columns."""
+    from venturi.web.io.heat import Part, heat_part
+
+    asked = Part(device, pattern, chart, from_s, max(from_s, until_s))
+    return heat_part(services.repository, trial_of(services, id), asked)
+
+
+def groups(
+    services: Services,
+    selection: SelectionDep,
+    by: Annotated[
+        list[KeyName],
+        Parameter(
+            description="Columns and configuration keys.",
+            min_length=1,
+            max_length=GROUP_KEYS_MAX,
+            examples=[["workload", "disk"]],
+        ),
+    ],
+) -> shapes.Groups:
+    """The trials grouped by any keys, with quantiles and the interval of the median."""
+    keys = require_keys(services.repository, by)
+    found = grouping.group_by(services.repository, selection.query(), keys)
+    return shapes.Groups(
+        keys,
+        tuple(
+            shapes.GroupSummary(
+                tuple(map(scalar, group.values)),
+                group.n,
+                group.by_state,
+                spread_of(group.elapsed_s),
+            )
+            for group in found
+        ),
+    )
+
+
+def all_exclusions(services: Services) -> shapes.Exclusions:
+    """All rules that leave trials out, those that were revoked too."""
+    found = exclusions.find(services.repository)
+    return shapes.Exclusions(tuple(shown_exclusion(services, each) for each in found))
+
+
+def all_views(services: Services) -> shapes.Views:
+    """Saved pages, and those that come with Venturi whose trials are here."""
+    found = views.find(services.repository)
+    own = tuple(replace(view, url=moved(view.url)) for view in found)
+    return shapes.Views(
+        tuple(map(shown_view, own)), tuple(map(shown_view, presets(services.repository)))
+    )
+
+
+def trial_of(services: Services, id_: str) -> Trial:
+    """The trial with exactly this id (VEN-RECORD-UNKNOWN)."""
+    found = services.repository.get(id_)
+    if found.id != id_:
+        raise VenturiError(
+            "VEN-RECORD-UNKNOWN", f"no trial has the id {id_!r}", where={"id": id_},
+            hint="/api/trials lists the trials",
+        )  # fmt: skip
+    return found
+
+
+def scalar(value: Any) -> shapes.Scalar:
+    """A key's value as JSON has it."""
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _added_by(services: Services, id_: str) -> shapes.Author | None:
+    with services.repository.reading() as connection:
+        found = added_by(connection, id_)
+    return None if found is None else shown_author(found)
+
+
+def shown_author(found: Author) -> shapes.Author:
+    """`found`, with how lists name them."""
+    return shapes.Author(found.name, found.known_by, found.said, found.text)
+
+
+def shown_view(found: views.View) -> shapes.View:
+    """`found` as the interface has it."""
+    return shapes.View(found.name, found.url, shown_author(found.author), found.created_at)
+
+
+def shown_exclusion(services: Services, found: exclusions.Exclusion) -> shapes.Exclusion:
+    """`found` with the number of trials it covers."""
+    return shapes.Exclusion(
+        found.id,
+        tuple(found.texts),
+        shown_author(found.author),
+        found.reason,
+        found.created_at,
+        found.revoked_at,
+        None if found.revoked_by is None else shown_author(found.revoked_by),
+        exclusions.covered(services.repository, found.id),
+    )
+
+
+def _usual_keys(services: Services) -> Sequence[str]:
+    """The columns people look by, and the settings that tell most trials apart."""
+    settings = [
+        info
+        for info in known_keys.keys(services.repository)
+        if info.kind == "configuration" and 1 < info.distinct <= FACET_DISTINCT_MAX
+    ]
+    settings.sort(key=lambda info: (-info.n, info.key))
+    return (*FACET_COLUMNS, *(info.key for info in settings[:FACET_SETTINGS]))
+
+
+def _exclusions_of(services: Services, trial: Trial) -> Iterator[shapes.Exclusion]:
+    """The exclusions in force that leave `trial` out."""
+    covering = exclusions.covering(services.repository, [trial.id]).get(trial.id, ())
+    for found in exclusions.find(services.repository) if covering else ():
+        if found.id in covering:
+            yield shown_exclusion(services, found)
+
+
+def _narrowest(trial: Trial) -> Iterator[str]:
+    """A sentence for each phase, as `venturi show` tells it."""
+
+    for finding in narrowest_points(trial):
+        if finding.reason:
+            yield f"{finding.phase}: cannot tell: {finding.reason}"
+            continue
+        yield f"{finding.phase}: {'; '.join((finding.sentence, *finding.evidence))}"

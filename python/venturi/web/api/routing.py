@@ -1,0 +1,104 @@
+"""Twins as FastAPI's routes, and the values that its other routes share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from functools import cache, partial, wraps
+from inspect import Signature
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Path, Query, Request
+from fastapi.responses import JSONResponse
+
+from venturi.record.access import tokens
+from venturi.web.api.asking import Given, Parameter, taken
+from venturi.web.api.computing import Computing
+from venturi.web.api.context import Asker, Selection, Services, selection
+from venturi.web.api.moved import PREFIX
+from venturi.web.api.security import Access, who_asks
+from venturi.web.api.twins import TWINS, Twin, said, shape_of
+
+
+def add_twins(app: FastAPI, readers: Computing, computers: Computing) -> None:
+    """Adds all twins; those that read series, and those that compute, have threads of their own.
+
+    Routes of a router that is included are analysed twice, the second time by the first request.
+    """
+    for twin in TWINS:
+        answered: Callable[..., Any] = _answering(twin)
+        if twin.reads or twin.computes:
+            answered = _in_turn(twin.path, readers if twin.reads else computers, answered)
+        app.add_api_route(
+            PREFIX + twin.path, answered,
+            methods=["GET"], response_model=shape_of(twin), tags=[twin.tag],
+        )  # fmt: skip
+
+
+def _in_turn(
+    path: str, threads: Computing, answered: Callable[..., JSONResponse]
+) -> Callable[..., Awaitable[JSONResponse]]:
+    @wraps(answered)
+    async def waited(**arguments: Any) -> JSONResponse:
+        return await threads.answer(path, partial(answered, **arguments))
+
+    return waited
+
+
+def _answering(twin: Twin) -> Callable[..., JSONResponse]:
+    function = twin.function()
+
+    @wraps(function)
+    def answered(**arguments: Any) -> JSONResponse:
+        return JSONResponse(said(twin, function(**arguments)))
+
+    in_path = frozenset(re.findall(r"\{(\w+)\}", twin.path))
+    answered.__signature__ = _signature(function, in_path)  # type: ignore[attr-defined]
+    return answered
+
+
+@cache
+def _made_by(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` as FastAPI takes a dependency."""
+
+    @wraps(function)
+    def made(**arguments: Any) -> Any:
+        return function(**arguments)
+
+    made.__signature__ = _signature(function, frozenset())  # type: ignore[attr-defined]
+    return made
+
+
+def _signature(function: Callable[..., Any], in_path: frozenset[str]) -> Signature:
+    def as_fastapi_has_it(name: str, kind: Any, how: Parameter | Given | None) -> Any:
+        if isinstance(how, Given):
+            return Annotated[kind, Depends(_made_by(how.function))]
+        if kind in _KNOWN:
+            return Annotated[kind, Depends(_KNOWN[kind])]
+        said = {} if how is None else how.said
+        return Annotated[kind, Path(**said) if name in in_path else Query(**said)]
+
+    return Signature(
+        [
+            declared.replace(annotation=as_fastapi_has_it(name, kind, how))
+            for name, (declared, kind, how) in taken(function).items()
+        ]
+    )
+
+
+def _services(request: Request) -> Services:
+    found: Services = request.app.state.services
+    return found
+
+
+def _asker(request: Request) -> Asker:
+    access: Access = request.app.state.access
+    who = who_asks(request)
+    services: Services = request.app.state.services
+    uploads = access.write_token is not None or tokens.any_writer(services.repository)
+    return Asker(who.role, uploads, who.author.name)
+
+
+_KNOWN: dict[Any, Callable[..., Any]] = {Services: _services, Asker: _asker}
+ServicesDep = Annotated[Services, Depends(_services)]
+SelectionDep = Annotated[Selection, Depends(_made_by(selection))]

@@ -1,0 +1,418 @@
+"""What the interface answers: plain frozen values, from which the OpenAPI document is made.
+
+Every quantity has its unit in its name; null is "not known", with a reason beside it. `Key` is the
+values of the keys that were grouped by, in their order; null is a missing value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from venturi.machines.scaling.between_hosts import BetweenHosts
+from venturi.machines.scaling.disks_of_hosts import DisksOfHosts
+from venturi.record.cost import Cost
+from venturi.record.query.clusters import NamedCluster
+from venturi.record.query.paging import TrialRow
+from venturi.web.cluster_page import ClusterCard, ProbeSeen
+
+Scalar = str | int | float | bool | None
+Key = tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An error (RFC 9457): `code` is Venturi's own, `where` names field and value, `hint` helps."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    where: Mapping[str, Scalar]
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What is served: `role` is what the one who asks may do, `token` the name of their token."""
+
+    version: str
+    trials: int
+    trials_excluded: int
+    role: Literal["read", "write"]
+    token: str | None
+    uploads: bool
+    starter_present: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What the one who has logged in may do, and the name of their token."""
+
+    role: Literal["read", "write"]
+    token: str
+
+
+# ---- trials ----
+
+
+@dataclass(frozen=True, slots=True)
+class TrialPage:
+    """`total` trials meet the conditions, besides `excluded` ones that an exclusion leaves out."""
+
+    rows: tuple[TrialRow, ...]
+    next_cursor: str | None
+    total: int
+    excluded: int
+
+
+@dataclass(frozen=True, slots=True)
+class FacetValue:
+    value: Scalar
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """How many trials have which value of `key`, under the conditions on all other keys."""
+
+    key: str
+    values: tuple[FacetValue, ...]
+    distinct: int
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    facets: tuple[Facet, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyInfo:
+    """A key that can be filtered, sorted and grouped by; `n` trials have a value of it."""
+
+    key: str
+    kind: Literal["column", "configuration"]
+    type: Literal["text", "number", "moment", "flag", "mixed"]
+    n: int
+    distinct: int
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    keys: tuple[KeyInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrialDetail:
+    """A trial whole: `trial` is the record (schema/trial.schema.json).
+
+    `siblings` are the other trials of its repeat group; `narrowest` has one sentence a phase;
+    `added_by` is who has uploaded it, null where it was measured or imported. `between_hosts` and
+    `disks_of_hosts` are of probes of several hosts.
+    """
+
+    trial: Mapping[str, Any]
+    group: str
+    siblings: tuple[TrialRow, ...]
+    exclusions: tuple[Exclusion, ...]
+    narrowest: tuple[str, ...]
+    has_series: bool
+    has_job: bool
+    has_io: bool
+    cost: Cost | None
+    added_by: Author | None
+    between_hosts: BetweenHosts | None
+    disks_of_hosts: DisksOfHosts | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPage:
+    """The clusters on which there are trials, and the chosen one: by default the first, null where
+    there is none. `trials` are the newest on it; the probes are null where there was none.
+    """
+
+    clusters: tuple[NamedCluster, ...]
+    chosen: ClusterCard | None
+    trials: tuple[TrialRow, ...]
+    net: ProbeSeen | None
+    disk: ProbeSeen | None
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesLine:
+    """One metric of one device over time; null where the sampler said nothing.
+
+    In a thinned series a value is the mean of those around its moment, and `lowest` and `highest`
+    are the ends of those, so that no peak is lost; otherwise they are empty.
+    """
+
+    metric: str
+    device: str | None
+    unit: str
+    values: tuple[float | None, ...]
+    lowest: tuple[float | None, ...]
+    highest: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesData:
+    """One `host` of the `hosts` that were watched; null where none was.
+
+    All lines share `t_s`, seconds since the trial began; `thinned`: values are means of some.
+    """
+
+    hosts: tuple[str, ...]
+    host: str | None
+    t_s: tuple[float, ...]
+    lines: tuple[SeriesLine, ...]
+    thinned: bool
+    missing_reason: str | None
+
+
+# ---- groups and their statistics ----
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    low: float
+    high: float
+    level: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """`n` values: quantiles and the median's interval; `reason` says why one is null."""
+
+    n: int
+    median: float | None
+    interval: Interval | None
+    minimum: float | None
+    p25: float | None
+    p75: float | None
+    p90: float | None
+    maximum: float | None
+    mean: float | None
+    variation: float | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSummary:
+    """`n` trials in all, `by_state` by their state; `elapsed_s` of the succeeded, no warm-ups."""
+
+    key: Key
+    n: int
+    by_state: Mapping[str, int]
+    elapsed_s: Spread
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    by: tuple[str, ...]
+    groups: tuple[GroupSummary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What was charged for an hour, and where that is from; `plus` adds for values of keys.
+    `usd_per_hour` is null where the costs recorded with the trials count, as `source` says."""
+
+    usd_per_hour: float | None
+    plus: tuple[tuple[str, str, float], ...]
+    per: Literal["cluster", "node"]
+    as_of: str | None
+    source: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RankedGroup:
+    """One group's place: null where it is not ranked, as `reason` says.
+
+    `standing` is "best", "indistinguishable from the best", "worse" or "cannot tell".
+    `best_*` are those of its fastest trial. `legacy_*` is what ALOJA's query shows, on request.
+    `on_frontier`: by medians no group is as fast and as cheap. `frontier` is then "yes", "no" where
+    one and the same group is found better in time and in cost, else "cannot tell"; null without
+    a cost. Where settings are matched, `ratio` is that to the group `against` over `settings` with
+    both; groups of another `set` share none with them.
+    """
+
+    key: Key
+    rank: int | None
+    standing: str
+    reason: str | None
+    n: int
+    elapsed_s: Spread
+    cost_usd: Spread | None
+    cost_time: Spread | None
+    usd_per_hour: float | None
+    best_elapsed_s: float | None
+    best_cost_usd: float | None
+    on_frontier: bool
+    p_value: float | None
+    legacy_elapsed_s: float | None = None
+    legacy_cost_usd: float | None = None
+    legacy_rank: int | None = None
+    legacy_wrong: bool | None = None
+    frontier: Literal["yes", "cannot tell", "no"] | None = None
+    name: str = ""
+    set: int | None = None
+    against: Key | None = None
+    settings: int | None = None
+    ratio: float | None = None
+    ratio_interval: Interval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Groups by `objective`; `verdict` says in words who is best and who ties with it.
+
+    `basis`: "pooled" medians of trials that differ in nothing else; "matched" over the settings
+    alike in all else (medians are then not like with like); "crude" on request; or "refused".
+    """
+
+    by: tuple[str, ...]
+    objective: str
+    alpha: float
+    prices: Prices | None
+    groups: tuple[RankedGroup, ...]
+    verdict: str
+    workloads: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    basis: Literal["pooled", "matched", "crude", "refused"] = "pooled"
+    caption: str = ""
+    explained: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedGroup:
+    """One of the groups compared; what is told against the first is null for the first itself.
+
+    `ratio` is the middle one of all ratios of its times to the first's, below 1 where it takes less
+    time; `chance_lower` the share of all pairs in which its time is the lower one. `values_s` are
+    all counted times (at most 2,000, evenly taken), `warm_ups_s` were left out. Where trials differ
+    in more than the groups, ratio and verdict are over the settings alike in all else, and `crude`
+    is what all trials say, not like with like.
+    """
+
+    key: Key
+    n: int
+    by_state: Mapping[str, int]
+    elapsed_s: Spread
+    values_s: tuple[float, ...]
+    warm_ups_s: tuple[float, ...]
+    outliers_s: tuple[float, ...]
+    outcome: Literal["lower", "higher", "cannot tell"] | None
+    ratio: float | None
+    ratio_interval: Interval | None
+    p_value: float | None
+    chance_lower: float | None
+    verdict: str
+    name: str
+    crude: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`caption` is what all groups have in common, `explained` what codes in names stand for."""
+
+    by: tuple[str, ...]
+    groups: tuple[ComparedGroup, ...]
+    warnings: tuple[str, ...]
+    outlier_rule: str
+    caption: str
+    explained: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogInfo:
+    """A shipped catalogue of machines and prices, for the parameter `catalog` of the advice."""
+
+    name: str
+    types: int
+    newest_price: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogs:
+    """`default` is the one that is asked when none is named."""
+
+    catalogs: tuple[CatalogInfo, ...]
+    default: str
+
+
+# ---- what people add ----
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who did something: `name` is known by a token or a login, `said` is what they say of
+    themselves, `text` is both for people.
+    """
+
+    name: str | None
+    known_by: Literal["token", "login"] | None
+    said: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """A recorded rule that leaves trials out of analyses; revoking it brings them back."""
+
+    id: str
+    conditions: tuple[str, ...]
+    author: Author
+    reason: str
+    created_at: datetime
+    revoked_at: datetime | None
+    revoked_by: Author | None
+    trials: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusions:
+    exclusions: tuple[Exclusion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A page of this server: `url` begins with / and holds all of its state."""
+
+    name: str
+    url: str
+    author: Author
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    views: tuple[View, ...]
+    presets: tuple[View, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedTrial:
+    line: int
+    trial: str | None
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class UploadReport:
+    """What became of each trial of an upload; what is counted here is stored for good."""
+
+    added: tuple[str, ...]
+    already_present: tuple[str, ...]
+    refused: tuple[RefusedTrial, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StarterReport:
+    added: int
+    already_present: int
+    sources: tuple[str, ...]

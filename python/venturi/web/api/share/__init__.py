@@ -1,0 +1,1 @@
+"""Changes that a server accepts: uploads, exclusions, views."""

@@ -1,0 +1,164 @@
+"""The page of a catalogue: what there is, what is known of a type and from where, what changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from venturi.core.quantity import Quantity
+from venturi.core.statistics.stats import Missing
+from venturi.machines.catalog import Catalog, Fact, InstanceType
+from venturi.machines.catalog.diff import Change, Difference
+from venturi.machines.cost.choices import Network
+from venturi.machines.cost.node import Node, node_of
+from venturi.machines.cost.price import is_stale
+from venturi.terminal.catalog import Summary, range_text, summarise, value_text
+from venturi.web.report.data import Number, Text, number
+
+
+@dataclass(frozen=True, slots=True)
+class TypeRow:
+    """One instance type: a node of it, and its price. Rates are those that models take."""
+
+    instance_type: str
+    vcpus: Number
+    memory_bytes: Number
+    local_bytes: Number
+    storage_bytes_per_s: Number
+    network_bytes_per_s: Number
+    price_usd_per_hour: Number
+    price_as_of: Text
+    price_is_stale: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FactRow:
+    """One value of a type, with its unit and range in words, or why it is unknown."""
+
+    attribute: str
+    value: Text
+    range: str
+    kind: str
+    as_of: str
+    source: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """One value that differs; `relative` is new / old - 1."""
+
+    instance_type: str
+    attribute: str
+    old: str
+    new: str
+    relative: Number
+    kinds: str
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogPage:
+    """What was asked of catalogues; a part that was not asked for is empty.
+
+    `chosen` is the type whose facts are shown.
+    """
+
+    title: str
+    generated_at: datetime
+    catalogs: tuple[Summary, ...] = ()
+    types: tuple[TypeRow, ...] = ()
+    facts: tuple[FactRow, ...] = ()
+    chosen: str | None = None
+    removed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    changes: tuple[ChangeRow, ...] = ()
+    is_difference: bool = False
+    warnings: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+
+
+def list_page(catalogs: tuple[Summary, ...], generated_at: datetime, **more: Any) -> CatalogPage:
+    """How much each of `catalogs` knows."""
+    title = f"{len(catalogs)} catalogues of machines"
+    return CatalogPage(title, generated_at, catalogs=catalogs, **more)
+
+
+def show_page(
+    catalog: Catalog, chosen: InstanceType | None, generated_at: datetime, **more: Any
+) -> CatalogPage:
+    """The types of `catalog`, and all that it knows of the `chosen` one."""
+    today = generated_at.date()
+    return CatalogPage(
+        catalog.name if chosen is None else f"{chosen.name} in {catalog.name}",
+        generated_at,
+        catalogs=(summarise(catalog, today),),
+        types=tuple(_type_row(each, today) for each in catalog.types.values()),
+        facts=() if chosen is None else tuple(map(_fact_row, chosen.facts, chosen.facts.values())),
+        chosen=None if chosen is None else chosen.name,
+        **more,
+    )
+
+
+def difference_page(
+    old: str, new: str, difference: Difference, generated_at: datetime, **more: Any
+) -> CatalogPage:
+    """What changed from the catalogue `old` to `new`."""
+    return CatalogPage(
+        f"From {old} to {new}",
+        generated_at,
+        is_difference=True,
+        removed=difference.removed,
+        added=difference.added,
+        changes=tuple(map(_change_row, difference.changes)),
+        **more,
+    )
+
+
+def _type_row(instance_type: InstanceType, today: date) -> TypeRow:
+    node, price = node_of(instance_type, Network.AT_SCALE), instance_type.fact("price")
+    day = price.as_of
+    return TypeRow(
+        instance_type.name,
+        _known(instance_type.number("vcpus"), instance_type.fact("vcpus").note),
+        _known(node.memory_bytes, instance_type.fact("memory").note),
+        _known(node.local_bytes, node.missing.get("local_bytes", "")),
+        _rate(node, node.storage, "storage"),
+        _rate(node, node.network, "network"),
+        _known(instance_type.number("price"), price.note),
+        Missing("the price has no date") if day is None else day.isoformat(),
+        day is not None and is_stale(day, today),
+    )
+
+
+def _rate(node: Node, quantity: Quantity | None, name: str) -> Number:
+    return _known(None if quantity is None else quantity.value, node.missing.get(name, ""))
+
+
+def _known(value: float | None, note: str) -> Number:
+    return number(value, note or "the catalogue does not say why")
+
+
+def _fact_row(attribute: str, fact: Fact) -> FactRow:
+    known = fact.value is not None
+    return FactRow(
+        attribute,
+        value_text(fact) if known else Missing(fact.note or "the catalogue does not say why"),
+        range_text(fact),
+        fact.kind.value if fact.kind else "",
+        fact.as_of.isoformat() if known and fact.as_of else "",
+        fact.source,
+        fact.note if known else "",
+    )
+
+
+def _change_row(change: Change) -> ChangeRow:
+    kinds = [fact.kind.value if fact and fact.kind else "—" for fact in (change.old, change.new)]
+    return ChangeRow(
+        change.instance_type,
+        change.attribute,
+        value_text(change.old),
+        value_text(change.new),
+        number(change.relative, "not two numbers in one unit"),
+        kinds[0] if kinds[0] == kinds[1] else f"{kinds[0]} -> {kinds[1]}",
+    )

@@ -1,0 +1,176 @@
+"""A cluster as its newest trial has it: hosts, links, disks, what differs, clocks, price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from venturi.core.units import format_offset
+from venturi.machines.scaling.between_hosts import between_hosts
+from venturi.machines.scaling.disks_of_hosts import disks_of_hosts
+from venturi.measure.clusters.traits import (
+    disk_of,
+    memory_bytes,
+    recorded_differences,
+    sentence,
+    threads,
+)
+from venturi.record.trial import Cluster, Host, PriceQuote, Rack, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class HostLink:
+    """A link of a host; one flow gets `flow_bytes_per_s` of it, None: all of it. `takes_data`: the
+    trial's data took this network.
+    """
+
+    network: str
+    address: str
+    bytes_per_s: float | None
+    flow_bytes_per_s: float | None
+    takes_data: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HostDisk:
+    """A folder of a host for one disk: what is known of the file system and the device below."""
+
+    disk_class: str
+    folder: str
+    device: str | None
+    model: str | None
+    size_bytes: float | None
+    file_system: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostCard:
+    """A host as it was recorded; `clock_offset_s` is its clock less that of Venturi's machine."""
+
+    name: str
+    roles: tuple[str, ...]
+    rack: str | None
+    links: tuple[HostLink, ...]
+    disks: tuple[HostDisk, ...]
+    memory_bytes: int | None
+    threads: float | None
+    processor: str | None
+    kernel: str | None
+    clock_offset_s: float | None
+    clock_error_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeSeen:
+    """The newest trial of a probe; `sentence` is None where it measured nothing of hosts.
+    `disturbed`: others used the hosts meanwhile. `folders`: what it measured of disks.
+    """
+
+    trial: str
+    state: str
+    disturbed: bool
+    folders: tuple[str, ...]
+    started_at: datetime | None
+    sentence: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterCard:
+    """A cluster as the trial `as_of_trial` has it; `differences` are sentences, as `venturi cluster
+    check` says them, of what a trial's facts tell. `clocks` says how far they were apart.
+    """
+
+    name: str
+    as_of_trial: str
+    as_of: datetime | None
+    hosts: tuple[HostCard, ...]
+    racks: tuple[Rack, ...]
+    network: str | None
+    instance_type: str | None
+    price: PriceQuote | None
+    dilation: float | None
+    dilate_cpu: bool | None
+    differences: tuple[str, ...]
+    clocks: str | None
+
+
+def cluster_card(trial: Trial) -> ClusterCard:
+    """The cluster of `trial`."""
+    cluster = trial.cluster
+    return ClusterCard(
+        name=cluster.name or trial.id,
+        as_of_trial=trial.id,
+        as_of=trial.started_at,
+        hosts=tuple(_host(cluster, host) for host in cluster.hosts),
+        racks=cluster.racks,
+        network=cluster.network,
+        instance_type=cluster.instance_type,
+        price=cluster.price,
+        dilation=cluster.dilation,
+        dilate_cpu=cluster.dilate_cpu,
+        differences=tuple(map(sentence, recorded_differences(cluster.hosts))),
+        clocks=_clocks(cluster),
+    )
+
+
+def probe_seen(trial: Trial) -> ProbeSeen:
+    """What the probe `trial` found, in a sentence."""
+    found = between_hosts(trial) or disks_of_hosts(trial)
+    said = None if found is None else found.sentence
+    folders = {
+        str(sample.labels["dir"]): None for sample in trial.samples if "dir" in sample.labels
+    }
+    return ProbeSeen(
+        trial.id, trial.state.value, bool(trial.disturbed), tuple(folders), trial.started_at, said
+    )
+
+
+def _host(cluster: Cluster, host: Host) -> HostCard:
+    data = cluster.data_link(host)
+    return HostCard(
+        name=host.name,
+        roles=host.roles,
+        rack=host.rack,
+        links=tuple(
+            HostLink(name, link.address, link.bytes_per_s, link.flow_bytes_per_s, link is data)
+            for name, link in host.links.items()
+        ),
+        disks=tuple(_disks(host)),
+        memory_bytes=memory_bytes(host.facts),
+        threads=threads(host.facts),
+        processor=_text(host.facts.get("cpu_model")),
+        kernel=_text(host.facts.get("kernel_release")),
+        clock_offset_s=None if host.clock is None else host.clock.offset_s,
+        clock_error_s=None if host.clock is None else host.clock.error_s,
+    )
+
+
+def _disks(host: Host) -> Iterator[HostDisk]:
+    for name, folders in host.disks.items():
+        for folder in folders:
+            file_system, device = disk_of(host.facts, Path(folder))
+            size = device.get("size_bytes")
+            yield HostDisk(
+                name, folder, _text(device.get("name")), _text(device.get("model")),
+                size if isinstance(size, int | float) else None, _text(file_system.get("kind")),
+            )  # fmt: skip
+
+
+def _clocks(cluster: Cluster) -> str | None:
+    """How far apart the two clocks are that are furthest apart."""
+    known = sorted(
+        (host.clock.offset_s, host.clock.error_s, host.name)
+        for host in cluster.hosts
+        if host.clock is not None
+    )
+    if len(known) < 2:
+        return None
+    (early_s, error_s, behind), (late_s, other_s, ahead) = known[0], known[-1]
+    apart = format_offset(late_s - early_s, error_s + other_s)
+    return f"clocks were within {apart} ({ahead} was ahead of {behind})"
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None

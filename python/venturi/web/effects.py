@@ -1,0 +1,121 @@
+"""The question what a setting brings, as it is asked: the names and values that are written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from venturi.core.errors import VenturiError
+from venturi.core.statistics.stats import ALPHA
+from venturi.core.wording import NAMES_SHOWN
+from venturi.record.query.checks import require_keys
+from venturi.record.query.chosen import CHOSEN, ORIGIN, WORK, check_settings, chosen
+from venturi.record.query.conditions import OF_RECORDS, refused
+from venturi.record.query.grouping import GROUP_KEYS_MAX
+from venturi.record.query.selection import Query
+from venturi.record.store.repository import Repository
+from venturi.record.store.tables import text_of
+from venturi.record.vocabulary import explained
+from venturi.results.effects.effect import Effects, Key
+from venturi.results.effects.effect_words import named
+from venturi.results.effects.effects import Asked, UnknownBaselineError, effects_of
+
+LEVEL_LEAST, LEVEL_MOST = 0.5, 0.999
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: `baseline` is a value of the only key, or a JSON list with one of each.
+
+    Of `values`, written alike, the effects are told (None: of all; of none: of that which leads).
+    """
+
+    keys: Sequence[str]
+    baseline: str | None = None
+    ignore: Sequence[str] = ()
+    level: float = 1 - ALPHA
+    crude: bool = False
+    values: Sequence[str] | None = None
+
+
+def effects(repository: Repository, query: Query, question: Question) -> Effects:
+    """What the keys of `question` bring to the trials of `query`; VEN-QUERY-VALUE of wrong ones."""
+    keys = require_keys(repository, question.keys, columns=CHOSEN)
+    if not keys or not all(keys):
+        raise refused("there is nothing to look at", "key", "name a key, such as disk")
+    if len(keys) > GROUP_KEYS_MAX:
+        raise refused(f"{len(keys)} keys", "key", f"at most {GROUP_KEYS_MAX} make a combination")
+    for key in keys:
+        if key in (*WORK, *ORIGIN):
+            hint = "times of different work are not compared; give what was chosen for the work"
+            raise refused(f"{key} is no setting", "key", hint)
+    check_settings(keys, "key")
+    if not LEVEL_LEAST <= question.level <= LEVEL_MOST:
+        hint = f"give one from {LEVEL_LEAST} to {LEVEL_MOST}, such as 0.95"
+        raise refused(f"{question.level} is no level of an interval", "level", hint)
+    ignored = frozenset(require_keys(repository, question.ignore, also=OF_RECORDS))
+    ignored -= set(keys)
+    if work := sorted(ignored & {*WORK, *ORIGIN, "engine"}):
+        raise refused(
+            f"{work[0]} cannot be left out", "ignore", "times of different work are not compared"
+        )
+    texts = None if question.baseline is None else _values(question.baseline, len(keys))
+    found = chosen(repository, query)
+    columns = [found.column(key).values for key in keys]
+
+    def written(texts: Sequence[str]) -> Key:
+        return tuple(
+            next((v for v in values if v is not None and text_of(v) == text), text)
+            for values, text in zip(columns, texts, strict=True)
+        )
+
+    baseline = None if texts is None else written(texts)
+    values = None
+    if question.values is not None:
+        values = tuple(written(_values(text, len(keys))) for text in question.values)
+    asked = Asked(keys, baseline, ignored, question.level, question.crude, values)
+    try:
+        answer = effects_of(found, asked)
+    except UnknownBaselineError as error:
+        raise _unknown(question.baseline or "", keys, error.known) from error
+    return replace(answer, explained=explained(_shown(answer)))
+
+
+def _shown(answer: Effects) -> dict[str, list[str]]:
+    """The values that the answer names, by key: those of the keys, and what the effect that leads
+    depends on."""
+    found: dict[str, list[str]] = {key: [] for key in answer.keys}
+    for each in answer.values:
+        for key, value in zip(answer.keys, each.value, strict=True):
+            if value is not None:
+                found[key].append(text_of(value))
+    if answer.main is not None:
+        for depends in answer.effects[answer.main].depends:
+            parts = [text_of(part.value) for part in depends.parts if part.value is not None]
+            found.setdefault(depends.keys[0], []).extend(parts)
+    return found
+
+
+def _values(text: str, count: int) -> list[str]:
+    """The texts of the values: one as it stands, of several a JSON list or A,B."""
+    try:
+        listed = json.loads(text)
+    except (ValueError, RecursionError):
+        listed = None
+    if isinstance(listed, list) and not any(isinstance(each, list | dict) for each in listed):
+        values = [text_of(value) for value in listed]
+    else:
+        values = [text] if count == 1 else [each.strip() for each in text.split(",")]
+    if len(values) != count:
+        raise refused(
+            f"{text[:80]!r} is not a value of each key", "baseline",
+            'give one of each, such as HDD,ETH or ["HDD", "ETH"]',
+        )  # fmt: skip
+    return values
+
+
+def _unknown(text: str, keys: Sequence[str], known: Sequence[Key]) -> VenturiError:
+    most = ", ".join(named(keys, value) for value in known[:NAMES_SHOWN])
+    hint = f"the most frequent are: {most}" if most else "no trial is counted"
+    return refused(f"no counted trial has {text[:80]!r}", "baseline", hint)

@@ -1,0 +1,1 @@
+"""A trial's block I/O as pages show it."""

@@ -1,0 +1,192 @@
+"""`report_data`: from recorded trials to what the page shows. It reads no clock and no file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from venturi.core.statistics.stats import Missing
+from venturi.machines.cost.predict import DiskRates, Prediction, disk_rates_from_trial
+from venturi.machines.health.verdict import DeviceVerdict, verdicts
+from venturi.record.measured_over import measured_over
+from venturi.record.trial import State, Trial, started
+from venturi.web.report import words
+from venturi.web.report.data import (
+    Fact,
+    Notice,
+    Price,
+    ReportData,
+    ReportedTrial,
+    Skipped,
+    Text,
+    number,
+)
+from venturi.web.report.host import host_card
+from venturi.web.report.measurements import (
+    disk_rates,
+    latencies,
+    network_rates,
+    random_reads,
+)
+from venturi.web.report.sorts import is_sort, labels, phase_uses, sort_view, succeeded
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PROBE_LABELS = {"diskbench": "disk probe", "netbench": "network probe"}
+NO_PRICES = Missing("no price table was given")
+
+METHOD = (
+    Fact(
+        "Time of a sort",
+        "from the start of the sort until its output is whole and on the disk (fsync, rename); "
+        "generating and validating are not in it",
+    ),
+    Fact(
+        "Disk",
+        "DiskBench: random data past the page cache where the file system allows it, fsync inside "
+        "the timer, several iterations; the bar is their mean, the whisker lowest to highest",
+    ),
+    Fact(
+        "Limit of a phase",
+        "what is read and written at the same time at the total rate the disk reached doing both, "
+        "the rest at the rate of reading or writing alone",
+    ),
+    Fact(
+        "Stages",
+        "each worker's time is useful (working), idle (no input), waiting for memory, or blocked "
+        "(the next stage is full); the times are summed over the stage's workers",
+    ),
+    Fact(
+        "Narrowest point",
+        "the stage that was usefully busy for the largest share of the phase; none is named when "
+        "no stage was busy for half of it or two cannot be told apart (Themis, SoCC 2015)",
+    ),
+    Fact("Units", "rates are decimal: 1 MB/s is 10⁶ bytes per second; memory is binary (GiB)"),
+    Fact("Missing values", "are shown as — with the reason, and never counted as 0"),
+)
+
+
+def _all_same(values: Iterable[str | None], none: str) -> Text:
+    """The value all trials share; all of them if they differ."""
+    found = sorted({value for value in values if value})
+    return ", ".join(found) if found else Missing(none)
+
+
+def _software(trials: Sequence[Trial]) -> tuple[Fact, ...]:
+    software = [trial.software for trial in trials]
+    others = {name: version for each in software for name, version in each.others.items()}
+    facts = [
+        Fact("Venturi", _all_same((s.venturi_version for s in software), "no trial says")),
+        Fact("Git commit", _all_same((s.git_sha for s in software), "not built from a checkout")),
+        Fact("Build profile", _all_same((s.build_profile for s in software), "no trial says")),
+        Fact("Kernel", _all_same((s.kernel for s in software), "no trial says")),
+    ]
+    return (*facts, *(Fact(name, version) for name, version in sorted(others.items())))
+
+
+def _limits(probes: Sequence[Trial]) -> DiskRates | Missing:
+    """The rates of the latest disk probe that succeeded."""
+    done = [trial for trial in probes if trial.state is State.SUCCEEDED]
+    return disk_rates_from_trial(done[-1]) if done else Missing("no disk probe succeeded")
+
+
+def _verdicts(probes: Iterable[Trial]) -> tuple[DeviceVerdict, ...]:
+    """What the probes say of this machine's class; loopback is no network to be judged."""
+    done = [probe for probe in probes if probe.state is State.SUCCEEDED]
+    found = (verdict for probe in done for verdict in verdicts(probe))
+    return tuple(verdict for verdict in found if verdict.device_class != "loopback")
+
+
+def _row(trial: Trial, name: str) -> ReportedTrial:
+    failed = trial.failure
+    return ReportedTrial(
+        trial.id,
+        name,
+        str(trial.state),
+        f"{failed.kind} ({failed.code}): {failed.message}" if failed else None,
+        trial.started_at,
+        number(trial.elapsed_s, failed.message if failed else f"the trial is {trial.state}"),
+        f"{trial.provenance.kind}, {trial.provenance.source}",
+    )
+
+
+def report_data(
+    trials: Sequence[Trial],
+    *,
+    series: Mapping[str, pl.DataFrame],
+    predictions: Mapping[str, Prediction],
+    prices: Sequence[Price] | None,
+    generated_at: datetime,
+    job: str = "a 100 TB sort",
+    skipped: Sequence[Skipped] = (),
+    commands: Sequence[str] = (),
+) -> ReportData:
+    """What the page shows of `trials` (disk and network probes, sorts; in any order).
+
+    `series` holds, by trial id, the host's series with columns t_s (seconds since the start of
+    the trial), metric, device, value, unit. `predictions` holds, by trial id, what was predicted
+    before the sort. `prices` is the price table of `job`, or None if it was not made. `commands`
+    are the commands that make these numbers again.
+    """
+    ordered = sorted(trials, key=lambda trial: (started(trial), trial.id))
+    names = labels(ordered) | {
+        trial.id: PROBE_LABELS[trial.workload.name]
+        for trial in ordered
+        if trial.workload.name in PROBE_LABELS
+    }
+    probes = [t for t in ordered if t.workload.name == "diskbench"]
+    networks = [t for t in ordered if t.workload.name == "netbench"]
+    limits = _limits(probes)
+    rates, network = disk_rates(probes), network_rates(networks)
+    network_label = next(filter(None, map(measured_over, networks)), "network")
+    sorts = tuple(
+        sort_view(trial, names[trial.id], series.get(trial.id), predictions.get(trial.id))
+        for trial in ordered
+        if is_sort(trial)
+    )
+    timed = {trial.id: trial for trial in ordered if is_sort(trial) and succeeded(trial)}
+    hosts = [host.name for trial in ordered for host in trial.cluster.hosts]
+    host = hosts[0] if hosts else "This machine"
+    table = tuple(prices) if prices is not None else NO_PRICES
+    return ReportData(
+        title=f"Venturi report: {host}",
+        generated_at=generated_at,
+        headline=words.headline(host, sorts),
+        answers=words.answers(
+            verdicts=_verdicts((*probes[-1:], *networks[-1:])),
+            rates=rates,
+            network=network,
+            network_label=network_label,
+            sorts=sorts,
+            job=job,
+            prices=table,
+        ),
+        figures=words.figures(rates, sorts, job, () if isinstance(table, Missing) else table),
+        host=host_card(ordered),
+        rates=rates,
+        uses=tuple(
+            use
+            for sort in sorts
+            if sort.id in timed
+            for use in phase_uses(timed[sort.id], sort.label, sort.stages, limits)
+        ),
+        latencies=latencies(probes),
+        random_reads=random_reads(probes),
+        network=network,
+        network_label=network_label,
+        sorts=sorts,
+        job=job,
+        prices=table,
+        method=METHOD,
+        software=_software(ordered),
+        commands=tuple(commands),
+        trials=tuple(_row(trial, names[trial.id]) for trial in ordered),
+        warnings=tuple(
+            Notice(warning.code, names[trial.id], warning.message)
+            for trial in ordered
+            for warning in trial.warnings
+        ),
+        skipped=tuple(skipped),
+    )

@@ -1,0 +1,220 @@
+"""The answer in plain words. Each sentence repeats numbers of the report, and adds none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from venturi.core.statistics.stats import Missing
+from venturi.core.units import format_duration, format_rate, format_usd
+from venturi.machines.health.verdict import DeviceVerdict
+from venturi.terminal.predicted import predicted_and_taken
+from venturi.web.report.data import (
+    Answer,
+    Figure,
+    Narrowest,
+    Number,
+    Price,
+    Rate,
+    Sort,
+)
+from venturi.web.report.measurements import best_rate
+from venturi.web.report.sorts import WHOLE
+
+Rates = tuple[Rate, ...] | Missing
+
+
+def _known(value: Number) -> float | None:
+    return None if isinstance(value, Missing) else value
+
+
+def good(sorts: Sequence[Sort]) -> list[Sort]:
+    """The sorts whose numbers count."""
+    return [sort for sort in sorts if sort.state == "succeeded"]
+
+
+def main_sort(sorts: Sequence[Sort]) -> Sort | None:
+    """The sort that the page speaks of first: the largest that succeeded, then the slowest."""
+    return max(
+        good(sorts),
+        key=lambda sort: (_known(sort.input_bytes) or 0.0, _known(sort.elapsed_s) or 0.0),
+        default=None,
+    )
+
+
+def headline(host: str, sorts: Sequence[Sort]) -> str:
+    """One sentence: how long the largest sort took here."""
+    main = main_sort(sorts)
+    if main is not None:
+        return f"{host} sorts {main.label} in {format_duration(_known(main.elapsed_s))}"
+    return f"{host}: no sort succeeded" if sorts else f"{host}: no sort was recorded"
+
+
+def figures(
+    rates: Rates, sorts: Sequence[Sort], job: str, prices: Sequence[Price]
+) -> tuple[Figure, ...]:
+    """The large numbers under the headline."""
+    found = [
+        Figure("Disk, reading", best_rate(rates, "disk_read_bytes_per_s"), "rate", "alone"),
+        Figure("Disk, writing", best_rate(rates, "disk_write_bytes_per_s"), "rate", "alone"),
+    ]
+    for sort in good(sorts)[:4]:
+        speed = "end to end"
+        size, elapsed = _known(sort.input_bytes), _known(sort.elapsed_s)
+        if size and elapsed:
+            speed = f"{format_rate(size / elapsed)} of input"
+        found.append(Figure(f"Sort, {sort.label}", sort.elapsed_s, "duration", speed))
+    best = cheapest(prices)
+    if best is not None:
+        found.append(
+            Figure(f"{job.removeprefix('a ')}, cheapest", best.cost_usd, "usd", best.instance_type)
+        )
+    return tuple(found)
+
+
+def cheapest(prices: Sequence[Price]) -> Price | None:
+    """The row of least known cost; those whose cost is only a lower bound do not count."""
+    known = [price for price in prices if price.known and not price.lower_bound]
+    return min(known, key=lambda price: _known(price.cost_usd) or 0.0, default=None)
+
+
+def _disk(rates: Rates) -> tuple[str, ...]:
+    if isinstance(rates, Missing):
+        return (f"Not known: {rates.reason}.",)
+    read, write, both_read, both_write = (
+        _known(best_rate(rates, f"disk_{name}_bytes_per_s"))
+        for name in ("read", "write", "mixed_read", "mixed_write")
+    )
+    sentences = [
+        f"The disk reads {format_rate(read)} and writes {format_rate(write)} when it does "
+        "nothing else."
+    ]
+    if both_read is not None and both_write is not None:
+        sentences.append(
+            f"Doing both at once it reads {format_rate(both_read)} and writes "
+            f"{format_rate(both_write)}: that is what bounds a sort."
+        )
+    return tuple(sentences)
+
+
+def _network(rates: Rates, label: str) -> tuple[str, ...]:
+    if isinstance(rates, Missing) or not rates:
+        return ()
+    known = [rate for rate in rates if not isinstance(rate.mean_bytes_per_s, Missing)]
+    if not known:
+        return ()
+    name = "Loopback (memory copying, not a network)" if "loopback" in label else "The network"
+    rate = known[0]
+    return (f"{name} carries {format_rate(_known(rate.mean_bytes_per_s))} ({rate.label.lower()}).",)
+
+
+def _duration(sort: Sort) -> str:
+    if sort.failure is not None or isinstance(sort.elapsed_s, Missing):
+        reason = sort.failure or (
+            sort.elapsed_s.reason if isinstance(sort.elapsed_s, Missing) else sort.state
+        )
+        return f"{sort.label}: no time, because it is {sort.state}: {reason}."
+    size, elapsed = _known(sort.input_bytes), sort.elapsed_s
+    speed = f", {format_rate(size / elapsed)} of input" if size and elapsed else ""
+    return f"{sort.label}: {format_duration(elapsed)}{speed}."
+
+
+def _predicted(sort: Sort) -> str:
+    whole = next(row for row in sort.comparisons if row.phase == WHOLE)
+    if isinstance(whole.predicted_s, Missing):
+        return f"{sort.label}: no prediction ({whole.predicted_s.reason})."
+    told = predicted_and_taken(
+        whole.predicted_s, _known(whole.low_s), _known(whole.high_s), _known(whole.measured_s)
+    )
+    return f"{sort.label}: {told}."
+
+
+# What a stage does, for people.
+DOES = {
+    "read": "reading the input",
+    "distribute": "distributing the records",
+    "write_partitions": "writing the spilled partitions",
+    "read_partition": "reading the partitions back",
+    "sort": "sorting",
+    "reduce": "reducing",
+    "write_output": "writing the output",
+    "write_replica": "writing the replica",
+}
+
+
+def _narrowest(sort: Sort) -> list[str]:
+    """One sentence for each phase that has more than one stage: one alone cannot be compared."""
+    return [
+        f"{sort.label}, {point.phase}: {_point(point)}"
+        for point in sort.narrowest
+        if len(point.stages) != 1
+    ]
+
+
+def _point(point: Narrowest) -> str:
+    if isinstance(point.name, Missing):
+        return f"cannot tell: {point.name.reason}."
+    stage, _, device = point.name.partition(" on ")
+    busy = next(load.busy for load in point.stages if load.narrowest)
+    place = f" on {device}" if device else ""
+    return f"{DOES.get(stage, stage)}{place} (busy for {busy:.0%} of the phase)."
+
+
+def _price(job: str, prices: Sequence[Price]) -> tuple[str, ...]:
+    best = cheapest(prices)
+    if best is None:
+        return (f"No instance type of the catalogue has all the rates that {job} needs.",)
+    known = [price for price in prices if price.known and not price.lower_bound]
+    nodes = _known(best.nodes)
+    machines = best.instance_type if nodes is None else f"{nodes:,.0f} × {best.instance_type}"
+    sentences = [
+        f"Cheapest of {len(known)} types with known rates: {machines}, "
+        f"{format_usd(_known(best.cost_usd))} in {format_duration(_known(best.elapsed_s))}, at the "
+        f"price of {best.price_as_of}."
+    ]
+    fastest = min(known, key=lambda price: _known(price.elapsed_s) or 0.0)
+    if fastest is not best:
+        sentences.append(
+            f"Fastest: {fastest.instance_type}, {format_duration(_known(fastest.elapsed_s))} "
+            f"for {format_usd(_known(fastest.cost_usd))}."
+        )
+    return tuple(sentences)
+
+
+def machine(
+    verdicts: Sequence[DeviceVerdict], rates: Rates, network: Rates, network_label: str
+) -> tuple[str, ...]:
+    """What the machine can do, by its probes."""
+    return (
+        *_disk(rates),
+        *_network(network, network_label),
+        *(f"{verdict.subject}: {verdict.text}" for verdict in verdicts),
+    )
+
+
+def answers(
+    *,
+    verdicts: Sequence[DeviceVerdict],
+    rates: Rates,
+    network: Rates,
+    network_label: str,
+    sorts: Sequence[Sort],
+    job: str,
+    prices: Sequence[Price] | Missing,
+) -> tuple[Answer, ...]:
+    """The reader's questions, answered."""
+    none = ("No sort was recorded.",)
+    priced = () if isinstance(prices, Missing) else prices
+    cost = (
+        (f"Not priced: {prices.reason}.",) if isinstance(prices, Missing) else _price(job, priced)
+    )
+    return (
+        Answer("What can this machine do?", machine(verdicts, rates, network, network_label)),
+        Answer("How long did the sort take?", tuple(_duration(sort) for sort in sorts) or none),
+        Answer("Was that predicted?", tuple(_predicted(s) for s in good(sorts)) or none),
+        Answer(
+            "Where is the narrowest point?",
+            tuple(text for sort in good(sorts) for text in _narrowest(sort))
+            or ("Not known: no sort reported its stages.",),
+        ),
+        Answer(f"What would {job} cost elsewhere?", cost),
+    )
