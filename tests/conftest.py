@@ -49,11 +49,25 @@ def pytest_xdist_auto_num_workers() -> int:
 # The files that take longest, so that no worker is left alone with one of them. The pages are over
 # before there are labs, which change this machine's addresses: then Chromium drops its requests.
 LONGEST = (
-    "e2e/test_wheel", "measure/test_spark_deployments", "measure/test_hadoop_cluster",
-    "e2e/test_pages", "measure/test_engine_real", "measure/test_lab_engines", "torture/",
-    "measure/test_tiers", "measure/test_learning", "measure/", "e2e/", "api/test_clients",
-    "api/test_analysis_routes", "agent/", "benchmarks/", "api/", "record/", "contract/",
-)  # fmt: skip
+    "e2e/test_wheel",
+    "measure/engines/spark/test_spark_deployments",
+    "measure/engines/test_hadoop_cluster",
+    "e2e/test_pages",
+    "measure/engines/test_engine_real",
+    "measure/lab/test_lab_engines",
+    "torture/",
+    "measure/engines/spark/test_tiers",
+    "measure/workloads/test_learning",
+    "measure/",
+    "e2e/",
+    "web/server/test_clients",
+    "web/api/test_analysis_routes",
+    "agent/",
+    "benchmarks/",
+    "web/",
+    "record/",
+    "contract/",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

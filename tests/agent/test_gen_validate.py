@@ -25,8 +25,12 @@ KEY = 10
 def run(agent: Path, *args: object, **options: Any) -> tuple[int, list[dict[str, Any]], str]:
     done = subprocess.run(
         [agent, *map(str, args)],
-        capture_output=True, text=True, timeout=60, check=False, **options,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        **options,
+    )
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
 
 
@@ -94,9 +98,7 @@ def test_gen_is_gensort(
     sha256: str,
 ) -> None:
     path = tmp_path / "f"
-    made = result(
-        agent_binary, "gen", "--count", count, *options, "--checksum", "--output", path
-    )  # fmt: skip
+    made = result(agent_binary, "gen", "--count", count, *options, "--checksum", "--output", path)
     assert (made["records"], made["bytes"]) == (count, count * RECORD)
     assert made["checksum"] == expected_checksum
     assert made["cpu_s"] > 0
@@ -156,9 +158,14 @@ def test_a_failed_write_leaves_nothing(agent_binary: Path, tmp_path: Path) -> No
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
     said = error(
-        agent_binary, "gen", "--count", 100_000, "--output", tmp_path / "f",
+        agent_binary,
+        "gen",
+        "--count",
+        100_000,
+        "--output",
+        tmp_path / "f",
         preexec_fn=limit,
-    )  # fmt: skip
+    )
     assert said["code"] == "VEN-GEN-FULL"
     assert names(tmp_path) == []
     assert error(agent_binary, "gen", "--count", 1, "--output", "/dev/full")["code"] == (
@@ -191,8 +198,10 @@ def test_interrupted_gen_leaves_nothing(agent_binary: Path, tmp_path: Path, by: 
     path = tmp_path / "f"
     with subprocess.Popen(
         [agent_binary, "gen", "--count", "5000000", "--output", path],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    ) as process:  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
         assert process.stdout is not None
         while json.loads(process.stdout.readline())["event"] != "progress":
             pass
@@ -309,8 +318,11 @@ def test_validate_refuses(agent_binary: Path, tmp_path: Path, unsorted: Path) ->
     cut = error(agent_binary, "validate", "--input", unsorted)
     assert cut["code"] == "VEN-VALIDATE-LENGTH"
     assert cut["where"] == {
-        "file": str(unsorted), "size_bytes": 100_013, "record_bytes": 100, "remainder_bytes": 13,
-    }  # fmt: skip
+        "file": str(unsorted),
+        "size_bytes": 100_013,
+        "record_bytes": 100,
+        "remainder_bytes": 13,
+    }
     assert "--record-bytes" in cut["hint"]
     missing = error(agent_binary, "validate", "--input", tmp_path / "no")
     assert missing["code"] == "VEN-VALIDATE-INPUT"
@@ -346,9 +358,10 @@ def test_what_says_that_it_has_no_bytes_and_has_some_is_refused(
         manifest.unlink()
         link.symlink_to(hidden)
     told, named = {
-        "by name": (hidden, hidden), "in a folder": (tmp_path, link),
+        "by name": (hidden, hidden),
+        "in a folder": (tmp_path, link),
         "in a manifest": (manifest, hidden),
-    }[given]  # fmt: skip
+    }[given]
     refused = error(agent_binary, "validate", "--input", told, *options)
     assert refused["code"] == "VEN-VALIDATE-INPUT"
     assert refused["where"]["file"] == str(named)

@@ -68,16 +68,20 @@ def commands(folder: Path, data: Path) -> dict[str, tuple[list[object], Path]]:
         "sort": (sort, made["sort"]),
         "sort by threads": ([*sort, "--io", "posix"], made["sort"]),
         "gen": (["gen", "--count", 9_000, "--output", made["gen"] / "f", *threads], made["gen"]),
-        "gen into a device": (["gen", "--count", 9_000_000, "--output", "/dev/null", *threads],
-                              made["none"]),
+        "gen into a device": (
+            ["gen", "--count", 9_000_000, "--output", "/dev/null", *threads],
+            made["none"],
+        ),
         "validate": (["validate", "--input", data, *threads], made["none"]),
         "pi": (["pi", "--points", 10_000_000, "--parts", 64, *threads], made["none"]),
         "memory": (["memory", "--bytes", 64 * MIB, *threads], made["none"]),
-        "files": (["files", "write", "--dir", made["files"], "--count", 64, "--bytes", 4096,
-                   *threads], made["files"]),
+        "files": (
+            ["files", "write", "--dir", made["files"], "--count", 64, "--bytes", 4096, *threads],
+            made["files"],
+        ),
         "disk": (["disk", "--dir", made["disk"], *few], made["disk"]),
         "net": (["net", "--loopback", 4, *some, "--sockets-per-peer", 2], made["none"]),
-    }  # fmt: skip
+    }
 
 
 def ended_well(run: Any, code: str = "VEN-AGENT-THREADS") -> bool:
@@ -90,8 +94,10 @@ def ended_well(run: Any, code: str = "VEN-AGENT-THREADS") -> bool:
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("name", ["sort", "sort by threads", "gen", "gen into a device", "validate",
-                                  "pi", "memory", "files"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    ["sort", "sort by threads", "gen", "gen into a device", "validate", "pi", "memory", "files"],
+)
 def test_threads_that_are_refused_end_it_with_an_error(
     agent: Any, group: Group, tmp_path: Path, name: str
 ) -> None:
@@ -132,9 +138,18 @@ def test_a_user_who_may_have_ten_processes_is_told(agent: Any, tmp_path: Path) -
             os.chown(path, 64_321, 64_321)
         agent.binary = binary
         other = ("setpriv", "--reuid=64321", "--regid=64321", "--clear-groups")
-        run = agent.sort("--input", folder / "data", "--output", folder / "out",
-                         "--memory", 64 * MIB, "--threads", THREADS,
-                         prefix=other, preexec_fn=limit(resource.RLIMIT_NPROC, 10))  # fmt: skip
+        run = agent.sort(
+            "--input",
+            folder / "data",
+            "--output",
+            folder / "out",
+            "--memory",
+            64 * MIB,
+            "--threads",
+            THREADS,
+            prefix=other,
+            preexec_fn=limit(resource.RLIMIT_NPROC, 10),
+        )
         run.refused("VEN-AGENT-THREADS")
         assert list((folder / "out").iterdir()) == []
     finally:
@@ -229,8 +244,10 @@ def test_no_mapping_that_is_refused_aborts(agent: Any, tmp_path: Path) -> None:
         run = agent.run(*gen, prefix=(*trace, f"inject=mmap:error=ENOMEM:when={nth}"))
         # The loader itself dies by SIGSEGV, or ends with 127.
         assert run.status in (0, 1) if run.events else run.status in (127, -signal.SIGSEGV), (
-            nth, run.status, run.stderr,
-        )  # fmt: skip
+            nth,
+            run.status,
+            run.stderr,
+        )
         refused += run.status != 0
         assert [path.name for path in made.iterdir()] == ["f"] * (run.status == 0)
     assert refused
@@ -257,8 +274,12 @@ while True:
 @contextlib.contextmanager
 def tracer() -> Iterator[subprocess.Popen[bytes]]:
     """What can stop a thread at once: it has begun before the process that it is of."""
-    waits = subprocess.Popen([sys.executable, "-c", _STOP], stdin=subprocess.PIPE,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+    waits = subprocess.Popen(
+        [sys.executable, "-c", _STOP],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     try:
         assert waits.stdout is not None
         assert waits.stdout.readline() == b"ready\n"

@@ -31,9 +31,19 @@ class Places:
     def flags(self) -> list[object]:
         one, two, copy = self.folders
         return [
-            "--output", one, "--output", two, "--replica", copy,
-            "--memory", 4 * MIB, "--threads", 1, "--io", "posix",
-        ]  # fmt: skip
+            "--output",
+            one,
+            "--output",
+            two,
+            "--replica",
+            copy,
+            "--memory",
+            4 * MIB,
+            "--threads",
+            1,
+            "--io",
+            "posix",
+        ]
 
     def output(self) -> bytes | None:
         """What the manifest says is complete, read and compared with the copies; None: no

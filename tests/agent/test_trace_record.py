@@ -111,8 +111,10 @@ def test_every_request_is_recorded_and_nothing_is_left(
     assert device["device"] == f"{os.major(number)},{os.minor(number)}"
     all_of_them = {"count": 500, "bytes": 500 * BLOCK_BYTES}
     assert (reads["operation"], reads["queued"], reads["issued"]) == (
-        "read", all_of_them, all_of_them
-    )  # fmt: skip
+        "read",
+        all_of_them,
+        all_of_them,
+    )
     assert reads["completed"] == 500
     assert result["losses"]["missing_records"] == result["losses"]["not_done"] == 0
 
@@ -359,9 +361,16 @@ def test_of_a_disk_that_nobody_used_perf_records_nothing(
 def test_what_perf_has_no_buffer_for_is_told(agent: Any, tmp_path: Path, disk: Path) -> None:
     out = tmp_path / "out"
     process, _ = begin(
-        agent, "--device", disk, "--buffer", 8192, "-o", out,
-        prefix=READ_ONLY, start_new_session=True,
-    )  # fmt: skip
+        agent,
+        "--device",
+        disk,
+        "--buffer",
+        8192,
+        "-o",
+        out,
+        prefix=READ_ONLY,
+        start_new_session=True,
+    )
     of_perf = perf_of(out)
     os.kill(of_perf, signal.SIGSTOP)
     read_blocks(disk, 1_000)
@@ -425,9 +434,14 @@ def test_what_perf_cannot_read_out_is_kept(agent: Any, tmp_path: Path, disk: Pat
     perf.chmod(0o755)
     out = tmp_path / "out"
     process, _ = begin(
-        agent, "--device", disk, "-o", out,
-        prefix=READ_ONLY, env={"PATH": f"{perf.parent}:/usr/sbin:/usr/bin:/sbin:/bin"},
-    )  # fmt: skip
+        agent,
+        "--device",
+        disk,
+        "-o",
+        out,
+        prefix=READ_ONLY,
+        env={"PATH": f"{perf.parent}:/usr/sbin:/usr/bin:/sbin:/bin"},
+    )
     read_blocks(disk, 500)
     error = end(agent, process).refused("VEN-TRACE-PERF")
     assert "exit status: 3: cannot read it" in error["message"]
@@ -439,9 +453,15 @@ def test_a_perf_that_does_not_begin_can_be_ended(agent: Any, tmp_path: Path, dis
     (tmp_path / "perf").write_text("#!/bin/sh\nexec sleep 100\n")
     (tmp_path / "perf").chmod(0o755)
     process = agent.start(
-        "trace", "record", "--device", disk, "-o", tmp_path / "out",
-        prefix=READ_ONLY, env={"PATH": f"{tmp_path}:/usr/sbin:/usr/bin:/sbin:/bin"},
-    )  # fmt: skip
+        "trace",
+        "record",
+        "--device",
+        disk,
+        "-o",
+        tmp_path / "out",
+        prefix=READ_ONLY,
+        env={"PATH": f"{tmp_path}:/usr/sbin:/usr/bin:/sbin:/bin"},
+    )
     time.sleep(1)
     process.terminate()
     process.communicate(timeout=5)
@@ -452,9 +472,15 @@ def test_a_perf_that_does_not_begin_can_be_ended(agent: Any, tmp_path: Path, dis
 def test_what_perf_says_is_told_with_the_refusal(agent: Any, tmp_path: Path, disk: Path) -> None:
     def refused() -> str:
         error = agent.run(
-            "trace", "record", "--device", disk, "-o", tmp_path / "out",
-            prefix=READ_ONLY, env={"PATH": f"{programs}:/usr/bin:/bin"},
-        ).refused("VEN-TRACE-RIGHTS")  # fmt: skip
+            "trace",
+            "record",
+            "--device",
+            disk,
+            "-o",
+            tmp_path / "out",
+            prefix=READ_ONLY,
+            env={"PATH": f"{programs}:/usr/bin:/bin"},
+        ).refused("VEN-TRACE-RIGHTS")
         assert not (tmp_path / "out").exists()
         return str(error["message"])
 

@@ -102,10 +102,15 @@ def record(agent_binary: Path, base: Path, kind: str, disk_bytes: int) -> Path:
         ended, _ = process.communicate(timeout=60)
         assert json.loads(ended.splitlines()[-1])["data"]["lost"] == 0
     stages = [
-        {"name": "0", "phase": "map", "from_unix_s": times[0], "until_unix_s": times[1],
-         "tasks": [[7, 7]]},
+        {
+            "name": "0",
+            "phase": "map",
+            "from_unix_s": times[0],
+            "until_unix_s": times[1],
+            "tasks": [[7, 7]],
+        },
         {"name": "1", "phase": "reduce", "from_unix_s": times[2], "until_unix_s": times[3]},
-    ]  # fmt: skip
+    ]
     (base / "stages.json").write_text(json.dumps(stages))
     return base
 

@@ -32,8 +32,12 @@ def sort(args: argparse.Namespace) -> dict[str, object]:
     data = np.fromfile(args.input[0], np.uint8).reshape(-1, 100)
     spilled = data.nbytes if args.memory < data.nbytes else 0
     if args.plan_only:
-        return {"block_bytes": 4 << 20, "io_bytes": 4 << 20, "input_bytes": data.nbytes,
-                "expected_spilled_bytes": spilled}  # fmt: skip
+        return {
+            "block_bytes": 4 << 20,
+            "io_bytes": 4 << 20,
+            "input_bytes": data.nbytes,
+            "expected_spilled_bytes": spilled,
+        }
     if os.environ.get("FAKE_AGENT_FAULT") == "die-in-sort":
         say("error", code="VEN-SORT-SPACE", message="no space", where={}, hint="")
         sys.exit(1)
@@ -65,9 +69,14 @@ def disk(args: argparse.Namespace) -> dict[str, object]:
         spread = {"mean": bytes_per_s, "min": bytes_per_s, "max": bytes_per_s, "stdev": None}
         iops = {"mean": bytes_per_s / 4096}
         return {
-            "mode": mode, "role": role, "dir": None, "bytes_per_s": spread, "iops": iops,
-            "block_bytes": args.block_bytes, "queue_depth": args.queue_depth,
-        }  # fmt: skip
+            "mode": mode,
+            "role": role,
+            "dir": None,
+            "bytes_per_s": spread,
+            "iops": iops,
+            "block_bytes": args.block_bytes,
+            "queue_depth": args.queue_depth,
+        }
 
     kinds = {
         "read": [("read", 1e9)],
@@ -93,9 +102,22 @@ def main() -> None:
     for name in ("--input", "--output-dir", "--scratch", "--dir"):
         parser.add_argument(name, action="append")
     parser.add_argument("--output", action="append")
-    for name in ("--count", "--threads", "--memory", "--bytes", "--block-bytes", "--iterations",
-                 "--queue-depth", "--random-block-bytes", "--random-queue-depth", "--message-bytes",
-                 "--loopback", "--sockets-per-peer", "--interval-ms", "--duration-s"):  # fmt: skip
+    for name in (
+        "--count",
+        "--threads",
+        "--memory",
+        "--bytes",
+        "--block-bytes",
+        "--iterations",
+        "--queue-depth",
+        "--random-block-bytes",
+        "--random-queue-depth",
+        "--message-bytes",
+        "--loopback",
+        "--sockets-per-peer",
+        "--interval-ms",
+        "--duration-s",
+    ):
         parser.add_argument(name, type=int)
     for name in ("--max-seconds", "--min-seconds", "--random-seconds"):
         parser.add_argument(name, type=float)
@@ -109,12 +131,15 @@ def main() -> None:
     if args.verb == "gen":
         args.output = args.output[0]
     verbs = {
-        "gen": gen, "sort": sort, "disk": disk, "net": net,
+        "gen": gen,
+        "sort": sort,
+        "disk": disk,
+        "net": net,
         "validate": lambda args: {"ordered": True},
         "sample": lambda args: {"samples": args.duration_s},
         "memory": lambda args: {"bytes": args.bytes, "second_touch_bytes_per_s": 8e9},
         "facts": lambda args: {"cpu": {"model": "fake"}},
-    }  # fmt: skip
+    }
     say("result", data=verbs[args.verb](args))
 
 

@@ -115,7 +115,10 @@ def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing(
 def test_an_unknown_suite_is_a_usage_error() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks", "--only", "sorts"],
-        cwd=REPOSITORY, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 2
     assert "sorts: suites are" in done.stderr

@@ -31,16 +31,36 @@ FIO = """fio: this platform does not support process shared mutexes
 """
 DISKBENCH = {
     "measurements": [
-        {"mode": "read", "role": "read", "dir": "/d", "bytes_per_s": {"mean": 1.0},
-         "iops": {"mean": 10.0}},
-        {"mode": "read_write", "role": "read", "dir": "/d", "bytes_per_s": {"mean": 2.0},
-         "iops": {"mean": 20.0}},
-        {"mode": "read_write", "role": "read", "dir": None, "bytes_per_s": {"mean": 3.0},
-         "iops": {"mean": 30.0}},
-        {"mode": "read_write", "role": "write", "dir": None, "bytes_per_s": {"mean": 4.0},
-         "iops": {"mean": 40.0}},
+        {
+            "mode": "read",
+            "role": "read",
+            "dir": "/d",
+            "bytes_per_s": {"mean": 1.0},
+            "iops": {"mean": 10.0},
+        },
+        {
+            "mode": "read_write",
+            "role": "read",
+            "dir": "/d",
+            "bytes_per_s": {"mean": 2.0},
+            "iops": {"mean": 20.0},
+        },
+        {
+            "mode": "read_write",
+            "role": "read",
+            "dir": None,
+            "bytes_per_s": {"mean": 3.0},
+            "iops": {"mean": 30.0},
+        },
+        {
+            "mode": "read_write",
+            "role": "write",
+            "dir": None,
+            "bytes_per_s": {"mean": 4.0},
+            "iops": {"mean": 40.0},
+        },
     ]
-}  # fmt: skip
+}
 
 
 def test_fio_rates_by_role_despite_a_warning_before() -> None:
@@ -126,18 +146,41 @@ def test_every_contender_is_told_its_memory_and_its_threads() -> None:
 
 def test_a_prediction_scales_the_rehearsal_to_the_bytes_moved() -> None:
     planned = SortPlan(
-        regime="hybrid", partitions=64, block_bytes=2**20, expected_spilled_bytes=2 * 10**9,
-        expected_retained_bytes=2 * 10**9, scratch_bytes_needed=0, output_bytes_needed=0,
-        minimum_memory_bytes=1, memory_bytes=2 * 10**9, threads=2, input_bytes=4 * 10**9,
+        regime="hybrid",
+        partitions=64,
+        block_bytes=2**20,
+        expected_spilled_bytes=2 * 10**9,
+        expected_retained_bytes=2 * 10**9,
+        scratch_bytes_needed=0,
+        output_bytes_needed=0,
+        minimum_memory_bytes=1,
+        memory_bytes=2 * 10**9,
+        threads=2,
+        input_bytes=4 * 10**9,
         input_records=None,
-    )  # fmt: skip
-    phases = [SortPhase("sample", 0.0, 0.1), SortPhase("map+shuffle", 0.1, 0.6),
-              SortPhase("sort+reduce", 0.7, 0.5)]  # fmt: skip
+    )
+    phases = [
+        SortPhase("sample", 0.0, 0.1),
+        SortPhase("map+shuffle", 0.1, 0.6),
+        SortPhase("sort+reduce", 0.7, 0.5),
+    ]
     done = Sorted(
-        input=SortInput(10**9, 10**7, 1), output=SortOutput(10**9, 10**7, [], []),
-        regime="hybrid", spilled_bytes=5 * 10**8, retained_bytes=5 * 10**8, bytes_read=0,
-        bytes_written=0, memory=SortMemory(10**9, None), threads=2, partitions=16,
-        oversized_partitions=0, cpu=None, elapsed_s=1.2, io=[], phases=phases, stages=[],
+        input=SortInput(10**9, 10**7, 1),
+        output=SortOutput(10**9, 10**7, [], []),
+        regime="hybrid",
+        spilled_bytes=5 * 10**8,
+        retained_bytes=5 * 10**8,
+        bytes_read=0,
+        bytes_written=0,
+        memory=SortMemory(10**9, None),
+        threads=2,
+        partitions=16,
+        oversized_partitions=0,
+        cpu=None,
+        elapsed_s=1.2,
+        io=[],
+        phases=phases,
+        stages=[],
         checksum=None,
-    )  # fmt: skip
+    )
     assert predicted_s(planned, [done, done]) == pytest.approx(0.1 + 4 * (0.6 + 0.5))

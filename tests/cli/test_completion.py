@@ -51,9 +51,12 @@ def test_bash_offers_what_fits(typed: list[str], offered: list[str]) -> None:
     )
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-c", script], capture_output=True, text=True, check=False,
+        ["bash", "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PATH": path},
-    )  # fmt: skip
+    )
     assert done.stderr == ""
     assert sorted(done.stdout.split()) == sorted(offered)
 
@@ -64,10 +67,17 @@ def test_verbs_are_offered_without_importing_them() -> None:
         "atexit.register(lambda: print(*(m for m in sys.modules if 'venturi.cli.' in m))); main()"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False,
-        env={**os.environ, "_VENTURI_COMPLETE": "bash_complete", "COMP_WORDS": "venturi q",
-             "COMP_CWORD": "1"},
-    )  # fmt: skip
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={
+            **os.environ,
+            "_VENTURI_COMPLETE": "bash_complete",
+            "COMP_WORDS": "venturi q",
+            "COMP_CWORD": "1",
+        },
+    )
     *offered, imported = done.stdout.splitlines()
     assert offered == ["plain,quickstart"]
     assert imported == "venturi.cli.main"

@@ -16,9 +16,10 @@ from venturi.record.trial_json import ADAPTER
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "glossary.md").read_text()
 TERMS = {
-    term.strip().lower() for bold in re.findall(r"^\| \*\*(.+?)\*\*", PAGE, re.MULTILINE)
+    term.strip().lower()
+    for bold in re.findall(r"^\| \*\*(.+?)\*\*", PAGE, re.MULTILINE)
     for term in bold.split(",")
-}  # fmt: skip
+}
 NOUNS = ["Trial", *ADAPTER.json_schema()["$defs"]]
 
 

@@ -16,12 +16,29 @@ from venturi.core.units import format_usd
 ADVISE = ["advise", "hardware", "--sort", "100TB", "--catalog", "ec2-2014"]
 VERBS = {
     "advise": [*ADVISE, "--deadline", "30min"],
-    "advise three classes": [*ADVISE, "--durability", "2-io", "--durability", "replicated",
-                             "--durability", "volumes"],
+    "advise three classes": [
+        *ADVISE,
+        "--durability",
+        "2-io",
+        "--durability",
+        "replicated",
+        "--durability",
+        "volumes",
+    ],
     "predict": ["predict", "--sort", "100TB", "--on", "i2.8xlarge:178", "--on", "m1.xlarge:179"],
-    "simulate": ["simulate", "--sort", "100TB", "--on", "i2.8xlarge:178", "--trials", "50", "-q",
-                 "--deadline", "16min"],
-}  # fmt: skip
+    "simulate": [
+        "simulate",
+        "--sort",
+        "100TB",
+        "--on",
+        "i2.8xlarge:178",
+        "--trials",
+        "50",
+        "-q",
+        "--deadline",
+        "16min",
+    ],
+}
 
 
 def run(*arguments: str) -> str:
@@ -77,8 +94,18 @@ def test_a_page_is_replaced_where_that_is_asked_for(tmp_path: Path) -> None:
 
 def test_the_page_knows_the_paper_s_three_costs(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    run("advise", "hardware", "--sort", "100TB", "--catalog", "ec2-2014", "--exchange", "all",
-        "--html", str(page))  # fmt: skip
+    run(
+        "advise",
+        "hardware",
+        "--sort",
+        "100TB",
+        "--catalog",
+        "ec2-2014",
+        "--exchange",
+        "all",
+        "--html",
+        str(page),
+    )
     twins = re.search(r'id="twins">(.*?)</script>', page.read_text("utf-8"))
     assert twins
     told = {

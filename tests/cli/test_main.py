@@ -48,9 +48,12 @@ def test_help_of_a_verb_is_what_click_would_print_and_loads_no_verb(tmp_path: Pa
         "sys.exit('venturi.cli.machines.catalog' in sys.modules)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], env={**os.environ, "COLUMNS": "80"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", program],
+        env={**os.environ, "COLUMNS": "80"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, wide, "")
 
 
@@ -138,8 +141,10 @@ def test_a_failing_disk_is_an_error_without_a_traceback(tmp_path: Path) -> None:
     done = subprocess.run(
         [tracer, *inject, *PROGRAM, "repository", "check", "--dir", tmp_path],
         env={**os.environ, "VENTURI_HOME": str(tmp_path)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 1
     assert "error[VEN-SYSTEM]" in done.stderr
     assert str(folder) in done.stderr
@@ -153,9 +158,18 @@ def test_a_stopped_trial_is_recorded_and_cleaned(tmp_path: Path, number: signal.
     disk = tmp_path / "disk"
     disk.mkdir()
     process = started(
-        "run", "terasort", "--bytes", "10kB", "--dir", disk, "--experiment", "night",
-        home=tmp_path / "home", FAKE_FAULT="hang-in-sort", FAKE_MARKER=str(marker),
-    )  # fmt: skip
+        "run",
+        "terasort",
+        "--bytes",
+        "10kB",
+        "--dir",
+        disk,
+        "--experiment",
+        "night",
+        home=tmp_path / "home",
+        FAKE_FAULT="hang-in-sort",
+        FAKE_MARKER=str(marker),
+    )
     while not marker.exists():
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)
@@ -174,9 +188,14 @@ def test_a_stopped_trial_is_recorded_and_cleaned(tmp_path: Path, number: signal.
 def test_an_interrupted_gen_says_that_nothing_was_written(tmp_path: Path) -> None:
     marker = tmp_path / "temporary"
     process = started(
-        "gen", tmp_path / "x", "--count", 1,
-        home=tmp_path / "home", FAKE_FAULT="hang", FAKE_MARKER=str(marker),
-    )  # fmt: skip
+        "gen",
+        tmp_path / "x",
+        "--count",
+        1,
+        home=tmp_path / "home",
+        FAKE_FAULT="hang",
+        FAKE_MARKER=str(marker),
+    )
     while not marker.exists():
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)

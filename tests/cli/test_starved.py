@@ -26,9 +26,14 @@ def _ended(
             "PATH": "/usr/bin:/bin",
         }
         ended = subprocess.run(
-            command, env=environment, stdout=subprocess.DEVNULL, stderr=said, cwd=home,
-            timeout=60, check=False,
-        )  # fmt: skip
+            command,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            cwd=home,
+            timeout=60,
+            check=False,
+        )
     return ended.returncode, "" if talk else (home / "talk").read_text()
 
 

@@ -36,8 +36,11 @@ def on_terminal(settings: Settings, *arguments: str, columns: int = 80) -> list[
     environ |= {"VENTURI_HOME": str(settings.home), "TERM": "xterm", "NO_COLOR": "1"}
     process = subprocess.Popen(
         [sys.executable, "-m", "venturi.cli.main", *arguments],
-        stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, env=environ,
-    )  # fmt: skip
+        stdin=theirs,
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+        env=environ,
+    )
     os.close(theirs)
     said = b""
     while True:
@@ -57,8 +60,11 @@ def into_pipe(settings: Settings, *arguments: str) -> list[str]:
     environ = os.environ | {"VENTURI_HOME": str(settings.home)}
     done = subprocess.run(
         [sys.executable, "-m", "venturi.cli.main", *arguments],
-        stdout=subprocess.PIPE, env=environ, check=True, text=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        env=environ,
+        check=True,
+        text=True,
+    )
     return done.stdout.splitlines()
 
 
@@ -169,8 +175,17 @@ def test_the_ranking_of_several_catalogues_keeps_what_is_narrowest(
 ) -> None:
     own = tmp_path / "own.csv"
     own.write_text(render(load_shipped("ec2-2014")))
-    shown = on_terminal(settings, "advise", "hardware", "--sort", "100TB",
-                        "--catalog", "ec2-2014", "--catalog", str(own))  # fmt: skip
+    shown = on_terminal(
+        settings,
+        "advise",
+        "hardware",
+        "--sort",
+        "100TB",
+        "--catalog",
+        "ec2-2014",
+        "--catalog",
+        str(own),
+    )
     header = next(line for line in shown if line.lstrip().startswith("#"))
     assert header.split() == ["#", "type", "nodes", "time", "cost", "narrowest"]
     assert any("(ec2-2014)" in line for line in shown)

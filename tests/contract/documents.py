@@ -145,8 +145,12 @@ def run(command: str, folder: Path) -> tuple[int, str]:
     if words is None:
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", command],
-            cwd=folder, capture_output=True, text=True, check=False, timeout=60,
-        )  # fmt: skip
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
     else:
         with contextlib.chdir(folder):
             done = venturi(*words, home=folder.parent / "home", VENTURI_AGENT=str(AGENT))

@@ -56,7 +56,7 @@ def test_every_command_does_what_its_page_says(
 
 @pytest.mark.parametrize("folder", ["tutorial", "guide"])
 def test_every_page_begins_with_the_question_that_it_answers(folder: str) -> None:
-    for page in (ROOT / "docs" / folder).glob("*.md"):
+    for page in (ROOT / "docs" / folder).rglob("*.md"):
         assert re.match(r"# [^\n]+\n\n\*[^*]+\?\*\n", page.read_text()), page.name
 
 

@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[2]
 # Files that are there: before what in them a block goes.
 LISTS = {
     "python/venturi/machines/health/doctor.toml": "",
-    "python/venturi/record/importing/formats.py": ")})  # fmt: skip\n",
+    "python/venturi/record/importing/formats.py": ")\n\nFORMATS: Mapping[str, Format] = "
+    "MappingProxyType({each.name: each for each in _ALL})\n",
 }
 Run = Callable[..., Any]
 
@@ -50,8 +51,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         }
         done = subprocess.run(
             [sys.executable, "-m", "venturi", *map(str, arguments), "--json"],
-            cwd=place, env=environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            cwd=place,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)["data"]
 
@@ -62,8 +67,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_a_workload(run: Run, tmp_path: Path) -> None:
     (listed,) = (each for each in run("workloads") if each["name"] == "hex-sort")
     assert listed["engines"] == ["native", "spark"]
-    (trial,) = run("run", "hex-sort", "--scale", "small", "--repeat", 1, "--warm-up", 0,
-                   "--dir", tmp_path)  # fmt: skip
+    (trial,) = run(
+        "run", "hex-sort", "--scale", "small", "--repeat", 1, "--warm-up", 0, "--dir", tmp_path
+    )
     assert (trial["state"], trial["workload"]["input_records"]) == ("succeeded", 100_000)
 
 
@@ -80,6 +86,8 @@ def test_an_importer(run: Run, tmp_path: Path) -> None:
     for added, already in ((1, 0), (0, 1)):
         (taken,) = run("import", notes)
         assert (taken["format"], taken["added"], taken["already_present"]) == (
-            "stopwatch", added, already,
-        )  # fmt: skip
+            "stopwatch",
+            added,
+            already,
+        )
         assert [each["line"] for each in taken["refused"]] == [3]

@@ -15,8 +15,8 @@ from documents import blocks
 from command_line import venturi
 
 ROOT = Path(__file__).parents[2]
-GUIDE = ROOT / "docs/guide/python.md"
-NOTEBOOK = ROOT / "docs/guide/trials.ipynb"
+GUIDE = ROOT / "docs/guide/results/python.md"
+NOTEBOOK = ROOT / "docs/guide/results/trials.ipynb"
 RUN_GUIDE = """
 import doctest, sys
 text = sys.stdin.read()
@@ -46,9 +46,14 @@ def code() -> str:
 def python(program: str, given: str, home: Path) -> subprocess.CompletedProcess[str]:
     """`program` in a fresh process, `given` on its stdin, on the repository `home`."""
     return subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], input=given, capture_output=True,
-        text=True, check=False, timeout=120, env={**os.environ, "VENTURI_HOME": str(home)},
-    )  # fmt: skip
+        [sys.executable, "-W", "error", "-c", program],
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "VENTURI_HOME": str(home)},
+    )
 
 
 @pytest.mark.slow
@@ -65,15 +70,20 @@ def test_the_examples_are_typed(tmp_path: Path) -> None:
     file.write_text("".join(each.source for each in doctest.DocTestParser().get_examples(code())))
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--cache-dir", ROOT / ".mypy_cache", file],
-        cwd=ROOT, capture_output=True, text=True, check=False, timeout=240,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.slow
 def test_the_notebook_gives_what_it_shows(tmp_path: Path) -> None:
-    cells = [each for each in json.loads(NOTEBOOK.read_text())["cells"]
-             if each["cell_type"] == "code"]  # fmt: skip
+    cells = [
+        each for each in json.loads(NOTEBOOK.read_text())["cells"] if each["cell_type"] == "code"
+    ]
     assert len(cells) > 5
     done = python(RUN_NOTEBOOK, json.dumps(["".join(each["source"]) for each in cells]), tmp_path)
     assert done.returncode == 0, done.stderr
@@ -85,6 +95,9 @@ def test_the_notebook_gives_what_it_shows(tmp_path: Path) -> None:
 def shown(cell: dict[str, object], kind: str) -> str:
     """The text of the outputs of `kind` that are stored with `cell`."""
     outputs: list[dict[str, object]] = cell["outputs"]  # type: ignore[assignment]
-    texts = [each["text"] if kind == "stream" else each["data"]["text/plain"]  # type: ignore[index]
-             for each in outputs if each["output_type"] == kind]  # fmt: skip
+    texts = [
+        each["text"] if kind == "stream" else each["data"]["text/plain"]  # type: ignore[index]
+        for each in outputs
+        if each["output_type"] == kind
+    ]
     return "".join("".join(text) for text in texts)  # type: ignore[arg-type]

@@ -8,10 +8,16 @@ from chart_reading import Finding
 from cluster_samples import SLOW
 
 OF_THE_LAB = (
-    "Cluster lab of four", "slow has number of ssd disks none (usual: 1)", "w2", "AMD",
-    "data: 10.77.0.4, 100 Mbit/s", "/venturi/late0", "clocks were within",
-    "this host is slow: slow (28% of the others)", "Trials on it (3)",
-)  # fmt: skip
+    "Cluster lab of four",
+    "slow has number of ssd disks none (usual: 1)",
+    "w2",
+    "AMD",
+    "data: 10.77.0.4, 100 Mbit/s",
+    "/venturi/late0",
+    "clocks were within",
+    "this host is slow: slow (28% of the others)",
+    "Trials on it (3)",
+)
 """What the page of the recorded lab says."""
 
 

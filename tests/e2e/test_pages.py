@@ -69,15 +69,23 @@ def met(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finding]:
     try:
         named = zip(("server", "empty", "locked"), servers, strict=True)
         addresses = {name: server.start().url.rstrip("/") for name, server in named}
-        told = {"pages": PAGES, "lab": LAB, "source": pages_samples.LAB, "token": READ_TOKEN,
-                "sixteen": f"/trials/{pages_samples.SIXTEEN}"}  # fmt: skip
+        told = {
+            "pages": PAGES,
+            "lab": LAB,
+            "source": pages_samples.LAB,
+            "token": READ_TOKEN,
+            "sixteen": f"/trials/{pages_samples.SIXTEEN}",
+        }
         folders = {"shots": shots, "downloads": str(folder)}
         job.write_text(json.dumps(addresses | told | folders))
         played = subprocess.run(
             ["node", str(WEB / "tests" / "pages.mjs"), chromium, str(job)],
             env={**os.environ, "TMPDIR": str(folder)},  # the browser's profile
-            capture_output=True, text=True, timeout=560, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=560,
+            check=False,
+        )
         assert played.returncode == 0, played.stderr
         yield json.loads(played.stdout)
     finally:
@@ -161,8 +169,16 @@ def test_hostile_text_stays_text(met: Finding) -> None:
 
 def test_a_trial_tells_phases_validity_files_and_its_group(met: Finding) -> None:
     page = next(p for p in met["pages"] if p["name"] == "trial")
-    for text in ("Does it count?", "Yes: it succeeded", "map+shuffle", "agent.log", "warm-up",
-                 "host.parquet", "threads", "Machine facts: bench-01"):  # fmt: skip
+    for text in (
+        "Does it count?",
+        "Yes: it succeeded",
+        "map+shuffle",
+        "agent.log",
+        "warm-up",
+        "host.parquet",
+        "threads",
+        "Machine facts: bench-01",
+    ):
         assert text in page["text"], text
     failed = next(p for p in met["pages"] if p["name"] == "failed")
     assert "No: it is failed, not succeeded" in failed["text"]
@@ -177,10 +193,17 @@ def test_a_trial_with_tiers_tells_what_lay_where_and_what_overflowed_when(met: F
 def test_a_job_has_its_plan_its_memory_and_its_streams(met: Finding) -> None:
     page = next(p for p in met["pages"] if p["name"] == "planned")
     for text in (
-        "sales by customer", "9,000,000 rows", "stage 0", "Memory of executors", "size of the heap",
-        "Came in a second", "Left at its sources", "Batches of clicks",
-        "Watermark behind", "killed (signal 9)",
-    ):  # fmt: skip
+        "sales by customer",
+        "9,000,000 rows",
+        "stage 0",
+        "Memory of executors",
+        "size of the heap",
+        "Came in a second",
+        "Left at its sources",
+        "Batches of clicks",
+        "Watermark behind",
+        "killed (signal 9)",
+    ):
         assert text in page["text"], text
     assert page["text"].index("What to do") < page["text"].index("Where the time went")
 
@@ -454,8 +477,11 @@ def test_a_comparison_of_ticked_trials_tells_the_interfaces_verdict(scene: Findi
         assert len(swarm["middles"]) == len(others)
         assert affine(sorted(others), sorted(swarm["middles"])) < PX
     spreads, told = scene["tables"]
-    close([number(n) for n in column(spreads, "median (s)")],
-          [g["elapsed_s"]["median"] for g in groups], 1e-4)  # fmt: skip
+    close(
+        [number(n) for n in column(spreads, "median (s)")],
+        [g["elapsed_s"]["median"] for g in groups],
+        1e-4,
+    )
     close([number(column(told, "ratio")[0])], [groups[1]["ratio"]], 1e-4)
     close(on_its_axis(ratios, "x", log=True), [groups[1]["ratio"]])
 
@@ -466,8 +492,11 @@ def test_effects_and_their_settings_are_the_interfaces(scene: Finding) -> None:
     found = [each for each in answer["effects"] if each["ratio"] is not None]
     assert found
     close(on_its_axis(effects, "x", log=True), [each["ratio"] for each in found])
-    close([number(n) for n in column(scene["tables"][0], "ratio of times")],
-          [each["ratio"] for each in found], 1e-4)  # fmt: skip
+    close(
+        [number(n) for n in column(scene["tables"][0], "ratio of times")],
+        [each["ratio"] for each in found],
+        1e-4,
+    )
     assert column(scene["tables"][0], "verdict") == [each["verdict"] for each in found]
     assert number(column(scene["tables"][1], "ratio of times")[0]) == found[0]["points"][0]
     assert strata["words"]
@@ -506,10 +535,16 @@ def test_the_keyboard_reaches_and_works_everything(scene: Finding) -> None:
     order = [
         next((n for n, name in enumerate(reached) if name.startswith(part)), part)
         for part in (
-            "INPUT Search:", "INPUT also excluded", "SUMMARY disk", "SUMMARY Columns",
-            "SECTION Trials", "INPUT Pick all trials of this page", "BUTTON time", "INPUT Pick 01",
+            "INPUT Search:",
+            "INPUT also excluded",
+            "SUMMARY disk",
+            "SUMMARY Columns",
+            "SECTION Trials",
+            "INPUT Pick all trials of this page",
+            "BUTTON time",
+            "INPUT Pick 01",
         )
-    ]  # fmt: skip
+    ]
     assert all(isinstance(place, int) for place in order), order
     assert order == sorted(order)
     assert scene["ticked"]["total"] < scene["before"]["total"]
@@ -572,8 +607,12 @@ def test_back_and_forward_lead_through_the_pages(scene: Finding) -> None:
     assert first == f"/effect?{LAB}"
     assert (second, third, last) == (compare, first, effect)
     assert [title.split(" · ")[0] for title in scene["titles"]] == [
-        "Effects", "Effects", "Compare", "Effects", "Effects",
-    ]  # fmt: skip
+        "Effects",
+        "Effects",
+        "Compare",
+        "Effects",
+        "Effects",
+    ]
     assert scene["charts"] == 2
 
 

@@ -46,8 +46,11 @@ def lost_bytes() -> ReportData:
     probe = report_samples.disk_probe()
     return report_data(
         [probe, replace(trial, samples=lost)],
-        series={}, predictions={}, prices=None, generated_at=report_samples.AT,
-    )  # fmt: skip
+        series={},
+        predictions={},
+        prices=None,
+        generated_at=report_samples.AT,
+    )
 
 
 def unpriced() -> AdvicePage:
@@ -89,8 +92,14 @@ DISK, LATENCY, NETWORK = "Disk rates ", "Percentiles of disk ", "Network rates "
 PARETO, BARS = "Cost against time of the job ", "Cost of the job per type "
 TIMES, NODES = "Distribution of the simulated times ", "Distribution of the nodes' "
 CHARTS = {
-    "realistic": [DISK, LATENCY, NETWORK, *[PHASES, STAGES] * 2, COMPARED,
-                  "Cost against time of a 100 TB sort "],
+    "realistic": [
+        DISK,
+        LATENCY,
+        NETWORK,
+        *[PHASES, STAGES] * 2,
+        COMPARED,
+        "Cost against time of a 100 TB sort ",
+    ],
     "edge": [DISK, LATENCY, *[PHASES, STAGES] * 3, PHASES, COMPARED],
     "single": [PHASES, STAGES, COMPARED],
     "empty": [],
@@ -100,12 +109,18 @@ CHARTS = {
     "simulation": [TIMES, NODES, NODES],
     "simulation-edge": [TIMES, NODES, NODES],
     "simulation-empty": [TIMES],
-    "trace": ["Sizes of requests", "Time at the device", "Seek distances",
-              "Place on the disk over time", "Time at the device over time", "A closer look",
-              "How many requests took longer"],
+    "trace": [
+        "Sizes of requests",
+        "Time at the device",
+        "Seek distances",
+        "Place on the disk over time",
+        "Time at the device over time",
+        "A closer look",
+        "How many requests took longer",
+    ],
     "lost-bytes": [DISK, LATENCY, PHASES, STAGES, COMPARED],
     "unpriced": [PARETO, BARS],
-}  # fmt: skip
+}
 DRAWN_IN_FULL = ("realistic.html", "advice.html", "simulation.html")
 BARS_DRAWN = 24
 
@@ -123,10 +138,20 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     for name, make in (PAGES | ONCE).items():
         write_page(paths[name], make())
     opened = subprocess.run(
-        ["node", str(WEB / "tests" / "open.mjs"), chromium, str(folder / "profile"),
-         *(paths[name] for name in PAGES), "--once", *(paths[name] for name in ONCE)],
-        capture_output=True, text=True, timeout=560, check=False,
-    )  # fmt: skip
+        [
+            "node",
+            str(WEB / "tests" / "open.mjs"),
+            chromium,
+            str(folder / "profile"),
+            *(paths[name] for name in PAGES),
+            "--once",
+            *(paths[name] for name in ONCE),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=560,
+        check=False,
+    )
     assert opened.returncode == 0, opened.stderr
     found: list[dict[str, Any]] = json.loads(opened.stdout)
     assert len(found) == len(PAGES) * 4 + len(ONCE)
@@ -274,8 +299,14 @@ def test_the_terms_name_formula_range_kind_source_and_what_binds(
 ) -> None:
     shown = first(findings, "advice")
     row = row_of(shown, "explained", "shuffle narrowest")
-    for part in ("D / (N · B_network)", "100.0 TB", "879 MB/s", "860 MB/s to 897 MB/s", "measured",
-                 "10 min 39 s"):  # fmt: skip
+    for part in (
+        "D / (N · B_network)",
+        "100.0 TB",
+        "879 MB/s",
+        "860 MB/s to 897 MB/s",
+        "measured",
+        "10 min 39 s",
+    ):
         assert part in row
     rows = shown["rows"]["explained"]
     assert rows[rows.index(row) + 1] == "SoCC 2015, the slowest of 178 nodes ; 2014-09-01"

@@ -29,11 +29,14 @@ INSTALLED_BYTES_MAX = 420 << 20  # all packages, compiled
 # In a network of its own, with nothing but the loopback, as a user who owns nothing. The second
 # shell is there because setpriv itself still starts programs with the rights of root.
 APART = (
-    "unshare", "--net", "sh", "-c",
-    'ip link set lo up && '
+    "unshare",
+    "--net",
+    "sh",
+    "-c",
+    "ip link set lo up && "
     'exec setpriv --reuid="$0" --regid="$0" --clear-groups sh -c \'exec "$@"\' sh "$@"',
     str(NOBODY),
-)  # fmt: skip
+)
 TOOLS = ("sh", "id", "ip", "mkdir", "setpriv", "unshare")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can take itself off the network")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -57,9 +60,18 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
     # The same target folder as `make setup`: what is built already is not built again.
     must(
-        UV, "build", "--quiet", "--wheel", "--sdist", "--no-build-isolation",
-        "--python", sys.executable, "--out-dir", folder, cwd=ROOT,
-    )  # fmt: skip
+        UV,
+        "build",
+        "--quiet",
+        "--wheel",
+        "--sdist",
+        "--no-build-isolation",
+        "--python",
+        sys.executable,
+        "--out-dir",
+        folder,
+        cwd=ROOT,
+    )
     return folder
 
 
@@ -75,9 +87,13 @@ class User:
 
     def fails(self, *command: object, **environment: str) -> Done:
         done = subprocess.run(
-            [*self._apart(), *map(str, command)], capture_output=True, text=True, check=False,
-            cwd=self.place, env=self._variables(environment),
-        )  # fmt: skip
+            [*self._apart(), *map(str, command)],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.place,
+            env=self._variables(environment),
+        )
         assert done.returncode != 0, done.stdout
         return done
 
@@ -106,10 +122,15 @@ def python_for_all() -> str:
     base = getattr(sys, "_base_executable", sys.executable)
     for python in (base, "/usr/bin/python3"):
         probe = subprocess.run(
-            [*(APART if os.geteuid() == 0 else ()), python, "-c",
-             "import ensurepip, venv, sys; sys.exit(sys.version_info < (3, 11))"],
-            capture_output=True, check=False,
-        )  # fmt: skip
+            [
+                *(APART if os.geteuid() == 0 else ()),
+                python,
+                "-c",
+                "import ensurepip, venv, sys; sys.exit(sys.version_info < (3, 11))",
+            ],
+            capture_output=True,
+            check=False,
+        )
         if probe.returncode == 0:
             return python
     pytest.skip("no Python 3.11 with venv that another user may run (python3-venv)")
@@ -130,9 +151,19 @@ def user(built: Path) -> Iterator[User]:
             os.chown(place, NOBODY, NOBODY)
         somebody.run(python, "-m", "venv", place / "venv")
         must(
-            place / "venv/bin/python", "-m", "pip", "download", "--quiet", "--require-hashes",
-            "--only-binary", ":all:", "-r", ROOT / "requirements.lock", "-d", place / "wheels",
-        )  # fmt: skip
+            place / "venv/bin/python",
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--require-hashes",
+            "--only-binary",
+            ":all:",
+            "-r",
+            ROOT / "requirements.lock",
+            "-d",
+            place / "wheels",
+        )
         offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(place / "wheels")}
         for line in pip_lines():
             somebody.run("sh", "-c", line, PYTHONDONTWRITEBYTECODE="1", **offline)

@@ -36,9 +36,16 @@ ALOJA = ROOT / "tests/data/aloja2016"
 SMALL = ROOT / "tests/data/results/aloja-minerva/trials.csv"
 # SATA disks and SSDs of each worker, by ALOJA's label; HSn is n SATA disks with /tmp on an SSD.
 DISKS = {
-    "HDD": (1, 0), "HD2": (2, 0), "HD3": (3, 0), "HD4": (4, 0), "HD5": (5, 0),
-    "SSD": (0, 1), "SS2": (0, 2), "HS4": (4, 1), "HS5": (5, 1),
-}  # fmt: skip
+    "HDD": (1, 0),
+    "HD2": (2, 0),
+    "HD3": (3, 0),
+    "HD4": (4, 0),
+    "HD5": (5, 0),
+    "SSD": (0, 1),
+    "SS2": (0, 2),
+    "HS4": (4, 1),
+    "HS5": (5, 1),
+}
 LABEL = {(network, disks): name for name, disks in DISKS.items() for network in ("IB", "ETH")}
 Row = Mapping[str, str]
 
@@ -155,8 +162,11 @@ def test_small_the_right_query_takes_minimum_and_trial_from_one_group(small: Col
 def test_small_ranking_by_cost_ends_in_a_tie_of_three(small: Columns) -> None:
     ranking = rank_groups(list(priced(small).values()), Objective.COST)
     assert [one.key for one in ranking.groups] == [
-        ("ETH", "SSD"), ("IB", "SSD"), ("IB", "SS2"), ("ETH", "HD5"),
-    ]  # fmt: skip
+        ("ETH", "SSD"),
+        ("IB", "SSD"),
+        ("IB", "SS2"),
+        ("ETH", "HD5"),
+    ]
     assert ranking.currency == "USD"
     assert ranking.groups[0].summaries[Axis.COST].median == pytest.approx(265 * 4.20 / 3600)
     assert tied(ranking) == {("ETH", "SSD"), ("IB", "SSD"), ("IB", "SS2")}
@@ -205,14 +215,24 @@ def test_the_sort_of_1_tb_that_is_left_is_marked(
     minerva: list[dict[str, str]],
 ) -> None:
     by_limit = {group.label: group for group in group_columns(columns_of(short(minerva)))}
-    found = dict(zip(by_limit, shared_spread([each.elapsed_s for each in by_limit.values()]),
-                     strict=True))["ETH SSD"]  # fmt: skip
+    found = dict(
+        zip(by_limit, shared_spread([each.elapsed_s for each in by_limit.values()]), strict=True)
+    )["ETH SSD"]
     assert [mark.value for mark in found.marks] == [2667.0]
     assert found.n == 20
 
 
-LISTED = ["ETH SSD", "IB SSD", "IB SS2", "IB HS4", "ETH SS2", "IB HS5", "ETH HS5", "ETH HD5",
-          "IB HD5"]  # fmt: skip
+LISTED = [
+    "ETH SSD",
+    "IB SSD",
+    "IB SS2",
+    "IB HS4",
+    "ETH SS2",
+    "IB HS5",
+    "ETH HS5",
+    "ETH HD5",
+    "IB HD5",
+]
 
 
 def test_sizes_minima_and_medians_of_the_groups(
@@ -225,14 +245,30 @@ def test_sizes_minima_and_medians_of_the_groups(
     assert sizes == [20, 11, 13, 12, 16, 12, 13, 16, 13]
     assert [len(groups[name].ids) for name in LISTED] == [19, *sizes[1:]]
     assert [min(groups[name].elapsed_s) for name in LISTED] == [
-        265, 228, 207, 216, 258, 222, 275, 348, 325,
-    ]  # fmt: skip
+        265,
+        228,
+        207,
+        216,
+        258,
+        222,
+        275,
+        348,
+        325,
+    ]
     medians = [median(groups[name].elapsed_s) for name in LISTED]
     assert medians == [322, 288, 260, 267.5, 294.5, 247, 332, 479.5, 559]
     costs = [median(groups[name].cost or ()) for name in LISTED]
     assert [f"{cost:.3f}" for cost in costs] == [
-        "0.376", "0.400", "0.412", "0.431", "0.401", "0.412", "0.480", "0.599", "0.823",
-    ]  # fmt: skip
+        "0.376",
+        "0.400",
+        "0.412",
+        "0.431",
+        "0.401",
+        "0.412",
+        "0.480",
+        "0.599",
+        "0.823",
+    ]
 
 
 def test_the_legacy_query_gives_the_published_table(public: Columns) -> None:
@@ -270,12 +306,15 @@ def test_the_right_query_does_not(public: Columns) -> None:
     assert [true[name].elapsed_s for name in ("IB SSD", "IB HS5", "ETH SSD")] == [228, 222, 265]
     by_cost = sorted(true.values(), key=lambda one: one.cost or 0)
     assert [(" ".join(map(str, one.key)), f"{one.cost:.3f}") for one in by_cost[:3]] == [
-        ("ETH SSD", "0.309"), ("IB SSD", "0.317"), ("IB SS2", "0.328"),
-    ]  # fmt: skip
+        ("ETH SSD", "0.309"),
+        ("IB SSD", "0.317"),
+        ("IB SS2", "0.328"),
+    ]
     differing = {
-        published_key(row) for row in PUBLISHED
+        published_key(row)
+        for row in PUBLISHED
         if bests(priced(public))[published_key(row)].elapsed_s != float(row["time_s"])
-    }  # fmt: skip
+    }
     assert differing == {("IB", "SSD"), ("IB", "HS5"), ("ETH", "SSD")}
 
 
@@ -298,9 +337,12 @@ def test_by_medians_the_cheapest_are_tied(public: Columns) -> None:
         if (interval := one.summaries[Axis.COST].interval)
     ]
     assert intervals == [
-        "0.376 [0.351, 0.398]", "0.400 [0.342, 0.457]", "0.401 [0.387, 0.434]",
-        "0.412 [0.394, 0.504]", "0.431 [0.369, 0.511]",
-    ]  # fmt: skip
+        "0.376 [0.351, 0.398]",
+        "0.400 [0.342, 0.457]",
+        "0.401 [0.387, 0.434]",
+        "0.412 [0.394, 0.504]",
+        "0.431 [0.369, 0.511]",
+    ]
     # 5 SATA and an SSD on InfiniBand, with the median of 2 SSDs there, is found dearer.
     by_name = dict(zip(names(one.key for one in ranking.groups), ranking.groups, strict=True))
     assert by_name["IB HS5"].rank == by_name["IB SS2"].rank == 4

@@ -74,8 +74,22 @@ def _known(line: str) -> Known:
     work, key, value, baseline, *rest = line.split(maxsplit=13)
     strata, n, n_baseline, *ratios, below, above, crude, outcome = rest
     ratio, low, high = map(float, ratios)
-    return Known(work, key, value, baseline, int(strata), int(n), int(n_baseline), ratio, low, high,
-                 int(below), int(above), float(crude), Outcome(outcome))  # fmt: skip
+    return Known(
+        work,
+        key,
+        value,
+        baseline,
+        int(strata),
+        int(n),
+        int(n_baseline),
+        ratio,
+        low,
+        high,
+        int(below),
+        int(above),
+        float(crude),
+        Outcome(outcome),
+    )
 
 
 ANSWERS = tuple(map(_known, _TABLE.strip().splitlines()))
@@ -143,8 +157,9 @@ def recomputed(
 def test_each_of_the_thirteen_answers_is_the_one_worked_out(
     public: Repository, known: Known
 ) -> None:
-    answer = ask(public, known.key, f"workload={known.work}", baseline=known.baseline, level=0.90,
-                 crude=True)  # fmt: skip
+    answer = ask(
+        public, known.key, f"workload={known.work}", baseline=known.baseline, level=0.90, crude=True
+    )
     one = of(answer, known.value)
     assert one.interval is not None
     assert one.crude is not None
@@ -192,29 +207,68 @@ def planted_rows() -> Rows:
     rng = random.Random(20)
     rows: Rows = []
     works = {"terasort": 100.0, "wordcount": 400.0}
-    settings = product(works, ("quick", "slow"), ["HDD", "SSD"], ("ETH", "IB"), "48", _SIZES,
-                       ("10", "25"))  # fmt: skip
+    settings = product(
+        works, ("quick", "slow"), ["HDD", "SSD"], ("ETH", "IB"), "48", _SIZES, ("10", "25")
+    )
     for work, cluster, disk, net, maps, block, factor in settings:
         many = (cluster == "slow") == (disk == "SSD")
         for _ in range(rng.randint(2, 3) if many else int(rng.random() < 0.3)):
             seconds = works[work] * _MACHINES[cluster][1] * (0.5 if disk == "SSD" else 1)
             seconds *= 1 if maps == "4" else 0.8 if block in _SIZES[:2] else 1.25
-            rows.append(_row(work, cluster, disk, net, maps, block, factor, "0",
-                             seconds * math.exp(rng.gauss(0, 0.02))))  # fmt: skip
-    rows += [_row("terasort", "other", "SSD", net, "4", block, "10", "3", 90 + rng.gauss(0, 1))
-             for net, block in product(("ETH", "IB"), _SIZES)]  # fmt: skip
+            rows.append(
+                _row(
+                    work,
+                    cluster,
+                    disk,
+                    net,
+                    maps,
+                    block,
+                    factor,
+                    "0",
+                    seconds * math.exp(rng.gauss(0, 0.02)),
+                )
+            )
+    rows += [
+        _row("terasort", "other", "SSD", net, "4", block, "10", "3", 90 + rng.gauss(0, 1))
+        for net, block in product(("ETH", "IB"), _SIZES)
+    ]
     return [{"ID": str(n), **row} for n, row in enumerate(rows, start=1)]
 
 
-def _row(work: str, cluster: str, disk: str, net: str, maps: str, block: str, factor: str,
-         codec: str, seconds: float) -> dict[str, str]:  # fmt: skip
+def _row(
+    work: str,
+    cluster: str,
+    disk: str,
+    net: str,
+    maps: str,
+    block: str,
+    factor: str,
+    codec: str,
+    seconds: float,
+) -> dict[str, str]:
     return {
-        "Benchmark": work, "Exe.Time": f"{seconds:.3f}", "Net": net, "Disk": disk, "Maps": maps,
-        "IO.SFac": factor, "Rep": "1", "IO.FBuf": "65536", "Comp": codec, "Blk.size": block,
-        "Cluster": _MACHINES[cluster][0], "Cl.Name": cluster, "Datanodes": "3", "Headnodes": "1",
-        "VM.OS": "linux", "VM.Cores": "12", "VM.RAM": "128.000", "Provider": "on-premise",
-        "VM.Size": "made", "Service.Type": "On-premise", "Bench.Type": "HiBench",
-    }  # fmt: skip
+        "Benchmark": work,
+        "Exe.Time": f"{seconds:.3f}",
+        "Net": net,
+        "Disk": disk,
+        "Maps": maps,
+        "IO.SFac": factor,
+        "Rep": "1",
+        "IO.FBuf": "65536",
+        "Comp": codec,
+        "Blk.size": block,
+        "Cluster": _MACHINES[cluster][0],
+        "Cl.Name": cluster,
+        "Datanodes": "3",
+        "Headnodes": "1",
+        "VM.OS": "linux",
+        "VM.Cores": "12",
+        "VM.RAM": "128.000",
+        "Provider": "on-premise",
+        "VM.Size": "made",
+        "Service.Type": "On-premise",
+        "Bench.Type": "HiBench",
+    }
 
 
 @pytest.fixture(scope="module")
@@ -232,9 +286,14 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]:
     ],
 )
 def test_planted_effects_are_found_and_strata_computed_again_say_the_same(
-    planted: Repository, work: str, key: str, value: str, baseline: str, truth: float,
+    planted: Repository,
+    work: str,
+    key: str,
+    value: str,
+    baseline: str,
+    truth: float,
     outcome: Outcome,
-) -> None:  # fmt: skip
+) -> None:
     one = of(ask(planted, key, f"workload={work}", baseline=baseline), value)
     says_the_same(one, recomputed(planted_rows(), work, key, value, baseline))
     assert one.outcome is outcome
@@ -292,8 +351,9 @@ def test_the_start_pages_ssd_answer_for_terasort_names_what_pooling_hid(public: 
     assert cluster.apart == pytest.approx(0.83, abs=5e-3)
     assert cluster.ratio == pytest.approx(0.253, abs=5e-4)
     assert {part.value: part.strata for part in one.machines} == {
-        "m1000-01": 189, "minerva100-10-18-21": 12,
-    }  # fmt: skip
+        "m1000-01": 189,
+        "minerva100-10-18-21": 12,
+    }
     ratios = {part.value: part.ratio for part in one.machines}
     assert ratios["m1000-01"] == pytest.approx(0.222, abs=5e-4)
     assert ratios["minerva100-10-18-21"] == pytest.approx(0.329, abs=5e-4)
@@ -317,8 +377,10 @@ def test_a_key_without_a_filter_is_matched_within_each_kind_of_work(public: Repo
     one = of(ask(public, "disk"), "SSD")
     assert one.strata == 201 + 41 + 13
     assert {part.value: part.strata for part in one.works} == {
-        "terasort": 201, "wordcount": 41, "prep_terasort": 13,
-    }  # fmt: skip
+        "terasort": 201,
+        "wordcount": 41,
+        "prep_terasort": 13,
+    }
     assert one.ratio == pytest.approx((0.227657 * 0.7493 * 0.497419) ** (1 / 3), rel=1e-3)
 
 
@@ -370,8 +432,9 @@ def test_what_was_never_measured_alike_is_refused_and_says_what_would_help(
     assert (one.outcome, one.ratio, one.strata) == (Outcome.CONFOUNDED, None, 0)
     assert one.verdict.startswith("Cannot tell maps 12 from maps 4: confounded by ")
     assert [(each.keys, each.strata) for each in one.omissions] == [
-        (("io_sort_factor",), 2), (("replication",), 1),
-    ]  # fmt: skip
+        (("io_sort_factor",), 2),
+        (("replication",), 1),
+    ]
     assert one.next.ignore == ("io_sort_factor",)
     again = ask(public, "maps", "workload=terasort", baseline="4", ignore=("io_sort_factor",))
     assert again.ignored == ("io_sort_factor",)
@@ -389,11 +452,14 @@ def test_the_suite_alone_leaves_twelve_strata(public: Repository) -> None:
 @pytest.mark.parametrize(
     ("work", "value", "ratio"),
     [
-        ("terasort", "lzo", 0.9949), ("wordcount", "lzo", 0.9981), ("prep_terasort", "lzo", 0.9978),
-        ("terasort", "snappy", 1.0038), ("wordcount", "snappy", 0.9867),
+        ("terasort", "lzo", 0.9949),
+        ("wordcount", "lzo", 0.9981),
+        ("prep_terasort", "lzo", 0.9978),
+        ("terasort", "snappy", 1.0038),
+        ("wordcount", "snappy", 0.9867),
         ("prep_terasort", "snappy", 0.9997),
     ],
-)  # fmt: skip
+)
 def test_other_codecs(public: Repository, work: str, value: str, ratio: float) -> None:
     one = of(ask(public, "compression", f"workload={work}", baseline="none"), value)
     assert one.ratio == pytest.approx(ratio, abs=5e-5)

@@ -37,8 +37,16 @@ FACTS = {
     row["quantity"]: float(row["value"]) for row in rows_of(ROOT / "tests/data/soc2015/facts.csv")
 }
 TYPES = load_shipped("ec2-2014").types
-EXACT = {"1": 0.3278, "4": 0.3512, "5": 0.3681, "3": 0.3800,
-         "6": 0.3972, "8": 0.4060, "9": 0.4350, "10": 0.4785}  # fmt: skip
+EXACT = {
+    "1": 0.3278,
+    "4": 0.3512,
+    "5": 0.3681,
+    "3": 0.3800,
+    "6": 0.3972,
+    "8": 0.4060,
+    "9": 0.4350,
+    "10": 0.4785,
+}
 
 
 def aloja_tariff(row: Mapping[str, str], prices: Mapping[str, float]) -> Tariff:
@@ -138,8 +146,10 @@ def test_cloudsort_with_volumes_and_the_path_to_them() -> None:
     assert round(2980.76) == printed_s
     priced = bill(tariff, printed_s, nodes)
     assert {item.name for item in priced.items} == {
-        "instances", "path to network volumes", "volume capacity",
-    }  # fmt: skip
+        "instances",
+        "path to network volumes",
+        "volume capacity",
+    }
     assert priced.metered == pytest.approx(metered(tariff, printed_s, nodes), rel=1e-12)
 
 

@@ -56,8 +56,12 @@ def test_the_indy_sort_is_bracketed_with_its_median_within_8_percent(
 
 def test_it_is_nearer_than_the_plain_formula(indy: SimulationResult) -> None:
     """The slowest disk and the slowest network of many as everybody's: 1,010 s, 13.7 % too slow."""
-    machine = Node("slowest", _rate(FACTS["diskbench_slowest"]),
-                   network=_rate(FACTS["netbench_at_scale"]), disks=8)  # fmt: skip
+    machine = Node(
+        "slowest",
+        _rate(FACTS["diskbench_slowest"]),
+        network=_rate(FACTS["netbench_at_scale"]),
+        disks=8,
+    )
     formula = job_time(sort_job(SORTED_BYTES, exchange=Exchange.ALL), machine, 178).span().value
     published = FACTS["indy_gray_time"]
     assert formula == pytest.approx(1010, abs=1)
@@ -96,8 +100,9 @@ def c3_reading() -> SimulationResult:
     usual = SORTED_BYTES / NODES / VOLUMES / READ_S
     rate = Rate(VOLUMES * usual, node=bimodal(usual, usual / SLOWER, slow_volumes), devices=VOLUMES)
     volumes = Quantity(rate.nominal, rate.nominal, rate.nominal, Kind.DERIVED, "SoCC 2015, 5.3")
-    machine = Node("c3.4xlarge", UNLIMITED, network=UNLIMITED, volume_read=volumes,
-                   volume_write=volumes)  # fmt: skip
+    machine = Node(
+        "c3.4xlarge", UNLIMITED, network=UNLIMITED, volume_read=volumes, volume_write=volumes
+    )
     reading = Job("read 100 TB", SORTED_BYTES, 0, 0, Durability.VOLUMES)
     return simulate(Scenario(reading, machine, NODES, {"volumes": rate}), trials=1000)
 
@@ -121,8 +126,13 @@ def test_330_r3_4xlarge_end_before_c3_4xlarge_have_read(c3_reading: SimulationRe
     kind = TYPES["r3.4xlarge"]
     rates = distributions_of(kind)
     node = node_of(kind)
-    machine = Node(node.name, UNLIMITED, network=UNLIMITED, volume_read=node.volume_read,
-                   volume_write=node.volume_write)  # fmt: skip
+    machine = Node(
+        node.name,
+        UNLIMITED,
+        network=UNLIMITED,
+        volume_read=node.volume_read,
+        volume_write=node.volume_write,
+    )
     job = sort_job(SORTED_BYTES, Durability.VOLUMES)
     nodes = int(FACTS["cloudsort_r3_vms"])
     ideal = simulate(Scenario(job, machine, nodes), trials=1)

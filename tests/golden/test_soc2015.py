@@ -73,9 +73,13 @@ def r3_usd_per_hour() -> float:
 
 def cloudsort_cost() -> float:
     volumes = Volumes(
-        fact("r3_ebs_volumes_per_vm"), fact("r3_ebs_volume_size_gib"),
-        fact("ebs_usd_per_gib_month"), "USD", "the paper", None,
-    )  # fmt: skip
+        fact("r3_ebs_volumes_per_vm"),
+        fact("r3_ebs_volume_size_gib"),
+        fact("ebs_usd_per_gib_month"),
+        "USD",
+        "the paper",
+        None,
+    )
     per_hour = sum(part.total_per_hour for part in volumes.parts())
     return io_cost.cost_usd(
         r3_usd_per_hour() + per_hour, fact("cloudsort_time"), int(fact("cloudsort_r3_vms"))

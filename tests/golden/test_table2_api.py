@@ -25,9 +25,16 @@ ALOJA = ROOT / "tests/data/aloja2016"
 SMALL = ROOT / "tests/data/results/aloja-minerva/trials.csv"
 SATA, SSD, INFINIBAND, BASE = "0.20", "0.70", "0.80", "3.50"
 DISKS = {
-    "HDD": (1, 0), "HD2": (2, 0), "HD3": (3, 0), "HD4": (4, 0), "HD5": (5, 0),
-    "SSD": (0, 1), "SS2": (0, 2), "HS4": (4, 1), "HS5": (5, 1),
-}  # fmt: skip
+    "HDD": (1, 0),
+    "HD2": (2, 0),
+    "HD3": (3, 0),
+    "HD4": (4, 0),
+    "HD5": (5, 0),
+    "SSD": (0, 1),
+    "SS2": (0, 2),
+    "HS4": (4, 1),
+    "HS5": (5, 1),
+}
 PLUS = [f"net=IB:{INFINIBAND}"] + [
     f"disk={name}:{sata * Decimal(SATA) + ssd * Decimal(SSD)}"
     for name, (sata, ssd) in DISKS.items()
@@ -52,10 +59,15 @@ class Server:
         import asyncio
 
         query = [
-            ("by", "net"), ("by", "disk"), ("usd_per_hour", BASE), *(("plus", p) for p in PLUS),
-            ("where", "workload=terasort"), ("where", f"cluster={cluster}"), ("where", "scale="),
+            ("by", "net"),
+            ("by", "disk"),
+            ("usd_per_hour", BASE),
+            *(("plus", p) for p in PLUS),
+            ("where", "workload=terasort"),
+            ("where", f"cluster={cluster}"),
+            ("where", "scale="),
             *more.items(),
-        ]  # fmt: skip
+        ]
         answer = asyncio.run(self._ask("/api/cost?" + urlencode(query)))
         assert answer.status_code == 200, answer.text
         found: dict[str, Any] = answer.json()
@@ -98,10 +110,9 @@ def published() -> dict[Key, dict[str, str]]:
     networks = {"InfiniBand": "IB", "Ethernet": "ETH"}
     with (ALOJA / "table2.csv").open(newline="", encoding="utf-8") as file:
         return {
-            (networks[row["network"]],
-             labels[int(row["sata_count"]), int(row["ssd_count"])]): row
+            (networks[row["network"]], labels[int(row["sata_count"]), int(row["ssd_count"])]): row
             for row in csv.DictReader(file)
-        }  # fmt: skip
+        }
 
 
 def wrong(rows: Rows) -> dict[Key, tuple[float, float]]:
@@ -181,7 +192,9 @@ def test_the_correct_query_names_another_and_a_tie(public: Server) -> None:
     assert (round(interval["low"], 3), round(interval["high"], 3)) == (0.351, 0.398)
     # On the frontier of time and cost by medians; the printed winner cannot be excluded from it.
     assert {key for key, row in rows.items() if row["on_frontier"]} == {
-        ("ETH", "SSD"), ("IB", "SSD"), ("IB", "HS5"),
-    }  # fmt: skip
+        ("ETH", "SSD"),
+        ("IB", "SSD"),
+        ("IB", "HS5"),
+    }
     assert rows["IB", "SS2"]["frontier"] == "cannot tell"
     assert answer["workloads"] == ["terasort"]

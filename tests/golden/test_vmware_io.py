@@ -56,9 +56,13 @@ def floor_s(row: dict[str, str], gb_per_s: float) -> float:
 
 @pytest.mark.parametrize(
     ("platform", "teragen", "testdfsio"),
-    [("1vm_per_host", 1.07, 0.99), ("2vm_per_host", 1.91, 1.88), ("4vm_per_host", 2.47, 2.46),
-     ("bare_metal", 1.64, 1.54)],
-)  # fmt: skip
+    [
+        ("1vm_per_host", 1.07, 0.99),
+        ("2vm_per_host", 1.91, 1.88),
+        ("4vm_per_host", 2.47, 2.46),
+        ("bare_metal", 1.64, 1.54),
+    ],
+)
 def test_replica_traffic_of_the_10_tb_writes(
     platform: str, teragen: float, testdfsio: float
 ) -> None:

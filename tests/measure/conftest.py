@@ -14,16 +14,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import hadoop_classes
 import pytest
+
+import hadoop_classes
 import spark_classes
 from class_archives import BRIEF
+from command_line import FAKE_AGENT, PROGRAM
 from engine_runs import wait_until_gone
 from spark_session import local_spark
 from this_host import HOST
-
-from command_line import PROGRAM
-from event_log import Write
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
 from venturi.measure.engines.hadoop.install import installed
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[2]
-FAKE_AGENT = Path(__file__).parent / "fake_agent.py"
 
 
 FETCH_S = 900
@@ -117,8 +115,11 @@ def _install_hadoop(home: Path) -> None:
         done = subprocess.run(
             [*PROGRAM, "engines", "install", "mapreduce"],
             env={**os.environ, "VENTURI_HOME": str(home)},
-            capture_output=True, text=True, check=False, timeout=FETCH_S,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=FETCH_S,
+        )
         if "could not fetch" in done.stderr:
             pytest.skip(f"Maven Central cannot be reached: {done.stderr.splitlines()[0]}")
         assert done.returncode == 0, done.stderr
@@ -187,15 +188,3 @@ def mark(tmp_path: Path) -> Iterator[str]:
     text = f"{tmp_path.name}-{os.getpid()}"
     yield text
     wait_until_gone(text)
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    """Writes an event log of the bytes given."""
-
-    def log(content: bytes) -> Path:
-        path = tmp_path / "application_1_0001"
-        path.write_bytes(content)
-        return path
-
-    return log

@@ -57,64 +57,95 @@ def nested(depth: int) -> dict[str, Any]:
 # What is beyond, and the field by which it is refused.
 BEYOND: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
     "the year 1 with an offset that leads out of the calendar": (
-        "started_at", lambda: {"started_at": datetime(1, 1, 1, tzinfo=AHEAD)}),
+        "started_at",
+        lambda: {"started_at": datetime(1, 1, 1, tzinfo=AHEAD)},
+    ),
     "the year 9999 with such an offset": (
         "started_at",
-        lambda: {"started_at": datetime(9999, 12, 31, 23, 59, 59, tzinfo=BEHIND)}),
+        lambda: {"started_at": datetime(9999, 12, 31, 23, 59, 59, tzinfo=BEHIND)},
+    ),
     "the last second of 1989": (
-        "started_at", lambda: {"started_at": datetime.fromisoformat("1989-12-31T23:59:59Z")}),
+        "started_at",
+        lambda: {"started_at": datetime.fromisoformat("1989-12-31T23:59:59Z")},
+    ),
     "1990 by the clock, 1989 in UTC": (
-        "started_at", lambda: {"started_at": datetime(1990, 1, 1, 12, tzinfo=AHEAD)}),
+        "started_at",
+        lambda: {"started_at": datetime(1990, 1, 1, 12, tzinfo=AHEAD)},
+    ),
     "the year 2100": (
-        "started_at", lambda: {"started_at": datetime.fromisoformat("2100-01-01T00:00:00Z")}),
+        "started_at",
+        lambda: {"started_at": datetime.fromisoformat("2100-01-01T00:00:00Z")},
+    ),
     "a negative time": ("elapsed_s", lambda: {"elapsed_s": -5.0}),
     "a time without end": ("elapsed_s", lambda: {"elapsed_s": 1e308}),
     "100,000 configuration keys": (
-        "configuration", lambda: {"configuration": {f"k{n}": n for n in range(100_000)}}),
+        "configuration",
+        lambda: {"configuration": {f"k{n}": n for n in range(100_000)}},
+    ),
     "a name of 1 MB": ("workload.name", lambda: {"workload": workload(name="n" * 1_000_000)}),
     "NUL in a name": ("workload.name", lambda: {"workload": workload(name="tera\0sort")}),
     "a line end in a name": ("experiment", lambda: {"experiment": "two\nlines"}),
     "an escape sequence in a value": (
-        "configuration.disk", lambda: {"configuration": {"disk": "\x1b[31mSSD"}}),
+        "configuration.disk",
+        lambda: {"configuration": {"disk": "\x1b[31mSSD"}},
+    ),
     "half a surrogate pair in a key": (
-        "configuration.\ufffd", lambda: {"configuration": {"\ud800": 1}}),
+        "configuration.\ufffd",
+        lambda: {"configuration": {"\ud800": 1}},
+    ),
     "a number that no sum can have": ("configuration.x", lambda: {"configuration": {"x": 1e300}}),
     "a whole number of 5,000 digits": (
-        "configuration.x", lambda: {"configuration": {"x": 10**5_000}}),
+        "configuration.x",
+        lambda: {"configuration": {"x": 10**5_000}},
+    ),
     "a negative count": ("workload.input_bytes", lambda: {"workload": workload(input_bytes=-1)}),
     "a count beyond 2^53": (
-        "workload.input_records", lambda: {"workload": workload(input_records=2**53)}),
+        "workload.input_records",
+        lambda: {"workload": workload(input_records=2**53)},
+    ),
     "a negative repetition": ("repetition", lambda: {"repetition": -1}),
     "a sample beyond all sums": (
         "samples[1].value",
-        lambda: {"samples": (Sample("a", 1.0, "s"), Sample("b", -1e200, "s"))}),
+        lambda: {"samples": (Sample("a", 1.0, "s"), Sample("b", -1e200, "s"))},
+    ),
     "NUL in a label": (
-        "samples[0].labels.device", lambda: {"samples": (Sample("a", 1.0, "s", None,
-                                                                {"device": "sd\0"}),)}),
+        "samples[0].labels.device",
+        lambda: {"samples": (Sample("a", 1.0, "s", None, {"device": "sd\0"}),)},
+    ),
     "too many samples": ("samples", lambda: {"samples": (Sample("a", 1.0, "s"),) * 20_001}),
     "a phase of negative length": ("phases[0].elapsed_s", lambda: {"phases": (Phase("m", 0, -1),)}),
     "too many phases": ("phases", lambda: {"phases": (Phase("m", 0, 1),) * 5_001}),
     "too many hosts": ("cluster.hosts", lambda: {"cluster": Cluster((Host("h"),) * 10_001)}),
     "NUL deep in the facts": (
         "cluster.hosts[0].facts.disks[1].name",
-        lambda: {"cluster": host({"disks": [{"name": "sda"}, {"name": "\0"}]})}),
+        lambda: {"cluster": host({"disks": [{"name": "sda"}, {"name": "\0"}]})},
+    ),
     "a fact that is no number": (
-        "cluster.hosts[0].facts.load", lambda: {"cluster": host({"load": math.nan})}),
+        "cluster.hosts[0].facts.load",
+        lambda: {"cluster": host({"load": math.nan})},
+    ),
     "facts nested without end": (
-        "cluster.hosts[0].facts" + 12 * ".in", lambda: {"cluster": host(nested(50))}),
+        "cluster.hosts[0].facts" + 12 * ".in",
+        lambda: {"cluster": host(nested(50))},
+    ),
     "a folder with a line end": (
         "cluster.disks_by_role.input[0]",
-        lambda: {"cluster": Cluster((Host("h"),), {"input": ("/a\nb",)})}),
+        lambda: {"cluster": Cluster((Host("h"),), {"input": ("/a\nb",)})},
+    ),
     "a long message": (
-        "warnings[0].message", lambda: {"warnings": (TrialWarning("C", "m" * 70_000),)}),
+        "warnings[0].message",
+        lambda: {"warnings": (TrialWarning("C", "m" * 70_000),)},
+    ),
     "too many warnings": ("warnings", lambda: {"warnings": (TrialWarning("C", "m"),) * 501}),
     "an artifact of 5 GB": (
         "artifacts[0].size_bytes",
-        lambda: {"artifacts": (Artifact("log", "l", "x/l", 5 * 10**9, "0" * 64),)}),
+        lambda: {"artifacts": (Artifact("log", "l", "x/l", 5 * 10**9, "0" * 64),)},
+    ),
     "a record of 20 MB": (
         "the record",
-        lambda: {"configuration": {f"k{n}": "v" * 65_000 for n in range(300)}}),
-}  # fmt: skip
+        lambda: {"configuration": {f"k{n}": "v" * 65_000 for n in range(300)}},
+    ),
+}
 
 
 @pytest.mark.parametrize("what", BEYOND)

@@ -20,8 +20,13 @@ from venturi.record.starter import TABLES, import_starter, starter_present
 from venturi.record.store.repository import Repository
 from venturi.record.trial import ProvenanceKind, State, Trial
 
-SOURCES = {"Poggi and Carrera 2015", "Jaffe 2017", "Buell 2011, as given by Sima", "Yu 2016",
-           "Conley, Vahdat and Porter 2015"}  # fmt: skip
+SOURCES = {
+    "Poggi and Carrera 2015",
+    "Jaffe 2017",
+    "Buell 2011, as given by Sima",
+    "Yu 2016",
+    "Conley, Vahdat and Porter 2015",
+}
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +89,10 @@ def test_figures_stand_as_they_were_printed(trials: list[Trial]) -> None:
     assert first.cluster.hosts[0].facts["memory_total_bytes"] == 64 << 30
     noted = [t for t in trials if t.provenance.source == table2 and len(t.warnings) > 1]
     assert {(t.configuration["net"], t.configuration["disk"]) for t in noted} == {
-        ("IB", "SSD"), ("IB", "HS5"), ("ETH", "SSD"),
-    }  # fmt: skip
+        ("IB", "SSD"),
+        ("IB", "HS5"),
+        ("ETH", "SSD"),
+    }
     sort = only(trials, "Jaffe 2017, Table 11", "terasort", vms_per_host=4)
     assert (sort.elapsed_s, sort.workload.input_records) == (2519.8, 10**11)
     assert sort.configuration["reduce_memory_MiB"] == 6656
@@ -131,10 +138,12 @@ HEADER = (
         ("A 2020,Table 1,sort,,,native,,c,1,,,0,,single,", ("elapsed_s", "not above 0")),
         ("A 2020,Table 1,sort,x,,native,,c,1,,,1,,single,", ("input_bytes", "not a number")),
         ("A 2020,,sort,,,native,,c,1,,,1,,single,", ("place", "empty")),
-        ("A 2020,Table 1,sort,,,native,,c,1,,,1,,average,",
-         ("statistic", "no statistic that is known")),
+        (
+            "A 2020,Table 1,sort,,,native,,c,1,,,1,,average,",
+            ("statistic", "no statistic that is known"),
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_row_that_is_no_figure_is_refused(
     settings: Settings, tmp_path: Path, row: str, refused: tuple[str, str]
 ) -> None:

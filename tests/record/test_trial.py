@@ -101,13 +101,15 @@ def trials(draw: st.DrawFn) -> Trial:
         configuration=draw(LABELS),
         software=draw(
             st.builds(
-                Software, TEXT, maybe(TEXT), maybe(TEXT), maybe(TEXT),
+                Software,
+                TEXT,
+                maybe(TEXT),
+                maybe(TEXT),
+                maybe(TEXT),
                 st.dictionaries(TEXT, TEXT, max_size=2),
             )
         ),
-        provenance=draw(
-            st.builds(Provenance, st.sampled_from(ProvenanceKind), TEXT, maybe(TEXT))
-        ),
+        provenance=draw(st.builds(Provenance, st.sampled_from(ProvenanceKind), TEXT, maybe(TEXT))),
         started_at=draw(st.datetimes(min_value=datetime(1970, 1, 1), timezones=st.just(UTC))),
         state=state,
         experiment=draw(maybe(TEXT)),
@@ -121,7 +123,7 @@ def trials(draw: st.DrawFn) -> Trial:
         warnings=draw(some(st.builds(TrialWarning, TEXT, TEXT))),
         failure=draw(st.builds(Failure, TEXT, TEXT, TEXT)) if ended_badly else None,
         owner=draw(maybe(st.builds(Owner, TEXT, TEXT, COUNT, COUNT))),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.slow

@@ -48,9 +48,11 @@ def call(root: Path, hook: str) -> subprocess.CompletedProcess[str]:
             link.symlink_to(str(shutil.which(each)))
     return subprocess.run(
         [sys.executable, "-c", f"import venturi_build; print(venturi_build.{hook}())"],
-        capture_output=True, text=True, check=False,
+        capture_output=True,
+        text=True,
+        check=False,
         env={"PATH": str(root / "bin"), "PYTHONPATH": str(root / "packaging")},
-    )  # fmt: skip
+    )
 
 
 def npm_calls(root: Path) -> list[str]:

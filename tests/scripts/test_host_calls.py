@@ -10,8 +10,13 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MEASURE = Path("python/venturi/measure")
-EXEMPT = ("hosts/local.py", "workloads/sql/on_spark.py", "workloads/shared/spark_storage.py",
-          "engines/spark/driver.py", "lab/loops.py")  # fmt: skip
+EXEMPT = (
+    "hosts/local.py",
+    "workloads/sql/on_spark.py",
+    "workloads/shared/spark_storage.py",
+    "engines/spark/driver.py",
+    "lab/loops.py",
+)
 
 
 def check(root: Path) -> tuple[int, str]:

@@ -39,25 +39,34 @@ def test_a_text_that_many_share_stands_once(tmp_path: Path) -> None:
 def test_crates_are_followed_through_what_is_linked_only(tmp_path: Path) -> None:
     def package(name: str, *, ours: bool = False, kind: str = "lib") -> dict[str, object]:
         return {
-            "id": name, "name": name, "version": "1.0", "license": "MIT",
-            "manifest_path": str(tmp_path / "Cargo.toml"), "targets": [{"kind": [kind]}],
+            "id": name,
+            "name": name,
+            "version": "1.0",
+            "license": "MIT",
+            "manifest_path": str(tmp_path / "Cargo.toml"),
+            "targets": [{"kind": [kind]}],
             "source": None if ours else "registry",
-        }  # fmt: skip
+        }
 
     def uses(name: str, kind: str | None = None) -> dict[str, object]:
         return {"pkg": name, "dep_kinds": [{"kind": kind}]}
 
     metadata = {
         "packages": [
-            package("venturi-agent", ours=True), package("ours", ours=True), package("far"),
-            package("tested", kind="lib"), package("derive", kind="proc-macro"),
+            package("venturi-agent", ours=True),
+            package("ours", ours=True),
+            package("far"),
+            package("tested", kind="lib"),
+            package("derive", kind="proc-macro"),
         ],
-        "resolve": {"nodes": [
-            {"id": "venturi-agent", "deps": [uses("ours"), uses("tested", "dev")]},
-            {"id": "ours", "deps": [uses("far"), uses("derive")]},
-            *({"id": name, "deps": []} for name in ("far", "tested", "derive")),
-        ]},
-    }  # fmt: skip
+        "resolve": {
+            "nodes": [
+                {"id": "venturi-agent", "deps": [uses("ours"), uses("tested", "dev")]},
+                {"id": "ours", "deps": [uses("far"), uses("derive")]},
+                *({"id": name, "deps": []} for name in ("far", "tested", "derive")),
+            ]
+        },
+    }
     assert [part.name for part in crates(metadata)] == ["far"]
 
 

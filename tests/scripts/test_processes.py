@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[1] / "support"
 SLOVENLY = """
 import os, subprocess, pytest
 
@@ -63,10 +63,14 @@ def test_what_a_test_leaves_is_ended_and_its_failure(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     done = subprocess.run(
         ["nohup", sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", "-q", tmp_path],
-        env={**os.environ, "PYTHONPATH": str(TESTS)}, cwd=tmp_path, check=False,
-        capture_output=True, text=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        cwd=tmp_path,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
-    )  # fmt: skip
+    )
     assert done.returncode == 1, done.stdout
     summary = done.stdout.partition("short test summary")[2]
     assert "ERROR test_slovenly.py::test_orphan - Failed: left running" in summary

@@ -74,8 +74,10 @@ def test_a_rehearsal_says_what_is_in_the_way_and_tags_nothing() -> None:
     before = tags()
     done = subprocess.run(
         [sys.executable, ROOT / "scripts/release.py", "--no-build"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.stdout.startswith("release ")
     assert done.returncode == (1 if "in the way: " in done.stderr else 0), done.stderr
     assert tags() == before
@@ -83,9 +85,13 @@ def test_a_rehearsal_says_what_is_in_the_way_and_tags_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("needed", "older"),
-    [("manylinux_2_17_x86_64", False), ("manylinux_2_5_x86_64", False),
-     ("manylinux_2_34_x86_64", True), ("linux_x86_64", True)],
-)  # fmt: skip
+    [
+        ("manylinux_2_17_x86_64", False),
+        ("manylinux_2_5_x86_64", False),
+        ("manylinux_2_34_x86_64", True),
+        ("linux_x86_64", True),
+    ],
+)
 def test_tags_promise_no_more_than_the_programs_keep(needed: str, older: bool) -> None:
     assert older_than("manylinux_2_17", needed) is older
 

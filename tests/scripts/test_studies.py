@@ -25,15 +25,25 @@ from venturi.record.store.repository import Repository
 from venturi.record.trial import Engine, State, Trial, Workload
 
 ROOT = Path(__file__).parents[2]
-STUDIES = ROOT / "docs/guide/studies"
+STUDIES = ROOT / "docs/studies"
 RECORDING = Path(__file__).parents[1] / "data" / "blktrace" / "6.18" / "whose"
 COMBINATIONS = {
-    "aloja": 8, "vm-layout": 6, "uneven": 5,
-    "tiers-terasort": 8, "tiers-mergerfs": 2, "tiers-nweight": 6, "tiers-mergerfs-nweight": 2,
-    "tiers-sql-analysis": 6, "tiers-mergerfs-sql-analysis": 2, "tiers-kmeans": 6,
-    "tiers-mergerfs-kmeans": 2, "tiers-cost": 2, "tiers-reserves": 2,
-    "spark-io": 8, "spark-io-kmeans": 2,
-}  # fmt: skip
+    "aloja": 8,
+    "vm-layout": 6,
+    "uneven": 5,
+    "tiers-terasort": 8,
+    "tiers-mergerfs": 2,
+    "tiers-nweight": 6,
+    "tiers-mergerfs-nweight": 2,
+    "tiers-sql-analysis": 6,
+    "tiers-mergerfs-sql-analysis": 2,
+    "tiers-kmeans": 6,
+    "tiers-mergerfs-kmeans": 2,
+    "tiers-cost": 2,
+    "tiers-reserves": 2,
+    "spark-io": 8,
+    "spark-io-kmeans": 2,
+}
 PAGES = ("aloja", "vm-layout", "uneven", "tiers", "spark-io")
 REPEATS = 5
 
@@ -48,9 +58,17 @@ def checked(name: str, home: Path) -> Any:
 def seconds(values: Mapping[str, Any]) -> float:
     """Invented: how long such a trial takes, so that some layouts are apart and others are not."""
     slow = {
-        "ETH": 30, "IB": 20, "SSD": 1, "SS2": 1.5, "HS5": 12, "HD5": 40, "own-1": 60,
-        "slow-disk": 50, "slow-link": 20, "shared-4": 4,
-    }  # fmt: skip
+        "ETH": 30,
+        "IB": 20,
+        "SSD": 1,
+        "SS2": 1.5,
+        "HS5": 12,
+        "HD5": 40,
+        "own-1": 60,
+        "slow-disk": 50,
+        "slow-link": 20,
+        "shared-4": 4,
+    }
     if "cluster" not in values:
         return 20 if values["disk"] == "own" else 40
     if values["cluster"] == "lab":
@@ -94,10 +112,16 @@ def test_the_pages_of_recorded_trials(
     monkeypatch: pytest.MonkeyPatch,
     agent_binary: Path,
 ) -> None:
-    said = venturi("trace", "show", RECORDING, "--json", home=tmp_path / "home",
-                   VENTURI_AGENT=str(agent_binary))  # fmt: skip
+    said = venturi(
+        "trace",
+        "show",
+        RECORDING,
+        "--json",
+        home=tmp_path / "home",
+        VENTURI_AGENT=str(agent_binary),
+    )
     trace = json.dumps(json.loads(said.stdout)["data"]).encode()
-    for folder in ("scripts", "docs/guide/studies"):
+    for folder in ("scripts", "docs/studies"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     (tmp_path / "docs/images").mkdir()
     with Repository.open(settings) as repository:
@@ -125,14 +149,14 @@ def test_the_pages_of_recorded_trials(
         return done.stdout
 
     # It asks a hundred times: in this process.
-    monkeypatch.setattr(studies, "STUDIES", tmp_path / "docs/guide/studies")
+    monkeypatch.setattr(studies, "STUDIES", tmp_path / "docs/studies")
     monkeypatch.setattr(studies, "venturi", asked)
     for name in PAGES:
         studies.write(name)
     drawn = [sys.executable, tmp_path / "scripts/studies.py", "--pictures"]
     done = subprocess.run(drawn, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    pages = {name: (tmp_path / f"docs/guide/studies/{name}.md").read_text() for name in PAGES}
+    pages = {name: (tmp_path / f"docs/studies/{name}.md").read_text() for name in PAGES}
     assert not any("Not measured yet" in page for page in pages.values())
     # One SSD was published as slow as five hard disks; here it is not.
     told = "- ETH SSD / ETH HS5: published 348 / 275 s = 1.27, corrected 0.96, here "

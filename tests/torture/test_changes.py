@@ -58,8 +58,11 @@ def test_it_is_killed_once_its_change_is_seen() -> None:
         return now
 
     seen = follow(
-        stage, lambda: not ends and now != "done", Kill("begun", 0.0),
-        lambda: ends.append(now), every_s=0.001,
-    )  # fmt: skip
+        stage,
+        lambda: not ends and now != "done",
+        Kill("begun", 0.0),
+        lambda: ends.append(now),
+        every_s=0.001,
+    )
     assert ends == ["begun"]
     assert seen.last == "begun"

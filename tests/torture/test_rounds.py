@@ -19,12 +19,12 @@ SEED = 20_150_827
 # Rounds of which a case, or what they try by name instead of at random, is in another test, too.
 LONG = {
     "archives": "record/test_exchange.py",
-    "connection-cuts": "record/test_lost_connection.py",
-    "engine-kills": "measure/test_engine_real.py",
-    "lab-kills": "measure/test_lab.py",
-    "plan-kills": "cli/test_plan_verb.py",
-    "requests": "api/test_api_schema.py",
-    "upload-kills": "api/test_uploads.py",
+    "connection-cuts": "record/store/test_lost_connection.py",
+    "engine-kills": "measure/engines/test_engine_real.py",
+    "lab-kills": "measure/lab/test_lab.py",
+    "plan-kills": "cli/measure/test_plan_verb.py",
+    "requests": "web/api/test_api_schema.py",
+    "upload-kills": "web/server/test_uploads.py",
 }
 
 

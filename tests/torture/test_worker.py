@@ -48,8 +48,10 @@ def test_what_fails_dies_or_takes_too_much_is_a_fault(
     worker.play(again, "odd_attempts")
     assert (again.done, again.seen) == (6, {"well": 3})
     assert [fault.partition(": ")[0] for fault in sorted(again.faults)] == [
-        "seed 7, case 1", "seed 7, case 2", "seed 7, case 4",
-    ]  # fmt: skip
+        "seed 7, case 1",
+        "seed 7, case 2",
+        "seed 7, case 4",
+    ]
     assert told == [f"FAULT {fault}" for fault in again.faults]
     said = "\n".join(sorted(again.faults))
     assert "KeyError: 'odd'" in said

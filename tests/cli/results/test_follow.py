@@ -1,0 +1,236 @@
+"""Logs that are not all there yet: a folder that is written to, a history server."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import threading
+import zipfile
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from venturi.cli.results.follow import follow, import_served
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
+from venturi.record.importing.formats import FORMATS
+from venturi.record.query.paging import whole_trials
+from venturi.record.store.repository import Repository
+
+LOGS = Path(__file__).parents[2] / "data" / "spark" / "4.3.0"
+SPARK = FORMATS["spark-eventlog"]
+
+
+@pytest.fixture(autouse=True)
+def _home(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VENTURI_HOME", str(settings.home))
+
+
+class StoppedError(Exception):
+    """Ends a watch that has no end."""
+
+
+def looks(folder: Path, steps: list[tuple[str, bytes]]) -> None:
+    """Follows `folder`, into which a file is written before each look but the first."""
+    left = iter(steps)
+
+    def pause(_: float) -> None:
+        step = next(left, None)
+        if step is None:
+            raise StoppedError
+        put(folder, *step)
+
+    with pytest.raises(StoppedError):
+        follow(SPARK, [str(folder)], 10.0, pause)
+
+
+def put(folder: Path, name: str, content: bytes) -> None:
+    """A file that nobody touched for a minute."""
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)
+    os.utime(path, (path.stat().st_mtime - 60,) * 2)
+
+
+def names(settings: Settings) -> set[str]:
+    with Repository.open(settings) as repository:
+        return {trial.workload.name for trial in whole_trials(repository)}
+
+
+def test_what_ends_is_taken_in_and_a_restart_reads_it_no_more(
+    tmp_path: Path, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiny, join = ((LOGS / name).read_bytes() for name in ("tiny.log", "join.log"))
+    put(tmp_path, "deep/one", tiny)
+    looks(tmp_path, [("two.inprogress", join), ("notes", b"no log")])
+    assert len(names(settings)) == 1
+    assert "refused: [VEN-INGEST-FORMAT]" in capsys.readouterr().err
+    (tmp_path / "two.inprogress").rename(tmp_path / "two")
+    looks(tmp_path, [])
+    told = capsys.readouterr().err
+    assert len(names(settings)) == 2
+    assert told.count("added: trial") == 1
+    assert "refused" not in told
+    assert "already here" not in told
+
+
+def test_what_is_still_written_to_waits(tmp_path: Path, settings: Settings) -> None:
+    (tmp_path / "fresh").write_bytes((LOGS / "tiny.log").read_bytes())
+    looks(tmp_path, [])
+    assert names(settings) == set()
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    """A history server with one application, whose archive also wants to leave its folder."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("app-1", (LOGS / "tiny.log").read_bytes())
+        archive.writestr("../../escaped/..", b"x")
+    listed = [
+        {"id": "app-1", "attempts": [{"lastUpdatedEpoch": 7, "completed": True}]},
+        {"id": "../up", "attempts": [{"lastUpdatedEpoch": 7}]},
+    ]
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answers = {
+                "/api/v1/applications?status=completed": json.dumps(listed).encode(),
+                "/api/v1/applications/app-1/logs": packed.getvalue(),
+            }
+            answer = answers.get(self.path)
+            self.send_response(200 if answer else 404)
+            self.end_headers()
+            self.wfile.write(answer or b"")
+
+        def log_message(self, *_: object) -> None:
+            """Says nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_history_server_gives_what_is_over(server: str, settings: Settings) -> None:
+    outcomes, status = import_served(SPARK, server)
+    assert (len(outcomes), status) == (1, 0)
+    assert len(names(settings)) == 1
+
+
+@pytest.fixture
+def store() -> Iterator[str]:
+    """A folder of fsspec's store in memory with a log, a rolling log, and one that goes on."""
+    memory = fsspec.filesystem("memory")
+    rolling = LOGS / "eventlog_v2_local-1795206808966"
+    memory.pipe("/logs/deep/app-1", (LOGS / "join.log").read_bytes())
+    memory.pipe("/logs/app-2.inprogress", b"{}")
+    memory.pipe("/logs/.app-1.crc", b"x")
+    for file in rolling.iterdir():
+        memory.pipe(f"/logs/{rolling.name}/{file.name}", file.read_bytes())
+    yield "memory://logs"
+    memory.rm("/logs", recursive=True)
+
+
+def test_object_storage_gives_what_is_whole(
+    store: str, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcomes, status = import_served(SPARK, store)
+    assert status == 0
+    rolling = f"{store}/eventlog_v2_local-1795206808966"
+    assert [each.file for each in outcomes] == [f"{store}/deep/app-1", rolling]
+    assert [line.partition(": ")[0] for line in capsys.readouterr().err.splitlines()] == [
+        f"{store}/deep/app-1",
+        rolling,
+    ]
+    assert len(names(settings)) == 2
+    assert import_served(SPARK, f"{store}/deep/app-1")[1] == 0
+
+
+def test_an_object_that_marks_a_folder_is_no_log(
+    store: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = MemoryFileSystem.find
+
+    def with_marker(self: Any, path: str, **more: Any) -> Any:
+        found = find(self, path, **more)
+        marker = {f"{path}/void/": {"size": 0, "type": "file"}}  # as s3fs tells of it
+        return found | marker if isinstance(found, dict) else found
+
+    monkeypatch.setattr(MemoryFileSystem, "find", with_marker)
+    outcomes, status = import_served(SPARK, store)
+    assert (len(outcomes), status) == (2, 0)
+    with pytest.raises(VenturiError, match="no file is there"):
+        import_served(SPARK, "memory://nothing-but-that")
+
+
+def test_what_is_no_log_or_cannot_be_had_does_not_stop_the_others(
+    store: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/logs/a-note", b"no log")
+    memory.pipe("/logs/../eventlog-2026-01-01--00-00", b"leaves its folder")
+    memory.pipe("/logs/a-secret", b"{}")
+    get_file = MemoryFileSystem.get_file
+
+    def guarded(self: Any, path: str, *to: Any, **more: Any) -> None:
+        if path.endswith("secret"):
+            raise PermissionError("Access Denied")
+        get_file(self, path, *to, **more)
+
+    monkeypatch.setattr(MemoryFileSystem, "get_file", guarded)
+    outcomes, status = import_served(SPARK, store)
+    codes = {str(each.file): each.error and each.error.code for each in outcomes}
+    assert codes == {
+        f"{store}/a-note": "VEN-INGEST-FORMAT",
+        f"{store}/a-secret": "VEN-INGEST-SERVER",
+        f"{store}/deep/app-1": None,
+        f"{store}/eventlog_v2_local-1795206808966": None,
+    }
+    assert status == 1
+
+
+def test_where_nothing_is_over_that_is_said(
+    store: str, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert import_served(SPARK, f"{store}/app-2.inprogress") == ([], 0)
+    assert "no application is over there" in capsys.readouterr().err
+
+
+def test_a_store_is_looked_at_again(
+    store: str, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def end(_: float) -> None:
+        raise StoppedError
+
+    for added in (2, 0):
+        with pytest.raises(StoppedError):
+            follow(SPARK, [store], 10.0, end)
+        assert capsys.readouterr().err.count("added: trial") == added
+
+
+@pytest.mark.parametrize("url", ["memory://absent", "nosuchstore://logs"])
+def test_a_store_that_cannot_be_read_is_said(url: str) -> None:
+    with pytest.raises(VenturiError) as raised:
+        import_served(SPARK, url)
+    assert raised.value.code == "VEN-INGEST-SERVER"
+
+
+@pytest.mark.parametrize("url", ["s3://", "s3:///"])
+def test_a_store_without_a_bucket_is_no_folder_here(url: str) -> None:
+    with pytest.raises(VenturiError, match="s3:// cannot be read: it names no bucket"):
+        import_served(SPARK, url)
+
+
+def test_what_is_no_history_server_is_said(server: str) -> None:
+    with pytest.raises(VenturiError, match="history server") as raised:
+        import_served(SPARK, f"{server}/elsewhere")
+    assert raised.value.code == "VEN-INGEST-SERVER"

@@ -1,0 +1,197 @@
+"""`venturi import FORMAT FILE...` as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.shell_completion import ShellComplete
+
+from venturi.cli.main import cli, main
+from venturi.core.settings import Settings
+from venturi.record import starter
+from venturi.record.importing.formats import FORMATS
+from venturi.record.query.paging import whole_trials
+from venturi.record.store.repository import Repository
+
+RESULTS = Path(__file__).parents[2] / "data" / "results"
+SCOUT = RESULTS / "scout" / "runs.csv"
+SET4 = RESULTS / "aloja" / "set4.csv"
+SPARK = RESULTS.parent / "spark" / "4.3.0"
+HISTORIES = RESULTS.parent / "mapreduce" / "3.4.2"
+
+Venturi = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def venturi(
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Venturi:
+    """Runs `venturi` with the arguments given; its status, stdout and stderr."""
+    monkeypatch.setenv("VENTURI_HOME", str(settings.home))
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["venturi", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as exited:
+            main()
+        said = capsys.readouterr()
+        return int(exited.value.code or 0), said.out, said.err
+
+    return run
+
+
+def test_results_are_imported_and_told(venturi: Venturi, settings: Settings) -> None:
+    status, stdout, stderr = venturi("import", "aloja", SET4)
+    assert (status, stdout) == (0, "")
+    assert "5 added, 0 already here, 0 over again, 3 refused" in stderr
+    assert "1 of them equal an earlier row in all but its number" in stderr
+    assert "Service.Type 'On-Premise' was taken as 'On-premise' 1 times" in stderr
+    assert "refused, 1 times: Maps: below 1" in stderr
+    assert "line 6: Maps '0'" in stderr
+    with Repository.open(settings) as repository:
+        assert len(whole_trials(repository)) == 5
+
+
+def test_several_files_as_json(venturi: Venturi) -> None:
+    status, stdout, stderr = venturi("import", "scout", SCOUT, SCOUT, "--json")
+    first, again = json.loads(stdout)["data"]
+    assert status == 0
+    assert first["file"] == str(SCOUT)
+    assert (first["format"], first["added"], first["failed"]) == ("scout", 4, 2)
+    assert (again["added"], again["already_present"], again["refused_count"]) == (0, 4, 2)
+    assert first["refused"][0] == {
+        "line": 6,
+        "field": "framework",
+        "value": "flink",
+        "reason": "neither hadoop nor spark",
+        "code": "",
+    }
+    assert "2 of them failed where they ran" in stderr
+
+
+def test_a_file_is_taken_for_what_it_begins_like(venturi: Venturi, settings: Settings) -> None:
+    for words in ((SCOUT,), ("auto", SCOUT)):
+        status, stdout, stderr = venturi("import", *words)
+        assert (status, stdout) == (0, "")
+        assert f"{SCOUT}: taken for scout: scout: Spark and Hadoop on AWS" in stderr
+    with Repository.open(settings) as repository:
+        assert len(whole_trials(repository)) == 4
+
+
+def test_a_file_that_begins_like_nothing_needs_its_format(venturi: Venturi) -> None:
+    status, stdout, stderr = venturi("import", "LICENSE")
+    assert (status, stdout) == (1, "")
+    assert "error[VEN-IMPORT-FORMAT]: LICENSE begins like none of the formats" in stderr
+    assert "venturi import FORMAT FILE; formats are archive, spark-eventlog" in stderr
+    assert "did you mean scout?" in venturi("import", "scuot", SCOUT)[2]
+
+
+def test_of_several_files_one_that_is_refused_stops_no_other(
+    venturi: Venturi, tmp_path: Path, settings: Settings
+) -> None:
+    event_log, history = SPARK / "tiny.zstd", next(HISTORIES.glob("*TeraGen*.jhist"))
+    damaged = tmp_path / "a.zip"
+    damaged.write_bytes(b"PK\3\4 and no more")
+    status, stdout, stderr = venturi("import", event_log, damaged, SET4, history, "--json")
+    log, archive, results, job = json.loads(stdout)["data"]
+    assert status == 1
+    assert f"{damaged}: refused: [VEN-EXCHANGE-FORMAT]" in stderr
+    assert archive["error"]["code"] == "VEN-EXCHANGE-FORMAT"
+    assert [each["format"] for each in (log, archive, results, job)] == [
+        "spark-eventlog",
+        "archive",
+        "aloja",
+        "mapreduce-history",
+    ]
+    assert log.keys() == results.keys() == job.keys()
+    assert [each["added"] for each in (log, results, job)] == [1, 5, 1]
+    assert log["trials"][0]["name"] == "venturi-fixture-tiny"
+    assert job["trials"][0]["state"] == "succeeded"
+    with Repository.open(settings) as repository:
+        assert len(whole_trials(repository)) == 7
+
+
+def test_a_folder_is_taken_for_the_logs_in_it(venturi: Venturi) -> None:
+    status, stdout, stderr = venturi("import", HISTORIES, "--json")
+    data = json.loads(stdout)["data"]
+    assert status == 0
+    assert f"{HISTORIES}: taken for mapreduce-history" in stderr
+    assert sorted(each["trials"][0]["state"] for each in data) == [
+        "failed",
+        "succeeded",
+        "succeeded",
+        "succeeded",
+    ]
+    again = json.loads(venturi("import", "mapreduce-history", HISTORIES, "--json")[1])["data"]
+    assert [(each["added"], each["already_present"]) for each in again] == [(0, 1)] * 4
+
+
+def test_a_file_of_another_format_is_an_error_and_leaves_nothing(
+    venturi: Venturi, settings: Settings
+) -> None:
+    status, stdout, stderr = venturi("import", "aloja", SCOUT)
+    assert (status, stdout) == (1, "")
+    assert "error[VEN-IMPORT-FORMAT]: wrong header" in stderr
+    assert str(SCOUT) in stderr
+    with Repository.open(settings) as repository:
+        assert whole_trials(repository) == []
+
+
+def test_a_file_without_a_single_trial_is_no_success(venturi: Venturi, tmp_path: Path) -> None:
+    header, *_ = SCOUT.read_text().splitlines()
+    nothing = tmp_path / "nothing.csv"
+    nothing.write_text(header + "\n1,2\n")
+    status, _, stderr = venturi("import", "scout", nothing)
+    assert status == 1
+    assert "refused, 1 times: row: 2 fields" in stderr
+
+
+def test_what_a_terminal_would_obey_is_shown_in_words(venturi: Venturi, tmp_path: Path) -> None:
+    hostile = tmp_path / "hostile.csv"
+    hostile.write_text(SCOUT.read_text().replace("flink", "\x1b[2Jflink"))
+    _, _, stderr = venturi("import", "scout", hostile)
+    assert "\x1b" not in stderr
+    assert r"\x1b[2Jflink" in stderr
+
+
+@pytest.mark.parametrize("words", [["aloja"], ["auto"], []])
+def test_what_names_no_file_is_wrong_usage(venturi: Venturi, words: list[str]) -> None:
+    status, stdout, stderr = venturi("import", *words)
+    assert (status, stdout) == (2, "")
+    assert "Usage: " in stderr
+
+
+def test_help_and_shells_name_every_format(venturi: Venturi) -> None:
+    status, stdout, _ = venturi("import", "--help")
+    assert status == 0
+    assert all(f"{each.name} " in stdout and each.title in stdout for each in FORMATS.values())
+    offered = ShellComplete(cli, {}, "venturi", "_X").get_completions(["import"], "s")
+    assert [each.value for each in offered] == ["spark-eventlog", "scout", "spark-perf", "s"]
+    offered = ShellComplete(cli, {}, "venturi", "_X").get_completions(["import", "scout"], "s")
+    assert [each.type for each in offered] == ["file"]
+
+
+def test_a_file_called_like_a_format_is_reached_by_its_path(
+    venturi: Venturi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("scout").write_bytes(SCOUT.read_bytes())
+    assert venturi("import", "scout", "scout")[0] == 0
+    assert "./scout" not in venturi("import", "auto", "scout")[2]
+    assert "4 already here" in venturi("import", "./scout")[2]
+
+
+def test_the_shipped_tables_need_no_file(venturi: Venturi, settings: Settings) -> None:
+    status, stdout, stderr = venturi("import", "published", "--json")
+    (fields,) = json.loads(stdout)["data"]
+    assert (status, fields["added"], fields["file"]) == (0, 170, None)
+    assert "170 added, 0 already here" in stderr
+    assert "0 added, 170 already here" in venturi("import", "published")[2]
+    table = next((Path(starter.__file__).parent).glob("poggi*.csv"))
+    assert "0 added, 8 already here" in venturi("import", "published", table)[2]

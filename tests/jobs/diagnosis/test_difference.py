@@ -1,0 +1,116 @@
+"""Two jobs beside one another: what took longer, and what of them is not the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from event_log import SparkLog
+from venturi.jobs.diagnosis.changes import Difference
+from venturi.jobs.diagnosis.difference import difference
+from venturi.jobs.logs import spark
+from venturi.jobs.logs.find import spark_logs
+from venturi.jobs.stages.analysis import analyse
+from venturi.jobs.stages.timeline import timeline
+from venturi.record.job_account import JobAccount
+from venturi.record.trial import State
+
+LOGS = Path(__file__).parents[2] / "data" / "spark" / "4.3.0" / "faults"
+
+
+def between(one: JobAccount, other: JobAccount, after: State = State.SUCCEEDED) -> Difference:
+    lines = [timeline(each) for each in (one, other)]
+    jobs = [(line, analyse(line.account, None, line)) for line in lines]
+    return difference(jobs[0], jobs[1], (State.SUCCEEDED, after))
+
+
+def job(folder: Path, task_s: float, n_bytes: int = 1 << 20, **settings: str) -> JobAccount:
+    """A query of two tasks on two slots, which read `n_bytes` each."""
+    log = SparkLog(**settings)
+    log.executor("1", 2, 0)
+    end_s = 10 + task_s
+    log.query(0, 10, end_s, name="save at app.py:7")
+    log.plan(0, ("Scan parquet", "FileScan parquet [a#1]", {"number of output rows": 1}))
+    log.job(0, 10, end_s, [0])
+    log.stage(0, 10, end_s, 2, metrics={1: 5})
+    ran = {
+        "Executor Run Time": round(task_s * 1e3),
+        "Executor CPU Time": round(task_s * 1e9),
+        "Input Metrics": {"Bytes Read": n_bytes, "Records Read": 1},
+    }
+    for _ in range(2):
+        log.task(0, 10, end_s, metrics=ran)
+    log.end(end_s)
+    return log.account(folder)
+
+
+def test_parts_add_up_and_data_and_settings_are_named(tmp_path: Path) -> None:
+    one = job(tmp_path, 20, **{"spark.sql.shuffle.partitions": "200"})
+    other = job(tmp_path, 50, 4 << 20, **{"spark.app.id": "x"})
+    found = between(one, other)
+    assert sum(each.after_s - each.before_s for each in found.parts) == pytest.approx(30)
+    assert "it took 30.0 s longer: 60.0 s instead of 30.0 s" in found.sentence
+    assert "input was 4 times as much" in found.sentence
+    (setting,) = found.settings  # ids of one execution are none
+    assert (setting.key, setting.before, setting.after) == (
+        "spark.sql.shuffle.partitions",
+        "200",
+        None,
+    )
+    assert [(each.before_s, each.after_s) for each in found.stages] == [(20, 50)]
+    assert found.plans == ()
+
+
+def test_data_that_nearly_vanished_is_told_by_its_amounts(tmp_path: Path) -> None:
+    found = between(job(tmp_path, 20, 80 << 30), job(tmp_path, 20, 1 << 20))
+    assert "input was 2.0 MiB instead of 160.0 GiB" in found.sentence
+
+
+def test_of_two_that_are_alike_nothing_is_blamed(tmp_path: Path) -> None:
+    found = between(job(tmp_path, 20), job(tmp_path, 40))
+    assert (found.settings, found.plans) == ((), ())
+    assert "whether it is chance" in found.sentence
+    assert "about as long" in between(job(tmp_path, 20), job(tmp_path, 20)).sentence
+
+
+def test_another_plan_is_told_by_its_operators() -> None:
+    faulty, sound = (
+        spark.read(spark_logs(LOGS / f"missed-broadcast-{kind}.zstd")[0])
+        for kind in ("faulty", "sound")
+    )
+    found = between(faulty, sound)
+    assert "1 query has another plan" in found.sentence
+    (plan,) = found.plans
+    assert any("SortMergeJoin" in each for each in plan.gone)
+    assert any("BroadcastHashJoin" in each for each in plan.new)
+    assert found.settings[0].key == "spark.sql.autoBroadcastJoinThreshold"
+    assert {each.before for each in found.stages if each.after is None} != set()
+
+
+def test_who_does_not_come_to_its_end_is_not_faster(tmp_path: Path) -> None:
+    whole = job(tmp_path, 20)
+    app = whole.application
+    cut = replace(whole, application=replace(app, ended_ms=None, outcome="unfinished"))
+    assert between(whole, cut).sentence.startswith("of the second no end is known (")
+    assert "; 1 stage that ended in both took 20.0 s instead of 20.0 s" in (
+        between(whole, cut).sentence
+    )
+    failed = replace(whole, application=replace(app, outcome="failed"))
+    both = between(failed, cut).sentence
+    assert both.startswith("the first failed after 30.0 s and of the second no end is known (")
+    for state in (State.FAILED, State.INTERRUPTED, State.INVALID):
+        assert "cannot be compared" in between(whole, job(tmp_path, 2), state).sentence
+
+
+def test_two_programs_are_said_to_be_two_unless_only_a_number_differs(tmp_path: Path) -> None:
+    def named(name: str) -> JobAccount:
+        made = job(tmp_path, 20)
+        return replace(made, application=replace(made.application, name=name))
+
+    day, next_day, other = named("sales 2026-01-30"), named("sales 2026-02-1"), named("stock")
+    assert between(day, next_day).sentence.startswith("it took about as long")
+    assert between(day, other).sentence.startswith(
+        "by name these are two programs ('sales 2026-01-30' and 'stock')"
+    )

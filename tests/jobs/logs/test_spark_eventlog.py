@@ -1,0 +1,602 @@
+"""Event logs that Spark really wrote, whole and damaged, and logs that mean harm."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import struct
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from event_log import END, START, Write, event
+from venturi.core.errors import VenturiError
+from venturi.jobs.logs import spark
+from venturi.jobs.logs.configuration import MASK
+from venturi.jobs.logs.find import spark_logs
+from venturi.jobs.logs.trial import lost, trial_of
+from venturi.record.importing.formats import Log
+from venturi.record.importing.streams import Limits, Oversized, Text
+from venturi.record.job_account import OUTPUT_LOST, JobAccount, columns
+from venturi.record.trial import State
+from venturi.record.trial_json import decode, encode
+
+LOGS = Path(__file__).parents[2] / "data" / "spark"
+TINY = LOGS / "4.3.0" / "tiny.log"
+ROLLING = LOGS / "4.3.0" / "eventlog_v2_local-1795206808966"
+
+
+def read(path: Path, limits: Limits | None = None) -> JobAccount:
+    (log,) = spark_logs(path)
+    return spark.read(log) if limits is None else spark.read(log, limits)
+
+
+def task_line(**changes: Any) -> bytes:
+    """A task's end from a real log, changed."""
+    lines = (LOGS / "4.3.0" / "join.log").read_bytes().splitlines()
+    task = json.loads(next(line for line in lines if b"SparkListenerTaskEnd" in line))
+    return json.dumps(task | changes, separators=(",", ":")).encode() + b"\n"
+
+
+@pytest.mark.parametrize("version", ["2.4.8", "3.1.3", "3.5.9", "4.3.0"])
+def test_the_same_job_of_every_version(version: str) -> None:
+    account = read(LOGS / version / "join.log")
+    assert account.application.engine_version == version
+    assert (account.application.outcome, account.application.reason) == ("succeeded", None)
+    assert account.jobs["outcome"].to_list() == ["succeeded"]
+    assert sorted(account.stages["n_tasks"]) == [2, 4, 6, 6]
+    assert account.stages["parent_ids"].to_list() == [[], [], [0, 1], [2]]
+    tasks = account.tasks
+    assert len(tasks) == 18
+    assert set(tasks["outcome"]) == {"succeeded"}
+    for name in ("executorRunTime", "executorCpuTime", "jvmGCTime", "shuffleWriteTime"):
+        assert tasks[name].null_count() == 0
+    assert (tasks["executorRunTime"] <= tasks["finished_ms"] - tasks["launched_ms"]).all()
+    # What was written for shuffles was read from them.
+    read_bytes = tasks["shuffleLocalBytesRead"].sum() + tasks["shuffleRemoteBytesRead"].sum()
+    assert read_bytes == tasks["shuffleBytesWritten"].sum() > 0
+    host = "localhost" if version == "2.4.8" else "10.0.0.1"
+    assert account.executors.rows()[0][:3] == ("driver", host, 2)
+    assert account.configuration["spark.sql.shuffle.partitions"] == "6"
+    assert account.reading.unknown == account.reading.damaged == {}
+    assert not account.reading.lost
+
+
+@pytest.mark.parametrize("table", ["jobs", "stages", "tasks", "executors"])
+def test_tables_have_the_documented_columns(table: str) -> None:
+    found = read(TINY).table(table).columns
+    assert found == [column.name for column in columns(table, "spark")]
+
+
+@pytest.mark.parametrize(
+    "name", ["tiny.lz4", "tiny.zstd", "tiny-xerial.snappy", "tiny-hadoop.snappy", ROLLING.name]
+)
+def test_compression_changes_nothing(name: str) -> None:
+    plain, packed = read(TINY), read(TINY.with_name(name))
+    assert packed.reading.compression == (name.partition(".")[2] or "zstd")
+    assert packed.reading.sha256 == plain.reading.sha256
+    assert packed.tasks.equals(plain.tasks)
+    assert packed.stages.equals(plain.stages)
+    assert trial_of(packed).id == trial_of(plain).id
+
+
+@pytest.mark.parametrize("name", ["3.5.9/aqe.zstd", "3.5.9/aqe.lz4", "3.1.3/tiny.snappy"])
+def test_other_versions_compress_alike(name: str) -> None:
+    account = read(LOGS / name)
+    assert account.application.outcome == "succeeded"
+    assert len(account.tasks) > 0
+
+
+def test_gzip_of_an_administrator(write: Write) -> None:
+    account = read(write(gzip.compress(TINY.read_bytes())))
+    assert account.reading.compression == "gzip"
+    assert account.tasks.equals(read(TINY).tasks)
+
+
+def test_lzf_is_read_and_what_is_damaged_of_it_ends_it(write: Write) -> None:
+    packed = TINY.with_name("tiny.lzf").read_bytes()
+    account = read(write(packed))
+    assert account.reading.compression == "lzf"
+    assert account.tasks.equals(read(TINY).tasks)
+    cut = read(write(packed + packed[:-9]))  # its one chunk again, without an end
+    assert "lzf" in (cut.reading.truncated or "")
+    assert cut.tasks.equals(account.tasks)
+
+
+def test_an_attempt_that_failed_and_was_repeated() -> None:
+    account = read(LOGS / "4.3.0" / "failedtask.log")
+    failed = account.tasks.filter(account.tasks["outcome"] == "failed").to_dicts()
+    assert [task["index"] for task in failed] == [1]
+    assert "first attempt fails on purpose" in failed[0]["reason"]
+    repeated = account.tasks.filter(
+        (account.tasks["stage_id"] == failed[0]["stage_id"]) & (account.tasks["index"] == 1)
+    )
+    assert repeated["outcome"].to_list() == ["failed", "succeeded"]
+    assert trial_of(account).state is State.SUCCEEDED
+
+
+@pytest.mark.parametrize("version", ["2.4.8", "3.1.3", "4.3.0"])
+def test_a_failed_job_is_no_success(version: str) -> None:
+    trial = trial_of(read(LOGS / version / "failedjob.log"))
+    assert trial.state is State.FAILED
+    assert trial.elapsed_s is None
+    assert trial.failure is not None
+    assert trial.failure.code == "VEN-INGEST-FAILED"
+    assert "the input is bad" in trial.failure.message
+    assert trial.values("time_to_failure_s")[0] > 0
+
+
+def test_an_application_that_never_ended() -> None:
+    account = read(LOGS / "4.3.0" / "killed.log.inprogress")
+    assert account.jobs["outcome"].to_list()[-1] == "unfinished"
+    trial = trial_of(account)
+    assert trial.state is State.INTERRUPTED
+    assert trial.failure is not None
+    assert trial.failure.code == "VEN-INGEST-UNFINISHED"
+
+
+def test_a_copy_that_won() -> None:
+    account = read(LOGS / "4.3.0" / "speculative.log")
+    copies = account.tasks.filter(account.tasks["speculative"])
+    assert copies["outcome"].to_list() == ["succeeded"]
+    loser = account.tasks.filter(account.tasks["outcome"] == "unfinished")
+    assert loser["index"].to_list() == copies["index"].to_list()
+    assert loser["finished_ms"].to_list() == loser["executorRunTime"].to_list() == [None]
+    assert account.executors["host"].to_list() == ["127.0.0.2", "127.0.0.3"]
+
+
+def test_spills_are_recorded_in_bytes() -> None:
+    tasks = read(LOGS / "4.3.0" / "spill.log").tasks
+    assert tasks["diskBytesSpilled"].sum() > 0
+    assert tasks["memoryBytesSpilled"].sum() > tasks["diskBytesSpilled"].sum()
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ("collect at /home/ada/a job/app.py:60", "collect at app.py:60"),
+        ("read at /a/b.py:1 at /c/d.py:2", "read at d.py:2"),
+        ("collect at /home/ada/app.py", "collect at /home/ada/app.py"),
+        ("collect at /app.py:60", "collect at /app.py:60"),
+        ("count at Job.scala:7", "count at Job.scala:7"),
+    ],
+)
+def test_a_call_site_keeps_the_name_of_its_file(told: str, kept: str, write: Write) -> None:
+    log = TINY.read_bytes().replace(b'"collect at app.py:60"', json.dumps(told).encode())
+    assert kept in read(write(log)).stages["name"].to_list()
+
+
+@pytest.mark.parametrize("name", ["tiny.log", "tiny.lz4", "tiny.zstd", "tiny-xerial.snappy"])
+def test_a_log_cut_off_anywhere_gives_what_it_holds(name: str, write: Write) -> None:
+    whole = (LOGS / "4.3.0" / name).read_bytes()
+    path = write(b"")
+    events = []
+    for length in range(len(whole) // 3, len(whole) - 40, len(whole) // 7):
+        path.write_bytes(whole[:length])
+        try:
+            account = read(path)
+        except VenturiError:  # not one block of it is whole
+            events.append(0)
+            continue
+        assert account.application.outcome == "unfinished"
+        assert account.reading.truncated
+        events.append(account.reading.events)
+        assert trial_of(account).state is State.INTERRUPTED
+        assert any("not whole" in said for said in lost(account.reading))
+    assert events == sorted(events)
+    assert events[-1] > 0
+
+
+def test_a_cut_zstd_frame_gives_every_byte_before_the_cut(write: Write) -> None:
+    """Spark flushes after events, so that an unfinished log ends with a whole one."""
+    packed = bytes(pa.Codec("zstd").compress(b"x" * 9 + b"\n", asbytes=True))
+    noise = random.Random(1).randbytes(3_000_000).hex().encode()
+    whole = packed + bytes(pa.Codec("zstd").compress(noise, asbytes=True))
+    text = Text([write(whole[:-1_000])])
+    lines = list(text.lines())
+    assert lines[0] == b"x" * 9
+    assert lines[1] == noise[: len(lines[1])]
+    assert len(noise) - len(lines[1]) < 1 << 18
+    assert text.truncated
+
+
+def test_damage_in_the_middle_of_a_compressed_log_is_told(write: Write) -> None:
+    whole = bytearray((LOGS / "4.3.0" / "tiny.zstd").read_bytes())
+    middle = len(whole) // 2
+    whole[middle : middle + 300] = bytes(300)
+    before = bytes(pa.Codec("zstd").compress(START, asbytes=True))
+    account = read(write(before + whole))
+    assert account.reading.events == 2
+    assert account.application.outcome == "unfinished"
+    assert "damaged" in str(account.reading.truncated)
+
+
+def test_a_missing_segment_is_no_success(tmp_path: Path) -> None:
+    folder = tmp_path / "eventlog_v2_a"
+    folder.mkdir()
+    for number, lines in ((1, START), (3, END)):
+        (folder / f"events_{number}_a").write_bytes(lines)
+    account = read(folder)
+    assert account.application.outcome == "unfinished"
+    assert "segment 2" in str(account.reading.truncated)
+
+
+def test_a_compacted_log_begins_with_its_last_compaction(tmp_path: Path) -> None:
+    folder = tmp_path / "eventlog_v2_a"
+    folder.mkdir()
+    for name, lines in (
+        ("events_1_a", b"old\n"),
+        ("events_2_a", b"old\n"),
+        ("events_2_a.compact", START),
+        ("events_3_a", END),
+        ("appstatus_a", b""),
+    ):
+        (folder / name).write_bytes(lines)
+    account = read(folder)
+    assert account.reading.files == ("events_2_a.compact", "events_3_a")
+    assert account.application.outcome == "succeeded"
+    assert "compacted" in str(account.reading.truncated)
+
+
+def test_events_of_spark_2_without_what_came_later(write: Write) -> None:
+    task = json.loads(task_line())
+    for name in ("Executor CPU Time", "Peak Execution Memory", "Shuffle Write Metrics"):
+        del task["Task Metrics"][name]
+    del task["Task Executor Metrics"], task["Stage Attempt ID"]
+    account = read(write(START + json.dumps(task).encode() + b"\n" + END))
+    row = account.tasks.to_dicts()[0]
+    assert row["executorCpuTime"] is row["peakExecutionMemory"] is row["shuffleWriteTime"] is None
+    assert row["executorRunTime"] > 0
+    assert row["stage_attempt"] == 0
+
+
+def test_zeros_of_a_lost_executor_are_no_measurements(write: Write) -> None:
+    task = json.loads(
+        task_line(
+            **{
+                "Task End Reason": {
+                    "Reason": "ExecutorLostFailure",
+                    "Executor ID": "1",
+                    "Exit Caused By App": True,
+                    "Loss Reason": "killed",
+                }
+            }
+        )
+    )
+    metrics = task["Task Metrics"]
+    task["Task Metrics"] = {
+        name: 0 if isinstance(value, int) else value for name, value in metrics.items()
+    }
+    row = read(write(START + json.dumps(task).encode() + b"\n" + END)).tasks.to_dicts()[0]
+    assert row["outcome"] == "failed"
+    assert row["reason"] == "ExecutorLostFailure: killed"
+    assert row["executorRunTime"] is row["jvmGCTime"] is None
+
+
+def test_a_task_told_again_is_counted_once(write: Write) -> None:
+    again = task_line(**{"Task End Reason": {"Reason": "Resubmitted"}})
+    account = read(write(START + task_line() + again + END))
+    assert account.tasks["outcome"].to_list() == ["succeeded"]
+    assert account.tasks["reason"].to_list() == [OUTPUT_LOST]
+
+
+def test_what_is_of_no_use_is_skipped_and_counted(write: Write) -> None:
+    lines = (
+        event("SparkListenerTaskGettingResult"),
+        event("org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveSQLMetricUpdates"),
+        event("SparkListenerInvented"),
+        event("com.example.Listener"),
+        event("com.example.Listener"),
+        b"not an event\n",
+        b'{"Event":"SparkListenerTaskEnd","Stage ID":\n',
+        event("SparkListenerTaskEnd", **{"Stage ID": "three"}),
+        b'{"Event":"SparkListenerJobStart","Job ID":' + b"[" * 500 + b"]" * 500 + b"}\n",
+        event("SparkListenerJobEnd", **{"Job ID": 1 << 70, "Job Result": {"Result": "x"}}),
+    )
+    reading = read(write(START + b"".join(lines) + END)).reading
+    assert sum(reading.skipped.values()) == 2
+    assert reading.unknown == {"SparkListenerInvented": 1, "com.example.Listener": 2}
+    assert reading.malformed == 3
+    assert reading.damaged == {"SparkListenerTaskEnd": 1, "SparkListenerJobEnd": 1}
+    assert reading.events == 3 + len(lines) - 1
+    assert reading.truncated is None
+
+
+def test_accumulables_are_cut_only_where_they_are(write: Write) -> None:
+    """A text in an event that looks like the place where they end stays a text."""
+    reason = {
+        "Reason": "ExceptionFailure",
+        "Class Name": "E",
+        "Description": ',"Accumulables":[ ]},"Task Metrics":{',
+    }
+    account = read(write(START + task_line(**{"Task End Reason": reason}) + END))
+    row = account.tasks.to_dicts()[0]
+    assert row["reason"].endswith('"Task Metrics":{')
+    assert row["executorRunTime"] > 0
+
+
+def test_secrets_are_masked_and_ids_are_no_choice(write: Write) -> None:
+    properties = {
+        "spark.hadoop.fs.s3a.secret.key": "hunter2",
+        "spark.app.id": "a1",
+        "spark.executor.cores": "4",
+        "spark.driver.port": "4711",
+    }
+    environment = event("SparkListenerEnvironmentUpdate", **{"Spark Properties": properties})
+    account = read(write(START + environment + END))
+    assert account.configuration["spark.hadoop.fs.s3a.secret.key"] == MASK
+    assert account.chosen == ("spark.executor.cores", "spark.hadoop.fs.s3a.secret.key")
+
+
+@pytest.mark.parametrize(
+    ("results", "outcome"),
+    [
+        (("JobSucceeded",), "succeeded"),
+        (("JobFailed: broken", "JobSucceeded"), "failed"),
+        (("JobFailed: Job 0 cancelled by AQE", "JobSucceeded"), "succeeded"),
+        (("JobSucceeded", "JobFailed: Job 1 cancelled"), "failed"),
+        (("JobSucceeded", ""), "unfinished"),
+        ((), "failed"),
+    ],
+)
+def test_an_application_is_as_good_as_its_jobs(
+    results: tuple[str, ...], outcome: str, write: Write
+) -> None:
+    lines = b""
+    for number, result in enumerate(results):
+        lines += event(
+            "SparkListenerJobStart", **{"Job ID": number, "Submission Time": 2_000, "Stage IDs": []}
+        )
+        kind, _, message = result.partition(": ")
+        if kind:
+            lines += event(
+                "SparkListenerJobEnd",
+                **{
+                    "Job ID": number,
+                    "Completion Time": 3_000 + number,
+                    "Job Result": {"Result": kind, "Exception": {"Message": message}},
+                },
+            )
+    assert read(write(START + lines + END)).application.outcome == outcome
+
+
+@pytest.mark.parametrize(("status", "outcome"), [(3, "failed"), (0, "succeeded")])
+def test_an_exit_status_is_believed(status: int, outcome: str, write: Write) -> None:
+    end = event("SparkListenerApplicationEnd", Timestamp=61_000, ExitCode=status)
+    application = read(write(START + end)).application
+    assert (application.outcome, application.exit_code) == (outcome, status)
+
+
+def test_an_event_that_is_too_long_is_counted(write: Write) -> None:
+    long = event("SparkListenerJobStart", Padding="x" * 5_000)
+    useless = event("SparkListenerTaskGettingResult", Padding="x" * 5_000)
+    reading = read(write(START + long + useless + END), Limits(line_bytes=4_000)).reading
+    assert (reading.oversized, sum(reading.skipped.values())) == (1, 1)
+
+
+def test_a_line_without_end_is_held_only_to_its_limit(write: Write) -> None:
+    text = Text([write(START + b'{"Event":"x' + b"a" * (8 << 20))], Limits(line_bytes=1_000))
+    *_, last = text.lines()
+    assert isinstance(last, Oversized)
+    assert len(last) <= 512
+
+
+def lz4_block(data: bytes, plain_bytes: int | None = None) -> bytes:
+    packed = pa.Codec("lz4_raw").compress(data, asbytes=True)
+    size = len(data) if plain_bytes is None else plain_bytes
+    return struct.pack("<8sBiiI", b"LZ4Block", 0x25, len(packed), size, 0) + packed
+
+
+def bomb(codec: str, size: int) -> bytes:
+    zeros = b"0" * (1 << 20)
+    if codec == "lz4":
+        return lz4_block(START) + lz4_block(zeros) * (size >> 20)
+    if codec == "gzip":
+        return gzip.compress(START + zeros * (size >> 20))
+    return bytes(pa.Codec("zstd").compress(START + zeros * (size >> 20), asbytes=True))
+
+
+@pytest.mark.slow
+def test_a_block_of_short_lines_is_never_in_memory_at_once(write: Write) -> None:
+    block_bytes = 6 << 20
+    text = Text([write(lz4_block(START + b"ab\n" * (block_bytes // 3)))])
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in text.lines()) == 2 + block_bytes // 3
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < 8 * block_bytes  # as objects the lines are 18 times as large
+
+
+def test_segments_share_what_a_log_may_unpack_to(tmp_path: Path) -> None:
+    files = [tmp_path / f"events_{number}" for number in (1, 2)]
+    for file in files:
+        file.write_bytes(gzip.compress(START + b"{}\n" * (1 << 20)))
+    limits = Limits(free_bytes=4 << 20, expansion=1)
+    assert sum(1 for _ in Text(files[:1], limits).lines()) == 2 + (1 << 20)
+    with pytest.raises(VenturiError) as raised:
+        list(Text(files, limits).lines())
+    assert raised.value.code == "VEN-INGEST-LIMIT"
+
+
+def job(job_id: int, *stage_ids: int) -> bytes:
+    return event("SparkListenerJobStart", **{"Job ID": job_id, "Stage IDs": stage_ids})
+
+
+def stage(stage_id: int, *parent_ids: int) -> bytes:
+    info = {"Stage ID": stage_id, "Stage Attempt ID": 0, "Parent IDs": parent_ids}
+    return event("SparkListenerStageCompleted", **{"Stage Info": info})
+
+
+def executor(executor_id: int) -> bytes:
+    info = {"Host": "h", "Total Cores": 1}
+    return event(
+        "SparkListenerExecutorAdded", **{"Executor ID": str(executor_id), "Executor Info": info}
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "made", "name"),
+    [
+        ("_JOBS", job, "JobStart"),
+        ("_STAGES", stage, "StageCompleted"),
+        ("_EXECUTORS", executor, "ExecutorAdded"),
+    ],
+)
+def test_rows_beyond_what_a_table_holds_are_counted(
+    limit: str,
+    made: Callable[[int], bytes],
+    name: str,
+    write: Write,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(spark, limit, 3)
+    account = read(write(START + b"".join(map(made, [0, 1, 2, 2, 3, 4])) + END))
+    tables = (account.jobs, account.stages, account.executors)
+    assert sorted(map(len, tables)) == [0, 0, 3]
+    assert account.reading.lost
+    assert list(lost(account.reading)) == [
+        f"2 events SparkListener{name} are too many and were left out"
+    ]
+    if made is job:
+        assert account.application.outcome == "unfinished"
+        assert account.application.reason == "it has more than the 3 jobs that are read"
+
+
+@pytest.mark.parametrize(("made", "table"), [(job, "jobs"), (stage, "stages")])
+def test_lists_of_stages_are_bounded_in_all(
+    made: Callable[..., bytes], table: str, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark, "_IDS", 5)
+    account = read(write(START + made(10, 1, 2) + made(11, 1, 2) + made(12, 1, 2) + END))
+    lists = account.table(table)["stage_ids" if made is job else "parent_ids"]
+    assert lists.to_list() == [[1, 2], [1, 2], []]
+    assert account.reading.lost
+
+
+@pytest.mark.parametrize("codec", ["lz4", "gzip", "zstd"])
+def test_a_bomb_is_refused_before_it_is_unpacked(codec: str, write: Write) -> None:
+    limits = Limits(line_bytes=1 << 20, free_bytes=4 << 20, expansion=10)
+    with pytest.raises(VenturiError, match="unpacks to more") as raised:
+        read(write(bomb(codec, 64 << 20)), limits)
+    assert raised.value.code == "VEN-INGEST-LIMIT"
+    assert int(str(raised.value.where["text_bytes"])) <= 24 << 20
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        b"LZ4Block",
+        struct.pack("<8sBiiI", b"LZ4Block", 0x25, -5, 100, 0),
+        struct.pack("<8sBiiI", b"LZ4Block", 0x25, 5, 1 << 30, 0) + b"abcde",
+        lz4_block(b"abc" * 100, plain_bytes=7),
+        b"garbage that is longer than a head of a block",
+    ],
+)
+def test_damaged_lz4_blocks(after: bytes, write: Write) -> None:
+    account = read(write(lz4_block(START) + after))
+    assert account.reading.events == 2
+    assert account.reading.truncated
+
+
+@pytest.mark.parametrize(
+    "after", [b"\0\0", b"\xff\xff\xff\xff", b"\0\0\0\5ab", b"\0\0\0\6\xff\xff\xff\xff\xff\x0f"]
+)
+def test_damaged_snappy_blocks(after: bytes, write: Write) -> None:
+    packed = pa.Codec("snappy").compress(START, asbytes=True)
+    head = b"\x82SNAPPY\0" + struct.pack(">ii", 1, 1)
+    account = read(write(head + struct.pack(">i", len(packed)) + packed + after))
+    assert account.reading.events == 2
+    assert account.reading.truncated
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"a,b\n1,2\n", b'{"a": 1}\n', b"\x89PNG\r\n"])
+def test_what_is_no_event_log_is_refused(content: bytes, write: Write) -> None:
+    with pytest.raises(VenturiError) as raised:
+        read(write(content))
+    assert raised.value.code == "VEN-INGEST-FORMAT"
+
+
+def test_a_pipe_is_refused_and_passed_over_in_folders(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(VenturiError, match="neither a file nor a folder"):
+        spark_logs(tmp_path / "pipe")
+    (tmp_path / "log").write_bytes(TINY.read_bytes())
+    assert [log.path.name for log in spark_logs(tmp_path)] == ["log"]
+
+
+def test_a_folder_is_searched(tmp_path: Path) -> None:
+    for name in ("b", "a", ".hidden", "a.crc"):
+        (tmp_path / name).write_bytes(START)
+    (tmp_path / "eventlog_v2_c").mkdir()
+    (tmp_path / "eventlog_v2_c" / "events_10_c").write_bytes(START)
+    (tmp_path / "eventlog_v2_c" / "events_9_c").write_bytes(START)
+    (tmp_path / "other").mkdir()
+    logs = spark_logs(tmp_path)
+    assert [log.path.name for log in logs] == ["a", "b", "eventlog_v2_c"]
+    assert [path.name for path in logs[-1].files] == ["events_9_c", "events_10_c"]
+    for empty in ("other", "eventlog_v2_d"):
+        (tmp_path / empty).mkdir(exist_ok=True)
+        with pytest.raises(VenturiError) as raised:
+            spark_logs(tmp_path / empty)
+        assert raised.value.code == "VEN-INGEST-FORMAT"
+
+
+def test_a_trial_of_it_can_be_stored() -> None:
+    account = read(LOGS / "4.3.0" / "join.log")
+    trial = trial_of(account)
+    assert decode(encode(trial)) == trial
+    assert trial.provenance.digest == account.reading.sha256
+    assert trial.elapsed_s == account.application.elapsed_s
+    assert [phase.name.split(":")[0] for phase in trial.phases] == [
+        "stage 0",
+        "stage 1",
+        "stage 2",
+        "stage 3",
+    ]
+    run_ms = account.tasks["executorRunTime"].sum()
+    assert trial.values("executorRunTime") == [pytest.approx(run_ms / 1e3)]
+    assert "spark.app.id" not in trial.configuration
+
+
+def test_hostile_values_never_reach_a_table(write: Write) -> None:
+    task = json.loads(task_line())
+    task["Task Metrics"]["Executor Run Time"] = 1 << 80
+    task["Task Metrics"]["JVM GC Time"] = -1
+    task["Task Metrics"]["Result Size"] = True
+    task["Task Info"]["Host"] = "a\0b\ud800" + "c" * 10_000
+    task["Task Info"]["Launch Time"] = "soon"
+    account = read(write(START + json.dumps(task).encode() + b"\n" + END))
+    row = account.tasks.to_dicts()[0] if len(account.tasks) else {}
+    if row:
+        assert row["executorRunTime"] is row["jvmGCTime"] is row["resultSize"] is None
+        assert row["launched_ms"] is None
+        assert len(row["host"]) <= 500
+    assert len(account.tasks) + account.reading.malformed == 1
+    encode(trial_of(account))
+
+
+def test_names_in_a_log_are_made_printable(write: Write) -> None:
+    environment = event(
+        "SparkListenerEnvironmentUpdate", **{"Spark Properties": {"spark.a\x1b[2J": "b\0"}}
+    )
+    strange = b'{"Event":"com.example.\x1b[2J\xff"}\n'
+    account = read(write(START + environment + strange + END))
+    (name,) = account.reading.unknown
+    ((key, value),) = account.configuration.items()
+    assert all(text.isprintable() for text in (name, key, value))
+    encode(trial_of(account))
+
+
+def test_a_log_that_vanishes(tmp_path: Path) -> None:
+    missing = tmp_path / "gone"
+    with pytest.raises(VenturiError) as raised:
+        spark.read(Log(missing, (missing,)))
+    assert raised.value.code == "VEN-INGEST-FORMAT"

@@ -1,0 +1,196 @@
+"""Tiers whose executors go: what lies on any of them is found by others, and is deleted.
+
+Data of shuffles lie on the slow disk and their indexes on the fast one, whatever room there is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from this_host import HOST
+from venturi.measure.engines.registry import engine
+from venturi.measure.engines.spark import tiers
+from venturi.measure.hosts import daemons
+from venturi.record.job_account import TIERS_SETTING
+
+pytestmark = pytest.mark.engines
+PROGRAM = Path(__file__).with_name("executors_go_program.py")
+ALL_ROWS, ALL_BYTES, CACHED = 40_000, 3_777_800, 1_000
+DISKS = ("hdd0", "hdd1", "ssd")
+RDD = "spark.shuffle.service.fetch.rdd.enabled"
+SETTINGS = {
+    "spark.cores.max": "2",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "512m",
+    "spark.dynamicAllocation.enabled": "true",
+    "spark.dynamicAllocation.executorIdleTimeout": "1s",
+    "spark.executor.cores": "1",
+    "spark.executor.memory": "512m",
+    "spark.plugins": tiers.PLUGIN,
+    "spark.pyspark.python": sys.executable,
+    "spark.shuffle.compress": "false",
+    "spark.shuffle.service.enabled": "true",
+    RDD: "true",
+    "spark.shuffle.service.removeShuffle": "true",
+    # What is not found is not made again.
+    "spark.stage.maxConsecutiveAttempts": "1",
+    "spark.ui.enabled": "false",
+    TIERS_SETTING: "ssd 0B",
+    f"{TIERS_SETTING}.reserves": "shuffle 1000TB",
+}
+
+
+@dataclass(frozen=True)
+class Service:
+    """A Master and a Worker with three disks, and with its shuffle service."""
+
+    folder: Path
+    master: str
+    port: int
+    jar: Path
+
+    @property
+    def disks(self) -> list[Path]:
+        return [self.folder / name for name in DISKS]
+
+    def run(self, settings: Mapping[str, str]) -> dict[str, Any]:
+        """What the job saw; at its end nothing is left on any disk."""
+        whole = {
+            **SETTINGS,
+            "spark.jars": str(self.jar),
+            "spark.local.dir": str(self.folder),
+            "spark.master": self.master,
+            "spark.shuffle.service.port": str(self.port),
+            **settings,
+        }
+        done = subprocess.run(
+            [sys.executable, PROGRAM, json.dumps(whole), self.folder / "saw.json", *self.disks],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=250,
+            env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
+        )
+        assert done.returncode == 0, done.stderr
+        deadline = time.monotonic() + 60
+        while left := [each for disk in self.disks for each in disk.rglob("*") if each.is_file()]:
+            assert time.monotonic() < deadline, left
+            time.sleep(0.1)
+        saw = json.loads((self.folder / "saw.json").read_bytes())
+        assert saw["stored"] == ([CACHED, CACHED] if saw["cached"] else [])
+        assert saw["shuffled"] == [ALL_BYTES, ALL_BYTES]
+        assert saw["mapped"] == ALL_ROWS
+        assert saw["cached"] == (CACHED if whole[RDD] == "true" else 0)
+        return dict(saw)
+
+
+@contextmanager
+def service(folder: Path, jar: Path, environment: Mapping[str, str]) -> Iterator[Service]:
+    """What `environment` adds is of the daemons."""
+    for name in DISKS:
+        (folder / name).mkdir(parents=True)
+    port, of_service = daemons.free_ports(HOST, 2)
+    options = {
+        "spark.master.rest.enabled": "false",
+        "spark.shuffle.service.enabled": "true",
+        RDD: "true",
+        "spark.shuffle.service.port": str(of_service),
+        "java.io.tmpdir": str(folder),
+    }
+    given = {
+        **os.environ,
+        "SPARK_DAEMON_JAVA_OPTS": " ".join(f"-D{key}={value}" for key, value in options.items()),
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_LOCAL_DIRS": ",".join(str(folder / name) for name in DISKS),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        **environment,
+    }
+    home = engine("spark", HOST, home=Path(), environ=os.environ).available().parts["home"]
+    made = Service(folder, f"spark://127.0.0.1:{port}", of_service, jar)
+    here = ["--host", "127.0.0.1", "--webui-port", "0"]
+    worker = ["--cores", "2", "--memory", "1g", "--work-dir", str(folder / "work"), made.master]
+    with ExitStack() as stack:
+        for name, more in (("master.Master", ["--port", str(port)]), ("worker.Worker", worker)):
+            log = stack.enter_context((folder / f"{name}.log").open("wb"))
+            program = [f"{home}/bin/spark-class", f"org.apache.spark.deploy.{name}", *here, *more]
+            daemon = subprocess.Popen(program, env=given, cwd=folder, stdout=log, stderr=log)
+            stack.callback(daemon.wait, 60)
+            stack.callback(daemon.terminate)
+            if name == "master.Master":
+                _wait_until_it_listens(port, daemon)  # who finds none asks again after 20 s
+        yield made
+
+
+def _wait_until_it_listens(port: int, daemon: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 100
+    while True:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        assert daemon.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    "has_class",
+    [
+        pytest.param(False, marks=pytest.mark.long, id="stock"),
+        pytest.param(True, id="with our class"),
+    ],
+)
+def test_all_executors_are_released(
+    spark: None, tiers_jar: Path, tmp_path: Path, has_class: bool
+) -> None:
+    """Stock services find everything, and leave some of it to the end of the application."""
+    environment = {"SPARK_DAEMON_CLASSPATH": str(tiers.service_jar())} if has_class else {}
+    with service(tmp_path, tiers_jar, environment) as given:
+        saw = given.run(
+            {
+                # A service gives encrypted cached blocks as they are, which nobody decrypts.
+                "spark.io.encryption.enabled": str(has_class).lower(),
+                RDD: str(not has_class).lower(),
+                "spark.cores.max": "1",
+                "spark.shuffle.readHostLocalDisk": str(has_class).lower(),
+            }
+        )
+    released, removed = saw["gone"], saw["removed"]
+    assert sum(n for what, n in released.items() if what.endswith("shuffle.data")) == 8
+    assert released["ssd shuffle.index"] == 8
+    assert "ssd shuffle.data" not in released
+    assert sum(n for what, n in released.items() if what.endswith(" link")) >= 8
+    left = sum(n for what, n in removed.items() if " shuffle" in what)
+    assert (left == 0) == has_class
+
+
+def test_an_executor_is_decommissioned(spark: None, tiers_jar: Path, tmp_path: Path) -> None:
+    """What it has, of whatever tier, is sent to the other one first; nothing is made anew."""
+    with service(tmp_path, tiers_jar, {}) as given:
+        saw = given.run(
+            {
+                "spark.decommission.enabled": "true",
+                "spark.dynamicAllocation.enabled": "false",
+                "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+                "spark.shuffle.service.enabled": "false",
+                "spark.storage.decommission.enabled": "true",
+                "spark.storage.decommission.rddBlocks.enabled": "true",
+                # How often it looks whether all is sent; by default every 30 s.
+                "spark.storage.decommission.replicationReattemptInterval": "1s",
+                "spark.storage.decommission.shuffleBlocks.enabled": "true",
+            }
+        )
+    assert saw["executors"] == 2
+    assert saw["gone"]["ssd shuffle.index"] >= 8
+    assert "ssd shuffle.data" not in saw["gone"]

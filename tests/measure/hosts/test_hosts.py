@@ -1,0 +1,27 @@
+"""This machine as a host: what every kind of host does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from host_contract import HostContract
+from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.local import LocalHost
+
+
+class TestLocalHost(HostContract):
+    """This machine."""
+
+    MADE_BY = "from venturi.measure.hosts.local import LocalHost; host = LocalHost()"
+
+    @pytest.fixture
+    def host(self) -> Host:
+        return LocalHost()
+
+    @pytest.fixture
+    def place(self, tmp_path: Path) -> Path:
+        folder = tmp_path / "place"
+        folder.mkdir()
+        return folder

@@ -1,0 +1,629 @@
+"""Plans: each combination once a repeat, in a reproducible order; every mistake named."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from venturi.core.errors import FailureClass, VenturiError
+from venturi.measure.clusters.cluster_file import PriceOf
+from venturi.measure.clusters.cluster_spec import Price
+from venturi.measure.clusters.recorded import cluster_record, host_record
+from venturi.measure.engines.registry import ENGINES
+from venturi.measure.hosts.lock import alone, measuring
+from venturi.measure.studies.plan_file import EngineWords, Mistake, parse_plan, plan_of
+from venturi.measure.studies.study import (
+    Combination,
+    Plan,
+    alike,
+    disks_by_role,
+    failure_class,
+    peak_bytes,
+    standings,
+)
+from venturi.measure.workloads.registry import workload, workloads_with
+from venturi.record.trial import Engine, Failure, State, Trial, Workload
+
+QUICK = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+WORDS = {
+    "native": EngineWords(frozenset({"terasort", "wordcount"}), ()),
+    "spark": EngineWords(
+        frozenset({"terasort", "wordcount", "pi", "kmeans", "logistic-regression"}),
+        ("spark.",),
+        ("local", "yarn"),
+    ),
+}
+
+
+FILES = {
+    "lab.toml": """
+name = "ether"
+dilation = 20
+[network]
+rate = "1Gbit/s"
+[disks.ssd]
+size = "1GiB"
+rate = "400MB/s"
+[[hosts]]
+name = "m"
+roles = ["master"]
+[[hosts]]
+name = "w"
+count = 2
+disks = { ssd = 2 }
+""",
+    "hosts.toml": """
+[[hosts]]
+name = "one"
+roles = ["master", "worker"]
+disks = { ssd = ["/data"] }
+[[hosts]]
+name = "two"
+disks = { ssd = ["/data"] }
+""",
+    "rented.toml": "[[hosts]]\nname = 'h'\nroles = ['master', 'worker']\ntype = 'big'\n"
+    "disks = { ssd = ['/data'] }\n",
+    "odd.toml": "name = 'odd'\nhots = 1\n[[hosts]]\nname = 'h'\n",
+    "idle.toml": "[[hosts]]\nname = 'h'\nroles = ['master']\n",
+}
+
+
+def read(file: Path) -> str:
+    try:
+        return FILES[file.name]
+    except KeyError:
+        raise VenturiError("VEN-PLAN-FILE", f"{file} cannot be read: no such file") from None
+
+
+def parsed(text: str, price_of: PriceOf | None = None) -> tuple[Plan | None, tuple[Mistake, ...]]:
+    return parse_plan(text, WORDS, Path("/plans"), Path("/here"), read, price_of=price_of)
+
+
+def plan(text: str) -> Plan:
+    found, mistakes = parsed(text)
+    assert found is not None, mistakes
+    return found
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    repeats = draw(st.integers(1, 4))
+    workloads = draw(st.sampled_from(['["terasort"]', '["terasort", "wordcount"]']))
+    engines = draw(st.sampled_from(['["native"]', '["spark", "native"]']))
+    threads = draw(st.lists(st.integers(1, 9), min_size=1, max_size=4, unique=True))
+    cut = draw(st.booleans()) and len(threads) > 1
+    return plan(
+        f"repeats = {repeats}\nwarm_ups = {draw(st.integers(0, repeats - 1))}\n"
+        f"order = '{draw(st.sampled_from(['random', 'blocked', 'split-plot', 'written']))}'\n"
+        f"seed = {draw(st.integers(0, 5))}\n"
+        f"[factors]\nworkload = {workloads}\nengine = {engines}\nthreads = {threads}\n"
+        + (f"[[exclude]]\nworkload = 'terasort'\nthreads = {threads[0]}\n" if cut else "")
+    )
+
+
+@QUICK
+@given(plans())
+def test_every_combination_is_there_exactly_once_a_repeat(made: Plan) -> None:
+    ordered = made.ordered()
+    seen = Counter((p.combination, p.repetition) for p in ordered)
+    wanted = {(c, r) for c in made.combinations for r in range(made.repeats)}
+    assert set(seen) == wanted
+    assert set(seen.values()) == {1}
+    assert sorted(p.number for p in ordered) == list(range(len(wanted)))
+    assert ordered == made.ordered()
+
+
+@QUICK
+@given(plans())
+def test_a_combination_warms_up_before_it_counts(made: Plan) -> None:
+    for combination in made.combinations:
+        own = [p.warm_up for p in made.ordered() if p.combination == combination]
+        assert own == sorted(own, reverse=True)
+        assert sum(own) == made.warm_ups
+
+
+def test_exclusions_take_out_what_they_cover_and_nothing_else() -> None:
+    made = plan(
+        '[factors]\nworkload = ["terasort", "wordcount"]\nmemory = ["512MiB", "1GiB"]\n'
+        '[[exclude]]\nworkload = "terasort"\nmemory = "0.5GiB"\n'
+    )
+    assert [(c.workload, c.memory) for c in made.combinations] == [
+        ("terasort", 2**30),
+        ("wordcount", 2**29),
+        ("wordcount", 2**30),
+    ]
+
+
+def test_a_setting_varies_only_the_engine_that_knows_it() -> None:
+    made = plan(
+        '[factors]\nworkload = ["terasort"]\nengine = ["native", "spark"]\n'
+        '[factors.settings]\n"spark.executor.cores" = [1, 2]\n'
+    )
+    assert [(c.engine, dict(c.settings)) for c in made.combinations] == [
+        ("native", {}),
+        ("spark", {"spark.executor.cores": "1"}),
+        ("spark", {"spark.executor.cores": "2"}),
+    ]
+
+
+def test_tiers_are_a_factor_of_spark() -> None:
+    made = plan(
+        '[factors]\nworkload = ["terasort"]\nengine = ["native", "spark"]\n'
+        'tiers = ["none", "ssd 2GB", "ssd max 1GiB"]\n[[exclude]]\ntiers = "ssd 2GB"\n'
+    )
+    assert [(c.engine, dict(c.settings)) for c in made.combinations] == [
+        ("native", {}),
+        ("spark", {"spark.storage.hierarchyStore": "none"}),
+        ("spark", {"spark.storage.hierarchyStore": "ssd max 1GiB"}),
+    ]
+
+
+def test_reserves_are_a_factor_where_there_are_tiers() -> None:
+    made = plan(
+        '[factors]\nworkload = ["terasort"]\nengine = ["spark"]\n'
+        'tiers = ["none", "ssd 2GB"]\nreserves = ["none", "spill 1GB, cached 2g", "other 0B"]\n'
+        '[[exclude]]\nreserves = "other 0B"\n'
+    )
+    store = "spark.storage.hierarchyStore"
+    assert [dict(c.settings) for c in made.combinations] == [
+        {store: "none"},
+        {store: "ssd 2GB", f"{store}.reserves": "none"},
+        {store: "ssd 2GB", f"{store}.reserves": "spill 1GB, cached 2g"},
+    ]
+
+
+def test_deployments_instances_and_parameters_are_factors() -> None:
+    found = plan(
+        "repeats = 2\n[factors]\nworkload = ['terasort', 'kmeans']\n"
+        "engine = ['native', 'spark', 'spark:yarn', 'spark:spark://master:7077']\n"
+        "instances = [1, 8]\n[factors.parameters]\nk = [10, 20]\n"
+        "[[exclude]]\nengine = 'native'\nworkload = 'kmeans'\n"
+        "[[exclude]]\n'workload.k' = 10\ninstances = 8\n"
+    )
+    sorts = [each for each in found.combinations if each.workload == "terasort"]
+    means = [each for each in found.combinations if each.workload == "kmeans"]
+    # Only kmeans has k, and only Spark runs several at once.
+    assert Counter(each.engine for each in sorts) == {
+        "native": 1,
+        "spark": 2,
+        "spark:yarn": 2,
+        "spark:spark://master:7077": 2,
+    }
+    assert Counter((each.instances, each.parameters["k"]) for each in means) == {
+        (1, 10): 3,
+        (1, 20): 3,
+        (8, 20): 3,
+    }
+    assert means[0].values()["workload.k"] == 10
+
+
+def test_another_seed_is_another_order_and_another_plan() -> None:
+    text = "[factors]\nworkload = ['terasort']\nthreads = [1, 2, 3, 4]\n"
+    one, two = plan("seed = 1\n" + text), plan("seed = 2\n" + text)
+    assert one.ordered() != two.ordered()
+    assert one.id != two.id
+    assert plan("seed = 1\ntimeout = '9s'\n" + text).id == one.id
+    traced = plan("seed = 1\ntrace = true\n" + text)
+    assert (traced.traced, one.traced, traced.id == one.id) == (True, False, False)
+
+
+def trial_at(
+    make: Callable[..., Trial], number: int, code: str | None = None, *, of: str = "terasort"
+) -> Trial:
+    did = Workload(of, workload(of).version)
+    if code is None:
+        return make(repetition=number, workload=did, state=State.SUCCEEDED, elapsed_s=1.0)
+    failure = Failure("x", code, "it failed")
+    return make(repetition=number, workload=did, state=State.FAILED, failure=failure)
+
+
+@QUICK
+@given(made=plans(), data=st.data())
+def test_after_any_prefix_exactly_the_rest_is_left(
+    make_trial: Callable[..., Trial], made: Plan, data: st.DataObject
+) -> None:
+    ordered = made.ordered()
+    done = data.draw(st.integers(0, len(ordered)))
+    trials = [
+        trial_at(make_trial, place.number, of=place.combination.workload)
+        for place in ordered[:done]
+    ]
+    left = [each.place for each in standings(made, trials) if each.status == "left"]
+    assert left == list(ordered[done:])
+
+
+def test_only_retryable_classes_are_tried_again_and_only_so_often(
+    make_trial: Callable[..., Trial],
+) -> None:
+    made = plan(
+        "repeats = 1\nwarm_ups = 0\n[factors]\nworkload = ['terasort']\n[failure]\n"
+        "retry = { capacity = 1 }\n"
+    )
+
+    def status(*codes: str) -> str:
+        return standings(made, [trial_at(make_trial, 0, code) for code in codes])[0].status
+
+    assert status("VEN-SORT-SPACE") == "left"
+    assert status("VEN-SORT-SPACE", "VEN-MEASURE-SPACE") == "failed"
+    assert status("VEN-ENGINE-FAILED") == "failed"
+    gone = replace(trial_at(make_trial, 0, "VEN-X"), state=State.INTERRUPTED)
+    assert [each.status for each in standings(made, [gone, replace(gone, id="Z")])] == ["left"]
+
+
+def test_a_trial_of_an_older_definition_does_not_count(make_trial: Callable[..., Trial]) -> None:
+    made = plan("repeats = 1\nwarm_ups = 0\n[factors]\nworkload = ['terasort']\n")
+    now = trial_at(make_trial, 0)
+    before = replace(now, workload=replace(now.workload, version="older"))
+    assert [each.status for each in standings(made, [before])] == ["left"]
+    assert [each.status for each in standings(made, [now])] == ["done"]
+
+
+def test_other_folders_are_another_plan() -> None:
+    text = "[factors]\nworkload = ['terasort']\n"
+    made = plan(text)
+    there = replace(made, default_dir=Path("/there"))
+    assert made.id != there.id
+    assert made.id == plan(text).id
+    named = plan(
+        text + "disk = ['a']\n[disks.a]\ninput = ['/a']\nscratch = ['/a']\noutput = ['/a']\n"
+    )
+    assert named.id == replace(named, default_dir=Path("/there")).id
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("VEN-ENGINE-SETTING", FailureClass.USAGE),
+        ("VEN-ENGINE-JAVA", FailureClass.ENVIRONMENT),
+        ("VEN-GEN-FULL", FailureClass.CAPACITY),
+        ("VEN-ENGINE-TIMEOUT", FailureClass.TIMEOUT),
+        ("VEN-AGENT-DIED", FailureClass.ENGINE),
+    ],
+)
+def test_classes(make_trial: Callable[..., Trial], code: str, expected: FailureClass) -> None:
+    assert failure_class(trial_at(make_trial, 0, code)) is expected
+
+
+def test_inputs_are_counted_from_first_to_last_use() -> None:
+    text = (
+        "repeats = 2\nwarm_ups = 0\norder = '{}'\n[factors]\nworkload = ['terasort']\n"
+        "bytes = ['1MB', '2MB']\n"
+    )
+    sizes = [plan(text.format(order)) for order in ("written", "blocked")]
+    peaks = [peak_bytes(p, {c: c.bytes or 0 for c in p.combinations}) for p in sizes]
+    assert peaks == [{"local": 8_200_000}, {"local": 9_200_000}]
+
+
+def test_instances_share_the_input_and_nothing_else() -> None:
+    text = "[factors]\nworkload = ['terasort']\nengine = ['spark']\ninstances = [{}]\n"
+    made = [plan(text.format(instances)) for instances in (1, 8)]
+    peaks = [peak_bytes(each, {each.combinations[0]: 1_000_000}) for each in made]
+    assert peaks == [{"local": 4_100_000}, {"local": 1_000_000 + 8 * 3_100_000}]
+
+
+def test_an_hdfs_of_our_own_needs_space_too() -> None:
+    def peak(workload: str, engine: str) -> int:
+        one = Combination(workload, engine, bytes=1_000_000)
+        made = replace(plan("[factors]\nworkload = ['terasort']\n"), combinations=(one,))
+        return peak_bytes(made, {one: 1_000_000})["local"]
+
+    assert peak("terasort", "mapreduce") == 4_100_000
+    assert peak("terasort", "mapreduce:cluster") == peak("terasort", "spark:yarn") == 6_200_000
+    # Nothing is read; its files are in HDFS and fetched, or nobody wants them.
+    assert peak("teragen", "mapreduce") == 1_000_000
+    assert peak("teragen", "mapreduce:cluster") == 2_000_000
+    assert peak("dfsio-write", "mapreduce:cluster") == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        ("[factors]\nworkload = ['terasort'", 2, "Unclosed array"),
+        ("seed = 1\nrepeat = 3\n[factors]\nworkload = ['terasort']", 2, "repeat is not a key"),
+        ("seed = -1\n[factors]\nworkload = ['terasort']", 1, "greater than or equal to 0"),
+        ("[budget]\n\ntime = '9 parsecs'\n[factors]\nworkload=['terasort']", 3, "not a duration"),
+        ("seed = 1\n[factors]\nengine = ['native']", 2, "factors.workload is missing"),
+        ("[factors]\nworkload = ['nosort']", 2, "no workload 'nosort'"),
+        ("[factors]\nworkload = ['terasort']\ninstances = [65]", 3, "less than or equal to 64"),
+        (
+            "[failure]\nwarnings = ['VEN-MEASURE-SERIS']\n[factors]\nworkload = ['terasort']",
+            2,
+            "did you mean VEN-MEASURE-SERIES",
+        ),
+        ("[factors]\nworkload=['aggregate']\nengine=['spark']", 3, "spark cannot run aggregate"),
+        ("[factors]\nworkload = ['terasort']\nthreads = [1, 1]", 3, "threads: 1 is there twice"),
+        ("[factors]\nworkload = ['terasort']\nhost = ['local']", 3, "host is not a key"),
+        ("[factors]\nworkload = ['terasort']\ndisk = ['nvme']", 3, "no disk 'nvme'"),
+        ("[factors]\nworkload = ['terasort']\n[disks.a]\ninput = ['/a']", 3, "lacks output"),
+        ("[factors]\nworkload = ['terasort']\n[[exclude]]\nthreads = 3", 4, "is not a factor"),
+        ("[factors]\nworkload = ['terasort']\n[failure.retry]\n'wrong output' = 1", 4, "again"),
+        ("[factors]\nworkload = ['terasort']\n[factors.settings]\n'a.b' = [1]", 4, "setting a.b"),
+        ("[factors]\nworkload = ['terasort']\n[[exclude]]\nworkload = 'terasort'", 3, "nothing"),
+        (
+            "[factors]\nworkload = ['pi', 'terasort']\nengine = ['native', 'spark']\n"
+            "[factors.settings]\n'spark.a' = [8, 9]\n"
+            "[[exclude]]\nengine = 'native'\nworkload = 'pi'\n"
+            "[[exclude]]\nengine = 'native'\n'spark.a' = 8",
+            9,
+            "excludes nothing",
+        ),
+        (
+            "[factors]\nworkload = ['terasort']\nengine = ['spark']\ntiers = ['ssd 2XB']",
+            4,
+            "tier 1 of 'ssd 2XB': 'ssd 2XB' is neither KEYWORD SIZE",
+        ),
+        (
+            "[factors]\nworkload = ['terasort']\nengine = ['native']\ntiers = ['ssd 2GB']",
+            4,
+            "no engine here has a setting",
+        ),
+        (
+            "[factors]\nworkload = ['terasort']\nengine = ['spark']\ntiers = ['ssd 2GB']\n"
+            "[factors.settings]\n'spark.storage.hierarchyStore' = ['ssd 1GB']",
+            4,
+            "either tiers or",
+        ),
+        (
+            "[factors]\nworkload = ['terasort']\nengine = ['spark']\ntiers = ['ssd 2GB']\n"
+            "reserves = ['spill 1GB, rdd 2GB']",
+            5,
+            "reserve 2 of 'spill 1GB, rdd 2GB': 'rdd 2GB' is not KIND SIZE",
+        ),
+        (
+            "[factors]\nworkload = ['terasort']\nengine = ['spark']\nreserves = ['spill 1GB']",
+            4,
+            "reserves are of tiers, and there are none",
+        ),
+        ("[factors]\nworkload = ['pi']\nengine = ['spark:moon']", 3, "no engine 'spark:moon'"),
+        ("[factors]\nworkload = ['kmeans']\n[factors.parameters]\nk = [0]", 4, "0 is less than"),
+        ("[factors]\nworkload = ['pi']\n[factors.parameters]\nk = [3]", 4, "has a parameter k"),
+    ],
+)
+def test_mistakes_have_lines(text: str, line: int, says: str) -> None:
+    found, mistakes = parsed(text)
+    assert found is None
+    assert any(says in each.message for each in mistakes), mistakes
+    assert line in {each.line for each in mistakes if says in each.message}
+
+
+CLUSTERS = """repeats = 2
+warm_ups = 0
+[factors]
+workload = ['terasort']
+engine = ['spark:yarn']
+cluster = ['local', 'ether', 'there']
+disk = ['ssd']
+[clusters.ether]
+lab = 'lab.toml'
+[clusters.there]
+file = 'hosts.toml'
+[disks.ssd]
+input = ['/data']
+scratch = ['/data']
+output = ['/data']
+"""
+
+
+def clusters(**changes: str) -> str:
+    """A plan of two clusters, each `part` of its text with what is given for it."""
+    text = CLUSTERS.replace("'local', 'ether', 'there'", "'there'")
+    for part, other in changes.items():
+        text = text.replace(
+            {
+                "cluster": "['there']",
+                "engine": "['spark:yarn']",
+                "folders": "['/data']",
+                "lab": "lab = 'lab.toml'",
+                "file": "file = 'hosts.toml'",
+            }[part],
+            other,
+        )
+    return text
+
+
+def test_hosts_of_a_type_have_the_price_that_is_asked_for() -> None:
+    rented = clusters(file="file = 'rented.toml'")
+    price = Price(0.5, "USD", "a list", date(2026, 5, 1))
+    found, mistakes = parsed(rented, lambda name, catalog, folder: price)
+    assert found is not None, mistakes
+    assert [host.price for host in found.clusters["there"].spec.hosts] == [price]
+
+    def unknown(name: str, catalog: str | None, folder: Path) -> Price | None:
+        raise VenturiError("VEN-CATALOG-UNKNOWN", f"no type {name}", where={"instance_type": name})
+
+    found, mistakes = parsed(rented, unknown)
+    assert found is None
+    assert "rented.toml, line 4: no type big" in mistakes[0].message
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        ("trace = true\n" + clusters(), 1, "it records the disks of this machine"),
+        (clusters(cluster="['their']"), 6, "there is no cluster 'their'; did you mean there or"),
+        (clusters(file="file = 'none.toml'"), 11, "none.toml cannot be read"),
+        (clusters(file="file = 'odd.toml'"), 11, "odd.toml, line 2: hots is not a key"),
+        (clusters(file="lab = 'odd.toml'"), 11, "odd.toml, line 2: hots is not a key that a lab"),
+        (clusters(file=""), 10, "cluster there: give either lab"),
+        (clusters(file="file = 'hosts.toml'\nlab = 'lab.toml'"), 10, "give either lab"),
+        (clusters(file="files = 'hosts.toml'"), 11, "did you mean file?"),
+        (clusters(file="file = 'idle.toml'"), 10, "no host of there is a worker"),
+        (clusters(engine="['native', 'spark']"), 5, "native runs on one host, not on the cluster"),
+        (clusters(engine="['spark:local']"), 5, "write one of mapreduce:cluster, spark:standalone"),
+        (clusters(folders="['data']"), 13, "'data': on the cluster there a folder begins with /"),
+        (clusters(folders="['/a/../b']"), 14, "a folder begins with /"),
+        (
+            clusters(cluster="['ether']"),
+            13,
+            "/data is on no disk of w1 of the cluster ether, which "
+            "has /venturi/ssd0, /venturi/ssd1",
+        ),
+        (clusters(cluster="['ether']", folders="['/venturi/ssd2']"), 13, "is on no disk of w1"),
+        (CLUSTERS.replace("[clusters.ether]", "[clusters.local]"), 8, "give it another name"),
+    ],
+)
+def test_mistakes_of_clusters_have_lines(text: str, line: int, says: str) -> None:
+    test_mistakes_have_lines(text, line, says)
+
+
+def test_a_plan_has_what_its_files_say() -> None:
+    made = plan(clusters(cluster="['there', 'ether']", folders="['/venturi/ssd1']"))
+    assert [each.place for each in made.combinations] == ["there", "ether"]
+    there, ether = (made.cluster(each) for each in made.combinations)
+    assert there is not None
+    assert ether is not None
+    assert (there.dilation, ether.dilation) == (None, 20)
+    folders = {host.name: host.folders.get("output", ()) for host in ether.hosts}
+    disk = (Path("/venturi/ssd1"),)
+    assert folders == {"m": (), "w1": disk, "w2": disk}
+    assert made.combinations[1].labels == {"cluster": "ether", "disk": "ssd"}
+
+
+def test_without_a_disk_a_cluster_says_where_data_are() -> None:
+    made = plan(clusters(cluster="['there']").replace("disk = ['ssd']", ""))
+    (one,) = made.combinations
+    spec = made.cluster(one)
+    assert spec is not None
+    assert {host.folders["scratch"] for host in spec.hosts} == {(Path("/data"),)}
+
+
+def test_other_content_of_a_file_is_another_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = [
+        plan(clusters()).id,
+        plan(CLUSTERS.replace("'local', ", "").replace("/data", "/venturi/ssd0")).id,
+    ]
+    monkeypatch.setitem(FILES, "lab.toml", FILES["lab.toml"].replace("1Gbit/s", "4Gbit/s"))
+    after = [
+        plan(clusters()).id,
+        plan(CLUSTERS.replace("'local', ", "").replace("/data", "/venturi/ssd0")).id,
+    ]
+    assert before[0] == after[0], "of what it does not use"
+    assert before[1] != after[1]
+
+
+def test_here_is_a_place_like_others() -> None:
+    made = plan(CLUSTERS.replace("'local', 'ether', 'there'", "'local', 'there'"))
+    assert [each.place for each in made.combinations] == ["local", "there"]
+    assert made.cluster(made.combinations[0]) is None
+    assert made.combinations[0].values()["cluster"] == "local"
+
+
+@QUICK
+@given(seed=st.integers(0, 99), repeats=st.integers(1, 4))
+def test_a_cluster_changes_once_a_repetition(seed: int, repeats: int) -> None:
+    text = clusters(cluster="['local', 'ether', 'there']").replace("disk = ['ssd']", "")
+    text = text.replace("repeats = 2", f"repeats = {repeats}\norder = 'split-plot'\nseed = {seed}")
+    made = plan(text.replace("[clusters.e", "memory = ['1GiB', '2GiB', '3GiB']\n[clusters.e"))
+    places = [place.combination.place for place in made.ordered()]
+    for block in range(repeats):
+        own = places[block * 9 : block * 9 + 9]
+        assert sum(one != other for one, other in itertools.pairwise(own)) == 2
+
+
+def test_the_inputs_of_a_cluster_go_with_it() -> None:
+    text = clusters(cluster="['local', 'there']").replace("disk = ['ssd']", 'bytes = ["1MB"]')
+    made = plan(text.replace("repeats = 2", "repeats = 2\norder = 'blocked'"))
+    peaks = peak_bytes(made, dict.fromkeys(made.combinations, 1_000_000))
+    assert peaks == {"local": 6_200_000, "there": 6_200_000}
+
+
+def test_what_was_done_on_other_hosts_is_not_alike(make_trial: Callable[..., Trial]) -> None:
+    made = plan(clusters(cluster="['there', 'ether']", folders="['/venturi/ssd1']"))
+    for one in made.combinations:
+        trial = did(make_trial, made, one)
+        assert [alike(trial, each, None, made) for each in made.combinations] == [
+            each == one for each in made.combinations
+        ]
+        slower = replace(trial, cluster=replace(trial.cluster, dilation=3.0))
+        assert not alike(slower, one, None, made)
+        moved = replace(
+            trial,
+            cluster=replace(
+                trial.cluster, disks_by_role={"output": ("w1:/venturi/ssd0", "one:/venturi/ssd0")}
+            ),
+        )
+        assert not alike(moved, one, None, made)
+
+
+def did(make: Callable[..., Trial], made: Plan, one: Combination) -> Trial:
+    """A trial that did what a combination on a cluster is to do."""
+    spec = made.cluster(one)
+    assert spec is not None
+    cluster = cluster_record(spec, [host_record(host, {}) for host in spec.taking_part])
+    folders = {**disks_by_role(made, one)}
+    if one.place == "ether":  # whose master has no disk of its own
+        folders["output"] = ("m:/tmp", *folders["output"])
+    return make(
+        workload=Workload("terasort", workload("terasort").version),
+        engine=Engine("spark", "4"),
+        cluster=replace(cluster, disks_by_role=folders),
+        configuration={"deployment": "yarn"},
+        state=State.SUCCEEDED,
+        elapsed_s=1.0,
+    )
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    found, mistakes = parsed("repeats = 0\nwarmups = 1\n[factors]\nworkload = []\n")
+    assert found is None
+    assert [each.line for each in mistakes] == [1, 2, 4]
+
+
+def test_only_one_measures(tmp_path: Path) -> None:
+    with (
+        alone(tmp_path / "lock", "one"),
+        pytest.raises(VenturiError, match="measuring on this host: one") as refused,
+        alone(tmp_path / "lock", "two"),
+    ):
+        pytest.fail("both measured")
+    assert refused.value.code == "VEN-MEASURE-BUSY"
+    with alone(tmp_path / "lock", "two"):
+        pass
+
+
+def test_what_a_killed_one_was_about_to_start_is_waited_for(tmp_path: Path) -> None:
+    program = (
+        "import os, sys, time; from pathlib import Path\n"
+        "from venturi.measure.hosts.lock import alone\n"
+        "with alone(Path(sys.argv[1]), 'killed'):\n"
+        "    if os.fork(): os._exit(1)\n"
+        "    time.sleep(1); os._exit(0)\n"
+    )
+    subprocess.run([sys.executable, "-c", program, tmp_path / "lock"], check=False)
+    assert measuring(tmp_path / "lock") is not None
+    with alone(tmp_path / "lock", "next"):
+        pass
+
+
+def test_the_example_of_the_guide_is_a_plan() -> None:
+    guide = Path(__file__).parents[3] / "docs/guide/measure/plans.md"
+    made = plan(guide.read_text().partition("```toml\n")[2].partition("```")[0])
+    assert made.disks["hdd"]["input"] == (Path("/mnt/hdd0"), Path("/mnt/hdd1"))
+    assert made.retries == {FailureClass.CAPACITY: 1, FailureClass.TIMEOUT: 1}
+    # native: 2 scales, threads, memories; spark: 2 partitions and one memory; terasort on 2 disks.
+    assert len(made.combinations) == (8 + 8) * 3
+
+
+def test_the_studies_of_the_guide_are_plans() -> None:
+    folder = Path(__file__).parents[3] / "docs/studies"
+    studies = [each for each in sorted(folder.glob("*.toml")) if "[factors]" in each.read_text()]
+    assert studies
+    words = {
+        name: EngineWords(workloads_with(kind.programs), kind.prefixes, kind.deployments)
+        for name, kind in ENGINES.items()
+    }
+    for study in studies:
+        made = plan_of(study.read_text(), study, words, Path("/here"), Path.read_text)
+        assert len(made.places()) >= made.repeats * 2, study.name

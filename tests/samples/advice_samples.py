@@ -1,0 +1,69 @@
+"""Catalogues and requests for the tests of the advice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+
+from venturi.core.quantity import Kind
+from venturi.machines import catalog
+from venturi.machines.advice.hardware import Request
+from venturi.machines.catalog import Catalog, Fact, InstanceType
+from venturi.machines.cost.choices import Durability, Exchange
+from venturi.machines.cost.job import Job, sort_job
+
+TB = 10**12
+DAY = date(2026, 1, 1)
+UNITS = {name: unit for name, (unit, _) in catalog.ATTRIBUTES.items()}
+
+
+def fact(
+    attribute: str,
+    value: float | str,
+    low: float | None = None,
+    high: float | None = None,
+    kind: Kind = Kind.MEASURED,
+) -> Fact:
+    number = value if isinstance(value, str) else float(value)
+    return Fact(number, UNITS[attribute], kind, "test", DAY, "", low, high)
+
+
+def machine(name: str, **values: float | str | tuple[float, float, float]) -> InstanceType:
+    """A type; a rate given as (value, low, high) has that range, as a number none at all."""
+    given = {
+        "price": 1.0,
+        "vcpus": 8.0,
+        "memory": 64.0,
+        "disk_count": 8.0,
+        "disk_size": 1000.0,
+        "storage_rate": 1000.0,
+        "network_rate": 500.0,
+        "billing_granularity": 1.0,
+    } | values
+    facts = {}
+    for attribute, value in given.items():
+        if isinstance(value, tuple):
+            facts[attribute] = fact(attribute, *value)
+        elif isinstance(value, str):
+            facts[attribute] = fact(attribute, value)
+        else:
+            facts[attribute] = fact(attribute, value, value, value)
+    return InstanceType(name, facts)
+
+
+def without(instance_type: InstanceType, *attributes: str) -> InstanceType:
+    kept = {k: v for k, v in instance_type.facts.items() if k not in attributes}
+    return replace(instance_type, facts=kept)
+
+
+def catalog_of(*types: InstanceType, name: str = "test") -> Catalog:
+    return Catalog(name, {each.name: each for each in types})
+
+
+def request(job: Job | None = None, **asked: object) -> Request:
+    """By default a sort in the paper's form, whose times are round numbers."""
+    asked_job = job or sort_job(10 * TB, exchange=Exchange.ALL)
+    return Request(asked_job, today=DAY, **asked)  # type: ignore[arg-type]
+
+
+ALL = tuple(Durability)

@@ -1,0 +1,105 @@
+"""The whole interface against its own OpenAPI document: no fault of ours, answers as promised."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, assume, settings
+from schemathesis import Case
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from api_client import UPLOAD_BYTES_MAX, WRITE_TOKEN, client_of
+from venturi.core.settings import Settings
+from venturi.record.store.repository import Repository
+from venturi.record.trial import State, Trial
+from venturi.web.api.app import create_app
+from venturi.web.api.context import Services
+from venturi.web.api.security import Access
+
+ROOT = Path(__file__).parents[3]
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+
+
+def document() -> dict[str, object]:
+    return create_app(Services(None)).openapi()  # type: ignore[arg-type]
+
+
+schemathesis.serializer.alias("application/zip", "application/octet-stream")
+schema = schemathesis.openapi.from_dict(document())
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """A server with some trials, asked by one who may write."""
+    home = Settings(tmp_path_factory.mktemp("home"), None, None, allow_debug=False)
+    access = Access(write_token=WRITE_TOKEN, upload_bytes_max=UPLOAD_BYTES_MAX)
+    with Repository.open(home) as repository, client_of(repository, access) as client:
+        repository.add_many(_trials())
+        client.headers["Authorization"] = f"Bearer {WRITE_TOKEN}"
+        yield client
+
+
+def _trials() -> Iterator[Trial]:
+    from benchmarks.repository import synthetic_trials
+
+    for number, trial in enumerate(synthetic_trials(60)):
+        yield replace(trial, id=f"t{number}") if trial.state is State.SUCCEEDED else trial
+
+
+@schema.parametrize()
+@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+def test_every_answer_is_as_the_document_says(case: Case, server: httpx.Client) -> None:
+    asked = requests.Request(**case.as_transport_kwargs(base_url="http://localhost")).prepare()
+    assume(len(str(asked.url)) < 60_000)  # what the client takes; the server refuses far less
+    answer = server.request(
+        asked.method or "GET", str(asked.url), content=asked.body, headers=dict(asked.headers)
+    )
+    server.cookies.clear()
+    case.validate_response(answer, checks=CHECKS)
+
+
+def test_every_parameter_and_body_has_words_or_an_example() -> None:
+    """What a name does not say by itself is described."""
+    silent = []
+    found = json.loads(json.dumps(document()))
+    for path, operations in found["paths"].items():
+        for method, operation in operations.items():
+            assert operation["description"], (method, path)
+            for parameter in operation.get("parameters", ()):
+                told = {"description", "examples", "example"} & {*parameter, *parameter["schema"]}
+                if not told and not {"minimum", "enum"} & set(parameter["schema"]):
+                    silent.append(f"{method} {path} {parameter['name']}")
+    assert silent == []
+
+
+def test_errors_are_documented_as_problems() -> None:
+    found = json.loads(json.dumps(document()))
+    for operations in found["paths"].values():
+        for operation in operations.values():
+            assert {"4XX", "5XX"} <= set(operation["responses"])
+            assert "422" not in operation["responses"]
+    assert "HTTPValidationError" not in found["components"]["schemas"]
+
+
+def test_the_committed_document_is_this_one() -> None:
+    committed = json.loads((ROOT / "schema/openapi.json").read_text())
+    assert committed == json.loads(json.dumps(document()))
