@@ -76,6 +76,7 @@ def _pages_ts() -> str:
     """The list of pages for the browser."""
     told = {
         page.name: {
+            "topic": page.topic,
             "path": page.path,
             "title": page.title,
             "menu": page.menu,
@@ -93,7 +94,7 @@ def _routes_ts() -> str:
     """The component of each page for the browser, which gets the id in the page's path."""
     routes = "".join(
         f'  "{page.path.replace("{id}", ":id")}": '
-        f'() => import("../pages/{page.name}/{page.name.capitalize()}"),\n'
+        f'() => import("../pages/{page.topic}/{page.name}/{page.name.capitalize()}"),\n'
         for page in PAGES
     )
     return (
@@ -235,7 +236,7 @@ def _interface(document: dict[str, Any]) -> Iterator[str]:
     yield document["info"]["description"]
     yield ""
     yield "`schema/openapi.json` has all of it, as a server has at `/api/openapi.json`. How to"
-    yield "start one, and who may do what, is in [Serving](../guide/serving.md)."
+    yield "start one, and who may do what, is in [Serving](../guide/share/serving.md)."
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             yield from ("", f"## {method.upper()} {path}", "", operation["description"], "")

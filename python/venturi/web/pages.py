@@ -15,7 +15,7 @@ from venturi.web.api.moved import moved
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page, whose component is `web/src/pages/NAME/Name.tsx`.
+    """A page, whose component is `web/src/pages/TOPIC/NAME/Name.tsx`.
 
     `asks` are the paths that it asks with its own query, `always` those that it asks whatever that
     is: what it shows, and so what a file of it carries. What only controls ask for, such as facets,
@@ -26,6 +26,7 @@ class Page:
     """
 
     name: str
+    topic: str
     path: str
     title: str
     asks: tuple[str, ...] = ()
@@ -40,45 +41,133 @@ class Page:
 def _analysis(name: str, menu: str, title: str, question: str, about: str) -> Page:
     """A page over the trials that its filters choose."""
     return Page(
-        name, f"/{name}", title, (f"/api/{name}",), menu=menu, question=question, about=about
+        name,
+        "results",
+        f"/{name}",
+        title,
+        (f"/api/{name}",),
+        menu=menu,
+        question=question,
+        about=about,
     )
 
 
-# fmt: off
 PAGES = (
-    Page("start", "/", "A repository of trials", (), ("/api/status", "/api/start", "/api/views")),
-    Page("repository", "/trials", "Repository", ("/api/trials",), ("/api/keys",), "Repository",
-         question="Which trials are there?",
-         about="All trials, with facets, search and downloads."),
-    Page("trial", "/trials/{id}", "Trial",
-         ("/api/trials/{id}", "/api/trials/{id}/series", "/api/trials/{id}/hosts",
-          "/api/trials/{id}/job", "/api/trials/{id}/tasks", "/api/trials/{id}/io")),
-    Page("clusters", "/clusters", "Clusters", ("/api/clusters",), menu="Clusters", selects=False,
-         question="Which hosts is my cluster made of?",
-         about="Hosts, links, disks, what differs, its probes and trials."),
-    _analysis("cost", "Cost", "Cost and time", "Which configuration is best?",
-              "Time against cost at your prices, ranked with ties."),
-    _analysis("compare", "Compare", "Compare", "Is the difference real?",
-              "Distributions, the ratio with its interval, a verdict."),
-    Page("jobs", "/jobs", "Two jobs", ("/api/jobs",), selects=False,
-         question="Why was it slower today?",
-         about="Two jobs of Spark or MapReduce: time, settings, plans, data."),
-    _analysis("effect", "Effects", "Effects", "What does a setting bring?",
-              "Disk, network, maps, compression: all else being equal."),
-    _analysis("scaling", "Scaling", "Scaling", "How does it scale?",
-              "Nodes, data size, cores: points, curve, memory cliff."),
-    Page("advice", "/advice", "Hardware advice", ("/api/advice", "/api/catalogs"), menu="Advice",
-         selects=False, question="Which hardware should I take?",
-         about="Predicted time and cost of cloud machines."),
-    Page("catalog", "/catalog", "Catalogues", ("/api/catalog", "/api/catalogs"), menu="Catalogues",
-         selects=False),
-    Page("exclusions", "/exclusions", "Exclusions", ("/api/exclusions",), menu="Exclusions",
-         selects=False),
-    Page("report", "/report", "Report", served=False),
-    Page("simulation", "/simulation", "Simulation", served=False),
-    Page("trace", "/trace", "Trace", served=False),
+    Page(
+        "start",
+        "share",
+        "/",
+        "A repository of trials",
+        (),
+        ("/api/status", "/api/start", "/api/views"),
+    ),
+    Page(
+        "repository",
+        "results",
+        "/trials",
+        "Repository",
+        ("/api/trials",),
+        ("/api/keys",),
+        "Repository",
+        question="Which trials are there?",
+        about="All trials, with facets, search and downloads.",
+    ),
+    Page(
+        "trial",
+        "results",
+        "/trials/{id}",
+        "Trial",
+        (
+            "/api/trials/{id}",
+            "/api/trials/{id}/series",
+            "/api/trials/{id}/hosts",
+            "/api/trials/{id}/job",
+            "/api/trials/{id}/tasks",
+            "/api/trials/{id}/io",
+        ),
+    ),
+    Page(
+        "clusters",
+        "measure",
+        "/clusters",
+        "Clusters",
+        ("/api/clusters",),
+        menu="Clusters",
+        selects=False,
+        question="Which hosts is my cluster made of?",
+        about="Hosts, links, disks, what differs, its probes and trials.",
+    ),
+    _analysis(
+        "cost",
+        "Cost",
+        "Cost and time",
+        "Which configuration is best?",
+        "Time against cost at your prices, ranked with ties.",
+    ),
+    _analysis(
+        "compare",
+        "Compare",
+        "Compare",
+        "Is the difference real?",
+        "Distributions, the ratio with its interval, a verdict.",
+    ),
+    Page(
+        "jobs",
+        "jobs",
+        "/jobs",
+        "Two jobs",
+        ("/api/jobs",),
+        selects=False,
+        question="Why was it slower today?",
+        about="Two jobs of Spark or MapReduce: time, settings, plans, data.",
+    ),
+    _analysis(
+        "effect",
+        "Effects",
+        "Effects",
+        "What does a setting bring?",
+        "Disk, network, maps, compression: all else being equal.",
+    ),
+    _analysis(
+        "scaling",
+        "Scaling",
+        "Scaling",
+        "How does it scale?",
+        "Nodes, data size, cores: points, curve, memory cliff.",
+    ),
+    Page(
+        "advice",
+        "machines",
+        "/advice",
+        "Hardware advice",
+        ("/api/advice", "/api/catalogs"),
+        menu="Advice",
+        selects=False,
+        question="Which hardware should I take?",
+        about="Predicted time and cost of cloud machines.",
+    ),
+    Page(
+        "catalog",
+        "machines",
+        "/catalog",
+        "Catalogues",
+        ("/api/catalog", "/api/catalogs"),
+        menu="Catalogues",
+        selects=False,
+    ),
+    Page(
+        "exclusions",
+        "results",
+        "/exclusions",
+        "Exclusions",
+        ("/api/exclusions",),
+        menu="Exclusions",
+        selects=False,
+    ),
+    Page("report", "share", "/report", "Report", served=False),
+    Page("simulation", "machines", "/simulation", "Simulation", served=False),
+    Page("trace", "jobs", "/trace", "Trace", served=False),
 )
-# fmt: on
 _ID = r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}"
 
 

@@ -1,6 +1,7 @@
 // Made from python/venturi/web/pages.py by scripts/generated.py: `make generated`.
 export const PAGES = {
   "start": {
+    "topic": "share",
     "path": "/",
     "title": "A repository of trials",
     "menu": null,
@@ -10,6 +11,7 @@ export const PAGES = {
     "served": true
   },
   "repository": {
+    "topic": "results",
     "path": "/trials",
     "title": "Repository",
     "menu": "Repository",
@@ -19,6 +21,7 @@ export const PAGES = {
     "served": true
   },
   "trial": {
+    "topic": "results",
     "path": "/trials/{id}",
     "title": "Trial",
     "menu": null,
@@ -28,6 +31,7 @@ export const PAGES = {
     "served": true
   },
   "clusters": {
+    "topic": "measure",
     "path": "/clusters",
     "title": "Clusters",
     "menu": "Clusters",
@@ -37,6 +41,7 @@ export const PAGES = {
     "served": true
   },
   "cost": {
+    "topic": "results",
     "path": "/cost",
     "title": "Cost and time",
     "menu": "Cost",
@@ -46,6 +51,7 @@ export const PAGES = {
     "served": true
   },
   "compare": {
+    "topic": "results",
     "path": "/compare",
     "title": "Compare",
     "menu": "Compare",
@@ -55,6 +61,7 @@ export const PAGES = {
     "served": true
   },
   "jobs": {
+    "topic": "jobs",
     "path": "/jobs",
     "title": "Two jobs",
     "menu": null,
@@ -64,6 +71,7 @@ export const PAGES = {
     "served": true
   },
   "effect": {
+    "topic": "results",
     "path": "/effect",
     "title": "Effects",
     "menu": "Effects",
@@ -73,6 +81,7 @@ export const PAGES = {
     "served": true
   },
   "scaling": {
+    "topic": "results",
     "path": "/scaling",
     "title": "Scaling",
     "menu": "Scaling",
@@ -82,6 +91,7 @@ export const PAGES = {
     "served": true
   },
   "advice": {
+    "topic": "machines",
     "path": "/advice",
     "title": "Hardware advice",
     "menu": "Advice",
@@ -91,6 +101,7 @@ export const PAGES = {
     "served": true
   },
   "catalog": {
+    "topic": "machines",
     "path": "/catalog",
     "title": "Catalogues",
     "menu": "Catalogues",
@@ -100,6 +111,7 @@ export const PAGES = {
     "served": true
   },
   "exclusions": {
+    "topic": "results",
     "path": "/exclusions",
     "title": "Exclusions",
     "menu": "Exclusions",
@@ -109,6 +121,7 @@ export const PAGES = {
     "served": true
   },
   "report": {
+    "topic": "share",
     "path": "/report",
     "title": "Report",
     "menu": null,
@@ -118,6 +131,7 @@ export const PAGES = {
     "served": false
   },
   "simulation": {
+    "topic": "machines",
     "path": "/simulation",
     "title": "Simulation",
     "menu": null,
@@ -127,6 +141,7 @@ export const PAGES = {
     "served": false
   },
   "trace": {
+    "topic": "jobs",
     "path": "/trace",
     "title": "Trace",
     "menu": null,

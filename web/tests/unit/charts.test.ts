@@ -3,10 +3,10 @@ import { groupName, names, valueName } from "../../src/charts/common";
 import { meet } from "../../src/charts/plot";
 import { stages } from "../../src/charts/stages";
 import type { Comparison, Effects, Mark, Ranking } from "../../src/generated/types";
-import { ecdf, ratios } from "../../src/pages/compare/charts";
-import { costScatter, MOST_BUBBLES } from "../../src/pages/cost/charts";
-import { effects, perhaps, strata } from "../../src/pages/effect/charts";
-import { histogram } from "../../src/pages/simulation/charts";
+import { histogram } from "../../src/pages/machines/simulation/charts";
+import { ecdf, ratios } from "../../src/pages/results/compare/charts";
+import { costScatter, MOST_BUBBLES } from "../../src/pages/results/cost/charts";
+import { effects, perhaps, strata } from "../../src/pages/results/effect/charts";
 import { drawn, type Placed, shapes, view } from "./view";
 
 test("groups are named by their values, bytes with their unit", () => {

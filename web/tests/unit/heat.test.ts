@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { BetweenHosts } from "../../src/generated/types";
-import { cellsOf } from "../../src/pages/trial/SeveralHosts";
+import { cellsOf } from "../../src/pages/results/trial/SeveralHosts";
 import { heat } from "../../src/parts/HeatTable";
 
 const pair = (rate: number) => ({ bytes_per_s: rate, least_bytes_per_s: rate / 2, n: 3 });

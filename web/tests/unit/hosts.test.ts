@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { HostsOverTime } from "../../src/generated/types";
-import { linkText } from "../../src/pages/clusters/links";
-import { firstShown, hostsChart, scaleOf } from "../../src/pages/trial/charts/hosts";
+import { linkText } from "../../src/pages/measure/clusters/links";
+import { firstShown, hostsChart, scaleOf } from "../../src/pages/results/trial/charts/hosts";
 import { view } from "./view";
 
 const host = (name: string, narrowest: boolean, network: (number | null)[]) => ({

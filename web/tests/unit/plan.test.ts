@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JobOperator } from "../../src/generated/types";
-import { depthsOf, NODE, planGraph, workWords } from "../../src/pages/trial/charts/plan";
+import { depthsOf, NODE, planGraph, workWords } from "../../src/pages/results/trial/charts/plan";
 
 const operator = (
   name: string,

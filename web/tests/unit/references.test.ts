@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { RankedGroup } from "../../src/generated/types";
-import { isReference, references } from "../../src/pages/cost/references";
+import { isReference, references } from "../../src/pages/results/cost/references";
 
 const group = (name: string, set: number, against: string, ratio: number | null = 1) =>
   ({ key: [name], name, set, against: [against], ratio }) as unknown as RankedGroup;

@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
 import type { Scaling } from "../../src/generated/types";
-import { drawnGroups, farApart, partsOf, sizeText, sizeUnit } from "../../src/pages/scaling/charts";
+import {
+  drawnGroups,
+  farApart,
+  partsOf,
+  sizeText,
+  sizeUnit,
+} from "../../src/pages/results/scaling/charts";
 import { type Cell, csv, inOrder } from "../../src/parts/Table";
 
 test("a table as CSV: quotes, breaks, nothing, and no formula for a spreadsheet", () => {

@@ -7,7 +7,7 @@ import {
   seenAt,
   spansAt,
   ticksOf,
-} from "../../src/pages/trial/charts/tasks";
+} from "../../src/pages/results/trial/charts/tasks";
 import { view } from "./view";
 
 const TASKS: JobTasks = {

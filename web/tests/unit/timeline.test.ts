@@ -2,9 +2,14 @@ import { expect, test } from "vitest";
 import { type Timed, timeAxis } from "../../src/charts/timeline";
 import type { Trial } from "../../src/generated/record";
 import type { JobData, JobStage, SeriesData } from "../../src/generated/types";
-import { sharesOf, stageBars, stageSpan, tierLanes } from "../../src/pages/trial/charts/job";
-import { batchLanes } from "../../src/pages/trial/charts/streams";
-import { lanesOf, stagesOf } from "../../src/pages/trial/charts/utilisation";
+import {
+  sharesOf,
+  stageBars,
+  stageSpan,
+  tierLanes,
+} from "../../src/pages/results/trial/charts/job";
+import { batchLanes } from "../../src/pages/results/trial/charts/streams";
+import { lanesOf, stagesOf } from "../../src/pages/results/trial/charts/utilisation";
 import { drawn, view } from "./view";
 
 const stage = (label: string, more: Partial<JobStage>): JobStage =>

@@ -1,15 +1,15 @@
 // Two jobs beside one another: what took longer, and what else is not the same.
 import { useCallback, useState } from "react";
 import { Link } from "wouter";
-import { useTwin } from "../../data";
-import { bytes, count, duration, moment, percent, three } from "../../format";
-import { PAGES } from "../../generated/pages";
-import type { ComparedJob, Difference, TwoJobs } from "../../generated/types";
-import { Field } from "../../parts/Field";
-import { Figure } from "../../parts/Figure";
-import { Page, Pending, ProblemBox } from "../../parts/Page";
-import { type Cell, DataTable, number } from "../../parts/Table";
-import { useSearch } from "../../state";
+import { useTwin } from "../../../data";
+import { bytes, count, duration, moment, percent, three } from "../../../format";
+import { PAGES } from "../../../generated/pages";
+import type { ComparedJob, Difference, TwoJobs } from "../../../generated/types";
+import { Field } from "../../../parts/Field";
+import { Figure } from "../../../parts/Figure";
+import { Page, Pending, ProblemBox } from "../../../parts/Page";
+import { type Cell, DataTable, number } from "../../../parts/Table";
+import { useSearch } from "../../../state";
 import { coloured, OTHERS, ROLES, twoJobs } from "./charts";
 
 type View = Parameters<typeof twoJobs>[1];

@@ -1,9 +1,9 @@
 // Where the time of two jobs went, one above the other on one scale.
-import { type Row, rowsChart } from "../../charts/rows";
-import { axisOf, timeUnit } from "../../charts/scale";
-import type { Drawing, View } from "../../charts/view";
-import { duration, plain } from "../../format";
-import type { Difference } from "../../generated/types";
+import { type Row, rowsChart } from "../../../charts/rows";
+import { axisOf, timeUnit } from "../../../charts/scale";
+import type { Drawing, View } from "../../../charts/view";
+import { duration, plain } from "../../../format";
+import type { Difference } from "../../../generated/types";
 
 /** The colours of the parts that differ most; all others share the last. */
 export const ROLES = ["read", "write", "memory", "throat", "blocked", "cpu-user"] as const;

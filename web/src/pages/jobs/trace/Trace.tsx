@@ -1,7 +1,7 @@
 // A trace of block I/O by itself, which a command read: it is in files only.
-import { useTwin } from "../../data";
-import { Io } from "../../parts/Io";
-import { Pending, ProblemBox } from "../../parts/Page";
+import { useTwin } from "../../../data";
+import { Io } from "../../../parts/Io";
+import { Pending, ProblemBox } from "../../../parts/Page";
 
 export default function Trace() {
   const { data, problem } = useTwin("/api/trace");

@@ -1,10 +1,10 @@
 // Which machines, how many, for how much: the question is the URL, the advisor answers it.
 
 import { type FormEvent, type ReactNode, useId } from "react";
-import { exported, useTwin } from "../../data";
-import { PAGES } from "../../generated/pages";
-import { Page, Pending, ProblemBox } from "../../parts/Page";
-import { useSearch } from "../../state";
+import { exported, useTwin } from "../../../data";
+import { PAGES } from "../../../generated/pages";
+import { Page, Pending, ProblemBox } from "../../../parts/Page";
+import { useSearch } from "../../../state";
 import { AdviceAnswer } from "./Answer";
 
 const DURABILITIES = [

@@ -8,9 +8,9 @@ import type {
   Missing,
   OptionRow,
   Span as Range,
-} from "../../generated/types";
-import { isMissing, plain } from "../../missing";
-import { Chart, type View } from "../../parts/Chart";
+} from "../../../generated/types";
+import { isMissing, plain } from "../../../missing";
+import { Chart, type View } from "../../../parts/Chart";
 import {
   type Column,
   Commands,
@@ -25,9 +25,9 @@ import {
   Tell,
   Twin,
   words,
-} from "../../parts/Sections";
-import { count, size, usd } from "../../report-units";
-import { duration, rate } from "../../units";
+} from "../../../parts/Sections";
+import { count, size, usd } from "../../../report-units";
+import { duration, rate } from "../../../units";
 import { bars } from "./charts/bars";
 import { pareto } from "./charts/pareto";
 

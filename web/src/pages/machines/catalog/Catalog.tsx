@@ -2,12 +2,12 @@
 
 import { useEffect, useMemo, useState } from "react";
 import { Link } from "wouter";
-import { exported, useTwin } from "../../data";
-import { bytes, plain } from "../../format";
-import { PAGES } from "../../generated/pages";
-import type { CatalogPage, FactRow, TypeRow } from "../../generated/types";
-import { Chart, type View } from "../../parts/Chart";
-import { Pending, ProblemBox } from "../../parts/Page";
+import { exported, useTwin } from "../../../data";
+import { bytes, plain } from "../../../format";
+import { PAGES } from "../../../generated/pages";
+import type { CatalogPage, FactRow, TypeRow } from "../../../generated/types";
+import { Chart, type View } from "../../../parts/Chart";
+import { Pending, ProblemBox } from "../../../parts/Page";
 import {
   type Column,
   Commands,
@@ -20,8 +20,8 @@ import {
   Sections,
   Tell,
   Twin,
-} from "../../parts/Sections";
-import { useSearch } from "../../state";
+} from "../../../parts/Sections";
+import { useSearch } from "../../../state";
 import { BRINGS, type Brings, changes, typesByPrice } from "./charts";
 
 const price = (value: number) => `$${plain(value)}`;

@@ -1,12 +1,12 @@
 // Machines by price and by what they bring; what changed between two catalogues.
 
-import { axisFor, names } from "../../charts/common";
-import { items, labelRoom, layer, type Named, plotOf, type Shape } from "../../charts/plot";
-import { type Row, rowsChart } from "../../charts/rows";
-import { axisOf } from "../../charts/scale";
-import { base, type Drawing, pointTip, tip, type View } from "../../charts/view";
-import { bytes, plain } from "../../format";
-import type { ChangeRow, TypeRow } from "../../generated/types";
+import { axisFor, names } from "../../../charts/common";
+import { items, labelRoom, layer, type Named, plotOf, type Shape } from "../../../charts/plot";
+import { type Row, rowsChart } from "../../../charts/rows";
+import { axisOf } from "../../../charts/scale";
+import { base, type Drawing, pointTip, tip, type View } from "../../../charts/view";
+import { bytes, plain } from "../../../format";
+import type { ChangeRow, TypeRow } from "../../../generated/types";
 
 /** What a machine brings, by the field of its row. */
 export const BRINGS = {

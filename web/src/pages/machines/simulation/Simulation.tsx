@@ -1,9 +1,9 @@
 // How long a job takes when nodes differ: simulated trials beside the plain formula.
 import { useMemo } from "react";
-import { useTwin } from "../../data";
-import type { SimulationPage, Histogram as Values } from "../../generated/types";
-import { Chart, type View } from "../../parts/Chart";
-import { Pending, ProblemBox } from "../../parts/Page";
+import { useTwin } from "../../../data";
+import type { SimulationPage, Histogram as Values } from "../../../generated/types";
+import { Chart, type View } from "../../../parts/Chart";
+import { Pending, ProblemBox } from "../../../parts/Page";
 import {
   Commands,
   Facts,
@@ -15,9 +15,9 @@ import {
   Sections,
   Tell,
   Twin,
-} from "../../parts/Sections";
-import { count, share, usd } from "../../report-units";
-import { duration } from "../../units";
+} from "../../../parts/Sections";
+import { count, share, usd } from "../../../report-units";
+import { duration } from "../../../units";
 import { histogram, nodes } from "./charts";
 
 function Bins({ of: { counts, edges_s: edges }, what }: { of: Values; what: string }) {

@@ -8,11 +8,11 @@ import {
   plotOf,
   type Shape,
   textWidth,
-} from "../../charts/plot";
-import { axisOf, timeUnit } from "../../charts/scale";
-import { base, type Drawing, tip, type View } from "../../charts/view";
-import type { Histogram, Mark, NodeTimes } from "../../generated/types";
-import { duration } from "../../units";
+} from "../../../charts/plot";
+import { axisOf, timeUnit } from "../../../charts/scale";
+import { base, type Drawing, tip, type View } from "../../../charts/view";
+import type { Histogram, Mark, NodeTimes } from "../../../generated/types";
+import { duration } from "../../../units";
 
 const ROW_PX = 16;
 const LABEL_PX = 12;

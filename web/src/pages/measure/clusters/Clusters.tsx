@@ -1,21 +1,21 @@
 // A cluster: its hosts, links and disks, what differs between them, its probes and its trials.
 import { Link } from "wouter";
-import { exported, useTwin } from "../../data";
-import { bytes, count, moment, plain } from "../../format";
-import { PAGES } from "../../generated/pages";
+import { exported, useTwin } from "../../../data";
+import { bytes, count, moment, plain } from "../../../format";
+import { PAGES } from "../../../generated/pages";
 import type {
   ClusterCard,
   ClusterPage,
   HostCard,
   NamedCluster,
   ProbeSeen,
-} from "../../generated/types";
-import { Facts } from "../../parts/Facts";
-import { Page, Pending, ProblemBox } from "../../parts/Page";
-import { type Cell, DataTable, number } from "../../parts/Table";
-import { Trials } from "../../parts/Trials";
-import { useSearch } from "../../state";
-import { latency, lineRate } from "../../units";
+} from "../../../generated/types";
+import { Facts } from "../../../parts/Facts";
+import { Page, Pending, ProblemBox } from "../../../parts/Page";
+import { type Cell, DataTable, number } from "../../../parts/Table";
+import { Trials } from "../../../parts/Trials";
+import { useSearch } from "../../../state";
+import { latency, lineRate } from "../../../units";
 import { linkText } from "./links";
 
 /** Leads to a trial; in a file, its name. */

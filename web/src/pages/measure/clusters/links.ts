@@ -1,6 +1,6 @@
 // A link of a host in words.
-import type { HostLink } from "../../generated/types";
-import { lineRate } from "../../units";
+import type { HostLink } from "../../../generated/types";
+import { lineRate } from "../../../units";
 
 /** `data: 10.0.0.1, 4 Gbit/s (one flow 1 Gbit/s)` */
 export function linkText({ network, address, bytes_per_s, flow_bytes_per_s }: HostLink): string {

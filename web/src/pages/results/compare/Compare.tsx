@@ -1,11 +1,11 @@
 // Groups compared: every value, not only means, and whether the difference is real.
 
 import { useCallback } from "react";
-import { askedInWords } from "../../asked";
-import { useTwin } from "../../data";
-import { ratio, seconds } from "../../format";
-import { PAGES } from "../../generated/pages";
-import type { ComparedGroup, Comparison } from "../../generated/types";
+import { askedInWords } from "../../../asked";
+import { useTwin } from "../../../data";
+import { ratio, seconds } from "../../../format";
+import { PAGES } from "../../../generated/pages";
+import type { ComparedGroup, Comparison } from "../../../generated/types";
 import {
   Answer,
   Choice,
@@ -20,16 +20,16 @@ import {
   TrialsBehind,
   useFitting,
   useLog,
-} from "../../parts/Analysis";
-import { Asked } from "../../parts/Asked";
-import type { View } from "../../parts/Chart";
-import { Figure, type Legend } from "../../parts/Figure";
-import { Filters } from "../../parts/Filters";
-import { KeyPicker } from "../../parts/Keys";
-import { Page } from "../../parts/Page";
-import type { Cell, Column } from "../../parts/Table";
-import { useSearch } from "../../state";
-import { isGroup } from "../../url";
+} from "../../../parts/Analysis";
+import { Asked } from "../../../parts/Asked";
+import type { View } from "../../../parts/Chart";
+import { Figure, type Legend } from "../../../parts/Figure";
+import { Filters } from "../../../parts/Filters";
+import { KeyPicker } from "../../../parts/Keys";
+import { Page } from "../../../parts/Page";
+import type { Cell, Column } from "../../../parts/Table";
+import { useSearch } from "../../../state";
+import { isGroup } from "../../../url";
 import { ecdf, ratios, strips } from "./charts";
 
 const MOST_GROUPS = 6;

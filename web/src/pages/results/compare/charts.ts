@@ -9,13 +9,13 @@ import {
   told,
   within,
   withLine,
-} from "../../charts/common";
-import { type Box, items, layer, type Named, plotOf, type Shape } from "../../charts/plot";
-import { type Row, rowsChart } from "../../charts/rows";
-import { type Axis, axisOf } from "../../charts/scale";
-import { base, type Drawing, pointTip, tip, type View } from "../../charts/view";
-import { count, plain, ratio, seconds } from "../../format";
-import type { ComparedGroup, Comparison } from "../../generated/types";
+} from "../../../charts/common";
+import { type Box, items, layer, type Named, plotOf, type Shape } from "../../../charts/plot";
+import { type Row, rowsChart } from "../../../charts/rows";
+import { type Axis, axisOf } from "../../../charts/scale";
+import { base, type Drawing, pointTip, tip, type View } from "../../../charts/view";
+import { count, plain, ratio, seconds } from "../../../format";
+import type { ComparedGroup, Comparison } from "../../../generated/types";
 
 const LABEL_PX = 13;
 const STRIP_PX = 34;

@@ -2,12 +2,12 @@
 
 import { useCallback, useId, useState } from "react";
 import { Link } from "wouter";
-import { askedInWords, commandOf } from "../../asked";
-import { reach } from "../../charts/common";
-import { exported, useTwin } from "../../data";
-import { dollars, keyName, plain, ratio, seconds } from "../../format";
-import { PAGES } from "../../generated/pages";
-import type { RankedGroup, Ranking } from "../../generated/types";
+import { askedInWords, commandOf } from "../../../asked";
+import { reach } from "../../../charts/common";
+import { exported, useTwin } from "../../../data";
+import { dollars, keyName, plain, ratio, seconds } from "../../../format";
+import { PAGES } from "../../../generated/pages";
+import type { RankedGroup, Ranking } from "../../../generated/types";
 import {
   Answer,
   Choice,
@@ -26,16 +26,16 @@ import {
   Typed,
   useFitting,
   useLog,
-} from "../../parts/Analysis";
-import { Asked } from "../../parts/Asked";
-import type { View } from "../../parts/Chart";
-import { Figure, type Legend } from "../../parts/Figure";
-import { Filters } from "../../parts/Filters";
-import { KeyPicker } from "../../parts/Keys";
-import { Page } from "../../parts/Page";
-import { type Cell, type Column, DataTable } from "../../parts/Table";
-import { type Edit, useSearch } from "../../state";
-import { href } from "../../url";
+} from "../../../parts/Analysis";
+import { Asked } from "../../../parts/Asked";
+import type { View } from "../../../parts/Chart";
+import { Figure, type Legend } from "../../../parts/Figure";
+import { Filters } from "../../../parts/Filters";
+import { KeyPicker } from "../../../parts/Keys";
+import { Page } from "../../../parts/Page";
+import { type Cell, type Column, DataTable } from "../../../parts/Table";
+import { type Edit, useSearch } from "../../../state";
+import { href } from "../../../url";
 import { type CostDisplay, costScatter, MOST_BUBBLES } from "./charts";
 import { CLUSTER, Legacy } from "./Legacy";
 import { isReference, references } from "./references";

@@ -1,9 +1,9 @@
 // What ALOJA's own query shows of the same trials.
-import { groupName, valueName } from "../../charts/common";
-import { dollars, keyName, seconds } from "../../format";
-import type { RankedGroup, Ranking } from "../../generated/types";
-import { type Cell, type Column, DataTable } from "../../parts/Table";
-import { useSearch } from "../../state";
+import { groupName, valueName } from "../../../charts/common";
+import { dollars, keyName, seconds } from "../../../format";
+import type { RankedGroup, Ranking } from "../../../generated/types";
+import { type Cell, type Column, DataTable } from "../../../parts/Table";
+import { useSearch } from "../../../state";
 
 /** The cluster of ALOJA's Table 2. */
 export const CLUSTER = "minerva100-10-18-21";

@@ -10,7 +10,7 @@ import {
   signedAxis,
   timeScale,
   told,
-} from "../../charts/common";
+} from "../../../charts/common";
 import {
   type Box,
   items,
@@ -20,10 +20,10 @@ import {
   plotOf,
   type Shape,
   textWidth,
-} from "../../charts/plot";
-import { type Behind, base, type Drawing, pointTip, tip, type View } from "../../charts/view";
-import { dollars, duration, plain } from "../../format";
-import type { RankedGroup, Ranking, Spread } from "../../generated/types";
+} from "../../../charts/plot";
+import { type Behind, base, type Drawing, pointTip, tip, type View } from "../../../charts/view";
+import { dollars, duration, plain } from "../../../format";
+import type { RankedGroup, Ranking, Spread } from "../../../generated/types";
 
 export interface CostDisplay {
   log: boolean;

@@ -1,6 +1,6 @@
 // The groups that the others of their sets are compared with.
 
-import type { RankedGroup, Ranking } from "../../generated/types";
+import type { RankedGroup, Ranking } from "../../../generated/types";
 
 /** Whether the others of its set are compared with it; never of a group alone in its set. */
 export const isReference = ({ key, against, ratio }: RankedGroup) =>

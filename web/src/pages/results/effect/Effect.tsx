@@ -2,13 +2,13 @@
 
 import { useCallback, useMemo } from "react";
 import { Link } from "wouter";
-import { askedInWords, commandOf } from "../../asked";
-import { groupName } from "../../charts/common";
-import type { Behind } from "../../charts/view";
-import { exported, useTwin } from "../../data";
-import { keyName, percent, ratio, valueText } from "../../format";
-import { PAGES } from "../../generated/pages";
-import type { Effects, Effect as Found, PartEffect } from "../../generated/types";
+import { askedInWords, commandOf } from "../../../asked";
+import { groupName } from "../../../charts/common";
+import type { Behind } from "../../../charts/view";
+import { exported, useTwin } from "../../../data";
+import { keyName, percent, ratio, valueText } from "../../../format";
+import { PAGES } from "../../../generated/pages";
+import type { Effects, Effect as Found, PartEffect } from "../../../generated/types";
 import {
   Answer,
   Common,
@@ -18,16 +18,16 @@ import {
   groupCells,
   Suggestions,
   ValueChoice,
-} from "../../parts/Analysis";
-import { Asked } from "../../parts/Asked";
-import type { View } from "../../parts/Chart";
-import { Figure, type Legend } from "../../parts/Figure";
-import { Filters } from "../../parts/Filters";
-import { KeyPicker } from "../../parts/Keys";
-import { Page } from "../../parts/Page";
-import { type Cell, type Column, DataTable } from "../../parts/Table";
-import { useSearch } from "../../state";
-import { href, trialsAt } from "../../url";
+} from "../../../parts/Analysis";
+import { Asked } from "../../../parts/Asked";
+import type { View } from "../../../parts/Chart";
+import { Figure, type Legend } from "../../../parts/Figure";
+import { Filters } from "../../../parts/Filters";
+import { KeyPicker } from "../../../parts/Keys";
+import { Page } from "../../../parts/Page";
+import { type Cell, type Column, DataTable } from "../../../parts/Table";
+import { useSearch } from "../../../state";
+import { href, trialsAt } from "../../../url";
 import { behindEffect, effects, MACHINE, parts, perhaps, strata } from "./charts";
 
 const LEGEND: Legend = [

@@ -1,9 +1,16 @@
 // Ratios of times around 1: the effect of each value, and every setting that it comes from.
-import { behindGroup, groupName, logAxis, MOST_ROWS, within, withLine } from "../../charts/common";
-import { type Row, rowsChart } from "../../charts/rows";
-import type { Behind, Drawing, View } from "../../charts/view";
-import { plain, ratio } from "../../format";
-import type { Effect, Effects, PartEffect } from "../../generated/types";
+import {
+  behindGroup,
+  groupName,
+  logAxis,
+  MOST_ROWS,
+  within,
+  withLine,
+} from "../../../charts/common";
+import { type Row, rowsChart } from "../../../charts/rows";
+import type { Behind, Drawing, View } from "../../../charts/view";
+import { plain, ratio } from "../../../format";
+import type { Effect, Effects, PartEffect } from "../../../generated/types";
 
 /** No key that a condition can have, but what a machine is called. */
 export const MACHINE = "machine";

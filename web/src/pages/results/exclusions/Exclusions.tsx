@@ -1,13 +1,13 @@
 // The recorded rules that leave trials out of analyses, with their reasons.
 
 import { Link } from "wouter";
-import { useTwin } from "../../data";
-import { moment, trials } from "../../format";
-import { PAGES } from "../../generated/pages";
-import type { Exclusion } from "../../generated/types";
-import { useAuthor, useChange, useMayWrite } from "../../parts/changes";
-import { Page, Pending, ProblemBox } from "../../parts/Page";
-import { YourName } from "../../parts/YourName";
+import { useTwin } from "../../../data";
+import { moment, trials } from "../../../format";
+import { PAGES } from "../../../generated/pages";
+import type { Exclusion } from "../../../generated/types";
+import { useAuthor, useChange, useMayWrite } from "../../../parts/changes";
+import { Page, Pending, ProblemBox } from "../../../parts/Page";
+import { YourName } from "../../../parts/YourName";
 
 /** The trials that a rule covers, excluded ones among them. */
 function covered(conditions: readonly string[]): string {

@@ -2,19 +2,19 @@
 
 import { useMemo } from "react";
 import { Link } from "wouter";
-import { exported, useTwin } from "../../data";
-import { count, trials } from "../../format";
-import { PAGES } from "../../generated/pages";
-import type { KeyInfo, TrialPage } from "../../generated/types";
-import { comparisonOf } from "../../parts/bulk";
-import { Exclude } from "../../parts/Exclude";
-import { Filters } from "../../parts/Filters";
-import { Page, Pending, ProblemBox } from "../../parts/Page";
-import { Refusal } from "../../parts/Refusal";
-import { SaveView } from "../../parts/SaveView";
-import { columnName, Trials } from "../../parts/Trials";
-import { type Edit, useSearch } from "../../state";
-import { selectionOf } from "../../url";
+import { exported, useTwin } from "../../../data";
+import { count, trials } from "../../../format";
+import { PAGES } from "../../../generated/pages";
+import type { KeyInfo, TrialPage } from "../../../generated/types";
+import { comparisonOf } from "../../../parts/bulk";
+import { Exclude } from "../../../parts/Exclude";
+import { Filters } from "../../../parts/Filters";
+import { Page, Pending, ProblemBox } from "../../../parts/Page";
+import { Refusal } from "../../../parts/Refusal";
+import { SaveView } from "../../../parts/SaveView";
+import { columnName, Trials } from "../../../parts/Trials";
+import { type Edit, useSearch } from "../../../state";
+import { selectionOf } from "../../../url";
 
 const ALWAYS = ["workload", "state", "elapsed_s"];
 const USUAL = [

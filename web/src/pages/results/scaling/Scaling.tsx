@@ -2,11 +2,11 @@
 
 import { useCallback } from "react";
 import { Link } from "wouter";
-import { askedInWords, commandOf } from "../../asked";
-import { exported, useTwin } from "../../data";
-import { keyName, plain, valueText } from "../../format";
-import { PAGES } from "../../generated/pages";
-import type { Scaling as Found, KeyInfo, ScalingGroup } from "../../generated/types";
+import { askedInWords, commandOf } from "../../../asked";
+import { exported, useTwin } from "../../../data";
+import { keyName, plain, valueText } from "../../../format";
+import { PAGES } from "../../../generated/pages";
+import type { Scaling as Found, KeyInfo, ScalingGroup } from "../../../generated/types";
 import {
   Answer,
   Controls,
@@ -14,16 +14,16 @@ import {
   spreadCells,
   spreadColumns,
   Toggle,
-} from "../../parts/Analysis";
-import { Asked } from "../../parts/Asked";
-import type { View } from "../../parts/Chart";
-import { Figure, type Legend } from "../../parts/Figure";
-import { Filters } from "../../parts/Filters";
-import { KeyPicker } from "../../parts/Keys";
-import { Page } from "../../parts/Page";
-import { type Cell, type Column, DataTable } from "../../parts/Table";
-import { useSearch } from "../../state";
-import { href } from "../../url";
+} from "../../../parts/Analysis";
+import { Asked } from "../../../parts/Asked";
+import type { View } from "../../../parts/Chart";
+import { Figure, type Legend } from "../../../parts/Figure";
+import { Filters } from "../../../parts/Filters";
+import { KeyPicker } from "../../../parts/Keys";
+import { Page } from "../../../parts/Page";
+import { type Cell, type Column, DataTable } from "../../../parts/Table";
+import { useSearch } from "../../../state";
+import { href } from "../../../url";
 import { drawnGroups, partsOf, scalingChart, sizeText } from "./charts";
 
 const NO_SIZES = new Set(["elapsed_s", "warnings", "repetition"]);

@@ -9,7 +9,7 @@ import {
   roleOf,
   timeScale,
   told,
-} from "../../charts/common";
+} from "../../../charts/common";
 import {
   type Box,
   items,
@@ -18,10 +18,10 @@ import {
   type Named,
   plotOf,
   type Shape,
-} from "../../charts/plot";
-import { base, type Drawing, pointTip, tip, type View } from "../../charts/view";
-import { bytes, keyName, plain } from "../../format";
-import type { Scaling, ScalingGroup } from "../../generated/types";
+} from "../../../charts/plot";
+import { base, type Drawing, pointTip, tip, type View } from "../../../charts/view";
+import { bytes, keyName, plain } from "../../../format";
+import type { Scaling, ScalingGroup } from "../../../generated/types";
 
 /** A size as text: `4`, `100 GB`. */
 export const sizeText = (value: number, unit: string): string =>

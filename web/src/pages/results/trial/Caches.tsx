@@ -1,7 +1,7 @@
 // What a job cached, and how much of it was stored.
-import { bytes } from "../../format";
-import type { JobData } from "../../generated/types";
-import { type Cell, DataTable, number, oneLine } from "../../parts/Table";
+import { bytes } from "../../../format";
+import type { JobData } from "../../../generated/types";
+import { type Cell, DataTable, number, oneLine } from "../../../parts/Table";
 
 const sized = (value: number | null): Cell =>
   value === null ? null : { value, show: bytes(value) };

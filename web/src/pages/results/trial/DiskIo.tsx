@@ -1,7 +1,7 @@
 // What a trial did to its disks.
-import { useTwin } from "../../data";
-import { Io } from "../../parts/Io";
-import { Pending, ProblemBox } from "../../parts/Page";
+import { useTwin } from "../../../data";
+import { Io } from "../../../parts/Io";
+import { Pending, ProblemBox } from "../../../parts/Page";
 
 /** The block I/O of a trial that was traced. */
 export function DiskIo({ id }: { id: string }) {

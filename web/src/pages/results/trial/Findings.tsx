@@ -1,9 +1,9 @@
 // What can be done about a job's time, what was done in vain, and what its cores did.
-import { exported } from "../../data";
-import { bytes, count, duration, percent, three } from "../../format";
-import type { JobData, JobFinding } from "../../generated/types";
-import { type Cell, DataTable, number, oneLine } from "../../parts/Table";
-import { useSearch } from "../../state";
+import { exported } from "../../../data";
+import { bytes, count, duration, percent, three } from "../../../format";
+import type { JobData, JobFinding } from "../../../generated/types";
+import { type Cell, DataTable, number, oneLine } from "../../../parts/Table";
+import { useSearch } from "../../../state";
 import { queryId } from "./Queries";
 import { TASKS_ID } from "./Tasks";
 

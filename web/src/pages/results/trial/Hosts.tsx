@@ -1,13 +1,13 @@
 // What the hosts of a trial did over time, beside one another on one scale; the narrowest is marked.
 import { useCallback } from "react";
-import { useTwin } from "../../data";
-import { percent, rate } from "../../format";
-import type { HostsOverTime } from "../../generated/types";
-import { Figure } from "../../parts/Figure";
-import { Pending, ProblemBox } from "../../parts/Page";
-import { type Cell, number } from "../../parts/Table";
-import { useSearch } from "../../state";
-import { latency } from "../../units";
+import { useTwin } from "../../../data";
+import { percent, rate } from "../../../format";
+import type { HostsOverTime } from "../../../generated/types";
+import { Figure } from "../../../parts/Figure";
+import { Pending, ProblemBox } from "../../../parts/Page";
+import { type Cell, number } from "../../../parts/Table";
+import { useSearch } from "../../../state";
+import { latency } from "../../../units";
 import { firstShown, hostsChart, SHOWN, type Shown } from "./charts/hosts";
 
 type View = Parameters<typeof hostsChart>[2];

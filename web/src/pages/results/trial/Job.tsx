@@ -1,16 +1,16 @@
 // A job as its engine accounts for it: the narrowest point, stages over time, bounds.
 import { useCallback, useMemo } from "react";
 import { Link } from "wouter";
-import { type Track, timeAxis } from "../../charts/timeline";
-import { exported } from "../../data";
-import { bytes, count, duration, moment, percent, plain, rate } from "../../format";
-import { PAGES } from "../../generated/pages";
-import type { Trial } from "../../generated/record";
-import type { JobData, JobStage, TrialDetail } from "../../generated/types";
-import { Figure, type Legend } from "../../parts/Figure";
-import { Pending, ProblemBox } from "../../parts/Page";
-import { type Cell, type Column, DataTable, number, oneLine } from "../../parts/Table";
-import { useSearch } from "../../state";
+import { type Track, timeAxis } from "../../../charts/timeline";
+import { exported } from "../../../data";
+import { bytes, count, duration, moment, percent, plain, rate } from "../../../format";
+import { PAGES } from "../../../generated/pages";
+import type { Trial } from "../../../generated/record";
+import type { JobData, JobStage, TrialDetail } from "../../../generated/types";
+import { Figure, type Legend } from "../../../parts/Figure";
+import { Pending, ProblemBox } from "../../../parts/Page";
+import { type Cell, type Column, DataTable, number, oneLine } from "../../../parts/Table";
+import { useSearch } from "../../../state";
 import { Caches } from "./Caches";
 import {
   causeRole,

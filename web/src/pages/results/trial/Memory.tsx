@@ -1,11 +1,11 @@
 // The memory of executors over time, beside what each may use.
 import { useCallback, useMemo } from "react";
-import { timeAxis } from "../../charts/timeline";
-import { bytes } from "../../format";
-import type { Trial } from "../../generated/record";
-import type { JobData } from "../../generated/types";
-import { Figure } from "../../parts/Figure";
-import { type Cell, number } from "../../parts/Table";
+import { timeAxis } from "../../../charts/timeline";
+import { bytes } from "../../../format";
+import type { Trial } from "../../../generated/record";
+import type { JobData } from "../../../generated/types";
+import { Figure } from "../../../parts/Figure";
+import { type Cell, number } from "../../../parts/Table";
 import { memoryLanes, stageBars } from "./charts/job";
 import { laneLegends } from "./Timeline";
 

@@ -1,7 +1,7 @@
 // The SQL queries of a job: the plan of each as a graph and as a list, with rows, bytes and time.
 import { useMemo } from "react";
-import { bytes, count, duration } from "../../format";
-import type { JobData, JobOperator, JobQuery } from "../../generated/types";
+import { bytes, count, duration } from "../../../format";
+import type { JobData, JobOperator, JobQuery } from "../../../generated/types";
 import { depthsOf, NODE, type Placed, planGraph, workWords } from "./charts/plan";
 
 const INDENT_REM = 1.1;

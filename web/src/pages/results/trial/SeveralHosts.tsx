@@ -1,8 +1,8 @@
 // What a probe of several hosts found: the network between them, their disks beside one another.
-import { percent, rate } from "../../format";
-import type { BetweenHosts, DisksOfHosts } from "../../generated/types";
-import { type HeatCell, HeatTable } from "../../parts/HeatTable";
-import { type Cell, DataTable, number } from "../../parts/Table";
+import { percent, rate } from "../../../format";
+import type { BetweenHosts, DisksOfHosts } from "../../../generated/types";
+import { type HeatCell, HeatTable } from "../../../parts/HeatTable";
+import { type Cell, DataTable, number } from "../../../parts/Table";
 
 const rated = (value: number): Cell => ({ value, show: rate(value) });
 const share = (value: number | null): Cell =>

@@ -1,11 +1,11 @@
 // The streaming queries of a job: whether they keep up, and their batches over time.
 import { useCallback, useMemo } from "react";
-import { timeAxis } from "../../charts/timeline";
-import { bytes, duration, percent } from "../../format";
-import type { Trial } from "../../generated/record";
-import type { JobData } from "../../generated/types";
-import { Figure } from "../../parts/Figure";
-import { type Cell, DataTable, number } from "../../parts/Table";
+import { timeAxis } from "../../../charts/timeline";
+import { bytes, duration, percent } from "../../../format";
+import type { Trial } from "../../../generated/record";
+import type { JobData } from "../../../generated/types";
+import { Figure } from "../../../parts/Figure";
+import { type Cell, DataTable, number } from "../../../parts/Table";
 import { type Batches, batchLanes } from "./charts/streams";
 import { laneLegends } from "./Timeline";
 

@@ -9,15 +9,15 @@ import {
   useRef,
   useState,
 } from "react";
-import { viewOf } from "../../charts/view";
-import { exported, useTwin } from "../../data";
-import { bytes, count, duration } from "../../format";
-import type { Trial } from "../../generated/record";
-import type { JobData, JobTasks, TaskSpread } from "../../generated/types";
-import { Figure, type Legend } from "../../parts/Figure";
-import { Pending, ProblemBox } from "../../parts/Page";
-import { type Cell, DataTable, number } from "../../parts/Table";
-import { useSearch, useTheme } from "../../state";
+import { viewOf } from "../../../charts/view";
+import { exported, useTwin } from "../../../data";
+import { bytes, count, duration } from "../../../format";
+import type { Trial } from "../../../generated/record";
+import type { JobData, JobTasks, TaskSpread } from "../../../generated/types";
+import { Figure, type Legend } from "../../../parts/Figure";
+import { Pending, ProblemBox } from "../../../parts/Page";
+import { type Cell, DataTable, number } from "../../../parts/Table";
+import { useSearch, useTheme } from "../../../state";
 import {
   drawLanes,
   middlesOf,

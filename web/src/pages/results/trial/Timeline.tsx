@@ -1,15 +1,15 @@
 // What a trial did over time: its phases, its stages, and its host meanwhile.
 import { useCallback, useMemo } from "react";
-import { stages } from "../../charts/stages";
-import { type Track, timeAxis } from "../../charts/timeline";
-import { exported, useTwin } from "../../data";
-import { bytes, duration, percent, rate, seconds } from "../../format";
-import type { Trial } from "../../generated/record";
-import type { TrialDetail } from "../../generated/types";
-import { Figure, type PartLegend } from "../../parts/Figure";
-import { Pending, ProblemBox } from "../../parts/Page";
-import { type Cell, type Column, DataTable } from "../../parts/Table";
-import { useSearch } from "../../state";
+import { stages } from "../../../charts/stages";
+import { type Track, timeAxis } from "../../../charts/timeline";
+import { exported, useTwin } from "../../../data";
+import { bytes, duration, percent, rate, seconds } from "../../../format";
+import type { Trial } from "../../../generated/record";
+import type { TrialDetail } from "../../../generated/types";
+import { Figure, type PartLegend } from "../../../parts/Figure";
+import { Pending, ProblemBox } from "../../../parts/Page";
+import { type Cell, type Column, DataTable } from "../../../parts/Table";
+import { useSearch } from "../../../state";
 import { lanesOf, stagesOf } from "./charts/utilisation";
 
 type View = Parameters<typeof timeAxis>[1];

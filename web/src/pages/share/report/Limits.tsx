@@ -1,8 +1,8 @@
 // What the devices can do, and what the sorts used of it.
 
-import type { Latency, PhaseUse, RandomRead, Rate, ReportData } from "../../generated/types";
-import { isMissing, type Plain } from "../../missing";
-import { Chart } from "../../parts/Chart";
+import type { Latency, PhaseUse, RandomRead, Rate, ReportData } from "../../../generated/types";
+import { isMissing, type Plain } from "../../../missing";
+import { Chart } from "../../../parts/Chart";
 import {
   type Column,
   Grid,
@@ -12,9 +12,9 @@ import {
   Tell,
   Twin,
   words,
-} from "../../parts/Sections";
-import { count, requestTime, share } from "../../report-units";
-import { rate } from "../../units";
+} from "../../../parts/Sections";
+import { count, requestTime, share } from "../../../report-units";
+import { rate } from "../../../units";
 import { latencies, network, rates } from "./charts/devices";
 
 const rateColumns = (first: string, second: string): Column<Rate>[] => [

@@ -1,8 +1,8 @@
 // The model beside the measurement, and what the job would take and cost elsewhere.
 
-import type { PredictedTime, Price, ReportData } from "../../generated/types";
-import { isMissing, type Plain } from "../../missing";
-import { Chart } from "../../parts/Chart";
+import type { PredictedTime, Price, ReportData } from "../../../generated/types";
+import { isMissing, type Plain } from "../../../missing";
+import { Chart } from "../../../parts/Chart";
 import {
   type Column,
   Grid,
@@ -12,9 +12,9 @@ import {
   Tell,
   Twin,
   words,
-} from "../../parts/Sections";
-import { count, hourly, ratio, usd } from "../../report-units";
-import { duration, rate } from "../../units";
+} from "../../../parts/Sections";
+import { count, hourly, ratio, usd } from "../../../report-units";
+import { duration, rate } from "../../../units";
 import { predicted } from "./charts/predicted";
 import { prices } from "./charts/prices";
 

@@ -1,9 +1,9 @@
 // The quickstart's report: a machine, what it can do, how it sorted, what that costs elsewhere.
 import { useMemo } from "react";
-import { useTwin } from "../../data";
-import type { ReportData } from "../../generated/types";
-import { isMissing, plain } from "../../missing";
-import { Pending, ProblemBox } from "../../parts/Page";
+import { useTwin } from "../../../data";
+import type { ReportData } from "../../../generated/types";
+import { isMissing, plain } from "../../../missing";
+import { Pending, ProblemBox } from "../../../parts/Page";
 import {
   type Column,
   Commands,
@@ -17,9 +17,9 @@ import {
   Tell,
   utc,
   words,
-} from "../../parts/Sections";
-import { usd } from "../../report-units";
-import { duration, rate } from "../../units";
+} from "../../../parts/Sections";
+import { usd } from "../../../report-units";
+import { duration, rate } from "../../../units";
 import { Limits } from "./Limits";
 import { Predicted, Prices } from "./Prices";
 import { Sorts } from "./Sorts";

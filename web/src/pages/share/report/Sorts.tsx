@@ -1,9 +1,9 @@
 // Each sort of a report: its figures, its phases above what its host did, its stages.
-import { stages } from "../../charts/stages";
-import { timeAxis } from "../../charts/timeline";
-import type { Narrowest, ReportData, Sort, Stage, Timeline } from "../../generated/types";
-import { isMissing, plain } from "../../missing";
-import { Chart } from "../../parts/Chart";
+import { stages } from "../../../charts/stages";
+import { timeAxis } from "../../../charts/timeline";
+import type { Narrowest, ReportData, Sort, Stage, Timeline } from "../../../generated/types";
+import { isMissing, plain } from "../../../missing";
+import { Chart } from "../../../parts/Chart";
 import {
   type Column,
   Grid,
@@ -13,9 +13,9 @@ import {
   Tell,
   Twin,
   words,
-} from "../../parts/Sections";
-import { count, memory, share, size } from "../../report-units";
-import { duration, rate } from "../../units";
+} from "../../../parts/Sections";
+import { count, memory, share, size } from "../../../report-units";
+import { duration, rate } from "../../../units";
 import { Tube } from "./Tube";
 
 /** Every line of every lane, in the order of the means of a phase. */

@@ -1,13 +1,13 @@
 // The first page: what is here, what can be asked of it, and how to begin with nothing.
 
 import { Link } from "wouter";
-import { exported, useTwin } from "../../data";
-import { moment, trials } from "../../format";
-import { PAGES } from "../../generated/pages";
-import type { StartAnswer, StarterReport, Start as Told, View } from "../../generated/types";
-import { type Change, useChange, useMayWrite } from "../../parts/changes";
-import { Page, Pending, ProblemBox } from "../../parts/Page";
-import { Trials } from "../../parts/Trials";
+import { exported, useTwin } from "../../../data";
+import { moment, trials } from "../../../format";
+import { PAGES } from "../../../generated/pages";
+import type { StartAnswer, StarterReport, Start as Told, View } from "../../../generated/types";
+import { type Change, useChange, useMayWrite } from "../../../parts/changes";
+import { Page, Pending, ProblemBox } from "../../../parts/Page";
+import { Trials } from "../../../parts/Trials";
 
 const QUESTIONS = Object.values(PAGES).filter(({ question }) => question);
 

@@ -1,10 +1,10 @@
 // The cost of the job per type, three times: what storage, an ideal and the real network make of it.
-import { type Row, rowsChart } from "../../../charts/rows";
-import { axisOf } from "../../../charts/scale";
-import type { Drawing, View } from "../../../charts/view";
-import type { BarRow } from "../../../generated/types";
-import type { Plain } from "../../../missing";
-import { usd } from "../../../units";
+import { type Row, rowsChart } from "../../../../charts/rows";
+import { axisOf } from "../../../../charts/scale";
+import type { Drawing, View } from "../../../../charts/view";
+import type { BarRow } from "../../../../generated/types";
+import type { Plain } from "../../../../missing";
+import { usd } from "../../../../units";
 
 const LANES = [
   ["storage_only_usd", "predicted", "storage only"],

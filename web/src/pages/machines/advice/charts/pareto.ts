@@ -10,12 +10,12 @@ import {
   plotOf,
   type Shape,
   textWidth,
-} from "../../../charts/plot";
-import { axisOf, timeUnit } from "../../../charts/scale";
-import { base, type Drawing, pointTip, tip, type View } from "../../../charts/view";
-import type { AdvicePage, OptionRow, Span } from "../../../generated/types";
-import type { Plain } from "../../../missing";
-import { duration, usd } from "../../../units";
+} from "../../../../charts/plot";
+import { axisOf, timeUnit } from "../../../../charts/scale";
+import { base, type Drawing, pointTip, tip, type View } from "../../../../charts/view";
+import type { AdvicePage, OptionRow, Span } from "../../../../generated/types";
+import type { Plain } from "../../../../missing";
+import { duration, usd } from "../../../../units";
 
 type Option = Plain<OptionRow>;
 type Known = Option & { time_s: Span; cost_usd: Span };

@@ -1,8 +1,8 @@
 // The hosts of a trial beside one another: a small chart each, all on one scale.
 
-import { base, type Drawing, quietAxis, tip, type View } from "../../../charts/view";
-import type { HostOverTime, HostsOverTime } from "../../../generated/types";
-import { duration, percent, rate } from "../../../units";
+import { base, type Drawing, quietAxis, tip, type View } from "../../../../charts/view";
+import type { HostOverTime, HostsOverTime } from "../../../../generated/types";
+import { duration, percent, rate } from "../../../../units";
 
 /** What is shown of each host. */
 export const SHOWN = {

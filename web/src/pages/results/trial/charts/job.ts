@@ -1,11 +1,11 @@
 // Stages of a job over time, each divided by what its tasks' time went to.
-import type { Bar } from "../../../charts/bars-in-time";
-import { type Row, rowsChart } from "../../../charts/rows";
-import { axisOf, timeUnit } from "../../../charts/scale";
-import type { Track } from "../../../charts/timeline";
-import type { Drawing, View } from "../../../charts/view";
-import { duration, percent, plain } from "../../../format";
-import type { JobData, JobStage } from "../../../generated/types";
+import type { Bar } from "../../../../charts/bars-in-time";
+import { type Row, rowsChart } from "../../../../charts/rows";
+import { axisOf, timeUnit } from "../../../../charts/scale";
+import type { Track } from "../../../../charts/timeline";
+import type { Drawing, View } from "../../../../charts/view";
+import { duration, percent, plain } from "../../../../format";
+import type { JobData, JobStage } from "../../../../generated/types";
 
 /** The colour of each cause; what has none is unattributed. */
 const ROLES: Readonly<Record<string, string>> = {

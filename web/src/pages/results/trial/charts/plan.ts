@@ -1,6 +1,6 @@
 // The plan of a query as a graph: where its operators stand, and the rows between them.
-import { count } from "../../../format";
-import type { JobOperator, JobQuery } from "../../../generated/types";
+import { count } from "../../../../format";
+import type { JobOperator, JobQuery } from "../../../../generated/types";
 
 export const NODE = { width: 184, height: 66 };
 const GAP = { x: 14, y: 26 };

@@ -1,8 +1,8 @@
 // A repeat group as a strip: every trial's time, this one's among them.
-import { timeScale } from "../../../charts/common";
-import { type Row, rowsChart } from "../../../charts/rows";
-import type { Drawing, View } from "../../../charts/view";
-import { plain, seconds, trials } from "../../../format";
+import { timeScale } from "../../../../charts/common";
+import { type Row, rowsChart } from "../../../../charts/rows";
+import type { Drawing, View } from "../../../../charts/view";
+import { plain, seconds, trials } from "../../../../format";
 
 export interface Timed {
   id: string;

@@ -1,6 +1,6 @@
 // The batches of a streaming query over time: what each did, rates, state, the watermark.
-import type { Track } from "../../../charts/timeline";
-import type { JobData } from "../../../generated/types";
+import type { Track } from "../../../../charts/timeline";
+import type { JobData } from "../../../../generated/types";
 import { REST } from "./job";
 
 export type Batches = JobData["batches"][number];

@@ -1,8 +1,8 @@
 // The tasks of a job: by executor over time, on a canvas, and their time against what they read.
-import { axisOf, timeUnit } from "../../../charts/scale";
-import { base, type Drawing, pointTip, quietAxis, tip, type View } from "../../../charts/view";
-import { bytes, count, duration, plain } from "../../../format";
-import type { JobData, JobTasks } from "../../../generated/types";
+import { axisOf, timeUnit } from "../../../../charts/scale";
+import { base, type Drawing, pointTip, quietAxis, tip, type View } from "../../../../charts/view";
+import { bytes, count, duration, plain } from "../../../../format";
+import type { JobData, JobTasks } from "../../../../generated/types";
 import { causeRole, REST } from "./job";
 
 /** Where lanes are drawn, in px: below `top`, which the strips take. */

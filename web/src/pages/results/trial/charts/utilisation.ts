@@ -1,8 +1,8 @@
 // What a host did while a trial ran, and its stages, as the charts of a report want them.
-import type { Track } from "../../../charts/timeline";
-import type { Trial } from "../../../generated/record";
-import type { SeriesData, SeriesLine, Stage } from "../../../generated/types";
-import type { Plain } from "../../../missing";
+import type { Track } from "../../../../charts/timeline";
+import type { Trial } from "../../../../generated/record";
+import type { SeriesData, SeriesLine, Stage } from "../../../../generated/types";
+import type { Plain } from "../../../../missing";
 
 type Values = (number | null)[];
 

@@ -1,10 +1,10 @@
 // What the probes measured: disk rates (and what the sorts used of them), latency, network.
 
-import { type Row, rowsChart } from "../../../charts/rows";
-import type { Drawing, View } from "../../../charts/view";
-import type { Latency, PhaseUse, Rate, ReportData } from "../../../generated/types";
-import type { Known, Plain } from "../../../missing";
-import { latency, logTicks, percent, rate } from "../../../units";
+import { type Row, rowsChart } from "../../../../charts/rows";
+import type { Drawing, View } from "../../../../charts/view";
+import type { Latency, PhaseUse, Rate, ReportData } from "../../../../generated/types";
+import type { Known, Plain } from "../../../../missing";
+import { latency, logTicks, percent, rate } from "../../../../units";
 
 const megabytes = (bytesPerS: number) => (bytesPerS / 1e6).toLocaleString("en-US");
 

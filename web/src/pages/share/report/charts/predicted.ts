@@ -1,9 +1,9 @@
 // The predicted beside the measured time of each sort and its phases.
-import { type Row, rowsChart } from "../../../charts/rows";
-import type { Drawing, View } from "../../../charts/view";
-import type { PredictedTime, ReportData } from "../../../generated/types";
-import type { Plain } from "../../../missing";
-import { duration } from "../../../units";
+import { type Row, rowsChart } from "../../../../charts/rows";
+import type { Drawing, View } from "../../../../charts/view";
+import type { PredictedTime, ReportData } from "../../../../generated/types";
+import type { Plain } from "../../../../missing";
+import { duration } from "../../../../units";
 
 const WHOLE = "whole sort";
 

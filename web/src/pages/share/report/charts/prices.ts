@@ -1,9 +1,9 @@
 // Cost against time, one dot per instance type.
 
-import { base, type Drawing, quietAxis, tip, type View } from "../../../charts/view";
-import type { Price, ReportData } from "../../../generated/types";
-import type { Plain } from "../../../missing";
-import { duration, logTicks, usd } from "../../../units";
+import { base, type Drawing, quietAxis, tip, type View } from "../../../../charts/view";
+import type { Price, ReportData } from "../../../../generated/types";
+import type { Plain } from "../../../../missing";
+import { duration, logTicks, usd } from "../../../../units";
 
 const TIME_TICKS_S = [
   60, 120, 300, 600, 1200, 1800, 3600, 7200, 18000, 36000, 86400, 259200, 864000,
