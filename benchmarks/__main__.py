@@ -46,23 +46,47 @@ def _suites(ctx: click.Context, param: click.Parameter, value: str) -> list[str]
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--only", "suites", default=",".join(SUITES), callback=_suites,
-              metavar="SUITE,...", help=f"Suites to measure: {', '.join(SUITES)}.")  # fmt: skip
-@click.option("--quick", is_flag=True,
-              help="2 pairs at a quarter of the sizes: a smoke test, not judged.")  # fmt: skip
+@click.option(
+    "--only",
+    "suites",
+    default=",".join(SUITES),
+    callback=_suites,
+    metavar="SUITE,...",
+    help=f"Suites to measure: {', '.join(SUITES)}.",
+)
+@click.option(
+    "--quick", is_flag=True, help="2 pairs at a quarter of the sizes: a smoke test, not judged."
+)
 @click.option("--pairs", type=click.IntRange(1), help="Rounds per comparison (default 5).")
-@click.option("--scale", type=click.FloatRange(0, min_open=True),
-              help="Multiply all sizes; only scale 1 is judged.")  # fmt: skip
-@click.option("--dir", "folder", type=click.Path(file_okay=False, path_type=Path),
-              default=REPOSITORY / "target" / "bench", show_default="target/bench",
-              help="Where to measure; on the disk of interest.")  # fmt: skip
-@click.option("--results", type=click.Path(file_okay=False, path_type=Path),
-              default=REPOSITORY / "benchmarks" / "results", show_default="benchmarks/results",
-              help="Where to keep the results.")  # fmt: skip
-@click.option("--no-cgroup", is_flag=True,
-              help="Peers: each tool's own memory setting is the only limit.")  # fmt: skip
-@click.option("--history", "show_history", is_flag=True,
-              help="Measure nothing: print the kept figures over time.")  # fmt: skip
+@click.option(
+    "--scale",
+    type=click.FloatRange(0, min_open=True),
+    help="Multiply all sizes; only scale 1 is judged.",
+)
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=REPOSITORY / "target" / "bench",
+    show_default="target/bench",
+    help="Where to measure; on the disk of interest.",
+)
+@click.option(
+    "--results",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=REPOSITORY / "benchmarks" / "results",
+    show_default="benchmarks/results",
+    help="Where to keep the results.",
+)
+@click.option(
+    "--no-cgroup", is_flag=True, help="Peers: each tool's own memory setting is the only limit."
+)
+@click.option(
+    "--history",
+    "show_history",
+    is_flag=True,
+    help="Measure nothing: print the kept figures over time.",
+)
 def main(
     *,
     suites: list[str],

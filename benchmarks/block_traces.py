@@ -22,11 +22,21 @@ _CHUNK = 1 << 18
 _TASKS = 8
 PACE_NS = 20_000
 """From one request to the next: each begins in the first half of such a time."""
-_RECORD = np.dtype([
-    ("magic", "<u4"), ("sequence", "<u4"), ("time_ns", "<u8"), ("sector", "<u8"),
-    ("bytes", "<u4"), ("action", "<u4"), ("pid", "<u4"), ("device", "<u4"), ("cpu", "<u4"),
-    ("error", "<u2"), ("behind", "<u2"),
-])  # fmt: skip
+_RECORD = np.dtype(
+    [
+        ("magic", "<u4"),
+        ("sequence", "<u4"),
+        ("time_ns", "<u8"),
+        ("sector", "<u8"),
+        ("bytes", "<u4"),
+        ("action", "<u4"),
+        ("pid", "<u4"),
+        ("device", "<u4"),
+        ("cpu", "<u4"),
+        ("error", "<u2"),
+        ("behind", "<u2"),
+    ]
+)
 _MAGIC = 0x65617407
 _DEVICE = 8 << 20 | 16
 _READ, _WRITE = 1 << 16, 1 << 17

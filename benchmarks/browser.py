@@ -43,8 +43,10 @@ def main() -> None:
             urls = [base + page for page in PAGES]
             done = subprocess.run(
                 ["node", str(SCRIPT), chromium, str(REPEATS), *urls],
-                stdout=subprocess.PIPE, text=True, check=True,
-            )  # fmt: skip
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+            )
     print(f"{'page':12} {'first paint ms':>15} {'most ms':>9} {'script bytes':>13} {'style':>7}")
     for page, all_ in zip(PAGES, json.loads(done.stdout).values(), strict=True):
         paints = [one["paint_ms"] for one in all_]

@@ -46,9 +46,12 @@ def served(home: Path, files: int | None = None) -> Iterator[tuple[str, int, Pat
     limited = ["prlimit", f"--nofile={files}"] if files else []
     command = [*limited, sys.executable, "-m", "venturi.cli.main", "serve", "--port", "0"]
     environment = {**os.environ, "VENTURI_HOME": str(home)}
-    with log.open("w") as errors, subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True
-    ) as server:  # fmt: skip
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True
+        ) as server,
+    ):
         try:
             assert server.stdout is not None
             yield server.stdout.readline().strip(), server.pid, log
@@ -105,8 +108,11 @@ def memory_bytes(pid: int, what: str) -> int:
 def say(name: str, elapsed_ms: list[float]) -> None:
     """One line: median, p95, highest."""
     median, p95 = elapsed_ms[len(elapsed_ms) // 2], elapsed_ms[len(elapsed_ms) * 95 // 100 - 1]
-    print(f"{name}: {len(elapsed_ms)} honest pages, median {median:.1f} ms, p95 {p95:.1f} ms, "
-          f"highest {elapsed_ms[-1]:.1f} ms", flush=True)  # fmt: skip
+    print(
+        f"{name}: {len(elapsed_ms)} honest pages, median {median:.1f} ms, p95 {p95:.1f} ms, "
+        f"highest {elapsed_ms[-1]:.1f} ms",
+        flush=True,
+    )
 
 
 def idle(home: Path) -> None:
@@ -159,16 +165,21 @@ def memory(home: Path) -> None:
             say(f"{AT_ONCE} requests for series of {ROWS:,} rows", honest.result())
         time.sleep(3)
         most, after = memory_bytes(pid, "VmHWM"), memory_bytes(pid, "VmRSS")
-    print(f"  the server: {before / 1e6:.0f} MB before, at most {most / 1e6:.0f} MB, "
-          f"{after / 1e6:.0f} MB 3 s later; all answered in {took_s:.1f} s")  # fmt: skip
+    print(
+        f"  the server: {before / 1e6:.0f} MB before, at most {most / 1e6:.0f} MB, "
+        f"{after / 1e6:.0f} MB 3 s later; all answered in {took_s:.1f} s"
+    )
 
 
 def equal_rows(file: Path) -> None:
     """ROWS equal rows, in one group of a few kilobytes."""
     pl.select(
-        t_s=pl.repeat(1.0, ROWS), metric=pl.lit("cpu_user"), device=pl.lit(None, pl.String),
-        value=pl.lit(0.5), unit=pl.lit("fraction"),
-    ).write_parquet(file, row_group_size=ROWS)  # fmt: skip
+        t_s=pl.repeat(1.0, ROWS),
+        metric=pl.lit("cpu_user"),
+        device=pl.lit(None, pl.String),
+        value=pl.lit(0.5),
+        unit=pl.lit("fraction"),
+    ).write_parquet(file, row_group_size=ROWS)
 
 
 def honest_day(file: Path) -> None:

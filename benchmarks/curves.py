@@ -59,17 +59,22 @@ SIZES = np.array([1.0, 2, 5, 10, 20, 50, 100])
 SIMULATED: dict[str, tuple[Truth, Meaning, Array]] = {
     "Amdahl": (lambda x, p: 20 + 200 * p[0] + (200 + 2000 * p[1]) / x, Meaning.RESOURCE, NODES),
     "Ernest": (
-        lambda x, p: 10 + 100 * p[0] + (200 + 2000 * p[1]) / x + 40 * p[2] * np.log2(x)
-        + 8 * p[3] * x, Meaning.RESOURCE, NODES,
+        lambda x, p: (
+            10 + 100 * p[0] + (200 + 2000 * p[1]) / x + 40 * p[2] * np.log2(x) + 8 * p[3] * x
+        ),
+        Meaning.RESOURCE,
+        NODES,
     ),
     "power": (lambda x, p: 1000 * x ** -(0.3 + 0.6 * min(1, p[0])), Meaning.RESOURCE, NODES),
     "waves": (lambda x, p: 30 + 60 * np.ceil((20 + 100 * p[0]) / x / 4), Meaning.RESOURCE, NODES),
     "line": (lambda x, p: 20 + 100 * p[0] + (2 + 10 * p[1]) * x, Meaning.AMOUNT, SIZES),
     "n log n": (
-        lambda x, p: 20 + 100 * p[0] + (1 + 3 * p[1]) * x * np.log2(1 + x), Meaning.AMOUNT, SIZES,
+        lambda x, p: 20 + 100 * p[0] + (1 + 3 * p[1]) * x * np.log2(1 + x),
+        Meaning.AMOUNT,
+        SIZES,
     ),
     "power of the data": (lambda x, p: 10 * x ** (0.6 + 0.7 * min(1, p[0])), Meaning.AMOUNT, SIZES),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +116,12 @@ def misses(
 
 
 def _missed(
-    points: Points, kept: npt.NDArray[np.bool_], out: int, meaning: Meaning,
+    points: Points,
+    kept: npt.NDArray[np.bool_],
+    out: int,
+    meaning: Meaning,
     job: tuple[Sequence[Points], Shared, bool | None],
-) -> Iterator[Miss]:  # fmt: skip
+) -> Iterator[Miss]:
     others, rest, end = job
     left = Points(points.x[kept], points.elapsed_s[kept])
     fit = fit_curve(left, meaning, others, rest)
@@ -122,9 +130,7 @@ def _missed(
     x, log = points.x[out : out + 1], math.log(points.elapsed_s[out])
     place = "twice" if end is None else ("end" if end else "inside")
     half = None if fit.reach is None or end is None else fit.reach[bool(end)]
-    yield Miss(
-        place, float(fit.logs(x)[0]) - log, float(np.log(ernest(left, x))[0]) - log, half
-    )  # fmt: skip
+    yield Miss(place, float(fit.logs(x)[0]) - log, float(np.log(ernest(left, x))[0]) - log, half)
 
 
 @cache
@@ -173,8 +179,9 @@ def told(name: str, found: Sequence[Miss], place: str) -> str:
     here = [miss for miss in found if miss.place == place]
     if not here:
         return f"| {name} | {place} | 0 | | | | |"
-    own, theirs = (100 * np.abs(np.expm1([getattr(m, by) for m in here]))
-                   for by in ("curve", "ernest"))  # fmt: skip
+    own, theirs = (
+        100 * np.abs(np.expm1([getattr(m, by) for m in here])) for by in ("curve", "ernest")
+    )
     halves = [(abs(miss.curve), miss.half) for miss in here if miss.half is not None]
     held = [abs(miss) <= half for miss, half in halves]
     covered = f"{100 * np.mean(held):.0f} ({len(held):,})" if held else "none"
@@ -187,14 +194,26 @@ def told(name: str, found: Sequence[Miss], place: str) -> str:
 
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--curves", type=click.IntRange(12), default=240, show_default=True,
-              help="Simulated curves of each form.")  # fmt: skip
-@click.option("--most", type=click.IntRange(1), default=60, show_default=True,
-              help="Curves of one job of which points are left out.")  # fmt: skip
+@click.option(
+    "--curves",
+    type=click.IntRange(12),
+    default=240,
+    show_default=True,
+    help="Simulated curves of each form.",
+)
+@click.option(
+    "--most",
+    type=click.IntRange(1),
+    default=60,
+    show_default=True,
+    help="Curves of one job of which points are left out.",
+)
 def main(folder: Path, curves: int, most: int) -> None:
     """Misses (median / 90th percentile, %), coverage of 90 % intervals, their half width (%)."""
-    click.echo("| curves | place | points | missed by, % | Ernest, % | held, % (of) | +- % |\n"
-               "|---|---|---|---|---|---|---|")  # fmt: skip
+    click.echo(
+        "| curves | place | points | missed by, % | Ernest, % | held, % (of) | +- % |\n"
+        "|---|---|---|---|---|---|---|"
+    )
     every: list[Miss] = []
     for name, (pattern, _, _) in PUBLIC.items():
         if not any(folder.glob(pattern)):

@@ -70,9 +70,16 @@ def points(results: Iterable[Mapping[str, Any]], suites: Sequence[str]) -> dict[
                 continue
             bar = Bar(**row["bar"]) if row["bar"] else None
             point = Point(
-                row["key"], row["title"], row["unit"], bar, result["measured_at"],
-                result["versions"].get("git") or "unknown", value, figure["low"], figure["high"],
-            )  # fmt: skip
+                row["key"],
+                row["title"],
+                row["unit"],
+                bar,
+                result["measured_at"],
+                result["versions"].get("git") or "unknown",
+                value,
+                figure["low"],
+                figure["high"],
+            )
             found.setdefault(point.key, []).append(point)
     return found
 

@@ -25,7 +25,7 @@ from pathlib import Path
 import click
 
 from benchmarks.bench import find_agent
-from tests.sshd import sshd
+from tests.support.sshd import sshd
 from venturi.core import settings
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.agent_results import DiskReport

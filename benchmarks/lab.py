@@ -102,14 +102,18 @@ def main(only: str, rounds: int, folder: Path | None, disks: str, links: str) ->
     }
     missed = False
     click.echo(f"load {os.getloadavg()[0]:.1f}")
-    click.echo(f"{'figure':<40} {'unit':<6} {'set':>8} {'measured':>8} {'share':>6}  "
-               f"{'unlimited':>19}  verdict")  # fmt: skip
+    click.echo(
+        f"{'figure':<40} {'unit':<6} {'set':>8} {'measured':>8} {'share':>6}  "
+        f"{'unlimited':>19}  verdict"
+    )
     with tempfile.TemporaryDirectory(prefix="venturi-lab-", dir=folder) as home:
         for name in only.split(","):
             for row in parts[name](Path(home), rounds):
                 beside = " / ".join(f"{each:.1f}" for each in row.unlimited)
-                click.echo(f"{row.what:<40} {row.unit:<6} {row.set:8.1f} {row.measured:8.1f} "
-                           f"{row.share:6.3f}  {beside:>19}  {row.verdict}")  # fmt: skip
+                click.echo(
+                    f"{row.what:<40} {row.unit:<6} {row.set:8.1f} {row.measured:8.1f} "
+                    f"{row.share:6.3f}  {beside:>19}  {row.verdict}"
+                )
                 missed |= not row.good
     sys.exit(1 if missed else 0)
 
@@ -148,8 +152,15 @@ def _disks(home: Path, rounds: int, rates: Sequence[int], part: str) -> Iterator
                 for what, found in measure(inside, folder, rate * seconds, seconds, rounds).items():
                     limits = tuple(statistics.median(each[what]) / 1e6 for each in (machine, free))
                     measured = statistics.median(found) / 1e6
-                    yield Row(f"{part}, {way} {what} (plain file / no limit)", rate, measured,
-                              "MB/s", 0.95, 1.05, limits)  # fmt: skip
+                    yield Row(
+                        f"{part}, {way} {what} (plain file / no limit)",
+                        rate,
+                        measured,
+                        "MB/s",
+                        0.95,
+                        1.05,
+                        limits,
+                    )
 
 
 def _seconds(rate: int) -> float:
@@ -161,9 +172,20 @@ def _direct(
     run: Run, folder: str, megabytes: float, seconds: float, rounds: int
 ) -> dict[str, list[float]]:
     """Bytes/s of DiskBench, by what it measures, for `seconds` at least."""
-    said = run(_agent(), "disk", "--dir", folder, "--mode", "read,write", "--bytes",
-               str(round(megabytes * 1e6)), "--min-seconds", str(seconds),
-               "--iterations", str(rounds))  # fmt: skip
+    said = run(
+        _agent(),
+        "disk",
+        "--dir",
+        folder,
+        "--mode",
+        "read,write",
+        "--bytes",
+        str(round(megabytes * 1e6)),
+        "--min-seconds",
+        str(seconds),
+        "--iterations",
+        str(rounds),
+    )
     found = _result(said)["measurements"]
     return {each["mode"]: each["bytes_per_s"]["iterations"] for each in found}
 
@@ -201,12 +223,19 @@ def _links(home: Path, rounds: int, rates: Sequence[float]) -> Iterator[Row]:
             every = _flows(home, everywhere, rounds)
         yield Row("link: one connection", rate, one.goodput, "Mbit/s", 0.93, unlimited=(free_one,))
         for what, found in (("", every.goodput), (", with headers", every.wire)):
-            yield Row(f"link: all to all, each host{what}", rate, found / len(HOSTS), "Mbit/s",
-                      0.93, unlimited=(free_every,))  # fmt: skip
+            yield Row(
+                f"link: all to all, each host{what}",
+                rate,
+                found / len(HOSTS),
+                "Mbit/s",
+                0.93,
+                unlimited=(free_every,),
+            )
     link, uplink = CORE_MBIT_PER_S
     racks = "".join(f"[racks.{name}]\nuplink = '{uplink}Mbit/s'\n" for name in "ab")
-    hosts = [f"name = 'h{n}'\nrack = '{rack}'\nrate = '{link}Mbit/s'"
-             for n, rack in enumerate("aabb", 1)]  # fmt: skip
+    hosts = [
+        f"name = 'h{n}'\nrack = '{rack}'\nrate = '{link}Mbit/s'" for n, rack in enumerate("aabb", 1)
+    ]
     with _lab(home, _text(racks, *hosts)):
         across = _flows(home, {"h1": ("h3", "h4"), "h2": ("h3", "h4")}, rounds)
     yield Row("core: two hosts to two", uplink, across.goodput, "Mbit/s", 0.93, 1)
@@ -261,12 +290,22 @@ def _flows(home: Path, targets: Mapping[str, Sequence[str]], rounds: int) -> Flo
     for _ in range(rounds):
         hosts = [
             subprocess.Popen(
-                [*lab.enter(home, NAME, host), sys.executable, "-c", _FLOWS, str(FLOW_S),
-                 str(PORT), *targets.get(host, ())],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                [
+                    *lab.enter(home, NAME, host),
+                    sys.executable,
+                    "-c",
+                    _FLOWS,
+                    str(FLOW_S),
+                    str(PORT),
+                    *targets.get(host, ()),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
             )
             for host in sorted(HOSTS)
-        ]  # fmt: skip
+        ]
         for word in ("ready", "rate"):
             said = [each.stdout.readline() for each in hosts if each.stdout]
             if word == "rate":
@@ -304,9 +343,12 @@ def _inside(home: Path, host: str, *command: str) -> str:
 
 def _here(*command: str) -> str:
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False,
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
         env={"LC_ALL": "C", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
-    )  # fmt: skip
+    )
     if done.returncode:
         raise click.ClickException(f"{command[-1]}: {done.stderr.strip()[-500:]}")
     return done.stdout or done.stderr

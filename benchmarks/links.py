@@ -45,9 +45,23 @@ def ours(into: list[tuple[str, ...]], agent: str, mbit_per_s: float) -> float:
         heard = (json.loads(line) for line in peer.stdout)
         addresses.append(next(e["address"] for e in heard if e["event"] == "listening"))
     size = message_bytes(mbit_per_s * 1e6 / 8, SECONDS)
-    measure = [*into[0], agent, "net", "--peer", addresses[0], "--peer", addresses[1],
-               "--pattern", "every_pair", "--iterations", "1", "--max-seconds", str(SECONDS),
-               "--message-bytes", str(size)]  # fmt: skip
+    measure = [
+        *into[0],
+        agent,
+        "net",
+        "--peer",
+        addresses[0],
+        "--peer",
+        addresses[1],
+        "--pattern",
+        "every_pair",
+        "--iterations",
+        "1",
+        "--max-seconds",
+        str(SECONDS),
+        "--message-bytes",
+        str(size),
+    ]
     done = subprocess.run(measure, capture_output=True, text=True, env=env, check=True)
     for peer in peers:
         peer.terminate()

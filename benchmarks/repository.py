@@ -99,10 +99,26 @@ def questions(repository: Repository) -> dict[str, Callable[[], object]]:
         deep = replace(deep, cursor=paging.rows(repository, deep).next_cursor)
     deep_page = replace(deep, limit=50)
     numbers = (Condition("maps", Op.AT_LEAST, (8,)), Condition("elapsed_s", Op.BELOW, (500,)))
-    eight = ("disk", "net", "maps", "io_sort_factor", "replication", "compression", "block_mib",
-             "vm_size")  # fmt: skip
-    columns = ("workload", "engine", "state", "instance_type", "network", "hosts", "warm_up",
-               "source")  # fmt: skip
+    eight = (
+        "disk",
+        "net",
+        "maps",
+        "io_sort_factor",
+        "replication",
+        "compression",
+        "block_mib",
+        "vm_size",
+    )
+    columns = (
+        "workload",
+        "engine",
+        "state",
+        "instance_type",
+        "network",
+        "hosts",
+        "warm_up",
+        "source",
+    )
     three = ("disk", "maps", "replication")
     of_five = (Condition("io_sort_factor", Op.ONE_OF, (5, 10, 20, 50)),)
     return {
@@ -164,8 +180,9 @@ def _time(asked: dict[str, Callable[[], object]]) -> None:
 def print_plans(repository: Repository) -> None:
     """Prints how the database answers each query."""
 
-    def explain(connection: sa.Connection, cursor: object, statement: str, values: object,
-                *_: object) -> None:  # fmt: skip
+    def explain(
+        connection: sa.Connection, cursor: object, statement: str, values: object, *_: object
+    ) -> None:
         if statement.startswith(("SELECT", "WITH")):
             lite = connection.dialect.name == "sqlite"
             prefix = "EXPLAIN QUERY PLAN" if lite else "EXPLAIN ANALYZE"

@@ -188,9 +188,14 @@ def measured(disk: Disk, rate: float, seconds: float) -> Iterator[tuple[str, flo
 @click.option("--rates", default="20,100,300,1000", show_default=True, help="MB/s, with commas.")
 @click.option("--kinds", default="hdd,ssd", show_default=True, help="Kinds of disks, with commas.")
 @click.option("--seconds", default=2.0, show_default=True, help="Length of each measurement.")
-@click.option("--dir", "folder", type=click.Path(file_okay=False, path_type=Path),
-              default=REPOSITORY / "target", show_default="target",
-              help="Where the images are.")  # fmt: skip
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=REPOSITORY / "target",
+    show_default="target",
+    help="Where the images are.",
+)
 def main(rates: str, kinds: str, seconds: float, folder: Path) -> None:
     """Served disks beside the rates that were set, and random reads beside what is foretold."""
     agent, reason = find_agent(os.environ)

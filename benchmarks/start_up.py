@@ -34,8 +34,18 @@ from venturi.record.store.repository import Repository
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "start-up.md"
 TRIALS, REPEATS = 40_000, 7
-HEAVY = ("alembic", "fastapi", "httpx", "numpy", "polars", "pyarrow", "pydantic", "rich", "scipy",
-         "sqlalchemy")  # fmt: skip
+HEAVY = (
+    "alembic",
+    "fastapi",
+    "httpx",
+    "numpy",
+    "polars",
+    "pyarrow",
+    "pydantic",
+    "rich",
+    "scipy",
+    "sqlalchemy",
+)
 # {trial}, {a} and {b} stand for a trial and for two repeat groups, {folder} for one to write into.
 QUESTIONS: tuple[str, ...] = (
     "--help",
@@ -121,10 +131,12 @@ def names_of(repository: Repository, folder: Path) -> dict[str, str]:
     found = rows(repository, Query(limit=1_000)).rows
     first = found[0]
     other = next(
-        row for row in found
-        if row.group != first.group and row.workload == first.workload
+        row
+        for row in found
+        if row.group != first.group
+        and row.workload == first.workload
         and row.workload_version == first.workload_version
-    )  # fmt: skip
+    )
     return {"trial": first.id, "a": first.group, "b": other.group, "folder": str(folder)}
 
 

@@ -81,9 +81,14 @@ def main() -> None:
 @main.command()
 @click.option("--seconds", default=5, show_default=True, help="Of each round.")
 @click.option("--rounds", default=5, show_default=True)
-@click.option("--dir", "folder", type=click.Path(file_okay=False, path_type=Path),
-              default=REPOSITORY / "target", show_default="target",
-              help="Where the recording is.")  # fmt: skip
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=REPOSITORY / "target",
+    show_default="target",
+    help="Where the recording is.",
+)
 def rate(*, seconds: int, rounds: int, folder: Path) -> None:
     """How much is recorded without loss, and what that costs."""
     agent = _agent()
@@ -95,10 +100,23 @@ def rate(*, seconds: int, rounds: int, folder: Path) -> None:
         limited(disk),
     ):
         load = [
-            agent, "disk", "--dir", disk, "--mode", "random_read", "--bytes", _FILE_BYTES,
-            "--random-block-bytes", 4096, "--random-queue-depth", 32, "--iterations", 1,
-            "--random-seconds", seconds,
-        ]  # fmt: skip
+            agent,
+            "disk",
+            "--dir",
+            disk,
+            "--mode",
+            "random_read",
+            "--bytes",
+            _FILE_BYTES,
+            "--random-block-bytes",
+            4096,
+            "--random-queue-depth",
+            32,
+            "--iterations",
+            1,
+            "--random-seconds",
+            seconds,
+        ]
         for number in range(rounds):
             with recorder(agent, disk, Path(made) / f"{number}") as found:
                 checked(*load)
@@ -111,13 +129,19 @@ def rate(*, seconds: int, rounds: int, folder: Path) -> None:
 
 
 @main.command()
-@click.option("--engine", type=click.Choice(["native", "spark"]), default="native",
-              show_default=True)  # fmt: skip
+@click.option(
+    "--engine", type=click.Choice(["native", "spark"]), default="native", show_default=True
+)
 @click.option("--bytes", "size", default="1GB", show_default=True, help="Of the sort.")
 @click.option("--pairs", default=6, show_default=True)
-@click.option("--dir", "folder", type=click.Path(file_okay=False, path_type=Path),
-              default=REPOSITORY / "target", show_default="target",
-              help="Where the data are.")  # fmt: skip
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=REPOSITORY / "target",
+    show_default="target",
+    help="Where the data are.",
+)
 @click.option("--in-memory", is_flag=True, help="Have the data in memory, whatever --dir.")
 def slowdown(*, engine: str, size: str, pairs: int, folder: Path, in_memory: bool) -> None:
     """How much longer TeraSort takes when it is recorded."""
@@ -134,9 +158,24 @@ def slowdown(*, engine: str, size: str, pairs: int, folder: Path, in_memory: boo
             data.mkdir()
         env = {**os.environ, "VENTURI_HOME": f"{made}/home", "VENTURI_AGENT": str(agent)}
         command = [
-            sys.executable, "-m", "venturi", "run", "terasort", "--engine", engine, "--bytes",
-            size, "--repeat", "1", "--warm-up", "0", "--dir", str(data), "--quiet", "--json",
-        ]  # fmt: skip
+            sys.executable,
+            "-m",
+            "venturi",
+            "run",
+            "terasort",
+            "--engine",
+            engine,
+            "--bytes",
+            size,
+            "--repeat",
+            "1",
+            "--warm-up",
+            "0",
+            "--dir",
+            str(data),
+            "--quiet",
+            "--json",
+        ]
 
         def once(*, traced: bool) -> float:
             words = [*command, *(["--trace"] if traced else [])]

@@ -110,11 +110,17 @@ def recorder(agent: Path, folder: Path, output: Path) -> Iterator[list[dict[str,
 @click.option("--records", default=96_000, show_default=True, help="Of 1 kB each.")
 @click.option("--maps", default=8, show_default=True)
 @click.option("--reducers", default=64, show_default=True)
-@click.option("--file-system", "kind", type=click.Choice(list(FORCE)), default="ext4",
-              show_default=True)  # fmt: skip
-@click.option("--dir", "folder", type=click.Path(file_okay=False, path_type=Path),
-              default=REPOSITORY / "target", show_default="target",
-              help="Where the disk's image is.")  # fmt: skip
+@click.option(
+    "--file-system", "kind", type=click.Choice(list(FORCE)), default="ext4", show_default=True
+)
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=REPOSITORY / "target",
+    show_default="target",
+    help="Where the disk's image is.",
+)
 def main(records: int, maps: int, reducers: int, *, kind: str, folder: Path) -> None:
     """How much of a Spark job's disk I/O is attributed to its files."""
     agent, reason = find_agent(os.environ)

@@ -149,9 +149,14 @@ def zoomed(agent: Path, trace: Path, requests: int, cells: Path) -> None:
 @click.option("--requests", default=2_000_000, show_default=True, help=f"{EVENTS} records each.")
 @click.option("--rounds", default=5, show_default=True, help="How often each is measured.")
 @click.option("--large", is_flag=True, help="Also ten times the records: 50 bytes of disk each.")
-@click.option("--dir", "folder", type=click.Path(file_okay=False, path_type=Path),
-              default=REPOSITORY / "target", show_default="target",
-              help="Where the traces are.")  # fmt: skip
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=REPOSITORY / "target",
+    show_default="target",
+    help="Where the traces are.",
+)
 def main(requests: int, rounds: int, *, large: bool, folder: Path) -> None:
     """`trace analyze` beside blkparse and btt: processor time, memory, what is counted."""
     agent, reason = find_agent(os.environ)

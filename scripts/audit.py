@@ -69,10 +69,19 @@ def status(answers: Iterable[Answer]) -> int:
 
 def _python(lock: str) -> Answer:
     output, complaint = _run(
-        [str(PIP_AUDIT), "-r", lock, "--disable-pip", "--require-hashes", "--format", "json",
-         "--progress-spinner", "off"],
+        [
+            str(PIP_AUDIT),
+            "-r",
+            lock,
+            "--disable-pip",
+            "--require-hashes",
+            "--format",
+            "json",
+            "--progress-spinner",
+            "off",
+        ],
         ROOT,
-    )  # fmt: skip
+    )
     return python_answer(f"vulnerabilities of the Python packages in {lock}", output, complaint)
 
 

@@ -19,15 +19,28 @@ def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     subprocess.run(
-        [str(Path(sys.executable).with_name("cyclonedx-py")), "requirements", "requirements.lock",
-         "--pyproject", "pyproject.toml", "--output-reproducible", "--of", "JSON",
-         "-o", str(folder / PYTHON)],
-        cwd=ROOT, check=True,
-    )  # fmt: skip
+        [
+            str(Path(sys.executable).with_name("cyclonedx-py")),
+            "requirements",
+            "requirements.lock",
+            "--pyproject",
+            "pyproject.toml",
+            "--output-reproducible",
+            "--of",
+            "JSON",
+            "-o",
+            str(folder / PYTHON),
+        ],
+        cwd=ROOT,
+        check=True,
+    )
     pages = subprocess.run(
         ["npm", "sbom", "--sbom-format", "cyclonedx", "--omit", "dev", "--package-lock-only"],
-        cwd=ROOT / "web", stdout=subprocess.PIPE, text=True, check=True,
-    )  # fmt: skip
+        cwd=ROOT / "web",
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
     (folder / PAGES).write_text(pages.stdout, "utf-8")
 
 

@@ -24,18 +24,27 @@ SCRIPTS = ("data/scripts/venturi", "data/scripts/venturi-agent")
 JARS = tuple(
     f"venturi/measure/engines/spark/jars/venturi-{name}.jar"
     for name in (
-        "tiered-storage_2.12", "tiered-storage_2.13", "tiered-storage-service", "task-names",
+        "tiered-storage_2.12",
+        "tiered-storage_2.13",
+        "tiered-storage-service",
+        "task-names",
     )
-)  # fmt: skip
+)
 # What the wheel is made of, and under which licences.
 TOLD = (
-    "licenses/LICENSE", "licenses/THIRD-PARTY.txt", "sboms/venturi-agent.cyclonedx.json",
-    "sboms/venturi.python.cdx.json", "sboms/venturi.pages.cdx.json",
-)  # fmt: skip
+    "licenses/LICENSE",
+    "licenses/THIRD-PARTY.txt",
+    "sboms/venturi-agent.cyclonedx.json",
+    "sboms/venturi.python.cdx.json",
+    "sboms/venturi.pages.cdx.json",
+)
 SOURCES = (
-    "Cargo.lock", "crates/agent/src/main.rs", "packaging/venturi_build.py",
-    "packaging/venturi.data/scripts/venturi", *(f"python/{page}" for page in PAGES),
-)  # fmt: skip
+    "Cargo.lock",
+    "crates/agent/src/main.rs",
+    "packaging/venturi_build.py",
+    "packaging/venturi.data/scripts/venturi",
+    *(f"python/{page}" for page in PAGES),
+)
 # The oldest C library that the wheel may ask for: that of systems of 2014.
 MANYLINUX = "manylinux_2_17"
 
@@ -52,8 +61,10 @@ def main() -> int:
             print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
             twine = subprocess.run(
                 [sys.executable, "-m", "twine", "check", "--strict", path],
-                capture_output=True, text=True, check=False,
-            )  # fmt: skip
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             if twine.returncode:
                 faults.append(f"{path.name}: {twine.stdout.strip() or twine.stderr.strip()}")
     for fault in faults:
@@ -71,8 +82,10 @@ def wheel_faults(path: Path) -> Iterator[str]:
         return
     audit = subprocess.run(
         [sys.executable, "-m", "auditwheel", "show", "--json", path],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if audit.returncode:
         yield f"auditwheel cannot read it: {audit.stderr.strip()}"
         return

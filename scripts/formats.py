@@ -37,8 +37,11 @@ def formats() -> Iterator[str]:
     yield from _part("Job file", "`predict`, `advise hardware` and `simulate --job FILE.toml`.")
     yield from _fields(JobFile)
     yield from _example("job.toml")
-    yield from _part("Plan", "`venturi plan check`, `start`, `status`, `resume FILE.toml`; the "
-                     "[guide](../guide/plans.md) explains them.")  # fmt: skip
+    yield from _part(
+        "Plan",
+        "`venturi plan check`, `start`, `status`, `resume FILE.toml`; the "
+        "[guide](../guide/measure/plans.md) explains them.",
+    )
     yield from _fields(PlanFile)
     for name in ("factors", "clusters", "budget", "failure"):
         part = PlanFile.model_fields[name].annotation
@@ -49,25 +52,39 @@ def formats() -> Iterator[str]:
         yield from ("", f"### [{name}.NAME]" if several else f"### [{name}]", "")
         yield from _fields(part)
     yield from _example("plan.toml")
-    yield from _part("Cluster", "`venturi cluster check FILE.toml`, `--cluster` of other verbs; "
-                     "the [guide](../guide/clusters.md) explains it.")  # fmt: skip
+    yield from _part(
+        "Cluster",
+        "`venturi cluster check FILE.toml`, `--cluster` of other verbs; "
+        "the [guide](../guide/measure/clusters.md) explains it.",
+    )
     yield from _fields(ClusterFile)
-    for title, table in (("[[hosts]]", HostTable), ("[networks.NAME]", Network),
-                         ("[racks.NAME]", Rack), ("[hosts.price]", PriceTable)):  # fmt: skip
+    for title, table in (
+        ("[[hosts]]", HostTable),
+        ("[networks.NAME]", Network),
+        ("[racks.NAME]", Rack),
+        ("[hosts.price]", PriceTable),
+    ):
         yield from ("", f"### {title}", "")
         yield from _fields(table)
     yield from _example("cluster.toml")
-    yield from _part("Sheet of own machines", "`venturi catalog import onprem FILE.csv -o own.csv` "
-                     "makes a catalogue of it, `--own years=4,...` prices it. CSV, one type of "
-                     "machine a row, the columns in any order.")  # fmt: skip
+    yield from _part(
+        "Sheet of own machines",
+        "`venturi catalog import onprem FILE.csv -o own.csv` "
+        "makes a catalogue of it, `--own years=4,...` prices it. CSV, one type of "
+        "machine a row, the columns in any order.",
+    )
     yield from ("| column | needed | what it holds |", "|---|---|---|")
     for name, meaning in onprem.COLUMNS.items():
         yield f"| `{name}` | {'yes' if name in onprem.REQUIRED else ''} | {meaning} |"
     yield from _example("machines.csv")
-    yield from _part("Catalogue", "`--catalog`, `--measured` and `venturi catalog`. CSV, one value "
-                     f"a row, the columns `{','.join(COLUMNS)}` in this order (without `low` and "
-                     "`high` too). `kind` is one of " + ", ".join(f"`{kind}`" for kind in Kind)
-                     + ". A value that is not known is empty, and its note says why.")  # fmt: skip
+    yield from _part(
+        "Catalogue",
+        "`--catalog`, `--measured` and `venturi catalog`. CSV, one value "
+        f"a row, the columns `{','.join(COLUMNS)}` in this order (without `low` and "
+        "`high` too). `kind` is one of "
+        + ", ".join(f"`{kind}`" for kind in Kind)
+        + ". A value that is not known is empty, and its note says why.",
+    )
     yield from ("| attribute | unit | what it is |", "|---|---|---|")
     for name, (unit, meaning) in ATTRIBUTES.items():
         yield f"| `{name}` | {unit or 'text'} | {meaning} |"
@@ -77,8 +94,10 @@ def formats() -> Iterator[str]:
     yield from exchange.__doc__.splitlines()[2:]
     for name in (exchange.MANIFEST, exchange.RECORDS):
         yield from _example(f"archive/{name}")
-    yield from _part("Advice tables", "Part of the package, `venturi/machines/health`; each number "
-                     "has its source.")  # fmt: skip
+    yield from _part(
+        "Advice tables",
+        "Part of the package, `venturi/machines/health`; each number has its source.",
+    )
     for name, made in (("doctor.toml, [[rule]]", Rule), ("devices.toml, [[disk]]", DiskClass)):
         yield from ("", f"### {name}", "", "| field | default | what it is |", "|---|---|---|")
         told = _head(name.partition(",")[0])

@@ -25,18 +25,60 @@ EXEMPT: dict[str, str] = {
 }
 
 MODULES = frozenset(
-    {"fcntl", "getpass", "glob", "mmap", "multiprocessing", "pty", "shutil", "socket",
-     "subprocess", "tempfile"}
-)  # fmt: skip
+    {
+        "fcntl",
+        "getpass",
+        "glob",
+        "mmap",
+        "multiprocessing",
+        "pty",
+        "shutil",
+        "socket",
+        "subprocess",
+        "tempfile",
+    }
+)
 # Of `os`: what asks the machine nothing.
 PURE = frozenset({"PathLike", "environ", "fspath", "linesep", "pathsep", "sep", "strerror"})
 # Of pathlib.Path and of NumPy: what touches a disk.
 METHODS = frozenset(
-    {"chmod", "cwd", "exists", "expanduser", "fromfile", "glob", "hardlink_to", "home", "is_dir",
-     "is_file", "is_mount", "is_symlink", "iterdir", "lchmod", "lstat", "memmap", "mkdir", "open",
-     "read_bytes", "read_text", "readlink", "rename", "resolve", "rglob", "rmdir", "samefile",
-     "stat", "symlink_to", "tofile", "touch", "unlink", "walk", "write_bytes", "write_text"}
-)  # fmt: skip
+    {
+        "chmod",
+        "cwd",
+        "exists",
+        "expanduser",
+        "fromfile",
+        "glob",
+        "hardlink_to",
+        "home",
+        "is_dir",
+        "is_file",
+        "is_mount",
+        "is_symlink",
+        "iterdir",
+        "lchmod",
+        "lstat",
+        "memmap",
+        "mkdir",
+        "open",
+        "read_bytes",
+        "read_text",
+        "readlink",
+        "rename",
+        "resolve",
+        "rglob",
+        "rmdir",
+        "samefile",
+        "stat",
+        "symlink_to",
+        "tofile",
+        "touch",
+        "unlink",
+        "walk",
+        "write_bytes",
+        "write_text",
+    }
+)
 # What such a method may be asked of: a host's files, this machine's own, files in HDFS.
 FILES = frozenset({"files", "_files", "hdfs", "HERE"})
 # To be made by the command line alone.

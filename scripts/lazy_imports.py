@@ -13,11 +13,29 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-HEAVY = frozenset({
-    "alembic", "difflib", "fastapi", "fsspec", "httpx", "importlib.metadata", "numpy", "pandas",
-    "polars", "pyarrow", "pydantic", "pydantic_core", "pyspark", "rich", "scipy", "sqlalchemy",
-    "starlette", "ulid", "uvicorn",
-})  # fmt: skip
+HEAVY = frozenset(
+    {
+        "alembic",
+        "difflib",
+        "fastapi",
+        "fsspec",
+        "httpx",
+        "importlib.metadata",
+        "numpy",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "pydantic",
+        "pydantic_core",
+        "pyspark",
+        "rich",
+        "scipy",
+        "sqlalchemy",
+        "starlette",
+        "ulid",
+        "uvicorn",
+    }
+)
 WORLD = 4
 
 # Path:module -> why it is imported inside a function.

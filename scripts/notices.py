@@ -119,10 +119,20 @@ def notices(parts: Iterable[Part]) -> str:
 def carried() -> tuple[list[Part], list[Part]]:
     """The crates in the agent and the packages of npm in the pages."""
     metadata = subprocess.run(
-        ["cargo", "metadata", "--format-version", "1", "--locked", "--offline",
-         "--filter-platform", "x86_64-unknown-linux-gnu"],
-        cwd=ROOT, stdout=subprocess.PIPE, check=True,
-    )  # fmt: skip
+        [
+            "cargo",
+            "metadata",
+            "--format-version",
+            "1",
+            "--locked",
+            "--offline",
+            "--filter-platform",
+            "x86_64-unknown-linux-gnu",
+        ],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        check=True,
+    )
     lock = json.loads((ROOT / "web/package-lock.json").read_text("utf-8"))
     return crates(json.loads(metadata.stdout)), npm_packages(lock, ROOT / "web")
 

@@ -25,17 +25,30 @@ SPARK_LOG = DATA / "spark/4.3.0/spill.log"
 CLIFF = [("where", "source=Jaffe 2017, Table 21"), ("x", "input_bytes")]
 QUICKSTART_BUDGET = "90s"
 # Invented rows in the format of a public data set, whose own may not be shipped; captions say so.
-COST = [("where", "cluster=lab-a"), ("where", "workload=terasort"), ("where", "scale="),
-        ("by", "net"), ("by", "disk"), ("usd_per_hour", "3.5"), ("plus", "net=IB:0.8"),
-        ("plus", "disk=SSD:0.7"), ("plus", "disk=SS2:1.4"), ("objective", "cost")]  # fmt: skip
+COST = [
+    ("where", "cluster=lab-a"),
+    ("where", "workload=terasort"),
+    ("where", "scale="),
+    ("by", "net"),
+    ("by", "disk"),
+    ("usd_per_hour", "3.5"),
+    ("plus", "net=IB:0.8"),
+    ("plus", "disk=SSD:0.7"),
+    ("plus", "disk=SS2:1.4"),
+    ("objective", "cost"),
+]
 
 
 def venturi(folder: Path, *words: object) -> str:
     """What `venturi` prints on stdout; its talk is shown."""
     done = subprocess.run(
         [VENTURI, *map(str, words)],
-        cwd=folder, env=environment(folder), check=True, text=True, stdout=subprocess.PIPE,
-    )  # fmt: skip
+        cwd=folder,
+        env=environment(folder),
+        check=True,
+        text=True,
+        stdout=subprocess.PIPE,
+    )
     return done.stdout
 
 

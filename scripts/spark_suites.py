@@ -68,10 +68,21 @@ _SETTINGS = {
     "spark.unsafe.exceptionOnMemoryLeak": "true",
 }
 _OPENED = (
-    "java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio",
-    "java.util", "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref",
-    "sun.nio.ch", "sun.nio.cs", "sun.security.action", "sun.util.calendar",
-)  # fmt: skip
+    "java.lang",
+    "java.lang.invoke",
+    "java.lang.reflect",
+    "java.io",
+    "java.net",
+    "java.nio",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "jdk.internal.ref",
+    "sun.nio.ch",
+    "sun.nio.cs",
+    "sun.security.action",
+    "sun.util.calendar",
+)
 _OPENS = [f"--add-opens=java.base/{each}=ALL-UNNAMED" for each in _OPENED]
 
 
@@ -146,8 +157,11 @@ class Suites:
         maven = ["mvn", "--quiet", "--batch-mode", "--file", str(pom), *self._spark.profile]
         done = subprocess.run(
             [*maven, _CLASS_PATH, f"-Dmdep.outputFile={kept}"],
-            text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-        )  # fmt: skip
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
         if done.returncode == 0:
             return kept.read_text().strip()
         said = f"Maven makes no class path of {pom}:\n{done.stdout}"
@@ -201,12 +215,21 @@ class Suites:
         if side == "with":
             settings |= {"spark.plugins": _PLUGINS, "spark.storage.hierarchyStore": f"{FAST} 0B"}
         command = [
-            "java", "-Xmx1g", "-Xss4m",
+            "java",
+            "-Xmx1g",
+            "-Xss4m",
             *_OPENS,
             *(f"-D{key}={value}" for key, value in settings.items()),
-            "org.scalatest.tools.Runner", "-R", str(work), "-oW", "-u", str(work / "reports"),
-            "-s", f"{SUITES[suite]}.{suite}", *(part for name in only for part in ("-t", name)),
-        ]  # fmt: skip
+            "org.scalatest.tools.Runner",
+            "-R",
+            str(work),
+            "-oW",
+            "-u",
+            str(work / "reports"),
+            "-s",
+            f"{SUITES[suite]}.{suite}",
+            *(part for name in only for part in ("-t", name)),
+        ]
         environment = {
             **os.environ,
             "CLASSPATH": self._jars,
@@ -223,9 +246,14 @@ class Suites:
             try:
                 # The status says that a test failed, as the reports do.
                 subprocess.run(
-                    command, cwd=work, env=environment, stdout=out, stderr=log, check=False,
+                    command,
+                    cwd=work,
+                    env=environment,
+                    stdout=out,
+                    stderr=log,
+                    check=False,
                     timeout=_TIMEOUT_S,
-                )  # fmt: skip
+                )
             except subprocess.TimeoutExpired:
                 sys.exit(f"{suite} {side}: stopped after {_TIMEOUT_S} s: see {work / 'out'}")
         found = Ran(
@@ -290,13 +318,16 @@ def table(found: Mapping[str, tuple[Ran, Ran]]) -> Iterator[str]:
     yield _row("suite", titles)
     for suite, (without, tiers) in found.items():
         every = {*without.tests, *tiers.tests}
-        yield _row(suite, (
-            *(f"{sum(not r.failed(t) for t in every)}/{len(every)}" for r in (without, tiers)),
-            *(f"{r.elapsed_s:.0f}" for r in (without, tiers)),
-            *(tiers.placed.get(tier, 0) for tier in (FAST, "last")),
-            tiers.tiered,
-            tiers.stock,
-        ))  # fmt: skip
+        yield _row(
+            suite,
+            (
+                *(f"{sum(not r.failed(t) for t in every)}/{len(every)}" for r in (without, tiers)),
+                *(f"{r.elapsed_s:.0f}" for r in (without, tiers)),
+                *(tiers.placed.get(tier, 0) for tier in (FAST, "last")),
+                tiers.tiered,
+                tiers.stock,
+            ),
+        )
     for without, tiers in found.values():
         for test in sorted({*without.tests, *tiers.tests}):
             if without.failed(test) and tiers.failed(test):

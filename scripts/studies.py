@@ -2,13 +2,12 @@
 repository in which their trials were recorded, and draws each page's first table.
 
 Usage: python scripts/studies.py [--pictures] [NAME...]. The repository is that of VENTURI_HOME. A
-page is docs/guide/studies/NAME.md; what stands between its two comments `results` is replaced.
+page is docs/studies/NAME.md; what stands between its two comments `results` is replaced.
 --pictures: only draw what the pages have.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import statistics
@@ -19,6 +18,21 @@ from typing import Any
 
 from screenshots import IMAGES, ROOT, VENTURI
 from study_pictures import picture
+from study_tables import (
+    COST,
+    FIGURES,
+    SHORTEST_S,
+    TIME,
+    Group,
+    central,
+    contradicted,
+    corrected_usd,
+    figures,
+    layout,
+    published,
+    ranking_table,
+    table,
+)
 
 from venturi.core.units import binary_size, format_bytes_decimal, format_latency
 from venturi.core.wording import percent
@@ -28,21 +42,14 @@ from venturi.record.job_account import TIERS_SETTING
 from venturi.terminal.io_shares import not_attributed, pattern_name
 from venturi.terminal.io_trace import read as read_trace
 
-STUDIES = ROOT / "docs/guide/studies"
-PUBLISHED = ROOT / "python/venturi/record/starter"
+STUDIES = ROOT / "docs/studies"
 BETWEEN = re.compile(r"(<!-- results -->\n).*?(<!-- end of results -->)", re.DOTALL)
 # What Table 2 was made with: the whole cluster an hour, and more for what a layout has.
-PRICES = ("--usd-per-hour", "3.50", "--plus", "cluster=IB:0.80",
-          "--plus", "disk=HDD:0.20", "--plus", "disk=SSD:0.70")  # fmt: skip
-# The shortest public trial of each row of Table 2 (cluster minerva100-10-18-21), which is what the
-# table says that it shows.
-SHORTEST_S = {
-    ("ETH", "SSD"): 265, ("IB", "SSD"): 228, ("IB", "SS2"): 207, ("ETH", "SS2"): 258,
-    ("IB", "HS5"): 222, ("ETH", "HS5"): 275, ("ETH", "HD5"): 348, ("IB", "HD5"): 325,
-}  # fmt: skip
-HOURLY_USD = {"ETH": 3.5, "IB": 4.3, "SSD": 0.7, "SS2": 1.4, "HD5": 1.0, "HS5": 1.7}
+PRICES = (
+    "--usd-per-hour=3.50",
+    *("--plus=cluster=IB:0.80", "--plus=disk=HDD:0.20", "--plus=disk=SSD:0.70"),
+)
 TEN_TB = "10000000000000"
-Group = Mapping[str, Any]
 
 
 def venturi(*words: str) -> str:
@@ -66,37 +73,6 @@ def ranked(where: str, by: Sequence[str], *more: str) -> Any:
     return asked("rank", *(f"--by={key}" for key in by), "--where", where, *more)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table of Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
-
-
-def standing(group: Group) -> str:
-    """How a group stands, with the reason where it cannot be told."""
-    return ": ".join(filter(None, (group["standing"], group["reason"])))
-
-
-TIME, COST = "elapsed_s", "cost"
-# Of groups compared over what is alike in all else `rank` has medians, too, with a warning.
-UNLIKE = {TIME: "elapsed_s", COST: "cost_usd"}
-DIGITS = {TIME: 1, COST: 4}
-
-
-def central(group: Group, metric: str = TIME) -> float:
-    """The median of a group: of trials that differ in nothing else, or else as `rank` has it."""
-    if "summaries" in group:
-        return float(group["summaries"][metric]["median"])
-    return float(group["medians_not_like_with_like"][UNLIKE[metric]])
-
-
-def trials(group: Group) -> int:
-    """How many trials it has."""
-    if "summaries" in group:
-        return max(int(each["n"]) for each in group["summaries"].values())
-    return int(group["trials"])
-
-
 def listed(where: str, *more: str) -> Any:
     """The trials that succeeded."""
     return asked("ls", "--where", where, *more, "--state", "succeeded", "--limit", "0")
@@ -116,17 +92,6 @@ def middle(where: str, group: Group) -> str:
     return str(min(found, key=lambda trial: abs(trial["elapsed_s"] - took_s))["id"])
 
 
-def between(group: Group, metric: str = TIME) -> str:
-    """The interval of its median, or, where trials differ in more, of its ratio."""
-    alike = "summaries" in group
-    found = (group["summaries"][metric] if alike else group)["interval"]
-    if found is None:
-        return "-"
-    digits, what = (DIGITS[metric], "") if alike else (2, "ratio ")
-    level = f"{100 * found['level']:.0f} %"
-    return f"{what}{found['low']:.{digits}f} to {found['high']:.{digits}f} ({level})"
-
-
 def said(answer: Mapping[str, Any]) -> str:
     """The verdict as it was given."""
     return f"> {answer['verdict']}\n"
@@ -139,14 +104,8 @@ def effects(where: str, key: str, *more: str) -> str:
     return "".join(f"- {line}\n" for line in dict.fromkeys(told))
 
 
-def published(name: str) -> list[dict[str, str]]:
-    """The rows of a published table."""
-    with (PUBLISHED / f"{name}.csv").open(encoding="utf-8", newline="") as rows:
-        return list(csv.DictReader(rows))
-
-
 def aloja(where: str) -> str:
-    """The rankings by time and by cost beside the published and the corrected table."""
+    """The rankings by time and by cost, compared with the published and the corrected table."""
     by = ("cluster", "disk")
     printed = {
         (row["configuration.net"], row["configuration.disk"]): row
@@ -161,8 +120,12 @@ def aloja(where: str) -> str:
     seconds = {layout(each): central(each) for each in time["groups"]}
     return "\n".join(
         (
-            "By time:\n", beside(time["groups"], TIME, seconds, printed_s, SHORTEST_S), said(time),
-            "By cost:\n", beside(cost["groups"], COST, usd, printed_usd, corrected), said(cost),
+            "By time:\n",
+            ranking_table(time["groups"], TIME, seconds, printed_s, SHORTEST_S),
+            said(time),
+            "By cost:\n",
+            ranking_table(cost["groups"], COST, usd, printed_usd, corrected),
+            said(cost),
             "What the network brings over the layouts, and the disks over the networks "
             "(`venturi effect`):\n",
             effects(where, "cluster", "--baseline", "ETH")
@@ -170,60 +133,7 @@ def aloja(where: str) -> str:
             "Published pairs that are the other way round here:\n",
             contradicted(printed_s, seconds),
         )
-    )  # fmt: skip
-
-
-def layout(group: Group) -> tuple[str, str]:
-    """The network and the disks of a group."""
-    return group["key"]["cluster"], group["key"]["disk"]
-
-
-def beside(
-    groups: Sequence[Group],
-    metric: str,
-    here: Mapping[tuple[str, str], float],
-    printed: Mapping[tuple[str, str], float],
-    corrected: Mapping[tuple[str, str], float],
-) -> str:
-    """Groups as they are ranked, each figure as a multiple of the least of its column."""
-    median_of = {TIME: "median (s)", COST: "median (USD)"}[metric]
-    head = ("layout", "trials", median_of, "interval", "standing",
-            "of the least: here", "published", "corrected")  # fmt: skip
-    return table(
-        head,
-        (
-            (" ".join(layout(each)), trials(each),
-             f"{central(each, metric):.{DIGITS[metric]}f}", between(each, metric), standing(each),
-             *(f"{column[layout(each)] / min(column.values()):.2f}"
-               for column in (here, printed, corrected)))
-            for each in groups
-        ),
-    )  # fmt: skip
-
-
-def corrected_usd(key: tuple[str, str]) -> float:
-    """What the shortest public trial of a row of Table 2 cost."""
-    return (HOURLY_USD[key[0]] + HOURLY_USD[key[1]]) * SHORTEST_S[key] / 3600
-
-
-def contradicted(
-    printed_s: Mapping[tuple[str, str], float], here: Mapping[tuple[str, str], float]
-) -> str:
-    """Pairs of rows of the published table that are the other way round here, each by more than a
-    twentieth, with both numbers.
-    """
-    told = ""
-    for one in here:
-        for other in here:
-            published, found = printed_s[one] / printed_s[other], here[one] / here[other]
-            if published > 1.05 and found < 1 / 1.05:
-                told += (
-                    f"- {' '.join(one)} / {' '.join(other)}: published {printed_s[one]:.0f} / "
-                    f"{printed_s[other]:.0f} s = {published:.2f}, corrected "
-                    f"{SHORTEST_S[one] / SHORTEST_S[other]:.2f}, here {here[one]:.1f} / "
-                    f"{here[other]:.1f} s = {found:.2f}\n"
-                )
-    return told or "none\n"
+    )
 
 
 def vm_layout(where: str) -> str:
@@ -232,36 +142,51 @@ def vm_layout(where: str) -> str:
     rows = []
     for group in answer["groups"]:
         ports, _, machines = str(group["key"]["cluster"]).partition("-")
-        rows.append((machines, {"own": "one each", "shared": "all shared"}[ports],
-                     16 // int(machines), trials(group), f"{central(group):.1f}", between(group),
-                     standing(group)))  # fmt: skip
+        rows.append(
+            (
+                machines,
+                {"own": "one each", "shared": "all shared"}[ports],
+                16 // int(machines),
+                *figures(group),
+            )
+        )
     printed = [
         (row["configuration.platform"], row["elapsed_s"])
         for row in published("jaffe-2017")
         if row["workload"] == "teragen" and row["input_bytes"] == TEN_TB
     ]
-    head = ("machines a host", "ports", "disks a DataNode", "trials", "median (s)",
-            "interval", "standing")  # fmt: skip
+    head = ("machines a host", "ports", "disks a DataNode", *FIGURES)
     pairs = (
-        ("own-1", "shared-1"), ("own-2", "shared-2"), ("own-4", "shared-4"),
-        ("shared-1", "shared-2"), ("shared-1", "shared-4"), ("own-1", "own-4"),
-    )  # fmt: skip
+        ("own-1", "shared-1"),
+        ("own-2", "shared-2"),
+        ("own-4", "shared-4"),
+        ("shared-1", "shared-2"),
+        ("shared-1", "shared-4"),
+        ("own-1", "own-4"),
+    )
     told = asked("effect", "cluster", "--where", where, "--baseline", "own-1")
     shared = asked("effect", "cluster", "--where", where, "--baseline", "shared-1")
     verdicts = [each["verdict"] for each in (*told["effects"], *shared["effects"])]
     took = {str(each["key"]["cluster"]): central(each) for each in answer["groups"]}
     return "\n".join(
         (
-            table(head, rows), "`venturi rank`:\n", said(answer),
-            table(("from", "to", "what changes", "ratio of medians"),
-                    ((one, other, _change(one, other), f"{took[other] / took[one]:.2f}")
-                   for one, other in pairs)),
+            table(head, rows),
+            "`venturi rank`:\n",
+            said(answer),
+            table(
+                ("from", "to", "what changes", "ratio of medians"),
+                (
+                    (one, other, _change(one, other), f"{took[other] / took[one]:.2f}")
+                    for one, other in pairs
+                ),
+            ),
             "`venturi effect cluster`, against own-1 and against shared-1:\n",
             "".join(f"- {each}\n" for each in dict.fromkeys(verdicts)),
             "Published, TeraGen of 10 TB (s): "
-            + ", ".join(f"{cluster} {seconds}" for cluster, seconds in printed) + "\n",
+            + ", ".join(f"{cluster} {seconds}" for cluster, seconds in printed)
+            + "\n",
         )
-    )  # fmt: skip
+    )
 
 
 def _change(one: str, other: str) -> str:
@@ -288,22 +213,37 @@ def uneven(where: str) -> str:
     for group in answer["groups"]:
         cluster, second = group["key"][by[0]], str(group["key"][by[1]])
         job = asked("show", middle(where, group)).get("job") or {"stages": ()}
-        rows.append((cluster, "yes" if second.lower() == "true" else "no", trials(group),
-                     f"{central(group):.1f}", between(group), standing(group),
-                     _tail(job, 0), _tail(job, 1), _killed(job)))  # fmt: skip
-    head = ("cluster", "second copies", "trials", "median (s)", "interval",
-            "standing", "map: longest / median", "reduce: longest / median",
-            "attempts killed")  # fmt: skip
+        rows.append(
+            (
+                cluster,
+                "yes" if second.lower() == "true" else "no",
+                *figures(group),
+                _tail(job, 0),
+                _tail(job, 1),
+                _killed(job),
+            )
+        )
+    head = (
+        "cluster",
+        "second copies",
+        *FIGURES,
+        "map: longest / median",
+        "reduce: longest / median",
+        "attempts killed",
+    )
     return "\n".join(
         (
-            table(head, rows), "`venturi rank`:\n", said(answer),
+            table(head, rows),
+            "`venturi rank`:\n",
+            said(answer),
             "`venturi effect cluster --baseline even` (without second copies), and what these "
             "bring:\n",
             effects(where, "cluster", "--baseline", "even", "--where", f"{by[1]}=false")
-            + effects(where, by[1], "--baseline", "false", "--ignore",
-                      "mapreduce.reduce.speculative"),
+            + effects(
+                where, by[1], "--baseline", "false", "--ignore", "mapreduce.reduce.speculative"
+            ),
         )
-    )  # fmt: skip
+    )
 
 
 def _tail(job: Any, stage: int) -> str:
@@ -339,19 +279,26 @@ def of_tiers(where: str) -> str:
     middles = {name: middle(where, each) for name, each in groups.items()}
     hdd_s = central(groups[HDDS]) if HDDS in groups else None
     rows = [
-        (name, trials(each), f"{central(each):.1f}", between(each), standing(each),
-         "-" if hdd_s is None else f"{hdd_s / central(each):.2f}")
+        (
+            name,
+            *figures(each),
+            "-" if hdd_s is None else f"{hdd_s / central(each):.2f}",
+        )
         for name, each in groups.items()
-    ]  # fmt: skip
-    head = ("local files", "trials", "median (s)", "interval", "standing", f"{HDDS} / it")
+    ]
+    head = ("local files", *FIGURES, f"{HDDS} / it")
     beside = "mergerfs" if MERGED in groups else SSD if hdd_s is None else None
     title = listed(where)[0]["workload"] + (f", beside {beside}" if beside else "")
     return "\n".join(
         (
-            f"### {title}\n", table(head, rows), "`venturi rank`:\n", said(answer),
+            f"### {title}\n",
+            table(head, rows),
+            "`venturi rank`:\n",
+            said(answer),
             "Ratios of medians (`venturi compare`):\n",
             table(("ratio", "is", "interval", "bar"), ratios(where, middles)),
-            "What lay where, all files that a trial wrote (`venturi show`):\n", placed(middles),
+            "What lay where, all files that a trial wrote (`venturi show`):\n",
+            placed(middles),
             *(
                 f"Foretold of a trial of *{name}* (`venturi advise tiers`):\n\n"
                 f"{foretold(name, middles[name], groups)}"
@@ -359,25 +306,26 @@ def of_tiers(where: str) -> str:
                 if name in middles and len(groups) > 2
             ),
         )
-    )  # fmt: skip
+    )
 
 
 def of_reserves(where: str) -> str:
     """With spills on the fast disk, and without."""
     answer = ranked(where, [RESERVES_SETTING])
     groups = {str(each["key"][RESERVES_SETTING]): each for each in answer["groups"]}
-    rows = [
-        (name, trials(each), f"{central(each):.1f}", between(each), standing(each))
-        for name, each in groups.items()
-    ]
+    rows = [(name, *figures(each)) for name, each in groups.items()]
     middles = {name: middle(where, each) for name, each in groups.items()}
-    head = ("reserves", "trials", "median (s)", "interval", "standing")
+    head = ("reserves", *FIGURES)
     return "\n".join(
         (
-            "### Room of its own for shuffle data: terasort that spills\n", table(head, rows),
-            "`venturi rank`:\n", said(answer), "What lay where:\n", placed(middles),
+            "### Room of its own for shuffle data: terasort that spills\n",
+            table(head, rows),
+            "`venturi rank`:\n",
+            said(answer),
+            "What lay where:\n",
+            placed(middles),
         )
-    )  # fmt: skip
+    )
 
 
 def tier_layout(key: Mapping[str, Any]) -> str:
@@ -404,12 +352,18 @@ def ratios(where: str, middles: Mapping[str, str]) -> Iterable[Sequence[object]]
 def placed(middles: Mapping[str, str]) -> str:
     """Bytes by kind and tier, of the layouts with tiers."""
     rows = [
-        (name, use["kind"], use["tier"], f"{use['seen_bytes'] / 1e6:.0f}",
-         f"{use['peak_bytes'] / 1e6:.0f}", use["overflows"])
+        (
+            name,
+            use["kind"],
+            use["tier"],
+            f"{use['seen_bytes'] / 1e6:.0f}",
+            f"{use['peak_bytes'] / 1e6:.0f}",
+            use["overflows"],
+        )
         for name, trial in middles.items()
         for use in (asked("show", trial).get("job") or {}).get("tiers", ())
         if use["seen_bytes"]
-    ]  # fmt: skip
+    ]
     return table(("layout", "kind", "tier", "MB in all", "MB at most", "overflows"), rows)
 
 
@@ -429,8 +383,15 @@ def foretold(of: str, trial: str, groups: Mapping[str, Group]) -> str:
         found, took_s = steps[size], central(groups[name])
         if name != of:
             off.append(abs(found["value"] / took_s - 1))
-        rows.append((name, f"{found['value']:.1f}", f"{found['low']:.1f} to {found['high']:.1f}",
-                     f"{took_s:.1f}", f"{found['value'] / took_s:.2f}"))  # fmt: skip
+        rows.append(
+            (
+                name,
+                f"{found['value']:.1f}",
+                f"{found['low']:.1f} to {found['high']:.1f}",
+                f"{took_s:.1f}",
+                f"{found['value'] / took_s:.2f}",
+            )
+        )
     head = ("local files", "foretold (s)", "range", "measured (s)", "foretold / measured")
     told = f"Off by {100 * statistics.median(off):.0f} % (median of the others)." if off else ""
     return f"{table(head, rows)}\n{told}\n"
@@ -457,10 +418,7 @@ def spark_io(*wheres: str) -> str:
         for where in there
         for each in ranked(where, SPARK_IO_BY)["groups"]
     ]
-    times = [
-        (*words, trials(each), f"{central(each):.1f}", between(each), standing(each))
-        for _, words, each in groups
-    ]
+    times = [(*words, *figures(each)) for _, words, each in groups]
     rows, attributed = [], []
     for where, words, each in groups:
         trace = read_trace(asked("trace", "show", middle(where, each)))
@@ -473,15 +431,20 @@ def spark_io(*wheres: str) -> str:
             if found.file_class in SPARK_IO_FILES and found.verdict is not None
         ]
     factors = ("workload", "disk", "partitions", "sorts")
-    figures = (
-        "bytes", "median size", "without a seek", "of 16 streams", "mean run", "median time",
+    columns = (
+        "bytes",
+        "median size",
+        "without a seek",
+        "of 16 streams",
+        "mean run",
+        "median time",
         "verdict",
-    )  # fmt: skip
+    )
     return "\n".join(
         (
-            table((*factors, "trials", "median (s)", "interval", "standing"), times),
+            table((*factors, *FIGURES), times),
             "The patterns of the trial with the median time of each:\n",
-            table(("pattern", *factors, *figures), sorted(rows)),
+            table(("pattern", *factors, *columns), sorted(rows)),
             *attributed,
             "",
         )
@@ -515,32 +478,48 @@ HDDS, SSD, EVENLY, MERGED = "HDDs only", "SSD only", "stock, spread evenly", "me
 STOCK = {"hdd": HDDS, "ssd": SSD, "mixed": EVENLY, "merged": MERGED}
 NOTHING, SOME, EVERYTHING = "nothing fits", "half fits", "everything fits"
 FITS = {
-    "ssd 100GB": NOTHING, "ssd max 50MB": SOME, "ssd max 90MB": SOME, "ssd max 150MB": SOME,
+    "ssd 100GB": NOTHING,
+    "ssd max 50MB": SOME,
+    "ssd max 90MB": SOME,
+    "ssd max 150MB": SOME,
     "ssd max 1000MB": EVERYTHING,
-}  # fmt: skip
+}
 NONE_FIT, HALF, ALL_FIT = (f"tiers, {fits}" for fits in (NOTHING, SOME, EVERYTHING))
 EXPECTED = (
-    (ALL_FIT, SSD, "at most 1.02"), (NONE_FIT, HDDS, "at most 1.02"),
-    (HDDS, ALL_FIT, "at least 1.8"), (HDDS, HALF, "at least 1.4"),
-    (EVENLY, HALF, "at least 1.1"), (MERGED, HALF, "-"),
-)  # fmt: skip
+    (ALL_FIT, SSD, "at most 1.02"),
+    (NONE_FIT, HDDS, "at most 1.02"),
+    (HDDS, ALL_FIT, "at least 1.8"),
+    (HDDS, HALF, "at least 1.4"),
+    (EVENLY, HALF, "at least 1.1"),
+    (MERGED, HALF, "-"),
+)
 SPILL_SETTING = "spark.shuffle.spill.numElementsForceSpillThreshold"
 SPARK_IO_BY = ("workload", "disk", "spark.sql.shuffle.partitions", SPILL_SETTING)
 NEVER_SPILLS = 2**31 - 1
 SPARK_IO_FILES = ("rdd_block", "shuffle_data", "spill")
 RESULTS: Mapping[str, Callable[..., str]] = {
-    "aloja": aloja, "vm-layout": vm_layout, "uneven": uneven, "tiers": tiers,
+    "aloja": aloja,
+    "vm-layout": vm_layout,
+    "uneven": uneven,
+    "tiers": tiers,
     "spark-io": spark_io,
-}  # fmt: skip
+}
 # A study has a plan of its name, or these.
 PLANS = {
     "tiers": (
-        "tiers-terasort", "tiers-mergerfs", "tiers-nweight", "tiers-mergerfs-nweight",
-        "tiers-sql-analysis", "tiers-mergerfs-sql-analysis", "tiers-kmeans",
-        "tiers-mergerfs-kmeans", "tiers-cost", "tiers-reserves",
+        "tiers-terasort",
+        "tiers-mergerfs",
+        "tiers-nweight",
+        "tiers-mergerfs-nweight",
+        "tiers-sql-analysis",
+        "tiers-mergerfs-sql-analysis",
+        "tiers-kmeans",
+        "tiers-mergerfs-kmeans",
+        "tiers-cost",
+        "tiers-reserves",
     ),
     "spark-io": ("spark-io", "spark-io-kmeans"),
-}  # fmt: skip
+}
 
 
 def write(name: str) -> None:

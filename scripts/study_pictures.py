@@ -14,8 +14,12 @@ RANGE = re.compile(r"([0-9.]+) to ([0-9.]+)")
 FIGURE = re.compile(r"[0-9.]+")
 WIDTH, LABELS, RIGHT, LINE, TOP, BOTTOM = 760, 230, 24, 26, 40, 44
 # What a cell says where the head of its column is not beside it; what follows from others, nothing.
-SAID = {"machines a host": "{} a host", "ports": "ports {}", "disks a DataNode": "",
-        "second copies": "second copies: {}"}  # fmt: skip
+SAID = {
+    "machines a host": "{} a host",
+    "ports": "ports {}",
+    "disks a DataNode": "",
+    "second copies": "second copies: {}",
+}
 # Legible on white and on black, and by those who tell few colours apart: shapes differ as well.
 STYLE = """text{font:13px system-ui,sans-serif;fill:#777}.label{fill:#888;font-weight:600}
 .grid{stroke:#8886;stroke-width:1}.interval{stroke:#3b7dd8;stroke-width:3;stroke-linecap:round}
@@ -76,9 +80,10 @@ def _lines(page: str) -> tuple[str, list[_Line]]:
 def _drawn(unit: str, found: Sequence[_Line]) -> str:
     """The picture, in SVG."""
     most = max(
-        value for each in found
+        value
+        for each in found
         for value in (each.median, *(each.interval or ()), *each.others.values())
-    )  # fmt: skip
+    )
     step = next(s for s in (0.25, 0.5, 1, 2, 5, 10, 20, 50, 100) if most / s <= 8)
     ticks = [step * i for i in range(int(most / step) + 2)]
     height = TOP + LINE * len(found) + BOTTOM

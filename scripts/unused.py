@@ -20,8 +20,17 @@ PRODUCT = "python/venturi"
 USERS = ("python", "benchmarks", "scripts", "packaging")
 
 # These make of a definition what it is, and use nothing.
-PLAIN = {"abstractmethod", "cache", "cached_property", "classmethod", "contextmanager", "dataclass",
-         "lru_cache", "property", "staticmethod"}  # fmt: skip
+PLAIN = {
+    "abstractmethod",
+    "cache",
+    "cached_property",
+    "classmethod",
+    "contextmanager",
+    "dataclass",
+    "lru_cache",
+    "property",
+    "staticmethod",
+}
 
 # Folder, path, or path:name -> who uses it.
 ALLOWED = {

@@ -23,11 +23,28 @@ from venturi.record.trial import State
 
 Members = Sequence[tuple[str, bytes]]
 NAMES = (
-    "../evil", "/etc/passwd", "artifacts/../../evil", "artifacts/..", "artifacts//x", "C:\\evil",
-    "artifacts\\x", "a\0b", "artifacts/\0", ".", "", "manifest.json/", "artifacts/t0",
-    "artifacts/t0/", "artifacts/t0/../t1/run.log", "other", "\u202e", "x" * 60_000,
-    "artifacts/" + "a/" * 3_000, "MANIFEST.JSON", "trials.ndjson ",
-)  # fmt: skip
+    "../evil",
+    "/etc/passwd",
+    "artifacts/../../evil",
+    "artifacts/..",
+    "artifacts//x",
+    "C:\\evil",
+    "artifacts\\x",
+    "a\0b",
+    "artifacts/\0",
+    ".",
+    "",
+    "manifest.json/",
+    "artifacts/t0",
+    "artifacts/t0/",
+    "artifacts/t0/../t1/run.log",
+    "other",
+    "\u202e",
+    "x" * 60_000,
+    "artifacts/" + "a/" * 3_000,
+    "MANIFEST.JSON",
+    "trials.ndjson ",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +80,12 @@ def exported(folder: Path, trials: int = 2) -> Archive:
         members = [(name, archive.read(name)) for name in archive.namelist()]
     lines = tuple(dict(members)[RECORDS].splitlines())
     return Archive(
-        path.read_bytes(), members, json.loads(dict(members)[MANIFEST]),
-        lines, tuple(map(json.loads, lines)),
-    )  # fmt: skip
+        path.read_bytes(),
+        members,
+        json.loads(dict(members)[MANIFEST]),
+        lines,
+        tuple(map(json.loads, lines)),
+    )
 
 
 def zipped(members: Members, method: int = zipfile.ZIP_STORED) -> bytes:

@@ -153,17 +153,34 @@ def _many(chance: Random, archive: Archive) -> bytes:
 def _manifest(chance: Random, archive: Archive) -> bytes:
     """Of wrong types, too deep, or no text."""
     odd: list[Any] = [
-        None, 1, "x", [], {}, {"id": 1}, {"id": None, "sha256": None}, {"id": "t0", "sha256": {}},
-        [archive.manifest["trials"][0]] * 3, {"id": "../t0", "sha256": "0" * 64}, TEXTS[3],
-    ]  # fmt: skip
+        None,
+        1,
+        "x",
+        [],
+        {},
+        {"id": 1},
+        {"id": None, "sha256": None},
+        {"id": "t0", "sha256": {}},
+        [archive.manifest["trials"][0]] * 3,
+        {"id": "../t0", "sha256": "0" * 64},
+        TEXTS[3],
+    ]
     whole = dict(archive.manifest)
     key = chance.choice(list(whole))
     whole[key] = chance.choice(odd) if key != "trials" else [chance.choice(odd)] * 3
     raw = (
-        b"", b"\xff\xfe", b"[" * 100_000, b'{"a":' * 50_000, b'{"format":"\xff"}', b"null",
-        b"1" * 10_000, b"\xef\xbb\xbf{}", json.dumps(whole).encode("utf-16"),
-        json.dumps(whole).encode(), json.dumps(whole).encode(),
-    )  # fmt: skip
+        b"",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"a":' * 50_000,
+        b'{"format":"\xff"}',
+        b"null",
+        b"1" * 10_000,
+        b"\xef\xbb\xbf{}",
+        json.dumps(whole).encode("utf-16"),
+        json.dumps(whole).encode(),
+        json.dumps(whole).encode(),
+    )
     return _with(archive, MANIFEST, chance.choice(raw))
 
 
@@ -173,34 +190,60 @@ def _records(chance: Random, archive: Archive) -> bytes:
     at = chance.randrange(3)
     record = dict(archive.records[at])
     changes: list[Mapping[str, Any]] = [
-        {"started_at": "0001-01-01T00:00:00+23:59"}, {"started_at": "9999-12-31T23:59:59-23:59"},
-        {"elapsed_s": -5}, {"elapsed_s": 1e308}, {"repetition": 2**70}, {"seed": 2**64},
+        {"started_at": "0001-01-01T00:00:00+23:59"},
+        {"started_at": "9999-12-31T23:59:59-23:59"},
+        {"elapsed_s": -5},
+        {"elapsed_s": 1e308},
+        {"repetition": 2**70},
+        {"seed": 2**64},
         {"configuration": {f"key{i}": i for i in range(100_000)}},
-        {"configuration": {"name": "x" * 1_000_000}}, {"configuration": {"a\0b": "\0"}},
-        {"configuration": {"": ""}}, {"configuration": {"k": 10**300}},
+        {"configuration": {"name": "x" * 1_000_000}},
+        {"configuration": {"a\0b": "\0"}},
+        {"configuration": {"": ""}},
+        {"configuration": {"k": 10**300}},
         {"workload": {**record["workload"], "name": "x" * 1_000_000}},
         {"workload": {**record["workload"], "name": "a\0b"}},
         {"workload": {**record["workload"], "input_bytes": -1}},
         {"workload": {**record["workload"], "input_bytes": 2**63}},
         {"phases": [{"name": "p", "started_s": 0.0, "elapsed_s": 1.0}] * 50_000},
-        {"warnings": [{"code": "c", "message": "\x1b[2J"}] * 3}, {"schema_version": 10**9},
-        {"warnings": [{"code": "c", "message": "m"}] * 100_000}, {"id": "last"}, {"id": "../t0"},
-        {"id": "T" + ids[at][1:]}, {"state": "planned"}, {"failure": None, "state": "failed"},
-        {"cluster": {"hosts": [{"name": "h", "facts": {}}] * 60_000, "disks_by_role": {},
-                     "instance_type": None, "network": None, "price": None}},
+        {"warnings": [{"code": "c", "message": "\x1b[2J"}] * 3},
+        {"schema_version": 10**9},
+        {"warnings": [{"code": "c", "message": "m"}] * 100_000},
+        {"id": "last"},
+        {"id": "../t0"},
+        {"id": "T" + ids[at][1:]},
+        {"state": "planned"},
+        {"failure": None, "state": "failed"},
+        {
+            "cluster": {
+                "hosts": [{"name": "h", "facts": {}}] * 60_000,
+                "disks_by_role": {},
+                "instance_type": None,
+                "network": None,
+                "price": None,
+            }
+        },
         {"cluster": {**record["cluster"], "hosts": [{"name": "h", "facts": _deep(100)}]}},
-        {"artifacts": [record["artifacts"][0]] * 2}, {"artifacts": [record["artifacts"][0]] * 2000},
+        {"artifacts": [record["artifacts"][0]] * 2},
+        {"artifacts": [record["artifacts"][0]] * 2000},
         {"artifacts": [{**record["artifacts"][0], "size_bytes": 2**62}]},
         {"artifacts": [{**record["artifacts"][0], "name": "../x", "path": f"{ids[at]}/../x"}]},
         {"artifacts": [{**record["artifacts"][0], "path": "t1/run.log"}]},
-    ]  # fmt: skip
+    ]
     record |= chance.choice(changes)
     ids[at] = record["id"]
-    lines[at] = chance.choice((
-        json.dumps(record).encode(), json.dumps(record).encode(), json.dumps(record).encode(),
-        json.dumps(record).encode().replace(b'"', b"\xff", 3), b"", b"\0" * 1000, b"[" * 200_000,
-        json.dumps(record).encode() + b"\r",
-    ))  # fmt: skip
+    lines[at] = chance.choice(
+        (
+            json.dumps(record).encode(),
+            json.dumps(record).encode(),
+            json.dumps(record).encode(),
+            json.dumps(record).encode().replace(b'"', b"\xff", 3),
+            b"",
+            b"\0" * 1000,
+            b"[" * 200_000,
+            json.dumps(record).encode() + b"\r",
+        )
+    )
     return zipped(with_lines(archive, lines, ids), zipfile.ZIP_DEFLATED)
 
 
@@ -233,7 +276,7 @@ def _parquet(chance: Random) -> bytes:
         "device": pl.repeat(device, rows, eager=True, dtype=pl.String),
         "value": pl.repeat(number, rows, eager=True, dtype=pl.Float64),
         "unit": pl.repeat("B", rows, eager=True),
-    }  # fmt: skip
+    }
     kind = chance.randrange(5)
     if kind == 0:
         columns.pop(chance.choice(list(columns)))
@@ -265,14 +308,25 @@ def _deep(levels: int) -> Any:
 def _odd(chance: Random, archive: Archive) -> bytes:
     """No zip, or one with something before, behind or in between."""
     data = archive.data
-    return chance.choice((
-        b"", b"PK", b"PK\5\6" + b"\0" * 18, b"\0" * 1_000_000, data[::-1], b"x" * 70_000 + data,
-        data + b"x" * 70_000, data * 2, zipped([]), zipped([("in.zip", data)]),
-        zipped(archive.members, zipfile.ZIP_BZIP2), zipped(archive.members, zipfile.ZIP_LZMA),
-        _with(archive, RECORDS, dict(archive.members)[RECORDS] * 2),
-        _with(archive, RECORDS, dict(archive.members)[RECORDS][:-1]),
-        _with(archive, RECORDS, b"\n" * 10_000_000, zipfile.ZIP_DEFLATED),
-    ))  # fmt: skip
+    return chance.choice(
+        (
+            b"",
+            b"PK",
+            b"PK\5\6" + b"\0" * 18,
+            b"\0" * 1_000_000,
+            data[::-1],
+            b"x" * 70_000 + data,
+            data + b"x" * 70_000,
+            data * 2,
+            zipped([]),
+            zipped([("in.zip", data)]),
+            zipped(archive.members, zipfile.ZIP_BZIP2),
+            zipped(archive.members, zipfile.ZIP_LZMA),
+            _with(archive, RECORDS, dict(archive.members)[RECORDS] * 2),
+            _with(archive, RECORDS, dict(archive.members)[RECORDS][:-1]),
+            _with(archive, RECORDS, b"\n" * 10_000_000, zipfile.ZIP_DEFLATED),
+        )
+    )
 
 
 def _with(archive: Archive, name: str, data: bytes, method: int = zipfile.ZIP_STORED) -> bytes:

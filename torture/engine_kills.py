@@ -80,9 +80,22 @@ class _Job:
         self.verbs, self.store, self._name = verbs, store, name
         self.data = verbs.folder / "data"
         verbs.begin(
-            store.settings, "run", "terasort", "--engine", name, "--bytes", "1MB", "--repeat", 1,
-            "--warm-up", 0, "--dir", self.data, environment={**_BRIEF, **more}, end_s=_END_S,
-        )  # fmt: skip
+            store.settings,
+            "run",
+            "terasort",
+            "--engine",
+            name,
+            "--bytes",
+            "1MB",
+            "--repeat",
+            1,
+            "--warm-up",
+            0,
+            "--dir",
+            self.data,
+            environment={**_BRIEF, **more},
+            end_s=_END_S,
+        )
         self._pid = self._wait()
 
     def _wait(self) -> int | None:

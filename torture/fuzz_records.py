@@ -32,8 +32,12 @@ from venturi.record.trial_json import decode, encode
 
 DATA = ROOT / "tests/data"
 RESULTS = {
-    "aloja": ("results/aloja/set2.csv", "results/aloja/set3.csv", "results/aloja/set4.csv",
-              "results/aloja-minerva/trials.csv"),
+    "aloja": (
+        "results/aloja/set2.csv",
+        "results/aloja/set3.csv",
+        "results/aloja/set4.csv",
+        "results/aloja-minerva/trials.csv",
+    ),
     "c3o": ("results/c3o/sort.tsv", "results/c3o/kmeans.tsv"),
     "cherrypick": ("results/cherrypick/CP_sort.csv",),
     "hibench": ("results/hibench/hibench.report",),
@@ -41,7 +45,7 @@ RESULTS = {
     "pkb": ("results/pkb/results.json",),
     "scout": ("results/scout/runs.csv",),
     "spark-perf": ("results/spark-perf/core.json", "results/spark-perf/mllib.json"),
-}  # fmt: skip
+}
 LOGS = {
     "spark-eventlog": ("spark/*/*.log", "spark/*/tiny*", "spark/*/aqe*"),
     "mapreduce-history": ("mapreduce/*/*.jhist",),

@@ -11,7 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from venturi.measure.lab import journal, lab, loops, machine
-from venturi.measure.lab.lab_file import LabSpec, lab_of
+from venturi.measure.lab.lab_file import lab_of
+from venturi.measure.lab.lab_spec import LabSpec
 
 OWN_LOOPS = 256
 MOUNT_POINT = "folder /venturi"
@@ -109,6 +110,9 @@ def id_of(home: Path, name: str) -> set[str]:
 def inside(home: Path, name: str, host: str, *command: str) -> subprocess.CompletedProcess[str]:
     """Runs a command in a host of a lab."""
     return subprocess.run(
-        [*lab.enter(home, name, host), *command], capture_output=True, text=True, check=False,
+        [*lab.enter(home, name, host), *command],
+        capture_output=True,
+        text=True,
+        check=False,
         timeout=60,
-    )  # fmt: skip
+    )

@@ -43,7 +43,7 @@ def _first_revision(settings: Settings) -> dict[str, Trial]:
     """Trials as they were stored in the beginning."""
     engine = sa.create_engine(settings.database_url or f"sqlite:///{settings.home}/venturi.sqlite")
     config = Config()
-    config.set_main_option("script_location", str(Path(tables.__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(Path(tables.__file__).parents[1] / "migrations"))
     config.set_main_option("path_separator", "os")
     trials = [trial(f"old{number:04}") for number in range(_TRIALS)]
     with engine.begin() as connection:

@@ -55,18 +55,26 @@ class Postgresql(Closing):
         initdb = (programs / "initdb", "-D", folder / "data", "-U", "venturi")
         subprocess.run(
             [*initdb, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync"],
-            check=True, stdout=subprocess.DEVNULL, timeout=120, **self._as,
-        )  # fmt: skip
+            check=True,
+            stdout=subprocess.DEVNULL,
+            timeout=120,
+            **self._as,
+        )
         # Hundreds of databases, each for seconds: there is nothing to look after in them.
         options = (
-            "listen_addresses=", f"unix_socket_directories={folder}", "fsync=off",
+            "listen_addresses=",
+            f"unix_socket_directories={folder}",
+            "fsync=off",
             "autovacuum=off",
-        )  # fmt: skip
+        )
         with (folder / "log").open("wb") as log:
             self._server = subprocess.Popen(
                 [programs / "postgres", "-D", folder / "data", *(f"--{o}" for o in options)],
-                stdout=log, stderr=log, preexec_fn=_end_with_parent, **self._as,  # noqa: PLW1509
-            )  # fmt: skip
+                stdout=log,
+                stderr=log,
+                preexec_fn=_end_with_parent,  # noqa: PLW1509
+                **self._as,
+            )
         self._wait_until_ready(self._server)
 
     def new_database(self) -> str:

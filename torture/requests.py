@@ -217,10 +217,14 @@ def _roles(repository: Repository) -> dict[str, str | None]:
         time.sleep(0.05)
     unknown = writer[:-3] + ("abc" if writer[-3:] != "abc" else "xyz")
     return {
-        "writer": f"Bearer {writer}", "reader": f"Bearer {reader}", "nobody": None,
-        "expired": f"Bearer {expired}", "revoked": f"Bearer {revoked}",
-        "unknown": f"Bearer {unknown}", "garbled": f"Basic {writer}=",
-    }  # fmt: skip
+        "writer": f"Bearer {writer}",
+        "reader": f"Bearer {reader}",
+        "nobody": None,
+        "expired": f"Bearer {expired}",
+        "revoked": f"Bearer {revoked}",
+        "unknown": f"Bearer {unknown}",
+        "garbled": f"Basic {writer}=",
+    }
 
 
 async def _sessions(app: ASGIApp, roles: Mapping[str, str | None]) -> dict[str, str]:
@@ -247,11 +251,20 @@ async def in_process(app: ASGIApp, request: Request, cookies: list[str] | None =
     ]
     given = dict(headers)
     scope: dict[str, Any] = {
-        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http",
-        "method": request.method, "path": unquote(path), "raw_path": path.encode(),
-        "query_string": query.encode(), "root_path": "", "state": {},
-        "headers": [*given.items()], "client": ("127.0.0.1", 1), "server": ("localhost", 80),
-    }  # fmt: skip
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "scheme": "http",
+        "method": request.method,
+        "path": unquote(path),
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "root_path": "",
+        "state": {},
+        "headers": [*given.items()],
+        "client": ("127.0.0.1", 1),
+        "server": ("localhost", 80),
+    }
     parts = iter([{"type": "http.request", "body": request.body, "more_body": False}])
     status, kind, body = 0, "", []
 
@@ -311,15 +324,18 @@ def _chunks(data: bytes) -> Iterator[bytes]:
 def _served(settings: Settings, log: Path) -> Iterator[tuple[str, int]]:
     """A `venturi serve` on the same repository, and where it listens."""
     environment = {
-        **os.environ, "VENTURI_HOME": str(settings.home),
+        **os.environ,
+        "VENTURI_HOME": str(settings.home),
         "VENTURI_DATABASE_URL": str(settings.database_url),
-    }  # fmt: skip
+    }
     arguments = ("serve", "--port", "0", "--require-token", "--upload-limit", "8MiB")
     with log.open("wb") as said:
         process = subprocess.Popen(
             [sys.executable, "-m", "venturi.cli.main", *arguments],
-            env=environment, stdout=subprocess.PIPE, stderr=said,
-        )  # fmt: skip
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=said,
+        )
     try:
         assert process.stdout is not None
         with process.stdout as out:

@@ -117,10 +117,22 @@ def calls_of(tracer: str, arguments: Sequence[object], log: Path) -> Counter[str
     """How often each call is made at most in one thread of the agent's run."""
     names = ",".join(ERRORS)
     done = subprocess.run(
-        [tracer, "-f", "-qq", "-o", str(log), "-e", f"trace={names}", str(AGENT),
-         *map(str, arguments)],
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        [
+            tracer,
+            "-f",
+            "-qq",
+            "-o",
+            str(log),
+            "-e",
+            f"trace={names}",
+            str(AGENT),
+            *map(str, arguments),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     if not log.exists() or not log.stat().st_size:
         raise UnavailableError(f"may not trace here: {done.stderr.strip()[:200]}")
     assert done.returncode == 0, done.stderr

@@ -44,9 +44,21 @@ class Folders:
     def sort(self, source: Path, memory_bytes: int) -> list[object]:
         """Arguments of the agent."""
         return [
-            "sort", "--input", source, "--output", self.output, "--scratch", self.scratch,
-            "--replica", self.copy, "--overwrite", "--memory", memory_bytes, "--threads", 2,
-        ]  # fmt: skip
+            "sort",
+            "--input",
+            source,
+            "--output",
+            self.output,
+            "--scratch",
+            self.scratch,
+            "--replica",
+            self.copy,
+            "--overwrite",
+            "--memory",
+            memory_bytes,
+            "--threads",
+            2,
+        ]
 
     def check(self, earlier: bytes | None) -> str:
         """What is there: an old output, a new one, whole parts of one, or nothing."""

@@ -54,9 +54,14 @@ class Server:
     def __init__(self, verbs: Verbs, store: Store, *, learn: bool = False) -> None:
         self._verbs = verbs
         self._pid = verbs.begin(
-            store.settings, "serve", "--port", 0, end_s=10 * _START_S, learn=learn,
+            store.settings,
+            "serve",
+            "--port",
+            0,
+            end_s=10 * _START_S,
+            learn=learn,
             environment={"VENTURI_WRITE_TOKEN": TOKEN},
-        )  # fmt: skip
+        )
         deadline_s = time.monotonic() + _START_S
         while not (said := self._said()):
             assert time.monotonic() < deadline_s, "the server does not start"
@@ -73,9 +78,12 @@ class Server:
     def post(self, archive: Path) -> list[str]:
         """Ids of what the server says it has; httpx.TransportError if it says nothing."""
         answer = httpx.post(
-            f"{self.url}api/uploads", content=archive.read_bytes(), timeout=60, trust_env=False,
+            f"{self.url}api/uploads",
+            content=archive.read_bytes(),
+            timeout=60,
+            trust_env=False,
             headers={"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/zip"},
-        )  # fmt: skip
+        )
         said = self._verbs.stderr.read_text()
         assert answer.is_success, f"{answer.text} {said}"
         told = answer.json()

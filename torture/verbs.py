@@ -69,9 +69,12 @@ class Verbs(Closing):
         self._child: int | None = None
         self._program = subprocess.Popen(
             [sys.executable, "-m", "torture.verb_program"],
-            cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            cwd=_ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
             process_group=0,
-        )  # fmt: skip
+        )
 
     def close(self) -> None:
         """Ends the program that forks; a verb that is still at work is killed."""
@@ -104,9 +107,12 @@ class Verbs(Closing):
         if kill and kill.after:
             kill_at = int(kill.after.removeprefix(_CHANGE)), kill.delay_s
         self.begin(
-            settings, *arguments, kill_at=kill_at, follow=True,
+            settings,
+            *arguments,
+            kill_at=kill_at,
+            follow=True,
             kill_after_s=kill.delay_s if kill and kill_at is None else None,
-        )  # fmt: skip
+        )
         return self.end()
 
     def learn(self, settings: Settings, *arguments: object) -> Ran:

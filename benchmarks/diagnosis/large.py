@@ -4,7 +4,7 @@ The log is written here, in the shape that Spark 4 gives it: a task's event of 5
 accumulables. Read is it as a user does, by `venturi import` in a process of its own, whose
 processor time and memory the kernel tells. The first answers of the server about a job of so many
 tasks are timed from the request to the last byte, each by a server that was just started. `--page`
-writes the tables into docs/guide/diagnosis.md.
+writes the tables into docs/guide/jobs/diagnosis.md.
 """
 
 from __future__ import annotations
@@ -37,25 +37,62 @@ ANSWERS = (
 _START_MS = 1_700_000_000_000
 # The sums that Spark tells of a task a second time, as accumulables.
 _INTERNAL = (
-    "executorDeserializeTime", "executorDeserializeCpuTime", "executorRunTime", "executorCpuTime",
-    "resultSize", "jvmGCTime", "resultSerializationTime", "peakExecutionMemory",
-    "shuffle.read.remoteBlocksFetched", "shuffle.read.localBlocksFetched",
-    "shuffle.read.remoteBytesRead", "shuffle.read.localBytesRead", "shuffle.read.fetchWaitTime",
-    "shuffle.read.recordsRead", "shuffle.write.bytesWritten", "shuffle.write.recordsWritten",
-    "shuffle.write.writeTime", "input.bytesRead", "input.recordsRead",
-)  # fmt: skip
+    "executorDeserializeTime",
+    "executorDeserializeCpuTime",
+    "executorRunTime",
+    "executorCpuTime",
+    "resultSize",
+    "jvmGCTime",
+    "resultSerializationTime",
+    "peakExecutionMemory",
+    "shuffle.read.remoteBlocksFetched",
+    "shuffle.read.localBlocksFetched",
+    "shuffle.read.remoteBytesRead",
+    "shuffle.read.localBytesRead",
+    "shuffle.read.fetchWaitTime",
+    "shuffle.read.recordsRead",
+    "shuffle.write.bytesWritten",
+    "shuffle.write.recordsWritten",
+    "shuffle.write.writeTime",
+    "input.bytesRead",
+    "input.recordsRead",
+)
 _SQL = (
-    "time in aggregation build", "duration", "number of output rows", "scan time", "data size",
-    "shuffle bytes written", "records read", "local blocks read", "remote bytes read",
-)  # fmt: skip
+    "time in aggregation build",
+    "duration",
+    "number of output rows",
+    "scan time",
+    "data size",
+    "shuffle bytes written",
+    "records read",
+    "local blocks read",
+    "remote bytes read",
+)
 _PEAKS = (
-    "JVMHeapMemory", "JVMOffHeapMemory", "OnHeapExecutionMemory", "OffHeapExecutionMemory",
-    "OnHeapStorageMemory", "OffHeapStorageMemory", "OnHeapUnifiedMemory", "OffHeapUnifiedMemory",
-    "DirectPoolMemory", "MappedPoolMemory", "ProcessTreeJVMVMemory", "ProcessTreeJVMRSSMemory",
-    "ProcessTreePythonVMemory", "ProcessTreePythonRSSMemory", "ProcessTreeOtherVMemory",
-    "ProcessTreeOtherRSSMemory", "MinorGCCount", "MinorGCTime", "MajorGCCount", "MajorGCTime",
-    "TotalGCTime", "ConcurrentGCCount", "ConcurrentGCTime",
-)  # fmt: skip
+    "JVMHeapMemory",
+    "JVMOffHeapMemory",
+    "OnHeapExecutionMemory",
+    "OffHeapExecutionMemory",
+    "OnHeapStorageMemory",
+    "OffHeapStorageMemory",
+    "OnHeapUnifiedMemory",
+    "OffHeapUnifiedMemory",
+    "DirectPoolMemory",
+    "MappedPoolMemory",
+    "ProcessTreeJVMVMemory",
+    "ProcessTreeJVMRSSMemory",
+    "ProcessTreePythonVMemory",
+    "ProcessTreePythonRSSMemory",
+    "ProcessTreeOtherVMemory",
+    "ProcessTreeOtherRSSMemory",
+    "MinorGCCount",
+    "MinorGCTime",
+    "MajorGCCount",
+    "MajorGCTime",
+    "TotalGCTime",
+    "ConcurrentGCCount",
+    "ConcurrentGCTime",
+)
 
 
 @click.command()
@@ -100,9 +137,10 @@ def import_(log: Path, home: Path) -> tuple[str, float, float, int]:
     begun_s = time.monotonic()
     process = subprocess.Popen(
         [sys.executable, "-m", "venturi", "import", "spark-eventlog", log, "--json"],
-        env=os.environ | {"VENTURI_HOME": str(home)}, stdout=subprocess.PIPE,
+        env=os.environ | {"VENTURI_HOME": str(home)},
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
     assert process.stdout is not None
     told = json.loads(process.stdout.read())
     _, status, usage = os.wait4(process.pid, 0)
@@ -117,9 +155,11 @@ def ask(path: str, home: Path) -> tuple[float, float, int]:
     """The seconds to a server's first answer and to its second, and the bytes of one."""
     server = subprocess.Popen(
         [sys.executable, "-m", "venturi", "serve", "--port", "0"],
-        env=os.environ | {"VENTURI_HOME": str(home)}, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
+        env=os.environ | {"VENTURI_HOME": str(home)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
     try:
         assert server.stdout is not None
         address = server.stdout.readline().strip().rstrip("/")
@@ -147,31 +187,45 @@ def write(file: TextIO, n_tasks: int) -> None:
 def _events(n_tasks: int) -> Iterator[dict[str, Any]]:
     yield {"Event": "SparkListenerLogStart", "Spark Version": "4.3.0"}
     yield {
-        "Event": "SparkListenerApplicationStart", "App Name": "large", "App ID": f"app-{n_tasks}",
-        "Timestamp": _START_MS, "User": "user",
-    }  # fmt: skip
+        "Event": "SparkListenerApplicationStart",
+        "App Name": "large",
+        "App ID": f"app-{n_tasks}",
+        "Timestamp": _START_MS,
+        "User": "user",
+    }
     yield {
-        "Event": "SparkListenerEnvironmentUpdate", "JVM Information": {},
+        "Event": "SparkListenerEnvironmentUpdate",
+        "JVM Information": {},
         "Spark Properties": {"spark.app.name": "large", "spark.master": "yarn"},
-    }  # fmt: skip
+    }
     for executor in range(EXECUTORS):
         yield {
-            "Event": "SparkListenerExecutorAdded", "Timestamp": _START_MS + 5_000,
+            "Event": "SparkListenerExecutorAdded",
+            "Timestamp": _START_MS + 5_000,
             "Executor ID": str(executor),
             "Executor Info": {"Host": f"h{executor % HOSTS}", "Total Cores": SLOTS // EXECUTORS},
-        }  # fmt: skip
+        }
     draw, now_ms = random.Random(1), _START_MS + 10_000
     for stage in range(-(-n_tasks // TASKS_A_STAGE)):
         n = min(TASKS_A_STAGE, n_tasks - stage * TASKS_A_STAGE)
         info = {
-            "Stage ID": stage, "Stage Attempt ID": 0, "Stage Name": "save at Large.scala:1",
-            "Number of Tasks": n, "Parent IDs": [], "Submission Time": now_ms, "RDD Info": [],
+            "Stage ID": stage,
+            "Stage Attempt ID": 0,
+            "Stage Name": "save at Large.scala:1",
+            "Number of Tasks": n,
+            "Parent IDs": [],
+            "Submission Time": now_ms,
+            "RDD Info": [],
             "Accumulables": [],
-        }  # fmt: skip
+        }
         yield {
-            "Event": "SparkListenerJobStart", "Job ID": stage, "Submission Time": now_ms,
-            "Stage IDs": [stage], "Stage Infos": [info], "Properties": {},
-        }  # fmt: skip
+            "Event": "SparkListenerJobStart",
+            "Job ID": stage,
+            "Submission Time": now_ms,
+            "Stage IDs": [stage],
+            "Stage Infos": [info],
+            "Properties": {},
+        }
         yield {"Event": "SparkListenerStageSubmitted", "Stage Info": info}
         free = [now_ms] * SLOTS
         for index in range(n):
@@ -183,9 +237,11 @@ def _events(n_tasks: int) -> Iterator[dict[str, Any]]:
         info = info | {"Completion Time": now_ms}
         yield {"Event": "SparkListenerStageCompleted", "Stage Info": info}
         yield {
-            "Event": "SparkListenerJobEnd", "Job ID": stage, "Completion Time": now_ms,
+            "Event": "SparkListenerJobEnd",
+            "Job ID": stage,
+            "Completion Time": now_ms,
             "Job Result": {"Result": "JobSucceeded"},
-        }  # fmt: skip
+        }
     yield {"Event": "SparkListenerApplicationEnd", "Timestamp": now_ms + 1_000}
 
 
@@ -194,62 +250,96 @@ def _task(
 ) -> Iterator[dict[str, Any]]:
     task = stage * TASKS_A_STAGE + index
     info = {
-        "Task ID": task, "Index": index, "Attempt": 0, "Partition ID": index,
-        "Launch Time": from_ms, "Executor ID": str(slot % EXECUTORS),
-        "Host": f"h{slot % EXECUTORS % HOSTS}", "Locality": "NODE_LOCAL", "Speculative": False,
-        "Getting Result Time": 0, "Finish Time": 0, "Failed": False, "Killed": False,
+        "Task ID": task,
+        "Index": index,
+        "Attempt": 0,
+        "Partition ID": index,
+        "Launch Time": from_ms,
+        "Executor ID": str(slot % EXECUTORS),
+        "Host": f"h{slot % EXECUTORS % HOSTS}",
+        "Locality": "NODE_LOCAL",
+        "Speculative": False,
+        "Getting Result Time": 0,
+        "Finish Time": 0,
+        "Failed": False,
+        "Killed": False,
         "Accumulables": [],
-    }  # fmt: skip
+    }
     of = {"Stage ID": stage, "Stage Attempt ID": 0}
     yield {"Event": "SparkListenerTaskStart", **of, "Task Info": info}
     noted = [
         {
-            "ID": 1_000 + n, "Name": f"internal.metrics.{name}", "Update": lasting_ms + n,
-            "Value": (lasting_ms + n) * (index + 1), "Internal": True, "Count Failed Values": True,
+            "ID": 1_000 + n,
+            "Name": f"internal.metrics.{name}",
+            "Update": lasting_ms + n,
+            "Value": (lasting_ms + n) * (index + 1),
+            "Internal": True,
+            "Count Failed Values": True,
         }
         for n, name in enumerate(_INTERNAL)
-    ]  # fmt: skip
+    ]
     noted += [
         {
-            "ID": 2_000 + n, "Name": name, "Update": str(lasting_ms // 3 + n),
-            "Value": str(lasting_ms * (index + 1)), "Internal": True, "Count Failed Values": True,
+            "ID": 2_000 + n,
+            "Name": name,
+            "Update": str(lasting_ms // 3 + n),
+            "Value": str(lasting_ms * (index + 1)),
+            "Internal": True,
+            "Count Failed Values": True,
             "Metadata": "sql",
         }
         for n, name in enumerate(_SQL)
-    ]  # fmt: skip
+    ]
     yield {
-        "Event": "SparkListenerTaskEnd", **of, "Task Type": "ShuffleMapTask",
+        "Event": "SparkListenerTaskEnd",
+        **of,
+        "Task Type": "ShuffleMapTask",
         "Task End Reason": {"Reason": "Success"},
         "Task Info": info | {"Finish Time": from_ms + lasting_ms, "Accumulables": noted},
         "Task Executor Metrics": dict.fromkeys(_PEAKS, 0) | {"JVMHeapMemory": 300_000_000 + task},
         "Task Metrics": _metrics(lasting_ms),
-    }  # fmt: skip
+    }
 
 
 def _metrics(lasting_ms: int) -> dict[str, Any]:
     return {
-        "Executor Deserialize Time": 3, "Executor Deserialize CPU Time": 2_000_000,
-        "Executor Run Time": lasting_ms - 5, "Executor CPU Time": (lasting_ms - 5) * 800_000,
-        "Peak Execution Memory": 1 << 24, "Result Size": 2_000, "JVM GC Time": lasting_ms // 50,
-        "Result Serialization Time": 1, "Memory Bytes Spilled": 0, "Disk Bytes Spilled": 0,
+        "Executor Deserialize Time": 3,
+        "Executor Deserialize CPU Time": 2_000_000,
+        "Executor Run Time": lasting_ms - 5,
+        "Executor CPU Time": (lasting_ms - 5) * 800_000,
+        "Peak Execution Memory": 1 << 24,
+        "Result Size": 2_000,
+        "JVM GC Time": lasting_ms // 50,
+        "Result Serialization Time": 1,
+        "Memory Bytes Spilled": 0,
+        "Disk Bytes Spilled": 0,
         "Shuffle Read Metrics": {
-            "Remote Blocks Fetched": 9, "Local Blocks Fetched": 3, "Fetch Wait Time": 2,
-            "Remote Bytes Read": lasting_ms << 12, "Remote Bytes Read To Disk": 0,
-            "Local Bytes Read": lasting_ms << 10, "Total Records Read": lasting_ms << 4,
+            "Remote Blocks Fetched": 9,
+            "Local Blocks Fetched": 3,
+            "Fetch Wait Time": 2,
+            "Remote Bytes Read": lasting_ms << 12,
+            "Remote Bytes Read To Disk": 0,
+            "Local Bytes Read": lasting_ms << 10,
+            "Total Records Read": lasting_ms << 4,
             "Remote Requests Duration": 11,
             "Push Based Shuffle": {
-                "Corrupt Merged Block Chunks": 0, "Merged Fetch Fallback Count": 0,
-                "Merged Remote Blocks Fetched": 0, "Merged Local Blocks Fetched": 0,
-                "Merged Remote Bytes Read": 0, "Merged Local Bytes Read": 0,
+                "Corrupt Merged Block Chunks": 0,
+                "Merged Fetch Fallback Count": 0,
+                "Merged Remote Blocks Fetched": 0,
+                "Merged Local Blocks Fetched": 0,
+                "Merged Remote Bytes Read": 0,
+                "Merged Local Bytes Read": 0,
             },
         },
         "Shuffle Write Metrics": {
-            "Shuffle Bytes Written": lasting_ms << 11, "Shuffle Write Time": lasting_ms * 9_000,
+            "Shuffle Bytes Written": lasting_ms << 11,
+            "Shuffle Write Time": lasting_ms * 9_000,
             "Shuffle Records Written": lasting_ms << 3,
         },
         "Input Metrics": {"Bytes Read": 0, "Records Read": 0},
-        "Output Metrics": {"Bytes Written": 0, "Records Written": 0}, "Updated Blocks": [],
-    }  # fmt: skip
+        "Output Metrics": {"Bytes Written": 0, "Records Written": 0},
+        "Updated Blocks": [],
+    }
 
 
 if __name__ == "__main__":

@@ -169,9 +169,12 @@ def missed_broadcast(spark: SparkSession, _faulty: bool, _: Path) -> None:
 
 PROGRAMS = {
     "skewed-join": Program(
-        skewed_join, "skew",
-        _NO_BROADCAST | {
-            "spark.sql.shuffle.partitions": "16", "spark.sql.adaptive.skewJoin.enabled": "false",
+        skewed_join,
+        "skew",
+        _NO_BROADCAST
+        | {
+            "spark.sql.shuffle.partitions": "16",
+            "spark.sql.adaptive.skewJoin.enabled": "false",
         },
     ),
     "one-task-window": Program(one_task_window, "one-task"),
@@ -182,11 +185,12 @@ PROGRAMS = {
     "executor-killed": Program(executor_killed, "executor-lost", master="local-cluster[2,1,1024]"),
     "retried-failures": Program(retried_failures, "failed-attempts"),
     "partition-count": Program(
-        partition_count, "too-many-tasks",
+        partition_count,
+        "too-many-tasks",
         faulty=_NOT_ADAPTIVE | {"spark.sql.shuffle.partitions": "2000"},
     ),
     "missed-broadcast": Program(missed_broadcast, "broadcast-missed", faulty=_NO_BROADCAST),
-}  # fmt: skip
+}
 
 
 def main(name: str, kind: str, folder: Path, chosen: Mapping[str, str]) -> None:

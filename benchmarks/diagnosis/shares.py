@@ -4,7 +4,7 @@ As root. Workloads run on Spark in labs of one, two and four hosts, each of whic
 this machine's processors and one executor: of two processors some is left for the system. From each
 trial the time on the other numbers is foretold by replay, as `venturi show` does, and compared with
 what that lab took. Tasks are as many either way. `--page` writes the table into
-docs/guide/diagnosis.md. It takes Spark, Hadoop, and `--home`, the VENTURI_HOME where that is.
+docs/guide/jobs/diagnosis.md. It takes Spark, Hadoop, and `--home`, the VENTURI_HOME where that is.
 """
 
 from __future__ import annotations
@@ -91,10 +91,26 @@ class Venturi:
         }
         sets = [word for each in settings.items() for word in ("--set", "=".join(each))]
         told = self(
-            "run", workload, "--engine", "spark:standalone", "--cluster", f"lab:{lab}", "--bytes",
-            size, "--threads", "1", "--memory", "1GiB", "--repeat", "1", "--warm-up", "0",
-            "--quiet", "--json", *sets,
-        )  # fmt: skip
+            "run",
+            workload,
+            "--engine",
+            "spark:standalone",
+            "--cluster",
+            f"lab:{lab}",
+            "--bytes",
+            size,
+            "--threads",
+            "1",
+            "--memory",
+            "1GiB",
+            "--repeat",
+            "1",
+            "--warm-up",
+            "0",
+            "--quiet",
+            "--json",
+            *sets,
+        )
         (trial,) = json.loads(told)["data"]
         job: dict[str, Any] = json.loads(self("show", trial["id"], "--json"))["data"]["job"]
         return job

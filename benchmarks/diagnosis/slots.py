@@ -5,8 +5,8 @@ cores either way; with `--bound` they have so many cores, too, and no others, as
 driver and tasks share them. From each log the time on the other number is foretold by replay and
 compared with what was measured. What they read is in as many partitions either way, as files would
 be: a replay keeps the tasks that there were. Figures are medians of `--repeats`, run in turn.
-`--page` writes the table into docs/guide/diagnosis.md: programs can be run in parts, and the rows
-of the others stay.
+`--page` writes the table into docs/guide/jobs/diagnosis.md: programs can be run in parts, and the
+rows of the others stay.
 """
 
 from __future__ import annotations

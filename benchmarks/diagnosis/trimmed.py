@@ -11,21 +11,53 @@ from typing import Any
 _SQL = "org.apache.spark.sql.execution.ui.SparkListener"
 _KEPT = frozenset(
     {
-        *(f"SparkListener{name}" for name in (
-            "LogStart", "ApplicationStart", "ApplicationEnd", "EnvironmentUpdate", "JobStart",
-            "JobEnd", "StageSubmitted", "StageCompleted", "TaskStart", "TaskEnd", "ExecutorAdded",
-            "ExecutorRemoved",
-        )),
-        *(f"{_SQL}{name}" for name in (
-            "SQLExecutionStart", "SQLExecutionEnd", "DriverAccumUpdates",
-        )),
+        *(
+            f"SparkListener{name}"
+            for name in (
+                "LogStart",
+                "ApplicationStart",
+                "ApplicationEnd",
+                "EnvironmentUpdate",
+                "JobStart",
+                "JobEnd",
+                "StageSubmitted",
+                "StageCompleted",
+                "TaskStart",
+                "TaskEnd",
+                "ExecutorAdded",
+                "ExecutorRemoved",
+            )
+        ),
+        *(
+            f"{_SQL}{name}"
+            for name in (
+                "SQLExecutionStart",
+                "SQLExecutionEnd",
+                "DriverAccumUpdates",
+            )
+        ),
     }
-)  # fmt: skip
-_DROPPED = frozenset({
-    "Details", "details", "physicalPlanDescription", "modifiedConfigs", "jobTags", "jobGroupId",
-    "queryId", "Full Stack Trace", "Stack Trace", "Accumulator Updates", "Log Urls", "Attributes",
-    "Resources", "User", "Task Executor Metrics", "metadata",
-})  # fmt: skip
+)
+_DROPPED = frozenset(
+    {
+        "Details",
+        "details",
+        "physicalPlanDescription",
+        "modifiedConfigs",
+        "jobTags",
+        "jobGroupId",
+        "queryId",
+        "Full Stack Trace",
+        "Stack Trace",
+        "Accumulator Updates",
+        "Log Urls",
+        "Attributes",
+        "Resources",
+        "User",
+        "Task Executor Metrics",
+        "metadata",
+    }
+)
 _TIMERS = ("time to run Python workers", "scan time", "data sent to Python workers")
 _PATH = re.compile(r"(?:file:)?/(?:[\w.=-]+/)+")
 _METRICS_OF_TASKS = "internal.metrics."

@@ -69,10 +69,18 @@ MODES = (
 def fio_command(mode: Mode, folder: Path, size_bytes: int) -> list[str]:
     """fio's command line for `mode`; readers use the file `existing`, writers make a new one."""
     command = [
-        "fio", "--output-format=json", "--ioengine=io_uring", "--direct=1", "--thread",
-        f"--bs={mode.block_bytes}", f"--iodepth={mode.depth}", f"--size={size_bytes}",
-        "--norandommap", "--exitall", "--fallocate=native",
-    ]  # fmt: skip
+        "fio",
+        "--output-format=json",
+        "--ioengine=io_uring",
+        "--direct=1",
+        "--thread",
+        f"--bs={mode.block_bytes}",
+        f"--iodepth={mode.depth}",
+        f"--size={size_bytes}",
+        "--norandommap",
+        "--exitall",
+        "--fallocate=native",
+    ]
     if mode.is_random:
         command += ["--time_based", f"--runtime={_RANDOM_S}"]
     for job in mode.jobs:
@@ -99,20 +107,36 @@ def fio_rates(text: str) -> dict[str, dict[str, float]]:
 def disk_arguments(mode: Mode, folder: Path, size_bytes: int) -> list[str | Path]:
     """DiskBench's flags for `mode`."""
     arguments: list[str | Path] = [
-        "disk", "--dir", folder, "--mode", mode.agent_mode, "--bytes", str(size_bytes),
-        "--iterations", "1",
-    ]  # fmt: skip
+        "disk",
+        "--dir",
+        folder,
+        "--mode",
+        mode.agent_mode,
+        "--bytes",
+        str(size_bytes),
+        "--iterations",
+        "1",
+    ]
     if mode.is_random:
         return [
-            *arguments, "--random-block-bytes", str(mode.block_bytes), "--random-queue-depth",
-            str(mode.depth), "--random-seconds", str(_RANDOM_S),
-        ]  # fmt: skip
+            *arguments,
+            "--random-block-bytes",
+            str(mode.block_bytes),
+            "--random-queue-depth",
+            str(mode.depth),
+            "--random-seconds",
+            str(_RANDOM_S),
+        ]
     # Once over the file, as fio does it; left alone, a fast disk would go round again.
     once = ("--min-seconds", SHORTEST_S, "--max-seconds", _LONGEST_S)
     return [
-        *arguments, *once, "--block-bytes", str(mode.block_bytes), "--queue-depth",
+        *arguments,
+        *once,
+        "--block-bytes",
+        str(mode.block_bytes),
+        "--queue-depth",
         str(mode.depth),
-    ]  # fmt: skip
+    ]
 
 
 def disk_rates(result: Mapping[str, Any], mode: str) -> dict[str, dict[str, float]]:

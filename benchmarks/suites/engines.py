@@ -59,9 +59,11 @@ def _ready(bench: Bench) -> Path:
         if done.problem is not None:
             raise Unavailable(f"Hadoop: {done.problem}")
     found = bench.run(
-        ("engines", "available", "venturi", 0), [find_cli(), "engines", "--json"], env=cache,
+        ("engines", "available", "venturi", 0),
+        [find_cli(), "engines", "--json"],
+        env=cache,
         read=lambda text: {"engines": json.loads(text)["data"]},
-    )  # fmt: skip
+    )
     for engine in found.data["engines"]:
         if not engine["usable"]:
             raise Unavailable(f"{engine['engine']}: {engine['missing'][0]['what']}")
@@ -73,19 +75,36 @@ def _ready(bench: Bench) -> Path:
 
 
 def _run(
-    bench: Bench, case: tuple[str, int], size_bytes: int, env: Mapping[str, str],
+    bench: Bench,
+    case: tuple[str, int],
+    size_bytes: int,
+    env: Mapping[str, str],
     arguments: Sequence[str],
-) -> list[Mapping[str, Any]]:  # fmt: skip
+) -> list[Mapping[str, Any]]:
     """The trials of one `venturi run`; Unavailable if it failed or one was not valid."""
     name, turn = case
     settle_disk()
     with bench.folder(f"engines-{name}-{turn}".replace(" ", "-")) as folder:
         done = bench.run(
             ("engines", name, "venturi run", turn),
-            [find_cli(), "run", "terasort", "--bytes", str(size_bytes), "--memory", _MEMORY,
-             "--threads", str(bench.threads), "--dir", folder, "--json", *arguments],
-            env=env, read=lambda text: {"trials": [_essence(t) for t in json.loads(text)["data"]]},
-        )  # fmt: skip
+            [
+                find_cli(),
+                "run",
+                "terasort",
+                "--bytes",
+                str(size_bytes),
+                "--memory",
+                _MEMORY,
+                "--threads",
+                str(bench.threads),
+                "--dir",
+                folder,
+                "--json",
+                *arguments,
+            ],
+            env=env,
+            read=lambda text: {"trials": [_essence(t) for t in json.loads(text)["data"]]},
+        )
     if done.problem is not None:
         raise Unavailable(f"venturi run: {done.problem}")
     trials: list[Mapping[str, Any]] = done.data["trials"]

@@ -46,9 +46,15 @@ def _validate(bench: Bench) -> Figure:
         # Sorted, because a validator may do less (or more) work on records out of order.
         sorted_folder.mkdir()
         made = bench.run_agent(
-            label, "sort", "--input", source, "--output", sorted_folder, "--memory",
+            label,
+            "sort",
+            "--input",
+            source,
+            "--output",
+            sorted_folder,
+            "--memory",
             str(3 * count * RECORD_BYTES + 2**28),
-        )  # fmt: skip
+        )
         source.unlink()
         inputs = [part for f in made.data["output"]["files"] for part in ("--input", f["path"])]
         rates = []

@@ -74,16 +74,39 @@ def _compare(bench: Bench, sockets: int, port: int) -> Figure:
             label = ("net", case, contender, turn)
             if contender == "venturi":
                 iteration = bench.run_agent(
-                    label, "net", "--loopback", "2", "--pattern", "pairwise", "--iterations", "1",
-                    "--sockets-per-peer", str(sockets), "--bytes", str(size_bytes),
-                    "--message-bytes", str(2**20), "--max-seconds", "600",
-                )  # fmt: skip
+                    label,
+                    "net",
+                    "--loopback",
+                    "2",
+                    "--pattern",
+                    "pairwise",
+                    "--iterations",
+                    "1",
+                    "--sockets-per-peer",
+                    str(sockets),
+                    "--bytes",
+                    str(size_bytes),
+                    "--message-bytes",
+                    str(2**20),
+                    "--max-seconds",
+                    "600",
+                )
                 rates[contender].append(net_rate(iteration.data, sockets))
                 continue
             command = [
-                "iperf3", "--client", "127.0.0.1", "--port", str(port), "--json", "--parallel",
-                str(sockets), "--bytes", str(size_bytes), "--length", _MESSAGES[contender],
-            ]  # fmt: skip
+                "iperf3",
+                "--client",
+                "127.0.0.1",
+                "--port",
+                str(port),
+                "--json",
+                "--parallel",
+                str(sockets),
+                "--bytes",
+                str(size_bytes),
+                "--length",
+                _MESSAGES[contender],
+            ]
             iteration = bench.run(label, command, read=iperf_rate)
             if iteration.problem is not None:
                 raise Unavailable(f"iperf3: {iteration.problem}")

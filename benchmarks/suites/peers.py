@@ -76,24 +76,48 @@ class Contender:
 
 def _ours(task: Task) -> list[str | Path]:
     return [
-        task.agent, "sort", "--input", task.source, "--output", task.output, "--scratch",
-        task.scratch, "--memory", str(task.memory_bytes), "--threads", str(task.threads),
-    ]  # fmt: skip
+        task.agent,
+        "sort",
+        "--input",
+        task.source,
+        "--output",
+        task.output,
+        "--scratch",
+        task.scratch,
+        "--memory",
+        str(task.memory_bytes),
+        "--threads",
+        str(task.threads),
+    ]
 
 
 def _gnu(task: Task) -> list[str | Path]:
     return [
-        "sort", f"--buffer-size={task.memory_bytes}b", f"--parallel={task.threads}", "-T",
-        task.scratch, "-o", task.output / "sorted", task.source,
-    ]  # fmt: skip
+        "sort",
+        f"--buffer-size={task.memory_bytes}b",
+        f"--parallel={task.threads}",
+        "-T",
+        task.scratch,
+        "-o",
+        task.output / "sorted",
+        task.source,
+    ]
 
 
 def _duckdb(task: Task) -> list[str | Path]:
     return [
-        sys.executable, "-m", "benchmarks.peers.duckdb_sort", task.source, task.output / "sorted",
-        "--memory-bytes", str(task.memory_bytes), "--threads", str(task.threads), "--scratch",
+        sys.executable,
+        "-m",
+        "benchmarks.peers.duckdb_sort",
+        task.source,
+        task.output / "sorted",
+        "--memory-bytes",
+        str(task.memory_bytes),
+        "--threads",
+        str(task.threads),
+        "--scratch",
         task.scratch,
-    ]  # fmt: skip
+    ]
 
 
 def _polars(task: Task) -> list[str | Path]:
@@ -124,18 +148,33 @@ CONTENDERS = (
     Contender(OURS, "binary", (None,), _ours, read=lambda text: read_events(text)[1]),
     # Whole lines compared byte by byte: no key to be found in them, its fastest way.
     Contender(
-        "GNU sort", "ascii", (0.9, 0.7, 0.5), _gnu, lambda task: {"LC_ALL": "C"}, _no_gnu_sort,
+        "GNU sort",
+        "ascii",
+        (0.9, 0.7, 0.5),
+        _gnu,
+        lambda task: {"LC_ALL": "C"},
+        _no_gnu_sort,
         fsync=True,
     ),
     Contender(
-        "DuckDB", "parquet", (0.8, 0.65, 0.5), _duckdb, lambda task: python_env(),
-        _no_module("duckdb"), read=json.loads,
-    ),
-    Contender(
-        "Polars", "parquet", (0.75, 0.5, 0.35), _polars, _polars_env, _no_module("polars"),
+        "DuckDB",
+        "parquet",
+        (0.8, 0.65, 0.5),
+        _duckdb,
+        lambda task: python_env(),
+        _no_module("duckdb"),
         read=json.loads,
     ),
-)  # fmt: skip
+    Contender(
+        "Polars",
+        "parquet",
+        (0.75, 0.5, 0.35),
+        _polars,
+        _polars_env,
+        _no_module("polars"),
+        read=json.loads,
+    ),
+)
 
 
 @dataclass
@@ -154,9 +193,13 @@ class Case:
             shutil.rmtree(self.folder / name, ignore_errors=True)
             (self.folder / name).mkdir()
         task = Task(
-            self.bench.agent(), self.folder / contender.shape, self.folder / "output",
-            self.folder / "scratch", memory_bytes, self.bench.threads,
-        )  # fmt: skip
+            self.bench.agent(),
+            self.folder / contender.shape,
+            self.folder / "output",
+            self.folder / "scratch",
+            memory_bytes,
+            self.bench.threads,
+        )
         make_cold(task.source)
         self.bench.settle_memory(self.limit_bytes)
 

@@ -59,9 +59,16 @@ class Job:
     def flags(self) -> list[str | Path]:
         """The flags that the agent and `venturi sort` share."""
         return [
-            "--output", self.folder / "output", "--scratch", self.folder / "scratch", "--memory",
-            str(self.memory_bytes), "--threads", str(self.bench.threads), "--overwrite",
-        ]  # fmt: skip
+            "--output",
+            self.folder / "output",
+            "--scratch",
+            self.folder / "scratch",
+            "--memory",
+            str(self.memory_bytes),
+            "--threads",
+            str(self.bench.threads),
+            "--overwrite",
+        ]
 
     def prepare(self) -> None:
         """Generates the input and the folders; nothing here is timed."""
@@ -114,10 +121,20 @@ class Job:
         self.clear()
         settle_disk()
         iteration = self.bench.run_agent(
-            ("sort", case, "DiskBench", turn), "disk", "--dir", self.folder, "--mode", modes,
-            "--bytes", str(size_bytes), "--block-bytes", str(block_bytes), "--iterations", "1",
+            ("sort", case, "DiskBench", turn),
+            "disk",
+            "--dir",
+            self.folder,
+            "--mode",
+            modes,
+            "--bytes",
+            str(size_bytes),
+            "--block-bytes",
+            str(block_bytes),
+            "--iterations",
+            "1",
             *once,
-        )  # fmt: skip
+        )
         return {
             f"{mode}/{role}": rate["bytes_per_s"]
             for mode in modes.split(",")

@@ -270,20 +270,23 @@ def open(home: str | os.PathLike[str] | None = None) -> Repository:
     if given is not None and "://" in given:
         if given.startswith(("http:", "https:")):
             raise VenturiError(
-                "VEN-RECORD-DATABASE", f"{given} is a server, not a repository",
-                where={"url": given}, exit_code=ExitCode.USAGE,
+                "VEN-RECORD-DATABASE",
+                f"{given} is a server, not a repository",
+                where={"url": given},
+                exit_code=ExitCode.USAGE,
                 hint="download its trials (/api/download), or open the folder that it serves",
-            )  # fmt: skip
+            )
         chosen = replace(chosen, database_url=given)
     elif given is not None:
         chosen = replace(chosen, home=Path(given).expanduser(), database_url=None)
     if chosen.database_url is None and not (chosen.home / "venturi.sqlite").is_file():
         raise VenturiError(
-            "VEN-RECORD-DATABASE", f"there is no repository in {chosen.home}",
+            "VEN-RECORD-DATABASE",
+            f"there is no repository in {chosen.home}",
             where={"folder": str(chosen.home)},
             hint="give the folder in which `venturi` records (VENTURI_HOME); `venturi import "
             "published` or `venturi quickstart` begins one",
-        )  # fmt: skip
+        )
     return Repository(_Repository.open(chosen, read_only=True))
 
 
@@ -302,6 +305,8 @@ def _baseline(value: Scalar | Sequence[Scalar]) -> str | None:
 def _require(package: str, extra: str) -> None:
     if find_spec(package) is None:
         raise VenturiError(
-            "VEN-PACKAGE-MISSING", f"{package} is not installed", where={"package": package},
+            "VEN-PACKAGE-MISSING",
+            f"{package} is not installed",
+            where={"package": package},
             hint=f"`pip install 'venturi[{extra}]'`, or take `.polars()`, which needs nothing else",
-        )  # fmt: skip
+        )

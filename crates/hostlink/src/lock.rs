@@ -1,4 +1,6 @@
-//! The lock by which one command at a time measures on this host; `record/store/file_lock.py` takes the same.
+//! The lock by which one command at a time measures on this host.
+//!
+//! `record/store/file_lock.py` takes the same.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};

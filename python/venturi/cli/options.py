@@ -90,13 +90,19 @@ wait_option: Callable[[F], F] = click.option(
 )
 
 record_bytes_option: Callable[[F], F] = click.option(
-    "--record-bytes", type=click.IntRange(1), default=100, show_default=True,
+    "--record-bytes",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
     help="Length of a record.",
-)  # fmt: skip
+)
 key_bytes_option: Callable[[F], F] = click.option(
-    "--key-bytes", type=click.IntRange(1), default=10, show_default=True,
+    "--key-bytes",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
     help="Length of the key at the beginning of a record.",
-)  # fmt: skip
+)
 
 
 def print_json(data: Any, warnings: tuple[str, ...] = ()) -> None:

@@ -230,8 +230,13 @@ def _wanted(error: Any, model: type[BaseModel], place: str) -> str:
 
 _NO_KEYS = frozenset({"[key]", ""})
 """Parts of a mistake's place that nobody wrote."""
-_VALUES = {"string": "text, in quotes", "int": "a whole number", "float": "a number",
-           "bool": "true or false", "date": "a date, such as 2026-05-01"}  # fmt: skip
+_VALUES = {
+    "string": "text, in quotes",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "date": "a date, such as 2026-05-01",
+}
 _SAID = {
     "string_too_short": "it needs at least {min_length} character",
     "string_pattern_mismatch": "it must look like {pattern}",

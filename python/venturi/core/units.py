@@ -13,10 +13,19 @@ from venturi.core.errors import ExitCode, VenturiError
 SECONDS_PER_HOUR = 3600.0
 
 _BYTES = {
-    "": 1, "B": 1,
-    "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "PB": 10**15,
-    "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "PIB": 2**50,
-}  # fmt: skip
+    "": 1,
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "PB": 10**15,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+    "TIB": 2**40,
+    "PIB": 2**50,
+}
 _SECONDS = {
     name: seconds
     for seconds, names in (
@@ -40,9 +49,13 @@ def _parse(text: str, what: str, examples: str) -> float:
     unit = match.group(2).upper() if match else ""
     if match is not None and unit in {"K", "M", "G", "T", "P"}:
         prefix = "k" if unit == "K" else unit
-        raise _bad(text, f"is not a {what}: {prefix}B or {unit[0]}iB?", f"write "
-                   f"{match.group(1)}{prefix}B (powers of 1000) or {match.group(1)}{unit[0]}iB "
-                   "(powers of 1024)")  # fmt: skip
+        raise _bad(
+            text,
+            f"is not a {what}: {prefix}B or {unit[0]}iB?",
+            f"write "
+            f"{match.group(1)}{prefix}B (powers of 1000) or {match.group(1)}{unit[0]}iB "
+            "(powers of 1024)",
+        )
     if match is None or unit not in _BYTES:
         raise _bad(text, f"is not a {what}", f"write it like {examples}")
     return _finite(float(match.group(1)) * _BYTES[unit], text, what, examples)
@@ -75,8 +88,11 @@ def parse_bytes(text: str, *, unit_needed: bool = False) -> int:
     bits = _BITS.search(text)
     if bits is not None:
         unit = bits.group(1)
-        raise _bad(text, "may mean bits or bytes", f"write {unit[:-1]}B for bytes, and a rate in "
-                   f"bits as {unit[0]}bit/s")  # fmt: skip
+        raise _bad(
+            text,
+            "may mean bits or bytes",
+            f"write {unit[:-1]}B for bytes, and a rate in bits as {unit[0]}bit/s",
+        )
     examples = "4GiB or 100GB" if unit_needed else "4GiB, 100GB or 512"
     return round(_parse(text, "size", examples))
 

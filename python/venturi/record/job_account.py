@@ -263,9 +263,17 @@ TASK_METRICS: Mapping[str, tuple[Column, ...]] = MappingProxyType(
 )
 TABLES = ("jobs", "stages", "tasks", "executors")
 OPTIONAL_TABLES = (
-    "queries", "operators", "operator_metrics", "plan_changes", "timers", "tiers", "memory",
-    "memory_over_time", "caches", "batches",
-)  # fmt: skip
+    "queries",
+    "operators",
+    "operator_metrics",
+    "plan_changes",
+    "timers",
+    "tiers",
+    "memory",
+    "memory_over_time",
+    "caches",
+    "batches",
+)
 """Tables that only accounts with SQL queries, Python or scans, tiered storage, samples of memory,
 caches or streams have."""
 ACCOUNT_NAME = "job-account.json"
@@ -283,11 +291,20 @@ def columns(table: str, engine: str) -> tuple[Column, ...]:
     if table == "tasks":
         return TASKS + TASK_METRICS[engine]
     return {
-        "jobs": JOBS, "stages": STAGES, "executors": EXECUTORS, "queries": QUERIES,
-        "operators": OPERATORS, "operator_metrics": OPERATOR_METRICS, "plan_changes": PLAN_CHANGES,
-        "timers": TIMERS, "tiers": TIERS, "memory": MEMORY, "memory_over_time": MEMORY_OVER_TIME,
-        "caches": CACHES, "batches": BATCHES,
-    }[table]  # fmt: skip
+        "jobs": JOBS,
+        "stages": STAGES,
+        "executors": EXECUTORS,
+        "queries": QUERIES,
+        "operators": OPERATORS,
+        "operator_metrics": OPERATOR_METRICS,
+        "plan_changes": PLAN_CHANGES,
+        "timers": TIMERS,
+        "tiers": TIERS,
+        "memory": MEMORY,
+        "memory_over_time": MEMORY_OVER_TIME,
+        "caches": CACHES,
+        "batches": BATCHES,
+    }[table]
 
 
 def polars_schema(table: str, engine: str) -> dict[str, Any]:

@@ -472,34 +472,58 @@ def _rules(**rules: _Rule) -> tuple[tuple[str, _Rule], ...]:
 # A test holds these to the fields of the record: what has no rule has few values, such as a state.
 _RULES: Mapping[type, tuple[tuple[str, _Rule], ...]] = {
     Trial: _rules(
-        workload=_RECORD, engine=_RECORD, cluster=_RECORD, configuration=_Fitting.configuration,
-        software=_Fitting.software, provenance=_RECORD, started_at=_Fitting.instant,
-        experiment=_NAME, repetition=_COUNT, seed=_SIZE, elapsed_s=_SECONDS, phases=_Fitting.phases,
-        samples=_Fitting.samples, artifacts=_Fitting.artifacts, warnings=_Fitting.warnings,
-        failure=_RECORD, owner=_RECORD,
+        workload=_RECORD,
+        engine=_RECORD,
+        cluster=_RECORD,
+        configuration=_Fitting.configuration,
+        software=_Fitting.software,
+        provenance=_RECORD,
+        started_at=_Fitting.instant,
+        experiment=_NAME,
+        repetition=_COUNT,
+        seed=_SIZE,
+        elapsed_s=_SECONDS,
+        phases=_Fitting.phases,
+        samples=_Fitting.samples,
+        artifacts=_Fitting.artifacts,
+        warnings=_Fitting.warnings,
+        failure=_RECORD,
+        owner=_RECORD,
     ),
     Workload: _rules(
         name=_NAME, version=_NAME, scale=_NAME, input_bytes=_SIZE, input_records=_SIZE
     ),
     Engine: _rules(name=_NAME, version=_NAME),
     Cluster: _rules(
-        hosts=_Fitting.hosts, disks_by_role=_Fitting.folders, instance_type=_NAME, network=_NAME,
-        price=_RECORD, name=_NAME, racks=_Fitting.racks, dilation=_Fitting.scalar,
+        hosts=_Fitting.hosts,
+        disks_by_role=_Fitting.folders,
+        instance_type=_NAME,
+        network=_NAME,
+        price=_RECORD,
+        name=_NAME,
+        racks=_Fitting.racks,
+        dilation=_Fitting.scalar,
     ),
     Host: _rules(
-        name=_NAME, facts=_Fitting.facts, roles=_Fitting.names, links=_Fitting.links, rack=_NAME,
-        disks=_Fitting.folders, clock=_RECORD,
+        name=_NAME,
+        facts=_Fitting.facts,
+        roles=_Fitting.names,
+        links=_Fitting.links,
+        rack=_NAME,
+        disks=_Fitting.folders,
+        clock=_RECORD,
     ),
-    Link: _rules(
-        address=_NAME, bytes_per_s=_Fitting.scalar, flow_bytes_per_s=_Fitting.scalar
-    ),
+    Link: _rules(address=_NAME, bytes_per_s=_Fitting.scalar, flow_bytes_per_s=_Fitting.scalar),
     Clock: _rules(offset_s=_Fitting.offset, error_s=_SECONDS),
     Rack: _rules(name=_NAME, within=_NAME, uplink_bytes_per_s=_Fitting.scalar),
     PriceQuote: _rules(
         amount=_Fitting.scalar, currency=_NAME, per=_NAME, source=_NAME, as_of=_NAME
     ),
     Software: _rules(
-        venturi_version=_NAME, git_sha=_NAME, build_profile=_NAME, kernel=_NAME,
+        venturi_version=_NAME,
+        git_sha=_NAME,
+        build_profile=_NAME,
+        kernel=_NAME,
         others=_Fitting.names_of,
     ),
     Provenance: _rules(source=_NAME, digest=_NAME),
@@ -511,4 +535,4 @@ _RULES: Mapping[type, tuple[tuple[str, _Rule], ...]] = {
     TrialWarning: _rules(code=_NAME, message=_PROSE),
     Failure: _rules(kind=_NAME, code=_NAME, message=_PROSE),
     Owner: _rules(host=_NAME, boot_id=_NAME, pid=_COUNT, process_started_ticks=_COUNT),
-}  # fmt: skip
+}

@@ -8,9 +8,16 @@ from collections.abc import Iterable
 
 COMPARED_TEXT = 100
 """How many characters of an operator's text are compared."""
-PASSING = ("InputAdapter", "ColumnarToRow", "AdaptiveSparkPlan", "ShuffleQueryStage",
-           "BroadcastQueryStage", "ResultQueryStage", "TableCacheQueryStage",
-           "WholeStageCodegen")  # fmt: skip
+PASSING = (
+    "InputAdapter",
+    "ColumnarToRow",
+    "AdaptiveSparkPlan",
+    "ShuffleQueryStage",
+    "BroadcastQueryStage",
+    "ResultQueryStage",
+    "TableCacheQueryStage",
+    "WholeStageCodegen",
+)
 """How operators begin that only pass rows on, and say nothing."""
 _ID = re.compile(r"#\d+L?|, \[(?:plan_id=|id=#)\d+\]")
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from venturi.core.errors import VenturiError
 from venturi.core.wording import count_of
 from venturi.record.access.exclusions import covering
-from venturi.record.query.conditions import Condition
-from venturi.record.query.paging import whole_trials
+from venturi.record.query.conditions import Condition, Op
+from venturi.record.query.paging import rows, whole_trials
+from venturi.record.query.selection import Query
 from venturi.record.store.repository import Repository
-from venturi.record.trial import Trial
+from venturi.record.trial import State, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,25 @@ def repeat_group(repository: Repository, name: str, *where: Condition) -> Repeat
             hint="`venturi exclude ls` says by which and why",
         )
     return RepeatGroup(kept, len(excluded))
+
+
+def newest_group_of_same_work(repository: Repository, trial: Trial) -> str | None:
+    """Return the group of the newest trial that did the same work in another setting."""
+    work = trial.workload
+    size = work.input_bytes
+    alike = Query(
+        (
+            Condition.equal("workload", work.name),
+            Condition.equal("workload_version", work.version),
+            Condition("input_bytes", Op.MISSING)
+            if size is None
+            else Condition.equal("input_bytes", size),
+            Condition.equal("state", State.SUCCEEDED.value),
+        ),
+        limit=200,
+    )
+    found = (row.group for row in rows(repository, alike).rows)
+    return next((group for group in found if group != trial.group_key), None)
 
 
 def _key(repository: Repository, name: str) -> str:

@@ -226,12 +226,16 @@ class Cluster:
     def layout(self) -> tuple[object, ...]:
         """What was chosen of it besides hosts, disks and network; empty where nothing was."""
         hosts = [
-            (host.name, host.roles, host.rack,
-             sorted((name, link.bytes_per_s) for name, link in host.links.items()),
-             sorted(host.disks.items()))
+            (
+                host.name,
+                host.roles,
+                host.rack,
+                sorted((name, link.bytes_per_s) for name, link in host.links.items()),
+                sorted(host.disks.items()),
+            )
             for host in sorted(self.hosts, key=lambda each: each.name)
             if host.roles or host.rack or host.links or host.disks
-        ]  # fmt: skip
+        ]
         racks = sorted(
             ((each.name, each.within, each.uplink_bytes_per_s) for each in self.racks),
             key=lambda rack: (rack[0], rack[1] or "", rack[2] or 0.0),
@@ -374,8 +378,13 @@ class Trial:
     def group_key(self) -> str:
         """Digest of all that was chosen: trials with equal keys form a repeat group."""
         chosen: dict[str, object] = {
-            "workload": [self.workload.name, self.workload.version, self.workload.scale,
-                         self.workload.input_bytes, self.workload.input_records],
+            "workload": [
+                self.workload.name,
+                self.workload.version,
+                self.workload.scale,
+                self.workload.input_bytes,
+                self.workload.input_records,
+            ],
             "engine": [self.engine.name, self.engine.version],
             "hosts": sorted(host.name for host in self.cluster.hosts),
             "instance_type": self.cluster.instance_type,
@@ -383,7 +392,7 @@ class Trial:
             "disks": {role: list(dirs) for role, dirs in self.cluster.disks_by_role.items()},
             "configuration": dict(self.configuration),
             "provenance": [self.provenance.kind, self.provenance.source],
-        }  # fmt: skip
+        }
         if layout := self.cluster.layout:  # left out where there is none: keys are kept
             chosen["layout"] = layout
         text = json.dumps(chosen, sort_keys=True, default=str)

@@ -30,39 +30,73 @@ class Word:
 
 WORDS = (
     Word(("workload",), ("benchmark", "bench", "job", "program"), "the program that was run"),
-    Word(("workload_version",), ("suite", "bench type"),
-         "what defines the workload: a digest, or a publication's suite"),
+    Word(
+        ("workload_version",),
+        ("suite", "bench type"),
+        "what defines the workload: a digest, or a publication's suite",
+    ),
     Word(("scale",), ("scale profile",), "the named size of the input"),
-    Word(("input_bytes", "dataset_TB"), ("input", "input size", "data size", "bytes"),
-         "how much was read", "B"),
+    Word(
+        ("input_bytes", "dataset_TB"),
+        ("input", "input size", "data size", "bytes"),
+        "how much was read",
+        "B",
+    ),
     Word(("engine",), ("framework",), "what ran the workload"),
     Word(("engine_version",), (), "its version"),
     Word(("cluster",), ("cluster name", "testbed"), "the name of the cluster"),
-    Word(("hosts", "nodes", "datanodes"), ("machines", "workers", "number of nodes", "node count"),
-         "how many machines did the work"),
+    Word(
+        ("hosts", "nodes", "datanodes"),
+        ("machines", "workers", "number of nodes", "node count"),
+        "how many machines did the work",
+    ),
     Word(("headnodes",), ("masters", "name nodes"), "machines that only coordinate"),
-    Word(("instance_type",), ("instance", "machine type", "vm size", "vm type"),
-         "the type of each machine"),
+    Word(
+        ("instance_type",),
+        ("instance", "machine type", "vm size", "vm type"),
+        "the type of each machine",
+    ),
     Word(("network", "net"), ("interconnect", "networks", "nic"), "what joins the machines"),
-    Word(("disk", "disk_name"), ("disks", "storage", "drive", "drives", "volumes"),
-         "the disks of each machine"),
+    Word(
+        ("disk", "disk_name"),
+        ("disks", "storage", "drive", "drives", "volumes"),
+        "the disks of each machine",
+    ),
     Word(("provider",), ("cloud", "vendor"), "who runs the machines"),
     Word(("service_type",), ("service",), "own machines, rented ones, or a managed service"),
     Word(("maps", "map_tasks"), ("mappers", "map slots"), "map tasks at a time"),
     Word(("reduces", "reduce_tasks"), ("reducers", "reduce slots"), "reduce tasks at a time"),
-    Word(("io_sort_factor",), ("sort factor", "iosf", "io sort"),
-         "runs that a merge of MapReduce reads at once (io.sort.factor)"),
-    Word(("io_file_buffer_bytes",), ("file buffer", "io file buffer", "iofilebuf"),
-         "buffer of file operations (io.file.buffer.size)", "B"),
-    Word(("replication", "replication_level"), ("replicas", "rep", "dfs.replication"),
-         "copies of each block of the distributed file system"),
-    Word(("block_bytes",), ("block size", "blk size", "block", "dfs.blocksize"),
-         "size of a block of the distributed file system", "B"),
+    Word(
+        ("io_sort_factor",),
+        ("sort factor", "iosf", "io sort"),
+        "runs that a merge of MapReduce reads at once (io.sort.factor)",
+    ),
+    Word(
+        ("io_file_buffer_bytes",),
+        ("file buffer", "io file buffer", "iofilebuf"),
+        "buffer of file operations (io.file.buffer.size)",
+        "B",
+    ),
+    Word(
+        ("replication", "replication_level"),
+        ("replicas", "rep", "dfs.replication"),
+        "copies of each block of the distributed file system",
+    ),
+    Word(
+        ("block_bytes",),
+        ("block size", "blk size", "block", "dfs.blocksize"),
+        "size of a block of the distributed file system",
+        "B",
+    ),
     Word(("compression",), ("comp", "codec", "compress"), "codec of the intermediate data"),
     Word(("memory_bytes", "memory"), ("ram", "heap", "memory budget"), "memory budget", "B"),
     Word(("threads",), ("cores used",), "threads of the engine"),
-    Word(("elapsed_s",), ("time", "elapsed", "duration", "runtime", "seconds"),
-         "time of the workload alone", "s"),
+    Word(
+        ("elapsed_s",),
+        ("time", "elapsed", "duration", "runtime", "seconds"),
+        "time of the workload alone",
+        "s",
+    ),
     Word(("state",), ("status", "outcome"), "how the trial ended"),
     Word(("failure",), ("error", "error code"), "code of what went wrong"),
     Word(("failure_kind",), (), "whether the workload, the engine or the machine failed"),
@@ -75,9 +109,12 @@ WORDS = (
     Word(("source",), (), "the file or publication that it is from"),
     Word(("warnings",), (), "how many warnings it has"),
     Word(("id",), ("trial", "trial id"), "the trial's own id"),
-    Word(("published_statistic",), ("statistic",),
-         "what a printed figure is: of one execution, the best or the mean of several"),
-)  # fmt: skip
+    Word(
+        ("published_statistic",),
+        ("statistic",),
+        "what a printed figure is: of one execution, the best or the mean of several",
+    ),
+)
 
 
 def _plain(name: str) -> str:
@@ -144,11 +181,14 @@ CODES = (
     Code(("disk",), "SSD", "one SSD", _PAPER),
     Code(("disk",), "SS([0-9]+)", "{n} SSDs", _PAPER),
     Code(("disk",), "HS([0-9]+)", "HDFS on {n} hard disks, temporary files on an SSD", _PAPER),
-    Code(("disk",), "RL([0-9]+)", "HDFS on {n} remote disks, temporary files on a local disk",
-         _LAYOUTS),
+    Code(
+        ("disk",),
+        "RL([0-9]+)",
+        "HDFS on {n} remote disks, temporary files on a local disk",
+        _LAYOUTS,
+    ),
     Code(("disk",), "RR([0-9]+)", "HDFS and temporary files on {n} remote disks", _LAYOUTS),
-    Code(("disk",), "RS([0-9]+)", "{n} remote disks; its source does not say for what",
-         _LAYOUTS),
+    Code(("disk",), "RS([0-9]+)", "{n} remote disks; its source does not say for what", _LAYOUTS),
     Code(("compression",), "none|0", "not compressed", _LAYOUTS),
     Code(("compression",), "zlib|1", "zlib, Hadoop's default codec (code 1 of ALOJA)", _LAYOUTS),
     Code(("compression",), "lzo|2", "LZO (code 2 of ALOJA, whose pages call it bzip2)", _LAYOUTS),
@@ -157,11 +197,19 @@ CODES = (
     Code(("service_type",), "PaaS", "a managed Hadoop service", _LAYOUTS),
     Code(("published_statistic",), "single", "of one execution", "the publication"),
     Code(("published_statistic",), "best", "the best of several executions", "the publication"),
-    Code(("published_statistic",), "mean of ([0-9]+)", "the mean of {n} executions",
-         "the publication"),
-    Code(("published_statistic",), "not stated", "how many executions it stands for is not said",
-         "the publication"),
-)  # fmt: skip
+    Code(
+        ("published_statistic",),
+        "mean of ([0-9]+)",
+        "the mean of {n} executions",
+        "the publication",
+    ),
+    Code(
+        ("published_statistic",),
+        "not stated",
+        "how many executions it stands for is not said",
+        "the publication",
+    ),
+)
 _CALLED_SO = frozenset({"HDD", "SSD", "none", "zlib", "snappy"})  # what needs no explanation
 
 
@@ -206,6 +254,9 @@ def disks_of(label: str) -> dict[str, int]:
         return {}
     count = int(match[2] or 1)
     return {
-        "HDD": {"HDD": 1}, "HD": {"HDD": count}, "SSD": {"SSD": 1}, "SS": {"SSD": count},
+        "HDD": {"HDD": 1},
+        "HD": {"HDD": count},
+        "SSD": {"SSD": 1},
+        "SS": {"SSD": count},
         "HS": {"HDD": count, "SSD": 1},
-    }[match[1]]  # fmt: skip
+    }[match[1]]

@@ -216,12 +216,21 @@ def _use(
         if useful_s > 0:
             ideal = observed / (useful_s / ((ended_s - started_s) * workers))
     return StageUse(
-        stage, device, useful_s / (phase_s * workers), workers, useful_s,
-        fraction("idle_s"), fraction("blocked_s"), fraction("waiting_for_memory_s"),
-        observed, ideal,
-        fraction("cpu_s"), fraction("system_s"), fraction("core_wait_s"),
+        stage,
+        device,
+        useful_s / (phase_s * workers),
+        workers,
+        useful_s,
+        fraction("idle_s"),
+        fraction("blocked_s"),
+        fraction("waiting_for_memory_s"),
+        observed,
+        ideal,
+        fraction("cpu_s"),
+        fraction("system_s"),
+        fraction("core_wait_s"),
         metrics.get("page_faults"),
-    )  # fmt: skip
+    )
 
 
 def _doubt(stages: list[StageUse], silent: list[str]) -> str | None:

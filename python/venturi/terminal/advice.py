@@ -80,8 +80,9 @@ def _class_lines(advice: Advice, found: ClassAdvice) -> Iterator[Line | Table]:
         near = nearest(found.excluded)
         yield Line("No type can be ranked." + (f" Nearest: {near}." if near else ""))
     if found.at_least:
-        yield Line("\nAt least (≥), not ranked: of network or volumes only the line rate is known",
-                   "bold")  # fmt: skip
+        yield Line(
+            "\nAt least (≥), not ranked: of network or volumes only the line rate is known", "bold"
+        )
         yield prediction_table(found.at_least[:limit])
         yield from _more(len(found.at_least) - limit)
     if found.frontier:
@@ -103,8 +104,18 @@ def _more(count: int) -> Iterator[Line | Table]:
 
 def ranking(advice: Advice, found: ClassAdvice) -> Table:
     """The options in the order of the objective."""
-    made = _table("#", "type", "nodes", "time", "cost", "narrowest", "known", "ties", "price of",
-                  prose=("type",))  # fmt: skip
+    made = _table(
+        "#",
+        "type",
+        "nodes",
+        "time",
+        "cost",
+        "narrowest",
+        "known",
+        "ties",
+        "price of",
+        prose=("type",),
+    )
     limited = advice.request.deadline_s is not None or advice.request.budget_usd is not None
     for number, option in enumerate(found.ranked[: advice.request.shown], 1):
         ties = [str(sum(pair) - number) for pair in found.undecided if number in pair]
@@ -274,10 +285,13 @@ def _frontier(found: ClassAdvice) -> Table:
     points = _ends([point.option for point in found.frontier if point.by_middle])
     for option in points[:FRONTIER_SHOWN]:
         made.add(
-            option.instance_type, f"{option.nodes:,}", time_text(option.time_s),
-            usd_text(option.usd), _narrowest(option),
+            option.instance_type,
+            f"{option.nodes:,}",
+            time_text(option.time_s),
+            usd_text(option.usd),
+            _narrowest(option),
             "—" if option.weakest is None else option.weakest.value,
-        )  # fmt: skip
+        )
     if len(points) > FRONTIER_SHOWN:
         made.add(f"and {len(points) - FRONTIER_SHOWN} more", "", "", "", "", "")
     return made
@@ -314,11 +328,15 @@ def prediction_table(options: Sequence[Option]) -> Table:
     for option in options:
         bound = option.lower_bound
         made.add(
-            option.instance_type, f"{option.nodes:,}", time_text(option.time_s, bound),
-            usd_text(option.metered_usd, bound), usd_text(option.billed_usd, bound),
-            _narrowest(option), "—" if option.weakest is None else option.weakest.value,
+            option.instance_type,
+            f"{option.nodes:,}",
+            time_text(option.time_s, bound),
+            usd_text(option.metered_usd, bound),
+            usd_text(option.billed_usd, bound),
+            _narrowest(option),
+            "—" if option.weakest is None else option.weakest.value,
             _price_date(option),
-        )  # fmt: skip
+        )
     return made
 
 
@@ -337,8 +355,7 @@ def explanation_lines(explanation: Explanation) -> Iterator[Line | Table]:
     """One option with every figure's origin."""
     option, job = explanation.option, explanation.job
     bound = option.lower_bound
-    yield Line(f"{job.name}, {job.durability}, on {option.nodes:,} {option.instance_type}",
-               "bold")  # fmt: skip
+    yield Line(f"{job.name}, {job.durability}, on {option.nodes:,} {option.instance_type}", "bold")
     rows = [
         ("time", time_text(option.time_s, bound)),
         ("cost, by the second", usd_text(option.metered_usd, bound)),
@@ -353,9 +370,12 @@ def explanation_lines(explanation: Explanation) -> Iterator[Line | Table]:
     terms = _table("", "phase", "what", "formula", "time", prose=("what", "formula"))
     for term in explanation.terms:
         terms.add(
-            "*" if term.narrowest else "", f"{term.phase} {term.equation}",
-            f"{term.resource}: {term.what}", term.formula, time_text(term.seconds),
-        )  # fmt: skip
+            "*" if term.narrowest else "",
+            f"{term.phase} {term.equation}",
+            f"{term.resource}: {term.what}",
+            term.formula,
+            time_text(term.seconds),
+        )
     yield terms
     yield Line("\nRates of one node", "bold")
     seen: dict[str, Quantity] = {}
@@ -366,8 +386,7 @@ def explanation_lines(explanation: Explanation) -> Iterator[Line | Table]:
         yield from _rate_lines(name, rate)
     yield from _bill_lines(explanation)
     if explanation.sensitivity:
-        yield Line("\nWhat would change the answer: one rate at either end of its range",
-                   "bold")  # fmt: skip
+        yield Line("\nWhat would change the answer: one rate at either end of its range", "bold")
         changes = _table("rate", "at", "time", "cost", "rank")
         for each in explanation.sensitivity:
             _add_sensitivity(changes, each, option, explanation.rank)
@@ -396,9 +415,12 @@ def _bill_lines(explanation: Explanation) -> Iterator[Line | Table]:
     )
     for item in bill.items:
         made.add(
-            item.name, format_usd(item.amount), format_usd(item.billed), item.formula,
+            item.name,
+            format_usd(item.amount),
+            format_usd(item.billed),
+            item.formula,
             "—" if item.as_of is None else item.as_of.isoformat(),
-        )  # fmt: skip
+        )
     yield made
     for item in bill.items:
         yield Line(f"{item.name}: {item.source}", "dim", 2)
@@ -417,9 +439,12 @@ def _add_sensitivity(made: Table, each: Sensitivity, option: Option, rank: int |
         sign = "-" if seconds < 0 else "+"
         moved = "—" if new is None else f"{new}" if new == rank else f"{rank} -> {new}"
         made.add(
-            each.rate.replace("_", " ") if end == 0 else "", format_rate(at),
-            f"{sign}{format_duration(abs(seconds))}", usd, moved,
-        )  # fmt: skip
+            each.rate.replace("_", " ") if end == 0 else "",
+            format_rate(at),
+            f"{sign}{format_duration(abs(seconds))}",
+            usd,
+            moved,
+        )
 
 
 def advice_data(advice: Advice) -> dict[str, Any]:

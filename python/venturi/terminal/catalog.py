@@ -35,70 +35,128 @@ def summarise(catalog: Catalog, today: date, name: str = "") -> Summary:
     prices = [t.fact("price") for t in catalog.types.values()]
     dated = [price.as_of for price in prices if price.value is not None and price.as_of]
     return Summary(
-        name or catalog.name, len(catalog.types), len(known), len(facts) - len(known),
-        min(days, default=None), max(days, default=None), len(dated),
+        name or catalog.name,
+        len(catalog.types),
+        len(known),
+        len(facts) - len(known),
+        min(days, default=None),
+        max(days, default=None),
+        len(dated),
         sum(is_stale(day, today) for day in dated),
-    )  # fmt: skip
+    )
 
 
 def list_table(summaries: Sequence[Summary]) -> Table:
     """One catalogue a row."""
-    made = table("catalogue", "types", "values", "unknown", "from", "to", "prices", "over a year",
-                 spare=("from", "unknown"))  # fmt: skip
+    made = table(
+        "catalogue",
+        "types",
+        "values",
+        "unknown",
+        "from",
+        "to",
+        "prices",
+        "over a year",
+        spare=("from", "unknown"),
+    )
     for each in summaries:
         made.add(
-            each.name, str(each.types), str(each.values), str(each.unknown),
-            _day(each.oldest), _day(each.newest), str(each.prices), str(each.stale_prices),
-        )  # fmt: skip
+            each.name,
+            str(each.types),
+            str(each.values),
+            str(each.unknown),
+            _day(each.oldest),
+            _day(each.newest),
+            str(each.prices),
+            str(each.stale_prices),
+        )
     return made
 
 
 def types_table(catalog: Catalog) -> Table:
     """One instance type a row: what matters most."""
-    made = table("type", "vCPUs", "memory", "local disks", "network", "price", "as of",
-                 spare=("as of", "vCPUs"))  # fmt: skip
+    made = table(
+        "type",
+        "vCPUs",
+        "memory",
+        "local disks",
+        "network",
+        "price",
+        "as of",
+        spare=("as of", "vCPUs"),
+    )
     for each in catalog.types.values():
         local = each.local_bytes
         network = next(
-            (f for name in ("network_rate_at_scale", "network_rate", "network_line_rate")
-             if (f := each.fact(name)).value is not None),
+            (
+                f
+                for name in ("network_rate_at_scale", "network_rate", "network_line_rate")
+                if (f := each.fact(name)).value is not None
+            ),
             each.fact("network_rate"),
-        )  # fmt: skip
+        )
         made.add(
-            each.name, value_text(each.fact("vcpus")), value_text(each.fact("memory")),
+            each.name,
+            value_text(each.fact("vcpus")),
+            value_text(each.fact("memory")),
             UNKNOWN if local is None else format_bytes_decimal(local),
-            value_text(network), value_text(each.fact("price")), _day(each.fact("price").as_of),
-        )  # fmt: skip
+            value_text(network),
+            value_text(each.fact("price")),
+            _day(each.fact("price").as_of),
+        )
     return made
 
 
 def type_table(instance_type: InstanceType) -> Table:
     """One value a row, with its range, kind, day and source, or why it is unknown."""
-    made = table("attribute", "value", "range", "kind", "as of", "source; note", left=6,
-                 prose=("value", "attribute", "source; note"),
-                 spare=("range", "as of"))  # fmt: skip
+    made = table(
+        "attribute",
+        "value",
+        "range",
+        "kind",
+        "as of",
+        "source; note",
+        left=6,
+        prose=("value", "attribute", "source; note"),
+        spare=("range", "as of"),
+    )
     for attribute, fact in instance_type.facts.items():
         words = [fact.source, fact.note] if fact.value is not None else [f"unknown: {fact.note}"]
         made.add(
-            attribute, value_text(fact), range_text(fact), fact.kind or "",
+            attribute,
+            value_text(fact),
+            range_text(fact),
+            fact.kind or "",
             _day(fact.as_of) if fact.value is not None else "",
             "; ".join(word for word in words if word),
-        )  # fmt: skip
+        )
     return made
 
 
 def diff_table(difference: Difference) -> Table:
     """One change a row."""
-    made = table("type", "attribute", "old", "new", "change", "kind", left=2,
-                 prose=("attribute", "old", "new", "kind"), spare=("kind",))  # fmt: skip
+    made = table(
+        "type",
+        "attribute",
+        "old",
+        "new",
+        "change",
+        "kind",
+        left=2,
+        prose=("attribute", "old", "new", "kind"),
+        spare=("kind",),
+    )
     for change in difference.changes:
         kinds = [fact.kind if fact and fact.kind else UNKNOWN for fact in (change.old, change.new)]
         relative = change.relative
         made.add(
-            change.instance_type, change.attribute, value_text(change.old),
-            value_text(change.new), "" if relative is None else f"{relative:+.1%}",
+            change.instance_type,
+            change.attribute,
+            value_text(change.old),
+            value_text(change.new),
+            "" if relative is None else f"{relative:+.1%}",
             kinds[0] if kinds[0] == kinds[1] else f"{kinds[0]} -> {kinds[1]}",
-        )  # fmt: skip
+        )
     return made
 
 

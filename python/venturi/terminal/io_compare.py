@@ -53,10 +53,17 @@ def _operations(trace: IoTrace, *, by_files: bool) -> dict[str, TracedOperation]
 
 def _table(before: Mapping[str, TracedOperation], after: Mapping[str, TracedOperation]) -> Table:
     made = table(
-        "pattern", "bytes", "requests", "median size", "mean run", "served: median", "99 %",
+        "pattern",
+        "bytes",
+        "requests",
+        "median size",
+        "mean run",
+        "served: median",
+        "99 %",
         "access",
-        left=1, spare=("99 %", "requests"),
-    )  # fmt: skip
+        left=1,
+        spare=("99 %", "requests"),
+    )
 
     def most(name: str) -> tuple[int, str]:
         both = (side[name].issued.bytes for side in (before, after) if name in side)

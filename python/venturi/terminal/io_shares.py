@@ -115,7 +115,7 @@ def not_attributed(owners: TraceOwners) -> str:
     """How much of what was read and written belongs to no file whose name is known."""
     all_of_it = _sum(owners.shares)
     lost = _sum(each for each in owners.shares if each.file_class in NOT_ATTRIBUTED)
-    share = UNKNOWN if not all_of_it.bytes else percent(lost.bytes / all_of_it.bytes)
+    share = percent_of(lost.bytes, all_of_it.bytes)
     of_count = count_of(lost.reads + lost.writes, "request")
     text = f"not attributed: {share} of the bytes ({format_bytes_decimal(lost.bytes)}, {of_count})"
     left_out = owners.ranges_refused + owners.names_left_out
@@ -152,12 +152,19 @@ def _of_disks(trace: IoTrace) -> list[TraceShare]:
     """What was done to each disk, of a trace that does not tell whose requests it has."""
     return [
         TraceShare(
-            device.device, each.operation, "unknown", None, None, None,
-            each.issued.count, each.issued.bytes, _served_s(each.issued_to_done),
+            device.device,
+            each.operation,
+            "unknown",
+            None,
+            None,
+            None,
+            each.issued.count,
+            each.issued.bytes,
+            _served_s(each.issued_to_done),
         )
         for device in trace.devices
         for each in device.operations
-    ]  # fmt: skip
+    ]
 
 
 def _served_s(times: RequestTimes | None) -> float | None:
@@ -168,9 +175,15 @@ def _served_s(times: RequestTimes | None) -> float | None:
 def _summed(shares: Sequence[TraceShare], by: str, called: Callable[[TraceShare], str]) -> Table:
     made = table(
         "files" if by == "class" else by,
-        "read", "reads", "written", "writes", "share of bytes", "time at the disks",
-        left=1, spare=("writes", "reads"),
-    )  # fmt: skip
+        "read",
+        "reads",
+        "written",
+        "writes",
+        "share of bytes",
+        "time at the disks",
+        left=1,
+        spare=("writes", "reads"),
+    )
     sums: dict[str, Sum] = {}
     for share in shares:
         name = called(share)
@@ -178,11 +191,14 @@ def _summed(shares: Sequence[TraceShare], by: str, called: Callable[[TraceShare]
     all_bytes = sum(each.bytes for each in sums.values())
     for name, each in sorted(sums.items(), key=lambda item: (-item[1].bytes, item[0])):
         made.add(
-            name, format_bytes_decimal(each.read_bytes), f"{each.reads:,}",
-            format_bytes_decimal(each.written_bytes), f"{each.writes:,}",
-            percent(each.bytes / all_bytes) if all_bytes else UNKNOWN,
+            name,
+            format_bytes_decimal(each.read_bytes),
+            f"{each.reads:,}",
+            format_bytes_decimal(each.written_bytes),
+            f"{each.writes:,}",
+            percent_of(each.bytes, all_bytes),
             UNKNOWN if each.served_s is None else format_duration(each.served_s),
-        )  # fmt: skip
+        )
     return made
 
 
@@ -195,17 +211,20 @@ def _tasks(owners: TraceOwners) -> Iterator[Table | Line]:
     made = table("task", "stage", "read", "reads", "written", "writes", left=0)
     for each in owners.tasks:
         made.add(
-            f"{each.task}", each.stage or UNKNOWN, format_bytes_decimal(each.read.bytes),
-            f"{each.read.count:,}", format_bytes_decimal(each.written.bytes),
+            f"{each.task}",
+            each.stage or UNKNOWN,
+            format_bytes_decimal(each.read.bytes),
+            f"{each.read.count:,}",
+            format_bytes_decimal(each.written.bytes),
             f"{each.written.count:,}",
-        )  # fmt: skip
+        )
     yield made
 
 
 def _told_by_tasks(owners: TraceOwners) -> str:
     """How much is of threads that said which task they run."""
     all_bytes = _sum(owners.shares).bytes
-    share = percent(owners.task_bytes / all_bytes) if all_bytes else UNKNOWN
+    share = percent_of(owners.task_bytes, all_bytes)
     count = count_of(owners.task_count, "task")
     return f"told by the threads of {count}: {share} of the bytes"
 
@@ -223,9 +242,15 @@ def kind_name(operation: str, file_class: str | None, phase: str | None) -> str:
 
 
 _FIGURES = (
-    "bytes", "median size", "without a seek", "of 16 streams", "mean run", "served: median",
-    "99 %", "verdict",
-)  # fmt: skip
+    "bytes",
+    "median size",
+    "without a seek",
+    "of 16 streams",
+    "mean run",
+    "served: median",
+    "99 %",
+    "verdict",
+)
 _SPARE = ("99 %", "of 16 streams", "median size")
 
 
@@ -250,12 +275,13 @@ def _figures(of: TracedRequests) -> tuple[str, ...]:
     times, size = of.issued_to_done, of.size_median_bytes
     p50, p99 = (None, None) if times is None else (times.p50_ns, times.p99_ns)
     return (
-        format_bytes_decimal(of.issued.bytes), UNKNOWN if size is None else binary_size(size),
-        _share(of.seek_plain.zero, of.seek_plain.count),
-        _share(of.seek_streams.zero, of.seek_streams.count),
+        format_bytes_decimal(of.issued.bytes),
+        UNKNOWN if size is None else binary_size(size),
+        percent_of(of.seek_plain.zero, of.seek_plain.count),
+        percent_of(of.seek_streams.zero, of.seek_streams.count),
         format_bytes_decimal(of.runs.mean_bytes),
         *(format_latency(None if ns is None else ns / 1e9) for ns in (p50, p99)),
-    )  # fmt: skip
+    )
 
 
 def limits_of(trace: IoTrace) -> Iterator[str]:
@@ -273,5 +299,6 @@ def limits_of(trace: IoTrace) -> Iterator[str]:
         yield f"{disk.name} ({disk.device}): {', '.join(told) or 'no limits are known'}"
 
 
-def _share(part: int, whole: int) -> str:
+def percent_of(part: float, whole: float | None) -> str:
+    """Return `part` as a percentage of `whole`."""
     return percent(part / whole) if whole else UNKNOWN

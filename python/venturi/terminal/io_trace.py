@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from venturi.core.errors import VenturiError
 from venturi.core.units import binary_size, format_bytes_decimal, format_duration, format_latency
-from venturi.core.wording import count_of, percent
+from venturi.core.wording import count_of
 from venturi.measure.hosts.trace_results import (
     IoTrace,
     RequestTimes,
@@ -18,7 +18,7 @@ from venturi.measure.hosts.trace_results import (
     TracedDevice,
     TracedOperation,
 )
-from venturi.terminal.io_shares import disk_names, whose
+from venturi.terminal.io_shares import disk_names, percent_of, whose
 from venturi.terminal.table import UNKNOWN, Line, Table, pairs, table
 
 SIZES_SHOWN = 3
@@ -88,7 +88,7 @@ def losses(trace: IoTrace) -> str | None:
 
 
 def _device(device: TracedDevice, name: str, elapsed_s: float) -> str:
-    busy = percent(device.busy_s / elapsed_s) if elapsed_s else UNKNOWN
+    busy = percent_of(device.busy_s, elapsed_s)
     mean = device.depth_mean
     depth = "" if mean is None else f", {mean:.1f} requests at once on average"
     more = [
@@ -106,19 +106,33 @@ def _device(device: TracedDevice, name: str, elapsed_s: float) -> str:
 
 def _requests(device: TracedDevice) -> Table:
     made = table(
-        "what", "requests", "bytes", "largest shares of the bytes", "read ahead", "merged",
-        "served: median", "99 %", "longest", "with queue: median", "99 % with queue",
-        left=1, prose=("largest shares of the bytes",),
+        "what",
+        "requests",
+        "bytes",
+        "largest shares of the bytes",
+        "read ahead",
+        "merged",
+        "served: median",
+        "99 %",
+        "longest",
+        "with queue: median",
+        "99 % with queue",
+        left=1,
+        prose=("largest shares of the bytes",),
         spare=("99 % with queue", "merged", "read ahead"),
-    )  # fmt: skip
+    )
     for each in device.operations:
         merged = each.back_merges + each.front_merges
         made.add(
-            each.operation, f"{each.issued.count:,}", format_bytes_decimal(each.issued.bytes),
-            _sizes(each), _share(each.readahead.bytes, each.issued.bytes),
-            _share(merged, each.queued.count), *_times(each.issued_to_done),
+            each.operation,
+            f"{each.issued.count:,}",
+            format_bytes_decimal(each.issued.bytes),
+            _sizes(each),
+            percent_of(each.readahead.bytes, each.issued.bytes),
+            percent_of(merged, each.queued.count),
+            *_times(each.issued_to_done),
             *_times(each.queued_to_done)[:2],
-        )  # fmt: skip
+        )
     return made
 
 
@@ -133,31 +147,38 @@ def _times(times: RequestTimes | None) -> tuple[str, str, str]:
 def _sizes(operation: TracedOperation) -> str:
     by_bytes = sorted(operation.sizes, key=lambda each: (-each[0] * each[1], each[0]))
     return ", ".join(
-        f"{binary_size(size)} {_share(size * count, operation.issued.bytes)}"
+        f"{binary_size(size)} {percent_of(size * count, operation.issued.bytes)}"
         for size, count in by_bytes[:SIZES_SHOWN]
     )
 
 
 def _locality(device: TracedDevice) -> Table:
     made = table(
-        "what", "follows the last one", "one of the last 16", "one of 16 streams", "median seek",
-        "runs", "mean run", "half of the bytes in runs up to",
-        left=1, spare=("median seek", "runs"),
-    )  # fmt: skip
+        "what",
+        "follows the last one",
+        "one of the last 16",
+        "one of 16 streams",
+        "median seek",
+        "runs",
+        "mean run",
+        "half of the bytes in runs up to",
+        left=1,
+        spare=("median seek", "runs"),
+    )
     for each in device.operations:
         seek = each.seek_plain.median_sectors
         made.add(
-            each.operation, _zero(each.seek_plain), _zero(each.seek_window),
-            _zero(each.seek_streams), UNKNOWN if seek is None else f"{seek:,} sectors",
-            f"{each.runs.count:,}", format_bytes_decimal(each.runs.mean_bytes),
+            each.operation,
+            _zero(each.seek_plain),
+            _zero(each.seek_window),
+            _zero(each.seek_streams),
+            UNKNOWN if seek is None else f"{seek:,} sectors",
+            f"{each.runs.count:,}",
+            format_bytes_decimal(each.runs.mean_bytes),
             format_bytes_decimal(each.runs.median_by_bytes),
-        )  # fmt: skip
+        )
     return made
 
 
 def _zero(seeks: Seeks) -> str:
-    return _share(seeks.zero, seeks.count)
-
-
-def _share(part: int, whole: int) -> str:
-    return percent(part / whole) if whole else UNKNOWN
+    return percent_of(seeks.zero, seeks.count)

@@ -17,7 +17,7 @@ from venturi.jobs.stages.caches import HOW_TO_RECORD, cache_uses
 from venturi.jobs.stages.executors import executor_uses
 from venturi.jobs.stages.host_use import Meanwhile, sentence
 from venturi.jobs.stages.queries import QueryWork, changes_of, works_of
-from venturi.jobs.stages.stage import Analysis, Bound, Skew, Stage, Straggler
+from venturi.jobs.stages.stage import Analysis, Bound
 from venturi.jobs.stages.streaming import stream_uses
 from venturi.jobs.stages.timeline import Timeline
 from venturi.jobs.stages.verdict import in_words
@@ -25,9 +25,18 @@ from venturi.jobs.tiers.recorded import tier_uses
 from venturi.jobs.whatif.ideal import LONGER, Ideals
 from venturi.jobs.whatif.outlook import Outlooks
 from venturi.record.job_account import JobAccount
-from venturi.terminal.table import Line, Table, pairs, table
+from venturi.terminal import job_stages
+from venturi.terminal.table import (
+    UNKNOWN,
+    Line,
+    Table,
+    format_count,
+    format_share,
+    pairs,
+    shorten,
+    table,
+)
 
-SHOWN_STAGES = 30
 SHOWN_QUERIES = 20
 SHOWN_OF_QUERY = 8  # of its jobs, and of its stages
 SHOWN_JOBS = 10
@@ -35,20 +44,19 @@ SHOWN_LOSSES = SHOWN_EXECUTORS = SHOWN_CACHES = 20
 SHOWN_MEANWHILE = SHOWN_TIMED = 5
 LEAST_TIMED = 0.05
 _LEAST_SHARE = 0.005
-_NAME = 40
 
 
 def parts(line: Timeline, analysis: Analysis, host: Meanwhile) -> Iterator[Line | Table]:
     """Titles and tables, in the order in which they are read."""
     account = line.account
-    stages, left_out = _shown(analysis.stages)
+    stages, left_out = job_stages.longest_stages(analysis.stages)
     for title, content in (
         ("What failed", _failures(account, analysis)),
         ("Narrowest host", pairs([("", host.narrowest.sentence)] if host.narrowest else [])),
         (_watched_in(host), _meanwhile(analysis, host)),
         ("Where the time went", _shares(analysis)),
         ("Cores: offered, used, unused", _cores(analysis)),
-        ("Tasks without an end", _unfinished(stages)),
+        ("Tasks without an end", job_stages.unfinished_tasks(stages)),
         ("Task time in vain", _losses(analysis)),
         ("Executors that were lost", _lost_executors(analysis)),
         ("Executors", _executors(line)),
@@ -56,12 +64,12 @@ def parts(line: Timeline, analysis: Analysis, host: Meanwhile) -> Iterator[Line 
         ("What adaptive execution changed of the first plans", _adaptive(account)),
         ("What is cached", _caches(account)),
         ("Streaming queries", _streams(line)),
-        ("Critical path", _path(analysis)),
-        ("Stages" + left_out, _stages(stages)),
-        ("Task time by cause, share of the stage's task time", _causes(stages)),
-        ("Skew: the largest task by the median", _skews(stages)),
-        ("Stragglers", _stragglers(stages)),
-        ("Narrowest point of each stage", _verdicts(stages)),
+        ("Critical path", job_stages.critical_path(analysis)),
+        ("Stages" + left_out, job_stages.stage_rows(stages)),
+        ("Task time by cause, share of the stage's task time", job_stages.time_by_cause(stages)),
+        ("Skew: the largest task by the median", job_stages.skews(stages)),
+        ("Stragglers", job_stages.stragglers(stages)),
+        ("Narrowest point of each stage", job_stages.bottlenecks(stages)),
         ("At most this much sooner", _bounds(analysis.bounds, analysis.elapsed_s)),
         ("Speculative copies", _speculation(analysis)),
         ("Local files by tier", _tiers(account)),
@@ -74,15 +82,16 @@ def parts(line: Timeline, analysis: Analysis, host: Meanwhile) -> Iterator[Line 
 
 def operators(line: Timeline, analysis: Analysis) -> Iterator[Line | Table]:
     """What the operators of the longest stages timed themselves."""
-    made = table("stage", "operator", "timer", "time", "of its task time", left=3,
-                 prose=("operator",))  # fmt: skip
+    made = table(
+        "stage", "operator", "timer", "time", "of its task time", left=3, prose=("operator",)
+    )
     for stage in sorted(analysis.stages, key=lambda each: -each.task_s)[:SHOWN_TIMED]:
         for each in line.plans.of_stage(stage.key):
             for timer, time_s in line.plans.timed_in(each, stage.key).items():
                 # That of generated code is from its making to its end, whatever it did meanwhile.
                 if timer != "duration" and time_s >= LEAST_TIMED * stage.task_s > 0:
                     share = f"{time_s / stage.task_s:.0%}"
-                    made.add(stage.label, _cut(each.text), timer, format_duration(time_s), share)
+                    made.add(stage.label, shorten(each.text), timer, format_duration(time_s), share)
     if made.rows:
         yield Line("\nWhat operators timed: one holds what is below it, so do not add up", "bold")
         yield made
@@ -96,10 +105,13 @@ def outlook(found: Outlooks) -> Iterator[Line | Table]:
     made = table("slots", "executors", "time", "at least (Amdahl)", "core-hours", "use", left=0)
     for each in found.found:
         made.add(
-            f"{each.slots:,}", _count(each.executors), format_duration(each.time_s),
-            format_duration(each.bound_s), format_figure(each.core_hours),
+            f"{each.slots:,}",
+            format_count(each.executors),
+            format_duration(each.time_s),
+            format_duration(each.bound_s),
+            format_figure(each.core_hours),
             f"{each.use:.0%}",
-        )  # fmt: skip
+        )
     yield made
     yield Line(
         f"{found.assumes}; on the slots that there were it gives "
@@ -112,14 +124,30 @@ def ideal(found: Ideals) -> Iterator[Line | Table]:
     if found.reason is not None:
         yield pairs([("", f"each job by itself: cannot tell: {found.reason}")])
         return
-    made = table("job", "name", "took", "can fill", "at best", "enough", "executors", "takes then",
-                 left=2, prose=("name",), spare=("executors", "at best"))  # fmt: skip
+    made = table(
+        "job",
+        "name",
+        "took",
+        "can fill",
+        "at best",
+        "enough",
+        "executors",
+        "takes then",
+        left=2,
+        prose=("name",),
+        spare=("executors", "at best"),
+    )
     for each in found.found[:SHOWN_JOBS]:
         made.add(
-            str(each.job_id), _cut(each.name), format_duration(each.elapsed_s),
-            f"{each.useful_slots:,}", format_duration(each.least_s), f"{each.slots:,}",
-            _count(each.executors), format_duration(each.time_s),
-        )  # fmt: skip
+            str(each.job_id),
+            shorten(each.name),
+            format_duration(each.elapsed_s),
+            f"{each.useful_slots:,}",
+            format_duration(each.least_s),
+            f"{each.slots:,}",
+            format_count(each.executors),
+            format_duration(each.time_s),
+        )
     more = len(found.found) + found.left_out - len(made.rows)
     if more > 0:
         made.notes.append(("job", f"{more:,} shorter jobs are left out"))
@@ -128,14 +156,6 @@ def ideal(found: Ideals) -> Iterator[Line | Table]:
         "each job by itself, by the same replay: of the slots that its tasks can fill at once, so "
         f"many are enough that it takes at most {LONGER:.0%} longer than with all of them"
     )
-
-
-def _shown(stages: Sequence[Stage]) -> tuple[list[Stage], str]:
-    """The stages with the most task time, in their own order."""
-    longest = {each.key for each in sorted(stages, key=lambda each: -each.task_s)[:SHOWN_STAGES]}
-    kept = [stage for stage in stages if stage.key in longest]
-    said = f" (the {SHOWN_STAGES} of {len(stages)} with the most task time)"
-    return kept, said if len(kept) < len(stages) else ""
 
 
 def _failures(account: JobAccount, analysis: Analysis) -> Table:
@@ -148,7 +168,7 @@ def _failures(account: JobAccount, analysis: Analysis) -> Table:
         for stage in analysis.stages
         if stage.reason is not None
     ]
-    return pairs(rows[:SHOWN_STAGES])
+    return pairs(rows[: job_stages.SHOWN_STAGES])
 
 
 def _watched_in(host: Meanwhile) -> str:
@@ -203,58 +223,74 @@ def _cores(analysis: Analysis) -> Table:
     return made
 
 
-def _unfinished(stages: Sequence[Stage]) -> Table:
-    made = table("stage", "task", "host", "executor", "had run for", "medians", "when", left=4,
-                 prose=("host", "when"), spare=("medians",))  # fmt: skip
-    for stage in stages:
-        for each in stage.unfinished:
-            made.add(
-                stage.label, _count(each.index), each.host or "—", each.executor_id or "—",
-                format_duration(each.age_s), "—" if each.ratio is None else f"{each.ratio:.1f}",
-                each.until,
-            )  # fmt: skip
-    return made
-
-
 def _losses(analysis: Analysis) -> Table:
     made = table("what", "attempts", "task time", "said", "means", prose=("what", "said", "means"))
     for each in analysis.losses[:SHOWN_LOSSES]:
         made.add(
-            each.what, f"{each.n:,}", format_duration(each.time_s), each.said or "—",
-            each.meaning or "—",
-        )  # fmt: skip
+            each.what,
+            f"{each.n:,}",
+            format_duration(each.time_s),
+            each.said or UNKNOWN,
+            each.meaning or UNKNOWN,
+        )
     return made
 
 
 def _lost_executors(analysis: Analysis) -> Table:
-    made = table("executor", "host", "at", "reason", "means", left=2,
-                 prose=("host", "reason", "means"))  # fmt: skip
+    made = table(
+        "executor", "host", "at", "reason", "means", left=2, prose=("host", "reason", "means")
+    )
     for each in analysis.lost_executors[:SHOWN_EXECUTORS]:
         made.add(
-            each.executor_id, each.host or "—", format_duration(each.at_s), each.reason,
-            each.meaning or "—",
-        )  # fmt: skip
+            each.executor_id,
+            each.host or UNKNOWN,
+            format_duration(each.at_s),
+            each.reason,
+            each.meaning or UNKNOWN,
+        )
     return made
 
 
 def _executors(line: Timeline) -> Table:
     """Those with the most task time, in the order in which they came."""
     made = table(
-        "executor", "host", "cores", "there from", "to", "why gone", "tasks", "failed", "task time",
-        "busy", "collecting", "spilled", "heap at most", "of Python",
-        left=2, prose=("host", "why gone"),
+        "executor",
+        "host",
+        "cores",
+        "there from",
+        "to",
+        "why gone",
+        "tasks",
+        "failed",
+        "task time",
+        "busy",
+        "collecting",
+        "spilled",
+        "heap at most",
+        "of Python",
+        left=2,
+        prose=("host", "why gone"),
         spare=("there from", "to", "of Python", "collecting", "why gone", "spilled"),
-    )  # fmt: skip
+    )
     uses = executor_uses(line)
     most = sorted(uses, key=lambda each: -each.task_s)[:SHOWN_EXECUTORS]
     for each in (use for use in uses if use in most):
         made.add(
-            each.executor_id, each.host or "—", _count(each.cores), format_duration(each.added_s),
-            format_duration(each.removed_s), each.reason or "—", f"{each.tasks:,}",
-            f"{each.failed:,}", format_duration(each.task_s), _share(each.busy),
-            _share(each.collecting), format_bytes(each.spilled_bytes),
-            format_bytes(each.heap_bytes), format_bytes(each.python_bytes),
-        )  # fmt: skip
+            each.executor_id,
+            each.host or UNKNOWN,
+            format_count(each.cores),
+            format_duration(each.added_s),
+            format_duration(each.removed_s),
+            each.reason or UNKNOWN,
+            f"{each.tasks:,}",
+            f"{each.failed:,}",
+            format_duration(each.task_s),
+            format_share(each.busy),
+            format_share(each.collecting),
+            format_bytes(each.spilled_bytes),
+            format_bytes(each.heap_bytes),
+            format_bytes(each.python_bytes),
+        )
     if len(uses) > len(most):
         made.notes.append(("task time", f"of {len(uses):,} executors those with the most"))
     return made
@@ -262,44 +298,73 @@ def _executors(line: Timeline) -> Table:
 
 def _streams(line: Timeline) -> Table:
     made = table(
-        "stream", "batches", "rows", "in a second", "worked off", "median batch", "slowest",
-        "most of it", "busy", "keeps up", "left behind", "rows of state", "state",
-        prose=("stream", "most of it"), spare=("state", "rows of state", "left behind", "busy"),
-    )  # fmt: skip
+        "stream",
+        "batches",
+        "rows",
+        "in a second",
+        "worked off",
+        "median batch",
+        "slowest",
+        "most of it",
+        "busy",
+        "keeps up",
+        "left behind",
+        "rows of state",
+        "state",
+        prose=("stream", "most of it"),
+        spare=("state", "rows of state", "left behind", "busy"),
+    )
     for each in stream_uses(line):
         rates = (
-            "—" if rate is None else f"{rate:,.0f}"
+            UNKNOWN if rate is None else f"{rate:,.0f}"
             for rate in (each.input_rows_per_s, each.rows_per_s)
         )
         made.add(
-            each.name or each.stream, f"{each.batches:,}", f"{each.rows:,}", *rates,
-            format_duration(each.median_s), format_duration(each.slowest_s), each.slowest_part,
-            _share(each.busy), "no" if each.behind else "yes", _count(each.left_rows),
-            _count(each.state_rows), format_bytes(each.state_bytes),
-        )  # fmt: skip
+            each.name or each.stream,
+            f"{each.batches:,}",
+            f"{each.rows:,}",
+            *rates,
+            format_duration(each.median_s),
+            format_duration(each.slowest_s),
+            each.slowest_part,
+            format_share(each.busy),
+            "no" if each.behind else "yes",
+            format_count(each.left_rows),
+            format_count(each.state_rows),
+            format_bytes(each.state_bytes),
+        )
     return made
-
-
-def _share(value: float | None) -> str:
-    return "—" if value is None else f"{value:.0%}"
 
 
 def _queries(account: JobAccount) -> Table:
     """The longest, in their own order; what the driver says that it did for them."""
-    made = table("query", "name", "outcome", "took", "listing files", "broadcasts", "commit",
-                 "jobs", "stages", left=3, prose=("name", "jobs", "stages"),
-                 spare=("listing files", "broadcasts", "jobs", "stages"))  # fmt: skip
+    made = table(
+        "query",
+        "name",
+        "outcome",
+        "took",
+        "listing files",
+        "broadcasts",
+        "commit",
+        "jobs",
+        "stages",
+        left=3,
+        prose=("name", "jobs", "stages"),
+        spare=("listing files", "broadcasts", "jobs", "stages"),
+    )
     works = works_of(account)
     for row, lasted_ms in _longest_queries(account):
-        outcome = row["outcome"] or "—"
+        outcome = row["outcome"] or UNKNOWN
         if row["reason"]:
             outcome += f": {row['reason']}"
         times = (lasted_ms, row["listing_ms"], row["broadcast_ms"], row["commit_ms"])
         made.add(
-            str(row["query_id"]), _cut(row["name"] or "—"), outcome,
-            *("—" if each is None else format_duration(each / 1e3) for each in times),
-            *(("—", "—") if works is None else _work(works[row["query_id"]])),
-        )  # fmt: skip
+            str(row["query_id"]),
+            shorten(row["name"] or UNKNOWN),
+            outcome,
+            *(UNKNOWN if each is None else format_duration(each / 1e3) for each in times),
+            *((UNKNOWN, UNKNOWN) if works is None else _work(works[row["query_id"]])),
+        )
     return made
 
 
@@ -328,124 +393,62 @@ def _work(work: QueryWork) -> Iterator[str]:
 
 
 def _caches(account: JobAccount) -> Table:
-    made = table("RDD", "name", "level", "partitions", "cached at most", "in memory", "on disk",
-                 left=3, prose=("name", "level"))  # fmt: skip
+    made = table(
+        "RDD",
+        "name",
+        "level",
+        "partitions",
+        "cached at most",
+        "in memory",
+        "on disk",
+        left=3,
+        prose=("name", "level"),
+    )
     for each in cache_uses(account, SHOWN_CACHES):
         made.add(
-            str(each.rdd), _cut(each.name or "—"), each.level or "—", _count(each.partitions),
-            _count(each.cached), format_bytes(each.memory_bytes), format_bytes(each.disk_bytes),
-        )  # fmt: skip
+            str(each.rdd),
+            shorten(each.name or UNKNOWN),
+            each.level or UNKNOWN,
+            format_count(each.partitions),
+            format_count(each.cached),
+            format_bytes(each.memory_bytes),
+            format_bytes(each.disk_bytes),
+        )
         if each.cached is None and not made.notes:
             made.notes.append(("cached at most", HOW_TO_RECORD))
     return made
 
 
-def _path(analysis: Analysis) -> Table:
-    labels = {stage.key: stage for stage in analysis.stages}
-    made = table("step", "name", "from", "took", left=2, prose=("name",))
-    steps = [step for step in analysis.path if step.elapsed_s >= 0.001]
-    for step in steps[:SHOWN_STAGES]:
-        stage = None if step.key is None else labels[step.key]
-        step_name = "driver" if stage is None else f"stage {stage.label}"
-        name = "" if stage is None else _cut(stage.name)
-        made.add(step_name, name, format_duration(step.from_s), format_duration(step.elapsed_s))
-    if len(steps) > SHOWN_STAGES:
-        made.add(f"and {len(steps) - SHOWN_STAGES} more steps", "", "", "")
-    return made
-
-
-def _stages(stages: Sequence[Stage]) -> Table:
-    made = table(
-        "stage", "name", "outcome", "started", "took", "tasks", "attempts", "at once", "slots",
-        "waves", "slot use", "task time", "spilled", left=3, prose=("name", "attempts"),
-        spare=("at once", "slots", "waves", "slot use", "started", "attempts"),
-    )  # fmt: skip
-    for stage in stages:
-        made.add(
-            stage.label, _cut(stage.name), stage.outcome,
-            format_duration(stage.started_s), format_duration(stage.elapsed_s),
-            _count(stage.n_tasks), _attempts(stage), f"{stage.at_once:,}",
-            _count(stage.offered_slots),
-            "—" if stage.waves is None else f"{stage.waves:.1f}",
-            "—" if stage.slot_use is None else f"{stage.slot_use:.0%}",
-            format_duration(stage.task_s), format_bytes(stage.spilled_bytes),
-        )  # fmt: skip
-    return made
-
-
 def _tiers(account: JobAccount) -> Table:
     made = table(
-        "tier", "files of", "rule", "bytes", "most at once", "places", "overflowed", "first",
-        left=2, prose=("rule",), spare=("places", "rule"),
-    )  # fmt: skip
+        "tier",
+        "files of",
+        "rule",
+        "bytes",
+        "most at once",
+        "places",
+        "overflowed",
+        "first",
+        left=2,
+        prose=("rule",),
+        spare=("places", "rule"),
+    )
     for use in tier_uses(account):
         first = use.first_overflow_s
         made.add(
-            use.tier, use.kind.replace("_", " "), use.rule, format_bytes_decimal(use.seen_bytes),
-            format_bytes_decimal(use.peak_bytes), f"{use.placements:,}", f"{use.overflows:,}",
-            "—" if first is None else f"after {format_duration(first)}",
-        )  # fmt: skip
+            use.tier,
+            use.kind.replace("_", " "),
+            use.rule,
+            format_bytes_decimal(use.seen_bytes),
+            format_bytes_decimal(use.peak_bytes),
+            f"{use.placements:,}",
+            f"{use.overflows:,}",
+            UNKNOWN if first is None else f"after {format_duration(first)}",
+        )
     if made.rows:
         made.notes.append(("bytes", "bytes: of files that lived for some 50 ms or longer"))
         made.notes.append(("overflowed", "overflowed: an earlier tier had no room for them"))
     return made
-
-
-def _attempts(stage: Stage) -> str:
-    bad = [f"{n} {name}" for name, n in stage.attempts_by_outcome.items() if name != "succeeded"]
-    return str(stage.n_attempts) + (f" ({', '.join(bad)})" if bad else "")
-
-
-def _causes(stages: Sequence[Stage]) -> Table:
-    names = [each.cause for each in stages[0].causes] if stages else []
-    made = table("stage", *names, "unattributed", "without metrics")
-    for stage in stages:
-        if stage.task_s > 0:
-            shares = [
-                "—" if each.time_s is None else f"{each.time_s / stage.task_s:.1%}"
-                for each in stage.causes
-            ]
-            rest = f"{stage.unattributed_s / stage.task_s:.1%}"
-            made.add(stage.label, *shares, rest, f"{stage.n_without_metrics} tasks")
-    return made
-
-
-def _skews(stages: Sequence[Stage]) -> Table:
-    made = table("stage", "of", "median", "largest", "largest / median", left=2, prose=("of",))
-    for stage in stages:
-        for skew in stage.skews:
-            if skew.ratio is not None:
-                values = (_amount(skew, skew.median), _amount(skew, skew.largest))
-                made.add(stage.label, skew.what, *values, f"{skew.ratio:.1f}")
-    return made
-
-
-def _amount(skew: Skew, value: float | None) -> str:
-    return format_duration(value) if skew.unit == "s" else format_bytes(value)
-
-
-def _stragglers(stages: Sequence[Stage]) -> Table:
-    made = table("stage", "task", "host", "executor", "took", "medians", "bytes / median", left=4,
-                 prose=("task", "host"), spare=("executor", "bytes / median"))  # fmt: skip
-    for stage in stages:
-        for each in stage.stragglers:
-            made.add(stage.label, *_straggler(each))
-        if stage.n_stragglers > len(stage.stragglers):
-            more = f"and {stage.n_stragglers - len(stage.stragglers)} more"
-            made.add(stage.label, more, "", "", "", "", "")
-    return made
-
-
-def _straggler(task: Straggler) -> tuple[str, ...]:
-    return (
-        task.task_id, task.host or "—", task.executor_id or "—", format_duration(task.elapsed_s),
-        "—" if task.ratio is None else f"{task.ratio:.1f}",
-        "—" if task.bytes_ratio is None else f"{task.bytes_ratio:.1f}",
-    )  # fmt: skip
-
-
-def _verdicts(stages: Sequence[Stage]) -> Table:
-    return pairs((stage.label, stage.verdict.sentence) for stage in stages)
 
 
 def _bounds(bounds: Sequence[Bound], elapsed_s: float | None) -> Table:
@@ -454,7 +457,7 @@ def _bounds(bounds: Sequence[Bound], elapsed_s: float | None) -> Table:
     )
     for bound in bounds:
         recorded = "not recorded" if bound.recorded_s is None else format_duration(bound.recorded_s)
-        share = "—" if not elapsed_s else f"{bound.at_most_s / elapsed_s:.1%}"
+        share = UNKNOWN if not elapsed_s else f"{bound.at_most_s / elapsed_s:.1%}"
         made.add(bound.without, recorded, format_duration(bound.at_most_s), share)
     return made
 
@@ -484,11 +487,3 @@ def _reading(account: JobAccount) -> Table:
     if account.began_s is not None:
         rows.append(("began", f"{format_duration(account.began_s)} after the trial"))
     return pairs(rows)
-
-
-def _count(value: int | None) -> str:
-    return "—" if value is None else f"{value:,}"
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= _NAME else name[: _NAME - 1] + "…"

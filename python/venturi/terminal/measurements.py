@@ -152,8 +152,17 @@ def _label(key: str, value: Scalar) -> str:
 
 def rates(trial: Trial, metrics: Mapping[str, str]) -> Table:
     """Mean, least, greatest and deviation over iterations of the metrics, by their plain names."""
-    made = table("what", "how", "mean", "min", "max", "stdev", left=2,
-                 prose=("how", "mean"), spare=("stdev",))  # fmt: skip
+    made = table(
+        "what",
+        "how",
+        "mean",
+        "min",
+        "max",
+        "stdev",
+        left=2,
+        prose=("how", "mean"),
+        spare=("stdev",),
+    )
     for (metric, labels), samples in _grouped(trial, tuple(metrics)).items():
         values = [sample.value for sample in samples if sample.value is not None]
         unit = samples[0].unit
@@ -233,16 +242,29 @@ def narrowest_rows(trial: Trial) -> list[tuple[str, str]]:
 
 def repetitions(trials: Sequence[Trial]) -> Table:
     """Each repetition, then the median of those that count."""
-    made = table("repetition", "trial", "outcome", "regime", "time", "rate", left=4,
-                 prose=("outcome",), spare=("regime",))  # fmt: skip
+    made = table(
+        "repetition",
+        "trial",
+        "outcome",
+        "regime",
+        "time",
+        "rate",
+        left=4,
+        prose=("outcome",),
+        spare=("regime",),
+    )
     for trial in trials:
         size_bytes, elapsed_s = trial.workload.input_bytes, trial.elapsed_s
         rate = size_bytes / elapsed_s if size_bytes is not None and elapsed_s else None
         name = f"{trial.repetition}{' (warm-up)' if trial.warm_up else ''}"
         made.add(
-            name, trial.id, outcome(trial), regime(trial), format_duration(elapsed_s),
+            name,
+            trial.id,
+            outcome(trial),
+            regime(trial),
+            format_duration(elapsed_s),
             format_rate(rate),
-        )  # fmt: skip
+        )
     counted = [
         trial.elapsed_s
         for trial in trials

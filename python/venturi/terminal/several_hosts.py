@@ -32,8 +32,11 @@ def data(trial: Trial) -> dict[str, object]:
     """The same for programs: `between_hosts` and `disks_of_hosts`, where there is any, and of a
     dilated lab `as_on_real_machines`.
     """
-    found = {"between_hosts": between_hosts(trial), "disks_of_hosts": disks_of_hosts(trial),
-             "as_on_real_machines": as_on_real_machines(trial)}  # fmt: skip
+    found = {
+        "between_hosts": between_hosts(trial),
+        "disks_of_hosts": disks_of_hosts(trial),
+        "as_on_real_machines": as_on_real_machines(trial),
+    }
     return {key: asdict(value) for key, value in found.items() if value is not None}
 
 
@@ -54,20 +57,33 @@ def _network(found: BetweenHosts, trial: Trial) -> Iterator[Line | Table]:
     )
     for size in found.sizes:
         made.add(
-            str(size.hosts), size.slowest, *_rates(trial, size.bytes_per_s),
+            str(size.hosts),
+            size.slowest,
+            *_rates(trial, size.bytes_per_s),
             format_rate(size.mean_bytes_per_s),
-        )  # fmt: skip
+        )
     yield made
     if found.culled:
         yield Line("\nAll to all without the slowest", "bold")
-        made = table("without", "hosts", "slowest host", "it moves", *real, "gain", left=1,
-                     prose=("without", "slowest host"))  # fmt: skip
+        made = table(
+            "without",
+            "hosts",
+            "slowest host",
+            "it moves",
+            *real,
+            "gain",
+            left=1,
+            prose=("without", "slowest host"),
+        )
         for step in found.culled:
             gain = "—" if step.gain is None else f"{step.gain:+.0%}"
             made.add(
-                ", ".join(step.dropped), str(step.hosts), step.slowest,
-                *_rates(trial, step.bytes_per_s), gain,
-            )  # fmt: skip
+                ", ".join(step.dropped),
+                str(step.hosts),
+                step.slowest,
+                *_rates(trial, step.bytes_per_s),
+                gain,
+            )
         yield made
 
 
@@ -94,14 +110,29 @@ def _rate(value: float | None, unit: str) -> str:
 
 def _disks(found: DisksOfHosts, trial: Trial) -> Table:
     real = (REAL,) if trial.cluster.dilation is not None else ()
-    made = table("host", "folder", "test", "rate", *real, "of its peers", "of its rate alone", "",
-                 left=3, prose=("folder",), spare=("of its rate alone",))  # fmt: skip
+    made = table(
+        "host",
+        "folder",
+        "test",
+        "rate",
+        *real,
+        "of its peers",
+        "of its rate alone",
+        "",
+        left=3,
+        prose=("folder",),
+        spare=("of its rate alone",),
+    )
     for each in found.disks:
         alone = "—" if each.of_alone is None else f"{each.of_alone:.0%}"
         test = each.mode.replace("_", " ") if each.mode != "read_write" else f"mixed {each.role}"
         made.add(
-            each.host, each.folder, test, *_rates(trial, each.rate, each.unit),
-            "—" if each.share is None else f"{each.share:.0%}", alone,
+            each.host,
+            each.folder,
+            test,
+            *_rates(trial, each.rate, each.unit),
+            "—" if each.share is None else f"{each.share:.0%}",
+            alone,
             "slow" if each.slow else "",
-        )  # fmt: skip
+        )
     return made

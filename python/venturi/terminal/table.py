@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 GAP = 2  # spaces between columns
 PROSE_WIDTH_MIN = 12  # of a column whose text may be wrapped
+NAME_WIDTH = 40
 UNKNOWN = "—"
 
 Cell = str | tuple[str, str]
@@ -152,9 +153,12 @@ class Table:
         from rich.table import Table as RichTable
 
         made = RichTable(
-            box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="dim",
+            box=None,
+            pad_edge=False,
+            padding=(0, GAP, 0, 0),
+            header_style="dim",
             show_header=self.header,
-        )  # fmt: skip
+        )
         for n, width in widths.items():
             justify: JustifyMethod = "right" if self.numeric[n] else "left"
             heading = _text(plain(self.headings[n]))
@@ -190,6 +194,21 @@ def pairs(rows: Iterable[tuple[str, Cell]]) -> Table:
     for row in rows:
         made.add(*row)
     return made
+
+
+def format_count(value: int | None) -> str:
+    """Return a count with thousands separators."""
+    return UNKNOWN if value is None else f"{value:,}"
+
+
+def format_share(value: float | None) -> str:
+    """Return a share as a whole percentage."""
+    return UNKNOWN if value is None else f"{value:.0%}"
+
+
+def shorten(name: str) -> str:
+    """Return a name cut to the width of its column."""
+    return name if len(name) <= NAME_WIDTH else name[: NAME_WIDTH - 1] + "…"
 
 
 def plain(text: str) -> str:

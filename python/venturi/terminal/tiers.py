@@ -23,11 +23,19 @@ def tiers_lines(advice: TiersAdvice) -> Iterator[Line | Table]:
     made = table("fast storage", "time", "saves", "cost", left=0)
     for step in advice.steps:
         made.add(
-            size(step.fast_bytes), time_text(step.time_s), time_text(step.saved_s),
+            size(step.fast_bytes),
+            time_text(step.time_s),
+            time_text(step.saved_s),
             usd_text(step.usd),
-        )  # fmt: skip
-    made.notes.append(("fast storage", f"fast storage: in each of {count_of(advice.hosts, 'host')}"
-                       if advice.hosts > 1 else "fast storage: in its host"))  # fmt: skip
+        )
+    made.notes.append(
+        (
+            "fast storage",
+            f"fast storage: in each of {count_of(advice.hosts, 'host')}"
+            if advice.hosts > 1
+            else "fast storage: in its host",
+        )
+    )
     made.notes.append(("saves", "saves: beside none of it"))
     if advice.usd_missing_reason:
         made.notes.append(("cost", f"cost: not known, {advice.usd_missing_reason}"))
@@ -71,9 +79,12 @@ def _stages(advice: TiersAdvice) -> Table:
     for each in advice.stages:
         if id(each) in kept:
             made.add(
-                each.label, each.kind, size(each.written_bytes), size(each.read_bytes),
+                each.label,
+                each.kind,
+                size(each.written_bytes),
+                size(each.read_bytes),
                 f"{each.written_fast:.0%}",
-            )  # fmt: skip
+            )
     if len(advice.stages) > SHOWN_STAGES:
         made.notes.append(("stage", f"the {SHOWN_STAGES} of {len(advice.stages)} with most bytes"))
     return made

@@ -46,9 +46,11 @@ def _times(found: Difference) -> Table:
         gap_s = each.after_s - each.before_s
         if abs(gap_s) >= _LEAST_S:
             made.add(
-                each.part, format_duration(each.before_s), format_duration(each.after_s),
+                each.part,
+                format_duration(each.before_s),
+                format_duration(each.after_s),
                 f"{gap_s:+.1f} s",
-            )  # fmt: skip
+            )
     return made
 
 
@@ -70,8 +72,14 @@ def _settings(found: Difference) -> Table:
 
 
 def _plans(found: Difference) -> Table:
-    made = table("query", "name", "only before", "only after", left=4,
-                 prose=("name", "only before", "only after"))  # fmt: skip
+    made = table(
+        "query",
+        "name",
+        "only before",
+        "only after",
+        left=4,
+        prose=("name", "only before", "only after"),
+    )
     for each in found.plans[:SHOWN]:
         numbers = [UNKNOWN if n is None else str(n) for n in (each.before_query, each.after_query)]
         query = " / ".join(dict.fromkeys(numbers))
@@ -89,8 +97,11 @@ def _stages(found: Difference) -> Table:
         gap = f"{gap_s:+.1f} s" if both else UNKNOWN
         made.add(
             " / ".join(dict.fromkeys(label or UNKNOWN for label in (each.before, each.after))),
-            each.name, format_duration(each.before_s), format_duration(each.after_s), gap,
-        )  # fmt: skip
+            each.name,
+            format_duration(each.before_s),
+            format_duration(each.after_s),
+            gap,
+        )
     return made
 
 

@@ -153,9 +153,13 @@ def _disks(host: Host) -> Iterator[HostDisk]:
             file_system, device = disk_of(host.facts, Path(folder))
             size = device.get("size_bytes")
             yield HostDisk(
-                name, folder, _text(device.get("name")), _text(device.get("model")),
-                size if isinstance(size, int | float) else None, _text(file_system.get("kind")),
-            )  # fmt: skip
+                name,
+                folder,
+                _text(device.get("name")),
+                _text(device.get("model")),
+                size if isinstance(size, int | float) else None,
+                _text(file_system.get("kind")),
+            )
 
 
 def _clocks(cluster: Cluster) -> str | None:

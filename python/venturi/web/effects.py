@@ -109,9 +109,10 @@ def _values(text: str, count: int) -> list[str]:
         values = [text] if count == 1 else [each.strip() for each in text.split(",")]
     if len(values) != count:
         raise refused(
-            f"{text[:80]!r} is not a value of each key", "baseline",
+            f"{text[:80]!r} is not a value of each key",
+            "baseline",
             'give one of each, such as HDD,ETH or ["HDD", "ETH"]',
-        )  # fmt: skip
+        )
     return values
 
 

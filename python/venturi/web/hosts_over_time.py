@@ -46,12 +46,15 @@ def hosts_over_time(repository: Repository, trial: Trial, parts: int = PARTS) ->
         link = trial.cluster.data_link(record)
         found.append(
             HostOverTime(
-                record.name, record.rack, narrowest is not None and narrowest.host == record.name,
-                host.lines(0.0, end_s, parts), use,
+                record.name,
+                record.rack,
+                narrowest is not None and narrowest.host == record.name,
+                host.lines(0.0, end_s, parts),
+                use,
                 None if link is None else link.bytes_per_s,
                 None if record.clock is None else record.clock.error_s,
             )
-        )  # fmt: skip
+        )
     order = {name: place for place, name in enumerate(records)}
     found.sort(key=lambda each: order[each.host])
     middles = tuple((place + 0.5) * end_s / parts for place in range(parts))
@@ -76,5 +79,8 @@ def _spans(repository: Repository, trial: Trial) -> tuple[dict[object, Span], st
         }
         if stages:
             return stages, "stages"
-    return {place: (each.started_s, each.elapsed_s) for place, each in enumerate(trial.phases)
-            if each.elapsed_s > 0}, "phases"  # fmt: skip
+    return {
+        place: (each.started_s, each.elapsed_s)
+        for place, each in enumerate(trial.phases)
+        if each.elapsed_s > 0
+    }, "phases"

@@ -16,21 +16,45 @@ from venturi.cli.screen import show
 
 @click.command("tiers")
 @click.argument("id_", metavar="TRIAL")
-@click.option("--fast", "fast", metavar="FOLDER|RATES", multiple=True,
-              help="A folder on a fast disk, which `venturi probe disk` measured, or the rates of "
-              "one: read=2GB/s,write=1.5GB/s,iops=90000. Repeatable, once for each disk of a host; "
-              "default: the folders of the trial's first tier.")  # fmt: skip
-@click.option("--slow", "slow", metavar="FOLDER|RATES", multiple=True,
-              help="The same for the slow disks; default: the trial's other folders.")  # fmt: skip
-@click.option("--size", "sizes", metavar="SIZE", type=SIZE, multiple=True,
-              help="Fast storage of a host to tell the time with, such as 50GB; repeatable. "
-              "Default: a row of sizes until everything fits.")  # fmt: skip
-@click.option("--catalog", "catalogs", metavar="NAME|FILE", multiple=True,
-              help="Prices, where the trial has none: a shipped catalogue (`venturi catalog ls`) "
-              "or a CSV file; repeatable. Default: current.")  # fmt: skip
-@click.option("--volumes", metavar="KIND",
-              help="The fast storage is network volumes of this kind, such as gp3, and costs what "
-              "the catalogue says; without, it is part of the machines.")  # fmt: skip
+@click.option(
+    "--fast",
+    "fast",
+    metavar="FOLDER|RATES",
+    multiple=True,
+    help="A folder on a fast disk, which `venturi probe disk` measured, or the rates of "
+    "one: read=2GB/s,write=1.5GB/s,iops=90000. Repeatable, once for each disk of a host; "
+    "default: the folders of the trial's first tier.",
+)
+@click.option(
+    "--slow",
+    "slow",
+    metavar="FOLDER|RATES",
+    multiple=True,
+    help="The same for the slow disks; default: the trial's other folders.",
+)
+@click.option(
+    "--size",
+    "sizes",
+    metavar="SIZE",
+    type=SIZE,
+    multiple=True,
+    help="Fast storage of a host to tell the time with, such as 50GB; repeatable. "
+    "Default: a row of sizes until everything fits.",
+)
+@click.option(
+    "--catalog",
+    "catalogs",
+    metavar="NAME|FILE",
+    multiple=True,
+    help="Prices, where the trial has none: a shipped catalogue (`venturi catalog ls`) "
+    "or a CSV file; repeatable. Default: current.",
+)
+@click.option(
+    "--volumes",
+    metavar="KIND",
+    help="The fast storage is network volumes of this kind, such as gp3, and costs what "
+    "the catalogue says; without, it is part of the machines.",
+)
 @json_option
 def tiers(
     *,

@@ -12,7 +12,7 @@ from venturi.record.job_account import TIERS_SETTING
 def command() -> None:
     """Fast local disks first, slow ones when they are full, in stock Spark.
 
-    docs/guide/tiers.md says how. `venturi run --engine spark --tiers` measures what it brings.
+    docs/guide/jobs/tiers.md says how. `venturi run --engine spark --tiers` measures what it brings.
     """
 
 

@@ -53,22 +53,52 @@ def command() -> None:
 
 
 @command.command("record")
-@click.option("--dir", "folders", multiple=True, type=click.Path(path_type=Path), metavar="DIR",
-              help="A folder whose disk is recorded; may be given again.")  # fmt: skip
-@click.option("--device", "devices", multiple=True, type=click.Path(path_type=Path),
-              metavar="DEVICE",
-              help="A disk that is recorded, such as /dev/sdb; may be given again.")  # fmt: skip
-@click.option("--mark", "marks", multiple=True, metavar="CLASS=DIR",
-              help="What a folder's files are for: input, output or scratch; may be given again. "
-              "Names of Spark's and Hadoop's files tell by themselves.")  # fmt: skip
-@click.option("--for", "lasts_s", type=DURATION, metavar="TIME",
-              help="For how long, without COMMAND (default: until COMMAND has ended, or Ctrl-C).",
-              )  # fmt: skip
-@click.option("--buffer", "buffer_bytes", type=SIZE, metavar="SIZE",
-              help="What each processor may hold back (default: 16 MiB, at most 1/32 of the "
-              "memory for all).")  # fmt: skip
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER",
-              help="Where the recording is put: a new folder, or an empty one.")  # fmt: skip
+@click.option(
+    "--dir",
+    "folders",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="A folder whose disk is recorded; may be given again.",
+)
+@click.option(
+    "--device",
+    "devices",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="DEVICE",
+    help="A disk that is recorded, such as /dev/sdb; may be given again.",
+)
+@click.option(
+    "--mark",
+    "marks",
+    multiple=True,
+    metavar="CLASS=DIR",
+    help="What a folder's files are for: input, output or scratch; may be given again. "
+    "Names of Spark's and Hadoop's files tell by themselves.",
+)
+@click.option(
+    "--for",
+    "lasts_s",
+    type=DURATION,
+    metavar="TIME",
+    help="For how long, without COMMAND (default: until COMMAND has ended, or Ctrl-C).",
+)
+@click.option(
+    "--buffer",
+    "buffer_bytes",
+    type=SIZE,
+    metavar="SIZE",
+    help="What each processor may hold back (default: 16 MiB, at most 1/32 of the memory for all).",
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Where the recording is put: a new folder, or an empty one.",
+)
 @quiet_option
 @json_option
 @click.argument("words", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
@@ -169,9 +199,13 @@ def _record(
 
     begun = threading.Event()
     following = Following(
-        find_agent(), "trace", "record", *options,
-        on_progress=on_progress, on_event=lambda _: begun.set(),
-    )  # fmt: skip
+        find_agent(),
+        "trace",
+        "record",
+        *options,
+        on_progress=on_progress,
+        on_event=lambda _: begun.set(),
+    )
     status = 0
     try:
         while following.outcome is None and not begun.wait(0.05):
@@ -198,9 +232,11 @@ def _run(words: Sequence[str]) -> int:
 
 @command.command("show")
 @click.argument("what", metavar="PATH|TRIAL")
-@click.option("--by", type=click.Choice(BY),
-              help="Only whose the requests are, summed up by this (default: everything).",
-              )  # fmt: skip
+@click.option(
+    "--by",
+    type=click.Choice(BY),
+    help="Only whose the requests are, summed up by this (default: everything).",
+)
 @html_options()
 @quiet_option
 @json_option
@@ -251,8 +287,14 @@ def jar(*, as_json: bool) -> None:
 
 @command.command("convert")
 @click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER",
-              help="Where the recording is put: a new folder, or an empty one.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Where the recording is put: a new folder, or an empty one.",
+)
 @quiet_option
 @json_option
 def convert(*, path: Path, output: Path, quiet: bool, as_json: bool) -> None:
@@ -265,9 +307,13 @@ def convert(*, path: Path, output: Path, quiet: bool, as_json: bool) -> None:
 
     with progress_bars(enabled=not quiet and not as_json) as on_progress:
         result = find_agent().run(
-            "trace", "convert", _place(str(path)), "--output", output.absolute(),
+            "trace",
+            "convert",
+            _place(str(path)),
+            "--output",
+            output.absolute(),
             on_progress=on_progress,
-        )  # fmt: skip
+        )
     if as_json:
         print_json(dict(result.data), tuple(each.message for each in result.warnings))
         return

@@ -64,28 +64,54 @@ command.add_command(tiers)
 @job_options
 @catalog_options
 @click.option(
-    "--durability", "classes", type=click.Choice(DURABILITIES), multiple=True,
+    "--durability",
+    "classes",
+    type=click.Choice(DURABILITIES),
+    multiple=True,
     help="What survives the loss of a node: nothing (2-io), copies on other nodes (replicated), "
     "or network volumes. Repeatable; default: as in the job file, or 2-io.",
-)  # fmt: skip
-@click.option("--deadline", "deadline_s", metavar="TIME", type=DURATION,
-              help="Longest time the job may take, such as 30min.")  # fmt: skip
-@click.option("--budget", "budget_usd", metavar="USD", type=float,
-              help="The most the job may cost.")  # fmt: skip
-@click.option("--objective", type=click.Choice(("cheapest", "fastest")), default="cheapest",
-              show_default=True, help="What to order the options by: cost or time.")  # fmt: skip
+)
+@click.option(
+    "--deadline",
+    "deadline_s",
+    metavar="TIME",
+    type=DURATION,
+    help="Longest time the job may take, such as 30min.",
+)
+@click.option(
+    "--budget", "budget_usd", metavar="USD", type=float, help="The most the job may cost."
+)
+@click.option(
+    "--objective",
+    type=click.Choice(("cheapest", "fastest")),
+    default="cheapest",
+    show_default=True,
+    help="What to order the options by: cost or time.",
+)
 @click.option(
     "--nodes", type=click.IntRange(1, MOST_NODES), help="Only this number of nodes of each type."
 )
 @click.option(
-    "--max-nodes", "caps", metavar="[TYPE=]N", multiple=True,
+    "--max-nodes",
+    "caps",
+    metavar="[TYPE=]N",
+    multiple=True,
     help="At most N nodes of TYPE; without TYPE, of every type whose limit the catalogue does "
     "not give (default 330).",
-)  # fmt: skip
-@click.option("--limit", type=click.IntRange(1), default=12, show_default=True,
-              help="How many options to show and compare with one another.")  # fmt: skip
-@click.option("--explain", "explained", metavar="TYPE[:N]",
-              help="Show where every figure of one option comes from.")  # fmt: skip
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=12,
+    show_default=True,
+    help="How many options to show and compare with one another.",
+)
+@click.option(
+    "--explain",
+    "explained",
+    metavar="TYPE[:N]",
+    help="Show where every figure of one option comes from.",
+)
 @html_options()
 @json_option
 def hardware(
@@ -147,8 +173,11 @@ def hardware(
         print_explanations(explanations, as_json=as_json)
         for found_in in advice.classes:
             if all(each.option.durability is not found_in.durability for each in explanations):
-                click.echo(f"warning: {found_in.durability}: it cannot be used there (see "
-                           "the answer without --explain)", err=True)  # fmt: skip
+                click.echo(
+                    f"warning: {found_in.durability}: it cannot be used there (see "
+                    "the answer without --explain)",
+                    err=True,
+                )
     elif as_json:
         _print_json(advice)
     else:
@@ -203,8 +232,11 @@ def _need_types(names: Iterable[str], catalogs: Sequence[Catalog]) -> None:
     for name in set(names) - set(known):
         raise unknown(
             f"--max-nodes {name}: no catalogue has this type",
-            name, known, "they have", {"option": "--max-nodes", "instance_type": name},
-        )  # fmt: skip
+            name,
+            known,
+            "they have",
+            {"option": "--max-nodes", "instance_type": name},
+        )
 
 
 def _print(advice: Advice) -> None:

@@ -31,14 +31,18 @@ if TYPE_CHECKING:
 NAMES_SHOWN = 10  # of the types that only one of two catalogues has
 
 output_option = click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True,
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
     help="The catalogue to write (CSV).",
-)  # fmt: skip
+)
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 accept_option = click.option(
-    "--accept-units", is_flag=True,
+    "--accept-units",
+    is_flag=True,
     help="Accept figures that look as if they were in another unit, and note it with them.",
-)  # fmt: skip
+)
 
 
 @click.group()
@@ -138,22 +142,33 @@ class ImportCommand(click.Command):
 @command.command("import", cls=ImportCommand)
 @click.argument("format_name", metavar="FORMAT", type=FormatChoice())
 @click.argument(
-    "files", nargs=-1, required=True, metavar="FILE...",
+    "files",
+    nargs=-1,
+    required=True,
+    metavar="FILE...",
     type=click.Path(dir_okay=False, path_type=Path),
-)  # fmt: skip
+)
 @output_option
 @click.option("--region", metavar="NAME", help="The region whose prices to take.")
 @click.option(
-    "--as-of", type=click.DateTime(["%Y-%m-%d"]),
+    "--as-of",
+    type=click.DateTime(["%Y-%m-%d"]),
     help="The day the figures held, where the source does not say.",
-)  # fmt: skip
+)
 @accept_option
 @overwrite_option
 @json_option
 def import_(
-    *, format_name: str, files: tuple[Path, ...], output: Path, region: str | None,
-    as_of: datetime | None, accept_units: bool, overwrite: bool, as_json: bool,
-) -> None:  # fmt: skip
+    *,
+    format_name: str,
+    files: tuple[Path, ...],
+    output: Path,
+    region: str | None,
+    as_of: datetime | None,
+    accept_units: bool,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
     """Turn FILEs of another format into a catalogue.
 
     Rows with a bad value are left out, counted and named. Figures that look as if they were in
@@ -193,23 +208,40 @@ def import_(
 )
 @click.option("--type", "type_name", metavar="NAME", help="The instance type that was measured.")
 @click.option("--onto", metavar="CATALOG", help="The catalogue to lay the others over.")
-@click.option("--at-nodes", type=click.IntRange(2), metavar="N",
-              help="With --from-trials: the network's rate in a cluster of N nodes, by the "
-              "curve through all sizes that were probed.")  # fmt: skip
-@click.option("--both", is_flag=True,
-              help="Of two rates of one kind that differ keep the lower, with the other as the "
-              "high end of its range, instead of the newer.")  # fmt: skip
-@click.option("--force", is_flag=True,
-              help="Allow N beyond 8 times the largest size that was probed.")  # fmt: skip
+@click.option(
+    "--at-nodes",
+    type=click.IntRange(2),
+    metavar="N",
+    help="With --from-trials: the network's rate in a cluster of N nodes, by the "
+    "curve through all sizes that were probed.",
+)
+@click.option(
+    "--both",
+    is_flag=True,
+    help="Of two rates of one kind that differ keep the lower, with the other as the "
+    "high end of its range, instead of the newer.",
+)
+@click.option(
+    "--force", is_flag=True, help="Allow N beyond 8 times the largest size that was probed."
+)
 @output_option
 @accept_option
 @overwrite_option
 @json_option
 def overlay_(
-    *, names: tuple[str, ...], from_trials: bool, type_name: str | None, onto: str | None,
-    at_nodes: int | None, both: bool, force: bool, output: Path, accept_units: bool,
-    overwrite: bool, as_json: bool,
-) -> None:  # fmt: skip
+    *,
+    names: tuple[str, ...],
+    from_trials: bool,
+    type_name: str | None,
+    onto: str | None,
+    at_nodes: int | None,
+    both: bool,
+    force: bool,
+    output: Path,
+    accept_units: bool,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
     """Replace values of a catalogue by better known ones.
 
     Value by value: measured replaces derived, derived replaces advertised, advertised replaces

@@ -28,57 +28,75 @@ NETWORKS = tuple(each.replace(" ", "-") for each in Network)
 
 
 assume_option = click.option(
-    "--assume", "assumed", metavar="WHAT=RATE", multiple=True,
+    "--assume",
+    "assumed",
+    metavar="WHAT=RATE",
+    multiple=True,
     help="Assume this rate for types whose rate is unknown: storage=400MB/s/TB (a TB of local "
     "disks), storage=900MB/s (a node, where all are alike), NVMe=1000MB/s (one disk), "
     "network=5Gbit/s or network=70% (of the line rate). It is marked as assumed, with a range of "
     "50 to 150 % of it. Or suppose of all types: disks=turns, half or both (reading and writing at "
     "once, by what they do alone), fill=90% (of the disks), network-low=70% (at worst), "
     "price=spot.",
-)  # fmt: skip
+)
 volumes_option = click.option(
-    "--volumes", metavar="KIND:N,...",
+    "--volumes",
+    metavar="KIND:N,...",
     help="Give each machine N network volumes of a kind that the catalogue has, such as gp3:4; "
     "size=135GiB (else as much as holds the data), iops=6000, throughput=250MiB/s, hours=720 (a "
     "month) may follow. Input and output lie on them (--durability volumes), and all data where "
     "there are no local disks.",
-)  # fmt: skip
+)
 own_option = click.option(
-    "--own", "owned", metavar="years=Y,...",
+    "--own",
+    "owned",
+    metavar="years=Y,...",
     help="Price of owned machines per hour, from their purchase price: years=4 of depreciation, "
     "use=0.6 (share of hours in use), kwh=0.15 and pue=1.4 for power, space=300 and staff=500 a "
     "node and year, usd=1.08 to convert the currency. Only years is needed.",
-)  # fmt: skip
+)
 measured_option = click.option(
-    "--measured", metavar="FILE|DIR", multiple=True,
+    "--measured",
+    metavar="FILE|DIR",
+    multiple=True,
     help="A catalogue file, or a folder of them, whose figures replace those of --catalog that are "
     "less well known (measured before derived before advertised).",
-)  # fmt: skip
+)
 
 
 def job_options(command: F) -> F:
     """`--sort`, `--job` and `--exchange`."""
     command = click.option(
-        "--exchange", type=click.Choice(tuple(each.value for each in Exchange)),
+        "--exchange",
+        type=click.Choice(tuple(each.value for each in Exchange)),
         help="What of a shuffle crosses the network: (N-1)/N of it (remote), or all of it, as the "
         "SoCC 2015 paper's equations have it. Default: the job's, else remote.",
-    )(command)  # fmt: skip
+    )(command)
     command = click.option(
-        "--job", "job_file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True),
+        "--job",
+        "job_file",
+        metavar="FILE",
+        type=click.Path(path_type=Path, allow_dash=True),
         help="The job as a TOML file (- is stdin): input, intermediate and output bytes, ...; "
         "docs/reference/formats.md describes it.",
-    )(command)  # fmt: skip
+    )(command)
     return click.option(
-        "--sort", "sort_bytes", metavar="SIZE", type=SIZE,
+        "--sort",
+        "sort_bytes",
+        metavar="SIZE",
+        type=SIZE,
         help="The job: sort this much data, such as 100TB.",
-    )(command)  # fmt: skip
+    )(command)
 
 
 def catalog_options(command: F) -> F:
     """`--catalog`, `--measured`, `--assume`, `--own`, `--volumes` and `--network`."""
     for option in (
         click.option(
-            "--network", type=click.Choice(NETWORKS), default=NETWORKS[0], show_default=True,
+            "--network",
+            type=click.Choice(NETWORKS),
+            default=NETWORKS[0],
+            show_default=True,
             help="Which network bandwidth counts: as observed in a large cluster where that is "
             "known, as between two nodes, or none (storage alone).",
         ),
@@ -87,11 +105,14 @@ def catalog_options(command: F) -> F:
         assume_option,
         measured_option,
         click.option(
-            "--catalog", "catalogs", metavar="NAME|FILE", multiple=True,
+            "--catalog",
+            "catalogs",
+            metavar="NAME|FILE",
+            multiple=True,
             help="Machines and prices: a shipped catalogue (`venturi catalog ls`) or a CSV file; "
             "repeatable. Default: current, and the shipped one that has a type named.",
         ),
-    ):  # fmt: skip
+    ):
         command = option(command)
     return command
 

@@ -36,19 +36,36 @@ if TYPE_CHECKING:
 
 @click.command()
 @job_options
-@click.option("--on", "machines", metavar="TYPE:NODES", multiple=True, required=True,
-              help="Machine type and number, such as i2.8xlarge:178; repeatable.")  # fmt: skip
+@click.option(
+    "--on",
+    "machines",
+    metavar="TYPE:NODES",
+    multiple=True,
+    required=True,
+    help="Machine type and number, such as i2.8xlarge:178; repeatable.",
+)
 @catalog_options
-@click.option("--durability", type=click.Choice(DURABILITIES),
-              help="Durability class (default: as in the job file, or 2-io).")  # fmt: skip
-@click.option("--took", "took_s", metavar="TIME", type=DURATION, multiple=True,
-              help="What the job really took on the machines of --on, in their order: its cost "
-              "beside the model's.")  # fmt: skip
-@click.option("--spot", metavar="USD:LOSSES|catalog",
-              help="Also the cost on interruptible (spot) nodes, by USD and losses per node and "
-              "hour, such as 0.82:0.05, or by those in the catalogue.")  # fmt: skip
-@click.option("--explain", "explained", is_flag=True,
-              help="Show where every figure comes from.")  # fmt: skip
+@click.option(
+    "--durability",
+    type=click.Choice(DURABILITIES),
+    help="Durability class (default: as in the job file, or 2-io).",
+)
+@click.option(
+    "--took",
+    "took_s",
+    metavar="TIME",
+    type=DURATION,
+    multiple=True,
+    help="What the job really took on the machines of --on, in their order: its cost "
+    "beside the model's.",
+)
+@click.option(
+    "--spot",
+    metavar="USD:LOSSES|catalog",
+    help="Also the cost on interruptible (spot) nodes, by USD and losses per node and "
+    "hour, such as 0.82:0.05, or by those in the catalogue.",
+)
+@click.option("--explain", "explained", is_flag=True, help="Show where every figure comes from.")
 @html_options()
 @json_option
 def command(
@@ -94,10 +111,14 @@ def command(
         explanations.append(explain(request, candidate, nodes))
     options = [each.option for each in explanations]
     runs = _runs(candidates, took_s)
-    on_spot = {} if spot is None else {
-        f"{option.nodes:,} {option.instance_type}": _spot(spot, option, found)
-        for option in options
-    }  # fmt: skip
+    on_spot = (
+        {}
+        if spot is None
+        else {
+            f"{option.nodes:,} {option.instance_type}": _spot(spot, option, found)
+            for option in options
+        }
+    )
     if html is not None:
         advice = compared(request, options, found)
         write_advice(advice, found, explanations, html)

@@ -79,10 +79,11 @@ _DESCRIBED = ("catalog", "measured", "assumed")  # options that describe a type
 @click.option("--storage", metavar=_DISTRIBUTION, help="Rate of a node's local disks.")
 @click.option("--network", metavar=_DISTRIBUTION, help="Rate of a node's network.")
 @click.option(
-    "--volumes", metavar="KIND:N,...|K:DIST",
+    "--volumes",
+    metavar="KIND:N,...|K:DIST",
     help="N network volumes a node of a kind that the catalogue has, such as gp3:4, as `advise` "
     "takes them, with their price; or K volumes, and the rate of each.",
-)  # fmt: skip
+)
 @click.option(
     "--skew",
     metavar="FACTOR|cv:PERCENT",
@@ -156,7 +157,7 @@ def command(
     \b
     venturi simulate --sort 100TB --on i2.8xlarge:178
     venturi simulate --sort 100TB --on i2.8xlarge:178 --loss-per-node-hour 0.01 --deadline 30min
-    """  # fmt: skip
+    """
     volumes = options["volumes"]
     if kind := of_a_kind(volumes):
         options |= {"volumes": None, "durability": options["durability"] or "volumes"}
@@ -249,9 +250,15 @@ def scenario_of(
         factor, share_cv = _skew(skew)
         job = replace(job, partition_skew=factor)
     return Scenario(
-        job, node, nodes, rates, share_cv=share_cv, recovery=Recovery(recovery),
-        speculation=Speculation() if speculation else None, **more,
-    )  # fmt: skip
+        job,
+        node,
+        nodes,
+        rates,
+        share_cv=share_cv,
+        recovery=Recovery(recovery),
+        speculation=Speculation() if speculation else None,
+        **more,
+    )
 
 
 def run(scenario: Scenario, trials: int, seed: int, *, quiet: bool = False) -> SimulationResult:
@@ -324,8 +331,10 @@ def warnings_of(result: SimulationResult) -> tuple[str, ...]:
 
 def settings_of(scenario: Scenario) -> list[tuple[str, str]]:
     """What was simulated, for people."""
-    rows = [("job", f"{scenario.job.name}, {scenario.job.durability.value}"),
-            ("machines", f"{scenario.nodes:,} x {scenario.node.name}")]  # fmt: skip
+    rows = [
+        ("job", f"{scenario.job.name}, {scenario.job.durability.value}"),
+        ("machines", f"{scenario.nodes:,} x {scenario.node.name}"),
+    ]
     rows += [(resource, str(rate)) for resource, rate in scenario.rates.items()]
     for resource, stated in (
         ("storage", scenario.node.storage),
@@ -346,9 +355,12 @@ def settings_of(scenario: Scenario) -> list[tuple[str, str]]:
         rows.append(("losses", loss))
     if (rule_of := scenario.speculation) is not None:
         rows.append(
-            ("speculation", f"tasks {rule_of.behind:g} times behind the median, once "
-             f"{100 * rule_of.quantile:g} % are done; {scenario.tasks_per_node} tasks a node")
-        )  # fmt: skip
+            (
+                "speculation",
+                f"tasks {rule_of.behind:g} times behind the median, once "
+                f"{100 * rule_of.quantile:g} % are done; {scenario.tasks_per_node} tasks a node",
+            )
+        )
     return rows
 
 
@@ -451,8 +463,10 @@ def _print(result: SimulationResult, price: Price | str, deadline_s: float | Non
     click.echo("\n".join(_histogram(result)))
     for index, name in enumerate(PHASES):
         done = result.node_finish_median_s(index)
-        click.echo(f"{name}: half of the nodes done at {_seconds(done[0.5])} s, 95 % at "
-                   f"{_seconds(done[0.95])} s, all at {_seconds(done[1.0])} s")  # fmt: skip
+        click.echo(
+            f"{name}: half of the nodes done at {_seconds(done[0.5])} s, 95 % at "
+            f"{_seconds(done[0.95])} s, all at {_seconds(done[1.0])} s"
+        )
     for line in _happened(result, deadline_s):
         click.echo(line)
 
@@ -476,12 +490,16 @@ def _happened(result: SimulationResult, deadline_s: float | None) -> list[str]:
 
     lines = []
     if result.scenario.spare:
-        lines.append(f"slow nodes dropped: {result.culled.mean():.3g} of "
-                     f"{result.scenario.spare} spare on average")  # fmt: skip
+        lines.append(
+            f"slow nodes dropped: {result.culled.mean():.3g} of "
+            f"{result.scenario.spare} spare on average"
+        )
     if result.scenario.loss_per_node_hour:
-        lines.append(f"nodes lost: {result.lost_nodes.mean():.3g} a trial, at most "
-                     f"{result.lost_nodes.max()}; restarts: {result.restarts.mean():.3g} a trial, "
-                     f"at most {result.restarts.max()}")  # fmt: skip
+        lines.append(
+            f"nodes lost: {result.lost_nodes.mean():.3g} a trial, at most "
+            f"{result.lost_nodes.max()}; restarts: {result.restarts.mean():.3g} a trial, "
+            f"at most {result.restarts.max()}"
+        )
     if deadline_s is not None:
         share = result.share_within(deadline_s)
         lines.append(f"within {format_duration(deadline_s)}: {100 * share:.1f} % of trials")

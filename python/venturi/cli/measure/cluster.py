@@ -52,7 +52,7 @@ def command() -> None:
     """Look at the hosts of a cluster, and send them the agent.
 
     CLUSTER.toml says which hosts there are and how each is reached: by OpenSSH, with your own
-    configuration and keys. docs/guide/clusters.md has an example.
+    configuration and keys. docs/guide/measure/clusters.md has an example.
     """
 
 
@@ -199,22 +199,36 @@ def _settings(
                 found.setdefault(key, (finding, []))[1].append(host)
     for finding, hosts in found.values():
         yield Remark(
-            severity, "VEN-CLUSTER-SETTINGS", tuple(hosts),
+            severity,
+            "VEN-CLUSTER-SETTINGS",
+            tuple(hosts),
             f"{names_of(hosts)}: {finding.fact} is {finding.value}, but {finding.checks}",
             finding.fix or "",
-        )  # fmt: skip
+        )
 
 
 def _listing(
     cluster: ClusterSpec, asked: Outcome[HostSurvey], findings: Mapping[str, Sequence[Finding]]
 ) -> Table:
-    made = table("host", "roles", "reached by", "agent", "threads", "memory", "clock", "free",
-                 "settings", left=4, spare=("agent", "roles"))  # fmt: skip
+    made = table(
+        "host",
+        "roles",
+        "reached by",
+        "agent",
+        "threads",
+        "memory",
+        "clock",
+        "free",
+        "settings",
+        left=4,
+        spare=("agent", "roles"),
+    )
     for host in cluster.hosts:
         said = asked.results.get(host.name)
         if said is None:
-            made.add((host.name, "bold red"), ", ".join(host.roles), str(host.reached),
-                     *[UNKNOWN] * 6)  # fmt: skip
+            made.add(
+                (host.name, "bold red"), ", ".join(host.roles), str(host.reached), *[UNKNOWN] * 6
+            )
             continue
         free = [each.free_bytes for each in said.folders if each.free_bytes is not None]
         made.add(
@@ -241,8 +255,11 @@ def _counts(findings: Sequence[Finding]) -> str:
     from venturi.machines.health.doctor import Severity, counts_of
 
     counts = counts_of(findings)
-    told = [f"{counts[each]} {each.value}" for each in (Severity.PROBLEM, Severity.ADVICE)
-            if counts[each]]  # fmt: skip
+    told = [
+        f"{counts[each]} {each.value}"
+        for each in (Severity.PROBLEM, Severity.ADVICE)
+        if counts[each]
+    ]
     return ", ".join(told) or "ok"
 
 

@@ -87,9 +87,11 @@ def _session(
             name: Agent.find(settings.load(), host) for name, host in connected.results.items()
         }
         session, mute = open_cluster_session(
-            agents, keeper, on_progress=on_progress,
+            agents,
+            keeper,
+            on_progress=on_progress,
             sample_interval_ms=1000 if how.record else None,
-        )  # fmt: skip
+        )
         lost = [
             Lost(name, "before the measurement", error.message)
             for name, error in {**connected.failures, **mute}.items()

@@ -42,7 +42,7 @@ class ClusterType(click.ParamType["ClusterSpec"]):
         if not isinstance(value, str):
             return value  # type: ignore[no-any-return]
         file = _of_lab(value.removeprefix(LAB)) if value.startswith(LAB) else Path(value)
-        hint = "docs/guide/clusters.md has an example; lab:NAME is a lab that is up"
+        hint = "docs/guide/measure/clusters.md has an example; lab:NAME is a lab that is up"
         text = toml_file.read(file, "VEN-CLUSTER-FILE", hint)
         try:
             return cluster_of(text, file, catalog_price)
@@ -83,16 +83,22 @@ def catalog_price(type_name: str, catalog: str | None, folder: Path) -> Price | 
         names = (str(folder / catalog),)
     else:
         raise unknown(
-            f"{catalog!r} is neither a catalogue that comes with Venturi nor a file of "
-            f"{folder}", catalog, shipped(), "shipped", {"catalog": catalog},
-        )  # fmt: skip
+            f"{catalog!r} is neither a catalogue that comes with Venturi nor a file of {folder}",
+            catalog,
+            shipped(),
+            "shipped",
+            {"catalog": catalog},
+        )
     found = [find(name) for name in names]
     known = next((each for each in found if type_name in each.types), None)
     if known is None:
         raise unknown(
-            f"catalogue {found[0].name} has no instance type {type_name!r}", type_name,
-            found[0].types, "it has", {"instance_type": type_name},
-        )  # fmt: skip
+            f"catalogue {found[0].name} has no instance type {type_name!r}",
+            type_name,
+            found[0].types,
+            "it has",
+            {"instance_type": type_name},
+        )
     tariff = tariff_of(known.types[type_name])
     if tariff is None or tariff.as_of is None:
         return None
@@ -102,10 +108,12 @@ def catalog_price(type_name: str, catalog: str | None, folder: Path) -> Price | 
 CLUSTER = ClusterType()
 
 cluster_option: Callable[[F], F] = click.option(
-    "--cluster", metavar="FILE|lab:NAME", type=CLUSTER,
-    help="Measure on the hosts of this cluster: a file as docs/guide/clusters.md has it, or a lab "
-    "that is up.",
-)  # fmt: skip
+    "--cluster",
+    metavar="FILE|lab:NAME",
+    type=CLUSTER,
+    help="Measure on the hosts of this cluster: a cluster file (docs/guide/measure/clusters.md) or "
+    "a running lab.",
+)
 
 
 def agent_for(spec: HostSpec) -> Path:
@@ -129,9 +137,12 @@ def open_host(
             return remote.connected([*into, agent_for(spec), "host"], spec.name)
         case by_ssh:
             return ssh.connected(
-                by_ssh.destination, agent_for(spec), name=spec.name, folder=by_ssh.agent_folder,
+                by_ssh.destination,
+                agent_for(spec),
+                name=spec.name,
+                folder=by_ssh.agent_folder,
                 on_send=on_send,
-            )  # fmt: skip
+            )
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from venturi.terminal.table import UNKNOWN, Line, Table, table
 
 if TYPE_CHECKING:
     from venturi.measure.lab.lab import Lab
-    from venturi.measure.lab.lab_file import Disk, LabHost, LabSpec
+    from venturi.measure.lab.lab_spec import Disk, LabHost, LabSpec
 
 F = TypeVar("F", bound=Callable[..., Any])
 _CLEAR = "\r\033[K"
@@ -41,7 +41,7 @@ lab_option: Callable[[F], F] = click.option(
 def command() -> None:
     """Emulate a cluster on this machine: hosts, networks and disks of chosen speeds.
 
-    Needs root. docs/guide/lab.md says what FILE.toml may say and what can be emulated.
+    Needs root. docs/guide/measure/lab.md says what FILE.toml may say and what can be emulated.
     """
 
 
@@ -56,7 +56,9 @@ def up_command(file: Path, *, quiet: bool, as_json: bool) -> int:
     from venturi.measure.lab import lab
     from venturi.measure.lab.lab_file import lab_of
 
-    spec = lab_of(toml_file.read(file, "VEN-LAB-FILE", "docs/guide/lab.md has an example"), file)
+    spec = lab_of(
+        toml_file.read(file, "VEN-LAB-FILE", "docs/guide/measure/lab.md has an example"), file
+    )
     turns = any(disk.model == "spindle" for host in spec.hosts for disk in host.disks)
     agent = Path(find_agent().path) if turns else None
     with _progress(quiet) as heard:
@@ -169,8 +171,9 @@ def _parts(lab: Lab) -> Iterator[Table | Line]:
     style = "bold" if lab.state == "up" else "bold yellow"
     state = _STATES.get(lab.state) or f"up, but {' and '.join(lab.ended)} ended"
     yield Line(f"lab {lab.name}: {state} (since {lab.since}{slower})", style)
-    rows = table("host", "address", "link", "switch", "disks", "memory", "cpus", "processes",
-                 left=5)  # fmt: skip
+    rows = table(
+        "host", "address", "link", "switch", "disks", "memory", "cpus", "processes", left=5
+    )
     for host in lab.made.hosts:
         count = lab.processes[host.name]
         rows.add(
@@ -191,12 +194,17 @@ def _parts(lab: Lab) -> Iterator[Table | Line]:
     if classes.rows:
         yield classes
     chosen = "" if lab.made.addresses_named else ", the first that were free"
-    yield Line(f"addresses: {lab.made.network}{chosen}; this machine is "
-               f"{lab.made.machine_address} there; the cluster's file: {lab.cluster}")  # fmt: skip
+    yield Line(
+        f"addresses: {lab.made.network}{chosen}; this machine is "
+        f"{lab.made.machine_address} there; the cluster's file: {lab.cluster}"
+    )
     for short in lab.shortfalls:
-        yield Line(f"faster than this machine: {short.what}: set to {short.said} when the lab was "
-                   "made. All at work at once they are slower than set; have fewer or slower ones, "
-                   "or a dilation.", "bold yellow")  # fmt: skip
+        yield Line(
+            f"faster than this machine: {short.what}: set to {short.said} when the lab was "
+            "made. All at work at once they are slower than set; have fewer or slower ones, "
+            "or a dilation.",
+            "bold yellow",
+        )
 
 
 def _uplinks(spec: LabSpec) -> Table:

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
 from venturi.cli.measure.clusters import cluster_option
-from venturi.cli.measure.measuring import NO_RECORD_HELP, measuring_session, record_of, this_host
+from venturi.cli.measure.measuring import (
+    NO_RECORD_HELP,
+    How,
+    measuring_session,
+    record_of,
+    this_host,
+)
 from venturi.cli.measure.watch import (
     BRIEF_ITERATIONS,
     BRIEF_MAX_S,
     BRIEF_MODES,
     EXPERIMENT,
+    Watch,
     is_default,
     watch,
     watch_of,
@@ -36,6 +44,9 @@ from venturi.core.errors import ExitCode
 from venturi.measure.clusters.cluster_spec import ClusterSpec
 from venturi.measure.trial.folders import require_writable
 from venturi.record.trial import State, Trial
+
+if TYPE_CHECKING:
+    from venturi.measure.trial.runner import Session
 
 DISK_MODES = ("read", "write", "read_write", "random_read", "shuffle_read")
 NET_PATTERNS = ("pairwise", "all_to_all")
@@ -111,9 +122,12 @@ def host(experiment: str | None, *, no_record: bool, as_json: bool) -> None:
     "--random-queue-depth", type=NUMBERS, default=(), help="Queue depths of random reads."
 )
 @click.option(
-    "--iterations", type=click.IntRange(1), default=3, show_default=True,
+    "--iterations",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
     help="Repetitions of each measurement.",
-)  # fmt: skip
+)
 @click.option("--max-time", type=DURATION, help="Longest time of one measurement.")
 @click.option("--random-time", type=DURATION, help="Time of one measurement of random reads.")
 @click.option(
@@ -175,8 +189,12 @@ def disk(
 
         if is_default("modes"):
             chosen["modes"] = BRIEF_MODES
-        chosen |= {"bytes": size_bytes, "random_seconds": random_time, "alone": alone,
-                   "max_seconds": max_time or BRIEF_MAX_S}  # fmt: skip
+        chosen |= {
+            "bytes": size_bytes,
+            "random_seconds": random_time,
+            "alone": alone,
+            "max_seconds": max_time or BRIEF_MAX_S,
+        }
         how = cluster_probe.How(show_progress, not no_record, wait, experiment)
         trial = cluster_probe.probe_disk(cluster, dirs, how, chosen)
         _show(trial, as_json=as_json, verbose=verbose)
@@ -196,18 +214,17 @@ def disk(
         **chosen,
     )
     require_writable(this_host().files, options.dirs, there=True)
-    with measuring_session(
-        show_progress=show_progress, record=not no_record, alone_as="probe disk", wait=wait
-    ) as session:
-        if watching is not None:
-            named = experiment or EXPERIMENT
-            watch(
-                session, lambda: probe_disk(session, options, named), watching, named,
-                as_json=as_json,
-            )  # fmt: skip
-            return
-        trial = probe_disk(session, options, experiment)
-    _show(trial, as_json=as_json, verbose=verbose)
+    _probe_this_host(
+        lambda session, named: probe_disk(session, options, named),
+        experiment,
+        watching,
+        as_json=as_json,
+        verbose=verbose,
+        show_progress=show_progress,
+        record=not no_record,
+        alone_as="probe disk",
+        wait=wait,
+    )
 
 
 @command.command()
@@ -227,9 +244,12 @@ def disk(
 @click.option("--sockets-per-peer", type=click.IntRange(1), help="Connections per pair (1).")
 @click.option("--scale", type=NUMBERS, default=(), help="Numbers of peers, such as 2,4,8.")
 @click.option(
-    "--iterations", type=click.IntRange(1), default=3, show_default=True,
+    "--iterations",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
     help="Repetitions of each measurement.",
-)  # fmt: skip
+)
 @click.option(
     "--pattern",
     "patterns",
@@ -293,10 +313,13 @@ def net(
     show_progress = not quiet and not as_json
     if cluster is not None:
         _refuse_with_cluster(
-            watch=watch_s, peer=peers, loopback=loopback, bytes=size_bytes,
+            watch=watch_s,
+            peer=peers,
+            loopback=loopback,
+            bytes=size_bytes,
             token_file=chosen["token_file"],
             pattern=None if is_default("patterns") else chosen["patterns"],
-        )  # fmt: skip
+        )
         from venturi.cli.measure import cluster_probe
 
         chosen |= {"slow_factor": slow_factor, "cull": not no_cull}
@@ -319,18 +342,35 @@ def net(
         max_seconds=max_time,
         **chosen,
     )
-    with measuring_session(
-        show_progress=show_progress, record=not no_record, alone_as="probe net", wait=wait
-    ) as session:
+    _probe_this_host(
+        lambda session, named: probe_net(session, options, named),
+        experiment,
+        watching,
+        as_json=as_json,
+        show_progress=show_progress,
+        record=not no_record,
+        alone_as="probe net",
+        wait=wait,
+    )
+
+
+def _probe_this_host(
+    probe: Callable[[Session, str | None], Trial],
+    experiment: str | None,
+    watching: Watch | None,
+    *,
+    as_json: bool,
+    verbose: bool = False,
+    **how: Unpack[How],
+) -> None:
+    """Probe once and show the trial, or repeatedly if `watching` is given."""
+    with measuring_session(**how) as session:
         if watching is not None:
             named = experiment or EXPERIMENT
-            watch(
-                session, lambda: probe_net(session, options, named), watching, named,
-                as_json=as_json,
-            )  # fmt: skip
+            watch(session, lambda: probe(session, named), watching, named, as_json=as_json)
             return
-        trial = probe_net(session, options, experiment)
-    _show(trial, as_json=as_json)
+        trial = probe(session, experiment)
+    _show(trial, as_json=as_json, verbose=verbose)
 
 
 def _refuse_with_cluster(**given: object) -> None:

@@ -86,17 +86,23 @@ class MainJob:
 
 @click.command()
 @click.option(
-    "--time-budget", type=DURATION, default="3min", show_default=True,
+    "--time-budget",
+    type=DURATION,
+    default="3min",
+    show_default=True,
     help="How long it may take; data sizes follow from it.",
-)  # fmt: skip
+)
 @click.option(
-    "--dir", "folder", type=click.Path(file_okay=False, path_type=Path),
+    "--dir",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
     help="Folder on the disk to measure (default: the current directory).",
-)  # fmt: skip
+)
 @html_options(
-    "--report", default="report.html",
+    "--report",
+    default="report.html",
     help="Where to write the report.  [default: report.html, which is replaced if it exists]",
-)  # fmt: skip
+)
 @click.option("--keep-data", is_flag=True, help="Do not remove the sorted data at the end.")
 @wait_option
 @quiet_option

@@ -50,90 +50,129 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("workload")
 @click.option(
-    "--engine", "engine_names", default="native", show_default=True, metavar="NAME,...",
+    "--engine",
+    "engine_names",
+    default="native",
+    show_default=True,
+    metavar="NAME,...",
     help="Engines to run it on, in turn, on the same input: native, mapreduce[:cluster], "
     "spark[:standalone|:yarn|:spark://HOST:PORT].",
-)  # fmt: skip
+)
 @click.option(
-    "--scale", metavar="NAME",
+    "--scale",
+    metavar="NAME",
     help="tiny, small, large, huge, gigantic or bigdata (default: tiny).",
-)  # fmt: skip
+)
 @click.option("--bytes", "size_bytes", type=BYTES, help="Size of the input instead of a scale.")
 @click.option(
-    "--memory", "memory_bytes", type=BYTES,
+    "--memory",
+    "memory_bytes",
+    type=BYTES,
     help="Memory (default: native 60 % of free memory, other engines a heap of 4 GiB; on a cluster "
     "for each worker, and at most half of its memory).",
-)  # fmt: skip
+)
 @click.option("--threads", type=click.IntRange(1), help="Threads (default: one per core).")
 @click.option(
-    "--set", "chosen", multiple=True, metavar="KEY=VALUE",
+    "--set",
+    "chosen",
+    multiple=True,
+    metavar="KEY=VALUE",
     help="A setting of Spark or Hadoop by its own name, such as spark.sql.shuffle.partitions=8; "
     "repeatable.",
-)  # fmt: skip
+)
 @click.option(
-    "--tiers", metavar="TIERS",
+    "--tiers",
+    metavar="TIERS",
     help="Fill fast folders of --dir first (spark): what their paths contain and the space to "
     "leave free there ('nvme 50GB, ssd 80GB') or to use at most ('ssd max 2GB').",
-)  # fmt: skip
+)
 @click.option(
-    "--param", "parameters", multiple=True, metavar="NAME=VALUE",
+    "--param",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
     help="A parameter of the workload, such as k=20 of kmeans; repeatable.",
-)  # fmt: skip
+)
 @click.option(
-    "--instances", type=click.IntRange(1), default=1, show_default=True,
+    "--instances",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
     help="Copies of the workload that run at the same time, as one trial (spark only).",
-)  # fmt: skip
+)
 @click.option(
-    "--workers", type=click.IntRange(1),
+    "--workers",
+    type=click.IntRange(1),
     help="Worker daemons of an engine that Venturi starts, on each host (default: 1).",
-)  # fmt: skip
+)
 @click.option(
-    "--hadoop-conf", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
+    "--hadoop-conf",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
     help="Use the running Hadoop cluster whose configuration is in DIR, instead of starting one.",
-)  # fmt: skip
+)
 @cluster_option
 @click.option(
-    "--timeout", "timeout_s", type=DURATION,
+    "--timeout",
+    "timeout_s",
+    type=DURATION,
     help="End a trial whose workload takes longer on its engine, the engine's start included; "
     "making the input, starting a cluster and checking the result do not count.",
-)  # fmt: skip
+)
 @click.option(
-    "--series/--no-series", default=True, show_default=True,
+    "--series/--no-series",
+    default=True,
+    show_default=True,
     help="Record the host's counters during each trial.",
-)  # fmt: skip
+)
 @click.option(
-    "--trace", "traced", is_flag=True,
+    "--trace",
+    "traced",
+    is_flag=True,
     help="Record every request to the disks of the data while the workload runs: venturi trace "
     "show TRIAL tells whose they were. It takes root.",
-)  # fmt: skip
+)
 @click.option(
     "--indy", "uniform", is_flag=True, help="Skip sampling: the keys are uniform (native)."
 )
 @click.option("--verify", is_flag=True, help="Compare checksums inside the timed sort (native).")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Seed of generated text and pairs.")
 @click.option(
-    "--repeat", "--repeats", "repeat", type=click.IntRange(1), default=6, show_default=True,
+    "--repeat",
+    "--repeats",
+    "repeat",
+    type=click.IntRange(1),
+    default=6,
+    show_default=True,
     help="Repetitions on each engine, warm-ups included.",
-)  # fmt: skip
+)
 @click.option(
-    "--warm-up", type=click.IntRange(0), default=1, show_default=True,
+    "--warm-up",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
     help="Repetitions at the start that are warm-ups and do not count.",
-)  # fmt: skip
+)
 @click.option("--experiment", metavar="NAME", help="Record the trials under this experiment.")
 @click.option(
-    "--resume", is_flag=True,
+    "--resume",
+    is_flag=True,
     help="Skip repetitions that have already succeeded in this experiment.",
-)  # fmt: skip
+)
 @click.option(
-    "--dir", "dirs", multiple=True, metavar="[ROLE=]DIR",
+    "--dir",
+    "dirs",
+    multiple=True,
+    metavar="[ROLE=]DIR",
     help="Folder for the data, of one role (input, scratch, output, replica) or of all; "
     "repeatable (default: the current directory).",
-)  # fmt: skip
+)
 @click.option("--keep-data", is_flag=True, help="Do not remove the data at the end.")
 @click.option(
-    "--keep-input", is_flag=True,
+    "--keep-input",
+    is_flag=True,
     help="Keep the generated input in DIR/venturi-inputs, for this and later commands.",
-)  # fmt: skip
+)
 @wait_option
 @quiet_option
 @json_option
@@ -278,7 +317,6 @@ def _engines(
 
 def _engines_with(definition: Definition) -> str:
     """What to type instead: the engines that have a program for a workload."""
-
     able = [name for name, kind in ENGINES.items() if runs(definition.name, kind.programs)]
     return f"{' and '.join(able)} can: venturi run {definition.name} --engine {able[0]}"
 
@@ -320,22 +358,19 @@ def _as_setting(
         return
     of_spark.checked(tiers)
     if other := next((each for each in chosen if each.startswith(f"{TIERS_SETTING}=")), None):
-        raise VenturiError(
-            "VEN-ENGINE-SETTING",
-            f"--tiers {tiers} and --set {other} say the same",
-            where={"value": tiers},
-            hint="give one of them",
-            exit_code=ExitCode.USAGE,
+        raise _wrong_setting(
+            tiers, f"--tiers {tiers} and --set {other} say the same", "give one of them"
         )
     if not any(TIERS_SETTING.startswith(each.kind.prefixes) for each in engines):
-        raise VenturiError(
-            "VEN-ENGINE-SETTING",
-            f"--tiers {tiers}: no engine here has tiers",
-            where={"value": tiers},
-            hint="only Spark has them: add --engine spark",
-            exit_code=ExitCode.USAGE,
-        )
+        said = f"--tiers {tiers}: no engine here has tiers"
+        raise _wrong_setting(tiers, said, "only Spark has them: add --engine spark")
     yield f"{TIERS_SETTING}={tiers}"
+
+
+def _wrong_setting(value: str, message: str, hint: str) -> VenturiError:
+    return VenturiError(
+        "VEN-ENGINE-SETTING", message, where={"value": value}, hint=hint, exit_code=ExitCode.USAGE
+    )
 
 
 def _settings(chosen: Sequence[str], engines: Sequence[Engine]) -> Mapping[str, dict[str, str]]:
@@ -346,13 +381,8 @@ def _settings(chosen: Sequence[str], engines: Sequence[Engine]) -> Mapping[str, 
         takers = [engine for engine in engines if key.startswith(engine.kind.prefixes)]
         if not equals or not takers:
             known = [f"{prefix}*" for engine in engines for prefix in engine.kind.prefixes]
-            raise VenturiError(
-                "VEN-ENGINE-SETTING",
-                f"--set {text}: " + ("no engine here has such a setting" if equals else "no value"),
-                where={"value": text},
-                hint=_setting_hint(key, known, engines),
-                exit_code=ExitCode.USAGE,
-            )
+            said = "no engine here has such a setting" if equals else "no value"
+            raise _wrong_setting(text, f"--set {text}: {said}", _setting_hint(key, known, engines))
         for engine in takers:
             settings[engine.name][key] = value
     return settings
@@ -362,7 +392,6 @@ def _size(
     definition: Definition, scale: str | None, size_bytes: int | None, parameters: Sequence[str]
 ) -> tuple[str | None, Size]:
     """The scale that was chosen (None: bytes were), and how much that is."""
-
     if scale is not None and size_bytes is not None:
         raise click.UsageError("give either --scale or --bytes")
     chosen = {}
@@ -391,7 +420,6 @@ def _groups(engines: Sequence[Engine]) -> list[Sequence[Engine]]:
 
 def _understood(spec: TrialSpec, *, repeat: int, warm_up: int) -> str:
     """The sizes and times that were chosen, as they were understood."""
-
     parts = [f"{count_of(repeat, 'repetition')} ({warm_up} to warm up)"]
     if spec.size.bytes:
         parts.insert(0, f"{format_bytes_decimal(spec.size.bytes)} of input")
@@ -413,7 +441,6 @@ def _started(engines: Sequence[Engine], resources: Resources) -> Iterator[None]:
 
 def _jobs(specs: Mapping[Engine, TrialSpec], *, repeat: int, warm_up: int) -> Iterator[TrialJob]:
     """Repetition by repetition, each on every engine; another one begins each time."""
-
     engines = list(specs)
     for repetition in range(repeat):
         turn = repetition % len(engines)
@@ -454,11 +481,15 @@ def _can_show(session: Session, specs: Mapping[Engine, TrialSpec], *, counted: i
     with open_repository() as repository:
         designs = [
             design_of(
-                repository, spec.definition.name, engine.name, hosts,
-                counted=counted, groups=max(2, len(specs)),
+                repository,
+                spec.definition.name,
+                engine.name,
+                hosts,
+                counted=counted,
+                groups=max(2, len(specs)),
             )
             for engine, spec in specs.items()
-        ]  # fmt: skip
+        ]
     return max(designs, key=lambda design: design.sd).sentence
 
 
@@ -542,6 +573,8 @@ def _show(trials: list[Trial], foretold: Collection[str], *, as_json: bool) -> N
 
 def compared(repository: Repository, trials: Sequence[Trial]) -> list[Table | Line | str]:
     """How the groups stand to the first, as `venturi compare` says, and what to type next."""
+    from venturi.record.repeat_group import newest_group_of_same_work
+
     keys = list(dict.fromkeys(trial.group_key for trial in trials))
     where = f"`venturi show {trials[-1].id}` says where the time goes"
     if len(keys) > 1:
@@ -550,27 +583,10 @@ def compared(repository: Repository, trials: Sequence[Trial]) -> list[Table | Li
             *told(comparison),
             f"next: {where}; `venturi compare {' '.join(keys)}` compares again",
         ]
-    other = _alike(repository, trials[-1])
+    other = newest_group_of_same_work(repository, trials[-1])
     if other is None:
         return [f"group {keys[0]}: next, {where}; run it with other settings to compare them"]
-    return [f"group {keys[0]}: next, `venturi compare {other} {keys[0]}` sets it against the "
-            f"newest other group of this work; {where}"]  # fmt: skip
-
-
-def _alike(repository: Repository, trial: Trial) -> str | None:
-    """The group of the newest trial that did the same work in another setting."""
-    from venturi.record.query.conditions import Condition, Op
-    from venturi.record.query.paging import rows
-    from venturi.record.query.selection import Query
-
-    work = trial.workload
-    size = work.input_bytes
-    alike = Query((
-        Condition.equal("workload", work.name),
-        Condition.equal("workload_version", work.version),
-        Condition("input_bytes", Op.MISSING) if size is None else
-        Condition.equal("input_bytes", size),
-        Condition.equal("state", State.SUCCEEDED.value),
-    ), limit=200)  # fmt: skip
-    found = (row.group for row in rows(repository, alike).rows)
-    return next((group for group in found if group != trial.group_key), None)
+    return [
+        f"group {keys[0]}: next, `venturi compare {other} {keys[0]}` sets it against the "
+        f"newest other group of this work; {where}"
+    ]

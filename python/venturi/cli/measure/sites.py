@@ -21,7 +21,7 @@ from venturi.measure.engines.nodes import Nodes, nodes_of
 from venturi.measure.engines.registry import engine, starts_daemons
 from venturi.measure.hosts.host import Host
 from venturi.measure.lab import lab
-from venturi.measure.lab.lab_file import FOLDER
+from venturi.measure.lab.lab_spec import FOLDER
 from venturi.measure.studies.study import LOCAL, Combination, Plan, PlanCluster, on_disk
 from venturi.measure.trial.folders import require_writable
 from venturi.measure.trial.space import SHARE_OF_FREE, existing_parent, usable_bytes

@@ -40,29 +40,44 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "-o", "--output", "outputs", multiple=True, required=True, type=FOLDER,
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    required=True,
+    type=FOLDER,
     help="Directory for the output; repeat it, one for each disk.",
-)  # fmt: skip
+)
 @click.option(
-    "--scratch", multiple=True, type=FOLDER,
+    "--scratch",
+    multiple=True,
+    type=FOLDER,
     help="Directory for what does not fit into memory (default: those of the output).",
-)  # fmt: skip
+)
 @click.option(
-    "--replica", "replicas", multiple=True, type=FOLDER,
+    "--replica",
+    "replicas",
+    multiple=True,
+    type=FOLDER,
     help="Directory for a second copy of the output.",
-)  # fmt: skip
+)
 @click.option(
     "--memory", "memory_bytes", type=BYTES, help="Memory budget (default: 60 % of free memory)."
 )
 @click.option("--threads", type=click.IntRange(1), help="Threads (default: one per core).")
 @click.option(
-    "--job", type=click.Choice(("sort", "wordcount", "aggregate")), default="sort",
-    show_default=True, help="What to do with the records.",
-)  # fmt: skip
+    "--job",
+    type=click.Choice(("sort", "wordcount", "aggregate")),
+    default="sort",
+    show_default=True,
+    help="What to do with the records.",
+)
 @click.option(
-    "--format", "format_", type=click.Choice(("fixed", "kv", "lines")),
+    "--format",
+    "format_",
+    type=click.Choice(("fixed", "kv", "lines")),
     help="Records of fixed length, length-prefixed pairs, or lines (default: what the job takes).",
-)  # fmt: skip
+)
 @record_bytes_option
 @key_bytes_option
 @click.option("--indy", "uniform", is_flag=True, help="Skip sampling: the keys are uniform.")

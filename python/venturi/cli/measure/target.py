@@ -54,9 +54,12 @@ class Ground:
         parents = (folder for folders in self.roles.values() for folder in folders)
         require_writable(self.host.files, parents)
         return measuring_session(
-            show_progress=show_progress, alone_as=what, wait=wait, opened=self.opened,
+            show_progress=show_progress,
+            alone_as=what,
+            wait=wait,
+            opened=self.opened,
             hosts=self.hosts,
-        )  # fmt: skip
+        )
 
     def sized(self, limits: Mapping[str, Any]) -> dict[str, Any]:
         """`limits` for a cluster: without `threads` all of its workers have, and without

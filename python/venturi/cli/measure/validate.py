@@ -25,9 +25,13 @@ from venturi.core.errors import ExitCode, VenturiError
 @record_bytes_option
 @key_bytes_option
 @click.option(
-    "--format", "format_", type=click.Choice(("fixed", "kv")), default="fixed", show_default=True,
+    "--format",
+    "format_",
+    type=click.Choice(("fixed", "kv")),
+    default="fixed",
+    show_default=True,
     help="Records of fixed length, or length-prefixed pairs.",
-)  # fmt: skip
+)
 @click.option("--threads", type=click.IntRange(1), help="Threads (default: one per core).")
 @click.option(
     "--summary-out",
@@ -85,11 +89,15 @@ def command(
         click.echo(f"records         {seen.records:,}")
         click.echo(f"checksum        {seen.checksum}")
         click.echo(f"duplicate keys  {seen.duplicate_keys:,}")
-        took = "" if summaries else (
-            f" in {units.format_duration(seen.elapsed_s)} ({units.format_rate(rate)})"
-        )  # fmt: skip
-        click.echo(f"{'described' if summaries else 'read':<16}"
-                   f"{units.format_bytes_decimal(seen.bytes)}{took}")  # fmt: skip
+        took = (
+            ""
+            if summaries
+            else (f" in {units.format_duration(seen.elapsed_s)} ({units.format_rate(rate)})")
+        )
+        click.echo(
+            f"{'described' if summaries else 'read':<16}"
+            f"{units.format_bytes_decimal(seen.bytes)}{took}"
+        )
         if seen.ordered:
             click.echo("all records are in order")
         else:

@@ -49,13 +49,19 @@ class Watch:
 def watch_options(function: F) -> F:
     """`--watch` and `--every`."""
     every = click.option(
-        "--every", "every_s", type=DURATION, metavar="TIME",
+        "--every",
+        "every_s",
+        type=DURATION,
+        metavar="TIME",
         help="With --watch: time from the start of one probe to that of the next (default: 5min).",
-    )  # fmt: skip
+    )
     watch = click.option(
-        "--watch", "watch_s", type=DURATION, metavar="TIME",
+        "--watch",
+        "watch_s",
+        type=DURATION,
+        metavar="TIME",
         help="Probe briefly again and again for so long, and say how the machine varies.",
-    )  # fmt: skip
+    )
     return watch(every(function))
 
 
@@ -181,17 +187,22 @@ def _answer(trials: Sequence[Trial], *, as_json: bool) -> None:
     }
     disturbed = sum(trial.disturbed is True for trial in trials)
     if as_json:
-        print_json({
-            "trials": [trial.id for trial in trials],
-            "disturbed": disturbed,
-            "rates": [
-                {
-                    "what": what, "of": of, "unit": "B/s", **asdict(screening),
-                    "in_words": in_words(screening),
-                }
-                for (what, of), screening in found.items()
-            ],
-        })  # fmt: skip
+        print_json(
+            {
+                "trials": [trial.id for trial in trials],
+                "disturbed": disturbed,
+                "rates": [
+                    {
+                        "what": what,
+                        "of": of,
+                        "unit": "B/s",
+                        **asdict(screening),
+                        "in_words": in_words(screening),
+                    }
+                    for (what, of), screening in found.items()
+                ],
+            }
+        )
         return
     for (what, of), screening in found.items():
         for line in in_words(screening):
@@ -216,14 +227,29 @@ def _series(trials: Sequence[Trial], rate: Rate) -> list[tuple[Any, float]]:
 
 
 def _table(found: Mapping[Rate, Screening]) -> Table:
-    made = table("what", "of", "probes", "over", "median", "least", "most", "variation", left=2,
-                 spare=("over", "of"))  # fmt: skip
+    made = table(
+        "what",
+        "of",
+        "probes",
+        "over",
+        "median",
+        "least",
+        "most",
+        "variation",
+        left=2,
+        spare=("over", "of"),
+    )
     for (what, of), each in found.items():
         made.add(
-            what, of or "—", str(each.n), format_duration(each.lasted_s),
-            format_rate(each.median), format_rate(each.least), format_rate(each.most),
+            what,
+            of or "—",
+            str(each.n),
+            format_duration(each.lasted_s),
+            format_rate(each.median),
+            format_rate(each.least),
+            format_rate(each.most),
             "—" if each.variation is None else f"{each.variation:.1%}",
-        )  # fmt: skip
+        )
     return made
 
 

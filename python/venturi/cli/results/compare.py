@@ -35,24 +35,31 @@ if TYPE_CHECKING:
     help="What to compare: elapsed_s, or a sample by its name.",
 )
 @click.option(
-    "--where", multiple=True, metavar="KEY=VALUE|KEY<N|KEY>N",
+    "--where",
+    multiple=True,
+    metavar="KEY=VALUE|KEY<N|KEY>N",
     help="Of each group only trials with this value of a column or configuration key, such as "
     "experiment=plan-...; several values of one key are alternatives.",
-)  # fmt: skip
+)
 @click.option(
-    "--fail-if-slower", "limit", metavar="LIMIT", type=EXCESS,
+    "--fail-if-slower",
+    "limit",
+    metavar="LIMIT",
+    type=EXCESS,
     help="Exit with status 4 if another group is slower than the first by more than LIMIT, such as "
     "5% or 1.05x, with all of its interval.",
-)  # fmt: skip
+)
 @click.option(
-    "--fail-if-unsure", is_flag=True,
+    "--fail-if-unsure",
+    is_flag=True,
     help="With --fail-if-slower: exit with status 3 if that cannot be told.",
-)  # fmt: skip
+)
 @click.option(
-    "--why", is_flag=True,
+    "--why",
+    is_flag=True,
     help="Of two jobs of Spark or MapReduce: what of their settings, plans, data and time is not "
     "the same.",
-)  # fmt: skip
+)
 @json_option
 @html_options()
 def command(
@@ -156,10 +163,18 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
 def told(comparison: Comparison) -> list[Table | Line | str]:
     """The verdicts, then what they rest on."""
     made = table(
-        "group", "n", "median", "interval", "CV", "ratio", "verdict", "key",
-        left=1, prose=("group", "interval", "ratio", "verdict", "key"),
+        "group",
+        "n",
+        "median",
+        "interval",
+        "CV",
+        "ratio",
+        "verdict",
+        "key",
+        left=1,
+        prose=("group", "interval", "ratio", "verdict", "key"),
         spare=("CV", "key", "interval"),
-    )  # fmt: skip
+    )
     reasons: dict[str, list[str]] = {}  # each is said once, with the groups that it is about
     for result in comparison.groups:
         summary, verdict = result.summary, result.against_first

@@ -26,20 +26,34 @@ CONFOUNDERS_SHOWN = 6
 
 @click.command()
 @click.argument("keys", nargs=-1, required=True, metavar="KEY...")
-@click.option("--baseline", metavar="VALUE",
-              help="Against what; of several keys one value of each: HDD,ETH. Default: the most "
-              "frequent.")  # fmt: skip
 @click.option(
-    "--where", multiple=True, metavar="KEY=VALUE|KEY<N|KEY>N",
+    "--baseline",
+    metavar="VALUE",
+    help="Against what; of several keys one value of each: HDD,ETH. Default: the most frequent.",
+)
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="KEY=VALUE|KEY<N|KEY>N",
     help="Only trials with this value of a column or configuration key; several values of one key "
     "are alternatives.",
-)  # fmt: skip
-@click.option("--ignore", multiple=True, metavar="KEY",
-              help="Take trials as alike that differ in KEY; repeat it for more.")  # fmt: skip
-@click.option("--level", type=click.FloatRange(0.5, 0.999), default=0.95, show_default=True,
-              help="Of the intervals, which decide what is said.")  # fmt: skip
-@click.option("--crude", is_flag=True,
-              help="Also the ratio of all trials, which compares unlike with unlike.")  # fmt: skip
+)
+@click.option(
+    "--ignore",
+    multiple=True,
+    metavar="KEY",
+    help="Take trials as alike that differ in KEY; repeat it for more.",
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0.5, 0.999),
+    default=0.95,
+    show_default=True,
+    help="Of the intervals, which decide what is said.",
+)
+@click.option(
+    "--crude", is_flag=True, help="Also the ratio of all trials, which compares unlike with unlike."
+)
 @json_option
 @html_options()
 def command(
@@ -119,9 +133,17 @@ def _values(answer: Effects) -> Table:
 
     within, tenths = f"{100 * answer.level:.3g} % interval", "80 % of settings"
     made = table(
-        *answer.keys, "time ratio", within, "settings", "less/more", tenths, "said",
-        left=len(answer.keys), prose=("said",), spare=(tenths,),
-    )  # fmt: skip
+        *answer.keys,
+        "time ratio",
+        within,
+        "settings",
+        "less/more",
+        tenths,
+        "said",
+        left=len(answer.keys),
+        prose=("said",),
+        spare=(tenths,),
+    )
     for each in answer.effects:
         if not each.strata:
             continue
@@ -146,18 +168,25 @@ def _print_one(answer: Effects, one: Effect) -> None:
 
     name, base = (named(answer.keys, value) for value in (one.value, one.baseline))
     if one.crude is not None:
-        show("", f"What was measured, not like with like: {name} takes "
-             f"{_ratio(one.crude.ratio)} times the time of {base} (medians of all "
-             f"{one.n_all:,} and {one.n_baseline_all:,} trials).")  # fmt: skip
+        show(
+            "",
+            f"What was measured, not like with like: {name} takes "
+            f"{_ratio(one.crude.ratio)} times the time of {base} (medians of all "
+            f"{one.n_all:,} and {one.n_baseline_all:,} trials).",
+        )
     if one.adjusted is not None:
-        show("", f"Adjusted by a model, not matched: {_ratio(one.adjusted.ratio)} "
-             f"({_interval(one.adjusted.interval)}), from {one.adjusted.kept:,} of "
-             f"{one.adjusted.trials:,} trials.")  # fmt: skip
+        show(
+            "",
+            f"Adjusted by a model, not matched: {_ratio(one.adjusted.ratio)} "
+            f"({_interval(one.adjusted.interval)}), from {one.adjusted.kept:,} of "
+            f"{one.adjusted.trials:,} trials.",
+        )
     if one.these_only is not None:
         show("", f"For these {one.strata} settings only: {_interval(one.these_only)}.")
     by = [("workload", one.works)] if len(one.works) > 1 else []
-    by += [(", ".join(each.keys[:2]), each.parts) for each in one.depends
-           if each.keys[0] != "workload"][:2]  # fmt: skip
+    by += [
+        (", ".join(each.keys[:2]), each.parts) for each in one.depends if each.keys[0] != "workload"
+    ][:2]
     if len(one.machines) > 1 and not any(keys.startswith("cluster") for keys, _ in by):
         by.append(("machines", one.machines))
     for keys, parts in by:
@@ -167,8 +196,11 @@ def _print_one(answer: Effects, one: Effect) -> None:
             show(Line(f"and {len(parts) - PARTS_SHOWN} more (--json has all)", indent=2))
     reach = one.other_machines
     if reach is not None and reach.interval is not None:
-        show("", f"For other machines: {_ratio(reach.ratio)} ({_interval(reach.interval)}), "
-             f"each of {count_of(reach.machines, 'machine')} once.")  # fmt: skip
+        show(
+            "",
+            f"For other machines: {_ratio(reach.ratio)} ({_interval(reach.interval)}), "
+            f"each of {count_of(reach.machines, 'machine')} once.",
+        )
     if one.confounders:
         about = "matched above" if one.strata else "which is why there is no answer"
         show("", f"What else differs between all trials of {name} and of {base}, {about}:")
@@ -191,8 +223,9 @@ def _parts(key: str, parts: Sequence[PartEffect]) -> Table:
 
 
 def _confounders(one: Effect) -> Table:
-    made = table("key", "shared differently", "ratio with it equal", "change", left=1,
-                 prose=("key",))  # fmt: skip
+    made = table(
+        "key", "shared differently", "ratio with it equal", "change", left=1, prose=("key",)
+    )
     flagged = [each for each in one.confounders if each.flagged]
     for each in (flagged or one.confounders)[:CONFOUNDERS_SHOWN]:
         change = each.change

@@ -37,10 +37,14 @@ def command() -> None:
 
 @command.command("add")
 @click.option(
-    "--where", "texts", multiple=True, required=True, metavar="KEY=VALUE|KEY<N|KEY>N",
+    "--where",
+    "texts",
+    multiple=True,
+    required=True,
+    metavar="KEY=VALUE|KEY<N|KEY>N",
     help="Leave out trials with this value of a column or configuration key (also <=, >=; KEY= is "
     "one without a value); several must all hold.",
-)  # fmt: skip
+)
 @click.option("--reason", required=True, metavar="TEXT", help="Why they are left out.")
 @author_option
 @json_option
@@ -59,8 +63,10 @@ def add(texts: tuple[str, ...], reason: str, author: str | None, as_json: bool) 
         asked = [parse_condition(text) for text in texts]
         # Later trials may bring a value that none has yet.
         conditions = require_conditions(repository, asked, values=False)
-        named = [text.replace(one.key, two.key, 1)
-                 for text, one, two in zip(texts, asked, conditions, strict=True)]  # fmt: skip
+        named = [
+            text.replace(one.key, two.key, 1)
+            for text, one, two in zip(texts, asked, conditions, strict=True)
+        ]
         made = exclusions.add(repository, named, login().saying(author), reason)
         data = _data(repository, made)
         if not data["trials"]:
@@ -136,13 +142,18 @@ def _print(found: list[dict[str, Any]]) -> None:
     made = Table(
         ("id", "since (UTC)", "by", "trials", "conditions", "reason"),
         (False, False, False, True, False, False),
-        prose=frozenset({"conditions", "reason"}), spare=("since (UTC)", "by"),
-    )  # fmt: skip
+        prose=frozenset({"conditions", "reason"}),
+        spare=("since (UTC)", "by"),
+    )
     for each in found:
         revoked = each["revoked_at"]
         ended = f"revoked {revoked[:10]} by {each['revoked_by']['text']}: " if revoked else ""
         made.add(
-            each["id"], each["created_at"][:16].replace("T", " "), each["author"]["text"],
-            f"{each['trials']:,}", ", ".join(each["conditions"]), ended + each["reason"],
-        )  # fmt: skip
+            each["id"],
+            each["created_at"][:16].replace("T", " "),
+            each["author"]["text"],
+            f"{each['trials']:,}",
+            ", ".join(each["conditions"]),
+            ended + each["reason"],
+        )
     show(made)

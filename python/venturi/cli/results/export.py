@@ -44,22 +44,33 @@ OTHERS = frozenset({".tsv", ".json", ".jsonl", ".xls", ".xlsx", ".txt", ".arrow"
 @click.option("--all", "everything", is_flag=True, help="Every trial that is recorded.")
 @filter_options(default_limit=None)
 @click.option(
-    "--where", multiple=True, metavar="KEY=VALUE|KEY<N|KEY>N",
+    "--where",
+    multiple=True,
+    metavar="KEY=VALUE|KEY<N|KEY>N",
     help="Only trials with this value of a column or configuration key; several must all hold.",
-)  # fmt: skip
+)
 @click.option(
-    "--format", "format_", type=click.Choice((ARCHIVE, *TABLES)),
+    "--format",
+    "format_",
+    type=click.Choice((ARCHIVE, *TABLES)),
     help="What to write; by default what the ending of --output says, else an archive.",
-)  # fmt: skip
+)
 @click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
-    required=True, metavar="FILE|-", help="The file to write; - is stdout, for a table.",
-)  # fmt: skip
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+    required=True,
+    metavar="FILE|-",
+    help="The file to write; - is stdout, for a table.",
+)
 @click.option(
-    "--column", "columns", multiple=True, metavar="NAME",
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="NAME",
     help="Only this column of the table, in the order given; repeat it for more. In CSV one alone "
     "has `id` before it, so that where it is missing there still is a row.",
-)  # fmt: skip
+)
 @click.option(
     "--samples", is_flag=True, help="A row for each sample with its labels, not for each trial."
 )
@@ -100,8 +111,10 @@ def command(
         )
     chosen = _format(format_, output)
     if chosen is None and (columns or samples or with_excluded):
-        raise click.UsageError("an archive has whole trials: --format csv, parquet or ndjson "
-                               "writes the table that this asks for")  # fmt: skip
+        raise click.UsageError(
+            "an archive has whole trials: --format csv, parquet or ndjson "
+            "writes the table that this asks for"
+        )
     if samples and columns:
         raise click.UsageError("--samples has its own columns: leave out --column")
     if output == STDOUT and as_json:
@@ -113,9 +126,15 @@ def command(
             data = _archive(repository, ids, conditions, most, output, overwrite=overwrite)
         else:
             table = _table(
-                repository, ids, conditions, most, format_=chosen, columns=columns,
-                samples=samples, with_excluded=with_excluded,
-            )  # fmt: skip
+                repository,
+                ids,
+                conditions,
+                most,
+                format_=chosen,
+                columns=columns,
+                samples=samples,
+                with_excluded=with_excluded,
+            )
             data = _write(table, chosen, output)
     if as_json:
         print_json(data)
@@ -135,8 +154,9 @@ def _format(asked: str | None, output: Path) -> Format | None:
         )
     found = by_ending if asked is None else next((each for each in TABLES if each == asked), None)
     if output == STDOUT and found is None:
-        raise click.UsageError("an archive needs a file; to stdout goes --format csv, parquet or "
-                               "ndjson")  # fmt: skip
+        raise click.UsageError(
+            "an archive needs a file; to stdout goes --format csv, parquet or ndjson"
+        )
     if output == STDOUT and found == "parquet" and sys.stdout.isatty():
         raise click.UsageError("a Parquet file is not for a terminal: name a file, or pipe it")
     return found

@@ -89,9 +89,13 @@ def _complete(
     help=_HELP.format(formats="\n".join(f"{f.name:18}{f.title}" for f in FORMATS.values()))
 )
 @click.argument(
-    "what", nargs=-1, required=True, metavar="[FORMAT|auto] [FILE]...", callback=_what,
+    "what",
+    nargs=-1,
+    required=True,
+    metavar="[FORMAT|auto] [FILE]...",
+    callback=_what,
     shell_complete=_complete,
-)  # fmt: skip
+)
 @json_option
 def command(what: tuple[Format | None, tuple[Path, ...]], as_json: bool) -> int:
     outcomes, status = import_all(*what)
@@ -297,9 +301,10 @@ def _keep_answers(repository: Repository, trial: Trial, job: Job) -> None:
 
     if is_large(trial):
         jobs.JOB.of(
-            repository, trial,
+            repository,
+            trial,
             lambda: jobs.data_of(job.line, job.analysis, job.host, job.diagnosis),
-        )  # fmt: skip
+        )
         job_tasks.TASKS.of(repository, trial, lambda: job_tasks.all_tasks(job.line))
 
 

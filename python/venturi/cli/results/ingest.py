@@ -41,8 +41,14 @@ def _subcommand(format_: Format) -> None:
     )
     @click.argument("sources", nargs=-1, required=True, metavar="DIR|FILE|URL...")
     @click.option("--watch", is_flag=True, help="Go on, and take in what ends.")
-    @click.option("--every", "every_s", type=DURATION, default="30s", show_default=True,
-                  help="How long --watch waits between two looks.")  # fmt: skip
+    @click.option(
+        "--every",
+        "every_s",
+        type=DURATION,
+        default="30s",
+        show_default=True,
+        help="How long --watch waits between two looks.",
+    )
     @json_option
     def read(sources: tuple[str, ...], every_s: float, *, watch: bool, as_json: bool) -> int:
         paths = [Path(each) for each in sources if not is_url(each)]

@@ -59,8 +59,10 @@ def _of_all(repository: Repository) -> list[dict[str, Any]]:
         facet = found.get(each.key)
         if facet is not None:
             # Another name of one thing, with the same values: it has been listed.
-            if any(same_thing(facet.key, other.key) and _counts(facet) == _counts(other)
-                   for other in seen):  # fmt: skip
+            if any(
+                same_thing(facet.key, other.key) and _counts(facet) == _counts(other)
+                for other in seen
+            ):
                 continue
             seen.append(facet)
         values = facet.values[:VALUES_SHOWN] if facet else ()
@@ -95,10 +97,14 @@ def _data(info: KeyInfo, distinct: int, values: Any) -> dict[str, Any]:
     told = []
     for value, count in values:
         code = code_of(key, value)
-        told.append({
-            "value": value, "trials": count, "meaning": code and code.meaning,
-            "source": code and code.source,
-        })  # fmt: skip
+        told.append(
+            {
+                "value": value,
+                "trials": count,
+                "meaning": code and code.meaning,
+                "source": code and code.source,
+            }
+        )
     return {
         "key": key,
         "kind": info.kind,
@@ -113,14 +119,26 @@ def _data(info: KeyInfo, distinct: int, values: Any) -> dict[str, Any]:
 
 
 def _print_all(data: list[dict[str, Any]]) -> None:
-    made = table("key", "trials", "values", "the most frequent", "meaning",
-                 prose=("the most frequent", "meaning"), spare=("trials",))  # fmt: skip
+    made = table(
+        "key",
+        "trials",
+        "values",
+        "the most frequent",
+        "meaning",
+        prose=("the most frequent", "meaning"),
+        spare=("trials",),
+    )
     for each in data:
         shown = ", ".join(str(value["value"]) for value in each["values"])
         more = ", ..." if shown and each["distinct"] > len(each["values"]) else ""
         unit = f" [{each['unit']}]" if each["unit"] else ""
-        made.add(each["key"], f"{each['trials']:,}", f"{each['distinct']:,}",
-                 shown + more or UNKNOWN, (each["meaning"] or UNKNOWN) + unit)  # fmt: skip
+        made.add(
+            each["key"],
+            f"{each['trials']:,}",
+            f"{each['distinct']:,}",
+            shown + more or UNKNOWN,
+            (each["meaning"] or UNKNOWN) + unit,
+        )
     show(made)
     click.echo("`venturi keys KEY` has all values of one", err=True)
 

@@ -32,14 +32,19 @@ _ROWS = 1_000
 @click.command()
 @filter_options(default_limit=50)
 @click.option(
-    "--where", multiple=True, metavar="KEY=VALUE|KEY<N|KEY>N",
+    "--where",
+    multiple=True,
+    metavar="KEY=VALUE|KEY<N|KEY>N",
     help="Only trials with this value of a column or configuration key (also <=, >=; KEY= is one "
     "without a value); several must all hold.",
-)  # fmt: skip
+)
 @click.option(
-    "--sort", default="-started_at", show_default=True, metavar="KEY",
+    "--sort",
+    default="-started_at",
+    show_default=True,
+    metavar="KEY",
     help="Order by a column or configuration key; -KEY is descending.",
-)  # fmt: skip
+)
 @json_option
 def command(as_json: bool, **options: Any) -> None:
     """List recorded trials, newest first.
@@ -123,8 +128,17 @@ def summary(row: TrialRow) -> dict[str, object]:
 def _table(rows: list[TrialRow], id_length: int | None) -> Table:
     """One trial a row; id, engine, input and time stay whatever the width."""
 
-    headings = ("id", "started (UTC)", "workload", "engine", "state", "input", "time", "group",
-                "experiment")  # fmt: skip
+    headings = (
+        "id",
+        "started (UTC)",
+        "workload",
+        "engine",
+        "state",
+        "input",
+        "time",
+        "group",
+        "experiment",
+    )
     numeric = tuple(name in {"input", "time"} for name in headings)
     spare = ("experiment", "group", "started (UTC)", "state")
     made = Table(headings, numeric, frozenset({"workload", "engine", "state"}), spare)

@@ -28,30 +28,57 @@ _PLUS = re.compile(r"([^=]+)=(.*):([0-9.]+)")
 
 
 @click.command()
-@click.option("--by", "keys", multiple=True, is_flag=False, flag_value="", metavar="KEY",
-              help="Group by this column or configuration key; repeat it for more.")  # fmt: skip
 @click.option(
-    "--where", multiple=True, metavar="KEY=VALUE|KEY<N|KEY>N",
+    "--by",
+    "keys",
+    multiple=True,
+    is_flag=False,
+    flag_value="",
+    metavar="KEY",
+    help="Group by this column or configuration key; repeat it for more.",
+)
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="KEY=VALUE|KEY<N|KEY>N",
     help="Only trials with this value of a column or configuration key; several must all hold.",
-)  # fmt: skip
-@click.option("--objective", type=click.Choice(tuple(OBJECTIVES)), default="time",
-              show_default=True, help="What to rank by, the lowest first.")  # fmt: skip
-@click.option("--usd-per-hour", type=click.FloatRange(0), metavar="USD",
-              help="Price of the whole cluster per hour; a cost needs a price.")  # fmt: skip
-@click.option("--usd-per-node-hour", type=click.FloatRange(0), metavar="USD",
-              help="Price of each node per hour, for each trial's recorded hosts.")  # fmt: skip
+)
 @click.option(
-    "--plus", multiple=True, metavar="KEY=VALUE:USD",
+    "--objective",
+    type=click.Choice(tuple(OBJECTIVES)),
+    default="time",
+    show_default=True,
+    help="What to rank by, the lowest first.",
+)
+@click.option(
+    "--usd-per-hour",
+    type=click.FloatRange(0),
+    metavar="USD",
+    help="Price of the whole cluster per hour; a cost needs a price.",
+)
+@click.option(
+    "--usd-per-node-hour",
+    type=click.FloatRange(0),
+    metavar="USD",
+    help="Price of each node per hour, for each trial's recorded hosts.",
+)
+@click.option(
+    "--plus",
+    multiple=True,
+    metavar="KEY=VALUE:USD",
     help="Added to the price where a trial has this value, such as net=IB:0.80. disk=SSD:0.70 "
     "reaches every layout with SSDs (SS2, HS5), for each of them.",
-)  # fmt: skip
+)
 @click.option(
-    "--prices", "whose", type=click.Choice(["recorded"]),
+    "--prices",
+    "whose",
+    type=click.Choice(["recorded"]),
     help="Costs as recorded with the trials; those without are left out. The default where no "
     "price is given and every trial has one.",
-)  # fmt: skip
-@click.option("--crude", is_flag=True,
-              help="Medians of all that was measured, though not like with like.")  # fmt: skip
+)
+@click.option(
+    "--crude", is_flag=True, help="Medians of all that was measured, though not like with like."
+)
 @json_option
 def command(
     *,
@@ -258,25 +285,44 @@ def _print_set(ranked: Ranked, each: AlikeSet) -> None:
         return
     priced = any(ranked.medians[place.key].cost_usd is not None for place in each.places)
     median = "median time, cost" if priced else "median time"
-    made = table("#", "group", "trials", "settings", "ratio", "interval", median, "standing",
-                 left=2, prose=("group", median, "standing", "interval"),
-                 spare=("trials",))  # fmt: skip
+    made = table(
+        "#",
+        "group",
+        "trials",
+        "settings",
+        "ratio",
+        "interval",
+        median,
+        "standing",
+        left=2,
+        prose=("group", median, "standing", "interval"),
+        spare=("trials",),
+    )
     for place in each.places:
         interval, medians = place.interval, ranked.medians[place.key]
         cost = "" if medians.cost_usd is None else f", ${medians.cost_usd:,.3f}"
         made.add(
-            _text(place.rank), ranked.names[place.key], f"{place.n:,}",
+            _text(place.rank),
+            ranked.names[place.key],
+            f"{place.n:,}",
             str(place.strata) if place.key != each.reference else "—",
             "—" if place.ratio is None else f"{place.ratio:.3g}",
-            "reference" if place.key == each.reference else
-            "—" if interval is None else f"{_end(interval.low)} to {_end(interval.high)}",
+            "reference"
+            if place.key == each.reference
+            else "—"
+            if interval is None
+            else f"{_end(interval.low)} to {_end(interval.high)}",
             format_duration(medians.elapsed_s) + cost,
             place.standing.value + (f": {place.reason}" if place.reason else ""),
-        )  # fmt: skip
+        )
     level = 1 - 2 * each.each_alpha
-    show("", f"ratios to {ranked.names[each.reference]}, over the settings that have both "
-         f"(intervals at {level:.4g});",
-         "medians of all trials of a group: not like with like", made)  # fmt: skip
+    show(
+        "",
+        f"ratios to {ranked.names[each.reference]}, over the settings that have both "
+        f"(intervals at {level:.4g});",
+        "medians of all trials of a group: not like with like",
+        made,
+    )
 
 
 def _end(ratio: float) -> str:
@@ -288,8 +334,15 @@ def _print_medians(ranking: Ranking, keys: tuple[str, ...]) -> None:
 
     axes = AXES[ranking.objective]
     heads = tuple(f"median {axis.value.removesuffix('_s')}" for axis in axes)
-    made = table("#", *keys, "trials", *heads, "standing", left=1 + len(keys),
-                 prose=(*keys, *heads, "standing"))  # fmt: skip
+    made = table(
+        "#",
+        *keys,
+        "trials",
+        *heads,
+        "standing",
+        left=1 + len(keys),
+        prose=(*keys, *heads, "standing"),
+    )
     for one in ranking.groups:
         cells = [_summary(one, axis) for axis in axes]
         count = max((s.n for s in one.summaries.values()), default=0)

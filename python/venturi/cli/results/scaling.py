@@ -22,18 +22,37 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("x", metavar="KEY", default="hosts")
-@click.option("--by", multiple=True, metavar="KEY",
-              help="First the curves that differ in this alone; repeat it for more.")  # fmt: skip
 @click.option(
-    "--where", multiple=True, metavar="KEY=VALUE|KEY<N|KEY>N",
+    "--by",
+    multiple=True,
+    metavar="KEY",
+    help="First the curves that differ in this alone; repeat it for more.",
+)
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="KEY=VALUE|KEY<N|KEY>N",
     help="Only trials with this value of a column or configuration key; several must all hold.",
-)  # fmt: skip
-@click.option("--to", type=click.FloatRange(0, min_open=True), metavar="NUMBER",
-              help="Tell the time at this KEY, at most twice what was measured.")  # fmt: skip
-@click.option("--leave-out", multiple=True, metavar="KEY",
-              help="Do not keep this key alike within a curve; the answer says so.")  # fmt: skip
-@click.option("--skip", type=click.IntRange(0), default=0, metavar="N",
-              help="Leave out the first N curves of the list.")  # fmt: skip
+)
+@click.option(
+    "--to",
+    type=click.FloatRange(0, min_open=True),
+    metavar="NUMBER",
+    help="Tell the time at this KEY, at most twice what was measured.",
+)
+@click.option(
+    "--leave-out",
+    multiple=True,
+    metavar="KEY",
+    help="Do not keep this key alike within a curve; the answer says so.",
+)
+@click.option(
+    "--skip",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Leave out the first N curves of the list.",
+)
 @html_options()
 @json_option
 def command(
@@ -63,12 +82,21 @@ def command(
     with open_repository() as repository:
         selection = Selection(require_conditions(repository, conditions_of(where)))
         found = scaling(
-            Services(repository), selection, x=x, by=list(require_keys(repository, by)) or None,
-            leave_out=list(leave_out) or None, skip=skip, to=to,
-        )  # fmt: skip
+            Services(repository),
+            selection,
+            x=x,
+            by=list(require_keys(repository, by)) or None,
+            leave_out=list(leave_out) or None,
+            skip=skip,
+            to=to,
+        )
         if html is not None:
-            asked = [("x", x), *(("by", key) for key in by), *(("where", text) for text in where),
-                     *(("leave_out", key) for key in leave_out)]  # fmt: skip
+            asked = [
+                ("x", x),
+                *(("by", key) for key in by),
+                *(("where", text) for text in where),
+                *(("leave_out", key) for key in leave_out),
+            ]
             asked += [("to", str(to))] if to is not None else []
             asked += [("skip", str(skip))] if skip else []
             html.write_answers(f"/scaling?{urlencode(asked)}", repository)
@@ -99,8 +127,17 @@ def _curves(found: Scaling) -> Table:
     """The curves that are drawn, one a line."""
     to = any(group.predicted for group in found.groups)
     at = [f"at {_size(found, g.predicted.x)}" for g in found.groups if g.predicted][:1]
-    made = table("curve", found.x, "points", "trials", "times the time", *at, left=1,
-                 prose=("curve",), spare=("trials", "points"))  # fmt: skip
+    made = table(
+        "curve",
+        found.x,
+        "points",
+        "trials",
+        "times the time",
+        *at,
+        left=1,
+        prose=("curve",),
+        spare=("trials", "points"),
+    )
     for group in found.groups:
         xs = [point.x for point in group.points]
         told = UNKNOWN
@@ -110,10 +147,13 @@ def _curves(found: Scaling) -> Table:
             if (within := group.effect.interval) is not None:
                 told += f" [{within.low:.2f}, {within.high:.2f}]"
         made.add(
-            group.name or "all", f"{_size(found, xs[0])} to {_size(found, xs[-1])}",
-            str(len(group.points)), str(sum(point.n for point in group.points)), told,
+            group.name or "all",
+            f"{_size(found, xs[0])} to {_size(found, xs[-1])}",
+            str(len(group.points)),
+            str(sum(point.n for point in group.points)),
+            told,
             *([_time(group.predicted)] if to else []),
-        )  # fmt: skip
+        )
     return made
 
 
@@ -124,12 +164,17 @@ def _points(found: Scaling, group: ScalingGroup) -> list[Table | Line]:
     for point in group.points:
         median = point.elapsed_s.median
         made.add(
-            _size(found, point.x), str(point.n),
-            UNKNOWN if median is None else format_duration(median), _time(curve.get(point.x)),
-        )  # fmt: skip
-    said = [f"{group.name or 'the curve'}: {group.basis}" if group.basis else "",
-            group.formula or "", group.cliff.evidence if group.cliff else "",
-            group.reason or ""]  # fmt: skip
+            _size(found, point.x),
+            str(point.n),
+            UNKNOWN if median is None else format_duration(median),
+            _time(curve.get(point.x)),
+        )
+    said = [
+        f"{group.name or 'the curve'}: {group.basis}" if group.basis else "",
+        group.formula or "",
+        group.cliff.evidence if group.cliff else "",
+        group.reason or "",
+    ]
     if group.error_relative is not None:
         said.append(f"points left out of the fit are missed by {100 * group.error_relative:.2g} %")
     return [made, *(Line(text) for text in said if text)]

@@ -236,8 +236,17 @@ def _cost(trial: Trial) -> str | None:
 
 def _hosts(cluster: Cluster) -> Table:
     """What part each host had; empty where nobody chose one."""
-    made = table("host", "roles", "rack", "links", "disks", "clock", left=6,
-                 prose=("links", "disks"), spare=("rack", "clock"))  # fmt: skip
+    made = table(
+        "host",
+        "roles",
+        "rack",
+        "links",
+        "disks",
+        "clock",
+        left=6,
+        prose=("links", "disks"),
+        spare=("rack", "clock"),
+    )
     if not any(host.roles for host in cluster.hosts):
         return made
     for host in cluster.hosts:
@@ -302,9 +311,14 @@ def _narrowest(trial: Trial) -> Table:
 def _stages(trial: Trial) -> Table:
 
     titles = [title for _, title in _STAGE_COLUMNS]
-    made = table("phase", "stage", "device", *titles, left=3,
-                 spare=("workers", "started", "ended", "page faults", "device",
-                                          "bytes"))  # fmt: skip
+    made = table(
+        "phase",
+        "stage",
+        "device",
+        *titles,
+        left=3,
+        spare=("workers", "started", "ended", "page faults", "device", "bytes"),
+    )
     rows: dict[tuple[str, str, str], dict[str, Sample]] = {}
     for sample in trial.samples:
         if sample.metric.startswith("stage_"):
@@ -321,9 +335,17 @@ def _samples(trial: Trial) -> Table:
     """Samples that differ only in their iteration share a line."""
 
     real = (several_hosts.REAL,) if trial.cluster.dilation is not None else ()
-    made = table("metric", "phase", "labels", "n", "value", *real, left=3,
-                 prose=("labels", "value"),
-                 spare=("n", "phase"))  # fmt: skip
+    made = table(
+        "metric",
+        "phase",
+        "labels",
+        "n",
+        "value",
+        *real,
+        left=3,
+        prose=("labels", "value"),
+        spare=("n", "phase"),
+    )
     groups: dict[tuple[str, str, str], list[Sample]] = {}
     nobody: list[str] = []
     for sample in trial.samples:
@@ -339,8 +361,11 @@ def _samples(trial: Trial) -> Table:
     for (metric, phase, labels), samples in groups.items():
         texts = [_span(samples)] if any(each.value is not None for each in samples) else []
         texts += dict.fromkeys(_value(sample) for sample in samples if sample.value is None)
-        on_real = [replace(each, value=value) for each in samples
-                   if (value := real_rate(trial, each.value, each.unit)) is not None]  # fmt: skip
+        on_real = [
+            replace(each, value=value)
+            for each in samples
+            if (value := real_rate(trial, each.value, each.unit)) is not None
+        ]
         modelled = [_span(on_real) if on_real else UNKNOWN for _ in real]
         made.add(metric, phase, labels, str(len(samples)), ", ".join(texts), *modelled)
     if nobody:
@@ -355,8 +380,12 @@ def _span(samples: Iterable[Sample]) -> str:
 
 
 def _artifacts(trial: Trial) -> Table:
-    made = Table(("artifact", "kind", "size", "sha256"), (False, False, True, False),
-                 frozenset({"artifact"}), ("sha256",))  # fmt: skip
+    made = Table(
+        ("artifact", "kind", "size", "sha256"),
+        (False, False, True, False),
+        frozenset({"artifact"}),
+        ("sha256",),
+    )
     for artifact in trial.artifacts:
         size = units.format_bytes(artifact.size_bytes)
         made.add(artifact.path, artifact.kind, size, artifact.sha256[:16])

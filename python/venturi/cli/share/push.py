@@ -34,8 +34,11 @@ _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 5.0
 _SHOWN = 10
 # What a server says that is only just not able to.
 _LATER = {429, 502, 503, 504}
-_TOO_MUCH = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY,
-             HTTPStatus.CONFLICT}  # fmt: skip
+_TOO_MUCH = {
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+    HTTPStatus.CONFLICT,
+}
 
 
 @dataclass
@@ -57,18 +60,25 @@ class Sent:
 @click.option("--all", "everything", is_flag=True, help="Every trial that has ended.")
 @filter_options(default_limit=None)
 @click.option(
-    "--where", multiple=True, metavar="KEY=VALUE|KEY<N|KEY>N",
+    "--where",
+    multiple=True,
+    metavar="KEY=VALUE|KEY<N|KEY>N",
     help="Only trials with this value of a column or configuration key, as in `ls`.",
-)  # fmt: skip
+)
 @click.option(
-    "--token-file", type=click.Path(dir_okay=False, path_type=Path),
+    "--token-file",
+    type=click.Path(dir_okay=False, path_type=Path),
     help="File with the server's write token (or VENTURI_PUSH_TOKEN).",
-)  # fmt: skip
+)
 @click.option("--insecure", is_flag=True, help="Send the token to another machine even over http.")
 @click.option(
-    "--retry-for", type=DURATION, default="60s", show_default=True, metavar="DURATION",
+    "--retry-for",
+    type=DURATION,
+    default="60s",
+    show_default=True,
+    metavar="DURATION",
     help="How long to retry while the server does not answer.",
-)  # fmt: skip
+)
 @json_option
 def command(
     *,
@@ -153,9 +163,13 @@ class _Push:
         else:
             problem = _problem(answer)
             self.sent.refused.append(
-                {"line": 1, "trial": trials[0].id, "code": problem.get("code"),
-                 "reason": problem.get("detail")}
-            )  # fmt: skip
+                {
+                    "line": 1,
+                    "trial": trials[0].id,
+                    "code": problem.get("code"),
+                    "reason": problem.get("detail"),
+                }
+            )
 
     def _post(self, archive: Path) -> httpx.Response:
         """The server's answer; an error when there is none for too long."""
@@ -166,9 +180,10 @@ class _Push:
         while True:
             try:
                 answer = self._client.post(
-                    self._target, content=_parts(archive),
+                    self._target,
+                    content=_parts(archive),
                     headers={"Content-Length": str(archive.stat().st_size)},
-                )  # fmt: skip
+                )
                 if answer.status_code not in _LATER:
                     return answer
                 failure = f"it answers {answer.status_code}"
@@ -201,24 +216,33 @@ def _target(url: str, token: str | None, insecure: bool) -> str:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query:
         raise VenturiError(
-            "VEN-PUSH", f"{url!r} is not the address of a server", where=where,
-            hint="write it like https://host:8321/", exit_code=ExitCode.USAGE,
-        )  # fmt: skip
+            "VEN-PUSH",
+            f"{url!r} is not the address of a server",
+            where=where,
+            hint="write it like https://host:8321/",
+            exit_code=ExitCode.USAGE,
+        )
     if parts.username is not None or parts.password is not None:
         raise VenturiError(
-            "VEN-PUSH", "the address must not contain a user name or password",
-            hint="give the token by --token-file", exit_code=ExitCode.USAGE,
-        )  # fmt: skip
+            "VEN-PUSH",
+            "the address must not contain a user name or password",
+            hint="give the token by --token-file",
+            exit_code=ExitCode.USAGE,
+        )
     if token is None:
         raise VenturiError(
-            "VEN-PUSH", "pushing needs the server's write token", where=where,
+            "VEN-PUSH",
+            "pushing needs the server's write token",
+            where=where,
             hint="give it by --token-file FILE or VENTURI_PUSH_TOKEN",
-        )  # fmt: skip
+        )
     if parts.scheme == "http" and not _is_loopback(parts.hostname) and not insecure:
         raise VenturiError(
-            "VEN-PUSH", "over http anybody on the way could read the token", where=where,
+            "VEN-PUSH",
+            "over http anybody on the way could read the token",
+            where=where,
             hint="use https, or --insecure in a network you trust",
-        )  # fmt: skip
+        )
     return url.rstrip("/") + "/api/uploads"
 
 

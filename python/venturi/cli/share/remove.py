@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option(
-    "--where", "texts", multiple=True, required=True, metavar="KEY=VALUE|KEY<N|KEY>N",
+    "--where",
+    "texts",
+    multiple=True,
+    required=True,
+    metavar="KEY=VALUE|KEY<N|KEY>N",
     help="Trials with this value of a column or configuration key (also <=, >=; KEY= is one "
     "without a value; id=ID a single trial); several must all hold.",
-)  # fmt: skip
+)
 @click.option("--reason", metavar="TEXT", help="Why they go; needed with --yes.")
 @click.option("--author", metavar="NAME", help="Who decides this, kept as said beside the login.")
 @click.option("--yes", is_flag=True, help="Delete them. Without it nothing is changed.")

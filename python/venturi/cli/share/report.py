@@ -16,9 +16,11 @@ _TRIAL = re.compile(r"(/trials/)([^/?#]+)(.*)", re.DOTALL)
 @click.command()
 @click.argument("url", metavar="PAGE-URL")
 @html_options(
-    "-o", "--output", required=True,
+    "-o",
+    "--output",
+    required=True,
     help="The HTML file to write; it needs no server and no network.",
-)  # fmt: skip
+)
 def command(url: str, html: PageFile) -> None:
     """Write a page of the web application, with its data, as one HTML file.
 

@@ -39,15 +39,19 @@ def command() -> None:
 
 @command.command("check")
 @click.option(
-    "--mend", is_flag=True,
+    "--mend",
+    is_flag=True,
     help="Set aside what cannot be read, remove what killed commands left, make copied rows anew, "
     "close the folder to other users. Nothing else is touched.",
-)  # fmt: skip
+)
 @click.option(
-    "--dir", "dirs", multiple=True, metavar="DIR",
+    "--dir",
+    "dirs",
+    multiple=True,
+    metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Also look for data folders that killed runs left in DIR (default: here).",
-)  # fmt: skip
+)
 @json_option
 def check(*, mend: bool, dirs: tuple[Path, ...], as_json: bool) -> ExitCode:
     """Look for what cannot be read, is left over, missing or damaged.
@@ -83,10 +87,14 @@ def _scratch(dirs: tuple[Path, ...], *, mend: bool) -> list[Finding]:
             if mend and left:
                 sweep(HERE, parent, prefix=prefix)
             found += [
-                Finding(Kind.LEFTOVER, str(folder), "data of a command that was killed",
-                        mended=mend and not folder.exists())
+                Finding(
+                    Kind.LEFTOVER,
+                    str(folder),
+                    "data of a command that was killed",
+                    mended=mend and not folder.exists(),
+                )
                 for folder in left
-            ]  # fmt: skip
+            ]
     return found
 
 
@@ -127,9 +135,12 @@ def _print(report: Report, *, mended: bool) -> None:
 
 @command.command("quarantined")
 @click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
-    metavar="FILE|-", help="Write what was set aside as it was stored, one JSON object a line.",
-)  # fmt: skip
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+    metavar="FILE|-",
+    help="Write what was set aside as it was stored, one JSON object a line.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
 @json_option
 def quarantined(*, output: Path | None, overwrite: bool, as_json: bool) -> None:
@@ -161,9 +172,11 @@ def _shown(each: Quarantined) -> dict[str, Any]:
 
 def _list(found: tuple[Quarantined, ...]) -> None:
     made = Table(
-        ("what", "since (UTC)", "size", "reason"), (False, False, True, False),
-        prose=frozenset({"reason"}), spare=("since (UTC)", "size"),
-    )  # fmt: skip
+        ("what", "since (UTC)", "size", "reason"),
+        (False, False, True, False),
+        prose=frozenset({"reason"}),
+        spare=("since (UTC)", "size"),
+    )
     for each in found:
         made.add(
             f"{each.kind} {each.subject}",
@@ -188,15 +201,20 @@ def removals(*, as_json: bool) -> None:
         made = Table(
             ("id", "on (UTC)", "by", "trials", "conditions", "reason"),
             (False, False, False, True, False, False),
-            prose=frozenset({"conditions", "reason"}), spare=("on (UTC)", "by"),
-        )  # fmt: skip
+            prose=frozenset({"conditions", "reason"}),
+            spare=("on (UTC)", "by"),
+        )
         for each in found:
             back = each.readmitted_at
             ended = f"readmitted {back:%Y-%m-%d}: " if back else ""
             made.add(
-                each.id, f"{each.removed_at:%Y-%m-%d %H:%M}", each.author.text,
-                f"{len(each.ids):,}", ", ".join(each.conditions), ended + each.reason,
-            )  # fmt: skip
+                each.id,
+                f"{each.removed_at:%Y-%m-%d %H:%M}",
+                each.author.text,
+                f"{len(each.ids):,}",
+                ", ".join(each.conditions),
+                ended + each.reason,
+            )
         show(made)
     else:
         click.echo("nothing was removed", err=True)

@@ -33,39 +33,57 @@ _TOKEN_FILE = click.Path(dir_okay=False, path_type=Path)
 
 @click.command()
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS",
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
     help="Address to listen on; any but loopback needs a token (`venturi token add`).",
-)  # fmt: skip
+)
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8321, show_default=True,
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8321,
+    show_default=True,
     help="Port to listen on; 0 takes a free one.",
-)  # fmt: skip
+)
 @click.option(
-    "--read-token-file", type=_TOKEN_FILE,
+    "--read-token-file",
+    type=_TOKEN_FILE,
     help="File with a token of this server that readers need (or VENTURI_READ_TOKEN).",
-)  # fmt: skip
+)
 @click.option(
-    "--write-token-file", type=_TOKEN_FILE,
+    "--write-token-file",
+    type=_TOKEN_FILE,
     help="File with a token of this server for uploads and changes (or VENTURI_WRITE_TOKEN).",
-)  # fmt: skip
+)
 @click.option("--require-token", is_flag=True, help="Ask for a token on loopback too.")
 @click.option(
-    "--proxy", "proxies", multiple=True, metavar="ADDRESS",
+    "--proxy",
+    "proxies",
+    multiple=True,
+    metavar="ADDRESS",
     help="Address or network of a proxy, whose word is taken for who asks and how; everybody then "
     "needs a token.",
-)  # fmt: skip
+)
 @click.option(
-    "--allow-host", multiple=True, metavar="NAME",
+    "--allow-host",
+    multiple=True,
+    metavar="NAME",
     help="Another host name that clients use; requests for other names are refused.",
-)  # fmt: skip
+)
 @click.option(
-    "--https", is_flag=True,
+    "--https",
+    is_flag=True,
     help="Clients come by https through a proxy: send cookies over https only.",
-)  # fmt: skip
+)
 @click.option(
-    "--upload-limit", type=BYTES, default="1GiB", show_default=True, metavar="SIZE",
+    "--upload-limit",
+    type=BYTES,
+    default="1GiB",
+    show_default=True,
+    metavar="SIZE",
     help="Largest archive to accept.",
-)  # fmt: skip
+)
 def command(
     *,
     host: str,
@@ -210,9 +228,11 @@ def _listen(host: str, port: int) -> socket.socket:
         listener = socket.socket(family, kind, protocol)
     except OSError as error:
         raise VenturiError(
-            "VEN-SERVE-ADDRESS", f"{host!r} is not an address of this machine: {error.strerror}",
-            where=where, hint="leave --host out to listen on loopback",
-        ) from error  # fmt: skip
+            "VEN-SERVE-ADDRESS",
+            f"{host!r} is not an address of this machine: {error.strerror}",
+            where=where,
+            hint="leave --host out to listen on loopback",
+        ) from error
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
@@ -220,9 +240,11 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise VenturiError(
-            "VEN-SERVE-ADDRESS", f"cannot listen on port {port} of {host}: {error.strerror}",
-            where=where, hint="another server may run there; --port 0 takes a free port",
-        ) from error  # fmt: skip
+            "VEN-SERVE-ADDRESS",
+            f"cannot listen on port {port} of {host}: {error.strerror}",
+            where=where,
+            hint="another server may run there; --port 0 takes a free port",
+        ) from error
     return listener
 
 

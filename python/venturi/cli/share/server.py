@@ -93,19 +93,26 @@ class _Server(uvicorn.Server):
                 await super().shutdown(sockets)
         except TimeoutError:
             self._log.close()
-            _end(f"{len(self.server_state.tasks)} requests took longer and were broken off; "
-                 "the server has ended", ExitCode.OK)  # fmt: skip
+            _end(
+                f"{len(self.server_state.tasks)} requests took longer and were broken off; "
+                "the server has ended",
+                ExitCode.OK,
+            )
         if overdue := len(self._watch.overdue):
             self._log.close()
-            _end(f"{overdue} requests that were given up were still at work; the server has ended",
-                 ExitCode.OK)  # fmt: skip
+            _end(
+                f"{overdue} requests that were given up were still at work; the server has ended",
+                ExitCode.OK,
+            )
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:
             at_work = len(self.server_state.phases[Phase.WORKING])
             name = signal.Signals(sig).name
-            _end(f"{name} again: the server ends at once, {at_work} requests are broken off",
-                 ExitCode.INTERRUPTED)  # fmt: skip
+            _end(
+                f"{name} again: the server ends at once, {at_work} requests are broken off",
+                ExitCode.INTERRUPTED,
+            )
         super().handle_exit(sig, frame)
 
 

@@ -32,13 +32,17 @@ def command() -> None:
 @command.command("add")
 @click.argument("name")
 @click.option(
-    "--role", type=click.Choice(["read", "write"]), required=True,
+    "--role",
+    type=click.Choice(["read", "write"]),
+    required=True,
     help="read: see everything; write: also upload, exclude and save views.",
-)  # fmt: skip
+)
 @click.option(
-    "--expires", type=_UNTIL, metavar="WHEN",
+    "--expires",
+    type=_UNTIL,
+    metavar="WHEN",
     help="Until when: a date (UTC), or a duration such as 90d; by default until it is revoked.",
-)  # fmt: skip
+)
 @json_option
 def add(name: str, role: str, expires: datetime | None, as_json: bool) -> None:
     """Make the token NAME, and print its secret, once.
@@ -109,11 +113,18 @@ def _print(found: list[dict[str, Any]]) -> None:
 
     made = Table(
         ("name", "role", "state", "since (UTC)", "by", "expires", "last used"),
-        (False,) * 7, prose=frozenset(), spare=("since (UTC)", "by"),
-    )  # fmt: skip
+        (False,) * 7,
+        prose=frozenset(),
+        spare=("since (UTC)", "by"),
+    )
     for each in found:
         made.add(
-            each["name"], each["role"], each["state"], minute(each["created_at"]),
-            each["created_by"], minute(each["expires_at"]), minute(each["last_used_at"]),
-        )  # fmt: skip
+            each["name"],
+            each["role"],
+            each["state"],
+            minute(each["created_at"]),
+            each["created_by"],
+            minute(each["expires_at"]),
+            minute(each["last_used_at"]),
+        )
     show(made)

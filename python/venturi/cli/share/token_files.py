@@ -25,9 +25,11 @@ def token_in(file: Path | None) -> str | None:
         raise unreadable(file, error, "VEN-SERVE-TOKEN", hint) from error
     if mode & 0o077:
         raise VenturiError(
-            "VEN-SERVE-TOKEN", f"{file} can be read by others (its mode is {mode:o})",
-            where=where, hint=f"chmod 600 {file}",
-        )  # fmt: skip
+            "VEN-SERVE-TOKEN",
+            f"{file} can be read by others (its mode is {mode:o})",
+            where=where,
+            hint=f"chmod 600 {file}",
+        )
     if not token:
         raise VenturiError(
             "VEN-SERVE-TOKEN",

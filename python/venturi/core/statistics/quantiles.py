@@ -61,9 +61,12 @@ def student_tails(freedom: float, t: float) -> float:
     if rest == 0:
         return 1.0
     front = math.exp(
-        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-        - a * math.log1p(square / freedom) + b * math.log(rest)
-    )  # fmt: skip
+        math.lgamma(a + b)
+        - math.lgamma(a)
+        - math.lgamma(b)
+        - a * math.log1p(square / freedom)
+        + b * math.log(rest)
+    )
     if x < (a + 1) / (a + b + 2):
         return front * _beta_fraction(a, b, x) / a
     return 1 - front * _beta_fraction(b, a, rest) / b

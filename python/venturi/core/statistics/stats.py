@@ -68,9 +68,11 @@ def quantile(values: Sequence[float], fraction: float) -> float | Missing:
     """
     if not 0 <= fraction <= 1:
         raise VenturiError(
-            "VEN-MODEL-INPUT", f"a quantile at {fraction}", where={"fraction": fraction},
+            "VEN-MODEL-INPUT",
+            f"a quantile at {fraction}",
+            where={"fraction": fraction},
             hint="give a fraction from 0 to 1",
-        )  # fmt: skip
+        )
     if not values:
         return Missing("no values")
     ordered = sorted(checked(values))
@@ -110,9 +112,11 @@ def median_interval(values: Sequence[float], level: float = MEDIAN_LEVEL) -> Int
     """
     if not 0 < level < 1:
         raise VenturiError(
-            "VEN-MODEL-INPUT", f"a confidence level of {level}", where={"level": level},
+            "VEN-MODEL-INPUT",
+            f"a confidence level of {level}",
+            where={"level": level},
             hint="give a level between 0 and 1",
-        )  # fmt: skip
+        )
     ordered = sorted(checked(values))
     n = len(ordered)
     if n == 0 or 1 - 2.0 ** (1 - n) < level:

@@ -79,9 +79,11 @@ def compare_samples(
     """
     if not 0 < alpha < 1:
         raise VenturiError(
-            "VEN-MODEL-INPUT", f"an alpha of {alpha}", where={"alpha": alpha},
+            "VEN-MODEL-INPUT",
+            f"an alpha of {alpha}",
+            where={"alpha": alpha},
             hint="give a chance between 0 and 1",
-        )  # fmt: skip
+        )
     values = checked(first), checked(second)
     if not all(values):
         return Verdict(Outcome.CANNOT_TELL, "a group has no kept trials", alpha)

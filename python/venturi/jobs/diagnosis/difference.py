@@ -130,10 +130,13 @@ def _not_compared(
     both = [
         (old.elapsed_s, new.elapsed_s)
         for old, new in _stage_pairs(one, other)
-        if old is not None and new is not None and old.name == new.name
+        if old is not None
+        and new is not None
+        and old.name == new.name
         and old.outcome == new.outcome == "succeeded"
-        and old.elapsed_s is not None and new.elapsed_s is not None
-    ]  # fmt: skip
+        and old.elapsed_s is not None
+        and new.elapsed_s is not None
+    ]
     if both:
         took = [format_duration(sum(each)) for each in zip(*both, strict=True)]
         stages = count_of(len(both), "stage")
@@ -188,9 +191,11 @@ def _amounts_of(line: Timeline, analysis: Analysis) -> Iterator[tuple[str, tuple
 
 def _cause_s(analysis: Analysis, cause: str) -> float:
     return sum(
-        each.time_s or 0.0 for stage in analysis.stages for each in stage.causes
+        each.time_s or 0.0
+        for stage in analysis.stages
+        for each in stage.causes
         if each.cause == cause
-    )  # fmt: skip
+    )
 
 
 def _settings(one: JobAccount, other: JobAccount) -> Iterator[SettingChange]:
@@ -299,8 +304,9 @@ def _changed(
         more = f" and {len(settings) - 1:,} more" if len(settings) > 1 else ""
         yield f"{first.key} was {_set(first.after)} instead of {_set(first.before)}{more}"
     if plans:
-        changed = sum(each.before_query is not None and each.after_query is not None
-                      for each in plans)  # fmt: skip
+        changed = sum(
+            each.before_query is not None and each.after_query is not None for each in plans
+        )
         alone = f"{count_of(len(plans), 'query', 'queries')} of one alone"
         yield (
             f"{count_of(changed, 'query has', 'queries have')} another plan" if changed else alone

@@ -70,9 +70,14 @@ RULES: Mapping[str, Callable[[Case], Iterator[Hit]]] = MappingProxyType(
     }
 )
 _ONLY_MAPREDUCE = (
-    "map-spills", "short-maps", "small-inputs", "early-reduces", "combiner-missing",
-    "combiner-useless", "idle-containers",
-)  # fmt: skip
+    "map-spills",
+    "short-maps",
+    "small-inputs",
+    "early-reduces",
+    "combiner-missing",
+    "combiner-useless",
+    "idle-containers",
+)
 _OF_MAPREDUCE = ("skew", "failed-attempts", "slow-host", "garbage-collection", *_ONLY_MAPREDUCE)
 """Those of its own, and those that need nothing but tasks."""
 

@@ -17,8 +17,12 @@ from venturi.record.plan_texts import without_numbers
 
 # Which sides, left (0) and right (1), can be broadcast for which type of join: JoinSelectionHelper.
 _SIDES = {
-    "Inner": (0, 1), "LeftOuter": (1,), "LeftSemi": (1,), "LeftAnti": (1,), "RightOuter": (0,),
-}  # fmt: skip
+    "Inner": (0, 1),
+    "LeftOuter": (1,),
+    "LeftSemi": (1,),
+    "LeftAnti": (1,),
+    "RightOuter": (0,),
+}
 _TYPE = re.compile(r"\b(Inner|LeftOuter|RightOuter|FullOuter|LeftSemi|LeftAnti|ExistenceJoin)\b")
 # How a Python function is called in its operator: `[f(id#0L)#5], [pythonUDF0#9], 101`, or
 # of those that get whole groups or partitions `[k#3L], f(id#0L, k#3L)#10, [id#11L]`.

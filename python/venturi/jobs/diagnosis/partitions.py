@@ -349,7 +349,10 @@ def _of_causes(times: TaskTimes, causes: Sequence[str]) -> Seconds:
 def _task(case: Case, stage: Stage, place: int, operator: Operator | None = None) -> Where:
     who = case.line.tasks.who(place)
     return Where(
-        stage.label, who.task_id, who.host, who.executor_id,
+        stage.label,
+        who.task_id,
+        who.host,
+        who.executor_id,
         None if operator is None else operator.query_id,
         None if operator is None else operator.text,
-    )  # fmt: skip
+    )

@@ -14,9 +14,15 @@ from venturi.jobs.stages.elapsed import BETWEEN
 # What shells and notebooks call their applications, the places in what is typed there, and Spark's
 # settings for it. A cell of Jupyter is a file whose name is a number.
 _SHELLS = (
-    "PySparkShell", "Spark shell", "SparkR", "SparkSQL::", "Thrift JDBC/ODBC Server",
-    "livy-session", "Zeppelin", "Databricks Shell",
-)  # fmt: skip
+    "PySparkShell",
+    "Spark shell",
+    "SparkR",
+    "SparkSQL::",
+    "Thrift JDBC/ODBC Server",
+    "livy-session",
+    "Zeppelin",
+    "Databricks Shell",
+)
 _TYPED = re.compile(r" at (?:<(?:console|stdin|ipython-input|command)\b|\d+\.py:)")
 _REPL = ("spark.repl.class.uri", "spark.repl.class.outputDir")
 

@@ -79,9 +79,11 @@ def _memory(case: Case, stage: Stage, need: float) -> tuple[str, dict[str, str]]
     share = (heap - RESERVED) * fraction / at_once
     wanted = math.ceil((stage.n_tasks or 1) * max(need / share, 1.0))
     values = {
-        "partitions": f"{wanted}", "need": format_bytes(int(need)),
-        "share": format_bytes(int(share)), "fraction": str(text),
-    }  # fmt: skip
+        "partitions": f"{wanted}",
+        "need": format_bytes(int(need)),
+        "share": format_bytes(int(share)),
+        "fraction": str(text),
+    }
     return "fraction" if fraction < _FRACTION else "partitions", values
 
 

@@ -148,9 +148,15 @@ def _double(data: Any, place: int) -> tuple[float, int]:
 
 
 _PRIMITIVES: dict[str, Read] = {
-    "null": _null, "boolean": _boolean, "int": _long, "long": _long, "float": _float,
-    "double": _double, "bytes": _bytes, "string": _string,
-}  # fmt: skip
+    "null": _null,
+    "boolean": _boolean,
+    "int": _long,
+    "long": _long,
+    "float": _float,
+    "double": _double,
+    "bytes": _bytes,
+    "string": _string,
+}
 
 
 def _union(branches: list[Read]) -> Read:

@@ -24,7 +24,7 @@ from venturi.jobs.logs.columnar import TableBuilder, amount, ends, moment, word
 from venturi.jobs.logs.configuration import hadoop_chosen, masked
 from venturi.jobs.logs.find import HISTORY_HINT, histories
 from venturi.jobs.logs.hadoop_xml import read_properties
-from venturi.jobs.logs.trial import take_in as take_in
+from venturi.jobs.logs.trial import take_in  # noqa: F401 - part of a reader
 from venturi.record.importing.formats import Kind, Log
 from venturi.record.importing.streams import LIMITS, Limits, Oversized, Text
 from venturi.record.job_account import (
@@ -328,13 +328,22 @@ class _Job:
                 nodes.setdefault(host, (None, None))
             tasks.append(
                 (
-                    stage, 0, name, int(match[2]), int(match[3]), host, host,
-                    attempt.get("locality"), attempt.get("speculative", False),
-                    attempt.get("outcome", "unfinished"), attempt.get("reason"),
-                    launched_ms, finished_ms,
+                    stage,
+                    0,
+                    name,
+                    int(match[2]),
+                    int(match[3]),
+                    host,
+                    host,
+                    attempt.get("locality"),
+                    attempt.get("speculative", False),
+                    attempt.get("outcome", "unfinished"),
+                    attempt.get("reason"),
+                    launched_ms,
+                    finished_ms,
                     *(attempt.get(each) for each in (*_MOMENTS, *_COUNTERS)),
                 )
-            )  # fmt: skip
+            )
         executors = TableBuilder("executors", "mapreduce")
         for host in nodes:
             executors.append((host, host, None, None, None, None))

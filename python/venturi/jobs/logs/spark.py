@@ -31,7 +31,14 @@ from venturi.jobs.logs.configuration import masked, spark_chosen
 from venturi.jobs.logs.find import SPARK_HINT, spark_logs
 from venturi.jobs.logs.spark_batches import PROGRESS, Batches
 from venturi.jobs.logs.spark_caches import Caches
-from venturi.jobs.logs.spark_fields import NO_METRICS, WrongTypes, call_site, metrics_of
+from venturi.jobs.logs.spark_fields import (
+    NO_METRICS,
+    WrongTypes,
+    call_site,
+    identity_of,
+    metrics_of,
+    reason_of,
+)
 from venturi.jobs.logs.spark_memory import Memory
 from venturi.jobs.logs.spark_parts import by_application
 from venturi.jobs.logs.spark_plans import Plans, without_plan
@@ -44,7 +51,7 @@ from venturi.jobs.logs.spark_queries import (
     query_of,
 )
 from venturi.jobs.logs.spark_timers import Timers
-from venturi.jobs.logs.trial import take_in as take_in
+from venturi.jobs.logs.trial import take_in  # noqa: F401 - part of a reader
 from venturi.record.importing.formats import Log
 from venturi.record.importing.streams import LIMITS, Limits, Oversized, Text
 from venturi.record.job_account import (
@@ -289,7 +296,7 @@ class _Told:
         task_id = number(info["Task ID"])
         if self.ended.has(task_id):
             return  # out of order
-        row = (*_identity(event, info), "unfinished", None, moment(info.get("Launch Time")), None)
+        row = (*identity_of(event, info), "unfinished", None, moment(info.get("Launch Time")), None)
         self.running[task_id] = (*row, None, *NO_METRICS)
         self._saw(info.get("Launch Time"))
         if len(self.running) > _RUNNING:  # their ends were lost
@@ -309,10 +316,14 @@ class _Told:
         outcome = _OUTCOMES.get(reason["Reason"], "failed")
         finished_ms = moment(info.get("Finish Time"))
         row = (
-            *_identity(event, info), outcome, _reason(reason),
-            moment(info.get("Launch Time")), finished_ms, moment(info.get("Getting Result Time")),
+            *identity_of(event, info),
+            outcome,
+            reason_of(reason),
+            moment(info.get("Launch Time")),
+            finished_ms,
+            moment(info.get("Getting Result Time")),
             *metrics_of(event.get("Task Metrics"), outcome),
-        )  # fmt: skip
+        )
         self.tasks.append(row)
         self.timers.of_task((row[0], row[1]), str(task_id))
         self.ended.add(task_id)
@@ -551,38 +562,19 @@ def _tier_rows(account: Event) -> Iterator[tuple[Any, ...]]:
     """The rows of `job_account.TIERS` that an account of tiered storage tells."""
     for order, tier in enumerate(account["tiers"]):
         before = (
-            number(account["at_ms"]), str(account["executor_id"])[:_NAME_CHARACTERS],
-            word(account.get("host")), str(tier["tier"])[:_NAME_CHARACTERS], order,
-            amount(tier.get("leave_free_bytes")), amount(tier.get("use_at_most_bytes")),
-        )  # fmt: skip
+            number(account["at_ms"]),
+            str(account["executor_id"])[:_NAME_CHARACTERS],
+            word(account.get("host")),
+            str(tier["tier"])[:_NAME_CHARACTERS],
+            order,
+            amount(tier.get("leave_free_bytes")),
+            amount(tier.get("use_at_most_bytes")),
+        )
         for kind in tier["kinds"]:
             yield (
-                *before, str(kind["kind"])[:_NAME_CHARACTERS],
+                *before,
+                str(kind["kind"])[:_NAME_CHARACTERS],
                 *(amount(kind.get(name)) for name in _KIND_FIELDS),
-                moment(kind.get("first_overflow_ms")), amount(tier.get("errors")),
-            )  # fmt: skip
-
-
-def _identity(event: Event, info: Event) -> tuple[Any, ...]:
-    """The columns of a task up to `speculative`."""
-    attempt = event.get("Stage Attempt ID")
-    return (
-        number(event["Stage ID"]), 0 if attempt is None else number(attempt),
-        str(number(info["Task ID"])), number(info["Index"]), amount(info.get("Attempt")),
-        word(info.get("Executor ID")), word(info.get("Host")), word(info.get("Locality")),
-        info.get("Speculative") is True,
-    )  # fmt: skip
-
-
-def _reason(reason: Event) -> str | None:
-    kind = reason["Reason"]
-    if kind == "Success":
-        return None
-    said = (
-        reason.get("Kill Reason")
-        or reason.get("Loss Reason")
-        or reason.get("Message")
-        or reason.get("Description")
-    )
-    parts = (word(kind), word(reason.get("Class Name")), ends(said))
-    return ": ".join(part for part in parts if part)
+                moment(kind.get("first_overflow_ms")),
+                amount(tier.get("errors")),
+            )

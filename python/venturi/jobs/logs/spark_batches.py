@@ -28,9 +28,11 @@ PROGRESS = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressE
 _BATCHES = 500_000
 # What the driver does for a batch, in milliseconds, by what it is for.
 _PARTS = (
-    ("addBatch",), ("queryPlanning",), ("latestOffset", "getBatch", "getOffset"),
+    ("addBatch",),
+    ("queryPlanning",),
+    ("latestOffset", "getBatch", "getOffset"),
     ("walCommit", "commitOffsets"),
-)  # fmt: skip
+)
 
 
 class Batches:
@@ -50,15 +52,19 @@ class Batches:
             raise TooManyError
         states = told.get("stateOperators") or ()
         row = (
-            word(told["id"]), word(told.get("name")), number(told["batchId"]),
-            number(_moment_of(told["timestamp"])), amount(took.get("triggerExecution")),
+            word(told["id"]),
+            word(told.get("name")),
+            number(told["batchId"]),
+            number(_moment_of(told["timestamp"])),
+            amount(took.get("triggerExecution")),
             *(_sum(took, names) for names in _PARTS),
             _sum_of(told.get("sources") or (), "numInputRows"),
-            _sum_of(states, "numRowsTotal"), _sum_of(states, "memoryUsedBytes"),
+            _sum_of(states, "numRowsTotal"),
+            _sum_of(states, "memoryUsedBytes"),
             _sum_of(states, "commitTimeMs"),
             _moment_of((told.get("eventTime") or {}).get("watermark")),
             _left(told.get("sources") or ()),
-        )  # fmt: skip
+        )
         self._table.append(row)
         self._n += 1
 

@@ -1,4 +1,4 @@
-"""Fields of Spark's events: the metrics of tasks, and values that are of another type than theirs.
+"""Fields of Spark's events: columns of a task, and values of another type than theirs.
 
 A value of a wrong type is taken for one that is not there; where the first of its like stood is
 kept, so that it can be said.
@@ -10,38 +10,68 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from venturi.jobs.logs.columnar import amount, word
+from venturi.jobs.logs.columnar import amount, ends, number, word
 
 _METRICS = (
-    "Executor Deserialize Time", "Executor Deserialize CPU Time", "Executor Run Time",
-    "Executor CPU Time", "Peak Execution Memory", "Result Size", "JVM GC Time",
-    "Result Serialization Time", "Memory Bytes Spilled", "Disk Bytes Spilled",
-)  # fmt: skip
+    "Executor Deserialize Time",
+    "Executor Deserialize CPU Time",
+    "Executor Run Time",
+    "Executor CPU Time",
+    "Peak Execution Memory",
+    "Result Size",
+    "JVM GC Time",
+    "Result Serialization Time",
+    "Memory Bytes Spilled",
+    "Disk Bytes Spilled",
+)
 _PARTS = {
     "Shuffle Read Metrics": (
-        "Remote Bytes Read", "Local Bytes Read", "Remote Bytes Read To Disk", "Fetch Wait Time",
+        "Remote Bytes Read",
+        "Local Bytes Read",
+        "Remote Bytes Read To Disk",
+        "Fetch Wait Time",
         "Total Records Read",
     ),
     "Shuffle Write Metrics": (
-        "Shuffle Bytes Written", "Shuffle Write Time", "Shuffle Records Written",
+        "Shuffle Bytes Written",
+        "Shuffle Write Time",
+        "Shuffle Records Written",
     ),
     "Input Metrics": ("Bytes Read", "Records Read"),
     "Output Metrics": ("Bytes Written", "Records Written"),
-}  # fmt: skip
+}
 NO_METRICS = (None,) * (len(_METRICS) + sum(map(len, _PARTS.values())))
 _NUMBERS = frozenset(
     {
-        *_METRICS, *(name for names in _PARTS.values() for name in names), "Timestamp",
-        "Submission Time", "Completion Time", "Launch Time", "Finish Time", "Getting Result Time",
-        "Attempt", "Number of Tasks", "Total Cores", "time",
+        *_METRICS,
+        *(name for names in _PARTS.values() for name in names),
+        "Timestamp",
+        "Submission Time",
+        "Completion Time",
+        "Launch Time",
+        "Finish Time",
+        "Getting Result Time",
+        "Attempt",
+        "Number of Tasks",
+        "Total Cores",
+        "time",
     }
-)  # fmt: skip
+)
 _TEXTS = frozenset(
     {
-        "Host", "Executor ID", "Locality", "Stage Name", "Failure Reason", "Removed Reason",
-        "App Name", "App ID", "User", "Spark Version", "description",
+        "Host",
+        "Executor ID",
+        "Locality",
+        "Stage Name",
+        "Failure Reason",
+        "Removed Reason",
+        "App Name",
+        "App ID",
+        "User",
+        "Spark Version",
+        "description",
     }
-)  # fmt: skip
+)
 _INSIDE = frozenset({"Task Info", "Task Metrics", "Stage Info", "Executor Info", *_PARTS})
 _MOST = 200
 _SHOWN = 40
@@ -62,6 +92,37 @@ def metrics_of(metrics: object, outcome: str) -> tuple[int | None, ...]:
         else:
             found += [None] * len(names)
     return tuple(found)
+
+
+def identity_of(event: Mapping[str, Any], info: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The columns of a task up to `speculative`."""
+    attempt = event.get("Stage Attempt ID")
+    return (
+        number(event["Stage ID"]),
+        0 if attempt is None else number(attempt),
+        str(number(info["Task ID"])),
+        number(info["Index"]),
+        amount(info.get("Attempt")),
+        word(info.get("Executor ID")),
+        word(info.get("Host")),
+        word(info.get("Locality")),
+        info.get("Speculative") is True,
+    )
+
+
+def reason_of(reason: Mapping[str, Any]) -> str | None:
+    """The text of a task's end reason; None if it succeeded."""
+    kind = reason["Reason"]
+    if kind == "Success":
+        return None
+    said = (
+        reason.get("Kill Reason")
+        or reason.get("Loss Reason")
+        or reason.get("Message")
+        or reason.get("Description")
+    )
+    parts = (word(kind), word(reason.get("Class Name")), ends(said))
+    return ": ".join(part for part in parts if part)
 
 
 def call_site(value: object) -> str | None:

@@ -18,10 +18,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 _SAMPLED = (
-    "JVMHeapMemory", "JVMOffHeapMemory", "OnHeapExecutionMemory", "OffHeapExecutionMemory",
-    "OnHeapStorageMemory", "OffHeapStorageMemory", "DirectPoolMemory", "ProcessTreeJVMRSSMemory",
-    "ProcessTreePythonRSSMemory", "ProcessTreeOtherRSSMemory",
-)  # fmt: skip
+    "JVMHeapMemory",
+    "JVMOffHeapMemory",
+    "OnHeapExecutionMemory",
+    "OffHeapExecutionMemory",
+    "OnHeapStorageMemory",
+    "OffHeapStorageMemory",
+    "DirectPoolMemory",
+    "ProcessTreeJVMRSSMemory",
+    "ProcessTreePythonRSSMemory",
+    "ProcessTreeOtherRSSMemory",
+)
 _OVER_TIME = tuple(column.name for column in MEMORY_OVER_TIME[2:])
 # What its block manager may use, for execution and storage: the unified region.
 _LIMITS = {"Maximum Onheap Memory": "MaximumOnHeap", "Maximum Offheap Memory": "MaximumOffHeap"}

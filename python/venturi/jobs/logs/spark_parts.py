@@ -57,7 +57,8 @@ def _number(numbers: dict[object, int], line: bytes) -> int:
         id_ = None
     if id_ not in numbers and len(numbers) >= MOST:
         raise VenturiError(
-            "VEN-INGEST-LIMIT", f"the log is of more than {MOST:,} applications",
+            "VEN-INGEST-LIMIT",
+            f"the log is of more than {MOST:,} applications",
             hint="cut the file where a SparkListenerLogStart stands, and import the parts",
-        )  # fmt: skip
+        )
     return numbers.setdefault(id_, len(numbers))

@@ -234,10 +234,14 @@ def _stragglers(
         time_s = float(elapsed_s[place])
         shown.append(
             Straggler(
-                who.task_id, who.host, who.executor_id, time_s,
-                time_s / usual_s if usual_s > 0 else None, ratio,
+                who.task_id,
+                who.host,
+                who.executor_id,
+                time_s,
+                time_s / usual_s if usual_s > 0 else None,
+                ratio,
             )
-        )  # fmt: skip
+        )
     return len(found), tuple(shown)
 
 

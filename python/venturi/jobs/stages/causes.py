@@ -53,9 +53,13 @@ CAUSES: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 """The causes that an engine records, and from which of its metrics they are taken."""
 PYTHON, READING, SPILLING, WRITING, TO_COMPUTE, MAPS = (
-    "Python workers", "reading input", "spilling", "writing output", "waiting to compute",
+    "Python workers",
+    "reading input",
+    "spilling",
+    "writing output",
+    "waiting to compute",
     "waiting for maps",
-)  # fmt: skip
+)
 BY_ELIMINATION: Mapping[str, str] = MappingProxyType(
     {
         PYTHON: "time to run Python workers; without it, the rest where they run",
@@ -151,9 +155,13 @@ def _spark(
     ordered = {cause: causes[cause] for cause in CAUSES["spark"] if cause in causes}
     ordered |= _off_the_processor(tasks, inside)
     return TaskTimes(
-        launched_s, finished_s, ordered, inside.left + unmeasured, outside.cut + inside.cut,
+        launched_s,
+        finished_s,
+        ordered,
+        inside.left + unmeasured,
+        outside.cut + inside.cut,
         measured,
-    )  # fmt: skip
+    )
 
 
 def _off_the_processor(tasks: pl.DataFrame, inside: _Budget) -> dict[str, Seconds]:

@@ -68,10 +68,14 @@ def elapsed_parts(
     `there` are the slots; where they are not known, those that the active stages used at once.
     """
     jobs = _Open(account, gaps, tasks.origin_ms, elapsed_s)
-    edges = np.concatenate([
-        [0.0, elapsed_s], jobs.moments, [] if there is None else there.from_s,
-        [moment for span in spans for moment in (span.from_s, span.to_s)],
-    ])  # fmt: skip
+    edges = np.concatenate(
+        [
+            [0.0, elapsed_s],
+            jobs.moments,
+            [] if there is None else there.from_s,
+            [moment for span in spans for moment in (span.from_s, span.to_s)],
+        ]
+    )
     pieces = Pieces(np.unique(edges[(edges >= 0) & (edges <= elapsed_s)]))
     slots, used_s, active = np.zeros((3, len(pieces.length_s)))
     for span in spans:
@@ -267,12 +271,15 @@ class _Open:
         part = np.select(
             [
                 missing & (starts >= self.first_executor_s),
-                open_jobs > 0, open_queries > 0, starts < self.first_executor_s,
+                open_jobs > 0,
+                open_queries > 0,
+                starts < self.first_executor_s,
                 starts < min((from_s for from_s, _ in every), default=self.elapsed_s),
                 starts >= max((to_s for _, to_s in every), default=self.elapsed_s),
             ],
-            [NOT_IN_LOG, SCHEDULING, IN_QUERY, START_UP, BEFORE, AFTER], BETWEEN,
-        )  # fmt: skip
+            [NOT_IN_LOG, SCHEDULING, IN_QUERY, START_UP, BEFORE, AFTER],
+            BETWEEN,
+        )
         names = (*ON_DRIVER, NOT_IN_LOG)
         found = {name: float(pieces.length_s[left & (part == name)].sum()) for name in names}
         in_query = left & (part == IN_QUERY)

@@ -42,12 +42,21 @@ def executor_uses(line: Timeline) -> tuple[ExecutorUse, ...]:
         seen = memory.get(row["executor_id"], {})
         found.append(
             ExecutorUse(
-                row["executor_id"], row["host"], row["cores"], added_s, removed_s, row["reason"],
-                len(own), int(failed[own].sum()), task_s,
+                row["executor_id"],
+                row["host"],
+                row["cores"],
+                added_s,
+                removed_s,
+                row["reason"],
+                len(own),
+                int(failed[own].sum()),
+                task_s,
                 min(task_s / (slots * there_s), 1.0) if slots and there_s and there_s > 0 else None,
                 total(collected_s[own]) / task_s if collected_s is not None and task_s else None,
                 None if np.isnan(spilled).all() else int(total(spilled)),
-                seen.get(HEAP), seen.get(REGION), seen.get(PYTHON_RSS),
+                seen.get(HEAP),
+                seen.get(REGION),
+                seen.get(PYTHON_RSS),
             )
-        )  # fmt: skip
+        )
     return tuple(sorted(found, key=lambda each: (each.added_s or 0.0, each.executor_id)))

@@ -65,9 +65,12 @@ def gaps_of(account: JobAccount) -> Gaps:
     ]
     missing = _missing_tasks(account)
     return Gaps(
-        n_jobs, max(_hole(account.tasks), sum(missing.values())), len(without),
-        (*spans, *without), frozenset(missing),
-    )  # fmt: skip
+        n_jobs,
+        max(_hole(account.tasks), sum(missing.values())),
+        len(without),
+        (*spans, *without),
+        frozenset(missing),
+    )
 
 
 def _missing_tasks(account: JobAccount) -> Mapping[Key, int]:

@@ -49,11 +49,15 @@ _CODES = {
     143: "it was told to stop (signal 15)",
 }
 _MEANINGS = (
-    (re.compile(r"exceeding .*memory limits|beyond the .*memory limit", re.IGNORECASE),
-     "it was beyond its container's memory: a larger spark.executor.memoryOverhead"),
-    (re.compile(r"heartbeat|worker lost|disassociated|connection (?:lost|reset)", re.IGNORECASE),
-     "its host, the network, or a long pause of its JVM"),
-)  # fmt: skip
+    (
+        re.compile(r"exceeding .*memory limits|beyond the .*memory limit", re.IGNORECASE),
+        "it was beyond its container's memory: a larger spark.executor.memoryOverhead",
+    ),
+    (
+        re.compile(r"heartbeat|worker lost|disassociated|connection (?:lost|reset)", re.IGNORECASE),
+        "its host, the network, or a long pause of its JVM",
+    ),
+)
 
 
 def explained(reason: str | None) -> str | None:

@@ -37,7 +37,7 @@ _WHAT = (
     (re.compile(r"Scan .*|FileScan.*|BatchScan.*"), "scan"),
     (re.compile(r"InMemoryTableScan"), "read what is cached"),
     (re.compile(r"Range"), "make rows"),
-)  # fmt: skip
+)
 # Operators that wait for nothing but what is timed: they compute, or hand rows on.
 _COMPUTES = re.compile(
     r"WholeStageCodegen.*|InputAdapter|AdaptiveSparkPlan|(?:Shuffle|Broadcast|Result)QueryStage"
@@ -109,9 +109,15 @@ class Plans:
             # Of a table that somebody sent: an operator stands below one before it, or below none.
             parent = above if (query, above) in self.operators else None
             self.operators[place] = Operator(
-                query, node, parent, name.removesuffix(_SKEW_JOIN), text or name,
-                counted.get(place, {}), timed.get(place, {}), frozenset(stages.get(place, ())),
-            )  # fmt: skip
+                query,
+                node,
+                parent,
+                name.removesuffix(_SKEW_JOIN),
+                text or name,
+                counted.get(place, {}),
+                timed.get(place, {}),
+                frozenset(stages.get(place, ())),
+            )
         for each in self.operators.values():
             if each.parent is not None:
                 self.children.setdefault((each.query_id, each.parent), []).append(each)

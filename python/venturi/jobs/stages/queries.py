@@ -44,11 +44,13 @@ def works_of(account: JobAccount) -> Mapping[int, QueryWork] | None:
             labels[of].append(label_of((stage, attempt)))
     return {
         query: QueryWork(
-            tuple(own[:MOST]), max(len(own) - MOST, 0),
-            tuple(labels[query][:MOST]), max(len(labels[query]) - MOST, 0),
+            tuple(own[:MOST]),
+            max(len(own) - MOST, 0),
+            tuple(labels[query][:MOST]),
+            max(len(labels[query]) - MOST, 0),
         )
         for query, own in jobs.items()
-    }  # fmt: skip
+    }
 
 
 def changes_of(account: JobAccount) -> Mapping[int, str]:

@@ -88,9 +88,14 @@ def schedule(
     submitted_s = min(stage_s[0], float(starts[0]))
     last_s = float(ends[needed[order]].max())
     return Schedule(
-        slots, order, starts - _free_s(ends, slots, submitted_s), ends - starts, needed[order],
-        stage_s[1] - last_s, max(stage_s[1] - submitted_s, 0.0),
-    )  # fmt: skip
+        slots,
+        order,
+        starts - _free_s(ends, slots, submitted_s),
+        ends - starts,
+        needed[order],
+        stage_s[1] - last_s,
+        max(stage_s[1] - submitted_s, 0.0),
+    )
 
 
 def _free_s(ends: Seconds, slots: int, submitted_s: float) -> Seconds:

@@ -96,9 +96,12 @@ def task_cpus(account: JobAccount) -> int:
 
 
 def core_use(
-    tasks: Tasks, spans: list[StageSpan], n_tasks: list[int | None], there: Offered,
+    tasks: Tasks,
+    spans: list[StageSpan],
+    n_tasks: list[int | None],
+    there: Offered,
     elapsed_s: float,
-) -> CoreUse:  # fmt: skip
+) -> CoreUse:
     """What became of the cores that were `there` from the start to `elapsed_s`.
 
     `n_tasks` is how many tasks each of `spans` consists of.

@@ -11,11 +11,18 @@ from venturi.jobs.stages.stage import StreamBatches, StreamPart, StreamUse
 from venturi.jobs.stages.timeline import Timeline
 
 JOBS, PLANNING, OFFSETS, COMMIT, REST = (
-    "its jobs", "planning", "asking the sources", "writing down what was done", "the rest",
-)  # fmt: skip
+    "its jobs",
+    "planning",
+    "asking the sources",
+    "writing down what was done",
+    "the rest",
+)
 _PARTS = {
-    "add_ms": JOBS, "planning_ms": PLANNING, "offsets_ms": OFFSETS, "commit_ms": COMMIT,
-}  # fmt: skip
+    "add_ms": JOBS,
+    "planning_ms": PLANNING,
+    "offsets_ms": OFFSETS,
+    "commit_ms": COMMIT,
+}
 # Our judgement: a stream that works all the time, and takes longer for each batch, falls behind.
 _ALWAYS, _GROWS, _LEAST = 0.9, 1.25, 6
 _POINTS = 400

@@ -141,11 +141,16 @@ class Tasks:
             age_s = float(elapsed_s[place])
             found.append(
                 Unfinished(
-                    who.task_id, who.index, who.host, who.executor_id, age_s,
+                    who.task_id,
+                    who.index,
+                    who.host,
+                    who.executor_id,
+                    age_s,
                     age_s / usual_s if usual_s > 0 else None,
-                    _UNTIL[self._until[here.start + place]], bool(self.hanging[here][place]),
+                    _UNTIL[self._until[here.start + place]],
+                    bool(self.hanging[here][place]),
                 )
-            )  # fmt: skip
+            )
             if len(found) == SHOWN_UNFINISHED:
                 break
         return tuple(found)

@@ -126,14 +126,16 @@ def advise_tiers(repository: Repository, trial: Trial, asked: Asked) -> TiersAdv
     elapsed_s = trial.elapsed_s or analysis.elapsed_s
     if trial.state is not State.SUCCEEDED or not elapsed_s or not analysis.path:
         raise _cannot_tell(
-            trial, f"it ended as {trial.state.value}, or its account does not say when",
+            trial,
+            f"it ended as {trial.state.value}, or its account does not say when",
             "give a trial that succeeded",
-        )  # fmt: skip
+        )
     if job_load(account, analysis, elapsed_s, frozenset(), 0.0).all_bytes <= 0:
         raise _cannot_tell(
-            trial, "no stage wrote or spilled anything to local disks, so none can save time",
+            trial,
+            "no stage wrote or spilled anything to local disks, so none can save time",
             "give a trial of a job that shuffles",
-        )  # fmt: skip
+        )
     probes, elsewhere = _probes(repository, trial)
     where = DiskMap(trial, probes)
     fast, slow, tier = _classes(where, account, asked)
@@ -172,12 +174,9 @@ def advise_tiers(repository: Repository, trial: Trial, asked: Asked) -> TiersAdv
         saved_s=storage.saved_s(0.0, job.all_bytes),
         knee_bytes=None if (knee := storage.knee_bytes()) is None else round(knee),
         steps=tuple(
-            _step(storage, size, price, job.hosts)
-            for size in asked.sizes or _row(job.all_bytes)
+            _step(storage, size, price, job.hosts) for size in asked.sizes or _row(job.all_bytes)
         ),
-        more=tuple(
-            More(more, storage.saved_s(held, held + more)) for more in _amounts(job, held)
-        ),
+        more=tuple(More(more, storage.saved_s(held, held + more)) for more in _amounts(job, held)),
         stages=tuple(_of_stages(job)),
         rates=tuple(
             each
@@ -186,16 +185,17 @@ def advise_tiers(repository: Repository, trial: Trial, asked: Asked) -> TiersAdv
         ),
         notes=(*job.notes, *_notes(job)),
         usd_missing_reason=why,
-    )  # fmt: skip
+    )
 
 
 def _account(repository: Repository, trial: Trial) -> JobAccount:
     if not has_account(trial):
         raise _cannot_tell(
-            trial, "no account of its engine was recorded with it",
+            trial,
+            "no account of its engine was recorded with it",
             "give a trial that ran on Spark (venturi run WORKLOAD --engine spark), or the event "
             "log of an application (venturi ingest spark-eventlog FILE)",
-        )  # fmt: skip
+        )
     return load(repository, trial)
 
 
@@ -250,10 +250,11 @@ def _classes(where: DiskMap, account: JobAccount, asked: Asked) -> tuple[Disks, 
             fast = Disks("fast", own)
     if not fast.folders and not fast.given:
         raise _cannot_tell(
-            trial, "it does not say where its fast disks are",
+            trial,
+            "it does not say where its fast disks are",
             "name them: --fast FOLDER (measured by venturi probe disk --dir FOLDER), or their "
             f"rates: {_FAST_RATES}",
-        )  # fmt: skip
+        )
     others = slow.folders
     if not slow.folders and not slow.given:
         others = tuple(each for each in folders if each not in {*own, *fast.folders})
@@ -262,10 +263,11 @@ def _classes(where: DiskMap, account: JobAccount, asked: Asked) -> tuple[Disks, 
     shared = any(where.is_on(each, fast.folders) for each in slow.folders)
     if shared or (others and not slow.folders):
         raise _cannot_tell(
-            trial, f"what is fast ({', '.join(fast.folders)}) and what is slow "
+            trial,
+            f"what is fast ({', '.join(fast.folders)}) and what is slow "
             f"({', '.join(others)}) lie on one disk",
             f"name disks that differ, or their rates: {_FAST_RATES} --slow {EXAMPLE}",
-        )  # fmt: skip
+        )
     return fast, slow, tier
 
 
@@ -347,10 +349,12 @@ def _volumes(name: str, catalogs: Sequence[Catalog]) -> InstanceType:
         if (kind := catalog.volumes.get(name)) is not None:
             return kind
     raise unknown(
-        f"no catalogue has volumes of the kind {name!r}", name,
+        f"no catalogue has volumes of the kind {name!r}",
+        name,
         [each for catalog in catalogs for each in catalog.volumes],
-        "they have", {"option": "--volumes", "volumes": name},
-    )  # fmt: skip
+        "they have",
+        {"option": "--volumes", "volumes": name},
+    )
 
 
 def _machines(trial: Trial, catalogs: Sequence[Catalog]) -> tuple[float | None, str | None]:
@@ -378,10 +382,12 @@ def _of_stages(job: JobLoad) -> list[OfStage]:
         OfStage(stage.label, kind, moved.written_bytes, moved.read_bytes, moved.written_fast)
         for stage in job.stages
         for kind, moved in (
-            ("shuffle", stage.shuffle), ("spill", stage.spill), ("cached", stage.cached),
+            ("shuffle", stage.shuffle),
+            ("spill", stage.spill),
+            ("cached", stage.cached),
         )
         if moved.written_bytes or moved.read_bytes
-    ]  # fmt: skip
+    ]
 
 
 def _told(disks: Disks, rates: DiskRates, job: JobLoad) -> list[Rate]:

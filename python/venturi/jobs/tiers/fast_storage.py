@@ -190,9 +190,12 @@ class _Corner:
 
 def _as_measured(stage: StageLoad) -> _Placed:
     return _Placed(
-        stage.shuffle.written_fast, stage.shuffle.read_fast, stage.spill.written_fast,
-        stage.cached.written_fast, stage.cached.read_fast,
-    )  # fmt: skip
+        stage.shuffle.written_fast,
+        stage.shuffle.read_fast,
+        stage.spill.written_fast,
+        stage.cached.written_fast,
+        stage.cached.read_fast,
+    )
 
 
 def _placed(load: JobLoad, fast_bytes: float) -> list[_Placed]:
@@ -291,20 +294,26 @@ def _corners(stage: StageLoad, before: _Placed, fast: DiskRates, slow: DiskRates
     middle, low, high = range(3)
     found = []
     for of_fast, of_slow, unknown in (
-        (middle, middle, 1.0), (middle, middle, 0.0), (low, low, 1.0), (low, high, 1.0),
-        (high, low, 1.0), (high, high, 1.0),
-    ):  # fmt: skip
+        (middle, middle, 1.0),
+        (middle, middle, 0.0),
+        (low, low, 1.0),
+        (low, high, 1.0),
+        (high, low, 1.0),
+        (high, high, 1.0),
+    ):
         quick, slower = disks[0][of_fast], disks[1][of_slow]
         # Within their ranges, what is slow is never faster than what is fast.
         slower = _Disk(
-            min(slower.read, quick.read), min(slower.write, quick.write),
+            min(slower.read, quick.read),
+            min(slower.write, quick.write),
             min(slower.random, quick.random),
-        )  # fmt: skip
+        )
         shares = _written(stage, before, quick, slower)
         found += [
             _Corner(quick, slower, unknown, written, overlapped)
-            for written in shares for overlapped in (True, False)
-        ]  # fmt: skip
+            for written in shares
+            for overlapped in (True, False)
+        ]
     return found
 
 

@@ -23,10 +23,16 @@ if TYPE_CHECKING:
 
 Key = tuple[int, int]
 # Causes of a task's time that cannot be waiting for a local disk.
-_NOT_DISK = frozenset({
-    "cpu", "garbage collection", "scheduler delay", "deserialisation", "result serialisation",
-    "getting result",
-})  # fmt: skip
+_NOT_DISK = frozenset(
+    {
+        "cpu",
+        "garbage collection",
+        "scheduler delay",
+        "deserialisation",
+        "result serialisation",
+        "getting result",
+    }
+)
 NO_CACHED = (
     "blocks that are cached on disk are not in it: only an account of a job that ran with tiers "
     "says how large they were"

@@ -141,10 +141,12 @@ def _added(found: Sequence[Quantity | None]) -> Quantity | None:
     if not known or len(known) < len(found):
         return None
     return Quantity(
-        sum(q.value for q in known), sum(q.low for q in known), sum(q.high for q in known),
+        sum(q.value for q in known),
+        sum(q.low for q in known),
+        sum(q.high for q in known),
         min((q.kind for q in known), key=list(Kind).index),
         "; ".join(dict.fromkeys(q.source for q in known)),
-    )  # fmt: skip
+    )
 
 
 def _read_ahead(trial: Trial, disks: Disks) -> float:
@@ -271,8 +273,10 @@ class Series:
                 )
                 found["shuffle" if shuffled else "read"].append(read / busy)
         source = f"the disks of trial {self._trial.id} while they were busy"
-        n = max((len(self._devices(host, disks.folders)) for host in self._trial.cluster.hosts),
-                default=0)  # fmt: skip
+        n = max(
+            (len(self._devices(host, disks.folders)) for host in self._trial.cluster.hosts),
+            default=0,
+        )
         own = {
             name: _at_work(
                 Quantity(n * median(v), n * low, n * high, Kind.DERIVED, source), n, load.host_slots

@@ -101,9 +101,12 @@ def _jobs(line: Timeline) -> Iterator[_Job]:
     for id_, name, stage_ids, start, end in line.account.jobs.select(columns).rows():
         if start is not None and end is not None and end > start:
             yield _Job(
-                id_, name or "", tuple(dict.fromkeys(stage_ids or ())),
-                (start - origin_ms) / 1e3, (end - origin_ms) / 1e3,
-            )  # fmt: skip
+                id_,
+                name or "",
+                tuple(dict.fromkeys(stage_ids or ())),
+                (start - origin_ms) / 1e3,
+                (end - origin_ms) / 1e3,
+            )
 
 
 def _ideal(job: _Job, replay: OnSlots, size: int | None) -> IdealSlots:
@@ -120,6 +123,12 @@ def _ideal(job: _Job, replay: OnSlots, size: int | None) -> IdealSlots:
         else:
             low = middle + 1
     return IdealSlots(
-        job.job_id, job.name, job.to_s - job.from_s, useful, least_s, high,
-        None if size is None else ceil(high / size), times_s[high],
-    )  # fmt: skip
+        job.job_id,
+        job.name,
+        job.to_s - job.from_s,
+        useful,
+        least_s,
+        high,
+        None if size is None else ceil(high / size),
+        times_s[high],
+    )

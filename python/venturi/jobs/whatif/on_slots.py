@@ -48,9 +48,13 @@ class OnSlots:
     """
 
     def __init__(
-        self, line: Timeline, spans: Iterable[StageSpan], from_s: float, to_s: float,
+        self,
+        line: Timeline,
+        spans: Iterable[StageSpan],
+        from_s: float,
+        to_s: float,
         lasting_s: Seconds,
-    ) -> None:  # fmt: skip
+    ) -> None:
         ordered = sorted(spans, key=lambda span: (span.from_s, span.key))
         self._spans = {span.key: span for span in ordered}
         self._before = waited_for(ordered)

@@ -112,9 +112,10 @@ def _need_alike(catalog: Catalog, assumption: Assumption) -> None:
         return
     told = (f"{name} with {format_bytes_decimal(sizes[name])}" for name in (small, large))
     raise _bad(
-        assumption.text, f"would give one rate to {' and '.join(told)} of local disks: say it for "
-        f"each TB, such as {EXAMPLE_OF['storage']}, or for one disk, such as NVMe=1000MB/s"
-    )  # fmt: skip
+        assumption.text,
+        f"would give one rate to {' and '.join(told)} of local disks: say it for "
+        f"each TB, such as {EXAMPLE_OF['storage']}, or for one disk, such as NVMe=1000MB/s",
+    )
 
 
 def _filled(
@@ -133,9 +134,15 @@ def _filled(
         scale = BYTES_PER_S["MB/s"]
         high = value * HIGH if most is None else min(value * HIGH, most)
         facts[attribute] = Fact(
-            value / scale, "MB/s", Kind.ASSUMED, f"assumed by the user: {each.text}", today, note,
-            value * LOW / scale, high / scale,
-        )  # fmt: skip
+            value / scale,
+            "MB/s",
+            Kind.ASSUMED,
+            f"assumed by the user: {each.text}",
+            today,
+            note,
+            value * LOW / scale,
+            high / scale,
+        )
     return replace(instance_type, facts=facts)
 
 

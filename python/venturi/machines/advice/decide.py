@@ -86,17 +86,24 @@ def measurements(
             }
             if decided or sum(removed.values()) > 0:
                 made = Measurement(
-                    option.catalog, option.instance_type, name, rate, decided,
-                    sum(removed.values()) / all_overlap if all_overlap else 0.0, RATES[name],
-                )  # fmt: skip
+                    option.catalog,
+                    option.instance_type,
+                    name,
+                    rate,
+                    decided,
+                    sum(removed.values()) / all_overlap if all_overlap else 0.0,
+                    RATES[name],
+                )
                 found.append((sum(by for pair, by in removed.items() if 1 in pair), made))
     found.sort(
         key=lambda each: (
-            sum(1 in pair for pair in each[1].decides), len(each[1].decides), each[0],
+            sum(1 in pair for pair in each[1].decides),
+            len(each[1].decides),
+            each[0],
             each[1].overlap_removed,
         ),
         reverse=True,
-    )  # fmt: skip
+    )
     return tuple(made for _, made in found)
 
 

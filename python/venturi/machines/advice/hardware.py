@@ -81,8 +81,11 @@ class Request:
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise invalid(name, value, "above 0")
-        for name, count in {"nodes": self.nodes, "max_nodes": self.max_nodes,
-                            **self.max_nodes_of}.items():  # fmt: skip
+        for name, count in {
+            "nodes": self.nodes,
+            "max_nodes": self.max_nodes,
+            **self.max_nodes_of,
+        }.items():
             if count is not None and not 1 <= count <= MOST_NODES:
                 raise invalid(name, count, f"from 1 to {MOST_NODES:,}")
 
@@ -208,10 +211,13 @@ def fit(
     if reasons or isinstance(made, str):
         would_do = wanted is not None and wanted <= MOST_NODES and len(reasons) == 1
         return RuledOut(
-            catalog, instance_type.name, *reasons[0], also=tuple(also for _, also in reasons[1:]),
+            catalog,
+            instance_type.name,
+            *reasons[0],
+            also=tuple(also for _, also in reasons[1:]),
             nearest=float(wanted) if wanted is not None and would_do else None,
             nearest_nodes=wanted,
-        )  # fmt: skip
+        )
     return made
 
 
@@ -230,9 +236,14 @@ def predict(
     price = price_of(instance_type, job)
     most = int(instance_type.number("max_nodes") or max(nodes, DEFAULT_MAX_NODES))
     made = candidate_of(
-        catalog, instance_type, job, node=node, price=price, counts=one_count(nodes),
+        catalog,
+        instance_type,
+        job,
+        node=node,
+        price=price,
+        counts=one_count(nodes),
         limits=(least_nodes(job, node) or 1, most),
-    )  # fmt: skip
+    )
     if isinstance(made, str):
         raise VenturiError(
             "VEN-MODEL-INPUT",
@@ -406,10 +417,13 @@ def _over(request: Request, candidate: Candidate) -> RuledOut:
         told = f"costs {bound}{format_usd(best)}"
     count = int(candidate.counts[at])
     return RuledOut(
-        candidate.catalog, candidate.instance_type.name, reason,
+        candidate.catalog,
+        candidate.instance_type.name,
+        reason,
         f"{'at best ' if candidate.counts.size > 1 else ''}{told} with {count:,} nodes",
-        nearest=None if bound else best, nearest_nodes=count,  # of a bound nothing is promised
-    )  # fmt: skip
+        nearest=None if bound else best,
+        nearest_nodes=count,  # of a bound nothing is promised
+    )
 
 
 def _answer(

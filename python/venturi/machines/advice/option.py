@@ -275,9 +275,14 @@ def ran(candidate: Candidate, time_s: float) -> Ran:
         usd = float(price.metered_usd(np.array([time_s]), candidate.counts[:1])[0])
     model_usd = None if candidate.metered_usd is None else float(candidate.metered_usd[0, 0])
     return Ran(
-        candidate.instance_type.name, int(candidate.counts[0]), time_s, usd, model_s, model_usd,
+        candidate.instance_type.name,
+        int(candidate.counts[0]),
+        time_s,
+        usd,
+        model_s,
+        model_usd,
         model_s / time_s - 1,
-    )  # fmt: skip
+    )
 
 
 def least_nodes(job: Job, node: Node) -> int | None:

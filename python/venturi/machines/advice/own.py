@@ -63,9 +63,15 @@ def parse_ownership(text: str) -> Ownership:
     if "years" not in given:
         raise _bad(text, f"years, the {TERMS['years'][0]}, is missing")
     return Ownership(
-        given["years"], given.get("use", 1.0), given.get("kwh"), given.get("pue", 1.0),
-        given.get("space"), given.get("staff"), given.get("usd"), text,
-    )  # fmt: skip
+        given["years"],
+        given.get("use", 1.0),
+        given.get("kwh"),
+        given.get("pue", 1.0),
+        given.get("space"),
+        given.get("staff"),
+        given.get("usd"),
+        text,
+    )
 
 
 def own(catalog: Catalog, ownership: Ownership | None, today: date) -> Catalog:
@@ -81,9 +87,12 @@ def _priced(instance_type: InstanceType, ownership: Ownership, today: date) -> I
     if bought is None or instance_type.number("price") is not None:
         return instance_type
     bought = replace(
-        bought, per_kwh=ownership.kwh, pue=ownership.pue, space_per_year=ownership.space,
+        bought,
+        per_kwh=ownership.kwh,
+        pue=ownership.pue,
+        space_per_year=ownership.space,
         staff_per_year=ownership.staff,
-    )  # fmt: skip
+    )
     tariff, assumptions = bought.tariff(), bought.tariff().assumptions
     if tariff.currency != "USD":
         if ownership.usd is None:
@@ -95,9 +104,13 @@ def _priced(instance_type: InstanceType, ownership: Ownership, today: date) -> I
         assumptions = (*assumptions, f"1 {rate.from_} is {rate.factor:g} USD")
     source = f"purchase price ({bought.source}); {'; '.join(assumptions)}"
     price = Fact(
-        tariff.usd_per_hour, "USD/h", Kind.DERIVED, source, bought.as_of or today,
+        tariff.usd_per_hour,
+        "USD/h",
+        Kind.DERIVED,
+        source,
+        bought.as_of or today,
         "; ".join((f"stated: {ownership.text}", *left_out(assumptions))),
-    )  # fmt: skip
+    )
     steps = Fact(None, "s", None, "", None, "nobody bills the time of one's own machines")
     facts = {**instance_type.facts, "price": price, "billing_granularity": steps}
     return replace(instance_type, facts=facts)

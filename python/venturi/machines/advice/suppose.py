@@ -71,8 +71,11 @@ def parse_supposition(text: str) -> Supposition:
 
 def _suppose(catalog: Catalog, supposition: Supposition) -> Catalog:
     change = {
-        "disks": _disks, "fill": _fill, "network-low": _network, "price": _price,
-    }[supposition.name]  # fmt: skip
+        "disks": _disks,
+        "fill": _fill,
+        "network-low": _network,
+        "price": _price,
+    }[supposition.name]
     types = {
         name: replace(each, facts={**each.facts, **change(each, supposition)})
         for name, each in catalog.types.items()

@@ -41,9 +41,13 @@ def parse_volumes(text: str) -> tuple[str, Attached]:
             raise _bad(text, f"{name} must be above 0")
         given[name] = value
     return kind, Attached(
-        InstanceType(kind, {}), int(count), given.get("size"), given.get("iops"),
-        given.get("throughput"), given.get("hours", HOURS_PER_MONTH),
-    )  # fmt: skip
+        InstanceType(kind, {}),
+        int(count),
+        given.get("size"),
+        given.get("iops"),
+        given.get("throughput"),
+        given.get("hours", HOURS_PER_MONTH),
+    )
 
 
 def _amount(name: str, text: str) -> float:
@@ -61,8 +65,11 @@ def attach(catalog: Catalog, kind: str, volumes: Attached) -> Catalog:
     if kind not in catalog.volumes:
         raise unknown(
             f"catalogue {catalog.name} has no volumes of the kind {kind!r}",
-            kind, catalog.volumes, "it has", {"catalog": catalog.name, "volumes": kind},
-        )  # fmt: skip
+            kind,
+            catalog.volumes,
+            "it has",
+            {"catalog": catalog.name, "volumes": kind},
+        )
     with_facts = replace(volumes, kind=catalog.volumes[kind])
     _need_possible(with_facts)
     types = {name: _with(each, with_facts) for name, each in catalog.types.items()}

@@ -23,8 +23,17 @@ from venturi.core.errors import VenturiError, unreadable
 from venturi.core.quantity import Kind
 
 COLUMNS = (
-    "instance_type", "attribute", "value", "low", "high", "unit", "kind", "source", "as_of", "note",
-)  # fmt: skip
+    "instance_type",
+    "attribute",
+    "value",
+    "low",
+    "high",
+    "unit",
+    "kind",
+    "source",
+    "as_of",
+    "note",
+)
 MAX_FILE_BYTES = 64 * 2**20
 DEFAULT = "current"  # what is asked where no catalogue is named
 

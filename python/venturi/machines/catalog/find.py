@@ -23,9 +23,10 @@ def find(name_or_path: str) -> Catalog:
     catalog, doubts = find_with_doubts(name_or_path)
     if doubts:
         raise doubt_error(
-            doubts, name_or_path,
+            doubts,
+            name_or_path,
             f"correct the figures; where they are right, write {ACCEPTED!r} into their notes",
-        )  # fmt: skip
+        )
     return catalog
 
 
@@ -37,8 +38,11 @@ def find_with_doubts(name_or_path: str) -> tuple[Catalog, tuple[Doubt, ...]]:
     if not _is_file(path):
         raise unknown(
             f"{name_or_path[:200]!r} is neither a shipped catalogue nor a file",
-            name_or_path[:200], shipped(), "shipped", {"catalog": name_or_path[:200]},
-        )  # fmt: skip
+            name_or_path[:200],
+            shipped(),
+            "shipped",
+            {"catalog": name_or_path[:200]},
+        )
     catalog = load(path)
     doubts = check_units(catalog)
     if doubts:  # seldom, so only now is it worth knowing the lines
@@ -76,8 +80,11 @@ def type_named(catalog: Catalog, name: str) -> InstanceType:
             )
         raise unknown(
             f"catalogue {catalog.name} has no instance type {name!r}",
-            name, catalog.types, "it has", {"catalog": catalog.name, "instance_type": name},
-        )  # fmt: skip
+            name,
+            catalog.types,
+            "it has",
+            {"catalog": catalog.name, "instance_type": name},
+        )
     return found
 
 

@@ -58,36 +58,103 @@ _RENTED = "AWS us-east-1, 2026-07"
 _DISKS = ("storage_rate", "local_read_rate", "local_write_rate")
 RANGES: Sequence[Range] = (
     Range("vcpus", 0.1, 4096, {}, f"0.2 (shared core) to 1,920 ({_RENTED})"),
-    Range("memory", 0.095, 96, {"MiB": 1 / 1024, "TiB": 1024, "bytes": 2**-30},
-          f"0.25 (t3.nano) to 36.6 GiB a vCPU (u7in-32tb.224xlarge), {_RENTED}, and midway to the "
-          "same by a factor of 1,024 off", per="vcpus"),
-    Range("price", 0.0003, 1.25, _USD_PER_HOUR,
-          f"0.0021 (t4g.nano) to 0.74 USD/h a vCPU (p6-b300.48xlarge), {_RENTED}; a month has "
-          "730 h", per="vcpus"),
+    Range(
+        "memory",
+        0.095,
+        96,
+        {"MiB": 1 / 1024, "TiB": 1024, "bytes": 2**-30},
+        f"0.25 (t3.nano) to 36.6 GiB a vCPU (u7in-32tb.224xlarge), {_RENTED}, and midway to the "
+        "same by a factor of 1,024 off",
+        per="vcpus",
+    ),
+    Range(
+        "price",
+        0.0003,
+        1.25,
+        _USD_PER_HOUR,
+        f"0.0021 (t4g.nano) to 0.74 USD/h a vCPU (p6-b300.48xlarge), {_RENTED}; a month has 730 h",
+        per="vcpus",
+    ),
     Range("spot_price", 0.0001, 1.25, _USD_PER_HOUR, "as the price", per="vcpus"),
-    Range("network_line_rate", 0, 64, _GBIT_PER_S,
-          f"at most 33 Gbit/s a vCPU (p6-b300.48xlarge), {_RENTED}", per="vcpus"),
-    Range("network_line_rate", 0.01, 10_000, _GBIT_PER_S,
-          f"0.032 (t3.nano) to 6,400 Gbit/s (p6-b300.48xlarge), {_RENTED}"),
+    Range(
+        "network_line_rate",
+        0,
+        64,
+        _GBIT_PER_S,
+        f"at most 33 Gbit/s a vCPU (p6-b300.48xlarge), {_RENTED}",
+        per="vcpus",
+    ),
+    Range(
+        "network_line_rate",
+        0.01,
+        10_000,
+        _GBIT_PER_S,
+        f"0.032 (t3.nano) to 6,400 Gbit/s (p6-b300.48xlarge), {_RENTED}",
+    ),
     Range("network_burst_rate", 0.01, 10_000, _GBIT_PER_S, "as the line rate"),
-    Range("volume_line_rate", 50, 1e6, {"Gbit/s": 1e3, "kbit/s": 1e-3, "bit/s": 1e-6},
-          f"425 (i3.large) to 300,000 Mbit/s (r8ib.metal-96xl), {_RENTED}"),
-    *(Range(name, 5, 100_000, _MB_PER_S, "a 100 Mbit/s line has 12.5 MB/s; 12 to 16 NVMe disks "
-            "read 53 GB/s (i8g.48xlarge, by its siblings)")
-      for name in ("network_rate", "network_rate_at_scale", "volume_read_rate",
-                   "volume_write_rate", *_DISKS)),
-    *(Range(name, 1, 400, _MB_PER_S, "one hard disk reads at most some 300 MB/s",
-            per="disk_count", disk_kind="HDD") for name in _DISKS),
-    *(Range(name, 5, 16_000, _MB_PER_S, "PCIe 5.0 x4 has 15.75 GB/s",
-            per="disk_count", disk_kind="NVMe") for name in _DISKS),
+    Range(
+        "volume_line_rate",
+        50,
+        1e6,
+        {"Gbit/s": 1e3, "kbit/s": 1e-3, "bit/s": 1e-6},
+        f"425 (i3.large) to 300,000 Mbit/s (r8ib.metal-96xl), {_RENTED}",
+    ),
+    *(
+        Range(
+            name,
+            5,
+            100_000,
+            _MB_PER_S,
+            "a 100 Mbit/s line has 12.5 MB/s; 12 to 16 NVMe disks "
+            "read 53 GB/s (i8g.48xlarge, by its siblings)",
+        )
+        for name in (
+            "network_rate",
+            "network_rate_at_scale",
+            "volume_read_rate",
+            "volume_write_rate",
+            *_DISKS,
+        )
+    ),
+    *(
+        Range(
+            name,
+            1,
+            400,
+            _MB_PER_S,
+            "one hard disk reads at most some 300 MB/s",
+            per="disk_count",
+            disk_kind="HDD",
+        )
+        for name in _DISKS
+    ),
+    *(
+        Range(
+            name,
+            5,
+            16_000,
+            _MB_PER_S,
+            "PCIe 5.0 x4 has 15.75 GB/s",
+            per="disk_count",
+            disk_kind="NVMe",
+        )
+        for name in _DISKS
+    ),
     Range("disk_size", 4, 300_000, _GB, "4 GB (m3.medium, 2014) to 245 TB (the largest SSDs)"),
-    Range("disk_size", 100, 100_000, _GB, "160 GB (m1.small, 2008) to 36 TB a hard disk",
-          disk_kind="HDD"),
-    Range("disk_size", 40, 300_000, _GB, f"50 GB (c5d.large) and more, {_RENTED}",
-          disk_kind="NVMe"),
+    Range(
+        "disk_size",
+        100,
+        100_000,
+        _GB,
+        "160 GB (m1.small, 2008) to 36 TB a hard disk",
+        disk_kind="HDD",
+    ),
+    Range(
+        "disk_size", 40, 300_000, _GB, f"50 GB (c5d.large) and more, {_RENTED}", disk_kind="NVMe"
+    ),
     Range("local_size", 4, 5e6, _GB, f"50 GB (c5d.large) to 336 TB (d3en.12xlarge), {_RENTED}"),
     Range("power", 10, 30_000, {"kW": 1e3, "mW": 1e-3}, "a small board to a rack of accelerators"),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,12 +43,21 @@ class Volumes:
         need_rate("hours_per_month", self.hours_per_month)
         charges = (
             ("volume capacity", "gib", self.gib, "GiB", self.per_gib_month),
-            ("volume IOPS", "iops", _above("iops", self.iops, self.included_iops), "IOPS",
-             self.per_iops_month),
-            ("volume throughput", "mib_per_s",
-             _above("mib_per_s", self.mib_per_s, self.included_mib_per_s), "MiB/s",
-             self.per_mib_per_s_month),
-        )  # fmt: skip
+            (
+                "volume IOPS",
+                "iops",
+                _above("iops", self.iops, self.included_iops),
+                "IOPS",
+                self.per_iops_month,
+            ),
+            (
+                "volume throughput",
+                "mib_per_s",
+                _above("mib_per_s", self.mib_per_s, self.included_mib_per_s),
+                "MiB/s",
+                self.per_mib_per_s_month,
+            ),
+        )
         parts = []
         for name, field, amount, unit, per_month in charges:
             need_size(field, amount)
@@ -61,9 +70,17 @@ class Volumes:
             )
             per_hour = amount * per_month / self.hours_per_month
             parts.append(
-                Part(name, per_hour, self.currency, self.count, self.as_of, self.source, formula,
-                     pro_rata=True)
-            )  # fmt: skip
+                Part(
+                    name,
+                    per_hour,
+                    self.currency,
+                    self.count,
+                    self.as_of,
+                    self.source,
+                    formula,
+                    pro_rata=True,
+                )
+            )
         return tuple(parts)
 
 
@@ -95,13 +112,20 @@ def attached_volumes(instance_type: InstanceType) -> Volumes | str | None:
         elif asked[name] > included[name]:
             return f"{of.kind.name}: the price of {unit} is not known"
     return Volumes(
-        of.count, of.gib or 0.0, capacity.value, currency_of(capacity), capacity.source,
-        capacity.as_of, of.hours,
-        iops=asked["iops"], included_iops=included["iops"],
+        of.count,
+        of.gib or 0.0,
+        capacity.value,
+        currency_of(capacity),
+        capacity.source,
+        capacity.as_of,
+        of.hours,
+        iops=asked["iops"],
+        included_iops=included["iops"],
         per_iops_month=prices.get("iops", 0.0),
-        mib_per_s=asked["throughput"], included_mib_per_s=included["throughput"],
+        mib_per_s=asked["throughput"],
+        included_mib_per_s=included["throughput"],
         per_mib_per_s_month=prices.get("throughput", 0.0),
-    )  # fmt: skip
+    )
 
 
 _PROVISIONED = {"iops": "IOPS", "throughput": "throughput"}

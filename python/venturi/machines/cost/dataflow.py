@@ -223,12 +223,17 @@ def _needs(
                 "local disks in one direction are as fast as in each direction of two at once"
             )
         return (
-            [_Need("volume_read", "input", even=job.input_bytes),
-             _Need(write, "intermediate", skewed=spilled), shuffle],
-            [_Need(read, "intermediate", skewed=spilled),
-             _Need("volume_write", "output", skewed=job.output_bytes)],
+            [
+                _Need("volume_read", "input", even=job.input_bytes),
+                _Need(write, "intermediate", skewed=spilled),
+                shuffle,
+            ],
+            [
+                _Need(read, "intermediate", skewed=spilled),
+                _Need("volume_write", "output", skewed=job.output_bytes),
+            ],
             ("(10)", "(11)"),
-        )  # fmt: skip
+        )
     copies = job.remote_copies
     remote = np.where(counts > 1, copies * job.output_bytes, 0.0)  # a copy is on another node
     replicas = _Need("network", "replicas", skewed=remote)
@@ -286,12 +291,16 @@ def _local_needs(
         # `storage` is the rate of half of the disks.
         outer, inner = 2 * kept / node.disks, 2 * (node.disks - kept) / node.disks
     return (
-        [_Need("storage", "input", job.input_bytes, 0.0, outer),
-         _Need("storage", "intermediate", 0.0, spilled, inner)],
-        [_Need("storage", "intermediate", 0.0, spilled, inner),
-         _Need("storage", "output", 0.0, written, outer)],
+        [
+            _Need("storage", "input", job.input_bytes, 0.0, outer),
+            _Need("storage", "intermediate", 0.0, spilled, inner),
+        ],
+        [
+            _Need("storage", "intermediate", 0.0, spilled, inner),
+            _Need("storage", "output", 0.0, written, outer),
+        ],
         how,
-    )  # fmt: skip
+    )
 
 
 def _best_split(

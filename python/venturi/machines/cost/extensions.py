@@ -27,9 +27,7 @@ def _need_count(name: str, value: int, least: int = 1) -> None:
 # --- Network ------------------------------------------------------------------------------------
 
 
-def bonded(
-    member: Quantity, members: int, units: int, unit: str = "virtual port"
-) -> Quantity:  # fmt: skip
+def bonded(member: Quantity, members: int, units: int, unit: str = "virtual port") -> Quantity:
     """Bandwidth (bytes/s) of a bond of equal NICs over which `units` are spread: min(p, m) * b.
 
     A bond gives each of the things that it balances one member, whatever the load: virtual ports
@@ -68,11 +66,16 @@ def capped(rate: Quantity, caps: Mapping[str, Quantity]) -> Quantity:
             return rate
         return replace(rate, low=low, high=high, range_from=f"{rate.range_from}, and caps on it")
     return Quantity(
-        least.value, low, high, least.kind, least.source, least.as_of,
+        least.value,
+        low,
+        high,
+        least.kind,
+        least.source,
+        least.as_of,
         f"capped by the {name}; without it {format_rate(rate.value)}",
         f"least of the ranges of {', '.join(caps)} and what is behind",
         least.upper_bound or rate.upper_bound,
-    )  # fmt: skip
+    )
 
 
 # --- Memory -------------------------------------------------------------------------------------
@@ -135,9 +138,15 @@ def fit_memory_cliff(
         s for size, s in points if size == last
     )
     return MemoryCliff(
-        fits_bytes, within.intercept, within.slope, beyond.intercept, beyond.slope, step_s,
-        residuals, (points[0][0], points[-1][0]),
-    )  # fmt: skip
+        fits_bytes,
+        within.intercept,
+        within.slope,
+        beyond.intercept,
+        beyond.slope,
+        step_s,
+        residuals,
+        (points[0][0], points[-1][0]),
+    )
 
 
 def memory_cliff_s(size_bytes: float, cliff: MemoryCliff, *, force: bool = False) -> float:

@@ -21,10 +21,13 @@ from venturi.machines.cost.choices import Durability, Exchange
 
 # Beyond these a figure is a slip, and the arithmetic of node counts and seconds would overflow.
 MOST: Mapping[str, float] = {
-    "input_bytes": 1e21, "intermediate_bytes": 1e21, "output_bytes": 1e21,  # a zettabyte
-    "map_core_s_per_byte": 1.0, "reduce_core_s_per_byte": 1.0,
+    "input_bytes": 1e21,
+    "intermediate_bytes": 1e21,
+    "output_bytes": 1e21,  # a zettabyte
+    "map_core_s_per_byte": 1.0,
+    "reduce_core_s_per_byte": 1.0,
     "startup_s": 1e9,  # 30 years
-}  # fmt: skip
+}
 MOST_SKEW = 1e6
 
 

@@ -53,7 +53,7 @@ SPREADS: Mapping[tuple[str, Kind], Margin] = {
     ("volume", Kind.ADVERTISED): Margin(
         0.79, 1.0, "226 of 250 MB/s measured, 87 % of it achieved (SoCC 2015, 4.4 and 5.3)"
     ),
-}  # fmt: skip
+}
 _UNKNOWN = Margin(0.5, 1.5, "our own caution: nobody has measured it")
 
 
@@ -96,10 +96,16 @@ def rate_of(fact: Fact, resource: str, *, upper_bound: bool = False) -> Quantity
     given = fact.low is not None or fact.high is not None
     origin = "as assumed" if fact.kind is Kind.ASSUMED else "the catalogue"
     return Quantity(
-        fact.value * scale, low * scale, (fact.value if upper_bound else high) * scale, fact.kind,
-        fact.source, fact.as_of, fact.note, origin if given else spread.source,
+        fact.value * scale,
+        low * scale,
+        (fact.value if upper_bound else high) * scale,
+        fact.kind,
+        fact.source,
+        fact.as_of,
+        fact.note,
+        origin if given else spread.source,
         upper_bound,
-    )  # fmt: skip
+    )
 
 
 def node_of(instance_type: InstanceType, network: Network = Network.AT_SCALE) -> Node:
@@ -165,9 +171,15 @@ def _network(
     highest = at_scale.value if fact.high is None else at_scale.high
     low, high = min(lowest, baseline.value), max(highest, baseline.value)
     return Quantity(
-        at_scale.value, low, high, at_scale.kind, at_scale.source, at_scale.as_of, at_scale.note,
+        at_scale.value,
+        low,
+        high,
+        at_scale.kind,
+        at_scale.source,
+        at_scale.as_of,
+        at_scale.note,
         "from the slowest node at scale to two nodes alone",
-    )  # fmt: skip
+    )
 
 
 def _bonded(instance_type: InstanceType, member: Quantity | None) -> Quantity | None:

@@ -82,9 +82,16 @@ class OnPremises:
             )
             parts.append(self._part(name, per_year / worked_h, formula))
         return Tariff(
-            spent / (self.years * worked_h), self.currency, 0.0, 0.0, 0.0, self.as_of, self.source,
-            tuple(parts), tuple(assumptions),
-        )  # fmt: skip
+            spent / (self.years * worked_h),
+            self.currency,
+            0.0,
+            0.0,
+            0.0,
+            self.as_of,
+            self.source,
+            tuple(parts),
+            tuple(assumptions),
+        )
 
     def _part(self, name: str, per_hour: float, formula: str) -> Part:
         return Part(name, per_hour, self.currency, 1, self.as_of, self.source, formula)
@@ -101,6 +108,11 @@ def on_premises_of(
     if not isinstance(fact.value, float):
         return None
     return OnPremises(
-        fact.value, years, currency_of(fact), fact.source, fact.as_of, utilisation,
+        fact.value,
+        years,
+        currency_of(fact),
+        fact.source,
+        fact.as_of,
+        utilisation,
         power_w=instance_type.number("power"),
-    )  # fmt: skip
+    )

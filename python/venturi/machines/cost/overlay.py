@@ -28,8 +28,14 @@ _ARCHITECTURES = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
 
 
 # Rates of which two sources may say different things: the lower is safe, the other may be true.
-DISPUTABLE = ("network_line_rate", "network_rate", "volume_line_rate", "local_read_rate",
-              "local_write_rate", "storage_rate")  # fmt: skip
+DISPUTABLE = (
+    "network_line_rate",
+    "network_rate",
+    "volume_line_rate",
+    "local_read_rate",
+    "local_write_rate",
+    "storage_rate",
+)
 SAME = 0.02  # what differs by less is rounding
 
 
@@ -170,9 +176,15 @@ def network_at(
     rate = network_scaling_from_trials(nets).at(nodes, force=force)
     as_of = rate.as_of or max(started(trial) for trial in nets).date()
     at_scale = Fact(
-        rate.value / 1e6, "MB/s", rate.kind, rate.source, as_of, rate.note, rate.low / 1e6,
+        rate.value / 1e6,
+        "MB/s",
+        rate.kind,
+        rate.source,
+        as_of,
+        rate.note,
+        rate.low / 1e6,
         rate.high / 1e6,
-    )  # fmt: skip
+    )
     count = Fact(float(nodes), "1", rate.kind, rate.source, as_of, "")
     facts = {"network_rate_at_scale": at_scale, "network_nodes": count}
     return Catalog(type_name, {type_name: InstanceType(type_name, facts)})
@@ -211,15 +223,26 @@ class _Facts:
     by_name: dict[str, Fact] = field(default_factory=dict)
 
     def put(
-        self, attribute: str, value: float | str, trials: Sequence[Trial], *, note: str = "",
-        low: float | None = None, high: float | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        attribute: str,
+        value: float | str,
+        trials: Sequence[Trial],
+        *,
+        note: str = "",
+        low: float | None = None,
+        high: float | None = None,
+    ) -> None:
         ids = " ".join(dict.fromkeys(trial.id for trial in trials))
         self.by_name[attribute] = Fact(
-            value, ATTRIBUTES[attribute][0], Kind.MEASURED,
+            value,
+            ATTRIBUTES[attribute][0],
+            Kind.MEASURED,
             f"{'trials' if ' ' in ids else 'trial'} {ids}",
-            max(map(started, trials)).date(), note, low, high,
-        )  # fmt: skip
+            max(map(started, trials)).date(),
+            note,
+            low,
+            high,
+        )
 
     def put_missing(self, attribute: str, why: str, trials: Sequence[Trial]) -> None:
         day = max(map(started, trials)).date()
@@ -231,14 +254,19 @@ class _Facts:
         """Median of the hosts' rates in MB/s, from the lowest to the highest of any."""
         of_hosts = [rate.bytes_per_s / 1e6 for rate in rates.values()]
         unsteady = sorted({w.code for t in trials for w in t.warnings if "UNSTEADY" in w.code})
-        words = [note, *([f"of {len(of_hosts)} hosts"] if len(of_hosts) > 1 else []),
-                 *(["some rates did not settle"] if unsteady else [])]  # fmt: skip
+        words = [
+            note,
+            *([f"of {len(of_hosts)} hosts"] if len(of_hosts) > 1 else []),
+            *(["some rates did not settle"] if unsteady else []),
+        ]
         self.put(
-            attribute, statistics.median(of_hosts), trials,
+            attribute,
+            statistics.median(of_hosts),
+            trials,
             note="; ".join(word for word in words if word),
             low=min(rate.low_bytes_per_s for rate in rates.values()) / 1e6,
             high=max(rate.high_bytes_per_s for rate in rates.values()) / 1e6,
-        )  # fmt: skip
+        )
 
 
 def _storage(rates: DiskRates) -> DiskRate | None:
@@ -260,11 +288,15 @@ def _host(trial: Trial) -> str:
 def _disk_facts(trials: Sequence[Trial], facts: _Facts) -> None:
     rates = {_host(trial): disk_rates_from_trial(trial) for trial in trials}
     figures: Sequence[tuple[str, Callable[[DiskRates], DiskRate | None], str, str]] = (
-        ("storage_rate", _storage, "mixed_read",
-         "the smaller of reading and writing while both go on"),
+        (
+            "storage_rate",
+            _storage,
+            "mixed_read",
+            "the smaller of reading and writing while both go on",
+        ),
         ("local_read_rate", lambda r: r.read, "read", ""),
         ("local_write_rate", lambda r: r.write, "write", ""),
-    )  # fmt: skip
+    )
     for attribute, pick, missing, note in figures:
         known = {name: rate for name, r in rates.items() if (rate := pick(r)) is not None}
         used = [trial for trial in trials if _host(trial) in known]
@@ -299,13 +331,15 @@ def _net_rate(trial: Trial, metric: str, slowest: bool) -> tuple[float, DiskRate
 
 
 def _net_facts(trials: Sequence[Trial], facts: _Facts) -> None:
-    pairs = {t.id: found[1] for t in trials
-             if (found := _net_rate(t, "net_pairwise_bytes_per_s", False))}  # fmt: skip
+    pairs = {
+        t.id: found[1] for t in trials if (found := _net_rate(t, "net_pairwise_bytes_per_s", False))
+    }
     used = [trial for trial in trials if trial.id in pairs]
     if used:
         facts.put_rate("network_rate", pairs, used, "between pairs, one after the other")
-    shuffles = [(found, t) for t in trials
-                if (found := _net_rate(t, "net_all_to_all_bytes_per_s", True))]  # fmt: skip
+    shuffles = [
+        (found, t) for t in trials if (found := _net_rate(t, "net_all_to_all_bytes_per_s", True))
+    ]
     if not shuffles:
         return
     # The largest cluster says most; of equal ones the slowest peer is the figure.
@@ -313,10 +347,12 @@ def _net_facts(trials: Sequence[Trial], facts: _Facts) -> None:
     average = _net_rate(trial, "net_all_to_all_bytes_per_s", False)
     high = None if average is None else max(average[1].high_bytes_per_s, slowest.bytes_per_s)
     facts.put(
-        "network_rate_at_scale", slowest.bytes_per_s / 1e6, [trial],
+        "network_rate_at_scale",
+        slowest.bytes_per_s / 1e6,
+        [trial],
         note=f"slowest of {peers:g} peers, all to all; high is their mean",
         high=None if high is None else high / 1e6,
-    )  # fmt: skip
+    )
     facts.put("network_nodes", peers, [trial])
 
 

@@ -229,29 +229,39 @@ def predict_native_sort(
             )
         assumptions.insert(0, "reading and writing share one device: the total mixed rate counts")
         map_shuffle = _phase(
-            "map+shuffle", "A/t + (D-S)/R + 2S/m", sum,
+            "map+shuffle",
+            "A/t + (D-S)/R + 2S/m",
+            sum,
             (_transfer(retained, rates, "read"), _transfer(2 * spilled, rates, "mixed_total")),
-            cpu_s, memory_s=memory_s,
-        )  # fmt: skip
+            cpu_s,
+            memory_s=memory_s,
+        )
         sort_reduce = _phase(
-            "sort+reduce", "2S/m + (D-S)/W", sum,
+            "sort+reduce",
+            "2S/m + (D-S)/W",
+            sum,
             (_transfer(2 * spilled, rates, "mixed_total"), _transfer(retained, rates, "write")),
             cpu_s,
-        )  # fmt: skip
+        )
         return Prediction((map_shuffle, sort_reduce), tuple(assumptions))
     if scratch is None or output is None:
         assumptions.insert(0, "a device without rates of its own is like the input's")
     scratch, output = scratch or rates, output or rates
     map_shuffle = _phase(
-        "map+shuffle", "A/t + max(D/R_input, S/W_scratch)", max,
+        "map+shuffle",
+        "A/t + max(D/R_input, S/W_scratch)",
+        max,
         (_transfer(size, rates, "read"), _transfer(spilled, scratch, "write")),
-        cpu_s, memory_s=memory_s,
-    )  # fmt: skip
+        cpu_s,
+        memory_s=memory_s,
+    )
     sort_reduce = _phase(
-        "sort+reduce", "max(S/R_scratch, D/W_output)", max,
+        "sort+reduce",
+        "max(S/R_scratch, D/W_output)",
+        max,
         (_transfer(spilled, scratch, "read"), _transfer(size, output, "write")),
         cpu_s,
-    )  # fmt: skip
+    )
     return Prediction((map_shuffle, sort_reduce), tuple(assumptions))
 
 

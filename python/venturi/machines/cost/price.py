@@ -214,9 +214,15 @@ def tariff_of(
         path = instance_type.fact("volume_optimised_price")
         if isinstance(path.value, float):
             parts.append(
-                Part("path to network volumes", path.value, currency_of(path), 1, path.as_of,
-                     path.source)
-            )  # fmt: skip
+                Part(
+                    "path to network volumes",
+                    path.value,
+                    currency_of(path),
+                    1,
+                    path.as_of,
+                    path.source,
+                )
+            )
         else:
             assumptions.append(f"no surcharge for the path to network volumes: {path.note}")
     least = instance_type.facts.get("billing_minimum")  # no fact: no minimum beyond one step
@@ -226,10 +232,17 @@ def tariff_of(
     given = instance_type.facts.get("billing_granularity")
     unknown = given.note if given else "the catalogue does not say in which steps time is billed"
     return Tariff(
-        fact.value, currency, fee_per_hour, step_s,
+        fact.value,
+        currency,
+        fee_per_hour,
+        step_s,
         instance_type.number("billing_minimum") or 0.0,
-        as_of, source, tuple(parts), tuple(assumptions), "" if step_s else unknown,
-    )  # fmt: skip
+        as_of,
+        source,
+        tuple(parts),
+        tuple(assumptions),
+        "" if step_s else unknown,
+    )
 
 
 def left_out(texts: Iterable[str]) -> tuple[str, ...]:
@@ -301,9 +314,14 @@ def bill(
             metered(alone, elapsed_s, nodes) if part.pro_rata else billed(alone, elapsed_s, nodes)
         )
         return Item(
-            name, metered(alone, elapsed_s, nodes), asked, part.currency, formula, part.source,
+            name,
+            metered(alone, elapsed_s, nodes),
+            asked,
+            part.currency,
+            formula,
+            part.source,
             part.as_of,
-        )  # fmt: skip
+        )
 
     quoted = (tariff.currency, 1, tariff.as_of, tariff.source)
     parts = [Part("instances", tariff.per_hour, *quoted)]
@@ -313,9 +331,11 @@ def bill(
     unknown = [f"billed: {tariff.not_billed}"] if tariff.not_billed else []
     undated = [f"date of the quote: {item.name}" for item in items if item.as_of is None]
     return Bill(
-        one_currency(item.currency for item in items), items, tariff.assumptions,
+        one_currency(item.currency for item in items),
+        items,
+        tariff.assumptions,
         (*unknown, *undated, *missing),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,15 +98,26 @@ def simulated_elapsed_s(
     for count, stretch_s in ((whole, length_s), (1.0, rest_s)):
         if count and rate * stretch_s:
             with np.errstate(over="ignore"):
-                elapsed_s += _lost_s(generator, elapsed_s.size, count, stretch_s, rate=rate,
-                                     replacement_s=loss.replacement_s)  # fmt: skip
+                elapsed_s += _lost_s(
+                    generator,
+                    elapsed_s.size,
+                    count,
+                    stretch_s,
+                    rate=rate,
+                    replacement_s=loss.replacement_s,
+                )
     return elapsed_s
 
 
 def _lost_s(
-    generator: np.random.Generator, trials: int, count: float, stretch_s: float, *, rate: float,
+    generator: np.random.Generator,
+    trials: int,
+    count: float,
+    stretch_s: float,
+    *,
+    rate: float,
     replacement_s: float,
-) -> Array:  # fmt: skip
+) -> Array:
     """Seconds lost in `count` stretches: failed attempts, each cut short by a loss."""
     survives, fails = math.exp(-rate * stretch_s), -math.expm1(-rate * stretch_s)
     failures = count * fails / survives if survives else math.inf

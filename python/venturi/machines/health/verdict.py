@@ -138,7 +138,7 @@ def _disk(trial: Trial, facts: Facts, folder: str) -> DeviceVerdict:
     )
     return DeviceVerdict(
         subject, standing, text, found.title, median(rates), low, high, found.source, found.as_of
-    )  # fmt: skip
+    )
 
 
 def _beside_known_disks(rate: float) -> str:
@@ -197,7 +197,7 @@ def _network(trial: Trial, facts: Facts) -> DeviceVerdict:
     )
     return DeviceVerdict(
         "network", standing, text, title, median(rates), low, high, link.source, link.as_of
-    )  # fmt: skip
+    )
 
 
 def _stated_links(trial: Trial) -> DeviceVerdict | None:
@@ -232,9 +232,7 @@ def _stated_links(trial: Trial) -> DeviceVerdict | None:
         f"{slowest[1]} has the least of its link, {format_rate(median(rates))}, "
         f"{median(rates) / carried:.0%} of what {title} carries ({source} states the rate)."
     )
-    return DeviceVerdict(
-        "network", standing, text, title, median(rates), low, carried, source
-    )  # fmt: skip
+    return DeviceVerdict("network", standing, text, title, median(rates), low, carried, source)
 
 
 def _pair_rate(link: HostLink, flows: int) -> tuple[float, float]:
@@ -299,7 +297,7 @@ def _unknown(
 ) -> DeviceVerdict:
     return DeviceVerdict(
         subject, AgainstClass.CANNOT_TELL, f"cannot tell: {reason}", device_class, measured
-    )  # fmt: skip
+    )
 
 
 def _rates(trial: Trial, metric: str, label: str, value: object) -> list[float]:

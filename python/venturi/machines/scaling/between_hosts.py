@@ -104,12 +104,14 @@ def _standings(trial: Trial) -> list[HostStanding]:
     }
     found = [
         HostStanding(
-            str(sample.labels.get(HOST)), sample.value,
-            shares.get(sample.labels.get(HOST)) or 0.0, sample.labels.get("slow") is True,
+            str(sample.labels.get(HOST)),
+            sample.value,
+            shares.get(sample.labels.get(HOST)) or 0.0,
+            sample.labels.get("slow") is True,
         )
         for sample in _of(trial, "net_host_bytes_per_s")
         if sample.value is not None
-    ]  # fmt: skip
+    ]
     return sorted(found, key=lambda each: each.bytes_per_s)
 
 
@@ -136,12 +138,14 @@ def _culled(trial: Trial) -> list[Culled]:
     return [
         Culled(
             tuple(str(sample.labels.get("dropped")).split(", ")),
-            int(float(str(sample.labels.get("peers")))), str(sample.labels.get("peer")),
-            sample.value, gains.get(sample.labels.get("dropped")),
+            int(float(str(sample.labels.get("peers")))),
+            str(sample.labels.get("peer")),
+            sample.value,
+            gains.get(sample.labels.get("dropped")),
         )
         for sample in _of(trial, "net_culled_bytes_per_s")
         if sample.value is not None
-    ]  # fmt: skip
+    ]
 
 
 def _of(trial: Trial, metric: str) -> list[Sample]:

@@ -11,11 +11,14 @@ from statistics import median
 from venturi.record.one_host import HOST, most_at_once
 from venturi.record.trial import Scalar, Trial
 
-_METRIC = {("read", "read"): "disk_read_bytes_per_s", ("write", "write"): "disk_write_bytes_per_s",
-           ("read_write", "read"): "disk_mixed_read_bytes_per_s",
-           ("read_write", "write"): "disk_mixed_write_bytes_per_s",
-           ("random_read", "read"): "disk_random_read_iops",
-           ("shuffle_read", "read"): "disk_shuffle_read_bytes_per_s"}  # fmt: skip
+_METRIC = {
+    ("read", "read"): "disk_read_bytes_per_s",
+    ("write", "write"): "disk_write_bytes_per_s",
+    ("read_write", "read"): "disk_mixed_read_bytes_per_s",
+    ("read_write", "write"): "disk_mixed_write_bytes_per_s",
+    ("random_read", "read"): "disk_random_read_iops",
+    ("shuffle_read", "read"): "disk_shuffle_read_bytes_per_s",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +66,17 @@ def disks_of_hosts(trial: Trial) -> DisksOfHosts | None:
         rates = trial.values(metric, host=host, dir=folder, hosts_at_once=most)
         found.append(
             DiskOfHost(
-                host, folder, mode, role, median(rates) if rates else None,
-                "1/s" if metric.endswith("iops") else "B/s", sample.value,
-                sample.labels.get("slow") is True, alone.get((host, mode, role)),
+                host,
+                folder,
+                mode,
+                role,
+                median(rates) if rates else None,
+                "1/s" if metric.endswith("iops") else "B/s",
+                sample.value,
+                sample.labels.get("slow") is True,
+                alone.get((host, mode, role)),
             )
-        )  # fmt: skip
+        )
     if not found:
         return None
     found.sort(key=lambda each: math.inf if each.share is None else each.share)

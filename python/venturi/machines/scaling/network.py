@@ -182,10 +182,13 @@ def _fit(curve: Curve, nodes: Array, rates: Array) -> CurveFit | None:
     freedom = len(nodes) - len(coefficients)
     residuals = target - design @ coefficients
     return CurveFit(
-        curve, coefficients, np.asarray(np.linalg.inv(design.T @ design), dtype=np.float64),
-        math.sqrt(float(residuals @ residuals) / freedom), freedom,
+        curve,
+        coefficients,
+        np.asarray(np.linalg.inv(design.T @ design), dtype=np.float64),
+        math.sqrt(float(residuals @ residuals) / freedom),
+        freedom,
         _left_out(curve, nodes, rates),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,13 +236,18 @@ class NetworkScaling:
         ]
         ends = [end for fit in (best, *rivals) for end in fit.interval(nodes)]
         return Quantity(
-            value, min(ends), max(ends), Kind.DERIVED, self.source, self.as_of,
+            value,
+            min(ends),
+            max(ends),
+            Kind.DERIVED,
+            self.source,
+            self.as_of,
             f"{best.curve}: {best.formula}, fitted to {len(self.points)} figures at "
             f"{self.sizes[0]} to {self.sizes[-1]} nodes, leave-one-size-out error "
             f"{100 * best.left_out:.1f} %" + (f"; {forced}" if forced else ""),
             f"{100 * LEVEL:.0f} % prediction interval (t, {best.freedom} degrees of freedom)"
             + (f" and {len(rivals)} other curve(s) not ruled out" if rivals else ""),
-        )  # fmt: skip
+        )
 
     def _measured(self, nodes: int) -> Quantity:
         rates = [point.bytes_per_s for point in self.points if point.nodes == nodes]
@@ -248,11 +256,17 @@ class NetworkScaling:
                 nodes, f"no curve is fitted to fewer than {MIN_SIZES} cluster sizes"
             )
         return Quantity(
-            statistics.median(rates), min(rates), max(rates), Kind.MEASURED, self.source,
-            self.as_of, f"as measured at {nodes} nodes",
-            f"smallest and largest of {len(rates)} measurements" if len(rates) > 1
+            statistics.median(rates),
+            min(rates),
+            max(rates),
+            Kind.MEASURED,
+            self.source,
+            self.as_of,
+            f"as measured at {nodes} nodes",
+            f"smallest and largest of {len(rates)} measurements"
+            if len(rates) > 1
             else "one measurement: its range is not known",
-        )  # fmt: skip
+        )
 
     def _out_of_range(self, nodes: int, why: str) -> VenturiError:
         sizes = ", ".join(map(str, self.sizes))
@@ -325,13 +339,25 @@ def network_scaling_from_trials(
     source = "NetBench all to all, slowest peer: trials " + ", ".join(t.id for t in used)
     days = [trial.started_at.date() for trial in used if trial.started_at is not None]
     as_of = max(days, default=None)
-    alone = [s.value for s in pairs
-             if s.value is not None and s.labels.get("sockets_per_peer") == sockets]  # fmt: skip
-    baseline = Quantity(
-        statistics.median(alone), min(alone), max(alone), Kind.MEASURED, source, as_of,
-        "NetBench pairwise: two nodes alone, mean over pairs",
-        f"smallest and largest of {len(alone)} iterations",
-    ) if alone else None  # fmt: skip
+    alone = [
+        s.value
+        for s in pairs
+        if s.value is not None and s.labels.get("sockets_per_peer") == sockets
+    ]
+    baseline = (
+        Quantity(
+            statistics.median(alone),
+            min(alone),
+            max(alone),
+            Kind.MEASURED,
+            source,
+            as_of,
+            "NetBench pairwise: two nodes alone, mean over pairs",
+            f"smallest and largest of {len(alone)} iterations",
+        )
+        if alone
+        else None
+    )
     return network_scaling(points, source, as_of, baseline)
 
 

@@ -340,12 +340,18 @@ _FORMS: Mapping[str, tuple[str, int | None, Callable[[Sequence[str]], Distributi
     "normal": ("MEAN,SD", 2, lambda a: Normal(parse_rate(a[0]), _spread(a[1], parse_rate(a[0])))),
     "lognormal": ("MEAN,CV", 2, lambda a: LogNormal(parse_rate(a[0]), parse_share(a[1]))),
     "uniform": ("LOW,HIGH", 2, lambda a: Uniform(parse_rate(a[0]), parse_rate(a[1]))),
-    "slowest": ("MEAN,SLOWEST,NODES", 3,
-                lambda a: SlowestOf(parse_rate(a[0]), parse_rate(a[1]), _count(a[2]))),
-    "bimodal": ("USUAL,SLOW,SHARE", 3,
-                lambda a: bimodal(parse_rate(a[0]), parse_rate(a[1]), parse_share(a[2]))),
+    "slowest": (
+        "MEAN,SLOWEST,NODES",
+        3,
+        lambda a: SlowestOf(parse_rate(a[0]), parse_rate(a[1]), _count(a[2])),
+    ),
+    "bimodal": (
+        "USUAL,SLOW,SHARE",
+        3,
+        lambda a: bimodal(parse_rate(a[0]), parse_rate(a[1]), parse_share(a[2])),
+    ),
     "samples": ("RATE,...", None, lambda a: Empirical(tuple(parse_rate(text) for text in a))),
-}  # fmt: skip
+}
 FORMS = ("900MB/s", *(f"{name}({takes})" for name, (takes, _, _) in _FORMS.items()))
 
 

@@ -194,9 +194,14 @@ def simulate(
         for name in outcomes[0]
     }
     return SimulationResult(
-        scenario, seed, lower_bound=lower_bound, assumptions=assumptions, node_counts=counts,
-        expected_s=plan.expected_s, **together,
-    )  # fmt: skip
+        scenario,
+        seed,
+        lower_bound=lower_bound,
+        assumptions=assumptions,
+        node_counts=counts,
+        expected_s=plan.expected_s,
+        **together,
+    )
 
 
 def _run(plan: Plan, count: int, streams: Mapping[str, np.random.Generator]) -> _Outcome:

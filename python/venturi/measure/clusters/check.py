@@ -127,10 +127,9 @@ def judge(
         *_network(spec, surveys),
         *_clocks(spread),
         *others,
-        *(Remark("advice", DIFFERS, tuple(each.odd), sentence(each))
-          for _, each in found),
+        *(Remark("advice", DIFFERS, tuple(each.odd), sentence(each)) for _, each in found),
         *_names(spec, surveys),
-    ]  # fmt: skip
+    ]
     remarks.sort(key=lambda each: each.severity != "problem")
     return Checked(len(spec.hosts), tuple(remarks), found, spread)
 
@@ -169,10 +168,12 @@ def _one_machine(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterat
     for (_, hostname), names in machines.items():
         if len(names) > 1:
             yield Remark(
-                "problem", "VEN-CLUSTER-SAME", tuple(names),
+                "problem",
+                "VEN-CLUSTER-SAME",
+                tuple(names),
                 f"{names_of(names)} are one machine, {hostname}",
                 "leave one of them in the file, or mend their addresses",
-            )  # fmt: skip
+            )
 
 
 def _folders(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[Remark]:
@@ -180,10 +181,12 @@ def _folders(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[R
         for folder in said.folders:
             if folder.problem is not None:
                 yield Remark(
-                    "problem", "VEN-CLUSTER-FOLDER", (name,),
+                    "problem",
+                    "VEN-CLUSTER-FOLDER",
+                    (name,),
                     f"{name} cannot use {folder.path}: {folder.problem}",
                     "mount the disk, make the folder there, or mend the file",
-                )  # fmt: skip
+                )
     yield from _shared_folders(surveys)
     yield from _shared_disks(spec, surveys)
 
@@ -196,10 +199,12 @@ def _shared_folders(surveys: Mapping[str, HostSurvey]) -> Iterator[Remark]:
             if len(hosts) > 1 and (key := f"{hosts}") not in told:
                 told.add(key)
                 yield Remark(
-                    "problem", "VEN-CLUSTER-SHARED", hosts,
+                    "problem",
+                    "VEN-CLUSTER-SHARED",
+                    hosts,
                     f"{names_of(hosts)} have one folder, not one each: {folder.path} of {name}",
                     "give each host a folder on a disk of its own",
-                )  # fmt: skip
+                )
 
 
 def _shared_disks(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[Remark]:
@@ -225,10 +230,12 @@ def _shared_disks(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Itera
             told = ", ".join(f"{path} of {name}" for name, path in found[:4])
             more = f" and {len(found) - 4} more" if len(found) > 4 else ""
             yield Remark(
-                "advice", "VEN-CLUSTER-ONE-DISK", tuple(dict.fromkeys(name for name, _ in found)),
+                "advice",
+                "VEN-CLUSTER-ONE-DISK",
+                tuple(dict.fromkeys(name for name, _ in found)),
                 f"{told}{more} are on one file system, and share its speed",
                 "name one folder of each disk",
-            )  # fmt: skip
+            )
 
 
 def _network(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[Remark]:
@@ -236,10 +243,12 @@ def _network(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[R
         address = spec.address(spec.host(name))
         if said.listen_problem is not None:
             yield Remark(
-                "problem", "VEN-CLUSTER-ADDRESS", (name,),
+                "problem",
+                "VEN-CLUSTER-ADDRESS",
+                (name,),
                 f"{name} cannot wait for others at {address}: {said.listen_problem}",
                 f"give {name} an address of its own: address = in the file",
-            )  # fmt: skip
+            )
     reaching: dict[str, list[str]] = {}
     for name, said in surveys.items():
         for other in said.unreached:
@@ -247,10 +256,12 @@ def _network(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[R
     for name, others in reaching.items():
         address = spec.address(spec.host(name))
         yield Remark(
-            "problem", "VEN-CLUSTER-ADDRESS", (name,),
+            "problem",
+            "VEN-CLUSTER-ADDRESS",
+            (name,),
             f"{name} is not reached at {address} by {names_of(others)}",
             _way(name, address, [surveys[each].names.get(name) for each in others]),
-        )  # fmt: skip
+        )
 
 
 def _way(name: str, address: str, found: Sequence[str | None]) -> str:
@@ -270,26 +281,32 @@ def _clocks(spread: Spread | None) -> Iterator[Remark]:
     hosts = (spread.ahead, spread.behind)
     if spread.apart_s - spread.error_s > CLOCK_LIMIT_S:
         yield Remark(
-            "problem", CLOCK, hosts,
+            "problem",
+            CLOCK,
+            hosts,
             f"clocks differ by up to {spread.text} ({spread.ahead} is ahead of {spread.behind})",
             "series would not align, run chronyd on all hosts",
-        )  # fmt: skip
+        )
     elif spread.apart_s + spread.error_s > CLOCK_LIMIT_S:
         yield Remark(
-            "advice", CLOCK, hosts,
+            "advice",
+            CLOCK,
+            hosts,
             f"clocks differ by {spread.text}: answers take too long to tell whether that is below "
             f"{format_duration(CLOCK_LIMIT_S)}",
             "check again when hosts and network are quiet",
-        )  # fmt: skip
+        )
 
 
 def _names(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[Remark]:
     for name, said in surveys.items():
         if said.names_problem is not None:
             yield Remark(
-                "advice", "VEN-CLUSTER-NAMES", (name,),
+                "advice",
+                "VEN-CLUSTER-NAMES",
+                (name,),
                 f"{name} cannot say whether it finds the others' names: {said.names_problem}",
-            )  # fmt: skip
+            )
     blind = {
         name: [other for other in said.names if said.names[other] is None]
         for name, said in surveys.items()
@@ -297,18 +314,22 @@ def _names(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[Rem
     for hosts, missing in _grouped(blind):
         if missing:
             yield Remark(
-                "advice", "VEN-CLUSTER-NAMES", hosts,
+                "advice",
+                "VEN-CLUSTER-NAMES",
+                hosts,
                 f"{names_of(hosts)} cannot find {names_of(missing)} by name",
                 "Hadoop and Spark want each host's name known to all: in DNS or in /etc/hosts",
-            )  # fmt: skip
+            )
     for name, said in surveys.items():
         own = said.names.get(name) or ""
         if own.startswith(("127.", "::1")) and len(spec.hosts) > 1:
             yield Remark(
-                "advice", "VEN-CLUSTER-NAMES", (name,),
+                "advice",
+                "VEN-CLUSTER-NAMES",
+                (name,),
                 f"{name} takes its own name for {own}, where the others cannot reach it",
                 "daemons that listen under their name are not reached: mend /etc/hosts there",
-            )  # fmt: skip
+            )
 
 
 def _grouped(lists: Mapping[str, list[str]]) -> Iterator[tuple[tuple[str, ...], list[str]]]:

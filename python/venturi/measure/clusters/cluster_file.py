@@ -129,9 +129,10 @@ class HostKeys(Strict):
     )
     folders: dict[str, Annotated[tuple[Text, ...], Field(min_length=1)]] = Field(
         default={},
-        description="folders, or classes of disk, by role: " + ", ".join(DISK_ROLES)
+        description="folders, or classes of disk, by role: "
+        + ", ".join(DISK_ROLES)
         + "; default: all disks for each",
-    )  # fmt: skip
+    )
     type: Text | None = Field(
         default=None, description="instance type, whose price a catalogue has"
     )
@@ -188,7 +189,7 @@ def cluster_of(text: str, file: Path, price_of: PriceOf | None = None) -> Cluste
     """
     spec, mistakes = parse_cluster(text, file, price_of)
     if spec is None:
-        hint = "`venturi cluster check FILE` checks it again; docs/guide/clusters.md has an example"
+        hint = "`venturi cluster check FILE` checks it again; see docs/guide/measure/clusters.md"
         raise refused("VEN-CLUSTER-FILE", "the cluster's file", file, mistakes, hint)
     return spec
 
@@ -197,8 +198,13 @@ def parse_cluster(
     text: str, file: Path, price_of: PriceOf | None = None
 ) -> tuple[ClusterSpec | None, tuple[Mistake, ...]]:
     """The cluster in `text`, or every mistake in it; `price_of` as `cluster_of` has it."""
-    names = {"hosts": "a host", "defaults": "a host", "price": "a price",
-             "networks": "a network", "racks": "a rack"}  # fmt: skip
+    names = {
+        "hosts": "a host",
+        "defaults": "a host",
+        "price": "a price",
+        "networks": "a network",
+        "racks": "a rack",
+    }
     given, lines, mistakes = parse(ClusterFile, text, "a cluster", names)
     if given is None:
         return None, mistakes
@@ -317,17 +323,22 @@ class _Entry:
             return [text] * count
         if len(found) not in {1, count}:
             self._mistake(
-                at, f"{text!r} has {count_of(len(found), what, what + 'es')} for "
-                f"{count_of(count, 'host')}"
-            )  # fmt: skip
+                at,
+                f"{text!r} has {count_of(len(found), what, what + 'es')} for "
+                f"{count_of(count, 'host')}",
+            )
             return [text] * count
         if strange := next((m[0] for m in _BRACES.finditer(text) if m[1] != "name"), None):
             self._mistake(at, f"{strange} is not known; {{name}} is the host's name")
         values = [found[place % len(found)] for place in range(count)]
         filled = [_fill(value, name) for value, name in zip(values, self._names, strict=True)]
         if wrong := next((each for each in filled if not allowed.match(each)), None):
-            self._mistake(at, f"{wrong[:80]!r} is not an {what}" if what == "address" else
-                          f"{wrong[:80]!r} is not what one types after ssh")  # fmt: skip
+            self._mistake(
+                at,
+                f"{wrong[:80]!r} is not an {what}"
+                if what == "address"
+                else f"{wrong[:80]!r} is not what one types after ssh",
+            )
         return filled
 
     def _price(self) -> Price | None:
@@ -449,8 +460,9 @@ def _fill(text: str, name: str) -> str:
 
 
 def _filled(paths: Mapping[str, Sequence[Path]], name: str) -> dict[str, tuple[Path, ...]]:
-    return {key: tuple(Path(_fill(str(each), name)) for each in found)
-            for key, found in paths.items()}  # fmt: skip
+    return {
+        key: tuple(Path(_fill(str(each), name)) for each in found) for key, found in paths.items()
+    }
 
 
 def _doubtful_parts(given: ClusterFile) -> Iterator[tuple[KeyPath, str]]:

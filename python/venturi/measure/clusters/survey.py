@@ -84,9 +84,11 @@ def survey(
     def all_of(step: str, work: Callable[[_Asked], None]) -> None:
         names = [name for name in asked if name not in failures]
         outcome = on_each(
-            names, lambda name: work(asked[name]), timeout_s=SURVEY_S,
+            names,
+            lambda name: work(asked[name]),
+            timeout_s=SURVEY_S,
             on_done=lambda done: on_step(step, done, len(names)),
-        )  # fmt: skip
+        )
         failures.update(outcome.failures)
 
     try:

@@ -44,8 +44,15 @@ _PLAIN = {
 
 
 _NUMBER_OF = "number of "
-_OF_A_DISK = ("size of ", "model of ", "file system of ", "scheduler of ", "read-ahead of ",
-              "write cache of ", "free space of ")  # fmt: skip
+_OF_A_DISK = (
+    "size of ",
+    "model of ",
+    "file system of ",
+    "scheduler of ",
+    "read-ahead of ",
+    "write cache of ",
+    "free space of ",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +116,10 @@ def _alike(values: Mapping[str, Value | None]) -> list[list[str]]:
     """The hosts whose values are alike, the most first; those whose value is not known are none."""
     groups: dict[object, list[str]] = {}
     numbers = sorted(
-        (value.number, host) for host, value in values.items()
+        (value.number, host)
+        for host, value in values.items()
         if value is not None and value.number is not None
-    )  # fmt: skip
+    )
     before: float | None = None
     key = 0
     for number, host in numbers:
@@ -136,10 +144,11 @@ def sentence(found: Difference) -> str:
         told = "; ".join(f"{names_of(hosts)}: {_text(value)}" for value, hosts in having.items())
         return f"{found.trait} differs, and no value is the usual one: {told}"
     return "; ".join(
-        _clause(names_of(hosts), "has" if len(hosts) == 1 else "have", found.trait, value,
-                found.usual)
+        _clause(
+            names_of(hosts), "has" if len(hosts) == 1 else "have", found.trait, value, found.usual
+        )
         for value, hosts in having.items()
-    )  # fmt: skip
+    )
 
 
 def _clause(hosts: str, have: str, trait: str, value: Value | None, usual: Value) -> str:

@@ -180,7 +180,10 @@ class ProcessJob:
             configuration["workers"] = spec.workers
         return Chosen(
             workload=Workload(
-                spec.definition.name, spec.definition.version, spec.scale, size.bytes,
+                spec.definition.name,
+                spec.definition.version,
+                spec.scale,
+                size.bytes,
                 size.records,
             ),
             engine=EngineRecord(self.engine.name, self.engine.version),
@@ -193,7 +196,7 @@ class ProcessJob:
             series=spec.series,
             elsewhere=self._elsewhere,
             uses_network=self.engine.nodes is not None,
-        )  # fmt: skip
+        )
 
     @property
     def _elsewhere(self) -> str | None:
@@ -256,10 +259,15 @@ class ProcessJob:
             with self._portions(each.task) as portions:
                 verdict = outputs.check(
                     Checking(
-                        step, spec.definition, spec.size, self._input, each.task.output,
-                        each.collected.answer, portions,
+                        step,
+                        spec.definition,
+                        spec.size,
+                        self._input,
+                        each.task.output,
+                        each.collected.answer,
+                        portions,
                     )
-                )  # fmt: skip
+                )
                 if portions is not None and not samples:
                     samples = [Sample("validating_hosts", len(portions), "1")]
             warnings += verdict.warnings

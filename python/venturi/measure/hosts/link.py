@@ -48,8 +48,12 @@ _ERRNOS = range(1, 1 << 12)
 """Numbers of errors that Linux may give."""
 _LOOK_AGAIN_S = 0.5
 _WHO: Mapping[str, type[Any]] = {
-    "name": str, "user": str, "cores": int, "agent": str, "temporaries": str,
-}  # fmt: skip
+    "name": str,
+    "user": str,
+    "cores": int,
+    "agent": str,
+    "temporaries": str,
+}
 """What an agent says of its host when it greets."""
 T = TypeVar("T")
 

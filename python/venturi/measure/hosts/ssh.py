@@ -140,9 +140,16 @@ def connected(
     given = _Agent(agent, _read(agent), on_send)
     script = shlex.quote(_script(given.binary, folder))
     options = [
-        "-T", "-o", "BatchMode=yes", "-o", f"ConnectTimeout={max(1, round(connect_s))}",
-        "-o", "RemoteCommand=none", "-o", "ClearAllForwardings=yes",
-    ]  # fmt: skip
+        "-T",
+        "-o",
+        "BatchMode=yes",
+        "-o",
+        f"ConnectTimeout={max(1, round(connect_s))}",
+        "-o",
+        "RemoteCommand=none",
+        "-o",
+        "ClearAllForwardings=yes",
+    ]
     with ExitStack() as stack:
         far = FarEnd([*ssh, *options, "--", destination, f"exec sh -c {script}"], name)
         stack.callback(far.close)
@@ -196,12 +203,16 @@ class _Opening:
             return error
         said = self._far.last_word()
         if "format" in said:
-            return self._error("VEN-HOST-ARCH", f"cannot run the agent {self._agent.path}: {said}",
-                               "name an agent for that host that was built for it")  # fmt: skip
+            return self._error(
+                "VEN-HOST-ARCH",
+                f"cannot run the agent {self._agent.path}: {said}",
+                "name an agent for that host that was built for it",
+            )
         return self._error(
-            "VEN-HOST-FOLDER", f"does not let the agent be executed: {said}",
+            "VEN-HOST-FOLDER",
+            f"does not let the agent be executed: {said}",
             "name a folder of it for the agent, on a file system that is not mounted noexec",
-        )  # fmt: skip
+        )
 
     def _send(self) -> None:
         self._patience_s = COPY_S
@@ -224,8 +235,11 @@ class _Opening:
                 return line.split()[1:]
             noise += len(line)
             self._heard = line or self._heard
-        raise self._error("VEN-HOST-SSH", "says too much at its login", "make its shell's "
-                          "start-up files silent when no terminal is there")  # fmt: skip
+        raise self._error(
+            "VEN-HOST-SSH",
+            "says too much at its login",
+            "make its shell's start-up files silent when no terminal is there",
+        )
 
     def _line(self) -> str:
         line = bytearray()
@@ -258,20 +272,23 @@ class _Opening:
         last = said.rpartition("\n")[2]
         if any(sign in said for sign in ("No space left", "Disk quota exceeded")):
             return self._error(
-                "VEN-HOST-SPACE", f"has no room for the agent: {last}",
+                "VEN-HOST-SPACE",
+                f"has no room for the agent: {last}",
                 "free some space there, or name another folder of it for the agent",
-            )  # fmt: skip
+            )
         return self._error(
-            "VEN-HOST-FOLDER", f"cannot keep the agent: {last or 'it arrived damaged'}",
+            "VEN-HOST-FOLDER",
+            f"cannot keep the agent: {last or 'it arrived damaged'}",
             "name a folder of it for the agent that can be written to",
-        )  # fmt: skip
+        )
 
     def _silent(self) -> VenturiError:
         how_long = format_duration(self._patience_s)
         return self._error(
-            "VEN-HOST-TIMEOUT", f"has not answered for {how_long}",
+            "VEN-HOST-TIMEOUT",
+            f"has not answered for {how_long}",
             f"is it overloaded, or does its disk hang? Try {self._ssh}",
-        )  # fmt: skip
+        )
 
     def _refused(self) -> VenturiError:
         status = self._far.status()
@@ -280,8 +297,7 @@ class _Opening:
             if any(sign in said for sign in signs):
                 return self._error(code, sentence, hint.format(ssh=self._ssh))
         last = said.rpartition("\n")[2] or self._heard or f"status {status}"
-        return self._error("VEN-HOST-SSH", f"cannot be reached: {last}",
-                           f"{self._ssh} says more")  # fmt: skip
+        return self._error("VEN-HOST-SSH", f"cannot be reached: {last}", f"{self._ssh} says more")
 
     def _error(self, code: str, sentence: str, hint: str) -> VenturiError:
         where = {"host": self._name, "ssh": self._far.words()[-2000:] or None}
@@ -304,9 +320,14 @@ def _script(binary: bytes, folder: str) -> str:
     elif folder:
         # Relative to the home; no command may take it for an option.
         kept = shlex.quote(folder if folder.startswith("/") else f"./{folder}")
-    values = {"FOLDER": kept, "MARK": _MARK, "BYTES": str(len(binary)),
-              "DIGEST": hashlib.sha256(binary).hexdigest(), "DIGITS": 64 * "[0-9a-f]",
-              "TOKEN": secrets.token_hex(8)}  # fmt: skip
+    values = {
+        "FOLDER": kept,
+        "MARK": _MARK,
+        "BYTES": str(len(binary)),
+        "DIGEST": hashlib.sha256(binary).hexdigest(),
+        "DIGITS": 64 * "[0-9a-f]",
+        "TOKEN": secrets.token_hex(8),
+    }
     # In one go: a folder's name may look like one of ours.
     return re.sub("@([A-Z]+)", lambda found: values[found[1]], _SCRIPT)
 

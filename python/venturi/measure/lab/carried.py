@@ -16,7 +16,7 @@ from typing import Any
 from venturi.core import units
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.agent_results import DiskReport, MemoryTouched, NetReport
-from venturi.measure.lab.lab_file import Disk, LabSpec
+from venturi.measure.lab.lab_spec import Disk, LabSpec
 from venturi.measure.lab.plan import images_of
 
 _SECONDS = 0.25
@@ -80,8 +80,19 @@ def measured(agent: Agent, made: LabSpec, id: str, folder: Path) -> Carried:
         memory = touched.first_touch_bytes_per_s
     if len(_links(made)) > 1:
         peers = min(len(made.hosts), _MOST_PEERS)
-        said = agent.run("net", "--loopback", peers, "--pattern", "all_to_all", "--scale", peers,
-                         "--iterations", 1, "--max-seconds", _SECONDS)  # fmt: skip
+        said = agent.run(
+            "net",
+            "--loopback",
+            peers,
+            "--pattern",
+            "all_to_all",
+            "--scale",
+            peers,
+            "--iterations",
+            1,
+            "--max-seconds",
+            _SECONDS,
+        )
         report = said.read(NetReport)
         links = sum(rate or 0.0 for row in report.measurements[-1].matrix for rate in row)
     return Carried(images, memory, links)
@@ -91,9 +102,21 @@ def _images(agent: Agent, place: Path, disks: list[tuple[str, Disk]]) -> Images:
     rates = [(disk.write_bytes_per_s or 0.0, disk.read_bytes_per_s or 0.0) for _, disk in disks]
     wanted = max(sum(each) for each in zip(*rates, strict=True)) * _SECONDS
     size_bytes = round(min(max(wanted, _LEAST_BYTES), _MOST_BYTES))
-    said = agent.run("disk", "--dir", place, "--mode", "write,read", "--iterations", 1,
-                     "--bytes", size_bytes, "--min-seconds", 0,
-                     "--max-seconds", 2 * _SECONDS)  # fmt: skip
+    said = agent.run(
+        "disk",
+        "--dir",
+        place,
+        "--mode",
+        "write,read",
+        "--iterations",
+        1,
+        "--bytes",
+        size_bytes,
+        "--min-seconds",
+        0,
+        "--max-seconds",
+        2 * _SECONDS,
+    )
     report = said.read(DiskReport)
     found = {each.mode: each.bytes_per_s.mean for each in report.measurements if each.dir is None}
     names = tuple(name for name, _ in disks)
@@ -119,24 +142,30 @@ def shortfalls(made: LabSpec, carried: Carried) -> Iterator[Shortfall]:
             if total > _MARGIN * given:
                 both = f"{units.format_rate(total)} in all; a file there had"
                 yield Shortfall(
-                    f"{_disks(len(here))} in {images.folder}, to {way}", total, given,
+                    f"{_disks(len(here))} in {images.folder}, to {way}",
+                    total,
+                    given,
                     f"{both} {units.format_rate(given)}",
-                )  # fmt: skip
+                )
             written += total if way == "write" else 0.0
     memory, links = carried.memory_bytes_per_s, carried.links_bytes_per_s
     if memory is not None and written > _MARGIN * memory:
         yield Shortfall(
-            f"{_disks(len(disks))}, buffered writes", written, memory,
+            f"{_disks(len(disks))}, buffered writes",
+            written,
+            memory,
             f"{units.format_rate(written)} in all; memory was written for the first time with "
             f"{units.format_rate(memory)}",
-        )  # fmt: skip
+        )
     limited = _links(made)
     if links is not None and sum(limited) > _MARGIN * links:
         yield Shortfall(
-            f"{len(limited)} links, all hosts sending", sum(limited), links,
+            f"{len(limited)} links, all hosts sending",
+            sum(limited),
+            links,
             f"{units.format_line_rate(sum(limited))} in all; connections over loopback had "
             f"{units.format_line_rate(links)}",
-        )  # fmt: skip
+        )
 
 
 def _disks(count: int) -> str:

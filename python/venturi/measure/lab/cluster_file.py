@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 
-from venturi.measure.lab.lab_file import CORE, FOLDER, LabHost, LabSpec
+from venturi.measure.lab.lab_spec import CORE, FOLDER, LabHost, LabSpec
 
 
 def cluster_text(spec: LabSpec, made: LabSpec) -> str:

@@ -21,17 +21,11 @@ from venturi.measure.hosts.agent import Agent
 from venturi.measure.lab import journal, machine
 from venturi.measure.lab.carried import Carried, Shortfall, from_data, measured, shortfalls
 from venturi.measure.lab.cluster_file import cluster_text
-from venturi.measure.lab.lab_file import (
-    NAME,
-    Disk,
-    LabHost,
-    LabSpec,
-    dilated,
-)
+from venturi.measure.lab.lab_file import NAME
+from venturi.measure.lab.lab_spec import Disk, LabHost, LabSpec, dilated
 from venturi.measure.lab.network import hosts_file, with_free_addresses
-from venturi.measure.lab.plan import controllers, group_of, images_of, steps_of
+from venturi.measure.lab.plan import KINDS, controllers, group_of, images_of, steps_of
 from venturi.measure.lab.steps import (
-    KINDS,
     SERVER,
     SWITCHES,
     World,
@@ -466,9 +460,12 @@ def _write_etc(world: World) -> None:
     for host in world.spec.hosts:
         folder = world.folder / "etc" / host.name
         folder.mkdir(parents=True)
-        for name, text in (("hosts", hosts_file(world.spec)), ("hostname", f"{host.name}\n"),
-                           ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
-                           ("resolv.conf", "")):  # fmt: skip
+        for name, text in (
+            ("hosts", hosts_file(world.spec)),
+            ("hostname", f"{host.name}\n"),
+            ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
+            ("resolv.conf", ""),
+        ):
             (folder / name).write_text(text)
             (folder / name).chmod(0o644)
 

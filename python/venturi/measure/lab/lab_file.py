@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,17 +15,21 @@ from venturi.core import toml_file, units
 from venturi.core.errors import VenturiError
 from venturi.core.toml_file import Bytes, KeyPath, Lines, Mistake, Seconds, Strict, Text
 from venturi.core.wording import did_you_mean
+from venturi.measure.lab.lab_spec import (
+    CORE,
+    MACHINE,
+    NETWORKS,
+    Disk,
+    LabHost,
+    LabSpec,
+    Model,
+    Pool,
+    Switch,
+)
 
-CORE = "core"
-MACHINE = "machine"
-"""What the machine itself is called in its labs."""
-FOLDER = Path("/venturi")
-"""Where every host of a lab has its disks."""
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
 _OF_NAMES = "small letters, digits and -, 32 at most"
 MOST_HOSTS = 200
-NETWORKS = tuple(IPv4Network(f"10.{number}.0.0/24") for number in range(77, 128))
-"""A lab whose file names no addresses has those of one of them."""
 _SECTOR_BYTES = 4096
 _LEAST_MEMORY_BYTES = 16 * 2**20
 _LEAST_CPUS = 0.01
@@ -37,133 +40,6 @@ _REQUESTS = (1.0, 1e9, "a disk has 1 to 1,000,000,000 IOPS")
 above it the kernel has no such limit.
 """
 _MOST_SEEK_S = 10.0
-Model = Literal["throttle", "spindle"]
-
-
-@dataclass(frozen=True, slots=True)
-class Disk:
-    """A disk of a host, seen there at `FOLDER / name`. Rates are in bytes/s, times in seconds.
-
-    `seek_s` is the average seek, `rotation_s` one turn of the platter. None: not limited; of
-    `dirty_bytes`: by the rate.
-    """
-
-    name: str
-    disk_class: str
-    model: Model
-    size_bytes: int
-    read_bytes_per_s: float | None
-    write_bytes_per_s: float | None
-    read_iops: float | None
-    write_iops: float | None
-    seek_s: float | None
-    rotation_s: float | None
-    dirty_bytes: int | None
-    seen_as: str | None = None
-    """The class of which its host's cluster file says it is; None: `disk_class`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pool:
-    """Disks of a host, filled in order, as one folder; all but the last keep `free_bytes`."""
-
-    name: str
-    pool_class: str
-    disks: tuple[str, ...]
-    free_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class LabHost:
-    """A host: its link (bytes/s each way, None: not limited) to a switch, what it has."""
-
-    name: str
-    address: str
-    switch: str
-    link_bytes_per_s: float | None
-    disks: tuple[Disk, ...]
-    memory_bytes: int | None
-    cpus: float | None
-    roles: tuple[str, ...]
-    images: Path | None
-    pools: tuple[Pool, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """A rack, or the ports that hosts of one machine share (`ports` above 1), below `within`.
-
-    `uplink_bytes_per_s` is that of one port; None: not limited.
-    """
-
-    name: str
-    within: str
-    uplink_bytes_per_s: float | None
-    ports: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class LabSpec:
-    """A lab as its file describes it, nothing dilated yet."""
-
-    name: str
-    network: str
-    machine_address: str
-    mtu: int
-    dilation: float
-    dilate_cpu: bool
-    images: Path | None
-    switches: tuple[Switch, ...]
-    hosts: tuple[LabHost, ...]
-    addresses_named: bool = True
-    """Whether its file names addresses; else the lab may have others."""
-    file: Path | None = None
-    size_lines: Mapping[str, int] = field(default_factory=dict)
-    """In which line of `file` each class of disks has its size."""
-
-
-def dilated(spec: LabSpec, cores: int) -> LabSpec:
-    """The lab that is made of `spec` on a machine of so many `cores`: rates are divided by its
-    dilation, times multiplied; processors, too, if that was asked for.
-    """
-    k = spec.dilation
-
-    def divided(value: float | None) -> float | None:
-        return None if value is None else value / k
-
-    def multiplied(value: float | None) -> float | None:
-        return None if value is None else value * k
-
-    def cpus(host: LabHost) -> float | None:
-        return (host.cpus or cores) / k if spec.dilate_cpu else host.cpus
-
-    return replace(
-        spec,
-        switches=tuple(
-            replace(each, uplink_bytes_per_s=divided(each.uplink_bytes_per_s))
-            for each in spec.switches
-        ),
-        hosts=tuple(
-            replace(
-                host,
-                cpus=cpus(host),
-                link_bytes_per_s=divided(host.link_bytes_per_s),
-                disks=tuple(
-                    replace(
-                        disk,
-                        read_bytes_per_s=divided(disk.read_bytes_per_s),
-                        write_bytes_per_s=divided(disk.write_bytes_per_s),
-                        read_iops=divided(disk.read_iops),
-                        write_iops=divided(disk.write_iops),
-                        seek_s=multiplied(disk.seek_s),
-                        rotation_s=multiplied(disk.rotation_s),
-                    )
-                    for disk in host.disks
-                ),
-            )
-            for host in spec.hosts
-        ),
-    )
 
 
 def _rate(value: Any) -> Any:
@@ -255,8 +131,14 @@ class LabFile(Strict):
     hosts: tuple[_Host, ...] = Field(min_length=1)
 
 
-_PARTS = {"network": "a network", "racks": "a rack", "bonds": "a bond", "disks": "a class of disks",
-          "pools": "a pool of disks", "hosts": "a host"}  # fmt: skip
+_PARTS = {
+    "network": "a network",
+    "racks": "a rack",
+    "bonds": "a bond",
+    "disks": "a class of disks",
+    "pools": "a pool of disks",
+    "hosts": "a host",
+}
 
 
 def lab_of(text: str, file: Path) -> LabSpec:
@@ -264,7 +146,7 @@ def lab_of(text: str, file: Path) -> LabSpec:
     spec, mistakes = parse_lab(text, file)
     if spec is None:
         raise toml_file.refused(
-            "VEN-LAB-FILE", "the lab", file, mistakes, "docs/guide/lab.md has an example"
+            "VEN-LAB-FILE", "the lab", file, mistakes, "docs/guide/measure/lab.md has an example"
         )
     return spec
 
@@ -401,13 +283,18 @@ def _doubtful_class(table: str, name: str) -> Iterator[tuple[KeyPath, str]]:
 def _doubtful_disk(name: str, disk: _Disk) -> Iterator[tuple[KeyPath, str]]:
     at = ("disks", name)
     yield from _doubtful_class("disks", name)
-    for both, of_reads, of_writes in (("rate", "read_rate", "write_rate"),
-                                      ("iops", "read_iops", "write_iops")):  # fmt: skip
+    for both, of_reads, of_writes in (
+        ("rate", "read_rate", "write_rate"),
+        ("iops", "read_iops", "write_iops"),
+    ):
         parts = [key for key in (of_reads, of_writes) if getattr(disk, key) is not None]
         if getattr(disk, both) is not None and parts:
             yield (*at, parts[0]), f"disks.{name}: give {both}, or {of_reads} and {of_writes}"
-    strange = ("seek", "rotation") if disk.model == "throttle" else (
-        "read_rate", "write_rate", "read_iops", "write_iops")  # fmt: skip
+    strange = (
+        ("seek", "rotation")
+        if disk.model == "throttle"
+        else ("read_rate", "write_rate", "read_iops", "write_iops")
+    )
     for key in strange:
         if getattr(disk, key) is not None:
             other = "spindle" if disk.model == "throttle" else "throttle"
@@ -475,8 +362,11 @@ def _hosts(
 ) -> tuple[list[tuple[int, LabHost]], list[tuple[KeyPath, str]]]:
     """Every host, with the place of its table; and what is wrong with them together."""
     doubts: list[tuple[KeyPath, str]] = []
-    reserved = {int(network.network_address), int(network.broadcast_address) - 1,
-                int(network.broadcast_address)}  # fmt: skip
+    reserved = {
+        int(network.network_address),
+        int(network.broadcast_address) - 1,
+        int(network.broadcast_address),
+    }
     taken = set(reserved)
     for place, host in enumerate(given.hosts):
         if host.address is not None:
@@ -494,9 +384,11 @@ def _hosts(
     free = (each for each in itertools.count(int(network.network_address) + 1) if each not in taken)
     hosts: list[tuple[int, LabHost]] = []
     for place, host in enumerate(given.hosts):
-        names = [host.name] if host.count is None else [
-            f"{host.name}{number}" for number in range(1, host.count + 1)
-        ]  # fmt: skip
+        names = (
+            [host.name]
+            if host.count is None
+            else [f"{host.name}{number}" for number in range(1, host.count + 1)]
+        )
         for name in names:
             address_text = host.address or str(IPv4Address(next(free)))
             hosts.append((place, _host(name, address_text, host, given, folder)))
@@ -562,10 +454,11 @@ def _disk(name: str, disk_class: str, disk: _Disk) -> Disk:
 def _switches(given: LabFile) -> tuple[Switch, ...]:
     racks = [Switch(name, each.within, each.uplink) for name, each in given.racks.items()]
     bonds = [
-        Switch(name, each.rack, each.rate, each.ports) if each.shared
+        Switch(name, each.rack, each.rate, each.ports)
+        if each.shared
         else Switch(name, each.rack, None)
         for name, each in given.bonds.items()
-    ]  # fmt: skip
+    ]
     return (*racks, *bonds)
 
 

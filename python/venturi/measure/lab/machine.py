@@ -19,9 +19,15 @@ from venturi.core.errors import VenturiError
 from venturi.core.units import size_text
 
 PROGRAMS = {
-    "ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux", "unshare": "util-linux",
-    "mount": "mount", "sleep": "coreutils", "mkfs.ext4": "e2fsprogs", "mergerfs": "mergerfs",
-}  # fmt: skip
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "nsenter": "util-linux",
+    "unshare": "util-linux",
+    "mount": "mount",
+    "sleep": "coreutils",
+    "mkfs.ext4": "e2fsprogs",
+    "mergerfs": "mergerfs",
+}
 """Program -> Debian's package of it."""
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PR_SET_PDEATHSIG = 1
@@ -58,18 +64,23 @@ def lacks(
     processors at most.
     """
     if os.geteuid() != 0:
-        yield Lack("only root can make network namespaces, mounts and loop devices",
-                   'type `sudo -E env "PATH=$PATH" venturi lab ...`')  # fmt: skip
+        yield Lack(
+            "only root can make network namespaces, mounts and loop devices",
+            'type `sudo -E env "PATH=$PATH" venturi lab ...`',
+        )
     elif not _may_make_namespaces():
-        yield Lack("root has not the capabilities SYS_ADMIN and NET_ADMIN, as in a container",
-                   "start the container privileged, or take a virtual machine")  # fmt: skip
+        yield Lack(
+            "root has not the capabilities SYS_ADMIN and NET_ADMIN, as in a container",
+            "start the container privileged, or take a virtual machine",
+        )
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if memory_bytes > there:
-        yield Lack(f"{size_text(memory_bytes)} of memory for one host: there are "
-                   f"{size_text(there)}", "write less memory")  # fmt: skip
+        yield Lack(
+            f"{size_text(memory_bytes)} of memory for one host: there are {size_text(there)}",
+            "write less memory",
+        )
     if cpus > (cores := os.cpu_count() or 1):
-        yield Lack(f"{cpus:g} processors for one host: there are {cores}",
-                   "write fewer cpus")  # fmt: skip
+        yield Lack(f"{cpus:g} processors for one host: there are {cores}", "write fewer cpus")
     spared = {"mkfs.ext4": not disks, "mergerfs": not pools}
     needed = [name for name in PROGRAMS if not spared.get(name)]
     if missing := [name for name in needed if not shutil.which(name, path=programs_path())]:
@@ -78,16 +89,20 @@ def lacks(
     if disks and not Path("/dev/loop-control").exists():
         yield Lack("/dev/loop-control: the kernel has no loop devices", "type `modprobe loop`")
     if throttle and blkio_root() is None:
-        yield Lack("the root group of the blkio controller of cgroup v1, which disks of the model "
-                   "throttle need (cgroup v2 does not limit its root group)",
-                   'write model = "spindle", or start the kernel with '
-                   "systemd.unified_cgroup_hierarchy=0 cgroup_no_v1=none")  # fmt: skip
+        yield Lack(
+            "the root group of the blkio controller of cgroup v1, which disks of the model "
+            "throttle need (cgroup v2 does not limit its root group)",
+            'write model = "spindle", or start the kernel with '
+            "systemd.unified_cgroup_hierarchy=0 cgroup_no_v1=none",
+        )
     if groups:
         for name in ("memory", "cpu"):
             if controller(name) is None:
-                yield Lack(f"the {name} controller of cgroup v1, which hosts' memory and cpus need",
-                           "leave out memory, cpus and dilate_cpu, or start the kernel with "
-                           "systemd.unified_cgroup_hierarchy=0")  # fmt: skip
+                yield Lack(
+                    f"the {name} controller of cgroup v1, which hosts' memory and cpus need",
+                    "leave out memory, cpus and dilate_cpu, or start the kernel with "
+                    "systemd.unified_cgroup_hierarchy=0",
+                )
 
 
 def _may_make_namespaces() -> bool:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network
 
 from venturi.core.errors import VenturiError
-from venturi.measure.lab.lab_file import CORE, MACHINE, NETWORKS, LabHost, LabSpec, Switch
+from venturi.measure.lab.lab_spec import CORE, MACHINE, NETWORKS, LabHost, LabSpec, Switch
 
 _QUEUE_S = 0.05
 _QUEUE_BYTES_MIN = 1000 * 1514

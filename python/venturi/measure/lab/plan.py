@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from venturi.measure.lab.lab_file import FOLDER, Disk, LabHost, LabSpec
+from venturi.measure.lab.disk_steps import Image, Loop, Merge, Mount, Throttle
+from venturi.measure.lab.lab_spec import FOLDER, Disk, LabHost, LabSpec
 from venturi.measure.lab.steps import (
     SWITCHES,
     Folder,
     Group,
     Holder,
-    Image,
-    Loop,
-    Merge,
-    Mount,
     MountPoint,
     Network,
     Spindle,
     Step,
-    Throttle,
 )
 
 _PERIOD_US = 100_000
 _DIRTY_BYTES_MIN = 16 * 2**20
 _DIRTY_S = 0.8
+KINDS: Mapping[str, Callable[..., Step]] = {
+    each.kind: each
+    for each in (
+        *(MountPoint, Holder, Network, Group, Folder, Spindle),
+        *(Image, Loop, Throttle, Mount, Merge),
+    )
+}
+"""The class of each kind of step in a journal."""
 
 
 def steps_of(
@@ -103,13 +107,20 @@ def _served(host: LabHost, disk: Disk, image: Path) -> str:
     """A disk as the server is told of it."""
     mechanism: dict[str, object] = {"kind": "ssd", "iops": disk.read_iops}
     if disk.seek_s is not None and disk.rotation_s is not None:
-        mechanism = {"kind": "hdd", "seek_average_ms": disk.seek_s * 1000,
-                     "revolution_ms": disk.rotation_s * 1000}  # fmt: skip
+        mechanism = {
+            "kind": "hdd",
+            "seek_average_ms": disk.seek_s * 1000,
+            "revolution_ms": disk.rotation_s * 1000,
+        }
     mechanism["rate_bytes_per_s"] = disk.read_bytes_per_s
     return json.dumps(
-        {"name": _file_name(host, disk), "image": str(image), "size_bytes": disk.size_bytes,
-         "mechanism": mechanism}
-    )  # fmt: skip
+        {
+            "name": _file_name(host, disk),
+            "image": str(image),
+            "size_bytes": disk.size_bytes,
+            "mechanism": mechanism,
+        }
+    )
 
 
 def _spindle(host: LabHost, disk: Disk) -> Iterator[Step]:
@@ -128,9 +139,11 @@ def _throttled(host: LabHost, disk: Disk, image: Path) -> Iterator[Step]:
     """
     name = f"{host.name}/{disk.name}"
     limits = {
-        "read_bps": disk.read_bytes_per_s, "write_bps": disk.write_bytes_per_s,
-        "read_iops": disk.read_iops, "write_iops": disk.write_iops,
-    }  # fmt: skip
+        "read_bps": disk.read_bytes_per_s,
+        "write_bps": disk.write_bytes_per_s,
+        "read_iops": disk.read_iops,
+        "write_iops": disk.write_iops,
+    }
     lower = f"{name}/lower"
     yield Loop(lower, backing=str(image))
     yield Throttle(lower, {key: round(value) for key, value in limits.items() if value is not None})

@@ -7,7 +7,6 @@ them, does nothing where there is none, and may be repeated. What has another's 
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import select
@@ -22,8 +21,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from venturi.core.errors import VenturiError
-from venturi.measure.lab import loops, machine, network
-from venturi.measure.lab.lab_file import FOLDER, LabSpec
+from venturi.measure.lab import machine, network
+from venturi.measure.lab.lab_spec import FOLDER, LabSpec
 
 Note = Callable[[Mapping[str, Any]], None]
 SWITCHES = ".switches"
@@ -32,7 +31,6 @@ SERVER = "spindle server"
 """The step of the server of disks that turn."""
 _GONE_S = 10.0
 _TURN_S = 0.01
-_READ_AHEAD_KIB = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +53,11 @@ class World:
     def process(self, key: str) -> machine.ProcessId:
         """A process that the step `key` started."""
         return machine.ProcessId(self.notes[key]["pid"], self.notes[key]["ticks"])
+
+    @property
+    def served(self) -> Path:
+        """The folder in which the disks of the spindle server appear, to itself."""
+        return self.folder / "spindle"
 
     def loop(self, name: str) -> int:
         """The number of a loop device."""
@@ -181,111 +184,6 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
-    """The file of a disk: sparse, with an ext4 file system that was made before any limit held."""
-
-    name: str
-    path: str
-    size_bytes: int
-    kind: ClassVar[str] = "image"
-
-    @property
-    def key(self) -> str:
-        return self.name
-
-    def do(self, world: World, note: Note) -> None:
-        with Path(self.path).open("xb") as file:
-            file.truncate(self.size_bytes)
-        lazy = "lazy_itable_init=1,lazy_journal_init=1,nodiscard"
-        machine.run("mkfs.ext4", "-q", "-F", "-m", "0", "-E", lazy, self.path,
-                    held=world.held, what=f"the file system of {self.name}")  # fmt: skip
-
-    def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
-        Path(self.path).unlink(missing_ok=True)  # its folder has the lab's id
-        return True
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """A loop device over a file, `over` another loop device, or over what is `served` as a disk."""
-
-    name: str
-    backing: str = ""
-    over: str = ""
-    served: str = ""
-    dirty_bytes: int = 0
-    kind: ClassVar[str] = "loop"
-
-    @property
-    def key(self) -> str:
-        return self.name
-
-    def do(self, world: World, note: Note) -> None:
-        backing = Path(self.backing)
-        if self.over:
-            backing = loops.device(world.loop(self.over))
-        elif self.served:  # seen in the mounts of the server alone
-            server = world.process(SERVER).pid
-            backing = Path(f"/proc/{server}/root{_served(world)}/{self.served}")
-        while True:
-            number = loops.free_number()
-            note({"number": number})
-            try:
-                loops.attach(number, backing, world.marker(self.name))
-                break
-            except OSError as error:
-                if error.errno not in {errno.EEXIST, errno.EBUSY}:  # another was faster
-                    raise
-        if self.dirty_bytes:
-            bdi = Path(f"/sys/block/loop{number}/bdi")
-            for name, value in (("strict_limit", 1), ("max_bytes", self.dirty_bytes),
-                                ("read_ahead_kb", _READ_AHEAD_KIB)):  # fmt: skip
-                (bdi / name).write_text(str(value))
-
-    def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
-        return "number" not in notes or loops.detach(notes["number"], world.marker(self.name))
-
-
-@dataclass(frozen=True, slots=True)
-class Throttle:
-    """The limits of a loop device, by file of the root group of blkio.
-
-    They are of the root group because that is where the kernel writes pages back: a limit of any
-    other group holds neither for buffered writes nor for processes outside it.
-    """
-
-    name: str
-    limits: Mapping[str, int]
-    kind: ClassVar[str] = "throttle"
-
-    @property
-    def key(self) -> str:
-        return self.name
-
-    def do(self, world: World, note: Note) -> None:
-        self._write(world, {name: max(1, value) for name, value in self.limits.items()})
-
-    def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
-        with suppress(KeyError):  # without a device there is no limit
-            number = world.loop(self.name)
-            if loops.attached(number) == world.marker(self.name)[:63]:
-                self._write(world, dict.fromkeys(self.limits, 0))
-        return True
-
-    def _write(self, world: World, limits: Mapping[str, int]) -> None:
-        root = machine.blkio_root()
-        assert root is not None, "what is missing was asked before"
-        device = Path(f"/sys/block/loop{world.loop(self.name)}/dev").read_text().strip()
-        for name, value in limits.items():
-            (root / f"blkio.throttle.{name}_device").write_text(f"{device} {value}")
-
-
-def _served(world: World) -> Path:
-    """The folder in which the disks of the server appear, to itself."""
-    return world.folder / "spindle"
-
-
-@dataclass(frozen=True, slots=True)
 class Spindle:
     """The server of all disks that seek and turn, in a namespace of mounts of its own."""
 
@@ -298,20 +196,22 @@ class Spindle:
         return "server"
 
     def do(self, world: World, note: Note) -> None:
-        _served(world).mkdir()
+        world.served.mkdir()
         said, words = world.folder / "spindle.ndjson", world.folder / "spindle.log"
         disks = [word for disk in self.disks for word in ("--disk", disk)]
         with said.open("wb") as out, words.open("wb") as err:
             server = subprocess.Popen(
-                ["unshare", "--mount", "--", "sh", "-c", 'read -r go && exec "$@"', "sh",
-                 self.agent, "spindle", "--mount", str(_served(world)), *disks],
+                [
+                    *("unshare", "--mount", "--", "sh", "-c", 'read -r go && exec "$@"', "sh"),
+                    *(self.agent, "spindle", "--mount", str(world.served), *disks),
+                ],
                 stdin=subprocess.PIPE,
                 stdout=out,
                 stderr=err,
                 cwd="/",
                 env={"PATH": machine.programs_path()},
                 start_new_session=True,
-            )  # fmt: skip
+            )
         assert server.stdin
         with server.stdin:
             note({"pid": server.pid, "ticks": machine.started_ticks(server.pid)})
@@ -328,12 +228,8 @@ class Spindle:
         if "pid" not in notes or not world.same_boot:
             return True
         server = machine.ProcessId(notes["pid"], notes["ticks"])
-        until_s = time.monotonic() + _GONE_S
-        while server.alive:
-            machine.kill([server.pid])
-            if time.monotonic() > until_s:
-                return False
-            _wait_for_end([server.pid])
+        if not _kill_until_gone(lambda: [server.pid] if server.alive else []):
+            return False
         machine.reap(server.pid)
         return True
 
@@ -380,9 +276,11 @@ class Holder:
         held = _locked_mount_point()
         try:
             holder = subprocess.Popen(
-                ["unshare", "--net", "--uts", "--mount", "--", "sh", "-c", _HOLDER, "sh",
-                 world.marker(self.name), self.host_name, str(world.folder / "etc" / self.name),
-                 str(FOLDER)],
+                [
+                    *("unshare", "--net", "--uts", "--mount", "--", "sh", "-c", _HOLDER, "sh"),
+                    *(world.marker(self.name), self.host_name),
+                    *(str(world.folder / "etc" / self.name), str(FOLDER)),
+                ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -390,7 +288,7 @@ class Holder:
                 env={"PATH": machine.programs_path()},
                 start_new_session=True,
                 pass_fds=(held,),
-            )  # fmt: skip
+            )
         finally:
             os.close(held)
         assert holder.stdin
@@ -408,12 +306,8 @@ class Holder:
     def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
         if not world.same_boot:
             return True
-        until_s = time.monotonic() + _GONE_S
-        while found := _inhabitants(world, self.name, notes):
-            machine.kill(found)
-            if time.monotonic() > until_s:
-                return False
-            _wait_for_end(found)
+        if not _kill_until_gone(lambda: _inhabitants(world, self.name, notes)):
+            return False
         if "pid" in notes:
             machine.reap(notes["pid"])
         return True
@@ -459,6 +353,17 @@ def inhabitants(world: World, name: str) -> list[int]:
     return _inhabitants(world, name, world.notes.get(f"holder {name}", {}))
 
 
+def _kill_until_gone(find: Callable[[], list[int]]) -> bool:
+    """Kill the processes that `find` lists until it lists none. False: some do not end."""
+    until_s = time.monotonic() + _GONE_S
+    while found := find():
+        machine.kill(found)
+        if time.monotonic() > until_s:
+            return False
+        _wait_for_end(found)
+    return True
+
+
 def _wait_for_end(pids: list[int]) -> None:
     """Waits for the end of killed processes, some of which may write to a disk first."""
     for pid in pids:
@@ -484,14 +389,19 @@ class Network:
         spec = world.spec
         pids = {host.name: world.holder(host.name).pid for host in spec.hosts}
         switches = world.holder(SWITCHES).pid
-        _batch(world, switches, "ip",
-               network.switch_ip(spec, pids, world.machine_link, os.getpid()))  # fmt: skip
+        _batch(
+            world, switches, "ip", network.switch_ip(spec, pids, world.machine_link, os.getpid())
+        )
         _batch(world, switches, "tc", network.switch_tc(spec))
         for host in spec.hosts:
             _batch(world, pids[host.name], "ip", network.host_ip(spec, host))
             _batch(world, pids[host.name], "tc", network.host_tc(host))
-        machine.run("ip", "-batch", "-", text=network.machine_ip(spec, world.machine_link),
-                    held=world.held, what="the machine's own link")  # fmt: skip
+        machine.run(
+            *("ip", "-batch", "-"),
+            text=network.machine_ip(spec, world.machine_link),
+            held=world.held,
+            what="the machine's own link",
+        )
 
     def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
         until_s = time.monotonic() + _GONE_S
@@ -505,85 +415,12 @@ class Network:
 
 def _batch(world: World, pid: int, program: str, commands: str) -> None:
     if commands:
-        machine.run("nsenter", "-t", str(pid), "-n", program, "-batch", "-", text=commands,
-                    held=world.held, what="the lab's network")  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Mount:
-    """A host's disks, in its namespace of mounts alone: they go with its last process."""
-
-    host: str
-    disks: tuple[str, ...]
-    kind: ClassVar[str] = "mount"
-
-    @property
-    def key(self) -> str:
-        return self.host
-
-    def do(self, world: World, note: Note) -> None:
-        commands = ["set -eu"]
-        for disk in self.disks:
-            device, place = loops.device(world.loop(f"{self.host}/{disk}")), FOLDER / disk
-            commands += [
-                f"mkdir {place}",
-                f"mount -t ext4 -o noatime,nodiscard,noinit_itable {device} {place}",
-                f"chmod 1777 {place}",
-            ]
-        machine.run("nsenter", "-t", str(world.holder(self.host).pid), "-m", "sh", "-c",
-                    "\n".join(commands), held=world.held,
-                    what=f"the disks of {self.host}")  # fmt: skip
-
-    def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
-        return True
-
-
-_MERGED = "category.create=ff,moveonenospc=true,cache.files=auto-full"  # dropcacheonclose is slower
-
-
-@dataclass(frozen=True, slots=True)
-class Merge:
-    """Disks of a host as one folder, which mergerfs serves, in the host's namespace of mounts, with
-    which it goes, and in its `groups`, so that the pages it reads count there.
-
-    It has a folder of its own on each disk. It lives on, so it is not given the lock's descriptor.
-    """
-
-    host: str
-    name: str
-    disks: tuple[str, ...]
-    free_bytes: int
-    groups: tuple[str, ...]
-    kind: ClassVar[str] = "merge"
-
-    @property
-    def key(self) -> str:
-        return f"{self.host}/{self.name}"
-
-    def do(self, world: World, note: Note) -> None:
-        place = FOLDER / self.name
-        own = [FOLDER / disk / self.name for disk in self.disks]
-        *before, last = (f"{each}=RW" for each in own)
-        branches = ":".join((*(f"{each},{self.free_bytes}" for each in before), f"{last},0"))
-        commands = [
-            "set -eu",
-            *(f"echo $$ > {group}/cgroup.procs" for group in self.groups),
-            f"mkdir -m 1777 {place} {' '.join(map(str, own))}",
-            f"mergerfs -o {_MERGED},fsname={world.marker(self.key)} {branches} {place}",
-        ]
-        machine.run("nsenter", "-t", str(world.holder(self.host).pid), "--net", "--uts", "--mount",
-                    "sh", "-c", "\n".join(commands), what=f"the pool {self.key}")  # fmt: skip
-
-    def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
-        return True
-
-
-KINDS: Mapping[str, Callable[..., Step]] = {
-    each.kind: each
-    for each in (
-        Folder, MountPoint, Group, Image, Loop, Throttle, Spindle, Holder, Network, Mount, Merge,
-    )
-}  # fmt: skip
+        machine.run(
+            *("nsenter", "-t", str(pid), "-n", program, "-batch", "-"),
+            text=commands,
+            held=world.held,
+            what="the lab's network",
+        )
 
 
 def require_free_addresses(spec: LabSpec, held: int) -> None:

@@ -223,17 +223,25 @@ class ClusterDiskJob:
             if len(rates) == 1:
                 host, _, folder = next(iter(rates)).partition(":")
                 labels: dict[str, Scalar] = {
-                    HOST: host, "dir": folder, "class": of or None, "mode": mode, "role": role,
+                    HOST: host,
+                    "dir": folder,
+                    "class": of or None,
+                    "mode": mode,
+                    "role": role,
                     "slow": False,
-                }  # fmt: skip
+                }
                 why = "no other disk is of its class"
                 yield _share_of_others(None, labels, why), None
             for each in standings(rates, self._options.slow_factor):
                 host, _, folder = each.name.partition(":")
                 labels = {
-                    HOST: host, "dir": folder, "class": of or None, "mode": mode, "role": role,
+                    HOST: host,
+                    "dir": folder,
+                    "class": of or None,
+                    "mode": mode,
+                    "role": role,
                     "slow": each.slow,
-                }  # fmt: skip
+                }
                 yield (
                     _share_of_others(each.share, labels),
                     _slow(each, mode, role) if each.slow else None,

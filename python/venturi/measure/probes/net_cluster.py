@@ -230,9 +230,16 @@ class ClusterNetJob:
             names = [place.name for place in self._places]
             try:
                 report = self._measure(
-                    step, names, "--pattern", "all_to_all", "--scale", len(names),
-                    "--message-bytes", LEAST_MESSAGE_BYTES, seconds=REACH_S,
-                )  # fmt: skip
+                    step,
+                    names,
+                    "--pattern",
+                    "all_to_all",
+                    "--scale",
+                    len(names),
+                    "--message-bytes",
+                    LEAST_MESSAGE_BYTES,
+                    seconds=REACH_S,
+                )
             except _HostLost as lost:
                 self._lose(lost, "while all connected to all")
                 continue
@@ -253,10 +260,17 @@ class ClusterNetJob:
             pairs = ["--disjoint-pairs"] if self._rounds.pairs_at_once else []
             try:
                 report = self._measure(
-                    step, names, "--pattern", "every_pair,all_to_all", *pairs,
-                    "--scale", ",".join(map(str, scale)), "--message-bytes", size,
+                    step,
+                    names,
+                    "--pattern",
+                    "every_pair,all_to_all",
+                    *pairs,
+                    "--scale",
+                    ",".join(map(str, scale)),
+                    "--message-bytes",
+                    size,
                     seconds=options.seconds,
-                )  # fmt: skip
+                )
             except _HostLost as lost:
                 # Who noticed is not always who failed: if all still reach all, it may pass.
                 before = len(self._places)
@@ -275,9 +289,16 @@ class ClusterNetJob:
             for iteration in range(self._options.iterations):
                 try:
                     report = self._measure(
-                        step, left, "--pattern", "all_to_all", "--scale", len(left),
-                        "--message-bytes", size, seconds=self._options.seconds,
-                    )  # fmt: skip
+                        step,
+                        left,
+                        "--pattern",
+                        "all_to_all",
+                        "--scale",
+                        len(left),
+                        "--message-bytes",
+                        size,
+                        seconds=self._options.seconds,
+                    )
                 except _HostLost as lost:
                     self._lose(lost, f"without {', '.join(dropped)}")
                     return
@@ -297,8 +318,14 @@ class ClusterNetJob:
         options = [option for address in peers for option in ("--peer", address)]
         transfers = len(hosts) * (len(hosts) + 8)
         limit_s = 2 * ANSWER_S + transfers * (seconds + 1.0) + 20.0
-        usual = ("--iterations", 1, "--max-seconds", seconds,
-                 "--sockets-per-peer", self._options.sockets_per_peer)  # fmt: skip
+        usual = (
+            "--iterations",
+            1,
+            "--max-seconds",
+            seconds,
+            "--sockets-per-peer",
+            self._options.sockets_per_peer,
+        )
         try:
             result = own.run("net", *options, *args, *usual, timeout_s=limit_s)
         except VenturiError as error:

@@ -54,12 +54,14 @@ def host_rates(
     matrix = measurement.matrix
     return tuple(
         HostRate(
-            host, measurement.peers, iteration,
+            host,
+            measurement.peers,
+            iteration,
             sum(rate or 0.0 for rate in matrix[place]),
             sum(row[place] or 0.0 for row in matrix),
         )
         for place, host in enumerate(hosts[: measurement.peers])
-    )  # fmt: skip
+    )
 
 
 @dataclass
@@ -133,27 +135,37 @@ class Rounds:
             kept = list(enumerate(rates)) if every else [(None, median(rates))]
             made += [
                 Sample(
-                    "net_pair_bytes_per_s", rate, "B/s",
+                    "net_pair_bytes_per_s",
+                    rate,
+                    "B/s",
                     labels=labels if place is None else {**labels, "iteration": place},
                 )
                 for place, rate in kept
-            ]  # fmt: skip
+            ]
         made += [
             Sample(
-                "net_pairwise_bytes_per_s", mean, "B/s",
+                "net_pairwise_bytes_per_s",
+                mean,
+                "B/s",
                 labels={**common, "peers": peers, "iteration": iteration, "slowest": False},
             )
             for iteration, peers, mean in self._pair_means
-        ]  # fmt: skip
+        ]
         if self.pairs:
             (source, destination), rates = min(self.pairs.items(), key=lambda e: fmean(e[1]))
             made.append(
                 Sample(
-                    "net_pairwise_bytes_per_s", fmean(rates), "B/s",
-                    labels={**common, "peers": len({a for a, _ in self.pairs}),
-                            "slowest": True, "peer": f"{source} -> {destination}"},
+                    "net_pairwise_bytes_per_s",
+                    fmean(rates),
+                    "B/s",
+                    labels={
+                        **common,
+                        "peers": len({a for a, _ in self.pairs}),
+                        "slowest": True,
+                        "peer": f"{source} -> {destination}",
+                    },
                 )
-            )  # fmt: skip
+            )
         return made
 
     def _size_samples(self, common: Mapping[str, Scalar]) -> list[Sample]:
@@ -165,25 +177,31 @@ class Rounds:
                 mean = fmean(each.rate for each in rates if each.iteration == iteration)
                 made.append(
                     Sample(
-                        "net_all_to_all_bytes_per_s", mean, "B/s",
+                        "net_all_to_all_bytes_per_s",
+                        mean,
+                        "B/s",
                         labels={**labels, "iteration": iteration, "slowest": False},
                     )
-                )  # fmt: skip
+                )
             host, rate = slowest(rates)
             made.append(
                 Sample(
-                    "net_all_to_all_bytes_per_s", rate, "B/s",
+                    "net_all_to_all_bytes_per_s",
+                    rate,
+                    "B/s",
                     labels={**labels, "slowest": True, "peer": host},
                 )
-            )  # fmt: skip
+            )
             made += [
                 Sample(
-                    f"net_{direction}_bytes_per_s", value, "B/s",
+                    f"net_{direction}_bytes_per_s",
+                    value,
+                    "B/s",
                     labels={HOST: each.host, "peers": peers, "iteration": each.iteration},
                 )
                 for each in rates
                 for direction, value in (("sent", each.sent), ("received", each.received))
-            ]  # fmt: skip
+            ]
         return made
 
 

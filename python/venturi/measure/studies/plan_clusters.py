@@ -13,7 +13,8 @@ from venturi.measure.clusters.cluster_file import PriceOf, parse_cluster
 from venturi.measure.clusters.cluster_spec import WORKER
 from venturi.measure.engines.registry import ENGINES, starts_daemons
 from venturi.measure.lab.cluster_file import cluster_text
-from venturi.measure.lab.lab_file import dilated, parse_lab
+from venturi.measure.lab.lab_file import parse_lab
+from venturi.measure.lab.lab_spec import dilated
 from venturi.measure.studies.study import LOCAL, Combination, PlanCluster
 
 _Doubts = list[tuple[KeyPath, str]]

@@ -196,7 +196,7 @@ def plan_of(
         text, engines, file.absolute().parent, default_dir, read, price_of=price_of
     )
     if plan is None:
-        hint = "`venturi plan check FILE` checks it again; docs/guide/plans.md has an example"
+        hint = "`venturi plan check FILE` checks it again; see docs/guide/measure/plans.md"
         raise refused("VEN-PLAN-FILE", "the plan", file, mistakes, hint)
     return plan
 

@@ -231,8 +231,13 @@ class _Bench:
         Any other is ended first: idle daemons would take memory and time from what is measured.
         One that cannot be started is tried anew by the next trial that needs it.
         """
-        key = (combination.engine, combination.disk, resources.threads, resources.memory_bytes,
-               resources.workers)  # fmt: skip
+        key = (
+            combination.engine,
+            combination.disk,
+            resources.threads,
+            resources.memory_bytes,
+            resources.workers,
+        )
         if self._up is None or self._up[0] != key:
             self._end()
             engine = self._site.engine(combination)

@@ -21,7 +21,7 @@ from venturi.core.errors import FailureClass
 from venturi.measure.clusters.cluster_spec import WORKER, ClusterSpec
 from venturi.measure.clusters.recorded import cluster_record, host_record
 from venturi.measure.engines.registry import on_hdfs, split_spec
-from venturi.measure.lab.lab_file import LabSpec
+from venturi.measure.lab.lab_spec import LabSpec
 from venturi.measure.workloads.registry import space_factors, workload
 from venturi.record.trial import DISK_ROLES, TERMINAL, ProvenanceKind, Scalar, State, Trial
 
@@ -34,8 +34,11 @@ UNSTEADY = 0.10  # a coefficient of variation that asks for a look: our own choi
 
 # A mistake stays one, and what is wrong must be looked at; interrupted trials are always repeated.
 RETRYABLE = (
-    FailureClass.ENVIRONMENT, FailureClass.CAPACITY, FailureClass.TIMEOUT, FailureClass.ENGINE,
-)  # fmt: skip
+    FailureClass.ENVIRONMENT,
+    FailureClass.CAPACITY,
+    FailureClass.TIMEOUT,
+    FailureClass.ENGINE,
+)
 
 
 @dataclass(frozen=True)
@@ -150,8 +153,12 @@ class Plan:
         }
         meaning: list[object] = [
             [combination.values() for combination in self.combinations],
-            disks, self.repeats, self.warm_ups, self.order, self.seed,
-        ]  # fmt: skip
+            disks,
+            self.repeats,
+            self.warm_ups,
+            self.order,
+            self.seed,
+        ]
         if any(each.disk is None and each.place == LOCAL for each in self.combinations):
             meaning.append(str(self.default_dir))
         if self.traced:
@@ -181,11 +188,15 @@ class Plan:
     def places(self) -> tuple[Place, ...]:
         """Every repetition of every combination, by number."""
         return tuple(
-            Place(index * self.repeats + repetition, combination, repetition,
-                  repetition < self.warm_ups)
+            Place(
+                index * self.repeats + repetition,
+                combination,
+                repetition,
+                repetition < self.warm_ups,
+            )
             for index, combination in enumerate(self.combinations)
             for repetition in range(self.repeats)
-        )  # fmt: skip
+        )
 
     def ordered(self) -> tuple[Place, ...]:
         """The places as they are to be taken; the same for the same plan.
@@ -346,9 +357,13 @@ def input_key(combination: Combination) -> tuple[object, ...]:
     """What two combinations share if they can have the same input files."""
     parameters = tuple(sorted(combination.parameters.items()))
     return (
-        combination.workload, combination.scale, combination.bytes, combination.disk,
-        combination.place, parameters,
-    )  # fmt: skip
+        combination.workload,
+        combination.scale,
+        combination.bytes,
+        combination.disk,
+        combination.place,
+        parameters,
+    )
 
 
 def wall_s(trial: Trial) -> float | None:
@@ -395,8 +410,10 @@ def _on_such_hosts(trial: Trial, combination: Combination, plan: Plan) -> bool:
         return not trial.cluster.layout and recorded.items() <= wanted.items()
     hosts = [host_record(host, {}) for host in spec.taking_part]
     # A host whose folders nobody named has its files where temporary ones are there.
-    known = {role: {each.name for each in spec.taking_part if each.folders.get(role)}
-             for role in recorded}  # fmt: skip
+    known = {
+        role: {each.name for each in spec.taking_part if each.folders.get(role)}
+        for role in recorded
+    }
     named = {
         role: tuple(each for each in dirs if each.partition(":")[0] in known[role])
         for role, dirs in recorded.items()

@@ -56,17 +56,21 @@ _TENTH = (
 LIMITS = (
     Limit(CPU_OTHERS, 0.10, "others used {share} of the processor time", _TENTH),
     Limit(
-        CPU_STEAL, 0.05, "the hypervisor withheld {share} of the processor time",
+        CPU_STEAL,
+        0.05,
+        "the hypervisor withheld {share} of the processor time",
         "stolen time is time in which a process was ready to run (proc(5), `steal`): all of it is "
         "lost to the trial, 5 % at the limit, the least difference that is asked for by default",
     ),
     Limit(DISK_OTHERS, 0.10, "others' transfers took {share} of a disk's time", _TENTH),
     Limit(
-        MEMORY_STALLED, 0.10, "all tasks stood still for lack of memory for {share} of the time",
+        MEMORY_STALLED,
+        0.10,
+        "all tasks stood still for lack of memory for {share} of the time",
         "`full` of the kernel's pressure stall information (Linux, accounting/psi): time in which "
         "nothing was done; a tenth as for the other resources",
     ),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +110,14 @@ def tick(from_s: float, to_s: float, rows: Iterable[Row]) -> Tick:
         to_s,
         cpu_work=_sum(alone, _WORK),
         cpu_own=alone.get("own_cpu"),
-        host_disk_bytes_per_s=sum(
-            each.get(_READ, 0.0) + each.get(_WRITE, 0.0) for each in once
-        ) if once else None,
+        host_disk_bytes_per_s=sum(each.get(_READ, 0.0) + each.get(_WRITE, 0.0) for each in once)
+        if once
+        else None,
         own_disk_bytes_per_s=_sum(alone, (f"own_{_READ}", f"own_{_WRITE}")),
         disk_busy=max((each["disk_busy"] for each in once if "disk_busy" in each), default=None),
         net_bytes_per_s=sum(net) if net else None,
         means=tuple(alone.get(metric) for _, metric in _MEANS),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,10 +196,8 @@ class _Window:
     def mean(self, of: Callable[[Tick], float | None]) -> float | None:
         """Over the execution, a part of a sample by its part; None if too few say it."""
         weighed = [
-            (value, self._inside_s(each))
-            for each in self.ticks
-            if (value := of(each)) is not None
-        ]  # fmt: skip
+            (value, self._inside_s(each)) for each in self.ticks if (value := of(each)) is not None
+        ]
         weight = sum(weight for _, weight in weighed)
         if weight <= 0 or weight < LEAST_COVERED * self._covered_s:
             return None

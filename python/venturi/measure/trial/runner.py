@@ -153,9 +153,15 @@ def open_cluster_session(
         Member(agents[name], Host(name, dict(each.data))) for name, each in results.items()
     )
     session = Session(
-        members[0].agent, repository, members[0].host, _software(next(iter(results.values()))),
-        on_progress, sample_interval_ms, warnings, members,
-    )  # fmt: skip
+        members[0].agent,
+        repository,
+        members[0].host,
+        _software(next(iter(results.values()))),
+        on_progress,
+        sample_interval_ms,
+        warnings,
+        members,
+    )
     return session, lost
 
 

@@ -51,9 +51,14 @@ class Tracer:
         """Begins; when it returns every request is recorded, or it is known that none will be."""
         begun = threading.Event()
         self._following = following = Following(
-            self._agent, "trace", "record", *repeated("--dir", self._folders),
-            "--output", self._place / _RECORDING, on_event=lambda _: begun.set(),
-        )  # fmt: skip
+            self._agent,
+            "trace",
+            "record",
+            *repeated("--dir", self._folders),
+            "--output",
+            self._place / _RECORDING,
+            on_event=lambda _: begun.set(),
+        )
         while following.outcome is None and not begun.wait(0.05):
             pass
         if isinstance(following.outcome, VenturiError):
@@ -80,9 +85,14 @@ class Tracer:
         HERE.write(self._place / _STAGES, json.dumps([asdict(each) for each in stages]))
         try:
             analyzed = self._agent.run(
-                "trace", "analyze", recording, "--stages", self._place / _STAGES,
-                "--heat", self._place / HEAT_NAME,
-            )  # fmt: skip
+                "trace",
+                "analyze",
+                recording,
+                "--stages",
+                self._place / _STAGES,
+                "--heat",
+                self._place / HEAT_NAME,
+            )
         except VenturiError as error:
             self._fail(error)
             return
@@ -127,10 +137,13 @@ def stages_of(account: JobAccount) -> tuple[TracedStage, ...]:
         name = row["name"] if not spark else f"{number}.{attempt}" if attempt else f"{number}"
         found.append(
             TracedStage(
-                str(name), "reduce" if reduce else "map", begun_ms / 1e3, ended_ms / 1e3,
+                str(name),
+                "reduce" if reduce else "map",
+                begun_ms / 1e3,
+                ended_ms / 1e3,
                 tuple(_ranges(ids)),
             )
-        )  # fmt: skip
+        )
     return tuple(found)
 
 

@@ -22,15 +22,21 @@ def check(checking: Checking) -> CheckResult:
     definition = checking.definition
     if definition.job == "sort" and checking.portions is not None:
         return _sorted_there(
-            checking.step, checking.given, checking.portions,
+            checking.step,
+            checking.given,
+            checking.portions,
             ["--record-bytes", definition.record_bytes, "--key-bytes", definition.key_bytes],
-        )  # fmt: skip
+        )
     if definition.job == "sort":
         return output(
-            checking.step, "sort", checking.given, checking.parts(),
-            record_bytes=definition.record_bytes, key_bytes=definition.key_bytes,
+            checking.step,
+            "sort",
+            checking.given,
+            checking.parts(),
+            record_bytes=definition.record_bytes,
+            key_bytes=definition.key_bytes,
             format_=definition.format,
-        )  # fmt: skip
+        )
     own = import_module(f"{family(definition)}.check")
     return _verdict(lambda: own.check(checking))
 

@@ -28,12 +28,15 @@ def validated(
         {
             # They have just come from HDFS: what is still in memory need not be read from disk.
             each.name: (
-                *repeated("--input", each.files), *framing, "--buffered", "--summary-out",
+                *repeated("--input", each.files),
+                *framing,
+                "--buffered",
+                "--summary-out",
                 each.folder / _SUMMARY,
             )
             for each in portions
         },
-    )  # fmt: skip
+    )
     warnings: list[TrialWarning] = []
     for found in seen.values():
         if isinstance(found, VenturiError):

@@ -76,9 +76,10 @@ def add(
     """
     if not _NAME.fullmatch(name):
         raise _refused(
-            f"{name[:100]!r} is no name of a token", "name",
+            f"{name[:100]!r} is no name of a token",
+            "name",
             "write 1 to 64 of a-z, 0-9 and . _ @ + -, a letter or digit first: ci, ada@lab",
-        )  # fmt: skip
+        )
     if name in OWN.values():
         raise _refused(f"{name!r} is the name of a token from a server's settings", "name", "")
     secret = f"ven_{secrets.token_urlsafe(32)}"
@@ -127,9 +128,11 @@ def revoke(repository: Repository, name: str) -> Token:
         found = _one(connection, sa.select(TOKENS).where(here)) if _NAME.fullmatch(name) else None
         if found is None:
             raise VenturiError(
-                "VEN-TOKEN-UNKNOWN", f"no token is called {name[:100]!r}",
-                where={"name": name[:100]}, hint="`venturi token list` lists them",
-            )  # fmt: skip
+                "VEN-TOKEN-UNKNOWN",
+                f"no token is called {name[:100]!r}",
+                where={"name": name[:100]},
+                hint="`venturi token list` lists them",
+            )
         if found.revoked_at is None:
             ended = {"revoked_at_us": microseconds(now())}
             connection.execute(sa.update(TOKENS).where(here).values(ended))
@@ -246,9 +249,14 @@ def _token(row: sa.Row[Any]) -> Token:
     # Of a role that a newer Venturi may know, the least is granted.
     role: Role = "write" if row.role == "write" else "read"
     return Token(
-        row.name, role, author_of(row._mapping), moment(row.created_at_us),
-        at(row.expires_at_us), at(row.last_used_at_us), at(row.revoked_at_us),
-    )  # fmt: skip
+        row.name,
+        role,
+        author_of(row._mapping),
+        moment(row.created_at_us),
+        at(row.expires_at_us),
+        at(row.last_used_at_us),
+        at(row.revoked_at_us),
+    )
 
 
 def _refused(message: str, field: str, hint: str) -> VenturiError:

@@ -83,28 +83,82 @@ def _archive(data: bytes, name: str) -> bool:
     return data.startswith((b"PK\3\4", b"PK\5\6")) or name.endswith(".zip")
 
 
-FORMATS: Mapping[str, Format] = MappingProxyType({each.name: each for each in (
-    Format("archive", "trials that `venturi export` wrote", "record.exchange", _archive, Kind.ARCHIVE),
-    Format("spark-eventlog", "Spark event logs, 2 to 4: files, also compressed, rolling, folders",
-           "jobs.logs.spark", _with(r'\{\s*"Event"\s*:\s*"'), Kind.LOG),
-    Format("mapreduce-history", "MapReduce job histories, Hadoop 2 and 3: .jhist files, folders",
-           "jobs.logs.mapreduce", _with(r"Avro-(Json|Binary)\s*\n"), Kind.LOG),
-    Format("aloja", "ALOJA: Hadoop trials, the four public CSV sets",
-           "results.importers.aloja", _columns("ID", "Benchmark", "Exe.Time")),
-    Format("scout", "scout: Spark and Hadoop on AWS, one CSV",
-           "results.importers.scout", _columns("framework", "datasize", "completed")),
-    Format("ibm", "IBM multi-cloud: Dask on three anonymous clouds",
-           "results.importers.ibm", _columns("A_family", "target_runtime")),
-    Format("cherrypick", "CherryPick: five applications on EC2",
-           "results.importers.cherrypick", _columns("exp_name", "vm_name", "disk_name")),
-    Format("c3o", "C3O: Spark jobs at many scale-outs, TSV",
-           "results.importers.c3o", _columns("machine_type", "gross_runtime", delimiter="\t")),
-    Format("hibench", "HiBench: a hibench.report", "results.importers.hibench",
-           _with(r"\s*(Type\s+Date\s+Time\s+Input|\S+\s+\d{4}[-/]\d\d?[-/]\d\d?\s+\d\d?:\d\d:\d\d\s)")),
-    Format("spark-perf", "spark-perf: a test's JSON results",
-           "results.importers.spark_perf", _with(r'(?s)\s*(?:results:\s*)?[\[{].{,4096}?"testName"\s*:')),
-    Format("pkb", "PerfKitBenchmarker: NDJSON samples", "results.importers.pkb",
-           _with(r'\s*\{(?=[^\n]*"metric"\s*:)(?=[^\n]*"run_uri"\s*:)')),
-    Format("published", "figures of publications, a tidy CSV; without a FILE those that come along",
-           "results.importers.published", _columns("source", "place", "statistic")),
-)})  # fmt: skip
+_ALL = (
+    Format(
+        "archive",
+        "trials that `venturi export` wrote",
+        "record.exchange",
+        _archive,
+        Kind.ARCHIVE,
+    ),
+    Format(
+        "spark-eventlog",
+        "Spark event logs, 2 to 4: files, also compressed, rolling, folders",
+        "jobs.logs.spark",
+        _with(r'\{\s*"Event"\s*:\s*"'),
+        Kind.LOG,
+    ),
+    Format(
+        "mapreduce-history",
+        "MapReduce job histories, Hadoop 2 and 3: .jhist files, folders",
+        "jobs.logs.mapreduce",
+        _with(r"Avro-(Json|Binary)\s*\n"),
+        Kind.LOG,
+    ),
+    Format(
+        "aloja",
+        "ALOJA: Hadoop trials, the four public CSV sets",
+        "results.importers.aloja",
+        _columns("ID", "Benchmark", "Exe.Time"),
+    ),
+    Format(
+        "scout",
+        "scout: Spark and Hadoop on AWS, one CSV",
+        "results.importers.scout",
+        _columns("framework", "datasize", "completed"),
+    ),
+    Format(
+        "ibm",
+        "IBM multi-cloud: Dask on three anonymous clouds",
+        "results.importers.ibm",
+        _columns("A_family", "target_runtime"),
+    ),
+    Format(
+        "cherrypick",
+        "CherryPick: five applications on EC2",
+        "results.importers.cherrypick",
+        _columns("exp_name", "vm_name", "disk_name"),
+    ),
+    Format(
+        "c3o",
+        "C3O: Spark jobs at many scale-outs, TSV",
+        "results.importers.c3o",
+        _columns("machine_type", "gross_runtime", delimiter="\t"),
+    ),
+    Format(
+        "hibench",
+        "HiBench: a hibench.report",
+        "results.importers.hibench",
+        _with(r"\s*(Type\s+Date\s+Time\s+Input|\S+\s+\d{4}[-/]\d\d?[-/]\d\d?\s+\d\d?:\d\d:\d\d\s)"),
+    ),
+    Format(
+        "spark-perf",
+        "spark-perf: a test's JSON results",
+        "results.importers.spark_perf",
+        _with(r'(?s)\s*(?:results:\s*)?[\[{].{,4096}?"testName"\s*:'),
+    ),
+    Format(
+        "pkb",
+        "PerfKitBenchmarker: NDJSON samples",
+        "results.importers.pkb",
+        _with(r'\s*\{(?=[^\n]*"metric"\s*:)(?=[^\n]*"run_uri"\s*:)'),
+    ),
+    Format(
+        "published",
+        "figures of publications, a tidy CSV; without a FILE those that come along",
+        "results.importers.published",
+        _columns("source", "place", "statistic"),
+    ),
+)
+
+FORMATS: Mapping[str, Format] = MappingProxyType({each.name: each for each in _ALL})

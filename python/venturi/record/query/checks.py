@@ -31,8 +31,18 @@ from venturi.record.trial import ProvenanceKind, State
 from venturi.record.vocabulary import resolve, sayings
 
 VALUES_MAX = 10_000  # of a key, among which near ones are looked for
-_STATED = ("workload", "workload_version", "scale", "engine", "engine_version", "source",
-           "instance_type", "network", "experiment", "group")  # fmt: skip
+_STATED = (
+    "workload",
+    "workload_version",
+    "scale",
+    "engine",
+    "engine_version",
+    "source",
+    "instance_type",
+    "network",
+    "experiment",
+    "group",
+)
 """Columns of free text."""
 _WORDS: Mapping[str, tuple[str, ...]] = {
     "state": tuple(State),
@@ -133,9 +143,10 @@ def _no_such_key(
             words.setdefault(saying, recorded)
     close = list(dict.fromkeys(words[each] for each in near(key, words)))
     error.hint = (
-        f"did you mean {' or '.join(close)}? " if close else
-        f"keys are {', '.join([*known, *columns][:NAMES_SHOWN])} and others: "
-    ) + "`venturi keys` lists them"  # fmt: skip
+        f"did you mean {' or '.join(close)}? "
+        if close
+        else f"keys are {', '.join([*known, *columns][:NAMES_SHOWN])} and others: "
+    ) + "`venturi keys` lists them"
     return error
 
 

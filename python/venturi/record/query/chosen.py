@@ -80,12 +80,15 @@ def check_settings(keys: Iterable[str], field: str, also: tuple[str, ...] = ()) 
     for key in keys:
         if key in COLUMNS and key not in (*CHOSEN, *also):
             raise refused(
-                "experiment is the name of some trials, not a setting" if key == "experiment" else
-                f"{key} is what became of a trial, not a setting", field,
-                "`venturi rank --by experiment` tells which is faster" if key == "experiment" else
-                "give what was chosen: engine, network, hosts or a key of the configuration "
+                "experiment is the name of some trials, not a setting"
+                if key == "experiment"
+                else f"{key} is what became of a trial, not a setting",
+                field,
+                "`venturi rank --by experiment` tells which is faster"
+                if key == "experiment"
+                else "give what was chosen: engine, network, hosts or a key of the configuration "
                 "(`venturi keys`)",
-            )  # fmt: skip
+            )
 
 
 def chosen(repository: Repository, query: Query) -> Chosen:

@@ -36,7 +36,7 @@ _SQLITE_PRAGMAS = (
 _NO_SUCH_VALUE = {"22", "54"}
 _LOCK_NOT_AVAILABLE = "55P03"
 _REVISION = re.compile(r"\d{4}")
-_MIGRATIONS = Path(__file__).parent / "migrations"
+_MIGRATIONS = Path(__file__).parents[1] / "migrations"
 # Any two numbers, the same in every Venturi: the names of PostgreSQL's locks around migrating and
 # around writing alone.
 _MIGRATION_LOCK = 0x56454E54

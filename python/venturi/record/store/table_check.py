@@ -70,10 +70,20 @@ class TableChecker(Closing):
     def _begun(self) -> subprocess.Popen[bytes]:
         """VEN-SYSTEM if it cannot begin: what it lacks is not the table's fault."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "venturi.record.store.table_check", str(MEMORY_BYTES), str(CHECK_S)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            bufsize=0, process_group=0, env={**os.environ, "POLARS_MAX_THREADS": "1"},
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "venturi.record.store.table_check",
+                str(MEMORY_BYTES),
+                str(CHECK_S),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            process_group=0,
+            env={**os.environ, "POLARS_MAX_THREADS": "1"},
+        )
         if _line(process, BEGIN_S) is None:
             with process:
                 process.kill()
@@ -110,8 +120,13 @@ def _main(memory_bytes: int, check_s: float) -> None:
         try:
             check(Path(asked["path"]), asked["trial"], Limits(**asked["limits"]))
         except VenturiError as refusal:
-            error = {"code": refusal.code, "message": refusal.message, "where": refusal.where,
-                     "hint": refusal.hint, "exit_code": refusal.exit_code}  # fmt: skip
+            error = {
+                "code": refusal.code,
+                "message": refusal.message,
+                "where": refusal.where,
+                "hint": refusal.hint,
+                "exit_code": refusal.exit_code,
+            }
         _say(json.dumps(error))
         signal.alarm(0)
 

@@ -47,8 +47,9 @@ def _csv(table: Table) -> Iterator[bytes]:
 
     names = pl.Series("", [column.name for column in table.columns], pl.String)
     shown = pl.DataFrame({"": names}).select(_guarded(pl.col(""))).to_series().to_list()
-    header = pl.DataFrame([shown], schema=dict.fromkeys(map(str, range(len(shown))), pl.String),
-                          orient="row")  # fmt: skip
+    header = pl.DataFrame(
+        [shown], schema=dict.fromkeys(map(str, range(len(shown))), pl.String), orient="row"
+    )
     yield _lines(header)
     for frame, _ in table.parts():
         moments = pl.col(pl.Datetime("us", "UTC")).dt.to_string(_MOMENT)

@@ -58,9 +58,20 @@ RECORDS = Table(
 
 # Columns with few values; many trials are alike in all of them.
 KIND = (
-    "workload", "workload_version", "scale", "input_bytes", "engine", "state", "warm_up",
-    "provenance", "source", "instance_type", "network", "hosts", "engine_version",
-)  # fmt: skip
+    "workload",
+    "workload_version",
+    "scale",
+    "input_bytes",
+    "engine",
+    "state",
+    "warm_up",
+    "provenance",
+    "source",
+    "instance_type",
+    "network",
+    "hosts",
+    "engine_version",
+)
 
 TRIALS = Table(
     "trials",

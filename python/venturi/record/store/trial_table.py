@@ -123,10 +123,12 @@ def trial_table(
         chosen = survey.most_frequent(named)
     if len(chosen) > COLUMNS_MAX:
         raise VenturiError(
-            "VEN-QUERY-VALUE", f"{len(chosen):,} columns; at most {COLUMNS_MAX:,} are possible",
-            where={"field": "columns"}, hint="choose some by their names, such as id and elapsed_s",
+            "VEN-QUERY-VALUE",
+            f"{len(chosen):,} columns; at most {COLUMNS_MAX:,} are possible",
+            where={"field": "columns"},
+            hint="choose some by their names, such as id and elapsed_s",
             exit_code=ExitCode.USAGE,
-        )  # fmt: skip
+        )
     made = tuple(TableColumn(name, survey.kind(slot)) for name, slot in chosen.items())
     places = [slots.get(slot, -1) for slot in chosen.values()]
     texts = [column.kind == "text" for column in made]
@@ -137,15 +139,19 @@ def trial_table(
             reasons: list[Reasons] = []
             for values, missing in _unpacked(piece):
                 found = {int(place): value for place, value in values.items()}
-                rows.append([
-                    _text(value) if text else value
-                    for text, value in zip(texts, map(found.get, places), strict=True)
-                ])  # fmt: skip
-                reasons.append({
-                    name: missing[str(place)]
-                    for name, place in zip(chosen, places, strict=True)
-                    if str(place) in missing
-                })  # fmt: skip
+                rows.append(
+                    [
+                        _text(value) if text else value
+                        for text, value in zip(texts, map(found.get, places), strict=True)
+                    ]
+                )
+                reasons.append(
+                    {
+                        name: missing[str(place)]
+                        for name, place in zip(chosen, places, strict=True)
+                        if str(place) in missing
+                    }
+                )
             _as_moments(made, rows)
             yield rows, reasons
 
@@ -392,10 +398,12 @@ def _slot_of(repository: Repository, name: str, named: Mapping[str, _Slot]) -> _
     found = named.get(name)
     if found is None and name.endswith("]"):
         raise VenturiError(
-            "VEN-QUERY-VALUE", f"no trial chosen has {name!r}", where={"field": name[:100]},
+            "VEN-QUERY-VALUE",
+            f"no trial chosen has {name!r}",
+            where={"field": name[:100]},
             hint=did_you_mean(name, [each for each in named if each.endswith("]")]),
             exit_code=ExitCode.USAGE,
-        )  # fmt: skip
+        )
     if found is None:
         (key,) = require_keys(repository, (name,))
         if key in COLUMNS:

@@ -336,8 +336,16 @@ def _is_rowless(repository: Repository) -> bool:
 def _reading(path: Path) -> Iterator[None]:
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, KeyError, TypeError,
-            NotImplementedError, RecursionError) as error:  # fmt: skip
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        ValueError,
+        KeyError,
+        TypeError,
+        NotImplementedError,
+        RecursionError,
+    ) as error:
         raise _damaged(f"no backup of Venturi, or damaged or cut off: {error}", path) from error
     except VenturiError as error:
         error.where.setdefault("file", str(path))

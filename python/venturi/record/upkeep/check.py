@@ -142,9 +142,13 @@ class _Check:
         findings += foreign or _leftovers(found, self._known)
         findings += _of_home(self._home, restores=self._restores)
         return Report(
-            self._trials, self._artifacts, self._bytes, self._elsewhere, len(quarantined),
+            self._trials,
+            self._artifacts,
+            self._bytes,
+            self._elsewhere,
+            len(quarantined),
             tuple(findings),
-        )  # fmt: skip
+        )
 
     def _of_trials(
         self, connection: sa.Connection, artifacts: list[tuple[str, Artifact]]

@@ -45,9 +45,10 @@ class Columns:
             )
         if len({len(key) for key in self.keys}) > 1:
             raise VenturiError(
-                "VEN-MODEL-INPUT", "group keys with different numbers of parts",
+                "VEN-MODEL-INPUT",
+                "group keys with different numbers of parts",
                 hint="give every trial a value, or None, for everything that is grouped by",
-            )  # fmt: skip
+            )
         _check_times(self.ids, self.elapsed_s)
 
 
@@ -119,9 +120,11 @@ def groups_from(found: Iterable[Grouped]) -> tuple[Group, ...]:
     for one in found:
         if one.values in groups:
             raise VenturiError(
-                "VEN-COMPARE-GROUPS", f"the group {one.values} comes twice",
-                where={"value": one.values}, hint="group by the same keys that are passed on",
-            )  # fmt: skip
+                "VEN-COMPARE-GROUPS",
+                f"the group {one.values} comes twice",
+                where={"value": one.values},
+                hint="group by the same keys that are passed on",
+            )
         _check_times(repeat(f"of group {one.values}", len(one.elapsed_s)), one.elapsed_s)
         groups[one.values] = Group(one.values, (), tuple(one.elapsed_s))
     return tuple(groups.values())

@@ -51,8 +51,11 @@ def name_groups(groups: Sequence[Mapping[str, Scalar]]) -> Names:
     differ in nothing get a number.
     """
     columns = _columns(groups)
-    common = {key: values[0] for key, values in columns.items()
-              if values and len({_plain(value) for value in values}) == 1}  # fmt: skip
+    common = {
+        key: values[0]
+        for key, values in columns.items()
+        if values and len({_plain(value) for value in values}) == 1
+    }
     differing = [key for key in columns if key not in common]
     keys = tuple(key for key in differing if not _told_by_another(key, differing, columns))
     named = {key: _with_key(columns[key]) for key in keys}
@@ -89,8 +92,11 @@ def _number(text: str) -> float | None:
 def _columns(groups: Sequence[Mapping[str, Scalar]]) -> dict[str, list[Scalar]]:
     """The values of each key that any group states, in the order in which keys are told; of names
     for one thing that have the same values, one."""
-    every = [key for key in dict.fromkeys(key for group in groups for key in group)
-             if key.removeprefix(PREFIX) not in _NEVER]  # fmt: skip
+    every = [
+        key
+        for key in dict.fromkeys(key for group in groups for key in group)
+        if key.removeprefix(PREFIX) not in _NEVER
+    ]
     every.sort(
         key=lambda key: (
             key.startswith(_DERIVED),
@@ -103,8 +109,10 @@ def _columns(groups: Sequence[Mapping[str, Scalar]]) -> dict[str, list[Scalar]]:
         values = [group.get(key) for group in groups]
         if all(value is None for value in values):
             continue
-        twin = any(same_thing(key, other) and list(map(_plain, values)) == list(map(_plain, known))
-                   for other, known in found.items())  # fmt: skip
+        twin = any(
+            same_thing(key, other) and list(map(_plain, values)) == list(map(_plain, known))
+            for other, known in found.items()
+        )
         if not twin:
             found[key] = values
     return found
@@ -180,11 +188,8 @@ def settings_of(trial: Trial) -> dict[str, Scalar]:
         "host_names": ", ".join(sorted(host.name for host in cluster.hosts)) or None,
         "provenance": trial.provenance.kind.value,
         "source": trial.provenance.source,
-        **{
-            f"disks.{role}": ", ".join(places)
-            for role, places in cluster.disks_by_role.items()
-        },
-    }  # fmt: skip
+        **{f"disks.{role}": ", ".join(places) for role, places in cluster.disks_by_role.items()},
+    }
     for key, value in trial.configuration.items():
         found[PREFIX + key if key in found else key] = value
     return found

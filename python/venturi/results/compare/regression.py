@@ -64,8 +64,9 @@ def _decision(comparison: Comparison, group: GroupResult, limit: float) -> Decis
         raise VenturiError(
             "VEN-COMPARE-GROUPS",
             f"{group.group_key} against {first}: {verdict.reason if verdict else 'not compared'}",
-            where={"group": first}, hint="choose another metric",
-        )  # fmt: skip
+            where={"group": first},
+            hint="choose another metric",
+        )
     factor, interval = verdict.ratio, verdict.interval
     ends = None if interval is None else (interval.low, interval.high)
     if comparison.higher_is_better:  # a rate: its time is the inverse

@@ -105,18 +105,24 @@ def compare_groups(
     units = {reading.unit for reading in readings if reading.unit is not None}
     if len(units) > 1:
         raise VenturiError(
-            "VEN-COMPARE-GROUPS", f"{metric} is in {' and '.join(sorted(units))}",
-            where={"metric": metric}, hint="choose a metric with one unit in all groups",
-        )  # fmt: skip
+            "VEN-COMPARE-GROUPS",
+            f"{metric} is in {' and '.join(sorted(units))}",
+            where={"metric": metric},
+            hint="choose a metric with one unit in all groups",
+        )
     unit = next(iter(units), "s" if metric == "elapsed_s" else "")
     if not units and metric != "elapsed_s":
         raise VenturiError(
-            "VEN-COMPARE-GROUPS", f"no counted trial has {metric}",
-            where={"metric": metric}, hint="see the samples with `venturi show`",
-        )  # fmt: skip
+            "VEN-COMPARE-GROUPS",
+            f"no counted trial has {metric}",
+            where={"metric": metric},
+            hint="see the samples with `venturi show`",
+        )
     each_alpha = alpha / (len(groups) - 1)
-    why = [no_repeats([trials[0].configuration.get(PRINTED)] * len(reading.values))
-           for trials, reading in zip(groups, readings, strict=True)]  # fmt: skip
+    why = [
+        no_repeats([trials[0].configuration.get(PRINTED)] * len(reading.values))
+        for trials, reading in zip(groups, readings, strict=True)
+    ]
     names = name_groups([settings_of(trials[0]) for trials in groups])
     results = tuple(
         GroupResult(
@@ -165,9 +171,11 @@ def _summary(reading: Reading, why: str | None) -> Summary:
 def _of_disturbed(groups: Sequence[Sequence[Trial]], metric: str, alpha: float) -> Iterator[str]:
     """How many counted trials were disturbed by others, and what is found without them."""
     counted = [
-        trial for trials in groups for trial in trials
+        trial
+        for trials in groups
+        for trial in trials
         if trial.state is State.SUCCEEDED and not trial.warm_up
-    ]  # fmt: skip
+    ]
     disturbed = [trial for trial in counted if trial.disturbed]
     if not disturbed:
         return
@@ -239,9 +247,11 @@ def read_group(trials: Sequence[Trial], metric: str = "elapsed_s") -> Reading:
                 left_out[f"without {metric}"] += 1
     if len(units) > 1:
         raise VenturiError(
-            "VEN-COMPARE-GROUPS", f"{metric} is in {' and '.join(sorted(units))} in one group",
-            where={"metric": metric}, hint="choose another metric",
-        )  # fmt: skip
+            "VEN-COMPARE-GROUPS",
+            f"{metric} is in {' and '.join(sorted(units))} in one group",
+            where={"metric": metric},
+            hint="choose another metric",
+        )
     return Reading(values, next(iter(units), None), dict(left_out))
 
 
@@ -285,7 +295,8 @@ def _warnings(
     if len({frozenset(host.name for host in t[0].cluster.hosts) for t in groups}) > 1:
         warnings.append("the groups ran on different hosts")
     warnings += [
-        f"group {result.group_key} has no trial that counts" for result in results
+        f"group {result.group_key} has no trial that counts"
+        for result in results
         if not result.values
-    ]  # fmt: skip
+    ]
     return tuple(warnings)

@@ -20,9 +20,16 @@ MOST_REPEATS = 10_000
 # logarithms of times: simulated with normal ones, 1,500 to 4,000 draws a cell. Fewer than 4 have
 # none: 2 / C(2n, n) is above 0.05.
 _FACTORS = (
-    (4, 2.87), (5, 2.23), (6, 1.94), (8, 1.57), (10, 1.34), (15, 1.09), (20, 0.92), (30, 0.75),
+    (4, 2.87),
+    (5, 2.23),
+    (6, 1.94),
+    (8, 1.57),
+    (10, 1.34),
+    (15, 1.09),
+    (20, 0.92),
+    (30, 0.75),
     (50, 0.58),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,8 +122,10 @@ def _with_others(effect: Effect, keys: Sequence[str]) -> str:
     rest = len(effect.together) - len(told)
     more = f" and {rest} more" if rest else ""
     both = [(*keys, *(each.key for each in told))] * 2
-    sides = ((*effect.value, *(each.value for each in told)),
-             (*effect.baseline, *(each.baseline for each in told)))  # fmt: skip
+    sides = (
+        (*effect.value, *(each.value for each in told)),
+        (*effect.baseline, *(each.baseline for each in told)),
+    )
     own, base = (named(k, values) for k, values in zip(both, sides, strict=True))
     assert effect.ratio is not None
     return (
@@ -218,12 +220,17 @@ def _of_others(answer: Effects, main: int) -> str:
     if not others:
         return ""
     words = {
-        "faster": "less time", "slower": "more", "perhaps": "perhaps",
+        "faster": "less time",
+        "slower": "more",
+        "perhaps": "perhaps",
         "no difference": "no different",
-        "depends": "depending", "cannot tell": "cannot tell", "confounded": "confounded",
-    }  # fmt: skip
-    counts = [f"{others.count(outcome)} {word}" for outcome, word in words.items()
-              if outcome in others]  # fmt: skip
+        "depends": "depending",
+        "cannot tell": "cannot tell",
+        "confounded": "confounded",
+    }
+    counts = [
+        f"{others.count(outcome)} {word}" for outcome, word in words.items() if outcome in others
+    ]
     return f". Of {len(others)} other value{'s' * (len(others) > 1)}: {', '.join(counts)}"
 
 

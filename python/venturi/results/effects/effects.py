@@ -299,9 +299,18 @@ class _One:
             outcome = Outcome.CONFOUNDED
         machines = self._machines(at) if len(found.logs) else None
         made = _Judged(
-            value, int(self.counts[value]), found, at, machines, estimate, outcome, reason,
-            depends, self._other_machines(found, machines, level), sure=False,
-        )  # fmt: skip
+            value,
+            int(self.counts[value]),
+            found,
+            at,
+            machines,
+            estimate,
+            outcome,
+            reason,
+            depends,
+            self._other_machines(found, machines, level),
+            sure=False,
+        )
         return replace(made, sure=self._sure(made))
 
     def effect(self, judged: _Judged, first: bool) -> Effect:
@@ -342,13 +351,18 @@ class _One:
             depends=tuple(map(_dependence, judged.depends)),
             confounders=self.confounders(value) if little or self.asked.crude else (),
             omissions=tuple(omissions(pair, second, DIFFERENT_WORK)) if little else (),
-            adjusted=None if model is None else ModelEffect(
-                model.ratio, Range(model.interval.low, model.interval.high, level), model.kept,
-                model.trials),
+            adjusted=None
+            if model is None
+            else ModelEffect(
+                model.ratio,
+                Range(model.interval.low, model.interval.high, level),
+                model.kept,
+                model.trials,
+            ),
             crude=_crude(pair, second) if self.asked.crude else None,
             together=self._together(value),
             next=Next(""),
-        )  # fmt: skip
+        )
         made = replace(made, verdict=effect_words.verdict(made, self.asked.keys))
         words, where, ignore = effect_words.what_next(made, self.asked.keys)
         return replace(made, next=Next(words, where, ignore))

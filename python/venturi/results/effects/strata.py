@@ -75,8 +75,11 @@ def match(stratum: Integers, target: Integers, logs: Floats, baseline: int) -> M
     """The trials of each value of `target` beside those of the baseline in the same stratum."""
     order = np.lexsort((logs, target, stratum))
     s, t, x = stratum[order], target[order], logs[order]
-    starts = np.flatnonzero(np.r_[True, (np.diff(s) != 0) | (np.diff(t) != 0)]) if len(s) else (
-        np.zeros(0, dtype=np.int64))  # fmt: skip
+    starts = (
+        np.flatnonzero(np.r_[True, (np.diff(s) != 0) | (np.diff(t) != 0)])
+        if len(s)
+        else (np.zeros(0, dtype=np.int64))
+    )
     sizes = np.diff(np.r_[starts, len(s)])
     of_stratum, of_value = s[starts], t[starts]
     base_of = np.full(int(s[-1]) + 1 if len(s) else 0, -1, dtype=np.int64)

@@ -38,9 +38,16 @@ _WORKING = tuple(m for metrics in CPU_STATES.values() for m in metrics if m not 
 _RECEIVED, _SENT = "net_receive_bytes_per_s", "net_transmit_bytes_per_s"
 _INTERVAL_S_MAX = 3_600  # between samples
 _ASKED = [
-    *_WORKING, *_WAITING, "own_cpu", "python_cpu", "disk_busy", DISK_READ, "disk_write_bytes_per_s",
-    _RECEIVED, _SENT,
-]  # fmt: skip
+    *_WORKING,
+    *_WAITING,
+    "own_cpu",
+    "python_cpu",
+    "disk_busy",
+    DISK_READ,
+    "disk_write_bytes_per_s",
+    _RECEIVED,
+    _SENT,
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,10 +222,11 @@ def _watched(path: Path, spans: Sequence[Span], member: _Member | None) -> Watch
         # Of the end, the sample after it tells too.
         values.append(
             part.filter(
-                pl.col("metric").is_in(_ASKED) & (pl.col("t_s") >= from_s)
+                pl.col("metric").is_in(_ASKED)
+                & (pl.col("t_s") >= from_s)
                 & (pl.col("t_s") <= to_s + _INTERVAL_S_MAX)
             )
-        )  # fmt: skip
+        )
         if sum(map(len, values)) > ROWS_MAX or len(moments) > ROWS_MAX:
             raise VenturiError(
                 "VEN-RECORD-ARTIFACT", f"the series has more than {ROWS_MAX:,} values of that time"

@@ -51,21 +51,41 @@ from venturi.record.trial import (
 )
 
 _COLUMNS = (
-    "ID", "Benchmark", "Exe.Time", "Net", "Disk", "Maps", "IO.SFac", "Rep", "IO.FBuf", "Comp",
-    "Blk.size", "Cluster",
-)  # fmt: skip
+    "ID",
+    "Benchmark",
+    "Exe.Time",
+    "Net",
+    "Disk",
+    "Maps",
+    "IO.SFac",
+    "Rep",
+    "IO.FBuf",
+    "Comp",
+    "Blk.size",
+    "Cluster",
+)
 _MACHINES = (
-    "Cl.Name", "Datanodes", "Headnodes", "VM.OS", "VM.Cores", "VM.RAM", "Provider", "VM.Size",
+    "Cl.Name",
+    "Datanodes",
+    "Headnodes",
+    "VM.OS",
+    "VM.Cores",
+    "VM.RAM",
+    "Provider",
+    "VM.Size",
     "Service.Type",
-)  # fmt: skip
+)
 _OPTIONAL = ("Bench.Type", "Running.Cost", "End.time")
 
 _CODECS = {"0": "none", "1": "zlib", "2": "lzo", "3": "snappy"}
 _CODEC_NAMES = {"none": "none", "zlib": "zlib", "bzip2": "lzo", "lzo": "lzo", "snappy": "snappy"}
 _SERVICES = {
-    "onpremise": "On-premise", "onprem": "On-premise", "iaas": "IaaS", "paas": "PaaS",
+    "onpremise": "On-premise",
+    "onprem": "On-premise",
+    "iaas": "IaaS",
+    "paas": "PaaS",
     "saas": "SaaS",
-}  # fmt: skip
+}
 _SCALE = re.compile(r"(?:^|-)(min|[0-9]+[KMGT]B)$")
 _MIB = 1 << 20
 _BLOCK_MB_128_MIB = 134
@@ -74,11 +94,14 @@ _BLOCK_MB_128_MIB = 134
 # program lays them out. Labels it does not explain (RS...) are kept as labels only.
 _DISK = re.compile(r"(HDD|SSD|HD|SS|HS|RL|RR)([0-9]{0,2})")
 _DISKS: Mapping[str, tuple[str, str]] = {
-    "HDD": ("hdd", "hdd1"), "HD": ("hdd", "hdd1"),
-    "SSD": ("ssd", "ssd1"), "SS": ("ssd", "ssd1"),
+    "HDD": ("hdd", "hdd1"),
+    "HD": ("hdd", "hdd1"),
+    "SSD": ("ssd", "ssd1"),
+    "SS": ("ssd", "ssd1"),
     "HS": ("hdd", "ssd1"),
-    "RL": ("remote", "hdd1"), "RR": ("remote", "remote1"),
-}  # fmt: skip
+    "RL": ("remote", "hdd1"),
+    "RR": ("remote", "remote1"),
+}
 
 
 def read(file: BinaryIO, source: Source) -> Iterator[Item]:
@@ -111,8 +134,9 @@ def read(file: BinaryIO, source: Source) -> Iterator[Item]:
 
 def _content(row: Row) -> str:
     """All that a row says, whatever the order of the columns, without its number."""
-    return imported_id("aloja", *(f"{name}={value}" for name, value in sorted(row.fields.items())
-                                  if name != "ID"))  # fmt: skip
+    return imported_id(
+        "aloja", *(f"{name}={value}" for name, value in sorted(row.fields.items()) if name != "ID")
+    )
 
 
 def _alike(row: Row, first_with: dict[str, str]) -> tuple[TrialWarning, ...]:

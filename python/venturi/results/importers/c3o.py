@@ -38,8 +38,13 @@ from venturi.record.importing.tables import Row, UnreadableError, number, rows, 
 from venturi.record.trial import Cluster, Engine, Scalar, State, Trial, TrialWarning, Workload
 
 _COLUMNS = (
-    "instance_count", "machine_type", "slots", "memory", "data_size_MB", "gross_runtime",
-)  # fmt: skip
+    "instance_count",
+    "machine_type",
+    "slots",
+    "memory",
+    "data_size_MB",
+    "gross_runtime",
+)
 _RECORDS = ("lines", "observations", "links")
 _BYTES_PER_MB = {"grep": 10**6, "sort": 2**20, "pagerank": 2**20}
 _MOST_MB = 1 << 32
@@ -94,9 +99,7 @@ def _trial(row: Row, source: Source, job: str) -> Trial:
             input_records=whole(row, records) if records else None,
         ),
         engine=Engine("spark", "unknown"),
-        cluster=Cluster(
-            unnamed_hosts(f"c3o-{machine}", nodes, facts), instance_type=machine
-        ),
+        cluster=Cluster(unnamed_hosts(f"c3o-{machine}", nodes, facts), instance_type=machine),
         configuration={
             "nodes": nodes,
             "slots": slots,
@@ -109,7 +112,7 @@ def _trial(row: Row, source: Source, job: str) -> Trial:
         state=State.SUCCEEDED,
         elapsed_s=number(row, "gross_runtime", above=0),
         warnings=_unknown_unit(job, size_mb),
-    )  # fmt: skip
+    )
 
 
 def _input_bytes(job: str, size_mb: float) -> int | None:

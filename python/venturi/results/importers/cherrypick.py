@@ -38,10 +38,26 @@ from venturi.record.trial import (
 )
 
 _COLUMNS = (
-    "exp_name", "exp_id", "config_id", "num_machines", "time", "num", "machine_id", "disk_id",
-    "disk_name", "disk_count", "disk_speed", "disk_cost", "disk_size", "vm_id", "vm_name", "ram",
-    "cpu_count", "vm_speed", "vm_cost",
-)  # fmt: skip
+    "exp_name",
+    "exp_id",
+    "config_id",
+    "num_machines",
+    "time",
+    "num",
+    "machine_id",
+    "disk_id",
+    "disk_name",
+    "disk_count",
+    "disk_speed",
+    "disk_cost",
+    "disk_size",
+    "vm_id",
+    "vm_name",
+    "ram",
+    "cpu_count",
+    "vm_speed",
+    "vm_cost",
+)
 _NAMES = ("exp_name", "disk_name", "disk_speed", "vm_name", "vm_speed")
 UNDATED = "unknown"
 """The `as_of` of a price whose source gives no date."""

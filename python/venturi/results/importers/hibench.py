@@ -49,9 +49,14 @@ from venturi.record.trial import (
 )
 
 COLUMNS = (
-    "Type", "Date", "Time", "Input_data_size", "Duration(s)", "Throughput(bytes/s)",
+    "Type",
+    "Date",
+    "Time",
+    "Input_data_size",
+    "Duration(s)",
+    "Throughput(bytes/s)",
     "Throughput/node",
-)  # fmt: skip
+)
 _TYPE, _DATE, _TIME, _SIZE, _DURATION, _THROUGHPUT, _PER_NODE = COLUMNS
 _LIMITS = Limits(line_bytes=4 << 10, records=1_000_000)
 _MOST_NODES = 10_000
@@ -67,11 +72,29 @@ _PREFIXES = (
     ("Gearpump", "gearpump", None),
 )
 # Types without an engine: those that HiBench runs on Spark alone.
-_SPARK_ONLY = frozenset({
-    "als", "correlation", "densekmeans", "gaussianmixturemodel", "gmm", "gradientboostedtree",
-    "gradientboostingtree", "lda", "linear", "linearregression", "logisticregression", "lr", "pca",
-    "randomforest", "rf", "summarizer", "svd", "svm", "xgboost",
-})  # fmt: skip
+_SPARK_ONLY = frozenset(
+    {
+        "als",
+        "correlation",
+        "densekmeans",
+        "gaussianmixturemodel",
+        "gmm",
+        "gradientboostedtree",
+        "gradientboostingtree",
+        "lda",
+        "linear",
+        "linearregression",
+        "logisticregression",
+        "lr",
+        "pca",
+        "randomforest",
+        "rf",
+        "summarizer",
+        "svd",
+        "svm",
+        "xgboost",
+    }
+)
 # Workloads under the names they had in earlier versions of HiBench.
 _FORMER = {"hiveaggr": "aggregation", "hivejoin": "join", "nutch": "nutchindexing"}
 _DATES = (re.compile(r"\d{4}-\d{1,2}-\d{1,2}"), re.compile(r"\d{4}/\d{1,2}/\d{1,2}"))

@@ -45,9 +45,14 @@ _CODES = {
     "C": {"family_code": "C_family", "type_code": "C_type", "vcpu_code": "C_vcpu"},
 }
 _COLUMNS = (
-    "provider", *(column for codes in _CODES.values() for column in codes.values()), "nodes",
-    "workload", "target_cost", "target_runtime", "status",
-)  # fmt: skip
+    "provider",
+    *(column for codes in _CODES.values() for column in codes.values()),
+    "nodes",
+    "workload",
+    "target_cost",
+    "target_runtime",
+    "status",
+)
 _INDEX = ""  # a first column without a name, which counts the rows
 # What a status contains -> the class of the failure; the first that fits.
 _FAILURES = (

@@ -71,10 +71,19 @@ RUN_TIMES = (
 
 _RUN_FAILED, _STARTED = "Run Failed", "Benchmark Run Start Timestamp"
 _SECONDS = {
-    "seconds": 1.0, "second": 1.0, "sec": 1.0, "s": 1.0,
-    "milliseconds": 1e-3, "ms": 1e-3, "microseconds": 1e-6, "us": 1e-6,
-    "minutes": 60.0, "min": 60.0, "hours": 3600.0, "h": 3600.0,
-}  # fmt: skip
+    "seconds": 1.0,
+    "second": 1.0,
+    "sec": 1.0,
+    "s": 1.0,
+    "milliseconds": 1e-3,
+    "ms": 1e-3,
+    "microseconds": 1e-6,
+    "us": 1e-6,
+    "minutes": 60.0,
+    "min": 60.0,
+    "hours": 3600.0,
+    "h": 3600.0,
+}
 _ENGINES = {
     "dpb_terasort_benchmark": "mapreduce",
     "dpb_sparksql_benchmark": "spark",
@@ -83,10 +92,21 @@ _ENGINES = {
 }
 _VERSION = "perfkitbenchmarker_version"
 _RUN_NUMBER = "run_number"
-_OF_ONE_RUN = frozenset({
-    _VERSION, _RUN_NUMBER, "hostnames", "base_dir", "dpb_cluster_id", "dpb_batch_id", "dpb_job_id",
-    "error_message", "flags", "run_stage", "failed_substatus",
-})  # fmt: skip
+_OF_ONE_RUN = frozenset(
+    {
+        _VERSION,
+        _RUN_NUMBER,
+        "hostnames",
+        "base_dir",
+        "dpb_cluster_id",
+        "dpb_batch_id",
+        "dpb_job_id",
+        "error_message",
+        "flags",
+        "run_stage",
+        "failed_substatus",
+    }
+)
 _TYPES, _COUNTS = ("machine_type", "dpb_cluster_shape"), ("vm_count", "dpb_cluster_size")
 _TERASORT_RECORDS, _TERASORT_RECORD_BYTES = "terasort_num_record", 100
 
@@ -246,7 +266,8 @@ def _trial(run: _Run, lines: Sequence[_Line], source: Source) -> Trial:
     return Trial(
         id=imported_id("pkb", run_uri, test, str(run_number)),
         workload=Workload(
-            test, "pkb",
+            test,
+            "pkb",
             input_bytes=records * _TERASORT_RECORD_BYTES if records else None,
             input_records=records,
         ),
@@ -264,7 +285,7 @@ def _trial(run: _Run, lines: Sequence[_Line], source: Source) -> Trial:
         samples=tuple(_kept(line, chosen) for line in lines),
         warnings=warnings,
         failure=_failure(failed) if failed else None,
-    )  # fmt: skip
+    )
 
 
 def _is_count(value: Scalar) -> bool:

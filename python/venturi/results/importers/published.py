@@ -42,9 +42,22 @@ PUBLISHED = "VEN-IMPORT-PUBLISHED"
 """The code of the warnings that say what a printed figure stands for."""
 
 _COLUMNS = (
-    "source", "place", "workload", "input_bytes", "input_records", "engine", "engine_version",
-    "cluster", "hosts", "instance_type", "network", "elapsed_s", "cost_usd", "statistic", "note",
-)  # fmt: skip
+    "source",
+    "place",
+    "workload",
+    "input_bytes",
+    "input_records",
+    "engine",
+    "engine_version",
+    "cluster",
+    "hosts",
+    "instance_type",
+    "network",
+    "elapsed_s",
+    "cost_usd",
+    "statistic",
+    "note",
+)
 _GROUPS = ("configuration.", "host.", "software.", "sample.")
 _STATISTIC = re.compile(r"single|best|not stated|sum of stages|mean of ([1-9][0-9]?)")
 _STANDS_FOR = {

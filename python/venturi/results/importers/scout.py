@@ -43,9 +43,17 @@ from venturi.record.trial import (
 )
 
 _COLUMNS = (
-    "run", "n", "vm", "workload", "framework", "datasize", "completed", "t", "input_size",
+    "run",
+    "n",
+    "vm",
+    "workload",
+    "framework",
+    "datasize",
+    "completed",
+    "t",
+    "input_size",
     "timestamp",
-)  # fmt: skip
+)
 _COMPLETED = {"true": True, "false": False}
 _FRAMEWORK = re.compile(r"(hadoop|spark)([0-9.]*)")
 _ENGINES = {"hadoop": "mapreduce", "spark": "spark"}

@@ -136,8 +136,7 @@ def besides_and_along(
     same = {*keys, *other_names(keys, trials.columns)}
     others = {key: column for key, column in trials.columns.items() if key not in same}
     along = along_with(keys, target, others)
-    varies = [key for key, c in others.items()
-              if len(c.codes) and (c.codes != c.codes[0]).any()]  # fmt: skip
+    varies = [key for key, c in others.items() if len(c.codes) and (c.codes != c.codes[0]).any()]
     told = along - {HOST_NAMES, DISK_FOLDERS}
     return tuple(k for k in varies if k not in along), tuple(k for k in varies if k in told)
 
@@ -363,8 +362,10 @@ def _on_frontier(
 
     able = [g for g in members if places[g].standing is not Rank.CANNOT_TELL]
     front = [g for g in able if not any(beats(other, g) for other in able)]
-    against = {best: [_against(table, logs, best, each_alpha) for logs in table.axes.values()]
-               for best in front}  # fmt: skip
+    against = {
+        best: [_against(table, logs, best, each_alpha) for logs in table.axes.values()]
+        for best in front
+    }
     made = []
     for group, place in places.items():
         above = [best for best in front if beats(best, group)]
@@ -392,8 +393,10 @@ def _apart(trials: Trials, equal: Sequence[str], inside: npt.NDArray[np.bool_]) 
     found = []
     for names, codes in alike_keys({key: trials.columns[key] for key in equal}):
         size = int(codes.max()) + 1
-        shares = [np.bincount(codes[side], minlength=size) / max(1, int(side.sum()))
-                  for side in (inside, ~inside)]  # fmt: skip
+        shares = [
+            np.bincount(codes[side], minlength=size) / max(1, int(side.sum()))
+            for side in (inside, ~inside)
+        ]
         apart = float(np.abs(shares[0] - shares[1]).sum()) / 2
         asked = [name for name in names if name not in {HOST_NAMES, DISK_FOLDERS}]
         if apart >= APART_LEAST and asked:

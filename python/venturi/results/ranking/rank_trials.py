@@ -80,10 +80,12 @@ def require_prices(usd_per_hour: float, plus: Sequence[tuple[str, str, float]] =
         number = isinstance(usd, int | float) and not isinstance(usd, bool)
         if not number or not 0 <= usd <= USD_PER_HOUR_MAX or (usd == 0 and not plus):
             raise VenturiError(
-                "VEN-QUERY-VALUE", f"{str(usd)[:40]} is no price of an hour",
-                where={"field": "usd_per_hour", "value": str(usd)[:40]}, exit_code=ExitCode.USAGE,
+                "VEN-QUERY-VALUE",
+                f"{str(usd)[:40]} is no price of an hour",
+                where={"field": "usd_per_hour", "value": str(usd)[:40]},
+                exit_code=ExitCode.USAGE,
                 hint=f"give US dollars above 0, at most {USD_PER_HOUR_MAX:,.0f}, such as 0.5",
-            )  # fmt: skip
+            )
 
 
 def recorded_prices(
@@ -194,12 +196,14 @@ def no_prices(repository: Repository, trials: Trials) -> VenturiError:
         have = "has" if without == 1 else "have"
         told = f"{without:,} of {count_of(every, 'trial')} {have} none recorded"
     return VenturiError(
-        "VEN-QUERY-VALUE", f"a cost needs a price: {told}" if every else "a cost needs a price",
-        where={"field": "usd_per_hour"}, exit_code=ExitCode.USAGE,
+        "VEN-QUERY-VALUE",
+        f"a cost needs a price: {told}" if every else "a cost needs a price",
+        where={"field": "usd_per_hour"},
+        exit_code=ExitCode.USAGE,
         hint=("leave these out with --prices recorded, or " if some else "")
         + "give what an hour costs: --usd-per-node-hour USD, or --usd-per-hour USD for the whole "
         "cluster",
-    )  # fmt: skip
+    )
 
 
 def _costs(repository: Repository, trials: Trials) -> Floats:
@@ -213,10 +217,17 @@ def _whose(repository: Repository, serials: npt.NDArray[np.int64]) -> str:
     sources, first, last = origins(repository, serials)
     more = len(sources) - NAMED_MAX
     told = ", ".join(sources[:NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
-    when = ("their dates are not recorded" if first is None
-            else f"of {first}" if first == last else f"of {first} to {last}")  # fmt: skip
-    return (f"costs are those recorded with {count_of(len(serials), 'trial')} by {told}; {when}; "
-            "a price that is given replaces them")  # fmt: skip
+    when = (
+        "their dates are not recorded"
+        if first is None
+        else f"of {first}"
+        if first == last
+        else f"of {first} to {last}"
+    )
+    return (
+        f"costs are those recorded with {count_of(len(serials), 'trial')} by {told}; {when}; "
+        "a price that is given replaces them"
+    )
 
 
 def require_rankable(
@@ -225,8 +236,13 @@ def require_rankable(
     """VEN-COMPARE-GROUPS where the groups of `trials` cannot be ranked together."""
     refused = refusal(trials, keys, prices)
     if refused is not None:
-        raise VenturiError("VEN-COMPARE-GROUPS", refused.message, where={"by": ", ".join(keys)},
-                           hint=refused.hint, exit_code=ExitCode.USAGE)  # fmt: skip
+        raise VenturiError(
+            "VEN-COMPARE-GROUPS",
+            refused.message,
+            where={"by": ", ".join(keys)},
+            hint=refused.hint,
+            exit_code=ExitCode.USAGE,
+        )
 
 
 def refusal(
@@ -333,8 +349,10 @@ def rank_trials(
     recorded = isinstance(prices, RecordedPrices)
     if without := every - len(trials.logs):
         lacking = "recorded cost" if recorded else "known number of hosts"
-        warnings.append(f"{count_of(without, 'trial')} without a {lacking} left out"
-                        + ("" if recorded else ": they have no cost"))  # fmt: skip
+        warnings.append(
+            f"{count_of(without, 'trial')} without a {lacking} left out"
+            + ("" if recorded else ": they have no cost")
+        )
     besides, along = besides_and_along(trials, keys)
     basis: Basis = "pooled" if not besides else "crude" if crude else "matched"
     ranking = alike = None
@@ -347,8 +365,10 @@ def rank_trials(
         groups = [one.key for one in ranking.groups]
         warnings += _feasible(ranking)
     if basis == "crude":
-        warnings.append("crude: medians of all that was measured, not like with like; the trials "
-                        f"also differ in {', '.join(besides)}")  # fmt: skip
+        warnings.append(
+            "crude: medians of all that was measured, not like with like; the trials "
+            f"also differ in {', '.join(besides)}"
+        )
     warnings += _printed(trials)
     naming = _named(trials, keys, groups)
     named = dict(zip(groups, naming.names, strict=True))
@@ -398,8 +418,14 @@ def _named(trials: Trials, keys: Sequence[str], groups: Sequence[Key]) -> Names:
         for key, column in trials.columns.items()
         if len(column.codes) and (column.codes == column.codes[0]).all()
     }
-    own = [{name: value for name, value in zip(keys, key, strict=True)
-            if not isinstance(value, datetime)} for key in groups]  # fmt: skip
+    own = [
+        {
+            name: value
+            for name, value in zip(keys, key, strict=True)
+            if not isinstance(value, datetime)
+        }
+        for key in groups
+    ]
     return name_groups([{**alike, **each} for each in own])
 
 
@@ -427,13 +453,18 @@ def _feasible(ranking: Ranking) -> list[str]:
     needed = LEAST_TRIALS
     while 1 / math.comb(2 * needed, needed) > ranking.each_alpha:
         needed += 1
-    few = [one for one in ranking.groups
-           if max((s.n for s in one.summaries.values()), default=0) < needed]  # fmt: skip
+    few = [
+        one
+        for one in ranking.groups
+        if max((s.n for s in one.summaries.values()), default=0) < needed
+    ]
     if not few or len(ranking.groups) < 2:
         return []
     have = "has" if len(few) == 1 else "have"
-    return [f"{len(ranking.groups)} groups can be told apart from {needed} trials each on; "
-            f"{count_of(len(few), 'group')} of them {have} fewer"]  # fmt: skip
+    return [
+        f"{len(ranking.groups)} groups can be told apart from {needed} trials each on; "
+        f"{count_of(len(few), 'group')} of them {have} fewer"
+    ]
 
 
 def _printed(trials: Trials) -> list[str]:

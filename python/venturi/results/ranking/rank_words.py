@@ -52,8 +52,10 @@ def _along(ranked: Ranked) -> list[str]:
     if not ranked.along:
         return []
     change = "changes" if len(ranked.along) == 1 else "change"
-    return [f"{_some(ranked.along)} {change} only together with the groups and cannot be told from "
-            "them: part of what is ranked"]  # fmt: skip
+    return [
+        f"{_some(ranked.along)} {change} only together with the groups and cannot be told from "
+        "them: part of what is ranked"
+    ]
 
 
 def _of_set(each: AlikeSet, names: Mapping[Key, str], objective: Objective) -> str:
@@ -75,16 +77,23 @@ def _of_medians(ranking: Ranking, names: Mapping[Key, str], *, crude: bool) -> l
     best = [names[one.key] for one in ranking.tie if one.standing is Rank.BEST]
     tied = [names[one.key] for one in ranking.tie if one.standing is Rank.TIED]
     if not best:
-        return ["cannot tell: no group has enough kept trials"
-                + ("" if ranking.objective is Objective.TIME else " and a price")]  # fmt: skip
+        return [
+            "cannot tell: no group has enough kept trials"
+            + ("" if ranking.objective is Objective.TIME else " and a price")
+        ]
     counts = count(Rank.WORSE), count(Rank.CANNOT_TELL)
     if len(best) == 1 and not tied and not counts[0] and counts[1]:
-        return [f"cannot tell which is {_SUPERLATIVE[ranking.objective]}: only {best[0]} has "
-                f"enough kept trials, of {len(ranking.groups)} groups"]  # fmt: skip
+        return [
+            f"cannot tell which is {_SUPERLATIVE[ranking.objective]}: only {best[0]} has "
+            f"enough kept trials, of {len(ranking.groups)} groups"
+        ]
     few = "of which it cannot be told"
     told = _told(best, tied, counts, ranking.objective, few)
-    return [f"crude, not like with like: by medians of all that was measured, {told}" if crude
-            else f"By medians, {told}"]  # fmt: skip
+    return [
+        f"crude, not like with like: by medians of all that was measured, {told}"
+        if crude
+        else f"By medians, {told}"
+    ]
 
 
 def _told(

@@ -154,14 +154,17 @@ def rank_groups(
     """
     if not 0 < alpha < 1:
         raise VenturiError(
-            "VEN-MODEL-INPUT", f"an alpha of {alpha}", where={"alpha": alpha},
+            "VEN-MODEL-INPUT",
+            f"an alpha of {alpha}",
+            where={"alpha": alpha},
             hint="give a chance between 0 and 1",
-        )  # fmt: skip
+        )
     if len({group.key for group in groups}) < len(groups):
         raise VenturiError(
-            "VEN-COMPARE-GROUPS", "the same group is given twice",
+            "VEN-COMPARE-GROUPS",
+            "the same group is given twice",
             hint="give each group once, with its full key",
-        )  # fmt: skip
+        )
     entries: list[_Entry] = []
     unranked: list[Ranked] = []
     for group in groups:
@@ -226,15 +229,15 @@ def _standing(entry: _Entry, rank: int, above: Sequence[_Entry], each_alpha: flo
     if not above:
         return Ranked(entry.group.key, rank, Rank.BEST, None, entry.summaries)
     n = len(entry.group.elapsed_s)
-    told = [best for best in above
-            if least_p(n, len(best.group.elapsed_s)) / 2 <= each_alpha]  # fmt: skip
+    told = [best for best in above if least_p(n, len(best.group.elapsed_s)) / 2 <= each_alpha]
     if not told:
         reason = (
             f"too few trials: {n} against {len(above[-1].group.elapsed_s)} cannot reach "
             f"p = {each_alpha:.2g}, however far apart"
         )
-        return Ranked(entry.group.key, rank, Rank.CANNOT_TELL, reason, entry.summaries,
-                      above[-1].group.key)  # fmt: skip
+        return Ranked(
+            entry.group.key, rank, Rank.CANNOT_TELL, reason, entry.summaries, above[-1].group.key
+        )
     # One-sided at each_alpha is two-sided at twice that, if the difference is upwards.
     alpha = min(2 * each_alpha, 0.999)
     standing, best = Rank.TIED, told[0]

@@ -57,8 +57,9 @@ def find_cliff(sizes: Sequence[float], elapsed_s: Sequence[float]) -> FoundCliff
         return None
 
     def missed(count: int) -> float:
-        fitted = np.concatenate([_line(x[:count], t[:count], x[:count]),
-                                 _line(x[count:], t[count:], x[count:])])  # fmt: skip
+        fitted = np.concatenate(
+            [_line(x[:count], t[:count], x[:count]), _line(x[count:], t[count:], x[count:])]
+        )
         return _relative(t, fitted)
 
     count = min(range(LEAST_WITHIN, len(x) - LEAST_BEYOND + 1), key=missed)
@@ -76,9 +77,15 @@ def find_cliff(sizes: Sequence[float], elapsed_s: Sequence[float]) -> FoundCliff
     if t[count] <= predicted + reach:
         return None
     return FoundCliff(
-        float(x[count - 1]), float(x[count]), float(t[count]) / predicted, float(t[count]),
-        predicted, predicted + reach, misfit, left,
-    )  # fmt: skip
+        float(x[count - 1]),
+        float(x[count]),
+        float(t[count]) / predicted,
+        float(t[count]),
+        predicted,
+        predicted + reach,
+        misfit,
+        left,
+    )
 
 
 def _relative(times: Array, fitted: Array) -> float:

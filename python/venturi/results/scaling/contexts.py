@@ -23,8 +23,9 @@ from venturi.results.scaling.curves import Points
 
 SAME_AMOUNT = 0.02  # measured amounts of data that differ by less are one
 MEASURED_AMOUNTS = frozenset({"input_bytes", "input_records"})
-_LAST = frozenset({"workload_version", "engine_version", "provenance", "source", HOST_NAMES,
-                   DISK_FOLDERS})  # fmt: skip
+_LAST = frozenset(
+    {"workload_version", "engine_version", "provenance", "source", HOST_NAMES, DISK_FOLDERS}
+)
 TOGETHER_MAX = 3  # keys that are looked for as confounded with x
 
 Integers = npt.NDArray[np.int64]
@@ -229,8 +230,9 @@ def telling(contexts: Sequence[Context]) -> tuple[str, ...]:
     known: list[Any] = [()] * len(contexts)
     apart = 1
     for key in keys:
-        joined = [(before, each.settings[key])
-                  for before, each in zip(known, contexts, strict=True)]  # fmt: skip
+        joined = [
+            (before, each.settings[key]) for before, each in zip(known, contexts, strict=True)
+        ]
         numbers = {pair: place for place, pair in enumerate(dict.fromkeys(joined))}
         if len(numbers) > apart:
             told.append(key)

@@ -59,8 +59,12 @@ class Repeats:
         squares = sum(float(((each - each.mean()) ** 2).sum()) for each in logs)
         # The median of n normal values has pi / (2 n) of their variance where n is large, all at 1.
         carried = float(np.mean([math.pi / (2 * len(each) + math.pi - 2) for each in logs]))
-        return cls(squares / freedom if freedom else 0.0, freedom, carried,
-                   _unit_s(np.concatenate([np.asarray(each) for each in times])))  # fmt: skip
+        return cls(
+            squares / freedom if freedom else 0.0,
+            freedom,
+            carried,
+            _unit_s(np.concatenate([np.asarray(each) for each in times])),
+        )
 
     @property
     def added(self) -> float:
@@ -97,14 +101,17 @@ class Points:
     def of(cls, x: Sequence[float], elapsed_s: Sequence[float]) -> Points:
         """Sorted by x. VEN-MODEL-INPUT where one is not above 0 or an x comes twice."""
         order = np.argsort(np.asarray(x, dtype=np.float64))
-        made = cls(np.asarray(x, dtype=np.float64)[order],
-                   np.asarray(elapsed_s, dtype=np.float64)[order])  # fmt: skip
+        made = cls(
+            np.asarray(x, dtype=np.float64)[order], np.asarray(elapsed_s, dtype=np.float64)[order]
+        )
         above = made.x > 0, made.elapsed_s > 0
         if not all(map(np.all, above)) or len(np.unique(made.x)) != len(made.x):
             raise VenturiError(
-                "VEN-MODEL-INPUT", "a curve needs values of x and times above 0, each x once",
-                where={"field": "x"}, hint="leave out what is 0 or less",
-            )  # fmt: skip
+                "VEN-MODEL-INPUT",
+                "a curve needs values of x and times above 0, each x once",
+                where={"field": "x"},
+                hint="leave out what is 0 or less",
+            )
         return made
 
     def __len__(self) -> int:
@@ -131,8 +138,9 @@ class Shared:
 
     def at(self, points: Points, wanted: Array) -> Array:
         """ln t at each `wanted`, of a curve with these points, which count as well."""
-        return self.logs(np.log(points.x), np.log(points.elapsed_s), np.ones(len(points)),
-                         np.log(wanted))  # fmt: skip
+        return self.logs(
+            np.log(points.x), np.log(points.elapsed_s), np.ones(len(points)), np.log(wanted)
+        )
 
     def logs(self, z: Array, y: Array, kept: Array, to: Array) -> Array:
         """ln t at each z of `to`, of a stack of curves; `kept` is 1 for each point that counts."""
@@ -182,8 +190,9 @@ def _mean(values: Array, kept: Array) -> Array:
 def _normal(z: Array, y: Array, kept: Array) -> tuple[Array, Array]:
     """What each of a stack of curves adds to `matrix` and `vector`."""
     z_c, q_c, y_c = ((values - _mean(values, kept)) * kept for values in (z, z**2, y))
-    zz, zq, qq, zy, qy = ((a * b).sum(-1) for a, b in (
-        (z_c, z_c), (z_c, q_c), (q_c, q_c), (z_c, y_c), (q_c, y_c)))  # fmt: skip
+    zz, zq, qq, zy, qy = (
+        (a * b).sum(-1) for a, b in ((z_c, z_c), (z_c, q_c), (q_c, q_c), (z_c, y_c), (q_c, y_c))
+    )
     left = RIDGE / (zz + RIDGE)  # of what is along z, once each has a slope of its own
     rest = qq - zq * zq / (zz + RIDGE)
     matrix = np.stack([zz * left, zq * left, zq * left, rest], axis=-1)
@@ -351,8 +360,9 @@ def fit_curve(
     shape = shared if shared is not None else shared_shape(others)
     known = shape if shape.curves else None
     if count < MIN_POINTS and known is None:
-        return Missing(f"{count} measured value{'s' * (count != 1)} of x; a curve needs at "
-                       f"least {MIN_POINTS}")  # fmt: skip
+        return Missing(
+            f"{count} measured value{'s' * (count != 1)} of x; a curve needs at least {MIN_POINTS}"
+        )
     if count < MIN_INTERVAL and known is not None:
         return _by_like(points, meaning, others, known)
     kept = np.vstack([1 - np.eye(count), np.ones(count)])
@@ -368,7 +378,7 @@ def fit_curve(
     reach, one, method = _of_misses(points, rms)
     return CurveFit(
         meaning, points, solved[-1], None, weights, weights, known, rms, reach, one, method
-    )  # fmt: skip
+    )
 
 
 _Reach = tuple[float, float] | None
@@ -431,9 +441,7 @@ def _by_like(
     ]
     formula, nodes = (*solved, None, None)[:2]
     inside, ends = map(_weights, shares)
-    return CurveFit(
-        meaning, points, formula, nodes, inside, ends, shared, rms, reach, one, method
-    )  # fmt: skip
+    return CurveFit(meaning, points, formula, nodes, inside, ends, shared, rms, reach, one, method)
 
 
 def _weights(share: Array) -> Weights:
@@ -452,8 +460,9 @@ def _missed_of(
     inside, ends = [], []
     for count in sorted({len(each) for each in like}):
         same = [each for each in like if len(each) == count]
-        x, elapsed_s = (np.stack([getattr(each, name) for each in same])
-                        for name in ("x", "elapsed_s"))  # fmt: skip
+        x, elapsed_s = (
+            np.stack([getattr(each, name) for each in same]) for name in ("x", "elapsed_s")
+        )
         rows = _missed_by_each(own, shared, x, elapsed_s, counted=True)
         inside.append(rows[:, :, 1:-1].reshape(len(rows), -1))
         ends.append(rows[:, :, [0, -1]].reshape(len(rows), -1))

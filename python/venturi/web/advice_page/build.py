@@ -120,8 +120,9 @@ def _reasons(advice: Advice, found: ClassAdvice, several: bool) -> tuple[str, ..
         )
     if found.at_least:
         count = len(found.at_least)
-        told.append(f"{before}Of {count} type{'s' * (count > 1)} only a lower bound is known: not "
-                    "ranked.")  # fmt: skip
+        told.append(
+            f"{before}Of {count} type{'s' * (count > 1)} only a lower bound is known: not ranked."
+        )
     return tuple(told)
 
 
@@ -129,18 +130,21 @@ def _rows(
     advice: Advice, found: ClassAdvice, first: Option | None, several: bool
 ) -> list[OptionRow]:
     """The options shown, then further node counts that lie on the frontier."""
-    points = {(p.option.catalog, p.option.instance_type, p.option.nodes): p
-              for p in found.frontier}  # fmt: skip
+    points = {(p.option.catalog, p.option.instance_type, p.option.nodes): p for p in found.frontier}
     shown = [*found.ranked[: advice.request.shown], *found.at_least[: advice.request.shown]]
     listed = {(each.catalog, each.instance_type, each.nodes) for each in shown}
     # One row a point of the frontier by the middles; those that merely may be are in the picture
     # through the types' own rows.
     shown += [p.option for key, p in points.items() if p.by_middle and key not in listed]
     return [
-        _option(each, _frontier(points.get((each.catalog, each.instance_type, each.nodes))),
-                chosen=each is first, note=each.durability if several else "")
+        _option(
+            each,
+            _frontier(points.get((each.catalog, each.instance_type, each.nodes))),
+            chosen=each is first,
+            note=each.durability if several else "",
+        )
         for each in shown
-    ]  # fmt: skip
+    ]
 
 
 def _frontier(point: object) -> Frontier:
@@ -260,8 +264,10 @@ def simulation_page(
     counts, edges = result.histogram(40)
     expected_s = sum(result.expected_s) + scenario.job.startup_s
     low_s, high_s = result.interval_s()
-    answer = f"Median {_time(result.median_s)}; 95 % of the trials take {_time(low_s)} to " \
-             f"{_time(high_s)}"  # fmt: skip
+    answer = (
+        f"Median {_time(result.median_s)}; 95 % of the trials take {_time(low_s)} to "
+        f"{_time(high_s)}"
+    )
     reasons = [f"With equal nodes at the stated rates the equations give {_time(expected_s)}."]
     if deadline_s is not None:
         share = result.share_within(deadline_s)
@@ -291,8 +297,11 @@ def simulation_page(
             for level, name in _LEVELS
             for time_s in (result.quantile_s(level),)
         ),
-        settings=(*(Fact(name, value) for name, value in settings),
-                  Fact("trials", f"{result.trials:,}"), Fact("seed", str(result.seed))),
+        settings=(
+            *(Fact(name, value) for name, value in settings),
+            Fact("trials", f"{result.trials:,}"),
+            Fact("seed", str(result.seed)),
+        ),
         node_times=tuple(
             NodeTimes(name, _histogram(*(part.tolist() for part in result.node_histogram(index))))
             for index, name in enumerate(PHASES)
@@ -300,7 +309,7 @@ def simulation_page(
         reasons=tuple(reasons),
         assumptions=result.assumptions,
         commands=(command,),
-    )  # fmt: skip
+    )
 
 
 def _histogram(counts: list[int], edges: list[float]) -> Histogram:

@@ -106,11 +106,21 @@ def _computing(limits: ServerLimits, watch: Watch) -> tuple[Computing, Computing
     """The threads that read series, and those that compute."""
     timeout_s = limits.compute_timeout_s
     return (
-        Computing("series", watch, at_once=limits.series_at_once_max,
-                  waiting=limits.series_waiting_max, timeout_s=timeout_s),
-        Computing("computing", watch, at_once=limits.computing_at_once_max,
-                  waiting=limits.computing_waiting_max, timeout_s=timeout_s),
-    )  # fmt: skip
+        Computing(
+            "series",
+            watch,
+            at_once=limits.series_at_once_max,
+            waiting=limits.series_waiting_max,
+            timeout_s=timeout_s,
+        ),
+        Computing(
+            "computing",
+            watch,
+            at_once=limits.computing_at_once_max,
+            waiting=limits.computing_waiting_max,
+            timeout_s=timeout_s,
+        ),
+    )
 
 
 def _metrics(request: Request) -> Response:
@@ -130,8 +140,12 @@ class Moved:
         url = moved(f"{scope['path']}?{scope['query_string'].decode('latin-1')}")
         if scope["path"].startswith(PREFIX):
             path, _, query = url.partition("?")
-            scope = {**scope, "path": path, "raw_path": path.encode(),
-                     "query_string": query.encode()}  # fmt: skip
+            scope = {
+                **scope,
+                "path": path,
+                "raw_path": path.encode(),
+                "query_string": query.encode(),
+            }
             await self._app(scope, receive, send)
             return
         await RedirectResponse(url, 308)(scope, receive, send)

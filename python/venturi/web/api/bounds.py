@@ -88,16 +88,18 @@ class _Place:
 def busy(what: str, n: int) -> VenturiError:
     """That there is no room for one more."""
     return VenturiError(
-        "VEN-API-BUSY", f"the server has {n} {what} at work and takes no more",
+        "VEN-API-BUSY",
+        f"the server has {n} {what} at work and takes no more",
         hint="try again in a moment",
-    )  # fmt: skip
+    )
 
 
 def _too_big(size_bytes: int, most: int) -> VenturiError:
     return VenturiError(
-        "VEN-API-ANSWER", f"the answer has {size_bytes:,} bytes; at most {most:,} are sent",
+        "VEN-API-ANSWER",
+        f"the answer has {size_bytes:,} bytes; at most {most:,} are sent",
         hint="ask for less: add conditions, group by fewer keys, or take /api/download",
-    )  # fmt: skip
+    )
 
 
 async def _whole(receive: Receive) -> bytes | None:

@@ -55,9 +55,10 @@ class Computing:
         self._watch.refused["time"] += 1
         LOG.warning("given up after %g s: %s", self._timeout_s, path)
         raise VenturiError(
-            "VEN-API-TIME", f"the answer took longer than {self._timeout_s:g} s and was given up",
+            "VEN-API-TIME",
+            f"the answer took longer than {self._timeout_s:g} s and was given up",
             hint="ask for less: add conditions, or group by fewer keys; or try again later",
-        )  # fmt: skip
+        )
 
 
 def _whole(call: Callable[[], T]) -> T:

@@ -36,9 +36,11 @@ def artifact(
     kept = next((each for each in found.artifacts if each.name == name), None)
     if kept is None:
         raise VenturiError(
-            "VEN-RECORD-ARTIFACT", f"trial {id} has no artifact {name!r}",
-            where={"trial": id, "artifact": name}, hint="the trial's record lists its artifacts",
-        )  # fmt: skip
+            "VEN-RECORD-ARTIFACT",
+            f"trial {id} has no artifact {name!r}",
+            where={"trial": id, "artifact": name},
+            hint="the trial's record lists its artifacts",
+        )
     if not _is_part(request.headers.get("range", ""), kept.size_bytes):
         # Else the answer would be one of several parts, or no problem document.
         request.scope["headers"] = [

@@ -22,10 +22,14 @@ def metrics(watch: Watch) -> str:
 
 def _all(watch: Watch) -> Iterator[str]:
     yield from _family(
-        "venturi_http_requests_total", "counter", "Requests that were answered.",
-        [({"route": route, "status": str(status)}, count)
-         for (route, status), count in sorted(watch.answers.items())],
-    )  # fmt: skip
+        "venturi_http_requests_total",
+        "counter",
+        "Requests that were answered.",
+        [
+            ({"route": route, "status": str(status)}, count)
+            for (route, status), count in sorted(watch.answers.items())
+        ],
+    )
     name = "venturi_http_request_duration_seconds"
     yield from _family(name, "histogram", "Time from a request's header to its answer's end.", [])
     for route, total_s in sorted(watch.elapsed_s.items()):
@@ -37,21 +41,26 @@ def _all(watch: Watch) -> Iterator[str]:
         yield _line(f"{name}_sum", {"route": route}, total_s)
         yield _line(f"{name}_count", {"route": route}, n)
     yield from _family(
-        "venturi_connections", "gauge", "Connections, by what they do.",
+        "venturi_connections",
+        "gauge",
+        "Connections, by what they do.",
         [({"phase": phase}, n) for phase, n in watch.connections().items()],
-    )  # fmt: skip
+    )
     yield from _gauge("venturi_requests_in_flight", "Requests at work.", watch.in_flight)
     yield from _gauge(
         "venturi_requests_overdue", "Given up, and still at work.", len(watch.overdue)
     )
     yield from _family(
-        "venturi_refused_total", "counter", "Refused or broken off, by what there was too much of.",
+        "venturi_refused_total",
+        "counter",
+        "Refused or broken off, by what there was too much of.",
         [({"reason": reason}, n) for reason, n in sorted(watch.refused.items())],
-    )  # fmt: skip
+    )
     yield from _gauge(
-        "venturi_repository_bytes", "What the database takes; without artifacts.",
+        "venturi_repository_bytes",
+        "What the database takes; without artifacts.",
         watch.repository.size_bytes(),
-    )  # fmt: skip
+    )
     yield from _process()
 
 

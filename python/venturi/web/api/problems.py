@@ -112,9 +112,11 @@ async def _http(request: Request, error: Exception) -> Response:
     path = request.url.path[:_SHOWN_CHARACTERS]
     if error.status_code == HTTPStatus.NOT_FOUND:
         told = VenturiError(
-            "VEN-API-UNKNOWN", f"nothing is at {path}", where={"path": path},
+            "VEN-API-UNKNOWN",
+            f"nothing is at {path}",
+            where={"path": path},
             hint="/api/openapi.json lists what is served",
-        )  # fmt: skip
+        )
     else:
         big = error.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
         code = "VEN-API-SIZE" if big else "VEN-API-REQUEST"

@@ -30,9 +30,12 @@ def add_twins(app: FastAPI, readers: Computing, computers: Computing) -> None:
         if twin.reads or twin.computes:
             answered = _in_turn(twin.path, readers if twin.reads else computers, answered)
         app.add_api_route(
-            PREFIX + twin.path, answered,
-            methods=["GET"], response_model=shape_of(twin), tags=[twin.tag],
-        )  # fmt: skip
+            PREFIX + twin.path,
+            answered,
+            methods=["GET"],
+            response_model=shape_of(twin),
+            tags=[twin.tag],
+        )
 
 
 def _in_turn(

@@ -81,9 +81,10 @@ class Access:
             )
         if self.read_token is not None and self.read_token == self.write_token:
             raise VenturiError(
-                "VEN-SERVE-TOKEN", "the tokens for reading and for writing are the same",
+                "VEN-SERVE-TOKEN",
+                "the tokens for reading and for writing are the same",
                 hint="make two, or leave one out",
-            )  # fmt: skip
+            )
 
     def role_of_token(self, token: str) -> Role | None:
         """What who has `token` may do; both comparisons take the same time whatever it is."""
@@ -190,32 +191,37 @@ class Guard:
         access, path = self._access, request.url.path
         if not access.answers_for(request.headers.get("host", "")):
             raise VenturiError(
-                "VEN-API-HOST", "this server does not answer requests for this host name",
+                "VEN-API-HOST",
+                "this server does not answer requests for this host name",
                 where={"host": request.headers.get("host", "")},
                 hint="--allow-host NAME lets it",
-            )  # fmt: skip
+            )
         query = request.scope.get("query_string", b"")
         if len(query) + len(path) > URL_BYTES_MAX:
             raise VenturiError("VEN-API-SIZE", f"the address has more than {URL_BYTES_MAX} bytes")
         if tokens.SECRET.search(f"{path}?{unquote(query.decode('latin-1'))}"):
             raise VenturiError(
-                "VEN-API-REQUEST", "a token is in the address, where logs and histories keep it",
+                "VEN-API-REQUEST",
+                "a token is in the address, where logs and histories keep it",
                 hint="revoke it (`venturi token revoke NAME`); send another as `Authorization: "
                 "Bearer TOKEN`",
-            )  # fmt: skip
+            )
         if prefix := request.headers.get("x-forwarded-prefix", "").strip("/ "):
             raise VenturiError(
-                "VEN-API-HOST", "this server has its pages at /, not below another path",
+                "VEN-API-HOST",
+                "this server has its pages at /, not below another path",
                 where={"prefix": prefix},
                 hint="give it a host name (or a port) of its own in the proxy's settings",
-            )  # fmt: skip
+            )
         most = access.upload_bytes_max if path == UPLOADS else BODY_BYTES_MAX
         length = request.headers.get("content-length", "0")
         if not length.isdigit() or int(length) > most:
             raise VenturiError(
-                "VEN-API-SIZE", f"the body has more than {most} bytes",
-                where={"content-length": length}, hint="send it in several parts",
-            )  # fmt: skip
+                "VEN-API-SIZE",
+                f"the body has more than {most} bytes",
+                where={"content-length": length},
+                hint="send it in several parts",
+            )
 
     async def _admit(self, request: Request) -> Who | None:
         """Who asks (None where it does not matter); VenturiError if they may not ask this."""
@@ -225,10 +231,11 @@ class Guard:
         changes = request.method not in READING
         if changes and not self._same_origin(request):
             raise VenturiError(
-                "VEN-API-FORBIDDEN", "the request comes from a page of another site and is refused",
+                "VEN-API-FORBIDDEN",
+                "the request comes from a page of another site and is refused",
                 where={"origin": request.headers.get("origin")},
                 hint="open this server's own pages, or give its address with --allow-host",
-            )  # fmt: skip
+            )
         if path == SESSION:
             return None
         who = await self._who(request)
@@ -255,14 +262,16 @@ class Guard:
         role = access.role_without_token
         if role is None:
             raise VenturiError(
-                "VEN-API-TOKEN", "this server asks for a token",
+                "VEN-API-TOKEN",
+                "this server asks for a token",
                 hint="send it as `Authorization: Bearer TOKEN`, or log in on the web page",
-            )  # fmt: skip
+            )
         if any(name in request.headers for name in _FORWARDED):
             raise VenturiError(
-                "VEN-API-TOKEN", "without a token only this machine is answered, and no proxy",
+                "VEN-API-TOKEN",
+                "without a token only this machine is answered, and no proxy",
                 hint="start the server with --proxy ADDRESS, and send a token",
-            )  # fmt: skip
+            )
         return Who(role, Author())
 
     async def _looked_up(
@@ -333,9 +342,10 @@ def in_force(token: Token | None) -> Token:
     if (state := token.state(now())) != "in force":
         told = "has been revoked" if state == "revoked" else "has expired"
         raise VenturiError(
-            "VEN-API-TOKEN", f"the token {token.name} {told}",
+            "VEN-API-TOKEN",
+            f"the token {token.name} {told}",
             hint="whoever runs this server makes another by `venturi token add`",
-        )  # fmt: skip
+        )
     return token
 
 

@@ -38,7 +38,10 @@ def import_catalog(format_name: str, sources: Sequence[Source], options: Options
     if format_name not in IMPORTERS:
         raise unknown(
             f"there is no importer {format_name!r}",
-            format_name, IMPORTERS, "formats", {"format": format_name},
-        )  # fmt: skip
+            format_name,
+            IMPORTERS,
+            "formats",
+            {"format": format_name},
+        )
     imported: Imported = importlib.import_module(f"{__name__}.{format_name}").read(sources, options)
     return imported

@@ -156,10 +156,13 @@ def _volumes(entry: Entry, item: Mapping[str, Any]) -> None:
             "ebs_baseline_bandwidth", f"{baseline:g}", f"is above ebs_max_bandwidth {most:g}"
         )
     entry.put(
-        "volume_line_rate", most, f"{PROJECT} has no ebs_max_bandwidth", low=baseline,
+        "volume_line_rate",
+        most,
+        f"{PROJECT} has no ebs_max_bandwidth",
+        low=baseline,
         note="the maximum; low is what can be held all day" if baseline else "the maximum",
         column="ebs_max_bandwidth",
-    )  # fmt: skip
+    )
 
 
 def _prices(entry: Entry, pricing: Mapping[str, Any], region: str) -> None:
@@ -169,13 +172,19 @@ def _prices(entry: Entry, pricing: Mapping[str, Any], region: str) -> None:
     entry.put("region", region)
     price = None if linux.get("ondemand") in ("N/A", None) else linux["ondemand"]
     entry.put(
-        "price", number(f"{column}.ondemand", price), f"not offered in {region}",
+        "price",
+        number(f"{column}.ondemand", price),
+        f"not offered in {region}",
         column=f"{column}.ondemand",
-    )  # fmt: skip
+    )
     spot, low, high = (_known(linux, name) for name in ("spot_avg", "spot_min", "spot_max"))
     if spot is not None and not (low or spot) <= spot <= (high or spot):
         raise BadRowError(f"{column}.spot_avg", f"{spot:g}", f"is not from {low} to {high}")
     entry.put(
-        "spot_price", spot, f"no spot price in {region}", low=low, high=high,
+        "spot_price",
+        spot,
+        f"no spot price in {region}",
+        low=low,
+        high=high,
         column=f"{column}.spot_avg",
-    )  # fmt: skip
+    )

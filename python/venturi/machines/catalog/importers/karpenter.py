@@ -57,9 +57,10 @@ def read(sources: Sequence[Source], options: Options) -> Imported:
     pages = [source for source in sources if source not in tables]
     if len(pages) != 1:
         raise format_error(
-            sources[0].file, f"{len(pages)} pages of instance types were given, not 1",
+            sources[0].file,
+            f"{len(pages)} pages of instance types were given, not 1",
             hint="give instance-types.md and, for prices, zz_generated.pricing_aws.go",
-        )  # fmt: skip
+        )
     prices = _prices(tables, options, builder) if tables else None
     page = pages[0]
     as_of = need_date(options.as_of or (prices.as_of if prices else None), options, page.file)
@@ -93,9 +94,11 @@ def _types(page: Source) -> Iterator[tuple[str, str, dict[str, str]]]:
             labels[label[1].strip()] = label[2].strip()
     if not name:
         raise format_error(
-            page.file, "is not Karpenter's page of instance types", field="headings",
+            page.file,
+            "is not Karpenter's page of instance types",
+            field="headings",
             hint="it has a heading ### `TYPE` for each type and a table of labels below it",
-        )  # fmt: skip
+        )
     yield place, name, labels
 
 
@@ -115,10 +118,20 @@ def _entry(labels: dict[str, str], entry: Entry, prices: _Prices | None) -> Entr
         raise BadRowError(_AWS + "cpu", "", "and instance-memory are not both in the table")
     put("vcpus", "cpu", 1, "")
     put("memory", "memory", 1 / 1024, "")
-    put("network_line_rate", "network-bandwidth", 1e-3, "the page gives no bandwidth",
-        "sustained, not burst")  # fmt: skip
-    put("volume_line_rate", "ebs-bandwidth", 1, "the page gives no bandwidth to volumes",
-        "the maximum; small sizes cannot hold it all day")  # fmt: skip
+    put(
+        "network_line_rate",
+        "network-bandwidth",
+        1e-3,
+        "the page gives no bandwidth",
+        "sustained, not burst",
+    )
+    put(
+        "volume_line_rate",
+        "ebs-bandwidth",
+        1,
+        "the page gives no bandwidth to volumes",
+        "the maximum; small sizes cannot hold it all day",
+    )
     if labels.get(_AWS + "local-nvme"):
         put("local_size", "local-nvme", 1, "")
         entry.put("disk_count", None, "the page gives only the size of all local disks together")
@@ -188,7 +201,9 @@ def regions_of(table: Source, builder: Builder) -> dict[str, dict[str, tuple[str
                 builder.refuse(place, "", "price", rest, 'is not of the form "TYPE": PRICE,')
     if not regions:
         raise format_error(
-            table.file, "is not Karpenter's price table", field="map",
+            table.file,
+            "is not Karpenter's price table",
+            field="map",
             hint='it has a Go map "REGION": {"TYPE": PRICE, ...}',
-        )  # fmt: skip
+        )
     return regions

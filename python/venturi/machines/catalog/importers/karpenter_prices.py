@@ -60,9 +60,11 @@ def _json(source: Source, _: Builder) -> tuple[dict[str, Prices], None]:
     regions = table.get("prices") if isinstance(table, dict) else None
     if not isinstance(regions, dict) or not regions:
         raise format_error(
-            source.file, "has no prices", field="prices",
+            source.file,
+            "has no prices",
+            field="prices",
             hint='it has {"prices": {REGION: {"on_demand": {TYPE: PRICE}, "spot": {TYPE: PRICE}}}}',
-        )  # fmt: skip
+        )
     return {name: _of_region(source, name, each) for name, each in regions.items()}, None
 
 

@@ -77,9 +77,11 @@ def _entry(source: Source, place: str, row: dict[str, str], options: Options) ->
         entry.put_architecture(row["architecture"], "architecture")
     threads = number("threads", row.get("threads"))
     entry.put(
-        "vcpus", threads or number("cores", row["cores"]),
-        note="" if threads else "as many as cores: the sheet gives no threads", column="threads",
-    )  # fmt: skip
+        "vcpus",
+        threads or number("cores", row["cores"]),
+        note="" if threads else "as many as cores: the sheet gives no threads",
+        column="threads",
+    )
     _disks(entry, row)
     _money(entry, row)
     entry.put_unmeasured()
@@ -102,10 +104,16 @@ def _money(entry: Entry, row: dict[str, str]) -> None:
     years = number("years", row.get("years"))
     words = [row.get("note", ""), f"written off over {years:g} years" if years else ""]
     entry.put(
-        "capital", number("capital", row.get("capital")), currency=currency,
-        note="; ".join(word for word in words if word), column="capital",
-    )  # fmt: skip
+        "capital",
+        number("capital", row.get("capital")),
+        currency=currency,
+        note="; ".join(word for word in words if word),
+        column="capital",
+    )
     entry.put(
-        "price", None, "bought, not rented: what an hour costs follows from capital, years, power "
-        "and use; say them with --own years=4,...", currency=currency,
-    )  # fmt: skip
+        "price",
+        None,
+        "bought, not rented: what an hour costs follows from capital, years, power "
+        "and use; say them with --own years=4,...",
+        currency=currency,
+    )

@@ -110,9 +110,11 @@ def json_of(source: Source) -> Any:
         return json.loads(source.text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
         raise format_error(
-            source.file, f"is not JSON: {error.msg} (column {error.colno})", line=error.lineno,
+            source.file,
+            f"is not JSON: {error.msg} (column {error.colno})",
+            line=error.lineno,
             field=f"column {error.colno}",
-        ) from error  # fmt: skip
+        ) from error
     except RecursionError as error:
         raise format_error(source.file, "is nested too deeply", field="$") from error
     except ValueError as error:  # a number of thousands of digits
@@ -120,9 +122,15 @@ def json_of(source: Source) -> Any:
 
 
 def format_error(
-    file: str, problem: str, *, line: int | None = None, field: str = "", value: object = None,
-    hint: str = "", exit_code: ExitCode = ExitCode.USER,
-) -> VenturiError:  # fmt: skip
+    file: str,
+    problem: str,
+    *,
+    line: int | None = None,
+    field: str = "",
+    value: object = None,
+    hint: str = "",
+    exit_code: ExitCode = ExitCode.USER,
+) -> VenturiError:
     """VEN-CATALOG-FORMAT for a file that cannot be imported at all."""
     where: dict[str, object] = {"file": file}
     where |= {} if line is None else {"line": line}
@@ -293,9 +301,13 @@ def _check_header(
     if absent or double:
         problem = f"lacks {', '.join(absent)}" if absent else f"has {', '.join(double)} twice"
         raise format_error(
-            file, f"the header {problem}", line=1, field="header", value=",".join(header)[:200],
+            file,
+            f"the header {problem}",
+            line=1,
+            field="header",
+            value=",".join(header)[:200],
             hint=not_commas(header) or "columns: " + ", ".join(dict.fromkeys(understood)),
-        )  # fmt: skip
+        )
 
 
 def need_date(found: date | None, options: Options, file: str) -> date:
@@ -303,10 +315,12 @@ def need_date(found: date | None, options: Options, file: str) -> date:
     day = found or options.as_of
     if day is None:
         raise format_error(
-            file, "the source does not say when its figures held", field="as_of",
+            file,
+            "the source does not say when its figures held",
+            field="as_of",
             hint="give the day with --as-of, such as --as-of 2026-07-20",
             exit_code=ExitCode.USAGE,
-        )  # fmt: skip
+        )
     return day
 
 
@@ -326,12 +340,18 @@ def choose_region(regions: Iterable[str], wanted: str | None, file: str) -> str:
             return wanted
         raise unknown(
             f"{file} has no region {wanted!r}",
-            wanted, known, "it has", {"file": file, "region": wanted},
-        )  # fmt: skip
+            wanted,
+            known,
+            "it has",
+            {"file": file, "region": wanted},
+        )
     if len(known) == 1:
         return known[0]
     shown = ", ".join(known[:10]) + (" ..." if len(known) > 10 else "")
     raise format_error(
-        file, f"has prices of {len(known)} regions", field="region",
-        hint=f"choose one with --region: {shown}", exit_code=ExitCode.USAGE,
-    )  # fmt: skip
+        file,
+        f"has prices of {len(known)} regions",
+        field="region",
+        hint=f"choose one with --region: {shown}",
+        exit_code=ExitCode.USAGE,
+    )

@@ -40,9 +40,11 @@ _NAME = re.compile(r"([\w.+-]+):\s*\Z")
 _FIELD = re.compile(r"\s+(?:- )?(\w+):\s*(\S+)?\s*\Z")
 _UP_TO = re.compile(r"up to ([\d.]+) gigabit", re.I)
 _ATTRIBUTES = {
-    "read_bandwidth": ("local_read_rate", 1e-6), "write_bandwidth": ("local_write_rate", 1e-6),
-    "read_iops": ("local_read_iops", 1.0), "write_iops": ("local_write_iops", 1.0),
-}  # fmt: skip
+    "read_bandwidth": ("local_read_rate", 1e-6),
+    "write_bandwidth": ("local_write_rate", 1e-6),
+    "read_iops": ("local_read_iops", 1.0),
+    "write_iops": ("local_write_iops", 1.0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +85,11 @@ def _network(source: Source, o: Options, builder: Builder, entries: dict[str, En
     provider = source.name.partition("_")[0]
     if provider not in PAYLOAD:
         raise format_error(
-            source.file, "does not say by its name whose network it is", field="file",
+            source.file,
+            "does not say by its name whose network it is",
+            field="file",
             hint="it is named aws_net_params.json, gcp_net_params.json or azure_net_params.json",
-        )  # fmt: skip
+        )
     for place, name, words, rate in _lines(source):
         with builder.row(place, name):
             gbit = number("baseline", rate)
@@ -100,9 +104,11 @@ def _network(source: Source, o: Options, builder: Builder, entries: dict[str, En
                 entry.put("network_burst_rate", burst, note=words)
             share = PAYLOAD[provider]
             entry.put(
-                "network_rate", gbit * 125 * share, kind=Kind.DERIVED,
+                "network_rate",
+                gbit * 125 * share,
+                kind=Kind.DERIVED,
                 note=f"line rate x {share:g}, TCP payload: an upper bound",
-            )  # fmt: skip
+            )
 
 
 def _lines(source: Source) -> Iterator[tuple[str, str, str, object]]:
@@ -144,9 +150,14 @@ def _disks(
 
 
 def _put_disks(
-    name: str, measured: _Measured, source: Source, o: Options, *, entries: dict[str, Entry],
+    name: str,
+    measured: _Measured,
+    source: Source,
+    o: Options,
+    *,
+    entries: dict[str, Entry],
     known: Catalog,
-) -> None:  # fmt: skip
+) -> None:
     count, kind, note, low = 1.0, Kind.MEASURED, f"all disks ({measured.of})", None
     if _ONE_DISK.match(f"{measured.of.rpartition('.')[0]}."):
         disks = known.types[name].number("disk_count") if name in known.types else None
@@ -177,9 +188,13 @@ def put_storage(entry: Entry, read: float, write: float, disks: float) -> None:
     """
     turns, least = read * write / (read + write), min(read, write)
     entry.put(
-        "storage_rate", turns, kind=Kind.DERIVED, low=min(turns, least / 2) if disks > 1 else turns,
-        high=least, note="R W/(R + W) of local_read_rate and local_write_rate; high: min(R, W)",
-    )  # fmt: skip
+        "storage_rate",
+        turns,
+        kind=Kind.DERIVED,
+        low=min(turns, least / 2) if disks > 1 else turns,
+        high=least,
+        note="R W/(R + W) of local_read_rate and local_write_rate; high: min(R, W)",
+    )
 
 
 def _groups(source: Source) -> Iterator[_Measured]:
@@ -196,9 +211,12 @@ def _groups(source: Source) -> Iterator[_Measured]:
                 fields[field[1]] = field[2]
         else:
             raise format_error(
-                source.file, "is not a table of iotune's rates", line=line, field="line",
+                source.file,
+                "is not a table of iotune's rates",
+                line=line,
+                field="line",
                 value=text[:80],
-            )  # fmt: skip
+            )
     if not name:
         raise format_error(source.file, "has no types", field="headings")
     yield _Measured(name, place, fields)

@@ -89,10 +89,13 @@ def _entry(name: str, zones: _Zones, options: Options) -> Entry:
     spot = zones.spot_usd_per_hour
     many = len(spot) > 1
     entry.put(
-        "spot_price", statistics.median(spot) if spot else None, column="SpotPrice",
-        low=min(spot) if many else None, high=max(spot) if many else None,
+        "spot_price",
+        statistics.median(spot) if spot else None,
+        column="SpotPrice",
+        low=min(spot) if many else None,
+        high=max(spot) if many else None,
         note=f"median and range of {len(spot)} zones" if many else "",
-    )  # fmt: skip
+    )
     entry.put("vcpus", number("vCPUs", row["vCPUs"]), column="vCPUs")
     entry.put("memory", number("MemoryGiB", row["MemoryGiB"]), column="MemoryGiB")
     entry.put("disk_count", None, "SkyPilot's catalogue names no disks")

@@ -66,13 +66,26 @@ COLUMNS: Mapping[str, Column] = {
 }
 # Read by name below.
 _OTHERS = (
-    "arch", "currency", "price_date", "source", "interruption_pct", "ebs_max_mbps",
-    "ebs_baseline_mbps", "local_nvme_gb", "local_disk_count", "local_disk_gb",
-)  # fmt: skip
+    "arch",
+    "currency",
+    "price_date",
+    "source",
+    "interruption_pct",
+    "ebs_max_mbps",
+    "ebs_baseline_mbps",
+    "local_nvme_gb",
+    "local_disk_count",
+    "local_disk_gb",
+)
 _UNUSED = (
-    "clock_mhz", "gpu_count", "hypervisor", "net_burst_s", "ebs_iops", "local_rand_read_iops",
+    "clock_mhz",
+    "gpu_count",
+    "hypervisor",
+    "net_burst_s",
+    "ebs_iops",
+    "local_rand_read_iops",
     "licence",
-)  # fmt: skip
+)
 
 
 def read(sources: Sequence[Source], options: Options) -> Imported:
@@ -154,7 +167,9 @@ def _interruption(entry: Entry, row: dict[str, str]) -> None:
     if percent >= 100:
         raise BadRowError("interruption_pct", f"{percent:g}", "must be below 100")
     entry.put(
-        "spot_loss_rate", -math.log1p(-percent / 100) / HOURS_PER_MONTH, kind=Kind.DERIVED,
+        "spot_loss_rate",
+        -math.log1p(-percent / 100) / HOURS_PER_MONTH,
+        kind=Kind.DERIVED,
         note=f"from {percent:g} % lost in a month of {HOURS_PER_MONTH} h",
         column="interruption_pct",
-    )  # fmt: skip
+    )

@@ -340,9 +340,12 @@ class _Start:
         self._daemons = Daemons(master.host, ENGINE, self._places[master.name])
         self._kept = ExitStack()
         self._cluster = OwnCluster(
-            nodes, self._places[client.name] / "conf", hadoop[client.name].java, self._daemons,
+            nodes,
+            self._places[client.name] / "conf",
+            hadoop[client.name].java,
+            self._daemons,
             self._kept.close,
-        )  # fmt: skip
+        )
 
     def up(self, stack: ExitStack) -> OwnCluster:
         """The cluster, which from now on has what is in `stack`."""
@@ -366,11 +369,16 @@ class _Start:
         place = self._places[master.name]
         run(
             master.host,
-            self._command(master, _LIGHT, _NAMENODE, *self._name_dirs(), "-format",
-                          "-nonInteractive"),
-            engine=ENGINE, log=place / "format.log", cwd=place,
-            env=self._environment(master), timeout_s=UP_S, check=self._daemons.check,
-        )  # fmt: skip
+            self._command(
+                master, _LIGHT, _NAMENODE, *self._name_dirs(), "-format", "-nonInteractive"
+            ),
+            engine=ENGINE,
+            log=place / "format.log",
+            cwd=place,
+            env=self._environment(master),
+            timeout_s=UP_S,
+            check=self._daemons.check,
+        )
         self._daemon(master, "NameNode", _LIGHT, _NAMENODE, *self._name_dirs())
         for number, node in workers:
             self._start_data_node(node, _numbered("DataNode", number))
@@ -392,19 +400,26 @@ class _Start:
             return {}
         return {
             name: Client(
-                node, tuple(self._command(node, _LIGHT)), self._environment(node),
-                self._places[name], self._folders[name].of("output")[0],
+                node,
+                tuple(self._command(node, _LIGHT)),
+                self._environment(node),
+                self._places[name],
+                self._folders[name].of("output")[0],
             )
             for name, node in nodes.items()
-        }  # fmt: skip
+        }
 
     def _start_node_manager(self, node: Node, name: str) -> None:
         local = _made(node.host.files, self._folders[node.name].of("scratch"), name)
         self._daemon(
-            node, name, _HEAVY, _NODE_MANAGER, *_settings(hadoop_conf.node_manager(node)),
+            node,
+            name,
+            _HEAVY,
+            _NODE_MANAGER,
+            *_settings(hadoop_conf.node_manager(node)),
             _set("yarn.nodemanager.local-dirs", *(str(folder / "local") for folder in local)),
             _set("yarn.nodemanager.log-dirs", *(str(folder / "logs") for folder in local)),
-        )  # fmt: skip
+        )
 
     def _start_data_node(self, node: Node, name: str) -> None:
         data = _made(node.host.files, self._folders[node.name].of("output"), name)

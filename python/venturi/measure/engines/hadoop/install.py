@@ -100,8 +100,17 @@ def _find(
     tests = files.find(share / "mapreduce", "hadoop-mapreduce-client-jobclient-*-tests.jar")
     if not jars or not tests:
         return None, home, ()
-    folders = ("common", "common/lib", "hdfs", "hdfs/lib", "mapreduce", "mapreduce/lib",
-               "yarn", "yarn/lib", "yarn/timelineservice")  # fmt: skip
+    folders = (
+        "common",
+        "common/lib",
+        "hdfs",
+        "hdfs/lib",
+        "mapreduce",
+        "mapreduce/lib",
+        "yarn",
+        "yarn/lib",
+        "yarn/timelineservice",
+    )
     version = jars[0].path.stem.rpartition("-")[2]
     return version, home, tuple(f"{share / folder}/*" for folder in folders)
 
@@ -208,9 +217,16 @@ def _fetch(
     say: Callable[[str], None],
 ) -> None:
     command: list[str | Path] = [
-        maven, "-B", "--strict-checksums", "-f", part / "pom.xml", f"-Dmaven.repo.local={cache}",
-        _COPY, f"-DoutputDirectory={part / 'jars'}", "-DincludeScope=runtime",
-    ]  # fmt: skip
+        maven,
+        "-B",
+        "--strict-checksums",
+        "-f",
+        part / "pom.xml",
+        f"-Dmaven.repo.local={cache}",
+        _COPY,
+        f"-DoutputDirectory={part / 'jars'}",
+        "-DincludeScope=runtime",
+    ]
     fetched, complaints = 0, []
     total = len(pins())
     process = host.start(command, cwd=part, env=environ)

@@ -219,9 +219,12 @@ class OnCluster:
             hdfs.put_all(self._files, sources, block_bytes=size_bytes)
         except VenturiError as error:
             raise JobFailed(
-                error.code, error.message, where=error.where, hint=error.hint,
+                error.code,
+                error.message,
+                where=error.where,
+                hint=error.hint,
                 attachments=self._cluster.logs(),
-            ) from error  # fmt: skip
+            ) from error
         self._uploaded = (key, folder)
 
     def collect(

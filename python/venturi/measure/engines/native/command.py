@@ -32,7 +32,10 @@ class CommandJob:
         spec, size = self.spec, self.spec.size
         return Chosen(
             workload=Workload(
-                spec.definition.name, spec.definition.version, spec.scale, size.bytes,
+                spec.definition.name,
+                spec.definition.version,
+                spec.scale,
+                size.bytes,
                 size.records,
             ),
             engine=Engine(self.engine, spec.agent_version),
@@ -45,7 +48,7 @@ class CommandJob:
             repetition=spec.repetition,
             warm_up=spec.warm_up,
             series=spec.series,
-        )  # fmt: skip
+        )
 
     def prepare(self, step: Step) -> Report:
         spec = self.spec

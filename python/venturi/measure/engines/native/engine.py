@@ -198,9 +198,10 @@ class NativeJob:
             samples=(*_totals(data), *_stages(data.stages, self._device_names())),
             warnings=result.warnings,
             elapsed_s=data.elapsed_s,
-            workload=replace(self.chosen.workload, input_bytes=data.input.bytes,
-                             input_records=data.input.records),
-        )  # fmt: skip
+            workload=replace(
+                self.chosen.workload, input_bytes=data.input.bytes, input_records=data.input.records
+            ),
+        )
 
     def validate(self, step: Step) -> Report:
         assert self._input is not None
@@ -322,9 +323,10 @@ class NativeJob:
             *repeated("--output", outputs or self._dirs("output")),
             *repeated("--scratch", self._dirs("scratch")),
             *repeated("--replica", self._dirs("replica")),
-            "--job", self.definition.job,
+            "--job",
+            self.definition.job,
             *self._framing(),
-        ]  # fmt: skip
+        ]
         budget_bytes = options.memory_bytes if memory_bytes is None else memory_bytes
         if budget_bytes is not None:
             arguments += ["--memory", budget_bytes]
@@ -345,8 +347,14 @@ class NativeJob:
         lines = definition.job == "sort" and definition.generator != "given"
         if definition.format != "fixed" and not lines:
             return ["--format", definition.format]
-        return ["--format", "fixed", "--record-bytes", self.record_bytes,
-                "--key-bytes", self.key_bytes]  # fmt: skip
+        return [
+            "--format",
+            "fixed",
+            "--record-bytes",
+            self.record_bytes,
+            "--key-bytes",
+            self.key_bytes,
+        ]
 
 
 class Native:

@@ -37,9 +37,11 @@ def memory_bytes(plan: SortPlan, share: float) -> int:
 def arguments(plan: SortPlan, share: float) -> list[object]:
     """What the agent's `sort` is told besides, to rehearse the sort planned on a `share` of it."""
     return [
-        "--first-bytes", int(plan.input_bytes * share),
-        "--partition-bytes", max(1, plan.input_bytes // plan.partitions),
-    ]  # fmt: skip
+        "--first-bytes",
+        int(plan.input_bytes * share),
+        "--partition-bytes",
+        max(1, plan.input_bytes // plan.partitions),
+    ]
 
 
 def samples(rehearsed: Sequence[Sorted]) -> tuple[Sample, ...]:

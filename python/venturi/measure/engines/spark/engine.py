@@ -286,8 +286,11 @@ class Spark:
         """
         hosts = {node.name: node.host for node in nodes.all}
         home = self._spark.home if self._spark is not None else None
-        wanted = [sys.executable] if home is None else [str(home / "bin" / "spark-class"),
-                                                        sys.executable]  # fmt: skip
+        wanted = (
+            [sys.executable]
+            if home is None
+            else [str(home / "bin" / "spark-class"), sys.executable]
+        )
         looked = on_each(
             hosts,
             lambda name: (

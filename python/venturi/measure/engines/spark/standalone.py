@@ -194,11 +194,21 @@ class _Start:
             work = self._places[node.name] / f"work-{name}"
             self.work.append((node, work))
             self._daemon(
-                node, name, _WORKER, "--port", "0", "--webui-port", "0",
-                "--cores", str(split.cores * MOST_INSTANCES),
-                "--memory", f"{split.executor_mib * MOST_INSTANCES}m",
-                "--work-dir", work, self.url,
-            )  # fmt: skip
+                node,
+                name,
+                _WORKER,
+                "--port",
+                "0",
+                "--webui-port",
+                "0",
+                "--cores",
+                str(split.cores * MOST_INSTANCES),
+                "--memory",
+                f"{split.executor_mib * MOST_INSTANCES}m",
+                "--work-dir",
+                work,
+                self.url,
+            )
         self._wait("the Workers", len(nodes.workers))
 
     def _daemon(self, node: Node, name: str, program: str, *arguments: str | Path) -> None:

@@ -31,8 +31,14 @@ WORKLOADS = (
 )
 
 # Files and bytes of each: HiBench's dfsioe.
-_FILES = ((16, MIB), (32, 10 * MIB), (64, 10 * MIB),
-          (256, 100 * MIB), (512, 400 * MIB), (2048, 1000 * MIB))  # fmt: skip
+_FILES = (
+    (16, MIB),
+    (32, 10 * MIB),
+    (64, 10 * MIB),
+    (256, 100 * MIB),
+    (512, 400 * MIB),
+    (2048, 1000 * MIB),
+)
 
 
 def size(definition: Definition, scale: int, chosen: Mapping[str, Scalar]) -> Size:

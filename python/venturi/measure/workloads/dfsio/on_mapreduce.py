@@ -45,8 +45,15 @@ def _arguments(mode: str) -> Callable[[HadoopTask], Sequence[str]]:
     def arguments(where: HadoopTask) -> Sequence[str]:
         files = where.task.size.parts or 1
         size_mib = (where.task.size.bytes or 0) // files // MIB
-        return (mode, "-nrFiles", str(files), "-size", f"{size_mib}MB",
-                "-resFile", str(where.results))  # fmt: skip
+        return (
+            mode,
+            "-nrFiles",
+            str(files),
+            "-size",
+            f"{size_mib}MB",
+            "-resFile",
+            str(where.results),
+        )
 
     return arguments
 
@@ -66,9 +73,13 @@ def _counted(run: HadoopRun) -> Findings:
 
 def _program(mode: str, before: HadoopProgram | None = None) -> HadoopProgram:
     return HadoopProgram(
-        "org.apache.hadoop.fs.TestDFSIO", _arguments(mode), _settings, findings=_counted,
-        before=before, stored="io_data",
-    )  # fmt: skip
+        "org.apache.hadoop.fs.TestDFSIO",
+        _arguments(mode),
+        _settings,
+        findings=_counted,
+        before=before,
+        stored="io_data",
+    )
 
 
 _WRITE = _program("-write")

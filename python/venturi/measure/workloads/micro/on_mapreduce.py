@@ -17,8 +17,20 @@ _ESTIMATE = re.compile(r"Estimated value of Pi is ([\d.]+)")
 
 def _lines(where: HadoopTask) -> Sequence[str]:
     reduces = where.task.configuration["mapreduce.job.reduces"]
-    return ("-r", reduces, "-inFormat", _KEY_VALUE, "-outFormat", _TEXT_OUT,
-            "-outKey", _TEXT, "-outValue", _TEXT, where.input, where.output)  # fmt: skip
+    return (
+        "-r",
+        reduces,
+        "-inFormat",
+        _KEY_VALUE,
+        "-outFormat",
+        _TEXT_OUT,
+        "-outKey",
+        _TEXT,
+        "-outValue",
+        _TEXT,
+        where.input,
+        where.output,
+    )
 
 
 def _no_separator(_: HadoopTask) -> Mapping[str, str]:

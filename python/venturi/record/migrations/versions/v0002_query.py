@@ -163,8 +163,18 @@ def _record(old: dict[str, Any]) -> dict[str, Any]:
 def _trial(old: dict[str, Any]) -> dict[str, Any]:
     data = old["data"]
     cluster, failure = data["cluster"], data.get("failure") or {}
-    kept = ("id", "workload", "workload_version", "engine", "state", "experiment", "group_key",
-            "started_at_us", "elapsed_s", "provenance")  # fmt: skip
+    kept = (
+        "id",
+        "workload",
+        "workload_version",
+        "engine",
+        "state",
+        "experiment",
+        "group_key",
+        "started_at_us",
+        "elapsed_s",
+        "provenance",
+    )
     return {name: old[name] for name in kept} | {
         "scale": data["workload"].get("scale"),
         "input_bytes": data["workload"].get("input_bytes"),

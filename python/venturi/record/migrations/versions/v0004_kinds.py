@@ -9,9 +9,20 @@ branch_labels = None
 depends_on = None
 
 _KIND = (
-    "workload", "workload_version", "scale", "input_bytes", "engine", "state", "warm_up",
-    "provenance", "source", "instance_type", "network", "hosts", "engine_version",
-)  # fmt: skip
+    "workload",
+    "workload_version",
+    "scale",
+    "input_bytes",
+    "engine",
+    "state",
+    "warm_up",
+    "provenance",
+    "source",
+    "instance_type",
+    "network",
+    "hosts",
+    "engine_version",
+)
 
 
 def upgrade() -> None:

@@ -14,9 +14,12 @@ branch_labels = None
 depends_on = None
 
 _TRIALS = sa.table(
-    "trials", sa.column("state"), sa.column("failure"), sa.column("failure_kind"),
+    "trials",
+    sa.column("state"),
+    sa.column("failure"),
+    sa.column("failure_kind"),
     sa.column("provenance"),
-)  # fmt: skip
+)
 _OF_STATE = {"invalid": "wrong output", "interrupted": "interrupted"}
 
 

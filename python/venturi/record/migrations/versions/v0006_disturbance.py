@@ -12,9 +12,11 @@ branch_labels = None
 depends_on = None
 
 _COLUMNS = (
-    ("disturbed", sa.Boolean), ("cpu_others_share", sa.Double), ("disk_others_share", sa.Double),
+    ("disturbed", sa.Boolean),
+    ("cpu_others_share", sa.Double),
+    ("disk_others_share", sa.Double),
     ("cpu_steal_share", sa.Double),
-)  # fmt: skip
+)
 
 
 def upgrade() -> None:

@@ -14,9 +14,12 @@ depends_on = None
 
 _RECORDS = sa.table("records", sa.column("id"), sa.column("record"))
 _TRIALS = sa.table(
-    "trials", sa.column("id"), sa.column("group_key"), sa.column("host_names"),
+    "trials",
+    sa.column("id"),
+    sa.column("group_key"),
+    sa.column("host_names"),
     sa.column("disk_folders"),
-)  # fmt: skip
+)
 
 
 def upgrade() -> None:

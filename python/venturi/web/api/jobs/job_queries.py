@@ -34,13 +34,17 @@ def queries_of(line: Timeline) -> tuple[JobQuery, ...]:
         plan = plans.get(row["query_id"], [])
         found.append(
             JobQuery(
-                row["query_id"], row["name"] or "", row["outcome"],
+                row["query_id"],
+                row["name"] or "",
+                row["outcome"],
                 None if start is None else (start - origin_ms) / 1e3,
                 None if start is None or end is None else (end - start) / 1e3,
-                None if works is None else works[row["query_id"]], changes.get(row["query_id"]),
-                tuple(_operators(plan[:SHOWN_OPERATORS])), max(len(plan) - SHOWN_OPERATORS, 0),
+                None if works is None else works[row["query_id"]],
+                changes.get(row["query_id"]),
+                tuple(_operators(plan[:SHOWN_OPERATORS])),
+                max(len(plan) - SHOWN_OPERATORS, 0),
             )
-        )  # fmt: skip
+        )
     longest = sorted(found, key=lambda each: -(each.elapsed_s or 0.0))[:SHOWN_QUERIES]
     return tuple(sorted(longest, key=lambda each: each.id))
 
@@ -81,9 +85,12 @@ def _operators(plan: list[Operator]) -> Iterator[JobOperator]:
         timers = {name: time_s for name, time_s in each.timed.items() if name != _NO_WORK}
         most = max(timers, key=lambda name: timers[name], default=None)
         yield JobOperator(
-            taker, each.name.strip(), without_numbers(each.text),
+            taker,
+            each.name.strip(),
+            without_numbers(each.text),
             next((each.counted[name] for name in _ROWS if name in each.counted), None),
             next((each.counted[name] for name in _BYTES if each.counted.get(name)), None),
-            most, None if most is None else timers[most],
+            most,
+            None if most is None else timers[most],
             tuple(label_of(key) for key in sorted(each.stages)),
-        )  # fmt: skip
+        )

@@ -89,10 +89,17 @@ def _tasks(line: Timeline, stage: Key | None, begin_s: float, end_s: float) -> J
     lanes, left_out = _lanes(line, places, begin_s, end_s)
     causes = [*times.causes, UNATTRIBUTED]
     return JobTasks(
-        begin_s, end_s, tuple(causes), lanes, left_out, _dots(line, places),
-        tuple(_slowest(line, places)), () if stage is None else spreads_of(line.tasks, stage),
-        len(places), None,
-    )  # fmt: skip
+        begin_s,
+        end_s,
+        tuple(causes),
+        lanes,
+        left_out,
+        _dots(line, places),
+        tuple(_slowest(line, places)),
+        () if stage is None else spreads_of(line.tasks, stage),
+        len(places),
+        None,
+    )
 
 
 def _lanes(
@@ -167,7 +174,14 @@ def _slowest(line: Timeline, places: Places) -> Iterator[TaskSeen]:
     for place, cause in zip(longest.tolist(), main.tolist(), strict=True):
         who = line.tasks.who(place)
         yield TaskSeen(
-            who.task_id, who.stage, who.index, who.executor_id, who.host, who.outcome,
+            who.task_id,
+            who.stage,
+            who.index,
+            who.executor_id,
+            who.host,
+            who.outcome,
             float(line.tasks.times.launched_s[place]),
-            float(elapsed_s[place]), None if np.isnan(read[place]) else int(read[place]), cause,
-        )  # fmt: skip
+            float(elapsed_s[place]),
+            None if np.isnan(read[place]) else int(read[place]),
+            cause,
+        )

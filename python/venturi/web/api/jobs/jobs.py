@@ -90,14 +90,40 @@ def job_of(repository: Repository, trial: Trial) -> JobData:
 
 def _nothing(reason: str) -> JobData:
     return JobData(
-        began_s=None, began_reason=reason, applications=1, failure=None, elapsed_s=None,
-        driver_s=None, verdict=None, findings=(), silence=reason, overlap=None, unseen=(),
-        parts=(), cores=(), losses=(), lost_executors=(), stages=(), stages_left_out=0,
-        running=None, bounds=(), outlook=JobOutlook((), None, None, reason), queries=(),
-        queries_left_out=0, jobs=(), jobs_left_out=0,
-        executors=(), executors_left_out=0, memory=(), caches=(), streams=(), batches=(), tiers=(),
-        tier_levels=None, missing_reason=reason,
-    )  # fmt: skip
+        began_s=None,
+        began_reason=reason,
+        applications=1,
+        failure=None,
+        elapsed_s=None,
+        driver_s=None,
+        verdict=None,
+        findings=(),
+        silence=reason,
+        overlap=None,
+        unseen=(),
+        parts=(),
+        cores=(),
+        losses=(),
+        lost_executors=(),
+        stages=(),
+        stages_left_out=0,
+        running=None,
+        bounds=(),
+        outlook=JobOutlook((), None, None, reason),
+        queries=(),
+        queries_left_out=0,
+        jobs=(),
+        jobs_left_out=0,
+        executors=(),
+        executors_left_out=0,
+        memory=(),
+        caches=(),
+        streams=(),
+        batches=(),
+        tiers=(),
+        tier_levels=None,
+        missing_reason=reason,
+    )
 
 
 def data_of(line: Timeline, found: Analysis, host: Meanwhile, told: Diagnosis) -> JobData:
@@ -185,10 +211,15 @@ def finding_of(each: Finding) -> JobFinding:
 def _outlook(found: Outlooks) -> JobOutlook:
     slots = (
         JobSlots(
-            each.slots, each.executors, each.time_s, each.bound_s, each.core_hours, each.use,
+            each.slots,
+            each.executors,
+            each.time_s,
+            each.bound_s,
+            each.core_hours,
+            each.use,
         )
         for each in found.found
-    )  # fmt: skip
+    )
     return JobOutlook(tuple(slots), found.replayed_s, found.assumes, found.reason)
 
 

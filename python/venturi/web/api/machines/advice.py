@@ -172,9 +172,14 @@ def advice(
         else explain_type(answer, found, *_type_and_nodes(explain, "explain"))
     )
     command = _command(
-        request, sort, deadline, [each.name for each in found], explain=explain, assumed=texts,
+        request,
+        sort,
+        deadline,
+        [each.name for each in found],
+        explain=explain,
+        assumed=texts,
         volumes=volumes,
-    )  # fmt: skip
+    )
     return _answered(answer, found, explanations, command)
 
 
@@ -245,8 +250,13 @@ def _shipped(name: str) -> Catalog:
 def _catalog(name: str) -> Catalog:
     """A shipped catalogue. Never a file: whoever asks a server must not choose what it reads."""
     if name not in shipped():
-        raise unknown(f"{name[:200]!r} is not a shipped catalogue", name[:200], shipped(),
-                      "shipped", {"catalog": name[:200]})  # fmt: skip
+        raise unknown(
+            f"{name[:200]!r} is not a shipped catalogue",
+            name[:200],
+            shipped(),
+            "shipped",
+            {"catalog": name[:200]},
+        )
     return _shipped(name)
 
 
@@ -268,9 +278,12 @@ def _type_and_nodes(text: str, field: str) -> tuple[str, int | None]:
 
 def _no_machines(text: str, field: str) -> VenturiError:
     return VenturiError(
-        "VEN-QUERY-VALUE", f"{text[:80]!r} is not TYPE or TYPE:NODES",
-        where={"field": field}, hint="such as i2.8xlarge:178", exit_code=ExitCode.USAGE,
-    )  # fmt: skip
+        "VEN-QUERY-VALUE",
+        f"{text[:80]!r} is not TYPE or TYPE:NODES",
+        where={"field": field},
+        hint="such as i2.8xlarge:178",
+        exit_code=ExitCode.USAGE,
+    )
 
 
 def _with(catalog: Catalog, assumptions: list[str], volumes: str | None, today: date) -> Catalog:
@@ -282,9 +295,15 @@ def _with(catalog: Catalog, assumptions: list[str], volumes: str | None, today: 
 
 
 def _command(
-    request: Request, sort: str, deadline: str | None, names: list[str], *, explain: str | None,
-    assumed: list[str], volumes: str | None,
-) -> str:  # fmt: skip
+    request: Request,
+    sort: str,
+    deadline: str | None,
+    names: list[str],
+    *,
+    explain: str | None,
+    assumed: list[str],
+    volumes: str | None,
+) -> str:
     """The command line that asks the same."""
     words = ["venturi", "advise", "hardware", "--sort", sort]
     words += [word for name in names for word in ("--catalog", name)]

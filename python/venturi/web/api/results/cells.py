@@ -139,10 +139,8 @@ def alike(
         found = cells(repository, selection, every)
     start = len(by)
     varying = [
-        place
-        for place in range(start, len(every))
-        if len({cell.key[place] for cell in found}) > 1
-    ]  # fmt: skip
+        place for place in range(start, len(every)) if len({cell.key[place] for cell in found}) > 1
+    ]
     kept = (*range(start), *varying)
     keys = tuple(every[place] for place in kept)
     if len(kept) < len(every):
@@ -210,10 +208,11 @@ def named_key(text: str, by: Sequence[str], field: str) -> Key:
     plain = isinstance(found, list) and len(found) == len(by)
     if not plain or any(isinstance(value, list | dict) for value in found):
         raise refused(
-            f"{text[:80]!r} is not a group", field,
+            f"{text[:80]!r} is not a group",
+            field,
             f"give a JSON list with a value for each of {', '.join(by) or 'no key'}, such as "
             '["IB", "SSD"]; null is a missing one',
-        )  # fmt: skip
+        )
     return tuple(found)
 
 

@@ -90,10 +90,13 @@ def compare(
     names = names_of(chosen, keys)
     groups = compared(chosen, cold, (keys, told, (None, *others)), crude=crude)
     return Comparison(
-        keys, groups, tuple(warnings), RULE,
+        keys,
+        groups,
+        tuple(warnings),
+        RULE,
         names.caption,
         names.explained,
-    )  # fmt: skip
+    )
 
 
 def _told_of(told: Effects | None, chosen: Sequence[Cell]) -> bool:

@@ -180,17 +180,24 @@ def like_with_like(
         told = f"Not ranked: {refused_.message}. {refused_.hint}."
         answer = ranked(cells_, keys, objective, prices, costs=costs, tested=False)
         return replace(
-            answer, basis="refused", verdict=told, warnings=(told, *answer.warnings),
+            answer,
+            basis="refused",
+            verdict=told,
+            warnings=(told, *answer.warnings),
             groups=tuple(_unranked(group, refused_.message) for group in answer.groups),
-        )  # fmt: skip
+        )
     found = rank_trials(trials, keys, OBJECTIVES[objective], charged, crude=crude)
     answer = ranked(cells_, keys, objective, prices, costs=costs, tested=found.alike is None)
     names = {text(key): name for key, name in found.names.items()}
     named = [replace(g, name=names.get(text(g.key), label(g.key))) for g in answer.groups]
     answer = replace(
-        answer, basis=found.basis, caption=found.naming.caption, explained=found.naming.explained,
-        groups=tuple(named), warnings=(*found.warnings, *answer.warnings),
-    )  # fmt: skip
+        answer,
+        basis=found.basis,
+        caption=found.naming.caption,
+        explained=found.naming.explained,
+        groups=tuple(named),
+        warnings=(*found.warnings, *answer.warnings),
+    )
     if found.alike is None:
         told = answer.verdict + "".join(f" {each}." for each in sentences(found)[1:])
         if found.basis == "crude":
@@ -203,8 +210,16 @@ def like_with_like(
 
 def _unranked(group: RankedGroup, reason: str) -> RankedGroup:
     unknown = str(model.Rank.CANNOT_TELL)
-    return replace(group, rank=None, standing=unknown, reason=reason, on_frontier=False,
-                   frontier=None, p_value=None, name=label(group.key))  # fmt: skip
+    return replace(
+        group,
+        rank=None,
+        standing=unknown,
+        reason=reason,
+        on_frontier=False,
+        frontier=None,
+        p_value=None,
+        name=label(group.key),
+    )
 
 
 def _matched(
@@ -225,13 +240,22 @@ def _matched(
             if text(place.key) in standings:
                 on = _ON_FRONTIER.get(standings[text(place.key)], "cannot tell")
             unpriced = group.cost_usd.reason if group.cost_usd and not group.cost_usd.n else None
-            made.append(replace(
-                group, rank=place.rank, standing=str(place.standing),
-                reason="; ".join(filter(None, (place.reason, unpriced))) or None,
-                on_frontier=on == "yes", frontier=on, p_value=None, set=number,
-                against=tuple(map(scalar, each.reference)), settings=place.strata,
-                ratio=place.ratio, ratio_interval=interval(place.interval),
-            ))  # fmt: skip
+            made.append(
+                replace(
+                    group,
+                    rank=place.rank,
+                    standing=str(place.standing),
+                    reason="; ".join(filter(None, (place.reason, unpriced))) or None,
+                    on_frontier=on == "yes",
+                    frontier=on,
+                    p_value=None,
+                    set=number,
+                    against=tuple(map(scalar, each.reference)),
+                    settings=place.strata,
+                    ratio=place.ratio,
+                    ratio_interval=interval(place.interval),
+                )
+            )
     rest = (_unranked(group, "no trial of it counts") for group in of_key.values())
     return (*made, *rest)
 
@@ -266,8 +290,10 @@ def ranked(
     `costs` are the groups of the trials whose recorded costs count.
     """
     of_key: dict[GroupKey, Cell] = {cell.key: cell for cell in found}
-    priced = {group.key: _priced(group, of_key[group.key], keys, prices, costs)
-              for group in groups_from(found)}  # fmt: skip
+    priced = {
+        group.key: _priced(group, of_key[group.key], keys, prices, costs)
+        for group in groups_from(found)
+    }
     compared = [each.group for each in list(priced.values())[: RANKED_MAX if tested else 0]]
     ranking = model.rank_groups(compared, OBJECTIVES[objective])
     told = {one.key: one for one in ranking.groups}
@@ -490,8 +516,9 @@ def columns_of(repository: Repository, selection: Selection, keys: Sequence[str]
         if len(found) > LEGACY_TRIALS_MAX:
             raise refused(
                 f"more than {LEGACY_TRIALS_MAX:,} trials are too many for the legacy query",
-                "legacy", "narrow the selection, such as where=workload=terasort",
-            )  # fmt: skip
+                "legacy",
+                "narrow the selection, such as where=workload=terasort",
+            )
         cursor = page.next_cursor
         if cursor is None:
             break

@@ -20,9 +20,16 @@ def _view(name: str, path: str, *pairs: tuple[str, str]) -> View:
 
 
 _DISKS_USD = {
-    "HDD": 0.2, "HD2": 0.4, "HD3": 0.6, "HD4": 0.8, "HD5": 1.0,
-    "SSD": 0.7, "SS2": 1.4, "HS4": 1.5, "HS5": 1.7,
-}  # fmt: skip
+    "HDD": 0.2,
+    "HD2": 0.4,
+    "HD3": 0.6,
+    "HD4": 0.8,
+    "HD5": 1.0,
+    "SSD": 0.7,
+    "SS2": 1.4,
+    "HS4": 1.5,
+    "HS5": 1.7,
+}
 # USD per hour of the whole cluster, for what a worker has of each disk, and for InfiniBand.
 _ALOJA = (
     ("by", "net"),

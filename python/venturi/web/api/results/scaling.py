@@ -115,18 +115,22 @@ def scaling(
     asked = _Asked(key, unit_of(key), meaning, to)
     if len(counted) and _unsaid(every, counted, key):
         raise refused(
-            f"no trial of the selection says its {key}", "x",
+            f"no trial of the selection says its {key}",
+            "x",
             "ask for a number that they have (`venturi keys` lists the keys), or for other trials",
-        )  # fmt: skip
+        )
     without = _without_number(repository, columns, key)
     if without == len(counted) > 0:
         raise refused(
             f"no trial of the selection has a number as {x!r}", "x", "`venturi keys` lists the keys"
         )
     if key not in columns or not len(counted):
-        return _nothing(asked, f"cannot tell: all {len(counted):,} trials have the same {key}"
-                        if len(counted)
-                        else "no succeeded trial meets the conditions")  # fmt: skip
+        return _nothing(
+            asked,
+            f"cannot tell: all {len(counted):,} trials have the same {key}"
+            if len(counted)
+            else "no succeeded trial meets the conditions",
+        )
     found = contexts_of(columns, every.elapsed_s[counted], key, left_out)
     named = keys_of(by)
     if named:
@@ -176,7 +180,7 @@ def unit_of(x: str) -> str:
 def _nothing(asked: _Asked, verdict: str) -> Scaling:
     return Scaling(
         asked.x, asked.unit, asked.meaning.name.lower(), verdict, (), {}, (), (), 0, 0, ()
-    )  # fmt: skip
+    )
 
 
 def _answer(
@@ -206,19 +210,33 @@ def _answer(
         if len({str(each.settings[key]) for each in drawn}) == 1 and value is not None
     }
     listed = tuple(
-        ScalingListed(place, tuple(scalar(each.settings[key]) for key in all_differ),
-                      each.x[0], each.x[-1], len(each.x), each.trials)
+        ScalingListed(
+            place,
+            tuple(scalar(each.settings[key]) for key in all_differ),
+            each.x[0],
+            each.x[-1],
+            len(each.x),
+            each.trials,
+        )
         for place, each in enumerate(contexts[:LISTED_MAX])
-    )  # fmt: skip
+    )
     # Said of the first curve, by all that tells it from any other.
     first, name = groups[0], _name(contexts[skip], all_differ, NAMED)
     told, also, rest = first.verdict.partition("; ")
     verdict = f"{told}{f' for {name}' if name else ''}{also}{rest}"
     return Scaling(
-        asked.x, asked.unit, asked.meaning.name.lower(), verdict, all_differ,
-        same, groups, listed, len(contexts), skip,
+        asked.x,
+        asked.unit,
+        asked.meaning.name.lower(),
+        verdict,
+        all_differ,
+        same,
+        groups,
+        listed,
+        len(contexts),
+        skip,
         (*warnings, *_said(found), *_differences(drawn, differ), *_more(contexts, all_differ)),
-    )  # fmt: skip
+    )
 
 
 def _why_none(found: Contexts) -> str:
@@ -243,15 +261,20 @@ def _few(keys: Sequence[str]) -> tuple[str, ...]:
 def _said(found: Contexts) -> list[str]:
     said = []
     if found.left_out:
-        said.append(f"not kept alike, as asked: {joined(found.left_out)}; a curve is of "
-                    f"{found.x} and of these together")  # fmt: skip
+        said.append(
+            f"not kept alike, as asked: {joined(found.left_out)}; a curve is of "
+            f"{found.x} and of these together"
+        )
     if found.along:
-        said.append(f"{joined(_few(found.along))} grow{'s' if len(found.along) == 1 else ''} in "
-                    f"proportion to {found.x}")  # fmt: skip
+        said.append(
+            f"{joined(_few(found.along))} grow{'s' if len(found.along) == 1 else ''} in "
+            f"proportion to {found.x}"
+        )
     if found.single and found.contexts:
         many = count_of(found.single, "further setting")
-        said.append(f"{many} with one value of {found.x} {'is' if found.single == 1 else 'are'} "
-                    "no curve")  # fmt: skip
+        said.append(
+            f"{many} with one value of {found.x} {'is' if found.single == 1 else 'are'} no curve"
+        )
     return said
 
 
@@ -345,9 +368,16 @@ def _group(
             ScalingPoint(at, len(times), spread_of(times))
             for at, times in zip(context.x, context.times, strict=True)
         ),
-        curve=(), basis=None, formula=None, error_relative=None, cliff=None, reason=None,
-        verdict="", effect=None, predicted=None,
-    )  # fmt: skip
+        curve=(),
+        basis=None,
+        formula=None,
+        error_relative=None,
+        cliff=None,
+        reason=None,
+        verdict="",
+        effect=None,
+        predicted=None,
+    )
     cliff = find_cliff(xs, medians) if asked.meaning is Meaning.AMOUNT else None
     if cliff is not None:
         lines = fit_memory_cliff(xs, medians, cliff.below)
@@ -394,8 +424,12 @@ def _basis(fit: CurveFit, others: int) -> str:
     shape = f"shape from {count_of(others, 'other curve')} of this job"
     if fit.inside.borrowed == fit.ends.borrowed == 1:
         return f"{shape}, level of its own"
-    names = (fit.meaning.value, "the same with what the points depart from it",
-             Meaning.RESOURCE.value, shape)  # fmt: skip
+    names = (
+        fit.meaning.value,
+        "the same with what the points depart from it",
+        Meaning.RESOURCE.value,
+        shape,
+    )
     shares = [
         f"{name}, {percent(inside)}" + f" ({percent(end)} at the ends)" * (inside != end)
         for name, inside, end in zip(names, fit.inside, fit.ends, strict=True)
@@ -433,8 +467,10 @@ def _sentence(asked: _Asked, effect: ScalingEffect) -> str:
     if found.high > FAR * found.low:
         return f"cannot tell what {what} brings: the measured times lie too far from any curve"
     if found.low <= 1 <= found.high:
-        return (f"cannot tell whether {what} {take} less time: {ratio:.2f} of it, between "
-                f"{found.low:.2f} and {found.high:.2f}")  # fmt: skip
+        return (
+            f"cannot tell whether {what} {take} less time: {ratio:.2f} of it, between "
+            f"{found.low:.2f} and {found.high:.2f}"
+        )
     return f"{what} {take} {ratio:.2f} of the time [{found.low:.2f}, {found.high:.2f}]"
 
 
@@ -487,9 +523,10 @@ def _with_cliff(
         )
     )
     at_to = None if to is None else CurvePoint(to, memory_cliff_s(to, lines), None, None)
-    told = "" if at_to is None else (
-        f"; at {asked.size(at_to.x)}: about {format_duration(at_to.elapsed_s)}, without an interval"
-    )  # fmt: skip
+    told = ""
+    if at_to is not None:
+        time = format_duration(at_to.elapsed_s)
+        told = f"; at {asked.size(at_to.x)}: about {time}, without an interval"
     return replace(
         group,
         curve=tuple(
@@ -503,4 +540,4 @@ def _with_cliff(
         verdict=f"between {below} and {above} the time jumps to {found.jump:.2g} times what the "
         f"smaller ones let expect{told}",
         predicted=at_to,
-    )  # fmt: skip
+    )

@@ -131,10 +131,12 @@ def _thinned(paths: Sequence[Path], points: int, disks: Disks) -> _Found:
         known = pl.when(pl.col("value").is_finite()).then(pl.col("value"))
         found.append(
             placed.group_by(*_LINE, "place").agg(
-                known.sum().alias("sum"), known.count().alias("n"),
-                known.min().alias("lowest"), known.max().alias("highest"),
+                known.sum().alias("sum"),
+                known.count().alias("n"),
+                known.min().alias("lowest"),
+                known.max().alias("highest"),
             )
-        )  # fmt: skip
+        )
         if sum(map(len, found)) > VALUES_MAX:
             found = [_merged(found)]
     order = sorted(begins_s)
@@ -158,10 +160,13 @@ def _lines(found: pl.DataFrame, index: Mapping[int, int], *, thinned: bool) -> I
                 lowest[row], highest[row] = least, most
         none: tuple[float | None, ...] = ()
         yield SeriesLine(
-            str(metric), None if device is None else str(device), str(unit),
+            str(metric),
+            None if device is None else str(device),
+            str(unit),
             tuple(means),
-            tuple(lowest) if thinned else none, tuple(highest) if thinned else none,
-        )  # fmt: skip
+            tuple(lowest) if thinned else none,
+            tuple(highest) if thinned else none,
+        )
 
 
 def _merged(found: Sequence[pl.DataFrame]) -> pl.DataFrame:

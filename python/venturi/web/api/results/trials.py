@@ -42,9 +42,16 @@ from venturi.web.io.page import IoHeat, IoPage
 
 SIBLINGS_MAX = 200
 FACET_COLUMNS = (
-    "workload", "engine", "state", "scale", "provenance", "source", "instance_type", "network",
+    "workload",
+    "engine",
+    "state",
+    "scale",
+    "provenance",
+    "source",
+    "instance_type",
+    "network",
     "hosts",
-)  # fmt: skip
+)
 FACET_SETTINGS, FACET_DISTINCT_MAX = 6, 100
 KEY_LENGTH_MAX = 300
 
@@ -277,9 +284,11 @@ def trial_of(services: Services, id_: str) -> Trial:
     found = services.repository.get(id_)
     if found.id != id_:
         raise VenturiError(
-            "VEN-RECORD-UNKNOWN", f"no trial has the id {id_!r}", where={"id": id_},
+            "VEN-RECORD-UNKNOWN",
+            f"no trial has the id {id_!r}",
+            where={"id": id_},
             hint="/api/trials lists the trials",
-        )  # fmt: skip
+        )
     return found
 
 

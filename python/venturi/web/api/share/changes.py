@@ -47,9 +47,10 @@ async def _in_turn(request: Request) -> AsyncIterator[None]:
             await state.writers.acquire_on_behalf_of(request)
     except TimeoutError as error:
         raise VenturiError(
-            "VEN-RECORD-BUSY", "too many changes wait for others to be written",
+            "VEN-RECORD-BUSY",
+            "too many changes wait for others to be written",
             hint="nothing was changed; try again in a moment",
-        ) from error  # fmt: skip
+        ) from error
     try:
         yield
     finally:
@@ -129,9 +130,14 @@ def login(
         token = in_force(tokens.holder(services.repository, secret))
         session, name, role = _changes(services).open_session(token), token.name, token.role
     response.set_cookie(
-        COOKIE, session, max_age=SESSION_S, path="/",
-        httponly=True, samesite="strict", secure=by_https(access, request),
-    )  # fmt: skip
+        COOKIE,
+        session,
+        max_age=SESSION_S,
+        path="/",
+        httponly=True,
+        samesite="strict",
+        secure=by_https(access, request),
+    )
     return shapes.Session(role, name)
 
 
@@ -171,9 +177,11 @@ async def upload(
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/zip":
         raise VenturiError(
-            "VEN-API-REQUEST", "an upload is an archive of type application/zip",
-            where={"content-type": kind}, hint="`venturi push` sends it",
-        )  # fmt: skip
+            "VEN-API-REQUEST",
+            "an upload is an archive of type application/zip",
+            where={"content-type": kind},
+            hint="`venturi push` sends it",
+        )
     most = request.app.state.access.upload_bytes_max
     # The file has no name: nothing is left of it however the process ends.
     with tempfile.TemporaryFile(dir=services.repository.artifacts_dir.parent) as file:
@@ -251,9 +259,10 @@ async def _receive(parts: AsyncIterator[bytes], file: IO[bytes], most: int) -> N
         received += len(part)
         if received > most:
             raise VenturiError(
-                "VEN-API-SIZE", f"the archive has more than {most} bytes",
+                "VEN-API-SIZE",
+                f"the archive has more than {most} bytes",
                 hint="`venturi push` sends trials in several archives",
-            )  # fmt: skip
+            )
         await run_in_threadpool(file.write, part)
     await run_in_threadpool(file.flush)
 

@@ -1,0 +1,172 @@
+"""Tables of a job's stages: outcome, time by cause, skew, stragglers, critical path, bottleneck."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from venturi.core.units import format_bytes, format_duration
+from venturi.jobs.stages.stage import Analysis, Skew, Stage
+from venturi.terminal.table import UNKNOWN, Table, format_count, format_share, pairs, shorten, table
+
+SHOWN_STAGES = 30
+
+
+def longest_stages(stages: Sequence[Stage]) -> tuple[list[Stage], str]:
+    """The stages with the most task time, in their own order, and a note for their title."""
+    longest = {each.key for each in sorted(stages, key=lambda each: -each.task_s)[:SHOWN_STAGES]}
+    kept = [stage for stage in stages if stage.key in longest]
+    said = f" (the {SHOWN_STAGES} of {len(stages)} with the most task time)"
+    return kept, said if len(kept) < len(stages) else ""
+
+
+def unfinished_tasks(stages: Sequence[Stage]) -> Table:
+    """Tasks without a recorded end."""
+    made = table(
+        "stage",
+        "task",
+        "host",
+        "executor",
+        "had run for",
+        "medians",
+        "when",
+        left=4,
+        prose=("host", "when"),
+        spare=("medians",),
+    )
+    for stage in stages:
+        for each in stage.unfinished:
+            made.add(
+                stage.label,
+                format_count(each.index),
+                each.host or UNKNOWN,
+                each.executor_id or UNKNOWN,
+                format_duration(each.age_s),
+                UNKNOWN if each.ratio is None else f"{each.ratio:.1f}",
+                each.until,
+            )
+    return made
+
+
+def critical_path(analysis: Analysis) -> Table:
+    """The steps of the critical path, the driver's among them."""
+    labels = {stage.key: stage for stage in analysis.stages}
+    made = table("step", "name", "from", "took", left=2, prose=("name",))
+    steps = [step for step in analysis.path if step.elapsed_s >= 0.001]
+    for step in steps[:SHOWN_STAGES]:
+        stage = None if step.key is None else labels[step.key]
+        step_name = "driver" if stage is None else f"stage {stage.label}"
+        name = "" if stage is None else shorten(stage.name)
+        made.add(step_name, name, format_duration(step.from_s), format_duration(step.elapsed_s))
+    if len(steps) > SHOWN_STAGES:
+        made.add(f"and {len(steps) - SHOWN_STAGES} more steps", "", "", "")
+    return made
+
+
+def stage_rows(stages: Sequence[Stage]) -> Table:
+    """A row for each stage: its outcome, times, tasks, slots and spills."""
+    made = table(
+        "stage",
+        "name",
+        "outcome",
+        "started",
+        "took",
+        "tasks",
+        "attempts",
+        "at once",
+        "slots",
+        "waves",
+        "slot use",
+        "task time",
+        "spilled",
+        left=3,
+        prose=("name", "attempts"),
+        spare=("at once", "slots", "waves", "slot use", "started", "attempts"),
+    )
+    for stage in stages:
+        made.add(
+            stage.label,
+            shorten(stage.name),
+            stage.outcome,
+            format_duration(stage.started_s),
+            format_duration(stage.elapsed_s),
+            format_count(stage.n_tasks),
+            _attempts(stage),
+            f"{stage.at_once:,}",
+            format_count(stage.offered_slots),
+            UNKNOWN if stage.waves is None else f"{stage.waves:.1f}",
+            format_share(stage.slot_use),
+            format_duration(stage.task_s),
+            format_bytes(stage.spilled_bytes),
+        )
+    return made
+
+
+def _attempts(stage: Stage) -> str:
+    bad = [f"{n} {name}" for name, n in stage.attempts_by_outcome.items() if name != "succeeded"]
+    return str(stage.n_attempts) + (f" ({', '.join(bad)})" if bad else "")
+
+
+def time_by_cause(stages: Sequence[Stage]) -> Table:
+    """The share of each cause in a stage's task time."""
+    names = [each.cause for each in stages[0].causes] if stages else []
+    made = table("stage", *names, "unattributed", "without metrics")
+    for stage in stages:
+        if stage.task_s > 0:
+            shares = [
+                UNKNOWN if each.time_s is None else f"{each.time_s / stage.task_s:.1%}"
+                for each in stage.causes
+            ]
+            rest = f"{stage.unattributed_s / stage.task_s:.1%}"
+            made.add(stage.label, *shares, rest, f"{stage.n_without_metrics} tasks")
+    return made
+
+
+def skews(stages: Sequence[Stage]) -> Table:
+    """The largest task of each stage by its median one."""
+    made = table("stage", "of", "median", "largest", "largest / median", left=2, prose=("of",))
+    for stage in stages:
+        for skew in stage.skews:
+            if skew.ratio is not None:
+                values = (_amount(skew, skew.median), _amount(skew, skew.largest))
+                made.add(stage.label, skew.what, *values, f"{skew.ratio:.1f}")
+    return made
+
+
+def _amount(skew: Skew, value: float | None) -> str:
+    return format_duration(value) if skew.unit == "s" else format_bytes(value)
+
+
+def stragglers(stages: Sequence[Stage]) -> Table:
+    """The tasks that took far longer than the median of their stage."""
+    made = table(
+        "stage",
+        "task",
+        "host",
+        "executor",
+        "took",
+        "medians",
+        "bytes / median",
+        left=4,
+        prose=("task", "host"),
+        spare=("executor", "bytes / median"),
+    )
+    for stage in stages:
+        for each in stage.stragglers:
+            made.add(
+                stage.label,
+                each.task_id,
+                each.host or UNKNOWN,
+                each.executor_id or UNKNOWN,
+                format_duration(each.elapsed_s),
+                UNKNOWN if each.ratio is None else f"{each.ratio:.1f}",
+                UNKNOWN if each.bytes_ratio is None else f"{each.bytes_ratio:.1f}",
+            )
+        if stage.n_stragglers > len(stage.stragglers):
+            more = f"and {stage.n_stragglers - len(stage.stragglers)} more"
+            made.add(stage.label, more, "", "", "", "", "")
+    return made
+
+
+def bottlenecks(stages: Sequence[Stage]) -> Table:
+    """The narrowest point of each stage, in a sentence."""
+    return pairs((stage.label, stage.verdict.sentence) for stage in stages)
