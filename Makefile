@@ -159,10 +159,10 @@ bench: setup ## Measure Venturi beside its peers and the physical limit, interle
 # Where public tables are; the tests look there too.
 VENTURI_TEST_DATASETS ?= ../shared/datasets
 curves: setup ## Foretell points left out of public and simulated curves (docs/method/scaling-fits.md)
-	$(PY) -m benchmarks.curves $(VENTURI_TEST_DATASETS)
+	$(PY) -m benchmarks.models.curves $(VENTURI_TEST_DATASETS)
 
 verdicts: setup ## Count wrong verdicts of simulated pairs of groups (docs/method/statistics.md)
-	$(PY) -m benchmarks.verdicts
+	$(PY) -m benchmarks.models.verdicts
 
 faults: setup ## Plant faults in ten Spark programs and compare what is found (docs/guide/jobs/diagnosis.md)
 	$(PY) -m benchmarks.diagnosis

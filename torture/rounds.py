@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from torture import (
+from torture.measure import engine_kills, lab_kills, plan_kills
+from torture.record import (
     archives,
     connection_cuts,
-    engine_kills,
     fuzz_archives,
     fuzz_records,
     import_kills,
-    lab_kills,
     migration_kills,
-    plan_kills,
-    requests,
-    sort_calls,
-    sort_kills,
-    sort_shapes,
     store_calls,
     upkeep_kills,
-    upload_cuts,
-    upload_kills,
 )
+from torture.sort import sort_calls, sort_kills, sort_shapes
+from torture.web import requests, upload_cuts, upload_kills
 
 ROUNDS = {
     module.ROUND.name: module.ROUND

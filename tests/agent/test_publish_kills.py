@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from torture.agent import counted
-from torture.sort_state import RECORD, Decoys, Truth, noise
+from torture.sort.sort_state import RECORD, Decoys, Truth, noise
 
 MIB = 1 << 20
 CALLS = ("renameat2", "rename", "unlink", "fsync")

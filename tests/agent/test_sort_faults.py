@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from torture.sort_state import RECORD, Decoys, Truth, noise
+from torture.sort.sort_state import RECORD, Decoys, Truth, noise
 
 MIB = 1 << 20
 

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.spindle` says what it measured, and leaves nothing."""
+"""`python -m benchmarks.measure.spindle` says what it measured, and leaves nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 def test_every_figure_stands_beside_what_it_should_be(tmp_path: Path, agent_binary: Path) -> None:
     chosen = ["--kinds", "ssd", "--rates", "200", "--seconds", "0.1", "--dir", str(tmp_path)]
     run = subprocess.run(
-        [sys.executable, "-m", "benchmarks.spindle", *chosen],
+        [sys.executable, "-m", "benchmarks.measure.spindle", *chosen],
         env={**os.environ, "VENTURI_AGENT": str(agent_binary)},
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.traces` says what it measured, and leaves nothing."""
+"""`python -m benchmarks.measure.traces` says what it measured, and leaves nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 def test_ours_and_its_peers_count_alike(tmp_path: Path, agent_binary: Path) -> None:
     chosen = ["--requests", "3000", "--rounds", "1", "--large", "--dir", str(tmp_path)]
     run = subprocess.run(
-        [sys.executable, "-m", "benchmarks.traces", *chosen],
+        [sys.executable, "-m", "benchmarks.measure.traces", *chosen],
         env={**os.environ, "VENTURI_AGENT": str(agent_binary)},
         capture_output=True,
         text=True,

@@ -1,6 +1,6 @@
 """Public curves: each point left out, foretold by the others.
 
-The whole campaign, over more data and simulations, is `python -m benchmarks.curves`.
+The whole campaign, over more data and simulations, is `python -m benchmarks.models.curves`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from benchmarks.curves import Miss, misses, public, simulated
+from benchmarks.models.curves import Miss, misses, public, simulated
 from public_data import dataset
 from venturi.results.scaling.curves import Points
 from venturi.results.scaling.formulas import Meaning

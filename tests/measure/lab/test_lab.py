@@ -19,7 +19,17 @@ from pathlib import Path
 import pytest
 
 from command_line import AGENT, PROGRAM, started, venturi
-from torture.lab_remains import ADDRESSES, NAME, NEEDS, SMALL, id_of, inside, left, remains, small
+from torture.measure.lab_remains import (
+    ADDRESSES,
+    NAME,
+    NEEDS,
+    SMALL,
+    id_of,
+    inside,
+    left,
+    remains,
+    small,
+)
 from venturi.core.errors import VenturiError
 from venturi.measure.lab import journal, lab, loops, machine, steps
 from venturi.measure.lab.journal import Heard

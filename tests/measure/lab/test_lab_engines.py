@@ -18,7 +18,7 @@ import pytest
 
 from command_line import AGENT, started, venturi
 from sshd import sshd
-from torture.lab_remains import ADDRESSES, NAME, NEEDS, id_of, inside, left, remains
+from torture.measure.lab_remains import ADDRESSES, NAME, NEEDS, id_of, inside, left, remains
 from venturi.core.settings import load
 from venturi.measure.lab import lab, machine
 from venturi.measure.lab.lab_file import lab_of

@@ -11,7 +11,7 @@ import pytest
 
 from command_line import AGENT, venturi
 from host_contract import HostContract
-from torture.lab_remains import NAME, NEEDS, small
+from torture.measure.lab_remains import NAME, NEEDS, small
 from venturi.cli.measure.target import Ground
 from venturi.measure.engines.nodes import Node, Nodes
 from venturi.measure.hosts.host import Host

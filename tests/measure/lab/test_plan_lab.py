@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from command_line import AGENT, started, venturi
-from torture.lab_remains import ADDRESSES, NAME, NEEDS, id_of, left, remains
+from torture.measure.lab_remains import ADDRESSES, NAME, NEEDS, id_of, left, remains
 from venturi.core.settings import load
 from venturi.measure.lab import lab
 from venturi.measure.lab.lab_file import lab_of

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from command_line import AGENT, venturi
-from torture.lab_remains import ADDRESSES, NAME, NEEDS
+from torture.measure.lab_remains import ADDRESSES, NAME, NEEDS
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.remote import connected
 from venturi.measure.lab import lab

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psycopg
 
-from torture.proxy import Proxy
+from torture.web.proxy import Proxy
 
 _HANG_S = 240.0
 _LIMITS = "tcp_user_timeout=2000&keepalives_idle=1&keepalives_interval=1&keepalives_count=2"

@@ -13,9 +13,9 @@ from pathlib import Path
 import dropped_packets
 import pytest
 
-from torture.import_kills import write_results
 from torture.postgresql import Postgresql
-from torture.proxy import Proxy
+from torture.record.import_kills import write_results
+from torture.web.proxy import Proxy
 from venturi.core.settings import Settings
 from venturi.record.query import counting
 from venturi.record.query.selection import Query

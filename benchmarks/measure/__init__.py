@@ -1,0 +1,1 @@
+"""Speed of probes, labs, links, traces and tiers."""

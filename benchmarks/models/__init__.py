@@ -1,0 +1,1 @@
+"""Speed and accuracy of advice, curves and verdicts."""

@@ -1,0 +1,1 @@
+"""Engines, labs and plans killed."""

@@ -1,0 +1,1 @@
+"""Repositories, archives and imports killed or fed hostile input."""

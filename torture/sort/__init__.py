@@ -1,0 +1,1 @@
+"""Sorts killed, starved and given odd input."""

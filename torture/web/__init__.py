@@ -1,0 +1,1 @@
+"""Servers sent hostile requests, cut uploads and kills."""
