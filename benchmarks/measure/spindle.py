@@ -1,4 +1,4 @@
-"""`python -m benchmarks.measure.spindle`: emulated disks against the configured and predicted rates.
+"""`python -m benchmarks.measure.spindle`: emulated disks against configured and predicted rates.
 
 For each kind and rate a disk of `venturi-agent spindle` with a loop device and ext4 on it, as in a
 lab: buffered writing (with its fsync) and cold reading of a file, direct writing and reading of

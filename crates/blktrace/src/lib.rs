@@ -9,88 +9,37 @@
 //!            tally: what is missing, damaged   |  depth: how much a device has at once
 //! ```
 //!
-//! | module | what |
+//! | folder | what |
 //! |---|---|
-//! | [`event`] | one event, as every reader gives it |
-//! | [`binary`] | blktrace's own format |
-//! | [`text`], [`blkparse`], [`tracepoints`], [`fields`] | text by blkparse, ftrace or perf |
-//! | [`disks`], [`tracefs`], [`buffers`], [`record`] | recording, through the kernel's tracepoints |
-//! | [`perf`], [`recorder`] | recording by perf, and who of both records |
-//! | [`observe`], [`watch`], `fiemap`, [`xfs`] | what is known of files meanwhile |
-//! | [`bundle`], [`format`], [`ring`], [`file_events`] | what was recorded: pages of the kernel's ring buffers |
-//! | [`input`], [`stream`], [`merge`] | files to events in order of time |
-//! | [`tally`] | records, and what is missing or damaged |
-//! | [`table`], [`pairing`] | what is under way |
-//! | [`histogram`], [`locality`], [`depth`], [`raster`], [`heat`], [`group`] | what is counted |
-//! | [`files`], [`extents`], [`classes`], [`stages`], [`tasks`], [`processes`], [`attribution`] | whose requests are |
-//! | [`convert`] | a trace by another program as a recording |
-//! | [`analysis`], [`verdict`], [`requests`], [`whose`], [`report`] | what it comes to |
+//! | [`read`] | trace files (blktrace, blkparse, ftrace, perf) to events in order of time |
+//! | [`capture`] | recording through the kernel's tracepoints or perf, and the files of a recording |
+//! | [`attribute`] | which file, task and stage each request belongs to |
+//! | [`summary`] | pairing, sizes, latencies, locality, depth, and the report |
 
-pub mod analysis;
-pub mod attribution;
-pub mod binary;
-pub mod blkparse;
-pub mod buffers;
-pub mod bundle;
-pub mod classes;
-pub mod convert;
-pub mod depth;
-pub mod disks;
+pub mod attribute;
+pub mod capture;
 mod error;
-pub mod event;
-pub mod extents;
-pub mod fields;
-mod fiemap;
-pub mod file_events;
-pub mod files;
-pub mod format;
-pub mod group;
-pub mod heat;
-pub mod histogram;
-pub mod input;
-pub mod locality;
-pub mod merge;
-pub mod observe;
-pub mod pairing;
-pub mod perf;
-pub mod processes;
-pub mod raster;
-pub mod record;
-pub mod recorder;
-pub mod report;
-pub mod requests;
-pub mod ring;
-pub mod stages;
-pub mod stream;
-pub mod table;
-pub mod tally;
-pub mod tasks;
-pub mod text;
-pub mod tracefs;
-pub mod tracepoints;
-pub mod verdict;
-pub mod watch;
-pub mod whose;
-pub mod xfs;
+pub mod read;
+pub mod summary;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use classes::Class;
-pub use convert::{Converted, convert};
+pub use attribute::classes::Class;
+pub use attribute::stages::Stage;
+pub use capture::record::{Ended, Plan};
+pub use capture::recorder::Recorder;
 pub use error::{CODES, TraceError};
-pub use input::Input;
-pub use record::{Ended, Plan};
-pub use recorder::Recorder;
-pub use report::{Report, Warning};
-pub use stages::Stage;
+pub use read::convert::{Converted, convert};
+pub use read::input::Input;
+pub use summary::report::{Report, Warning};
 
-use analysis::Analysis;
-use attribution::Attribution;
-use heat::Heat;
-use stages::Stages;
-use stream::Stream;
-use tally::{NOTE, Tally};
-use whose::DiskReport;
+use attribute::attribution::Attribution;
+use attribute::stages::Stages;
+use attribute::whose::DiskReport;
+use read::stream::Stream;
+use read::tally::{NOTE, Tally};
+use summary::analysis::Analysis;
+use summary::heat::Heat;
 
 /// So many warnings of single files are given.
 const FILES_NAMED: usize = 20;
@@ -120,7 +69,7 @@ pub fn analyze(
         Attribution::new(files, stages, input.processes.clone())
     });
     let mut done = 0;
-    merge::merge(
+    read::merge::merge(
         &mut input.streams,
         |event| analysis.take(event),
         |bytes| {
@@ -221,7 +170,7 @@ fn of_files(streams: &[Stream]) -> impl Iterator<Item = Warning> {
                  give their folder instead",
                 tally.late,
                 tally.records(),
-                stream::HELD_BACK
+                read::stream::HELD_BACK
             ),
         });
         damage.chain(late).collect::<Vec<_>>()

@@ -16,26 +16,26 @@ use std::time::Instant;
 use rawio::Pool;
 
 use crate::checksum::RecordSum;
-use crate::disks::Disks;
 use crate::error::SortError;
-use crate::input::{InputFile, check_unchanged};
-use crate::map_shuffle::MapShuffle;
-use crate::output::Outputs;
-use crate::partition::Store;
+use crate::io::disks::Disks;
+use crate::io::input::{InputFile, check_unchanged};
+use crate::io::output::Outputs;
+use crate::io::publish::{Publication, Summary};
+use crate::io::spill::Scratch;
+use crate::io::stamp::Rigour;
+use crate::phases::map_shuffle::MapShuffle;
+use crate::phases::partition::Store;
+use crate::phases::sample::sample;
+use crate::phases::sort_reduce::SortReduce;
+use crate::phases::split::split_oversized;
+use crate::phases::splitters::Splitters;
+use crate::phases::stage::{Meter, Observer, Shared, lock};
+use crate::phases::threads::watched;
 use crate::plan::{Plan, plan};
-use crate::publish::{Publication, Summary};
 use crate::report::{
     ChecksumReport, IoReport, MemoryReport, PhaseReport, Published, SortReport, Volume,
 };
-use crate::sample::sample;
-use crate::sort_reduce::SortReduce;
 use crate::spec::SortSpec;
-use crate::spill::Scratch;
-use crate::split::split_oversized;
-use crate::splitters::Splitters;
-use crate::stage::{Meter, Observer, Shared, lock};
-use crate::stamp::Rigour;
-use crate::threads::watched;
 use crate::usage::{CpuTime, cpu_time, peak_rss_bytes};
 
 /// What is settled before the first record is read.

@@ -7,55 +7,31 @@
 //! engine's one job without input or output.
 
 pub mod checksum;
-mod disks;
-mod distribute;
-mod emit;
 mod engine;
 mod error;
 pub mod gensort;
 pub mod halton;
-mod input;
+mod io;
 mod job;
-mod journal;
 mod kernels;
-mod manifest;
-mod map_shuffle;
-mod output;
-mod partition;
+mod phases;
 mod plan;
-mod publish;
-mod pump;
-mod queue;
-#[cfg(test)]
-mod queue_tests;
 mod record;
 mod report;
-mod sample;
-mod sort_reduce;
-mod sorter;
 mod spec;
-mod spill;
-mod split;
-mod splitters;
-mod stage;
-mod stamp;
-mod sync;
-mod threads;
-mod transfers;
 mod usage;
 pub mod validate;
-mod watch;
 
 pub use engine::sort;
 pub use error::{CODES, SortError};
+pub use io::manifest::{MANIFEST, PartFile};
 pub use job::{Job, MakeReducer, Mapper, Reducer};
-pub use manifest::{MANIFEST, PartFile};
+pub use phases::splitters::{Sample, Splitters};
+pub use phases::stage::{Observer, StageReport};
 pub use plan::{Plan, PlanInput, plan};
 pub use record::{Format, HEADER_BYTES, Order, Records, prefix, push_key_value};
 pub use report::{
     ChecksumReport, IoReport, MemoryReport, PhaseReport, Published, SortReport, Volume,
 };
 pub use spec::{Preview, SortSpec, preview};
-pub use splitters::{Sample, Splitters};
-pub use stage::{Observer, StageReport};
 pub use usage::{CpuTime, ThreadUse, cpu_time, peak_rss_bytes};

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::manifest::PartFile;
+use crate::io::manifest::PartFile;
+use crate::io::publish::Publication;
+use crate::phases::stage::StageReport;
 use crate::plan::Plan;
-use crate::publish::Publication;
-use crate::stage::StageReport;
 use crate::usage::CpuTime;
 
 /// A timed part of the sort.

@@ -7,7 +7,7 @@ use rawio::Backend;
 use serde::Serialize;
 
 use crate::error::SortError;
-use crate::input::{self, InputFile};
+use crate::io::input::{self, InputFile};
 use crate::job::Job;
 use crate::plan::{MOST_WORKERS, Plan, PlanInput, plan};
 use crate::record::Format;

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 #[allow(dead_code)] // the models need not call all of it
-#[path = "../src/queue.rs"]
+#[path = "../src/io/queue.rs"]
 mod queue;
 
 mod sync {

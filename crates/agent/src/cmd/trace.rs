@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use blktrace::buffers::Buffers;
+use blktrace::capture::buffers::Buffers;
 use blktrace::{Asked, Class, Input, Plan, Recorder, Report, Stage, TraceError, analyze, convert};
 use hostmon::process_cpu_s;
 use serde_json::{Value, json};

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::error::ValidateError;
 use crate::checksum::RecordSum;
-use crate::manifest::{Listing, MANIFEST, PartFile};
+use crate::io::manifest::{Listing, MANIFEST, PartFile};
+use crate::io::stamp::{self, Rigour, Stamp};
 use crate::record::Format;
-use crate::stamp::{self, Rigour, Stamp};
 
 /// A file to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -177,7 +177,7 @@ class TracedDisk:
 class TracedPattern(TracedOperation):
     """Requests for files that are for the same, on one side of a shuffle (None: it is not known).
 
-    `file_class` is as `crates/blktrace/src/classes.rs` has it.
+    `file_class` is as `crates/blktrace/src/attribute/classes.rs` has it.
     """
 
     device: str

@@ -1,7 +1,7 @@
-"""The plugin by which threads of Spark say which task they run, for traces of block I/O.
+"""The Spark plugin that names threads after the tasks they run, for traces of block I/O.
 
-Its source is `jvm/task-names`; `crates/blktrace/src/tasks.rs` reads what they say. Python workers
-of Venturi's own programs do the same by `workloads/shared/spark_names.py`.
+Its source is `jvm/task-names`. `crates/blktrace/src/attribute/tasks.rs` reads the names. Python
+workers of Venturi's own programs set theirs with `workloads/shared/spark_names.py`.
 """
 
 from __future__ import annotations

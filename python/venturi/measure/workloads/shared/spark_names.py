@@ -1,5 +1,5 @@
 """Python workers of Spark say which task they run, for traces of block I/O: what `jvm/task-names`
-does for Spark's own threads. `crates/blktrace/src/tasks.rs` reads what they say.
+does for Spark's own threads. `crates/blktrace/src/attribute/tasks.rs` reads what they say.
 """
 
 from __future__ import annotations

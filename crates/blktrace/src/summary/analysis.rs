@@ -1,0 +1,245 @@
+//! What a trace says, event by event in order of time, in memory that does not grow with it.
+
+use crate::attribute::attribution::Attribution;
+use crate::error::TraceError;
+use crate::read::event::{Device, Event, FAILED, Kind, Operation, SECTOR_LIMIT};
+use crate::summary::depth::Depth;
+use crate::summary::group::Group;
+use crate::summary::heat::{Heat, What};
+use crate::summary::pairing::{Completion, Issue, Pairing, Tag};
+use crate::summary::table::Key;
+
+/// So many devices may be in one trace; each has some megabytes.
+const DEVICES: usize = 256;
+const _: () = assert!(DEVICES <= Key::DEVICES);
+
+/// The operations that have a [`Group`] each.
+pub const OPERATIONS: [Operation; 3] = [Operation::Read, Operation::Write, Operation::Discard];
+
+/// What was counted of one device.
+pub struct DeviceCounts {
+    /// Which it is.
+    pub device: Device,
+    /// Of each of [`OPERATIONS`], `None` if there was none.
+    pub groups: [Option<Box<Group>>; OPERATIONS.len()],
+    /// Requests without data that went to the device: flushes of its cache.
+    pub flushes: u64,
+    /// Requests that move no data of a file system: commands passed through, zones.
+    pub others: u64,
+    /// Requests that the driver gave back.
+    pub requeues: u64,
+    /// Requests that were done in more than one part; the parts but the last.
+    pub parts: u64,
+    /// Completions of requests that were queued and never issued.
+    pub never_issued: u64,
+    /// Completions of requests that began before the trace.
+    pub begun_before: u64,
+    /// Requests with the device.
+    pub depth: Depth,
+}
+
+impl DeviceCounts {
+    fn new(device: Device, started_ns: u64) -> Self {
+        Self {
+            device,
+            groups: [const { None }; OPERATIONS.len()],
+            flushes: 0,
+            others: 0,
+            requeues: 0,
+            parts: 0,
+            never_issued: 0,
+            begun_before: 0,
+            depth: Depth::since(started_ns),
+        }
+    }
+
+    #[inline]
+    fn group(&mut self, operation: Operation) -> Option<&mut Group> {
+        let group = self.groups.get_mut(operation as usize)?;
+        if group.is_none() {
+            make(group);
+        }
+        group.as_deref_mut()
+    }
+}
+
+#[cold]
+fn make(group: &mut Option<Box<Group>>) {
+    *group = Some(Box::default());
+}
+
+/// See the module.
+#[derive(Default)]
+pub struct Analysis {
+    /// In the order in which they were seen first.
+    pub devices: Vec<DeviceCounts>,
+    /// What is under way.
+    pub pairing: Pairing,
+    /// Whose requests are; `None` if the trace does not tell.
+    pub attribution: Option<Attribution>,
+    /// Finer cells of time; `None` if they are not asked for.
+    pub heat: Option<Heat>,
+    /// When the trace begins.
+    started_ns: Option<u64>,
+    ended_ns: u64,
+    /// The place of the device that was seen last.
+    last: usize,
+}
+
+impl Analysis {
+    /// The next event.
+    #[inline]
+    pub fn take(&mut self, event: &Event) -> Result<(), TraceError> {
+        if !event.is_of_request() {
+            self.learn(event);
+            return Ok(());
+        }
+        let now_ns = event.time_ns();
+        let started_ns = *self.started_ns.get_or_insert(now_ns);
+        self.ended_ns = self.ended_ns.max(now_ns);
+        let place = self.place(event.device, started_ns)?;
+        let device = &mut self.devices[place];
+        if event.operation == Operation::Other || event.sectors == 0 {
+            device.without_data(event);
+            return Ok(());
+        }
+        let key = Key::of(place, event.sector);
+        // A request may end where no sector is.
+        let end = (event.sector + u64::from(event.sectors)).min(SECTOR_LIMIT - 1);
+        match event.kind() {
+            Kind::Queue => {
+                self.pairing.queue(key, now_ns, event.who);
+                device.group(event.operation).into_iter().for_each(|group| group.queue(event));
+            }
+            Kind::Split => self.pairing.split(key, Key::of(place, end)),
+            Kind::BackMerge => {
+                self.pairing.back_merge(key);
+                device.group(event.operation).into_iter().for_each(|group| group.back_merges += 1);
+            }
+            Kind::FrontMerge => {
+                self.pairing.front_merge(key, Key::of(place, end));
+                device.group(event.operation).into_iter().for_each(|group| group.front_merges += 1);
+            }
+            Kind::Issue => self.issue(event, key, now_ns, started_ns),
+            Kind::Requeue => {
+                device.requeues += 1;
+                if self.pairing.requeue(key) {
+                    device.depth.less(now_ns);
+                }
+            }
+            Kind::Complete => self.complete(event, key, Key::of(place, end), now_ns),
+            Kind::Extent | Kind::Birth | Kind::Loaded | Kind::Gone => {}
+        }
+        Ok(())
+    }
+
+    /// What a file system said of a file.
+    #[cold]
+    fn learn(&mut self, event: &Event) {
+        self.attribution.iter_mut().for_each(|attribution| attribution.learn(event));
+    }
+
+    #[inline]
+    fn issue(&mut self, event: &Event, key: Key, now_ns: u64, started_ns: u64) {
+        let (mut who, mut tag) = (0, Tag::default());
+        if let Some(attribution) = &mut self.attribution {
+            // A scheduler may have one thread hand over what another one wants.
+            who = self.pairing.who(key).unwrap_or(event.who);
+            tag = attribution.tag(event, who);
+        }
+        let devices = &mut self.devices;
+        let gone = |key: Key| devices[key.device()].depth.less(now_ns);
+        let what = (event.operation, tag);
+        let issue = self.pairing.issue(key, now_ns, event.sectors, what, gone);
+        let device = &mut self.devices[key.device()];
+        device.depth.more(now_ns);
+        if issue == Issue::New
+            && let Some(group) = device.group(event.operation)
+        {
+            let since_start_ns = now_ns.saturating_sub(started_ns);
+            group.issue(event, tag.file, since_start_ns);
+            if let Some(heat) = &mut self.heat {
+                let files = self.attribution.as_ref().map(|attribution| attribution.files_of(tag));
+                let what = What { device: event.device, operation: event.operation, files };
+                heat.issue(what, event, tag.file, since_start_ns);
+            }
+            if let Some(attribution) = &mut self.attribution {
+                attribution.issue(tag, event, who, since_start_ns);
+            }
+        }
+    }
+
+    #[inline]
+    fn complete(&mut self, event: &Event, key: Key, rest: Key, now_ns: u64) {
+        let device = &mut self.devices[key.device()];
+        match self.pairing.complete(key, now_ns, event.sectors, || rest) {
+            Completion::Whole { operation, tag, issued_ns, queued_ns } => {
+                device.depth.less(now_ns);
+                if let Some(group) = device.group(operation) {
+                    let failed = event.flags & FAILED != 0;
+                    group.complete(issued_ns, queued_ns, failed);
+                    let since_ns = now_ns.saturating_sub(self.started_ns.unwrap_or(now_ns));
+                    if let Some(heat) = &mut self.heat {
+                        let attribution = self.attribution.as_ref();
+                        let files = attribution.map(|attribution| attribution.files_of(tag));
+                        let what = What { device: event.device, operation, files };
+                        heat.complete(what, issued_ns, tag.file, since_ns);
+                    }
+                    if let Some(attribution) = &mut self.attribution {
+                        attribution.complete(tag, issued_ns, queued_ns, (since_ns, failed));
+                    }
+                }
+            }
+            Completion::Part => device.parts += 1,
+            Completion::NeverIssued => device.never_issued += 1,
+            Completion::Unknown => device.begun_before += 1,
+        }
+    }
+
+    /// There are no more events.
+    pub fn finish(&mut self) {
+        for device in &mut self.devices {
+            device.depth.finish(self.ended_ns);
+            for group in device.groups.iter_mut().flatten() {
+                group.locality.finish();
+            }
+        }
+        self.devices.sort_by_key(|device| device.device);
+        self.attribution.iter_mut().for_each(Attribution::finish);
+    }
+
+    /// When the first event was; `None` if there was none.
+    pub fn started_ns(&self) -> Option<u64> {
+        self.started_ns
+    }
+
+    #[inline]
+    fn place(&mut self, device: Device, started_ns: u64) -> Result<usize, TraceError> {
+        if self.devices.get(self.last).is_none_or(|last| last.device != device) {
+            self.last = self.search(device, started_ns)?;
+        }
+        Ok(self.last)
+    }
+
+    #[cold]
+    fn search(&mut self, device: Device, started_ns: u64) -> Result<usize, TraceError> {
+        if let Some(at) = self.devices.iter().position(|known| known.device == device) {
+            return Ok(at);
+        }
+        if self.devices.len() == DEVICES {
+            return Err(TraceError::Devices { limit: DEVICES });
+        }
+        self.devices.push(DeviceCounts::new(device, started_ns));
+        Ok(self.devices.len() - 1)
+    }
+}
+
+impl DeviceCounts {
+    #[cold]
+    fn without_data(&mut self, event: &Event) {
+        if event.kind() == Kind::Issue {
+            let other = event.operation == Operation::Other;
+            *(if other { &mut self.others } else { &mut self.flushes }) += 1;
+        }
+    }
+}
