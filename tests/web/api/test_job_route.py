@@ -77,9 +77,11 @@ def test_findings_come_with_where_they_were_seen_and_cores_add_up(
     }
     (gone,) = job["lost_executors"]
     assert "signal 9" in gone["meaning"]
-    used_s = sum(each["time_s"] for each in job["cores"] if each["used"])
-    assert 0 < used_s < sum(each["time_s"] for each in job["cores"])
-    now = next(each for each in job["outlook"]["slots"] if each["slots"] == 2)
+    used_s, unused_s = (
+        sum(each["time_s"] for each in job["cores"][part]) for part in ("used", "unused")
+    )
+    assert 0 < used_s < used_s + unused_s == pytest.approx(job["cores"]["offered_s"])
+    now = next(each for each in job["outlook"]["found"] if each["slots"] == 2)
     assert now["time_s"] == job["outlook"]["replayed_s"]
     assert (now["executors"], now["time_s"] > now["bound_s"]) == (2, True)
     needs = [each["ideal"] for each in job["jobs"] if each["ideal"]]

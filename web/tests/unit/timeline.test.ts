@@ -181,8 +181,8 @@ test("a stage is divided by what its tasks' time went to, end to end", () => {
   const one = stage("3", {
     started_s: 2,
     causes: [
-      { cause: "cpu", time_s: 20 },
-      { cause: "shuffle write", time_s: null },
+      { cause: "cpu", time_s: 20, reason: null },
+      { cause: "shuffle write", time_s: null, reason: null },
     ],
     unattributed_s: 20,
   });

@@ -38,7 +38,9 @@ OF_LOCAL_MODE = (
 class Outlook:
     """An application on `slots`: its time by replay, that of its tasks, and Amdahl's bound.
 
-    `executors` are those of the size that there was, None where sizes differed or there was one.
+    `executors` is the number of executors of the recorded size, None if sizes differed or there was
+    only one. `core_hours` is the cost of the cores of all slots, `use` the share of slot time that
+    tasks took.
     """
 
     slots: int
@@ -47,16 +49,8 @@ class Outlook:
     time_s: float
     task_s: float
     bound_s: float
-
-    @property
-    def core_hours(self) -> float:
-        """What its slots' cores are there for."""
-        return self.cores * self.time_s / SECONDS_PER_HOUR
-
-    @property
-    def use(self) -> float:
-        """The share of the slots' time that tasks took."""
-        return min(self.task_s / (self.slots * self.time_s), 1.0)
+    core_hours: float
+    use: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +92,17 @@ def outlooks(
     found = []
     for slots in sorted({max(round(now * factor / step), 1) * step for factor in FACTORS}):
         laid = replay.on(slots)
+        cores = slots * line.there.cpus
         found.append(
             Outlook(
                 slots,
-                slots * line.there.cpus,
+                cores,
                 None if size is None else slots // size,
                 laid.elapsed_s,
                 laid.task_s,
                 serial_s + replay.warm_s / slots,
+                cores * laid.elapsed_s / SECONDS_PER_HOUR,
+                min(laid.task_s / (slots * laid.elapsed_s), 1.0),
             )
         )
     assumes = f"{ASSUMED}; {OF_LOCAL_MODE}" if is_local(line.account) else ASSUMED

@@ -1,6 +1,6 @@
 // Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
 
-import type { JobFinding } from "./shared";
+import type { Finding } from "./shared";
 
 export interface AmountChange {
   what: string;
@@ -12,7 +12,7 @@ export interface ComparedJob {
   id: string;
   name: string;
   started_at: string | null;
-  findings: JobFinding[];
+  findings: Finding[];
 }
 export interface Difference {
   sentence: string;

@@ -1,6 +1,7 @@
 // Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
 
 
+export type Confidence = "high" | "medium" | "low";
 export interface AdvicePage {
   title: string;
   question: string;
@@ -132,11 +133,11 @@ export interface Interval {
   high: number;
   level: number;
 }
-export interface JobFinding {
+export interface Finding {
   rule: string;
   title: string;
   says: string;
-  where: JobPlace[];
+  where: Where[];
   costs: string;
   do: string;
   settings: {
@@ -144,12 +145,12 @@ export interface JobFinding {
   };
   saves_s: number;
   share: number;
-  spares: JobSpared | null;
+  spares: Spared | null;
   assumes: string;
-  confidence: string;
+  confidence: Confidence;
   source: string;
 }
-export interface JobPlace {
+export interface Where {
   stage: string | null;
   task: string | null;
   host: string | null;
@@ -157,7 +158,7 @@ export interface JobPlace {
   query: number | null;
   operator: string | null;
 }
-export interface JobSpared {
+export interface Spared {
   what: string;
   share: number;
 }

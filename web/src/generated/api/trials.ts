@@ -1,6 +1,6 @@
 // Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
 
-import type { Author, Exclusion, JobFinding, TrialRow } from "./shared";
+import type { Author, Exclusion, Finding, TrialRow } from "./shared";
 
 export interface AllToAll {
   hosts: number;
@@ -34,6 +34,12 @@ export interface Culled {
   bytes_per_s: number;
   gain: number | null;
 }
+export interface Bound {
+  without: string;
+  recorded_s: number | null;
+  at_most_s: number;
+  reason: string | null;
+}
 export interface CacheUse {
   rdd: number;
   name: string | null;
@@ -42,6 +48,21 @@ export interface CacheUse {
   cached: number | null;
   memory_bytes: number | null;
   disk_bytes: number | null;
+}
+export interface CauseTime {
+  cause: string;
+  time_s: number | null;
+  reason: string | null;
+}
+export interface CoreTime {
+  what: string;
+  time_s: number;
+}
+export interface CoreUse {
+  offered_s: number;
+  used_s: number;
+  used: CoreTime[];
+  unused: CoreTime[];
 }
 export interface Cost {
   text: string | null;
@@ -127,21 +148,8 @@ export interface IdealSlots {
   executors: number | null;
   time_s: number;
 }
-export interface JobBound {
-  without: string;
-  recorded_s: number | null;
-  at_most_s: number;
-}
-export interface JobCause {
-  cause: string;
-  time_s: number | null;
-}
-export interface JobCores {
-  what: string;
-  used: boolean;
-  time_s: number;
-}
 export interface JobData {
+  outlook: Outlooks;
   began_s: number | null;
   began_reason: string | null;
   applications: number;
@@ -149,19 +157,18 @@ export interface JobData {
   elapsed_s: number | null;
   driver_s: number | null;
   verdict: string | null;
-  findings: JobFinding[];
+  findings: Finding[];
   silence: string | null;
   overlap: string | null;
   unseen: string[];
   parts: JobPart[];
-  cores: JobCores[];
-  losses: JobLoss[];
-  lost_executors: JobLostExecutor[];
+  cores: CoreUse | null;
+  losses: Loss[];
+  lost_executors: LostExecutor[];
   stages: JobStage[];
   stages_left_out: number;
   running: JobRunning | null;
-  bounds: JobBound[];
-  outlook: JobOutlook;
+  bounds: Bound[];
   queries: JobQuery[];
   queries_left_out: number;
   jobs: JobSpan[];
@@ -176,20 +183,36 @@ export interface JobData {
   tier_levels: TierLevels | null;
   missing_reason: string | null;
 }
+export interface Outlooks {
+  found: Outlook[];
+  replayed_s: number | null;
+  reason: string | null;
+  assumes: string | null;
+}
+export interface Outlook {
+  slots: number;
+  cores: number;
+  executors: number | null;
+  time_s: number;
+  task_s: number;
+  bound_s: number;
+  core_hours: number;
+  use: number;
+}
 export interface JobPart {
   part: string;
   words: string;
   time_s: number;
   share: number;
 }
-export interface JobLoss {
+export interface Loss {
   what: string;
   n: number;
   time_s: number;
   said: string | null;
   meaning: string | null;
 }
-export interface JobLostExecutor {
+export interface LostExecutor {
   executor_id: string;
   host: string | null;
   at_s: number;
@@ -208,7 +231,7 @@ export interface JobStage {
   waves: number | null;
   slot_use: number | null;
   task_s: number;
-  causes: JobCause[];
+  causes: CauseTime[];
   unattributed_s: number;
   skew: number | null;
   skew_bytes: number | null;
@@ -222,20 +245,6 @@ export interface JobStage {
 export interface JobRunning {
   t_s: number[];
   tasks: number[];
-}
-export interface JobOutlook {
-  slots: JobSlots[];
-  replayed_s: number | null;
-  assumes: string | null;
-  missing_reason: string | null;
-}
-export interface JobSlots {
-  slots: number;
-  executors: number | null;
-  time_s: number;
-  bound_s: number;
-  core_hours: number;
-  use: number;
 }
 export interface JobQuery {
   id: number;

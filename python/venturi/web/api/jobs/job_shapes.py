@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from venturi.jobs.diagnosis.changes import Difference
+from venturi.jobs.diagnosis.find import Finding
 from venturi.jobs.stages.caches import CacheUse
 from venturi.jobs.stages.queries import QueryWork
-from venturi.jobs.stages.stage import ExecutorUse, MemoryUse, StreamBatches, StreamUse, TaskSpread
+from venturi.jobs.stages.stage import (
+    Bound,
+    CauseTime,
+    CoreUse,
+    ExecutorUse,
+    Loss,
+    LostExecutor,
+    MemoryUse,
+    StreamBatches,
+    StreamUse,
+    TaskSpread,
+)
 from venturi.jobs.tiers.recorded import TierLevels, TierUse
 from venturi.jobs.whatif.ideal import IdealSlots
+from venturi.jobs.whatif.outlook import Outlooks
 from venturi.results.hosts.use import HostUse
 
 
@@ -23,14 +35,6 @@ class JobPart:
     words: str
     time_s: float
     share: float
-
-
-@dataclass(frozen=True, slots=True)
-class JobCause:
-    """Task time of one cause; null where the engine did not record it."""
-
-    cause: str
-    time_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class JobStage:
     waves: float | None
     slot_use: float | None
     task_s: float
-    causes: tuple[JobCause, ...]
+    causes: tuple[CauseTime, ...]
     unattributed_s: float
     skew: float | None
     skew_bytes: float | None
@@ -73,120 +77,6 @@ class JobRunning:
 
     t_s: tuple[float, ...]
     tasks: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class JobBound:
-    """How much sooner it could have ended at most without one kind of waiting."""
-
-    without: str
-    recorded_s: float | None
-    at_most_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class JobPlace:
-    """What the evidence of a finding is of; null is "not of one". `stage` is a stage's label."""
-
-    stage: str | None
-    task: str | None
-    host: str | None
-    executor: str | None
-    query: int | None
-    operator: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class JobSpared:
-    """What would be spared at most, as "1.2 core-hours", and its share of what there was."""
-
-    what: str
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
-class JobFinding:
-    """What can be done about a job's time, and what that would save at most under `assumes`.
-
-    What several findings save must not be added up. `confidence` is high (recorded), medium
-    (estimated) or low (by elimination). `spares` is what it would spare but time. `settings` do
-    what `do` says, empty where the program has to change.
-    """
-
-    rule: str
-    title: str
-    says: str
-    where: tuple[JobPlace, ...]
-    costs: str
-    do: str
-    settings: Mapping[str, str]
-    saves_s: float
-    share: float
-    spares: JobSpared | None
-    assumes: str
-    confidence: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class JobCores:
-    """Core-seconds of executors, and what for or why: `used` and unused make what was offered."""
-
-    what: str
-    used: bool
-    time_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class JobLoss:
-    """Task time in vain, of `n` attempts: what they said, and what that means, if it is known."""
-
-    what: str
-    n: int
-    time_s: float
-    said: str | None
-    meaning: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class JobLostExecutor:
-    """An executor that was removed though nobody wanted it gone, `at_s` after the start."""
-
-    executor_id: str
-    host: str | None
-    at_s: float
-    reason: str
-    meaning: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class JobSlots:
-    """The application on another number of slots, by replay; `bound_s` is Amdahl's.
-
-    `executors` are null where their sizes differed or there was one; `use` is the share of the
-    slots' time that tasks took.
-    """
-
-    slots: int
-    executors: int | None
-    time_s: float
-    bound_s: float
-    core_hours: float
-    use: float
-
-
-@dataclass(frozen=True, slots=True)
-class JobOutlook:
-    """With fewer and more slots. `replayed_s`, on those that there were, says how far to trust it,
-    and `assumes` what was assumed.
-
-    Without any, `missing_reason` says why.
-    """
-
-    slots: tuple[JobSlots, ...]
-    replayed_s: float | None
-    assumes: str | None
-    missing_reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,46 +201,46 @@ class JobData:
     it did not succeed. `tiers` is empty where files were where the engine itself has them;
     `tier_levels` has the bytes on them over time, on the application's clock. `findings` are in the
     order of what they save; `silence` says why there is none, `overlap` how what several of them
-    cost is to be read, `unseen` what could not be looked at. `cores` is empty where it is not
+    cost is to be read, `unseen` what could not be looked at. `cores` is null where it is not
     recorded which executors were there. `queries` and `jobs` are the longest, `executors` those
     with the most task time, `memory` that of those whose heaps were the fullest, `caches` those
     with the most bytes, `batches` those of the `streams` whose batches took the most time.
     `verdict` is where the time went, and the finding that costs the most.
     """
 
-    began_s: float | None
-    began_reason: str | None
-    applications: int
-    failure: str | None
-    elapsed_s: float | None
-    driver_s: float | None
-    verdict: str | None
-    findings: tuple[JobFinding, ...]
-    silence: str | None
-    overlap: str | None
-    unseen: tuple[str, ...]
-    parts: tuple[JobPart, ...]
-    cores: tuple[JobCores, ...]
-    losses: tuple[JobLoss, ...]
-    lost_executors: tuple[JobLostExecutor, ...]
-    stages: tuple[JobStage, ...]
-    stages_left_out: int
-    running: JobRunning | None
-    bounds: tuple[JobBound, ...]
-    outlook: JobOutlook
-    queries: tuple[JobQuery, ...]
-    queries_left_out: int
-    jobs: tuple[JobSpan, ...]
-    jobs_left_out: int
-    executors: tuple[ExecutorUse, ...]
-    executors_left_out: int
-    memory: tuple[MemoryUse, ...]
-    caches: tuple[CacheUse, ...]
-    streams: tuple[StreamUse, ...]
-    batches: tuple[StreamBatches, ...]
-    tiers: tuple[TierUse, ...]
-    tier_levels: TierLevels | None
-    missing_reason: str | None
+    outlook: Outlooks
+    began_s: float | None = None
+    began_reason: str | None = None
+    applications: int = 1
+    failure: str | None = None
+    elapsed_s: float | None = None
+    driver_s: float | None = None
+    verdict: str | None = None
+    findings: tuple[Finding, ...] = ()
+    silence: str | None = None
+    overlap: str | None = None
+    unseen: tuple[str, ...] = ()
+    parts: tuple[JobPart, ...] = ()
+    cores: CoreUse | None = None
+    losses: tuple[Loss, ...] = ()
+    lost_executors: tuple[LostExecutor, ...] = ()
+    stages: tuple[JobStage, ...] = ()
+    stages_left_out: int = 0
+    running: JobRunning | None = None
+    bounds: tuple[Bound, ...] = ()
+    queries: tuple[JobQuery, ...] = ()
+    queries_left_out: int = 0
+    jobs: tuple[JobSpan, ...] = ()
+    jobs_left_out: int = 0
+    executors: tuple[ExecutorUse, ...] = ()
+    executors_left_out: int = 0
+    memory: tuple[MemoryUse, ...] = ()
+    caches: tuple[CacheUse, ...] = ()
+    streams: tuple[StreamUse, ...] = ()
+    batches: tuple[StreamBatches, ...] = ()
+    tiers: tuple[TierUse, ...] = ()
+    tier_levels: TierLevels | None = None
+    missing_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,7 +250,7 @@ class ComparedJob:
     id: str
     name: str
     started_at: datetime | None
-    findings: tuple[JobFinding, ...]
+    findings: tuple[Finding, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from venturi.core.errors import VenturiError
-from venturi.jobs.diagnosis.find import Diagnosis, Finding, diagnose
+from venturi.jobs.diagnosis.find import Diagnosis, diagnose
 from venturi.jobs.stages.analysis import analyse
 from venturi.jobs.stages.caches import cache_uses
 from venturi.jobs.stages.causes import Floats
@@ -27,22 +25,7 @@ from venturi.record.trial import CPU_OTHERS, Trial
 from venturi.results.hosts.use import HostUse
 from venturi.terminal.findings import headline
 from venturi.web.api.jobs.job_queries import jobs_of, queries_of
-from venturi.web.api.jobs.job_shapes import (
-    JobBound,
-    JobCause,
-    JobCores,
-    JobData,
-    JobFinding,
-    JobLoss,
-    JobLostExecutor,
-    JobOutlook,
-    JobPart,
-    JobPlace,
-    JobRunning,
-    JobSlots,
-    JobSpared,
-    JobStage,
-)
+from venturi.web.api.jobs.job_shapes import JobData, JobPart, JobRunning, JobStage
 from venturi.web.api.jobs.kept import Kept
 
 SHOWN_STAGES = 200
@@ -90,38 +73,9 @@ def job_of(repository: Repository, trial: Trial) -> JobData:
 
 def _nothing(reason: str) -> JobData:
     return JobData(
-        began_s=None,
+        Outlooks((), None, reason),
         began_reason=reason,
-        applications=1,
-        failure=None,
-        elapsed_s=None,
-        driver_s=None,
-        verdict=None,
-        findings=(),
         silence=reason,
-        overlap=None,
-        unseen=(),
-        parts=(),
-        cores=(),
-        losses=(),
-        lost_executors=(),
-        stages=(),
-        stages_left_out=0,
-        running=None,
-        bounds=(),
-        outlook=JobOutlook((), None, None, reason),
-        queries=(),
-        queries_left_out=0,
-        jobs=(),
-        jobs_left_out=0,
-        executors=(),
-        executors_left_out=0,
-        memory=(),
-        caches=(),
-        streams=(),
-        batches=(),
-        tiers=(),
-        tier_levels=None,
         missing_reason=reason,
     )
 
@@ -143,7 +97,7 @@ def data_of(line: Timeline, found: Analysis, host: Meanwhile, told: Diagnosis) -
         elapsed_s=found.elapsed_s,
         driver_s=found.driver_s,
         verdict=headline(found, told),
-        findings=tuple(map(finding_of, told.findings)),
+        findings=told.findings,
         silence=told.silence,
         overlap=told.overlap,
         unseen=told.unseen,
@@ -152,15 +106,9 @@ def data_of(line: Timeline, found: Analysis, host: Meanwhile, told: Diagnosis) -
             for part, share in found.verdict.shares.items()
             if whole_s is not None
         ),
-        cores=tuple(_cores(found)),
-        losses=tuple(
-            JobLoss(each.what, each.n, each.time_s, each.said, each.meaning)
-            for each in found.losses[:SHOWN_LOSSES]
-        ),
-        lost_executors=tuple(
-            JobLostExecutor(each.executor_id, each.host, each.at_s, each.reason, each.meaning)
-            for each in found.lost_executors[:SHOWN_EXECUTORS]
-        ),
+        cores=found.cores,
+        losses=found.losses[:SHOWN_LOSSES],
+        lost_executors=found.lost_executors[:SHOWN_EXECUTORS],
         stages=tuple(
             _stage(each, each.key in path, host.uses.get(each.key))
             for each in found.stages
@@ -168,8 +116,8 @@ def data_of(line: Timeline, found: Analysis, host: Meanwhile, told: Diagnosis) -
         ),
         stages_left_out=len(found.stages) - len(shown),
         running=_running(line),
-        bounds=tuple(JobBound(b.without, b.recorded_s, b.at_most_s) for b in found.bounds),
-        outlook=_outlook(outlooks(line, REPLAYED_TASKS)),
+        bounds=found.bounds,
+        outlook=outlooks(line, REPLAYED_TASKS),
         queries=queries,
         queries_left_out=(0 if account.queries is None else len(account.queries)) - len(queries),
         jobs=jobs,
@@ -182,52 +130,7 @@ def data_of(line: Timeline, found: Analysis, host: Meanwhile, told: Diagnosis) -
         batches=stream_batches(line, SHOWN_BATCHES),
         tiers=tier_uses(account)[:SHOWN_TIERS],
         tier_levels=tier_levels(account, TIER_POINTS),
-        missing_reason=None,
     )
-
-
-def finding_of(each: Finding) -> JobFinding:
-    """A finding as the interface has it."""
-    return JobFinding(
-        rule=each.rule,
-        title=each.title,
-        says=each.says,
-        where=tuple(
-            JobPlace(at.stage, at.task, at.host, at.executor, at.query, at.operator)
-            for at in each.where
-        ),
-        costs=each.costs,
-        do=each.do,
-        settings=each.settings,
-        saves_s=each.saves_s,
-        share=each.share,
-        spares=None if each.spares is None else JobSpared(each.spares.what, each.spares.share),
-        assumes=each.assumes,
-        confidence=each.confidence.value,
-        source=each.source,
-    )
-
-
-def _outlook(found: Outlooks) -> JobOutlook:
-    slots = (
-        JobSlots(
-            each.slots,
-            each.executors,
-            each.time_s,
-            each.bound_s,
-            each.core_hours,
-            each.use,
-        )
-        for each in found.found
-    )
-    return JobOutlook(tuple(slots), found.replayed_s, found.assumes, found.reason)
-
-
-def _cores(found: Analysis) -> Iterator[JobCores]:
-    if found.cores is not None:
-        for used, parts in ((True, found.cores.used), (False, found.cores.unused)):
-            for part in parts:
-                yield JobCores(part.what, used, part.time_s)
 
 
 def _failure(account: JobAccount) -> str | None:
@@ -273,7 +176,7 @@ def _stage(stage: Stage, on_critical_path: bool, use: HostUse | None) -> JobStag
         waves=stage.waves,
         slot_use=stage.slot_use,
         task_s=stage.task_s,
-        causes=tuple(JobCause(each.cause, each.time_s) for each in stage.causes),
+        causes=stage.causes,
         unattributed_s=stage.unattributed_s,
         skew=skews.get(TASK_TIME),
         skew_bytes=max(

@@ -13,7 +13,7 @@ from venturi.record.trial import Trial
 from venturi.web.api.asking import NAME_LENGTH_MAX, Parameter
 from venturi.web.api.context import Services
 from venturi.web.api.jobs.job_shapes import ComparedJob, TwoJobs
-from venturi.web.api.jobs.jobs import analysed, finding_of
+from venturi.web.api.jobs.jobs import analysed
 
 _Id = Annotated[
     str | None,
@@ -36,6 +36,4 @@ def two_jobs(services: Services, before: _Id = None, after: _Id = None) -> TwoJo
 
 def _named(trial: Trial, read: tuple[Timeline, Analysis] | None = None) -> ComparedJob:
     found = () if read is None else diagnose(*read).findings
-    return ComparedJob(
-        trial.id, trial.workload.name, trial.started_at, tuple(map(finding_of, found))
-    )
+    return ComparedJob(trial.id, trial.workload.name, trial.started_at, found)

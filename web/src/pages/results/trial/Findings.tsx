@@ -1,7 +1,7 @@
 // What can be done about a job's time, what was done in vain, and what its cores did.
 import { exported } from "../../../data";
 import { bytes, count, duration, percent, three } from "../../../format";
-import type { JobData, JobFinding } from "../../../generated/types";
+import type { CoreTime, Finding, JobData } from "../../../generated/types";
 import { type Cell, DataTable, number, oneLine } from "../../../parts/Table";
 import { useSearch } from "../../../state";
 import { queryId } from "./Queries";
@@ -10,7 +10,7 @@ import { TASKS_ID } from "./Tasks";
 const SHOWN = 3;
 const EXECUTORS_ID = "executors";
 
-type Place = JobFinding["where"][number];
+type Place = Finding["where"][number];
 
 const placeOf = ({ stage, task, host, executor, query }: Place): string =>
   [
@@ -23,7 +23,7 @@ const placeOf = ({ stage, task, host, executor, query }: Place): string =>
     .filter(Boolean)
     .join(", ");
 
-const costOf = ({ saves_s: saves, share, spares }: JobFinding): string =>
+const costOf = ({ saves_s: saves, share, spares }: Finding): string =>
   [
     saves > 0 && `${duration(saves)} sooner (${percent(share)})`,
     spares !== null && `${spares.what} less (${percent(spares.share)})`,
@@ -67,7 +67,7 @@ function Seen({ place, data }: { place: Place; data: JobData }) {
   );
 }
 
-function Finding({ finding, data }: { finding: JobFinding; data: JobData }) {
+function FindingItem({ finding, data }: { finding: Finding; data: JobData }) {
   const places = new Map(finding.where.map((place) => [placeOf(place), place]));
   places.delete("");
   const options = Object.entries(finding.settings)
@@ -122,7 +122,7 @@ export function Findings({ data }: { data: JobData }) {
       {first.length > 0 && (
         <ol className="findings">
           {first.map((finding) => (
-            <Finding key={finding.rule} finding={finding} data={data} />
+            <FindingItem key={finding.rule} finding={finding} data={data} />
           ))}
         </ol>
       )}
@@ -131,7 +131,7 @@ export function Findings({ data }: { data: JobData }) {
           <summary>{count(rest.length)} more</summary>
           <ol className="findings" start={SHOWN + 1}>
             {rest.map((finding) => (
-              <Finding key={finding.rule} finding={finding} data={data} />
+              <FindingItem key={finding.rule} finding={finding} data={data} />
             ))}
           </ol>
         </details>
@@ -150,19 +150,23 @@ const HOUR_S = 3600;
 
 /** What executors offered, by what became of it; nothing where that is not recorded. */
 export function Cores({ data: { cores } }: { data: JobData }) {
-  const offered = cores.reduce((sum, { time_s: time }) => sum + time, 0);
-  if (offered <= 0) return null;
+  if (cores === null || cores.offered_s <= 0) return null;
+  const { offered_s: offered } = cores;
+  const row = (used: string, { what, time_s: time }: CoreTime): Cell[] => [
+    `${used}: ${what}`,
+    { value: time / HOUR_S, show: three(time / HOUR_S) },
+    { value: time / offered, show: percent(time / offered) },
+  ];
   return (
     <>
       <h3>What the cores did</h3>
       <DataTable
         caption="Cores: used and unused"
         columns={[{ name: "Cores" }, number("Core-hours"), number("Share")]}
-        rows={cores.map(({ what, used, time_s: time }): Cell[] => [
-          `${used ? "used" : "unused"}: ${what}`,
-          { value: time / HOUR_S, show: three(time / HOUR_S) },
-          { value: time / offered, show: percent(time / offered) },
-        ])}
+        rows={[
+          ...cores.used.map((each) => row("used", each)),
+          ...cores.unused.map((each) => row("unused", each)),
+        ]}
       />
     </>
   );
@@ -226,7 +230,7 @@ export function Executors({ data: { executors, executors_left_out: left } }: { d
 
 /** The application on other numbers of slots, by replay of its tasks. */
 export function Outlook({ data: { outlook, elapsed_s: elapsed } }: { data: JobData }) {
-  const { slots, replayed_s: replayed, assumes, missing_reason: missing } = outlook;
+  const { found, replayed_s: replayed, assumes, reason: missing } = outlook;
   return (
     <>
       <h3>With fewer and more slots</h3>
@@ -244,7 +248,7 @@ export function Outlook({ data: { outlook, elapsed_s: elapsed } }: { data: JobDa
               number("Core-hours"),
               number("Use"),
             ]}
-            rows={slots.map((each): Cell[] => [
+            rows={found.map((each): Cell[] => [
               each.slots,
               each.executors,
               { value: each.time_s, show: duration(each.time_s) },
@@ -302,7 +306,7 @@ export function Jobs({ data: { jobs, outlook } }: { data: JobData }) {
       <p className="aside">
         {told
           ? "By the same replay of each job by itself: so many slots are enough that it takes at most 10 % longer than with all that its tasks can fill at once. It was looked for in the longest jobs that have tasks."
-          : `What slots they need cannot be told: ${outlook.missing_reason ?? "their tasks are not recorded"}.`}
+          : `What slots they need cannot be told: ${outlook.reason ?? "their tasks are not recorded"}.`}
       </p>
     </>
   );
