@@ -118,7 +118,7 @@ def test_figures_stand_as_they_were_printed(trials: list[Trial]) -> None:
 def test_the_starter_answers_a_newcomer_s_questions(repository: Repository) -> None:
     import_starter(repository)
     (source,) = facets(repository, Query(), ["source"])
-    assert sum(n for _, n in source.values) == 170
+    assert sum(each.n for each in source.values) == 170
     table2 = Query((parse_condition("source=Poggi and Carrera 2015, Table 2"),))
     groups = group_by(repository, table2, ["net", "disk"])
     assert {group.values: group.elapsed_s for group in groups}["ETH", "SSD"] == (348,)

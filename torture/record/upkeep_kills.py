@@ -152,7 +152,7 @@ def _remove(bench: _Bench, store: Store, delay_s: float | None) -> tuple[Ran, st
     assert store.trials(tidy=True) == {}
     with Repository.open(store.settings) as repository:
         (recorded,) = removal.find(repository)
-    assert set(recorded.ids) == bench.wanted.keys(), "not all that went is on record"
+    assert set(recorded.trials) == bench.wanted.keys(), "not all that went is on record"
     left = [path.name for path in (store.settings.home / "artifacts").iterdir()]
     assert left == ["README"], f"left: {left}"
     return ran, "none" if there else "all"

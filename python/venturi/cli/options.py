@@ -6,6 +6,8 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from datetime import date
 from typing import Any, TypeVar
 
 import click
@@ -111,14 +113,22 @@ def print_json(data: Any, warnings: tuple[str, ...] = ()) -> None:
 
 
 def json_text(data: Any) -> str:
-    """`data` as JSON for every reader: what JSON has no word for (inf, nan, dates) is text."""
+    """Return `data` as JSON: a dataclass by its fields, dates, infinity and NaN as text."""
     try:
-        return json.dumps(data, default=str, allow_nan=False)
+        return json.dumps(data, default=_plain, allow_nan=False)
     except ValueError:  # seldom, and only what a user gave in the place of a number
-        return json.dumps(_without_infinities(data), default=str, allow_nan=False)
+        return json.dumps(_without_infinities(data), default=_plain, allow_nan=False)
+
+
+def _plain(data: Any) -> Any:
+    if is_dataclass(data):
+        return {field.name: getattr(data, field.name) for field in fields(data)}
+    return data.isoformat() if isinstance(data, date) else str(data)
 
 
 def _without_infinities(data: Any) -> Any:
+    if is_dataclass(data):
+        data = _plain(data)
     if isinstance(data, Mapping):
         return {name: _without_infinities(value) for name, value in data.items()}
     if isinstance(data, list | tuple):

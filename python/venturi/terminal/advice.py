@@ -451,7 +451,7 @@ def advice_data(advice: Advice) -> dict[str, Any]:
     """The whole answer as `--json` prints it."""
     request = advice.request
     return {
-        "job": asdict(request.job),
+        "job": request.job,
         "catalogs": list(advice.catalogs),
         "network": request.network,
         "objective": request.objective,
@@ -462,26 +462,16 @@ def advice_data(advice: Advice) -> dict[str, Any]:
         "classes": [
             {
                 "durability": found.durability,
-                "ranked": [option_data(option) for option in found.ranked],
+                "ranked": found.ranked,
                 "undecided": found.undecided,
-                "measure": [asdict(each) for each in found.measure],
+                "measure": found.measure,
                 "frontier": [
-                    option_data(point.option) | {"by_middle": point.by_middle}
+                    asdict(point.option) | {"by_middle": point.by_middle}
                     for point in found.frontier
                 ],
-                "at_least": [option_data(option) for option in found.at_least],
-                "excluded": [asdict(each) for each in found.excluded],
+                "at_least": found.at_least,
+                "excluded": found.excluded,
             }
             for found in advice.classes
         ],
     }
-
-
-def option_data(option: Option) -> dict[str, Any]:
-    """One option as `--json` prints it."""
-    return asdict(option)
-
-
-def explanation_data(explanation: Explanation) -> dict[str, Any]:
-    """One explanation as `--json` prints it."""
-    return asdict(explanation)

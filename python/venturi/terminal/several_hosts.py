@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 
 from venturi.core.units import format_rate
 from venturi.machines.scaling.between_hosts import BetweenHosts, between_hosts
@@ -37,7 +36,7 @@ def data(trial: Trial) -> dict[str, object]:
         "disks_of_hosts": disks_of_hosts(trial),
         "as_on_real_machines": as_on_real_machines(trial),
     }
-    return {key: asdict(value) for key, value in found.items() if value is not None}
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def _network(found: BetweenHosts, trial: Trial) -> Iterator[Line | Table]:

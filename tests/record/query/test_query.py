@@ -320,7 +320,7 @@ def test_queries_answer_as_plain_python_does(
         trial.id: rule.id
         for rule in reversed(in_force)
         for trial in made
-        if all(meets(trial, parse_condition(text)) for text in rule.texts)
+        if all(meets(trial, parse_condition(text)) for text in rule.conditions)
     }
     question = Query(tuple(chosen), sort, descending, limit, with_excluded=True)
     answers_as_python_does(repository, question, made, keys, excluded)
@@ -358,9 +358,9 @@ def answers_as_python_does(
         others = [c for c in chosen if canonical(c.key) != canonical(facet.key)]
         values = [value_of(t, facet.key) for t in made if all(meets(t, c) for c in others)]
         counts = Counter(value for value in values if value is not None)
-        assert dict(facet.values) == counts
+        assert {each.value: each.n for each in facet.values} == counts
         assert (facet.distinct, facet.missing) == (len(counts), values.count(None))
-        assert [n for _, n in facet.values] == sorted(counts.values(), reverse=True)
+        assert [each.n for each in facet.values] == sorted(counts.values(), reverse=True)
 
     groups = grouping.group_by(repository, question, keys)
     assert {group.values: group for group in groups} == plain_groups(wanted, keys)
@@ -528,7 +528,7 @@ def test_saving_keeps_what_is_searched_in_step(
     (row,) = paging.rows(repository, Query()).rows
     assert (row.state, row.configuration) == ("preparing", {"threads": True, "new": None})
     threads, old, new = faceting.facets(repository, Query(), ["threads", "old", "new"])
-    assert threads.values == (("true", 1),)
+    assert threads.values == (faceting.FacetValue("true", 1),)
     assert (old.missing, new.missing) == (1, 1)
     failed = trial.advance(State.FAILED, failure=Failure("space", "VEN-X", "full"))
     repository.save(failed)
@@ -573,7 +573,7 @@ def test_keys_are_known_with_what_they_hold(repository: Repository, make_trial: 
     assert told("configuration.configuration.x") == ("configuration", "number", 6, 1)
     # Every name reaches the values it was counted from.
     (facets_of_hosts,) = faceting.facets(repository, Query(), ["configuration.hosts"])
-    assert facets_of_hosts.values == (("x", 6),)
+    assert facets_of_hosts.values == (faceting.FacetValue("x", 6),)
     trial = whole_trials(repository)[0]
     repository.save(replace(trial.advance(State.PREPARING), configuration={"new": 1}))
     after = {key.key: key.n for key in known_keys.keys(repository)}

@@ -74,7 +74,7 @@ def test_what_raises_leaves_nothing(repository: Repository, make_trial: MakeTria
         assert caught.value.code == "VEN-RECORD-LIMIT"
     assert whole_trials(repository) == [kept]
     (facet,) = faceting.facets(repository, Query(), ["threads"])
-    assert (facet.values, facet.missing) == ((("2", 1),), 0)
+    assert (facet.values, facet.missing) == ((faceting.FacetValue("2", 1),), 0)
 
 
 def test_imports_at_once_store_every_trial_once(

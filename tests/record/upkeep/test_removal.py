@@ -44,7 +44,7 @@ def remove(repository: Repository, *texts: str) -> tuple[removal.Removal, Sequen
     conditions = [parse_condition(text) for text in texts]
     done, found = removal.remove(repository, conditions, texts, ANN, "for a test")
     assert done is not None
-    assert done.ids == found.ids
+    assert done.trials == found.ids
     return done, found.ids
 
 

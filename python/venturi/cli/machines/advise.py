@@ -253,10 +253,10 @@ def _print_json(advice: Advice) -> None:
 
 def print_explanations(explanations: tuple[Explanation, ...], *, as_json: bool) -> None:
     """Each explanation, as tables or as JSON."""
-    from venturi.terminal.advice import explanation_data, explanation_lines
+    from venturi.terminal.advice import explanation_lines
 
     if as_json:
-        print_json({"explanations": [explanation_data(each) for each in explanations]})
+        print_json({"explanations": explanations})
         return
     for each in explanations:
         show(*explanation_lines(each))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from venturi.record.store.files import replacing
 from venturi.record.trial import Trial
 
 if TYPE_CHECKING:
-    from venturi.machines.catalog import Catalog, Fact
+    from venturi.machines.catalog import Catalog
     from venturi.machines.catalog.importers.reading import Imported
     from venturi.machines.catalog.units_check import Doubt
     from venturi.web.catalog_page import CatalogPage
@@ -75,7 +74,7 @@ def list_catalogs(*, files: tuple[str, ...], html: PageFile | None, as_json: boo
 
         _write_page(html, list_page, tuple(summaries), warnings=tuple(warnings))
     if as_json:
-        print_json([asdict(summary) for summary in summaries], tuple(warnings))
+        print_json(summaries, tuple(warnings))
         return
     show(tables.list_table(summaries))
     _warn(warnings)
@@ -105,7 +104,7 @@ def show_(
         data = [
             {
                 "instance_type": each.name,
-                "facts": {name: fact_data(fact) for name, fact in each.facts.items()},
+                "facts": each.facts,
             }
             for each in types
         ]
@@ -189,8 +188,8 @@ def import_(
     warnings = (*imported.notes, *_refusals(imported))
     if as_json:
         data = _written(catalog, output) | {
-            "refused": [asdict(refusal) for refusal in imported.refused],
-            "accepted_units": [asdict(doubt) for doubt in doubts],
+            "refused": imported.refused,
+            "accepted_units": doubts,
         }
         print_json(data, warnings)
         return
@@ -312,8 +311,8 @@ def diff_(*, old: str, new: str, html: PageFile | None, as_json: bool) -> None:
             {
                 "instance_type": c.instance_type,
                 "attribute": c.attribute,
-                "old": None if c.old is None else fact_data(c.old),
-                "new": None if c.new is None else fact_data(c.new),
+                "old": c.old,
+                "new": c.new,
                 "relative": c.relative,
             }
             for c in difference.changes
@@ -330,11 +329,6 @@ def diff_(*, old: str, new: str, html: PageFile | None, as_json: bool) -> None:
         show(tables.diff_table(difference))
     elif not difference.removed and not difference.added:
         click.echo("no difference", err=True)
-
-
-def fact_data(fact: Fact) -> dict[str, Any]:
-    """A fact as `--json` prints it; an unknown one has its reason in `note`."""
-    return asdict(fact)
 
 
 def _write_page(html: PageFile, make: Callable[..., CatalogPage], *parts: Any, **more: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,14 +125,14 @@ def command(
     if explained:
         print_explanations(tuple(explanations), as_json=as_json)
         return
-    from venturi.terminal.advice import option_data, prediction_table, unpriced
+    from venturi.terminal.advice import prediction_table, unpriced
 
     if as_json:
-        data: dict[str, Any] = {"job": job.name, "options": [option_data(o) for o in options]}
+        data: dict[str, Any] = {"job": job.name, "options": options}
         if runs:
-            data["ran"] = [asdict(run) for run in runs]
+            data["ran"] = runs
         if spot is not None:
-            data["spot"] = {name: asdict(cost) for name, cost in on_spot.items()}
+            data["spot"] = on_spot
         print_json(data)
         return
 

@@ -288,12 +288,12 @@ def _as_data(
         "cluster": cluster.name,
         "verdict": checked.verdict,
         "usable": not checked.wrong,
-        "price": asdict(price) if isinstance(price, PriceQuote) else None,
+        "price": price if isinstance(price, PriceQuote) else None,
         "price_missing_reason": price if isinstance(price, str) else None,
         "hosts": hosts,
-        "remarks": [asdict(each) for each in checked.remarks],
+        "remarks": checked.remarks,
         "differences": [{"roles": roles, **asdict(each)} for roles, each in checked.differences],
-        "clocks": None if checked.spread is None else asdict(checked.spread),
+        "clocks": checked.spread,
     }
 
 
@@ -308,6 +308,6 @@ def _host(
         "roles": host.roles,
         "reached_by": str(host.reached),
         "agent_sha256": _digest(agent_for(host)),
-        "said": None if said is None else asdict(said),
-        "findings": [asdict(each) for each in findings.get(host.name, ())],
+        "said": said,
+        "findings": findings.get(host.name, ()),
     }

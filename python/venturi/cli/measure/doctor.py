@@ -6,7 +6,6 @@ import json
 import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +78,7 @@ def command(facts_file: Path | None, *, as_json: bool) -> int:
         print_json(
             {
                 "hostname": facts.get("hostname"),
-                "findings": [asdict(finding) for finding in findings],
+                "findings": findings,
                 "counts": _counts(findings),
             }
         )

@@ -270,5 +270,4 @@ def _milliseconds(seconds: float | None) -> str:
 
 
 def _as_data(lab: Lab) -> dict[str, Any]:
-    short = [asdict(each) for each in lab.shortfalls]
-    return {**asdict(lab), "cluster": str(lab.cluster), "shortfalls": short}
+    return {**asdict(lab), "cluster": str(lab.cluster), "shortfalls": lab.shortfalls}

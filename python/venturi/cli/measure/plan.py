@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -365,7 +364,7 @@ def _design_data(workload: str, engine_name: str, place: str, design: Design) ->
         "counted_repeats": design.n,
         "groups": design.groups,
         "spread_sd": design.sd,
-        "spread_from": design.spread and asdict(design.spread),
+        "spread_from": design.spread,
         "least_ratio": design.least_ratio,
         "repeats_to_rank": design.to_rank,
         "in_words": design.sentence,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -390,7 +389,7 @@ def _show(trial: Trial, *, as_json: bool, verbose: bool = False) -> None:
             {
                 **record_of(trial),
                 **several_hosts.data(trial),
-                "verdicts": [asdict(verdict) for verdict in verdicts(trial)],
+                "verdicts": verdicts(trial),
             },
             tuple(warning.message for warning in trial.warnings),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -349,9 +349,9 @@ def _print_json(
 
     data = {
         "trials": records(job.trials),
-        "verdicts": [asdict(each) for trial in job.trials for each in verdicts(trial)],
-        "skipped": [asdict(each) for each in job.skipped],
-        "data": None if job.data is None else asdict(job.data),
+        "verdicts": [each for trial in job.trials for each in verdicts(trial)],
+        "skipped": job.skipped,
+        "data": job.data,
         "doctor": findings,
         "prices": advice_data(advice)["classes"][0],
         "priced_bytes": PRICED_BYTES,

@@ -181,7 +181,7 @@ def _plan(job: NativeJob, *, as_json: bool) -> None:
     plan = job.last_plan
     assert plan is not None
     if as_json:
-        print_json(asdict(plan))
+        print_json(plan)
         return
     for name, value in asdict(plan).items():
         shown = format_bytes(value) if name.endswith("_bytes") or "bytes_" in name else value

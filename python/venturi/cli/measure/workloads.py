@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -57,8 +56,8 @@ def _record(definition: Definition, engines: list[str]) -> dict[str, Any]:
         "summary": definition.summary,
         "engines": engines,
         "validation": definition.validation,
-        "parameters": [asdict(each) for each in definition.parameters],
-        "scales": {name: asdict(size) for name, size in _sizes(definition).items()},
+        "parameters": definition.parameters,
+        "scales": _sizes(definition),
     }
 
 

@@ -107,7 +107,7 @@ def command(
     if as_json:
         data = as_data(comparison)
         if limit is not None:
-            data["slower"] = {"limit": limit, "decisions": [asdict(each) for each in decisions]}
+            data["slower"] = {"limit": limit, "decisions": decisions}
         print_json(data, comparison.warnings)
     else:
         show(*told(comparison))
@@ -134,7 +134,7 @@ def _tell_why(names: Sequence[str], html: PageFile | None, *, as_json: bool) -> 
             html.write_answers(f"/jobs?before={trials[0].id}&after={trials[1].id}", repository)
     found = difference(one, other, [trial.state for trial in trials])
     if as_json:
-        print_json(asdict(found))
+        print_json(found)
         return
     show(*parts(found, [diagnose(*each) for each in (one, other)]))
 

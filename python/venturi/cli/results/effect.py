@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -18,7 +17,8 @@ from venturi.terminal.table import Line, Table, table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from venturi.results.effects.effect import Effect, Effects, PartEffect, Range
+    from venturi.core.statistics.stats import Interval
+    from venturi.results.effects.effect import Effect, Effects, PartEffect
 
 PARTS_SHOWN = 10
 CONFOUNDERS_SHOWN = 6
@@ -97,7 +97,7 @@ def command(
             named += [("level", level), ("crude", str(crude).lower())]
             html.write_answers(f"/effect?{urlencode(named)}", repository)
     if as_json:
-        print_json(asdict(answer), answer.warnings)
+        print_json(answer, answer.warnings)
         return
     _print(answer)
     for warning in answer.warnings:
@@ -244,7 +244,7 @@ def _ratio(ratio: float | None) -> str:
     return "" if ratio is None else ratio_text(ratio)
 
 
-def _interval(interval: Range | None) -> str:
+def _interval(interval: Interval | None) -> str:
     return "" if interval is None else _between(interval.low, interval.high)
 
 

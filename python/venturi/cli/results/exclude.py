@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -16,9 +15,7 @@ from venturi.core.wording import count_of
 from venturi.terminal.table import Table
 
 if TYPE_CHECKING:
-    from venturi.record.access.authors import Author
     from venturi.record.access.exclusions import Exclusion
-    from venturi.record.store.repository import Repository
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -68,13 +65,12 @@ def add(texts: tuple[str, ...], reason: str, author: str | None, as_json: bool) 
             for text, one, two in zip(texts, asked, conditions, strict=True)
         ]
         made = exclusions.add(repository, named, login().saying(author), reason)
-        data = _data(repository, made)
-        if not data["trials"]:
+        if not made.trials:
             click.echo("warning: the rule covers no trial so far", err=True)
             for line in near_values(repository, conditions):
                 click.echo(f"  {line}", err=True)
-    count = count_of(data["trials"], "trial")
-    _tell(data, as_json, f"{made.id}: {count} {'is' if data['trials'] == 1 else 'are'} left out")
+    count = count_of(made.trials, "trial")
+    _tell(made, as_json, f"{made.id}: {count} {'is' if made.trials == 1 else 'are'} left out")
 
 
 @command.command("revoke")
@@ -87,8 +83,8 @@ def revoke(id: str, author: str | None, as_json: bool) -> None:
 
     with open_repository() as repository:
         revoked = exclusions.revoke(repository, id, login().saying(author))
-        data = _data(repository, revoked)
-    _tell(data, as_json, f"{revoked.id}: revoked; it covered {count_of(data['trials'], 'trial')}")
+    count = count_of(revoked.trials, "trial")
+    _tell(revoked, as_json, f"{revoked.id}: revoked; it covered {count}")
 
 
 @command.command("ls")
@@ -100,9 +96,7 @@ def ls(with_revoked: bool, as_json: bool) -> None:
 
     with open_repository() as repository:
         found = [
-            _data(repository, each)
-            for each in exclusions.find(repository)
-            if with_revoked or each.revoked_at is None
+            each for each in exclusions.find(repository) if with_revoked or each.revoked_at is None
         ]
     if as_json:
         print_json(found)
@@ -112,33 +106,14 @@ def ls(with_revoked: bool, as_json: bool) -> None:
         click.echo("no exclusions", err=True)
 
 
-def _data(repository: Repository, exclusion: Exclusion) -> dict[str, Any]:
-    from venturi.record.access.exclusions import covered
-
-    return {
-        "id": exclusion.id,
-        "conditions": exclusion.texts,
-        "author": _who(exclusion.author),
-        "reason": exclusion.reason,
-        "created_at": exclusion.created_at.isoformat(),
-        "revoked_at": exclusion.revoked_at and exclusion.revoked_at.isoformat(),
-        "revoked_by": exclusion.revoked_by and _who(exclusion.revoked_by),
-        "trials": covered(repository, exclusion.id),
-    }
-
-
-def _who(author: Author) -> dict[str, str | None]:
-    return {**asdict(author), "text": author.text}
-
-
-def _tell(data: dict[str, Any], as_json: bool, told: str) -> None:
+def _tell(exclusion: Exclusion, as_json: bool, told: str) -> None:
     if as_json:
-        print_json(data)
+        print_json(exclusion)
     else:
         click.echo(told, err=True)
 
 
-def _print(found: list[dict[str, Any]]) -> None:
+def _print(found: list[Exclusion]) -> None:
     made = Table(
         ("id", "since (UTC)", "by", "trials", "conditions", "reason"),
         (False, False, False, True, False, False),
@@ -146,14 +121,15 @@ def _print(found: list[dict[str, Any]]) -> None:
         spare=("since (UTC)", "by"),
     )
     for each in found:
-        revoked = each["revoked_at"]
-        ended = f"revoked {revoked[:10]} by {each['revoked_by']['text']}: " if revoked else ""
+        ended = ""
+        if each.revoked_at is not None and each.revoked_by is not None:
+            ended = f"revoked {each.revoked_at:%Y-%m-%d} by {each.revoked_by.text}: "
         made.add(
-            each["id"],
-            each["created_at"][:16].replace("T", " "),
-            each["author"]["text"],
-            f"{each['trials']:,}",
-            ", ".join(each["conditions"]),
-            ended + each["reason"],
+            each.id,
+            f"{each.created_at:%Y-%m-%d %H:%M}",
+            each.author.text,
+            f"{each.trials:,}",
+            ", ".join(each.conditions),
+            ended + each.reason,
         )
     show(made)

@@ -13,7 +13,9 @@ from venturi.record.vocabulary import code_of, same_thing, word_of
 from venturi.terminal.table import UNKNOWN, table
 
 if TYPE_CHECKING:
-    from venturi.record.query.faceting import Facet
+    from collections.abc import Sequence
+
+    from venturi.record.query.faceting import Facet, FacetValue
     from venturi.record.query.known_keys import KeyInfo
     from venturi.record.store.repository import Repository
 
@@ -73,7 +75,7 @@ def _of_all(repository: Repository) -> list[dict[str, Any]]:
 def _counts(facet: Facet) -> tuple[int, list[tuple[str, int]]]:
     from venturi.record.store.tables import text_of
 
-    return facet.missing, sorted((text_of(value), n) for value, n in facet.values)
+    return facet.missing, sorted((text_of(each.value), each.n) for each in facet.values)
 
 
 def _of_one(repository: Repository, key: str) -> dict[str, Any]:
@@ -84,7 +86,7 @@ def _of_one(repository: Repository, key: str) -> dict[str, Any]:
 
     (name,) = require_keys(repository, (key,))
     (facet,) = facets(repository, Query(), (name,))
-    n = sum(count for _, count in facet.values)
+    n = sum(each.n for each in facet.values)
     info = next(
         (each for each in keys(repository) if each.key == name),
         KeyInfo(name, "configuration", "mixed", n, facet.distinct),
@@ -92,15 +94,15 @@ def _of_one(repository: Repository, key: str) -> dict[str, Any]:
     return _data(info, facet.distinct, facet.values[:VALUES_OF_ONE])
 
 
-def _data(info: KeyInfo, distinct: int, values: Any) -> dict[str, Any]:
+def _data(info: KeyInfo, distinct: int, values: Sequence[FacetValue]) -> dict[str, Any]:
     key, word = info.key, word_of(info.key)
     told = []
-    for value, count in values:
-        code = code_of(key, value)
+    for each in values:
+        code = code_of(key, each.value)
         told.append(
             {
-                "value": value,
-                "trials": count,
+                "value": each.value,
+                "trials": each.n,
                 "meaning": code and code.meaning,
                 "source": code and code.source,
             }

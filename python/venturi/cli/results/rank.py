@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -229,7 +229,7 @@ def _data(ranked: Ranked, keys: tuple[str, ...]) -> dict[str, Any]:
                 "standing": one.standing.value,
                 "reason": one.reason,
                 "against": one.against and dict(zip(keys, one.against, strict=True)),
-                "summaries": {axis.value: asdict(s) for axis, s in one.summaries.items()},
+                "summaries": {axis.value: s for axis, s in one.summaries.items()},
                 "p_values": {axis.value: v.p_value for axis, v in one.verdicts.items()},
             }
             for one in ranking.groups
@@ -256,8 +256,8 @@ def _alike_data(ranked: Ranked, alike: AlikeRanking, keys: tuple[str, ...]) -> d
                 "trials": place.n,
                 "settings": place.strata,
                 "ratio": place.ratio,
-                "interval": place.interval and asdict(place.interval),
-                "medians_not_like_with_like": asdict(ranked.medians[place.key]),
+                "interval": place.interval,
+                "medians_not_like_with_like": ranked.medians[place.key],
             }
             for number, each in enumerate(alike.sets, start=1)
             for place in each.places

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -101,7 +100,7 @@ def command(
             asked += [("skip", str(skip))] if skip else []
             html.write_answers(f"/scaling?{urlencode(asked)}", repository)
     if as_json:
-        print_json(asdict(found), found.warnings)
+        print_json(found, found.warnings)
     else:
         _print(found)
         for warning in found.warnings:

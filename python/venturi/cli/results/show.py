@@ -70,14 +70,15 @@ def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
             data = ADAPTER.dump_python(trial, mode="json")
             data |= several_hosts.data(trial)
             if (job := job_of(repository, trial)) is not None:
-                data["job"] = asdict(job.analysis)
-                data["job"]["diagnosis"] = asdict(job.diagnosis)
-                data["job"]["executors"] = [asdict(each) for each in executor_uses(job.line)]
-                data["job"]["outlook"] = asdict(outlooks(job.line))
-                data["job"]["ideal_slots"] = asdict(ideals(job.line))
-                data["job"]["began_s"] = job.account.began_s
-                data["job"]["host"] = _host(job.analysis, job.host)
-                data["job"]["tiers"] = [asdict(each) for each in tier_uses(job.account)]
+                data["job"] = asdict(job.analysis) | {
+                    "diagnosis": job.diagnosis,
+                    "executors": executor_uses(job.line),
+                    "outlook": outlooks(job.line),
+                    "ideal_slots": ideals(job.line),
+                    "began_s": job.account.began_s,
+                    "host": _host(job.analysis, job.host),
+                    "tiers": tier_uses(job.account),
+                }
             print_json(data)
             return
         from venturi.record.access.actions import added_by
@@ -101,11 +102,8 @@ def _io(repository: Repository, trial: Trial) -> Iterator[Line | Table]:
 
 def _host(analysis: Analysis, host: Meanwhile) -> dict[str, Any]:
     """What the host did, by the labels of stages."""
-    uses = {
-        each.label: asdict(host.uses[each.key]) for each in analysis.stages if each.key in host.uses
-    }
-    narrowest = None if host.narrowest is None else asdict(host.narrowest)
-    return {"stages": uses, "narrowest": narrowest, "missing_reason": host.reason}
+    uses = {each.label: host.uses[each.key] for each in analysis.stages if each.key in host.uses}
+    return {"stages": uses, "narrowest": host.narrowest, "missing_reason": host.reason}
 
 
 def _parts(trial: Trial, by: Author | None, job: Job | None) -> Iterator[Line | Table]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from venturi.cli.login import login
 from venturi.cli.open_repository import counting, open_repository
-from venturi.cli.options import json_option, print_json
+from venturi.cli.options import json_option, json_text, print_json
 from venturi.cli.outputs import ready_file, writing
 from venturi.cli.screen import show
 from venturi.core.errors import ExitCode
@@ -24,7 +23,6 @@ from venturi.terminal.table import Line, Table
 
 if TYPE_CHECKING:
     from venturi.record.upkeep.quarantine import Quarantined
-    from venturi.record.upkeep.removal import Removal
 
 _STDOUT = Path("-")
 
@@ -152,22 +150,18 @@ def quarantined(*, output: Path | None, overwrite: bool, as_json: bool) -> None:
     with open_repository() as repository:
         found = quarantine.find(repository)
     if output is not None:
-        lines = [f"{json.dumps(_shown(each), default=str)}\n".encode() for each in found]
+        lines = [f"{json_text(each)}\n".encode() for each in found]
         if output == _STDOUT:
             sys.stdout.buffer.writelines(lines)
         else:
             with writing(output), replacing(output) as file:
                 file.writelines(lines)
     elif as_json:
-        print_json([_shown(each) for each in found])
+        print_json(found)
     elif found:
         _list(found)
     else:
         click.echo("nothing was set aside", err=True)
-
-
-def _shown(each: Quarantined) -> dict[str, Any]:
-    return {**asdict(each), "quarantined_at": each.quarantined_at.isoformat()}
 
 
 def _list(found: tuple[Quarantined, ...]) -> None:
@@ -196,7 +190,7 @@ def removals(*, as_json: bool) -> None:
     with open_repository() as repository:
         found = removal.find(repository)
     if as_json:
-        print_json([_removal(each) for each in found])
+        print_json(found)
     elif found:
         made = Table(
             ("id", "on (UTC)", "by", "trials", "conditions", "reason"),
@@ -211,7 +205,7 @@ def removals(*, as_json: bool) -> None:
                 each.id,
                 f"{each.removed_at:%Y-%m-%d %H:%M}",
                 each.author.text,
-                f"{len(each.ids):,}",
+                f"{len(each.trials):,}",
                 ", ".join(each.conditions),
                 ended + each.reason,
             )
@@ -233,19 +227,6 @@ def readmit(*, id: str, as_json: bool) -> None:
     with open_repository() as repository:
         found = removal.readmit(repository, id, login())
     if as_json:
-        print_json(_removal(found))
+        print_json(found)
     else:
         click.echo(f"{found.id}: its trials may be imported again", err=True)
-
-
-def _removal(each: Removal) -> dict[str, Any]:
-    return {
-        "id": each.id,
-        "conditions": each.conditions,
-        "author": asdict(each.author),
-        "reason": each.reason,
-        "removed_at": each.removed_at.isoformat(),
-        "trials": each.ids,
-        "readmitted_at": each.readmitted_at and each.readmitted_at.isoformat(),
-        "readmitted_by": each.readmitted_by and asdict(each.readmitted_by),
-    }

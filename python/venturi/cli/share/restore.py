@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -54,7 +53,7 @@ def command(*, file: Path, keep_tokens: bool, as_json: bool) -> None:
             err=True,
         )
     if as_json:
-        print_json(asdict(restored))
+        print_json(restored)
     else:
         click.echo(
             f"restored {count_of(restored.trials, 'trial')} and "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 KnownBy = Literal["token", "login"]
@@ -12,20 +12,25 @@ SAID_CHARACTERS_MAX = 100
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """`name` is that of the token or of the system's user, by which `known_by` says they are known;
-    without one there is only what they `said`, which anybody could have said.
+    """Who did something. `name` is that of the token or of the system's user, as `known_by` says.
+
+    Without a name there is only the unverified name that they `said`. `text` is both for people: a
+    name that was only said is marked as such.
     """
 
     name: str | None = None
     known_by: KnownBy | None = None
     said: str | None = None
+    text: str = field(init=False, default="", compare=False)
 
-    @property
-    def text(self) -> str:
-        """How lists name them: what was only said is marked as such."""
+    def __post_init__(self) -> None:
         if self.name is None:
-            return f"{self.said or 'somebody'} (not verified)"
-        return self.name if self.said in {None, self.name} else f"{self.name} (says: {self.said})"
+            text = f"{self.said or 'somebody'} (not verified)"
+        elif self.said in {None, self.name}:
+            text = self.name
+        else:
+            text = f"{self.name} (says: {self.said})"
+        object.__setattr__(self, "text", text)
 
     def saying(self, said: str | None) -> Author:
         """The same, who calls themselves `said`."""

@@ -38,15 +38,19 @@ REASON_CHARACTERS_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """A rule: trials that meet all conditions in `texts` are left out, until it is revoked."""
+    """A rule: trials that meet all `conditions` are left out, until it is revoked.
+
+    `trials` counts those that it covers, or would cover if it were not revoked.
+    """
 
     id: str
-    texts: tuple[str, ...]
+    conditions: tuple[str, ...]
     author: Author
     reason: str
     created_at: datetime
-    revoked_at: datetime | None = None
-    revoked_by: Author | None = None
+    revoked_at: datetime | None
+    revoked_by: Author | None
+    trials: int
 
 
 def add(
@@ -60,7 +64,7 @@ def add(
     _check_conditions(texts)
     author = _author(author)
     reason = _line("reason", reason, REASON_CHARACTERS_MAX)
-    exclusion = Exclusion(new_id(), tuple(texts), author, reason, now())
+    id_, created_at = new_id(), now()
     in_force = sa.select(sa.func.count()).where(EXCLUSIONS.c.revoked_at_us.is_(None))
     with repository.writing(alone=True) as connection:
         if connection.execute(in_force).scalar_one() >= IN_FORCE_MAX:
@@ -70,14 +74,14 @@ def add(
                 "revoke some, or cover more trials with fewer rules",
             )
         values = {
-            "id": exclusion.id,
+            "id": id_,
             "conditions": json.dumps(texts),
             "reason": reason,
-            "created_at_us": microseconds(exclusion.created_at),
+            "created_at_us": microseconds(created_at),
             **columns_of(author),
         }
         connection.execute(sa.insert(EXCLUSIONS).values(values))
-    return exclusion
+    return find(repository, [id_])[0]
 
 
 def revoke(repository: Repository, id: str, by: Author | str) -> Exclusion:
@@ -107,27 +111,16 @@ def revoke(repository: Repository, id: str, by: Author | str) -> Exclusion:
             )
         changes = {"revoked_at_us": microseconds(now()), **columns_of(by, "revoked_by")}
         connection.execute(sa.update(EXCLUSIONS).where(here).values(changes))
-        found = connection.execute(chosen).one()
-    return _exclusion(found)
+    return find(repository, [id])[0]
 
 
-def find(repository: Repository) -> tuple[Exclusion, ...]:
-    """All rules, revoked ones too, the oldest first."""
+def find(repository: Repository, ids: Sequence[str] | None = None) -> tuple[Exclusion, ...]:
+    """All rules, revoked ones too, the oldest first; only those of `ids` if these are given."""
     statement = sa.select(EXCLUSIONS).order_by(EXCLUSIONS.c.created_at_us, EXCLUSIONS.c.id)
+    if ids is not None:
+        statement = statement.where(EXCLUSIONS.c.id.in_(ids))
     with repository.reading() as connection:
-        return tuple(map(_exclusion, connection.execute(statement)))
-
-
-def covered(repository: Repository, id: str) -> int:
-    """How many trials the rule `id` covers, or would cover if it were not revoked."""
-    statement = sa.select(EXCLUSIONS.c.conditions).where(EXCLUSIONS.c.id == id)
-    with repository.reading() as connection:
-        texts = connection.execute(statement).scalar_one_or_none()
-        if texts is None:
-            return 0
-        rule = Rule(id, tuple(map(parse_condition, json.loads(texts))))
-        count = sa.select(sa.func.count()).select_from(selection.covered([rule]).subquery())
-        return int(connection.execute(count).scalar_one())
+        return tuple(_exclusion(connection, row) for row in connection.execute(statement).all())
 
 
 def covering(repository: Repository, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
@@ -174,15 +167,19 @@ def _check_conditions(texts: Sequence[str]) -> None:
             equal.add(condition.key)
 
 
-def _exclusion(row: Any) -> Exclusion:
+def _exclusion(connection: sa.Connection, row: Any) -> Exclusion:
+    texts = json.loads(row.conditions)
+    rule = Rule(row.id, tuple(map(parse_condition, texts)))
+    covered = sa.select(sa.func.count()).select_from(selection.covered([rule]).subquery())
     return Exclusion(
         row.id,
-        tuple(json.loads(row.conditions)),
+        tuple(texts),
         author_of(row._mapping),
         row.reason,
         moment(row.created_at_us),
         None if row.revoked_at_us is None else moment(row.revoked_at_us),
         None if row.revoked_at_us is None else author_of(row._mapping, "revoked_by"),
+        int(connection.execute(covered).scalar_one()),
     )
 
 

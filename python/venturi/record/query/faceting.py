@@ -17,6 +17,14 @@ FACET_VALUES_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
+class FacetValue:
+    """A value, and how many trials have it."""
+
+    value: Value
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
 class Facet:
     """How many trials have which value of a key, under the conditions on all other keys.
 
@@ -25,7 +33,7 @@ class Facet:
     """
 
     key: str
-    values: tuple[tuple[Value, int], ...]
+    values: tuple[FacetValue, ...]
     distinct: int
     missing: int
 
@@ -57,4 +65,5 @@ def _facet(key: str, column: Column) -> Facet:
     ranked = sorted(present, key=lambda pair: (-pair[1], pair[0]))[:FACET_VALUES_MAX]
     show = publisher(COLUMNS.get(key))
     missing = len(column.codes) - sum(n for _, n in present)
-    return Facet(key, tuple((show(value), n) for value, n in ranked), len(present), missing)
+    values = tuple(FacetValue(show(value), n) for value, n in ranked)
+    return Facet(key, values, len(present), missing)

@@ -54,14 +54,14 @@ class Removable:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """`conditions` as they were written; `ids` are of the trials that met them and are gone."""
+    """A removal: `conditions` as written, and the ids of the `trials` that were deleted."""
 
     id: str
     conditions: tuple[str, ...]
     author: Author
     reason: str
     removed_at: datetime
-    ids: tuple[str, ...]
+    trials: tuple[str, ...]
     readmitted_at: datetime | None = None
     readmitted_by: Author | None = None
 

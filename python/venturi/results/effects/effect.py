@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from venturi.core.statistics.stats import Interval
 from venturi.results.effects.confounders import Confounder, Omission
 
 Value = str | int | float | bool | datetime | None
@@ -25,15 +26,6 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
-    """The interval of a ratio at `level`."""
-
-    low: float
-    high: float
-    level: float
-
-
-@dataclass(frozen=True, slots=True)
 class PartEffect:
     """The effect for one value of a key, such as one machine or one kind of work."""
 
@@ -41,7 +33,7 @@ class PartEffect:
     strata: int
     trials: int
     ratio: float
-    interval: Range | None
+    interval: Interval | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +53,7 @@ class Reach:
 
     machines: int
     ratio: float
-    interval: Range | None
+    interval: Interval | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +61,7 @@ class ModelEffect:
     """The effect adjusted by a model, not matched, from `kept` of `trials` trials."""
 
     ratio: float
-    interval: Range
+    interval: Interval
     kept: int
     trials: int
 
@@ -121,7 +113,7 @@ class Effect:
     outcome: Outcome
     verdict: str
     ratio: float | None
-    interval: Range | None
+    interval: Interval | None
     sure: bool
     reason: str | None
     strata: int
@@ -135,7 +127,7 @@ class Effect:
     low_tenth: float | None
     high_tenth: float | None
     points: tuple[float, ...]
-    these_only: Range | None
+    these_only: Interval | None
     other_machines: Reach | None
     machines: tuple[PartEffect, ...]
     works: tuple[PartEffect, ...]

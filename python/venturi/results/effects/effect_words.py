@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from venturi.core.statistics.stats import Interval
 from venturi.core.units import size_text
-from venturi.results.effects.effect import Effect, Effects, Outcome, PartEffect, Range, Value
+from venturi.results.effects.effect import Effect, Effects, Outcome, PartEffect, Value
 
 KEYS_TOLD = 3
 MOST_MORE = 20  # times as many settings are still worth a number
@@ -67,7 +68,7 @@ def change(ratio: float) -> str:
     return f"{percent:.{digits}f} % {'less' if ratio < 1 else 'more'} time"
 
 
-def interval_text(interval: Range) -> str:
+def interval_text(interval: Interval) -> str:
     """`95 % interval 0.222 to 0.234`."""
     low, high = ratio_text(interval.low), ratio_text(interval.high)
     return f"{100 * interval.level:.3g} % interval {low} to {high}"

@@ -37,7 +37,6 @@ from venturi.results.effects.effect import (
     Next,
     Outcome,
     PartEffect,
-    Range,
     Reach,
     Together,
     ValueCount,
@@ -330,7 +329,7 @@ class _One:
             outcome=judged.outcome,
             verdict="",
             ratio=None if estimate is None else estimate.ratio,
-            interval=None if estimate is None else _range(estimate.interval),
+            interval=None if estimate is None else estimate.interval,
             sure=judged.sure,
             reason=judged.reason,
             strata=strata,
@@ -344,7 +343,7 @@ class _One:
             low_tenth=tenths[0],
             high_tenth=tenths[1],
             points=_points(found.logs),
-            these_only=_range(self._these_only(found)),
+            these_only=self._these_only(found),
             other_machines=judged.reach,
             machines=_parts(parts_by(found.logs, n_trials, machines, level)) if machines else (),
             works=_parts(parts_by(found.logs, n_trials, works, level)) if works else (),
@@ -355,7 +354,7 @@ class _One:
             if model is None
             else ModelEffect(
                 model.ratio,
-                Range(model.interval.low, model.interval.high, level),
+                model.interval,
                 model.kept,
                 model.trials,
             ),
@@ -442,7 +441,7 @@ class _One:
             return None
         reach = over_machines(found.logs, machines.codes, level)
         enough = reach.n >= MACHINES_LEAST
-        return Reach(reach.n, reach.ratio, _range(reach.interval) if enough else None)
+        return Reach(reach.n, reach.ratio, reach.interval if enough else None)
 
 
 def _outcome(interval: Interval | None, narrow: Interval | None) -> Outcome:
@@ -468,14 +467,9 @@ def _crude(pair: Trials, second: npt.NDArray[np.bool_]) -> Crude:
     return Crude(own / base, own, base)
 
 
-def _range(interval: Interval | None) -> Range | None:
-    return None if interval is None else Range(interval.low, interval.high, interval.level)
-
-
 def _parts(parts: Sequence[Part]) -> tuple[PartEffect, ...]:
     return tuple(
-        PartEffect(p.value, p.strata, p.trials, p.effect.ratio, _range(p.effect.interval))
-        for p in parts
+        PartEffect(p.value, p.strata, p.trials, p.effect.ratio, p.effect.interval) for p in parts
     )
 
 

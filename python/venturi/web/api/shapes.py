@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, Literal
 
+from venturi.core.statistics.stats import Interval
 from venturi.machines.scaling.between_hosts import BetweenHosts
 from venturi.machines.scaling.disks_of_hosts import DisksOfHosts
+from venturi.record.access.authors import Author
+from venturi.record.access.exclusions import Exclusion
+from venturi.record.access.views import View
 from venturi.record.cost import Cost
 from venturi.record.query.clusters import NamedCluster
+from venturi.record.query.faceting import Facet
+from venturi.record.query.known_keys import KeyInfo
 from venturi.record.query.paging import TrialRow
 from venturi.web.cluster_page import ClusterCard, ProbeSeen
 
@@ -70,35 +75,8 @@ class TrialPage:
 
 
 @dataclass(frozen=True, slots=True)
-class FacetValue:
-    value: Scalar
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
-class Facet:
-    """How many trials have which value of `key`, under the conditions on all other keys."""
-
-    key: str
-    values: tuple[FacetValue, ...]
-    distinct: int
-    missing: int
-
-
-@dataclass(frozen=True, slots=True)
 class Facets:
     facets: tuple[Facet, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class KeyInfo:
-    """A key that can be filtered, sorted and grouped by; `n` trials have a value of it."""
-
-    key: str
-    kind: Literal["column", "configuration"]
-    type: Literal["text", "number", "moment", "flag", "mixed"]
-    n: int
-    distinct: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +152,6 @@ class SeriesData:
 
 
 # ---- groups and their statistics ----
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    low: float
-    high: float
-    level: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,44 +319,8 @@ class Catalogs:
 
 
 @dataclass(frozen=True, slots=True)
-class Author:
-    """Who did something: `name` is known by a token or a login, `said` is what they say of
-    themselves, `text` is both for people.
-    """
-
-    name: str | None
-    known_by: Literal["token", "login"] | None
-    said: str | None
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Exclusion:
-    """A recorded rule that leaves trials out of analyses; revoking it brings them back."""
-
-    id: str
-    conditions: tuple[str, ...]
-    author: Author
-    reason: str
-    created_at: datetime
-    revoked_at: datetime | None
-    revoked_by: Author | None
-    trials: int
-
-
-@dataclass(frozen=True, slots=True)
 class Exclusions:
     exclusions: tuple[Exclusion, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A page of this server: `url` begins with / and holds all of its state."""
-
-    name: str
-    url: str
-    author: Author
-    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 // Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
 
+import type { Interval } from "./shared";
 
 export type Outcome =
   "faster" | "slower" | "no difference" | "cannot tell" | "depends" | "confounded";
@@ -22,7 +23,7 @@ export interface Effect {
   outcome: Outcome;
   verdict: string;
   ratio: number | null;
-  interval: Range | null;
+  interval: Interval | null;
   sure: boolean;
   reason: string | null;
   strata: number;
@@ -36,7 +37,7 @@ export interface Effect {
   low_tenth: number | null;
   high_tenth: number | null;
   points: number[];
-  these_only: Range | null;
+  these_only: Interval | null;
   other_machines: Reach | null;
   machines: PartEffect[];
   works: PartEffect[];
@@ -48,22 +49,17 @@ export interface Effect {
   together: Together[];
   next: Next;
 }
-export interface Range {
-  low: number;
-  high: number;
-  level: number;
-}
 export interface Reach {
   machines: number;
   ratio: number;
-  interval: Range | null;
+  interval: Interval | null;
 }
 export interface PartEffect {
   value: string | number | boolean | null;
   strata: number;
   trials: number;
   ratio: number;
-  interval: Range | null;
+  interval: Interval | null;
 }
 export interface KeyDependence {
   keys: string[];
@@ -78,7 +74,7 @@ export interface Omission {
 }
 export interface ModelEffect {
   ratio: number;
-  interval: Range;
+  interval: Interval;
   kept: number;
   trials: number;
 }

@@ -8,7 +8,7 @@ export interface Facet {
   missing: number;
 }
 export interface FacetValue {
-  value: string | number | boolean | null;
+  value: string | number | boolean;
   n: number;
 }
 export interface Facets {

@@ -132,6 +132,7 @@ export interface Interval {
   low: number;
   high: number;
   level: number;
+  method: string;
 }
 export interface Finding {
   rule: string;

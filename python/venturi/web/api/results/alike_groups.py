@@ -21,7 +21,7 @@ from venturi.results.ranking.alike import besides_and_along
 from venturi.results.ranking.rank_trials import counted
 from venturi.web.api.context import Selection, Services
 from venturi.web.api.results.cells import Cell, same, scalar
-from venturi.web.api.shapes import ComparedGroup, Interval, Key
+from venturi.web.api.shapes import ComparedGroup, Key
 from venturi.web.effects import Question, effects
 
 SHOWN = 4
@@ -118,12 +118,11 @@ def matched(cell: Cell, first: Cell, told: Effects | None) -> Effect | None:
 
 def like_with_like(group: ComparedGroup, first: Cell, cell: Cell, one: Effect) -> ComparedGroup:
     """`group` with the effect that is matched; what all trials say is its `crude` sentence."""
-    found = one.interval
     return replace(
         group,
         outcome=_OUTCOMES.get(one.outcome, "cannot tell"),
         ratio=one.ratio,
-        ratio_interval=None if found is None else Interval(found.low, found.high, found.level),
+        ratio_interval=one.interval,
         verdict=one.verdict,
         crude=_crude(cell, first),
     )

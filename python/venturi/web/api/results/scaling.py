@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from venturi.core.statistics.stats import MEDIAN_LEVEL, Missing
+from venturi.core.statistics.stats import MEDIAN_LEVEL, Interval, Missing
 from venturi.core.units import format_bytes_decimal, format_duration
 from venturi.core.wording import count_of, percent
 from venturi.machines.cost.extensions import MemoryCliff, fit_memory_cliff, memory_cliff_s
@@ -54,7 +54,6 @@ from venturi.web.api.results.scaling_shapes import (
     ScalingPoint,
 )
 from venturi.web.api.results.spreads import spread_of
-from venturi.web.api.shapes import Interval
 
 DRAWN = 6  # curves at a time: so many colours tell apart
 LISTED_MAX = 200
@@ -451,7 +450,7 @@ def _effect(fit: CurveFit, meaning: Meaning) -> ScalingEffect:
         return ScalingEffect(low, high, ratio, None, False)
     half = math.hypot(halves[0], halves[1])
     ends = ratio * math.exp(-half), ratio * math.exp(half)
-    return ScalingEffect(low, high, ratio, Interval(*ends, MEDIAN_LEVEL), False)
+    return ScalingEffect(low, high, ratio, Interval(*ends, MEDIAN_LEVEL, fit.method), False)
 
 
 def _sentence(asked: _Asked, effect: ScalingEffect) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from venturi.web.api.shapes import Interval, Key, Scalar, Spread
+from venturi.core.statistics.stats import Interval
+from venturi.web.api.shapes import Key, Scalar, Spread
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,16 @@ from dataclasses import replace
 import numpy as np
 
 from venturi.core.statistics import stats
-from venturi.web.api.shapes import Interval, Spread
+from venturi.core.statistics.stats import Interval
+from venturi.web.api.shapes import Spread
 
 _QUANTILES = np.array([0.25, 0.75, 0.9])
 NOTHING = "no trial succeeded"
 
 
-def interval(found: stats.Interval | stats.Missing | None) -> Interval | None:
-    """The interval as it is published."""
-    if not isinstance(found, stats.Interval):
-        return None
-    return Interval(found.low, found.high, found.level)
+def interval(found: Interval | stats.Missing | None) -> Interval | None:
+    """The interval, or None."""
+    return found if isinstance(found, Interval) else None
 
 
 def no_spread(n: int, reason: str) -> Spread:
@@ -64,7 +63,7 @@ def scaled(spread: Spread, factor: float) -> Spread:
     return replace(
         spread,
         median=of(spread.median),
-        interval=within and Interval(within.low * factor, within.high * factor, within.level),
+        interval=within and replace(within, low=within.low * factor, high=within.high * factor),
         minimum=of(spread.minimum),
         p25=of(spread.p25),
         p75=of(spread.p75),

@@ -80,10 +80,7 @@ def status(services: Services, asker: Asker) -> shapes.Status:
 
 def keys(services: Services) -> shapes.Keys:
     """Everything that can be filtered, sorted and grouped by."""
-    found = known_keys.keys(services.repository)
-    return shapes.Keys(
-        tuple(shapes.KeyInfo(key.key, key.kind, key.type, key.n, key.distinct) for key in found)
-    )
+    return shapes.Keys(known_keys.keys(services.repository))
 
 
 def trials(
@@ -134,18 +131,7 @@ def facets(
 ) -> shapes.Facets:
     """How many trials have which value of each key, under the conditions on all other keys."""
     chosen = require_keys(services.repository, key) if key else _usual_keys(services)
-    found = faceting.facets(services.repository, selection.query(), chosen)
-    return shapes.Facets(
-        tuple(
-            shapes.Facet(
-                each.key,
-                tuple(shapes.FacetValue(scalar(value), n) for value, n in each.values),
-                each.distinct,
-                each.missing,
-            )
-            for each in found
-        )
-    )
+    return shapes.Facets(faceting.facets(services.repository, selection.query(), chosen))
 
 
 def trial(services: Services, id: Id) -> shapes.TrialDetail:
@@ -158,7 +144,7 @@ def trial(services: Services, id: Id) -> shapes.TrialDetail:
         trial=ADAPTER.dump_python(found, mode="json"),
         group=found.group_key,
         siblings=tuple(row for row in group if row.id != id)[:SIBLINGS_MAX],
-        exclusions=tuple(_exclusions_of(services, found)),
+        exclusions=_exclusions_of(services, found),
         narrowest=tuple(_narrowest(found)),
         has_series=any(artifact.kind == "series" for artifact in found.artifacts),
         has_job=has_account(found),
@@ -266,17 +252,14 @@ def groups(
 
 def all_exclusions(services: Services) -> shapes.Exclusions:
     """All rules that leave trials out, those that were revoked too."""
-    found = exclusions.find(services.repository)
-    return shapes.Exclusions(tuple(shown_exclusion(services, each) for each in found))
+    return shapes.Exclusions(exclusions.find(services.repository))
 
 
 def all_views(services: Services) -> shapes.Views:
     """Saved pages, and those that come with Venturi whose trials are here."""
     found = views.find(services.repository)
     own = tuple(replace(view, url=moved(view.url)) for view in found)
-    return shapes.Views(
-        tuple(map(shown_view, own)), tuple(map(shown_view, presets(services.repository)))
-    )
+    return shapes.Views(own, presets(services.repository))
 
 
 def trial_of(services: Services, id_: str) -> Trial:
@@ -297,34 +280,9 @@ def scalar(value: Any) -> shapes.Scalar:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-def _added_by(services: Services, id_: str) -> shapes.Author | None:
+def _added_by(services: Services, id_: str) -> Author | None:
     with services.repository.reading() as connection:
-        found = added_by(connection, id_)
-    return None if found is None else shown_author(found)
-
-
-def shown_author(found: Author) -> shapes.Author:
-    """`found`, with how lists name them."""
-    return shapes.Author(found.name, found.known_by, found.said, found.text)
-
-
-def shown_view(found: views.View) -> shapes.View:
-    """`found` as the interface has it."""
-    return shapes.View(found.name, found.url, shown_author(found.author), found.created_at)
-
-
-def shown_exclusion(services: Services, found: exclusions.Exclusion) -> shapes.Exclusion:
-    """`found` with the number of trials it covers."""
-    return shapes.Exclusion(
-        found.id,
-        tuple(found.texts),
-        shown_author(found.author),
-        found.reason,
-        found.created_at,
-        found.revoked_at,
-        None if found.revoked_by is None else shown_author(found.revoked_by),
-        exclusions.covered(services.repository, found.id),
-    )
+        return added_by(connection, id_)
 
 
 def _usual_keys(services: Services) -> Sequence[str]:
@@ -338,12 +296,10 @@ def _usual_keys(services: Services) -> Sequence[str]:
     return (*FACET_COLUMNS, *(info.key for info in settings[:FACET_SETTINGS]))
 
 
-def _exclusions_of(services: Services, trial: Trial) -> Iterator[shapes.Exclusion]:
-    """The exclusions in force that leave `trial` out."""
+def _exclusions_of(services: Services, trial: Trial) -> tuple[exclusions.Exclusion, ...]:
+    """Return the exclusions in force that leave `trial` out."""
     covering = exclusions.covering(services.repository, [trial.id]).get(trial.id, ())
-    for found in exclusions.find(services.repository) if covering else ():
-        if found.id in covering:
-            yield shown_exclusion(services, found)
+    return exclusions.find(services.repository, covering) if covering else ()
 
 
 def _narrowest(trial: Trial) -> Iterator[str]:

@@ -17,12 +17,13 @@ from pydantic import Field
 from venturi.core.errors import VenturiError
 from venturi.record import starter
 from venturi.record.access import tokens
-from venturi.record.access.exclusions import CONDITIONS_MAX
+from venturi.record.access.exclusions import CONDITIONS_MAX, Exclusion
 from venturi.record.access.tokens import OWN
+from venturi.record.access.views import View
 from venturi.record.importing.tally import Imported
 from venturi.web.api import shapes
 from venturi.web.api.context import Changes, Services
-from venturi.web.api.results.trials import KEY_LENGTH_MAX, shown_exclusion, shown_view
+from venturi.web.api.results.trials import KEY_LENGTH_MAX
 from venturi.web.api.routing import ServicesDep
 from venturi.web.api.security import (
     COOKIE,
@@ -202,10 +203,10 @@ async def upload(
 
 
 @router.post("/exclusions", status_code=HTTPStatus.CREATED, dependencies=IN_TURN)
-def exclude(new: NewExclusion, request: Request, services: ServicesDep) -> shapes.Exclusion:
+def exclude(new: NewExclusion, request: Request, services: ServicesDep) -> Exclusion:
     """Leaves trials out of analyses; nothing is deleted, and it can be revoked."""
-    made = _changes(services).exclude(new.conditions, author_of(request, new.author), new.reason)
-    return shown_exclusion(services, made)
+    author = author_of(request, new.author)
+    return _changes(services).exclude(new.conditions, author, new.reason)
 
 
 @router.post("/exclusions/{id}/revoke", dependencies=IN_TURN)
@@ -214,17 +215,15 @@ def revoke(
     revocation: Revocation,
     request: Request,
     services: ServicesDep,
-) -> shapes.Exclusion:
+) -> Exclusion:
     """Brings back what the exclusion left out; the rule stays on record."""
-    by = author_of(request, revocation.author)
-    return shown_exclusion(services, _changes(services).revoke(id, by))
+    return _changes(services).revoke(id, author_of(request, revocation.author))
 
 
 @router.post("/views", status_code=HTTPStatus.CREATED, dependencies=IN_TURN)
-def save_view(new: NewView, request: Request, services: ServicesDep) -> shapes.View:
+def save_view(new: NewView, request: Request, services: ServicesDep) -> View:
     """Keeps a page's address under a name."""
-    author = author_of(request, new.author)
-    return shown_view(_changes(services).save_view(new.name, new.url, author))
+    return _changes(services).save_view(new.name, new.url, author_of(request, new.author))
 
 
 @router.delete("/views/{name:path}", status_code=HTTPStatus.NO_CONTENT, dependencies=IN_TURN)
