@@ -219,6 +219,27 @@ def test_a_value_has_so_many_parts_at_most(
         read(path)
 
 
+@pytest.mark.parametrize(
+    ("part", "data", "why"),
+    [
+        ("string", b"\xfe" * 8 + b"\x7f", "impossible length"),
+        ("bytes", b"\x01", "impossible length"),
+        ("string", b"\x80\x80\x80\x20a", "cut off"),
+        ({"type": "array", "items": "int"}, b"\xfe" * 8 + b"\x7f\x02", "cut off"),
+        ({"type": "map", "values": "int"}, b"\x02\x02\xff\x02\x7f", "cut off"),
+        (["null", "int"], b"\x7e", "no such entry"),
+    ],
+)
+def test_hostile_length_ends_the_history(
+    part: object, data: bytes, why: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "job_1_1.jhist"
+    schema = json.dumps(record("Event", part))
+    path.write_bytes(b"Avro-Binary\n" + schema.encode() + b"\n" + data)
+    with pytest.raises(VenturiError, match=why):
+        read(path)
+
+
 @pytest.mark.slow
 def test_types_nested_too_deeply_by_name_are_damage(tmp_path: Path) -> None:
     path = tmp_path / "job_1_1.jhist"

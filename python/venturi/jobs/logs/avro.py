@@ -1,244 +1,139 @@
-"""Avro's binary encoding, as far as Hadoop's job history uses it: one value after another.
+"""Read Avro's binary encoding, as Hadoop's job histories use it, with fastavro and within limits.
 
-Source: the Avro specification, "Binary Encoding". A compiled reader takes the data and a place in
-it, and gives the value and the place after it. Data that does not fit raises `DamagedError`.
+Neither the schema nor the data is trusted:
 
-Memory and time are bounded by the data: whatever a record or array holds takes at least a byte, so
-types without any (`null`, an empty record) are read as branches of unions only, as Hadoop has them.
+- A schema has the types that Hadoop uses, nested to a bounded depth and never in themselves.
+- A type that takes no bytes (`null`, an empty record) is a branch of a union only. So the data
+  bounds the length of every array and map.
+- A value takes a bounded number of reads, and each read gets a bounded number of bytes.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
+from dataclasses import dataclass
+from io import BufferedReader
 from typing import Any
 
-Read = Callable[[Any, int], tuple[Any, int]]
-"""Reads a value from a buffer at a place; the value, and where the next begins."""
+import fastavro
+from fastavro.schema import SchemaParseException
 
 _DEPTH = 32
-_VARINT_BYTES = 10
 _TEXT_BYTES = 64 << 20
-_PARTS = (
-    1 << 20
-)  # fields and items that a value may consist of: a byte of data is far more in memory
+_PARTS = 1 << 20  # reads of a value, at least one for each part: a part is far more in memory
+_PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 
 
 class DamagedError(ValueError):
-    """The data does not follow its schema."""
+    """The schema is unusable, or the data does not follow it."""
 
 
-class CutOffError(DamagedError):
-    """The data ends in the middle of a value."""
+def compiled(schema: object) -> Callable[[BufferedReader], Any]:
+    """Return a function that reads the next value of `schema` (decoded JSON) from a file."""
+    try:
+        parsed = fastavro.parse_schema(_Types().checked(schema).schema)
+    except SchemaParseException as error:
+        raise DamagedError(f"a schema with an invalid type: {error}") from error
 
-
-def compiled(schema: object) -> Read:
-    """A reader of values of `schema`, which is decoded JSON."""
-    types = _Types()
-    read_value = _compiled(schema, types, 0)
-
-    def read(data: Any, place: int) -> tuple[Any, int]:
-        types.parts = 0
-        return read_value(data, place)
+    def read(file: BufferedReader) -> Any:
+        try:
+            return fastavro.schemaless_reader(
+                _BoundedFile(file),  # type: ignore[arg-type]
+                parsed,
+                None,
+                handle_unicode_errors="replace",
+            )
+        except IndexError as error:
+            raise DamagedError("a union or an enumeration has no such entry") from error
 
     return read
+
+
+class _BoundedFile:
+    """The bytes of one value: `read` returns what it was asked for, or raises DamagedError."""
+
+    def __init__(self, file: BufferedReader) -> None:
+        self._file = file
+        self._parts = 0
+
+    def read(self, size: int) -> bytes:
+        self._parts += 1
+        if self._parts > _PARTS:
+            raise DamagedError("a value of too many parts")
+        if not 0 <= size <= _TEXT_BYTES:
+            raise DamagedError("a text of impossible length")
+        data = self._file.read(size)
+        if len(data) < size:
+            raise DamagedError("cut off in the middle of a value")
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class _Type:
+    """A type as fastavro gets it: without defaults, aliases and logical types."""
+
+    schema: Any
+    depth: int = 0
+    empty: bool = False
+
+    def __post_init__(self) -> None:
+        if self.depth > _DEPTH:
+            raise DamagedError("a schema nested too deeply")
 
 
 class _Types:
-    """The named types of a schema, and how many parts the value being read has so far."""
+    """The types of a schema, by name."""
 
     def __init__(self) -> None:
-        self.named: dict[str, Read] = {}
-        self.empty: set[Read] = {_null}
-        self.parts = 0
+        self._types = {name: _Type(name, empty=name == "null") for name in _PRIMITIVES}
 
-    def add_parts(self, count: int) -> None:
-        self.parts += count
-        if self.parts > _PARTS:
-            raise DamagedError("a value of too many parts")
+    def checked(self, schema: object) -> _Type:
+        """Return the type that `schema` describes; a name must have been described before."""
+        if isinstance(schema, str):
+            found = self._types.get(schema.rpartition(".")[2])
+            if found is None:
+                raise DamagedError(f"a schema with an unknown type {schema[:50]!r}")
+            return found
+        if isinstance(schema, list):
+            branches = [self.checked(each) for each in schema]
+            return _Type([each.schema for each in branches], _above(branches))
+        if not isinstance(schema, dict):
+            raise DamagedError("a type that is neither a name, a list nor an object")
+        kind = schema.get("type")
+        if kind == "record":
+            return self._record(schema)
+        if kind == "enum":
+            symbols = [str(each) for each in schema.get("symbols") or ()]
+            return self._named(schema, _Type({"type": "enum", "symbols": symbols}))
+        if kind in ("array", "map"):
+            key = {"array": "items", "map": "values"}[kind]
+            part = self._part(schema.get(key))
+            return _Type({"type": kind, key: part.schema}, _above([part]))
+        return self.checked(kind)
 
-
-def _part(schema: object, types: _Types, depth: int) -> Read:
-    """A reader of what a record, array or map consists of."""
-    read = _compiled(schema, types, depth + 1)
-    if read in types.empty:
-        raise DamagedError("a schema with a part that takes no bytes")
-    return read
-
-
-def _compiled(schema: object, types: _Types, depth: int) -> Read:
-    if depth > _DEPTH:
-        raise DamagedError("a schema nested too deeply")
-    if isinstance(schema, str):
-        found = _PRIMITIVES.get(schema) or types.named.get(schema.rpartition(".")[2])
-        if found is None:
-            raise DamagedError(f"a schema with an unknown type {schema[:50]!r}")
+    def _part(self, schema: object) -> _Type:
+        """Return the type of a field, an item or a map's value."""
+        found = self.checked(schema)
+        if found.empty:
+            raise DamagedError("a schema with a part that takes no bytes")
         return found
-    if isinstance(schema, list):
-        return _union([_compiled(each, types, depth + 1) for each in schema])
-    if not isinstance(schema, dict):
-        raise DamagedError("a schema that is none")
-    kind = schema.get("type")
-    if kind == "record":
-        read = _record(schema, types, depth)
-    elif kind == "enum":
-        read = _enum([str(symbol) for symbol in schema.get("symbols") or ()])
-        types.named[str(schema.get("name"))] = read
-    elif kind == "array":
-        read = _array(_part(schema.get("items"), types, depth), types)
-    elif kind == "map":
-        read = _map(_part(schema.get("values"), types, depth), types)
-    else:
-        read = _compiled(kind, types, depth + 1)
-    return read
+
+    def _record(self, schema: dict[str, Any]) -> _Type:
+        fields, parts = [], []
+        for each in schema.get("fields") or ():
+            if not isinstance(each, dict):
+                raise DamagedError("a schema with a field that is not an object")
+            parts.append(self._part(each.get("type")))
+            fields.append({"name": str(each.get("name")), "type": parts[-1].schema})
+        record = _Type({"type": "record", "fields": fields}, _above(parts), empty=not fields)
+        return self._named(schema, record)
+
+    def _named(self, schema: dict[str, Any], found: _Type) -> _Type:
+        """Return `found` with its name, by which later types refer to it."""
+        name = str(schema.get("name")).rpartition(".")[2]
+        self._types[name] = _Type(name, found.depth, found.empty)
+        return _Type({**found.schema, "name": name}, found.depth, found.empty)
 
 
-def _byte(data: Any, place: int) -> int:
-    if place >= len(data):
-        raise CutOffError("cut off in the middle of a value")
-    return int(data[place])
-
-
-def _long(data: Any, place: int) -> tuple[int, int]:
-    value = shift = 0
-    for _ in range(_VARINT_BYTES):
-        byte = _byte(data, place)
-        place += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return (value >> 1) ^ -(value & 1), place
-        shift += 7
-    raise DamagedError("a number that is too long")
-
-
-def _slice(data: Any, place: int, size: int) -> tuple[bytes, int]:
-    if not 0 <= size <= _TEXT_BYTES:
-        raise DamagedError("a text of impossible length")
-    if place + size > len(data):
-        raise CutOffError("cut off in the middle of a text")
-    return data[place : place + size], place + size
-
-
-def _bytes(data: Any, place: int) -> tuple[bytes, int]:
-    size, place = _long(data, place)
-    return _slice(data, place, size)
-
-
-def _string(data: Any, place: int) -> tuple[str, int]:
-    raw, place = _bytes(data, place)
-    return raw.decode("utf-8", "replace"), place
-
-
-def _null(data: Any, place: int) -> tuple[None, int]:
-    return None, place
-
-
-def _boolean(data: Any, place: int) -> tuple[bool, int]:
-    return _byte(data, place) != 0, place + 1
-
-
-def _float(data: Any, place: int) -> tuple[float, int]:
-    raw, place = _slice(data, place, 4)
-    return struct.unpack("<f", raw)[0], place
-
-
-def _double(data: Any, place: int) -> tuple[float, int]:
-    raw, place = _slice(data, place, 8)
-    return struct.unpack("<d", raw)[0], place
-
-
-_PRIMITIVES: dict[str, Read] = {
-    "null": _null,
-    "boolean": _boolean,
-    "int": _long,
-    "long": _long,
-    "float": _float,
-    "double": _double,
-    "bytes": _bytes,
-    "string": _string,
-}
-
-
-def _union(branches: list[Read]) -> Read:
-    def read(data: Any, place: int) -> tuple[Any, int]:
-        branch, place = _long(data, place)
-        if not 0 <= branch < len(branches):
-            raise DamagedError("a union without such a branch")
-        return branches[branch](data, place)
-
-    return read
-
-
-def _enum(symbols: list[str]) -> Read:
-    def read(data: Any, place: int) -> tuple[str, int]:
-        symbol, place = _long(data, place)
-        if not 0 <= symbol < len(symbols):
-            raise DamagedError("an enumeration without such a symbol")
-        return symbols[symbol], place
-
-    return read
-
-
-def _record(schema: dict[str, Any], types: _Types, depth: int) -> Read:
-    fields: list[tuple[str, Read]] = []
-
-    def read(data: Any, place: int) -> tuple[dict[str, Any], int]:
-        types.add_parts(len(fields))
-        record = {}
-        for name, read_field in fields:
-            record[name], place = read_field(data, place)
-        return record, place
-
-    # No type of the history contains itself: the name is known only after its fields were read.
-    for each in schema.get("fields") or ():
-        if not isinstance(each, dict):
-            raise DamagedError("a schema with a field that is none")
-        fields.append((str(each.get("name")), _part(each.get("type"), types, depth)))
-    if not fields:
-        types.empty.add(read)
-    types.named[str(schema.get("name"))] = read
-    return read
-
-
-def _blocks(data: Any, place: int, types: _Types, item: Callable[[int], int]) -> int:
-    """Calls `item` with the place of each item of an array or map; the place after the last."""
-    while True:
-        count, place = _long(data, place)
-        if count == 0:
-            return place
-        if count < 0:  # followed by the size of the block
-            count = -count
-            _, place = _long(data, place)
-        types.add_parts(count)
-        for _ in range(count):
-            place = item(place)
-
-
-def _array(read_item: Read, types: _Types) -> Read:
-    def read(data: Any, place: int) -> tuple[list[Any], int]:
-        items: list[Any] = []
-
-        def item(at: int) -> int:
-            value, at = read_item(data, at)
-            items.append(value)
-            return at
-
-        place = _blocks(data, place, types, item)
-        return items, place
-
-    return read
-
-
-def _map(read_value: Read, types: _Types) -> Read:
-    def read(data: Any, place: int) -> tuple[dict[str, Any], int]:
-        found: dict[str, Any] = {}
-
-        def item(at: int) -> int:
-            key, at = _string(data, at)
-            found[key], at = read_value(data, at)
-            return at
-
-        place = _blocks(data, place, types, item)
-        return found, place
-
-    return read
+def _above(parts: list[_Type]) -> int:
+    return 1 + max((each.depth for each in parts), default=0)

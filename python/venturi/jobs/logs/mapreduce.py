@@ -8,11 +8,11 @@ a line with the format, a line with the schema, and events. The job's configurat
 from __future__ import annotations
 
 import hashlib
-import mmap
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -166,30 +166,27 @@ class _Events:
                         where={"file": str(self._path)},
                     )
                 file.seek(len(_BINARY) + 1)
-                schema = file.readline(_SCHEMA_BYTES)
-                place = file.tell()
-                with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                    yield from self._values(data, place, schema)
+                yield from self._values(file, file.readline(_SCHEMA_BYTES))
         except OSError as error:
             raise unreadable(self._path, error, Kind.LOG.value) from error
 
-    def _values(self, data: mmap.mmap, place: int, schema: bytes) -> Iterator[tuple[str, Event]]:
+    def _values(self, file: BufferedReader, schema: bytes) -> Iterator[tuple[str, Event]]:
         try:
             read_event = avro.compiled(from_json(schema))
         except (ValueError, RecursionError) as error:
             raise _no_history(self._path, f"its schema cannot be read: {error}") from error
         number = 0
-        while place < len(data):
+        while file.peek(1):
             try:
-                event, place = read_event(data, place)
+                event = read_event(file)
                 kind, record = str(event["type"]), event["event"]
-            except (avro.DamagedError, KeyError, TypeError, RecursionError) as error:
+            except (avro.DamagedError, KeyError, TypeError) as error:
                 # Without frames nothing after a damaged place can be found again.
                 self.truncated = f"{self._path.name}: {error}"
                 return
             number += 1
             if number % _STEP == 0:
-                self._progress(place)
+                self._progress(file.tell())
             if isinstance(record, dict):
                 yield kind, record
             else:
