@@ -18,8 +18,6 @@ ROOT = Path(__file__).parents[2]
 # Files that are there: before what in them a block goes.
 LISTS = {
     "python/venturi/machines/health/doctor.toml": "",
-    "python/venturi/record/importing/formats.py": ")\n\nFORMATS: Mapping[str, Format] = "
-    "MappingProxyType({each.name: each for each in _ALL})\n",
 }
 Run = Callable[..., Any]
 

@@ -29,6 +29,7 @@ from pydantic_core import from_json
 
 from venturi.core.errors import VenturiError
 from venturi.record.access.authors import Author
+from venturi.record.importing.formats import Format
 from venturi.record.importing.tally import Imported, Tally
 from venturi.record.importing.text import Refusal
 from venturi.record.job_account import ACCOUNT_TABLES
@@ -40,7 +41,14 @@ from venturi.record.trial import TERMINAL, Artifact, Trial
 from venturi.record.trial_json import decode, encode
 from venturi.record.upkeep.locks import arriving
 
-FORMAT = "venturi-export"
+FORMAT = Format(
+    "archive",
+    "trials that `venturi export` wrote",
+    pattern=r"PK(\x03\x04|\x05\x06)",
+    suffix=".zip",
+)
+
+ARCHIVE = "venturi-export"
 VERSION = 1
 MANIFEST = "manifest.json"
 RECORDS = "trials.ndjson"
@@ -91,7 +99,7 @@ def export_trials(
     trials = sorted({trial.id: trial for trial in trials}.values(), key=lambda trial: trial.id)
     lines = [encode(trial).encode() for trial in trials]
     manifest = {
-        "format": FORMAT,
+        "format": ARCHIVE,
         "version": VERSION,
         "trials": [
             {"id": trial.id, "sha256": hashlib.sha256(line).hexdigest()}
@@ -261,8 +269,8 @@ def _read_manifest(archive: zipfile.ZipFile, limits: Limits) -> list[tuple[str, 
     if archive.getinfo(MANIFEST).file_size > most:
         raise _damaged(f"its {MANIFEST} unpacks to more than {most} bytes")
     manifest: Any = from_json(archive.read(MANIFEST))
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise _damaged(f'its {MANIFEST} does not say "format": "{FORMAT}"')
+    if not isinstance(manifest, dict) or manifest.get("format") != ARCHIVE:
+        raise _damaged(f'its {MANIFEST} does not say "format": "{ARCHIVE}"')
     if manifest.get("version") != VERSION:
         raise VenturiError(
             "VEN-EXCHANGE-FORMAT",

@@ -88,7 +88,10 @@ def test_a_file_that_begins_like_nothing_needs_its_format(venturi: Venturi) -> N
     status, stdout, stderr = venturi("import", "LICENSE")
     assert (status, stdout) == (1, "")
     assert "error[VEN-IMPORT-FORMAT]: LICENSE begins like none of the formats" in stderr
-    assert "venturi import FORMAT FILE; formats are archive, spark-eventlog" in stderr
+    assert (
+        "venturi import FORMAT FILE; formats are archive, mapreduce-history, spark-eventlog"
+        in stderr
+    )
     assert "did you mean scout?" in venturi("import", "scuot", SCOUT)[2]
 
 

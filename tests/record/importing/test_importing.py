@@ -15,7 +15,7 @@ import pytest
 from public_data import dataset
 from venturi.core.errors import CODES, ExitCode, VenturiError
 from venturi.core.settings import Settings
-from venturi.record.importing.formats import FORMATS
+from venturi.record.importing.formats import FORMATS, declared_format
 from venturi.record.importing.take_in import import_file, store
 from venturi.record.importing.tally import Imported, Reason, Variant
 from venturi.record.importing.text import Refusal
@@ -147,6 +147,21 @@ def test_every_format_has_its_reader(repository: Repository) -> None:
         assert caught.value.code in CODES
         assert caught.value.where["file"] == str(REPOSITORY / "LICENSE")
     assert whole_trials(repository) == []
+
+
+def test_every_format_is_what_its_reader_declares() -> None:
+    for each in FORMATS.values():
+        found = replace(each.reader.FORMAT, module=each.module, kind=each.kind)
+        assert (each, each.reader.__name__) == (found, each.module)
+
+
+def test_format_not_written_in_literals_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "stopwatch.py"
+    path.write_text('COLUMNS = ("a",)\nFORMAT = Format("x", "y", columns=COLUMNS)\n')
+    with pytest.raises(ValueError, match=r"stopwatch\.py: FORMAT is not written in literals only"):
+        declared_format(path)
+    path.write_text("COLUMNS = ()\n")
+    assert declared_format(path) is None
 
 
 def test_the_list_of_formats_loads_no_reader() -> None:

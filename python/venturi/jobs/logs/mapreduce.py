@@ -25,7 +25,7 @@ from venturi.jobs.logs.configuration import hadoop_chosen, masked
 from venturi.jobs.logs.find import HISTORY_HINT, histories
 from venturi.jobs.logs.hadoop_xml import read_properties
 from venturi.jobs.logs.trial import take_in  # noqa: F401 - part of a reader
-from venturi.record.importing.formats import Kind, Log
+from venturi.record.importing.formats import Format, Kind, Log
 from venturi.record.importing.streams import LIMITS, Limits, Oversized, Text
 from venturi.record.job_account import (
     MAPREDUCE_TASK_METRICS,
@@ -33,6 +33,12 @@ from venturi.record.job_account import (
     JobAccount,
     Outcome,
     Reading,
+)
+
+FORMAT = Format(
+    "mapreduce-history",
+    "MapReduce job histories, Hadoop 2 and 3: .jhist files, folders",
+    pattern=r"Avro-(Json|Binary)\s*\n",
 )
 
 Event = Mapping[str, Any]

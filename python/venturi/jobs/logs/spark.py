@@ -52,7 +52,7 @@ from venturi.jobs.logs.spark_queries import (
 )
 from venturi.jobs.logs.spark_timers import Timers
 from venturi.jobs.logs.trial import take_in  # noqa: F401 - part of a reader
-from venturi.record.importing.formats import Log
+from venturi.record.importing.formats import Format, Log
 from venturi.record.importing.streams import LIMITS, Limits, Oversized, Text
 from venturi.record.job_account import (
     OUTPUT_LOST,
@@ -64,6 +64,12 @@ from venturi.record.job_account import (
 
 if TYPE_CHECKING:
     import polars as pl
+
+FORMAT = Format(
+    "spark-eventlog",
+    "Spark event logs, 2 to 4: files, also compressed, rolling, folders",
+    pattern=r'\{\s*"Event"\s*:\s*"',
+)
 
 Event = Mapping[str, Any]
 Progress = Callable[[int], None]

@@ -1,25 +1,25 @@
-"""The formats that can be imported: one list, which loads no reader.
+"""The formats that can be imported, found without loading their readers.
 
-A format is a file that reads it and a line in `FORMATS`. The line says how the beginning of such a
-file looks, so that `venturi import FILE` can tell; the word `auto` asks for that.
+A reader's file declares its format in a constant `FORMAT`, in literals only: the list is read from
+the files' text, because a reader may load a heavy library. `_READERS` has the folders; a folder
+says of which kind its readers are. The word `auto` asks for a file's format to be recognized.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 AUTO = "auto"
-
-
-Sign = Callable[[bytes, str], bool]
-"""Whether a file that begins with these bytes (unpacked), and has this name, is of the format."""
+_PACKAGE = Path(__file__).parents[2]
+_DECLARATION = "\nFORMAT = Format("
 
 
 class Kind(Enum):
@@ -34,11 +34,19 @@ class Kind(Enum):
     """Trials with their files, each taken in by itself."""
 
 
+# In the order in which formats are listed.
+_READERS = (
+    (Kind.ARCHIVE, "record", "exchange.py"),
+    (Kind.LOG, "jobs/logs", "*.py"),
+    (Kind.RESULTS, "results/importers", "*.py"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Log:
     """The files of one application's log in their order.
 
-    `missing` says what is not there, `compacted` whether Spark left out events of finished jobs.
+    `missing` says which part is absent, `compacted` whether Spark left out events of finished jobs.
     """
 
     path: Path
@@ -49,116 +57,66 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: its name, what it is, the module that reads it, how one tells it."""
+    """A format: its name, its title for lists, and how a file of it begins.
+
+    A file is of the format if its text begins with the regular expression `pattern`, if its first
+    line is a header with `columns`, or if its name ends with `suffix`. The list of formats adds the
+    module of the reader and its kind.
+    """
 
     name: str
     title: str
-    module: str
-    begins: Sign
+    pattern: str = ""
+    columns: tuple[str, ...] = ()
+    delimiter: str = ","
+    suffix: str = ""
+    module: str = ""
     kind: Kind = Kind.RESULTS
 
     @property
     def reader(self) -> Any:
-        """The module, loaded when it is used; `Kind` says what it has."""
-        return importlib.import_module(f"venturi.{self.module}")
+        """The module, loaded on use; `Kind` says what it has."""
+        return importlib.import_module(self.module)
 
+    def begins(self, data: bytes, name: str) -> bool:
+        """Whether a file called `name` that begins with `data` (unpacked) may be of the format."""
+        if self.suffix and name.endswith(self.suffix):
+            return True
+        if self.columns:
+            return self._has_columns(data)
+        return bool(self.pattern and re.match(self.pattern.encode(), data))
 
-def _with(pattern: str) -> Sign:
-    """The text begins with `pattern`."""
-    return lambda data, name: re.match(pattern.encode(), data) is not None
-
-
-def _columns(*names: str, delimiter: str = ",") -> Sign:
-    """The first line is a header that has `names`."""
-
-    def sign(data: bytes, name: str) -> bool:
+    def _has_columns(self, data: bytes) -> bool:
         line = data.partition(b"\n")[0].decode("utf-8-sig", "replace")
-        fields = {field.strip().strip('"') for field in line.split(delimiter)}
-        return "\0" not in line and fields.issuperset(names)
-
-    return sign
+        fields = {field.strip().strip('"') for field in line.split(self.delimiter)}
+        return "\0" not in line and fields.issuperset(self.columns)
 
 
-def _archive(data: bytes, name: str) -> bool:
-    return data.startswith((b"PK\3\4", b"PK\5\6")) or name.endswith(".zip")
+def declared_format(path: Path) -> Format | None:
+    """Return the format that a reader's file declares, or None if it declares none."""
+    lines = path.read_text("utf-8").partition(_DECLARATION)[2].split("\n")
+    for end in range(1, len(lines) + 1):
+        try:
+            call = ast.parse("Format(" + "\n".join(lines[:end]), mode="eval").body
+        except SyntaxError:  # the call goes on
+            continue
+        assert isinstance(call, ast.Call)
+        try:
+            positional = map(ast.literal_eval, call.args)
+            named = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
+            return Format(*positional, **named)
+        except ValueError as error:
+            raise ValueError(f"{path}: FORMAT is not written in literals only") from error
+    return None
 
 
-_ALL = (
-    Format(
-        "archive",
-        "trials that `venturi export` wrote",
-        "record.exchange",
-        _archive,
-        Kind.ARCHIVE,
-    ),
-    Format(
-        "spark-eventlog",
-        "Spark event logs, 2 to 4: files, also compressed, rolling, folders",
-        "jobs.logs.spark",
-        _with(r'\{\s*"Event"\s*:\s*"'),
-        Kind.LOG,
-    ),
-    Format(
-        "mapreduce-history",
-        "MapReduce job histories, Hadoop 2 and 3: .jhist files, folders",
-        "jobs.logs.mapreduce",
-        _with(r"Avro-(Json|Binary)\s*\n"),
-        Kind.LOG,
-    ),
-    Format(
-        "aloja",
-        "ALOJA: Hadoop trials, the four public CSV sets",
-        "results.importers.aloja",
-        _columns("ID", "Benchmark", "Exe.Time"),
-    ),
-    Format(
-        "scout",
-        "scout: Spark and Hadoop on AWS, one CSV",
-        "results.importers.scout",
-        _columns("framework", "datasize", "completed"),
-    ),
-    Format(
-        "ibm",
-        "IBM multi-cloud: Dask on three anonymous clouds",
-        "results.importers.ibm",
-        _columns("A_family", "target_runtime"),
-    ),
-    Format(
-        "cherrypick",
-        "CherryPick: five applications on EC2",
-        "results.importers.cherrypick",
-        _columns("exp_name", "vm_name", "disk_name"),
-    ),
-    Format(
-        "c3o",
-        "C3O: Spark jobs at many scale-outs, TSV",
-        "results.importers.c3o",
-        _columns("machine_type", "gross_runtime", delimiter="\t"),
-    ),
-    Format(
-        "hibench",
-        "HiBench: a hibench.report",
-        "results.importers.hibench",
-        _with(r"\s*(Type\s+Date\s+Time\s+Input|\S+\s+\d{4}[-/]\d\d?[-/]\d\d?\s+\d\d?:\d\d:\d\d\s)"),
-    ),
-    Format(
-        "spark-perf",
-        "spark-perf: a test's JSON results",
-        "results.importers.spark_perf",
-        _with(r'(?s)\s*(?:results:\s*)?[\[{].{,4096}?"testName"\s*:'),
-    ),
-    Format(
-        "pkb",
-        "PerfKitBenchmarker: NDJSON samples",
-        "results.importers.pkb",
-        _with(r'\s*\{(?=[^\n]*"metric"\s*:)(?=[^\n]*"run_uri"\s*:)'),
-    ),
-    Format(
-        "published",
-        "figures of publications, a tidy CSV; without a FILE those that come along",
-        "results.importers.published",
-        _columns("source", "place", "statistic"),
-    ),
-)
+def _found() -> Iterator[Format]:
+    for kind, folder, pattern in _READERS:
+        for path in sorted((_PACKAGE / folder).glob(pattern)):
+            found = declared_format(path)
+            if found is not None:
+                module = ".".join(("venturi", *folder.split("/"), path.stem))
+                yield replace(found, module=module, kind=kind)
 
-FORMATS: Mapping[str, Format] = MappingProxyType({each.name: each for each in _ALL})
+
+FORMATS: Mapping[str, Format] = MappingProxyType({each.name: each for each in _found()})

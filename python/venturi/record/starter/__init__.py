@@ -1,6 +1,6 @@
 """The starter set: tables of publications, so that an empty repository shows something real.
 
-One file a publication, in the format of `record.importers.published`; README.md beside them says
+One file a publication, in the format of `results.importers.published`; README.md beside them says
 what each is. They are imports like any other: marked as published, never as measured.
 """
 

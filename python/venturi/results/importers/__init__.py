@@ -1,1 +1,1 @@
-"""The results of others: one format a file, listed in `record.importing.formats`."""
+"""Readers of imported results: a file for each format, found by `record.importing.formats`."""

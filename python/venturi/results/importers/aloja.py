@@ -26,6 +26,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
+from venturi.record.importing.formats import Format
 from venturi.record.importing.items import (
     ALIKE,
     CLOCK,
@@ -48,6 +49,12 @@ from venturi.record.trial import (
     Trial,
     TrialWarning,
     Workload,
+)
+
+FORMAT = Format(
+    "aloja",
+    "ALOJA: Hadoop trials, the four public CSV sets",
+    columns=("ID", "Benchmark", "Exe.Time"),
 )
 
 _COLUMNS = (

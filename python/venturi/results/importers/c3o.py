@@ -25,6 +25,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import BinaryIO
 
+from venturi.record.importing.formats import Format
 from venturi.record.importing.items import (
     SOFTWARE,
     Item,
@@ -36,6 +37,13 @@ from venturi.record.importing.items import (
 )
 from venturi.record.importing.tables import Row, UnreadableError, number, rows, text, whole
 from venturi.record.trial import Cluster, Engine, Scalar, State, Trial, TrialWarning, Workload
+
+FORMAT = Format(
+    "c3o",
+    "C3O: Spark jobs at many scale-outs, TSV",
+    columns=("machine_type", "gross_runtime"),
+    delimiter="\t",
+)
 
 _COLUMNS = (
     "instance_count",

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from venturi.record.importing.formats import Format
 from venturi.record.importing.items import (
     SOFTWARE,
     Item,
@@ -35,6 +36,12 @@ from venturi.record.trial import (
     Trial,
     TrialWarning,
     Workload,
+)
+
+FORMAT = Format(
+    "cherrypick",
+    "CherryPick: five applications on EC2",
+    columns=("exp_name", "vm_name", "disk_name"),
 )
 
 _COLUMNS = (

@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import BinaryIO
 
+from venturi.record.importing.formats import Format
 from venturi.record.importing.items import (
     CLOCK,
     SOFTWARE,
@@ -46,6 +47,12 @@ from venturi.record.trial import (
     Trial,
     TrialWarning,
     Workload,
+)
+
+FORMAT = Format(
+    "hibench",
+    "HiBench: a hibench.report",
+    pattern=(r"\s*(Type\s+Date\s+Time\s+Input|\S+\s+\d{4}[-/]\d\d?[-/]\d\d?\s+\d\d?:\d\d:\d\d\s)"),
 )
 
 COLUMNS = (

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from venturi.record.importing.formats import Format
 from venturi.record.importing.items import (
     FAILED,
     SOFTWARE,
@@ -37,6 +38,12 @@ from venturi.record.trial import (
     State,
     Trial,
     Workload,
+)
+
+FORMAT = Format(
+    "ibm",
+    "IBM multi-cloud: Dask on three anonymous clouds",
+    columns=("A_family", "target_runtime"),
 )
 
 _CODES = {

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, BinaryIO
 
+from venturi.record.importing.formats import Format
 from venturi.record.importing.items import (
     FAILED,
     SOFTWARE,
@@ -53,6 +54,12 @@ from venturi.record.trial import (
     Trial,
     TrialWarning,
     Workload,
+)
+
+FORMAT = Format(
+    "pkb",
+    "PerfKitBenchmarker: NDJSON samples",
+    pattern=r'\s*\{(?=[^\n]*"metric"\s*:)(?=[^\n]*"run_uri"\s*:)',
 )
 
 RUN_TIMES = (

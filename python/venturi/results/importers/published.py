@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import BinaryIO
 
+from venturi.record.importing.formats import Format
 from venturi.record.importing.items import (
     SOFTWARE,
     Item,
@@ -36,6 +37,12 @@ from venturi.record.trial import (
     Trial,
     TrialWarning,
     Workload,
+)
+
+FORMAT = Format(
+    "published",
+    "figures of publications, a tidy CSV; without a FILE those that come along",
+    columns=("source", "place", "statistic"),
 )
 
 PUBLISHED = "VEN-IMPORT-PUBLISHED"

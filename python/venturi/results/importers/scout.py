@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from venturi.record.importing.formats import Format
 from venturi.record.importing.items import (
     CLOCK,
     FAILED,
@@ -40,6 +41,12 @@ from venturi.record.trial import (
     Trial,
     TrialWarning,
     Workload,
+)
+
+FORMAT = Format(
+    "scout",
+    "scout: Spark and Hadoop on AWS, one CSV",
+    columns=("framework", "datasize", "completed"),
 )
 
 _COLUMNS = (

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, BinaryIO
 
+from venturi.record.importing.formats import Format
 from venturi.record.importing.items import SOFTWARE, Item, Source, admitted, imported_id
 from venturi.record.importing.json_text import (
     Limits,
@@ -34,6 +35,12 @@ from venturi.record.importing.json_text import (
 )
 from venturi.record.importing.text import Refusal, decoded
 from venturi.record.trial import Cluster, Engine, Sample, Scalar, State, Trial, Workload
+
+FORMAT = Format(
+    "spark-perf",
+    "spark-perf: a test's JSON results",
+    pattern=r'(?s)\s*(?:results:\s*)?[\[{].{,4096}?"testName"\s*:',
+)
 
 _LIMITS = Limits(file_bytes=16 << 20, text_characters=64 << 10)
 _PREFIX = "results:"
