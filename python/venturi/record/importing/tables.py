@@ -76,6 +76,16 @@ def whole(row: Row, column: str, *, least: int = 0, most: int = _LARGEST_WHOLE) 
     return int(value)
 
 
+def plain(value: float) -> int | float:
+    """Return a whole number as an int, which prints without `.0`."""
+    return int(value) if value.is_integer() and abs(value) < _LARGEST_WHOLE else value
+
+
+def bytes_of_gib(row: Row, column: str) -> int:
+    """Return the bytes of the GiB in `column`."""
+    return round(number(row, column, above=0, most=1 << 20) * (1 << 30))
+
+
 def positive_or_none(row: Row, column: str) -> float | None:
     """The number above 0 in `column`, or None if there is none."""
     try:

@@ -38,7 +38,15 @@ from venturi.record.importing.items import (
     of_rows,
     unnamed_hosts,
 )
-from venturi.record.importing.tables import Row, UnreadableError, number, rows, text, whole
+from venturi.record.importing.tables import (
+    Row,
+    UnreadableError,
+    bytes_of_gib,
+    number,
+    rows,
+    text,
+    whole,
+)
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -174,7 +182,7 @@ def _cluster(row: Row, known: dict[tuple[str, ...], tuple[Host, ...]]) -> Cluste
         facts = {
             "os_name": text(row, "VM.OS"),
             "cpu_cores": whole(row, "VM.Cores", least=1),
-            "memory_total_bytes": round(number(row, "VM.RAM", above=0, most=1 << 20) * (1 << 30)),
+            "memory_total_bytes": bytes_of_gib(row, "VM.RAM"),
         }
         count = whole(row, "Datanodes", least=1, most=10_000)
         known[key] = unnamed_hosts(text(row, "Cl.Name"), count, facts)

@@ -20,38 +20,23 @@ Decisions:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePath
 from typing import BinaryIO
 
 from venturi.record.importing.formats import Format
-from venturi.record.importing.items import (
-    SOFTWARE,
-    Item,
-    Source,
-    Spelling,
-    imported_id,
-    of_rows,
-    unnamed_hosts,
-)
-from venturi.record.importing.tables import Row, UnreadableError, number, rows, text, whole
-from venturi.record.trial import Cluster, Engine, Scalar, State, Trial, TrialWarning, Workload
+from venturi.record.importing.items import Item, Source, imported_id
+from venturi.record.importing.tables import Row, UnreadableError, number, plain, text, whole
+from venturi.record.trial import Engine, Scalar, Trial, TrialWarning
+from venturi.results.importers.column_mapped import ColumnMapping, read_nodes
 
 FORMAT = Format(
     "c3o",
     "C3O: Spark jobs at many scale-outs, TSV",
     columns=("machine_type", "gross_runtime"),
     delimiter="\t",
-)
-
-_COLUMNS = (
-    "instance_count",
-    "machine_type",
-    "slots",
-    "memory",
-    "data_size_MB",
-    "gross_runtime",
 )
 _RECORDS = ("lines", "observations", "links")
 _BYTES_PER_MB = {"grep": 10**6, "sort": 2**20, "pagerank": 2**20}
@@ -60,8 +45,9 @@ _MOST_COLUMNS = 100
 
 
 def read(file: BinaryIO, source: Source) -> Iterator[Item]:
-    """The trials of one of C3O's tables, with what was refused and interpreted."""
+    """Yield the trials of one of C3O's tables, with refused rows and interpreted spellings."""
     job = PurePath(source.file).stem.casefold()
+    mapping = _mapping(job)
     equal_rows: Counter[tuple[str, ...]] = Counter()
     repetitions: Counter[str] = Counter()
 
@@ -69,11 +55,10 @@ def read(file: BinaryIO, source: Source) -> Iterator[Item]:
         if len(row.fields) > _MOST_COLUMNS or "nodes" in row.fields:
             reason = f"wrong header: more than {_MOST_COLUMNS} columns, or one named nodes"
             raise source.malformed(reason, line=1)
-        trial = _trial(row, source, job)
-        written, machine = row.fields["machine_type"], str(trial.cluster.instance_type)
-        if written != machine:
-            yield Spelling(row.line, "machine_type", written, machine)
-        fields = {**row.fields, "machine_type": machine}
+        *spellings, trial = mapping.items(row, source)
+        assert isinstance(trial, Trial)
+        yield from spellings
+        fields = {**row.fields, "machine_type": str(trial.cluster.instance_type)}
         content = tuple(part for item in sorted(fields.items()) for part in item)
         group = trial.group_key
         yield replace(
@@ -84,77 +69,75 @@ def read(file: BinaryIO, source: Source) -> Iterator[Item]:
         equal_rows[content] += 1
         repetitions[group] += 1
 
-    return of_rows(rows(file, source, _COLUMNS, None, delimiter="\t"), items, source)
+    return mapping.read_rows(file, source, items)
 
 
-def _trial(row: Row, source: Source, job: str) -> Trial:
-    """The trial of one row alone: without its id, and which repetition it is."""
-    nodes = whole(row, "instance_count", least=1, most=10_000)
-    machine = text(row, "machine_type").casefold()
-    slots = whole(row, "slots", least=1)
-    memory_gib = number(row, "memory", above=0, most=1 << 40) / 1000 / nodes
-    facts: dict[str, Scalar] = {"memory_total_bytes": round(memory_gib * 2**30)}
-    if slots % nodes == 0:  # else the slots are no count of one machine's threads
-        facts["cpu_threads"] = slots // nodes
-    size_mb = number(row, "data_size_MB", above=0, most=_MOST_MB)
-    records = next((column for column in _RECORDS if column in row.fields), None)
-    return Trial(
-        id="c3o",
-        workload=Workload(
-            name=job,
-            version="c3o",
-            input_bytes=_input_bytes(job, size_mb),
-            input_records=whole(row, records) if records else None,
-        ),
-        engine=Engine("spark", "unknown"),
-        cluster=Cluster(unnamed_hosts(f"c3o-{machine}", nodes, facts), instance_type=machine),
-        configuration={
-            "nodes": nodes,
-            "slots": slots,
-            "data_size_MB": _plain(size_mb),
-            **_parameters(row),
+def _mapping(job: str) -> ColumnMapping:
+    return ColumnMapping(
+        "c3o",
+        columns={
+            "instance_count": {"nodes": read_nodes},
+            "machine_type": {"instance_type": text},
+            "slots": {
+                "configuration.slots": partial(whole, least=1),
+                "host.cpu_threads": _host_threads,
+            },
+            "memory": {"host.memory_total_bytes": _host_bytes},
+            "data_size_MB": {
+                "configuration.data_size_MB": _megabytes,
+                "workload.input_bytes": partial(_input_bytes, job),
+                "workload.input_records": _input_records,
+                "warning.unit": partial(_unknown_unit, job),
+            },
+            "gross_runtime": {},
         },
-        software=SOFTWARE,
-        provenance=source.provenance("c3o"),
-        started_at=None,
-        state=State.SUCCEEDED,
-        elapsed_s=number(row, "gross_runtime", above=0),
-        warnings=_unknown_unit(job, size_mb),
+        elapsed_s="gross_runtime",
+        constants={"workload.name": job, "engine": Engine("spark", "unknown")},
+        casefolded=("machine_type",),
+        others=_parameter,
+        delimiter="\t",
     )
 
 
-def _input_bytes(job: str, size_mb: float) -> int | None:
-    return round(size_mb * _BYTES_PER_MB[job]) if job in _BYTES_PER_MB else None
+def _host_threads(row: Row, column: str) -> int | None:
+    threads, rest = divmod(whole(row, column, least=1), read_nodes(row, "instance_count"))
+    return threads if rest == 0 else None  # otherwise slots don't count threads
 
 
-def _unknown_unit(job: str, size_mb: float) -> tuple[TrialWarning, ...]:
+def _host_bytes(row: Row, column: str) -> int:
+    memory = number(row, column, above=0, most=1 << 40)
+    return round(memory / 1000 / read_nodes(row, "instance_count") * 2**30)
+
+
+def _megabytes(row: Row, column: str) -> int | float:
+    return plain(number(row, column, above=0, most=_MOST_MB))
+
+
+def _input_bytes(job: str, row: Row, column: str) -> int | None:
+    return round(number(row, column) * _BYTES_PER_MB[job]) if job in _BYTES_PER_MB else None
+
+
+def _input_records(row: Row, column: str) -> int | None:
+    records = next((each for each in _RECORDS if each in row.fields), None)
+    return None if records is None else whole(row, records)
+
+
+def _unknown_unit(job: str, row: Row, column: str) -> TrialWarning | None:
     if job in _BYTES_PER_MB:
-        return ()
+        return None
     message = (
-        f"data_size_MB is {size_mb:g}, and whether an MB is 10^6 or 2^20 bytes is not known for "
-        "this job: the input's size in bytes is left out"
+        f"{column} is {number(row, column):g}, and whether an MB is 10^6 or 2^20 bytes is not "
+        "known for this job: the input's size in bytes is left out"
     )
-    return (TrialWarning("VEN-IMPORT-UNSTATED", message),)
+    return TrialWarning("VEN-IMPORT-UNSTATED", message)
 
 
-def _parameters(row: Row) -> Mapping[str, Scalar]:
-    """The columns that are parameters of the job: a number where one stands, otherwise text."""
-    found: dict[str, Scalar] = {}
-    for column in row.fields:
-        if column not in _COLUMNS:
-            try:
-                found[column] = _plain(number(row, column))
-            except UnreadableError:
-                found[column] = _not_a_nan(row, column)
-    return found
-
-
-def _not_a_nan(row: Row, column: str) -> str:
-    written = text(row, column)
-    if written.casefold().lstrip("+-") in {"nan", "inf", "infinity"}:
-        raise UnreadableError(row.refuse(column, "not a number"))
-    return written
-
-
-def _plain(value: float) -> int | float:
-    return int(value) if value.is_integer() and abs(value) < 1 << 53 else value
+def _parameter(row: Row, column: str) -> Scalar:
+    """Return a parameter of the job: a number, otherwise text that doesn't read as one."""
+    try:
+        return plain(number(row, column))
+    except UnreadableError:
+        written = text(row, column)
+        if written.casefold().lstrip("+-") in {"nan", "inf", "infinity"}:
+            raise UnreadableError(row.refuse(column, "not a number")) from None
+        return written

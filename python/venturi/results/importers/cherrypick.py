@@ -14,111 +14,55 @@ Decisions:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import BinaryIO
+from functools import partial
 
 from venturi.record.importing.formats import Format
-from venturi.record.importing.items import (
-    SOFTWARE,
-    Item,
-    Source,
-    Spelling,
-    imported_id,
-    of_rows,
-    unnamed_hosts,
-)
-from venturi.record.importing.tables import Row, number, rows, text, whole
-from venturi.record.trial import (
-    Cluster,
-    Engine,
-    PriceQuote,
-    State,
-    Trial,
-    TrialWarning,
-    Workload,
-)
+from venturi.record.importing.tables import Row, bytes_of_gib, number, text, whole
+from venturi.record.trial import PriceQuote, TrialWarning
+from venturi.results.importers.column_mapped import ColumnMapping, read_nodes
 
 FORMAT = Format(
     "cherrypick",
     "CherryPick: five applications on EC2",
     columns=("exp_name", "vm_name", "disk_name"),
 )
-
-_COLUMNS = (
-    "exp_name",
-    "exp_id",
-    "config_id",
-    "num_machines",
-    "time",
-    "num",
-    "machine_id",
-    "disk_id",
-    "disk_name",
-    "disk_count",
-    "disk_speed",
-    "disk_cost",
-    "disk_size",
-    "vm_id",
-    "vm_name",
-    "ram",
-    "cpu_count",
-    "vm_speed",
-    "vm_cost",
-)
-_NAMES = ("exp_name", "disk_name", "disk_speed", "vm_name", "vm_speed")
 UNDATED = "unknown"
 """The `as_of` of a price whose source gives no date."""
 
 
-def read(file: BinaryIO, source: Source) -> Iterator[Item]:
-    """The trials of one of CherryPick's tables, with what was refused and interpreted."""
-    return of_rows(rows(file, source, _COLUMNS), lambda row: _items(row, source), source)
+def _price(row: Row, column: str) -> PriceQuote:
+    source = "CherryPick, column vm_cost, without disks"
+    return PriceQuote(number(row, column, above=0), "USD", "node-hour", source, UNDATED)
 
 
-def _items(row: Row, source: Source) -> Iterator[Item]:
-    names = {column: row.fields[column].casefold() for column in _NAMES}
-    for column, taken_as in names.items():
-        if taken_as != row.fields[column]:
-            yield Spelling(row.line, column, row.fields[column], taken_as)
-    yield _trial(Row(row.line, {**row.fields, **names}), source)
+def _price_warning(row: Row, column: str) -> TrialWarning:
+    message = f"the price of {number(row, column):g} USD per machine and hour has no date"
+    return TrialWarning("VEN-IMPORT-UNSTATED", message)
 
 
-def _trial(row: Row, source: Source) -> Trial:
-    nodes, machine = whole(row, "num_machines", least=1, most=10_000), text(row, "vm_name")
-    price_usd = number(row, "vm_cost", above=0)
-    facts = {
-        "cpu_threads": whole(row, "cpu_count", least=1),
-        "memory_total_bytes": round(number(row, "ram", above=0, most=1 << 20) * (1 << 30)),
-    }
-    return Trial(
-        id=imported_id("cherrypick", *(row.fields[column] for column in _COLUMNS)),
-        workload=Workload(text(row, "exp_name"), "cherrypick"),
-        engine=Engine("unknown", "unknown"),
-        cluster=Cluster(
-            unnamed_hosts(f"cherrypick-{machine}", nodes, facts),
-            instance_type=machine,
-            price=PriceQuote(
-                price_usd, "USD", "node-hour", "CherryPick, column vm_cost, without disks", UNDATED
-            ),
-        ),
-        configuration={
-            "nodes": nodes,
-            "cpu_speed": text(row, "vm_speed"),
-            "disk_name": text(row, "disk_name"),
-            "disk_count": whole(row, "disk_count"),
-            "disk_speed": text(row, "disk_speed"),
-            "disk_size": number(row, "disk_size", least=0),
-            "disk_cost": number(row, "disk_cost", least=0),
-        },
-        software=SOFTWARE,
-        provenance=source.provenance("cherrypick"),
-        started_at=None,
-        state=State.SUCCEEDED,
-        elapsed_s=number(row, "time", above=0),
-        warnings=(
-            TrialWarning(
-                "VEN-IMPORT-UNSTATED",
-                f"the price of {price_usd:g} USD per machine and hour has no date",
-            ),
-        ),
-    )
+read = ColumnMapping(
+    "cherrypick",
+    columns={
+        "exp_name": {"workload.name": text},
+        "exp_id": {},
+        "config_id": {},
+        "num_machines": {"nodes": read_nodes},
+        "time": {},
+        "num": {},
+        "machine_id": {},
+        "disk_id": {},
+        "disk_name": {"configuration.disk_name": text},
+        "disk_count": {"configuration.disk_count": whole},
+        "disk_speed": {"configuration.disk_speed": text},
+        "disk_cost": {"configuration.disk_cost": partial(number, least=0)},
+        "disk_size": {"configuration.disk_size": partial(number, least=0)},
+        "vm_id": {},
+        "vm_name": {"instance_type": text},
+        "ram": {"host.memory_total_bytes": bytes_of_gib},
+        "cpu_count": {"host.cpu_threads": partial(whole, least=1)},
+        "vm_speed": {"configuration.cpu_speed": text},
+        "vm_cost": {"price": _price, "warning.price": _price_warning},
+    },
+    elapsed_s="time",
+    casefolded=("exp_name", "disk_name", "disk_speed", "vm_name", "vm_speed"),
+).read

@@ -7,60 +7,20 @@ is the time until then, and its `target_cost` is not kept, because it bought no 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import BinaryIO
+from functools import partial
 
 from venturi.record.importing.formats import Format
-from venturi.record.importing.items import (
-    FAILED,
-    SOFTWARE,
-    Item,
-    Source,
-    imported_id,
-    of_rows,
-    unnamed_hosts,
-)
-from venturi.record.importing.tables import (
-    Row,
-    UnreadableError,
-    number,
-    positive_or_none,
-    rows,
-    text,
-    whole,
-)
-from venturi.record.trial import (
-    Cluster,
-    Engine,
-    Failure,
-    Sample,
-    Scalar,
-    State,
-    Trial,
-    Workload,
-)
+from venturi.record.importing.items import FAILED
+from venturi.record.importing.tables import Row, UnreadableError, number, text, whole
+from venturi.record.trial import Engine, Failure, Sample
+from venturi.results.importers.column_mapped import ColumnMapping, read_nodes
 
 FORMAT = Format(
     "ibm",
     "IBM multi-cloud: Dask on three anonymous clouds",
     columns=("A_family", "target_runtime"),
 )
-
-_CODES = {
-    "A": {"family_code": "A_family", "vcpu_code": "A_vcpu"},
-    "B": {"family_code": "B_family", "vcpu_code": "B_vcpu"},
-    "C": {"family_code": "C_family", "type_code": "C_type", "vcpu_code": "C_vcpu"},
-}
-_COLUMNS = (
-    "provider",
-    *(column for codes in _CODES.values() for column in codes.values()),
-    "nodes",
-    "workload",
-    "target_cost",
-    "target_runtime",
-    "status",
-)
-_INDEX = ""  # a first column without a name, which counts the rows
+_SUCCEEDED = "ok"
 # What a status contains -> the class of the failure; the first that fits.
 _FAILURES = (
     ("timed out", "timeout"),
@@ -70,46 +30,52 @@ _FAILURES = (
 )
 
 
-def read(file: BinaryIO, source: Source) -> Iterator[Item]:
-    """The trials of the set, with what was refused."""
-    found = rows(file, source, _COLUMNS, (_INDEX,))
-    return of_rows(found, lambda row: [_trial(row, source)], source)
+def _provider(row: Row, column: str) -> str:
+    if row.fields[column] not in ("A", "B", "C"):
+        raise UnreadableError(row.refuse(column, "none of A, B and C"))
+    return row.fields[column]
 
 
-def _trial(row: Row, source: Source) -> Trial:
-    provider, status = row.fields["provider"], text(row, "status")
-    if provider not in _CODES:
-        raise UnreadableError(row.refuse("provider", "none of A, B and C"))
-    nodes = whole(row, "nodes", least=1, most=10_000)
-    chosen: dict[str, Scalar] = {"provider": provider, "nodes": nodes}
-    chosen |= {key: whole(row, column) for key, column in _CODES[provider].items()}
-    succeeded = status == "ok"
-    return Trial(
-        id=imported_id("ibm", *(row.fields[name] for name in _COLUMNS)),
-        workload=Workload(text(row, "workload"), "ibm-multicloud"),
-        engine=Engine("dask", "unknown"),
-        cluster=Cluster(unnamed_hosts(f"ibm-{provider}", nodes, {})),
-        configuration=chosen,
-        software=SOFTWARE,
-        provenance=source.provenance("ibm"),
-        started_at=None,
-        state=State.SUCCEEDED if succeeded else State.FAILED,
-        elapsed_s=number(row, "target_runtime", above=0) if succeeded else None,
-        samples=(_cost(row) if succeeded else _time_to_failure(row),),
-        failure=None if succeeded else Failure(_failure_kind(status), FAILED, status),
-    )
+def _code(provider: str, row: Row, column: str) -> int | None:
+    """Return the code in `column`, which only rows of `provider` have."""
+    return whole(row, column) if row.fields["provider"] == provider else None
 
 
-def _cost(row: Row) -> Sample:
-    return Sample("cost_usd", number(row, "target_cost", above=0), "USD")
+def _cost(row: Row, column: str) -> Sample | None:
+    if row.fields["status"] != _SUCCEEDED:
+        return None
+    return Sample("cost_usd", number(row, column, above=0), "USD")
 
 
-def _time_to_failure(row: Row) -> Sample:
-    seconds = positive_or_none(row, "target_runtime")
-    reason = "not stated" if seconds is None else None
-    return Sample("time_to_failure_s", seconds, "s", missing_reason=reason)
-
-
-def _failure_kind(status: str) -> str:
+def _failure(row: Row) -> Failure | None:
+    status = text(row, "status")
+    if status == _SUCCEEDED:
+        return None
     lower = status.casefold()
-    return next((kind for part, kind in _FAILURES if part in lower), "workload")
+    kind = next((kind for part, kind in _FAILURES if part in lower), "workload")
+    return Failure(kind, FAILED, status)
+
+
+read = ColumnMapping(
+    "ibm",
+    columns={
+        "provider": {"configuration.provider": _provider},
+        "A_family": {"configuration.family_code": partial(_code, "A")},
+        "A_vcpu": {"configuration.vcpu_code": partial(_code, "A")},
+        "B_family": {"configuration.family_code": partial(_code, "B")},
+        "B_vcpu": {"configuration.vcpu_code": partial(_code, "B")},
+        "C_family": {"configuration.family_code": partial(_code, "C")},
+        "C_type": {"configuration.type_code": partial(_code, "C")},
+        "C_vcpu": {"configuration.vcpu_code": partial(_code, "C")},
+        "nodes": {"nodes": read_nodes},
+        "workload": {"workload.name": text},
+        "target_cost": {"sample.cost": _cost},
+        "target_runtime": {},
+        "status": {},
+    },
+    elapsed_s="target_runtime",
+    constants={"workload.version": "ibm-multicloud", "engine": Engine("dask", "unknown")},
+    failure=_failure,
+    hosts="configuration.provider",
+    unused=("",),  # a first column without a name, which counts the rows
+).read

@@ -26,7 +26,15 @@ from venturi.record.importing.items import (
     of_rows,
     unnamed_hosts,
 )
-from venturi.record.importing.tables import Row, UnreadableError, number, rows, text, whole
+from venturi.record.importing.tables import (
+    Row,
+    UnreadableError,
+    number,
+    plain,
+    rows,
+    text,
+    whole,
+)
 from venturi.record.store.tables import number_of
 from venturi.record.trial import (
     Cluster,
@@ -149,9 +157,7 @@ def _value(written: str) -> Scalar:
     if written in {"true", "false"}:
         return written == "true"
     value = number_of(written)
-    if value is None:
-        return written
-    return int(value) if value.is_integer() and abs(value) < 1 << 53 else value
+    return written if value is None else plain(value)
 
 
 def _samples(row: Row) -> tuple[Sample, ...]:
