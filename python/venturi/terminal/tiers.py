@@ -1,4 +1,4 @@
-"""What `advise tiers` shows on a terminal."""
+"""The output of `advise tiers` on a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LITTLE = 0.05  # of the trial's time: our judgement
 
 
 def tiers_lines(advice: TiersAdvice) -> Iterator[Line | Table]:
-    """Everything that is shown, in order."""
+    """The whole output, in order."""
     size = format_bytes_decimal
     title = f"{advice.workload} on {advice.engine}: {format_duration(advice.elapsed_s)}"
     yield Line(f"{title} (trial {advice.trial})", "bold")
@@ -36,7 +36,7 @@ def tiers_lines(advice: TiersAdvice) -> Iterator[Line | Table]:
             else "fast storage: in its host",
         )
     )
-    made.notes.append(("saves", "saves: beside none of it"))
+    made.notes.append(("saves", "saves: compared with no fast storage"))
     if advice.usd_missing_reason:
         made.notes.append(("cost", f"cost: not known, {advice.usd_missing_reason}"))
     yield made
@@ -51,16 +51,16 @@ def tiers_lines(advice: TiersAdvice) -> Iterator[Line | Table]:
     yield Line("\nRates of all disks of a class in a host", "bold")
     made = table("disks", "of", "rate", "from", left=4, prose=("disks", "from"))
     for rate in advice.rates:
-        told, low, high = map(format_rate, (rate.value, rate.low, rate.high))
-        told += "" if low == high else f" ({low} to {high})"
-        made.add(rate.disks, rate.what, told, rate.source)
+        text, low, high = map(format_rate, (rate.value, rate.low, rate.high))
+        text += "" if low == high else f" ({low} to {high})"
+        made.add(rate.disks, rate.what, text, rate.source)
     yield made
     for note in advice.notes:
         yield Line(note, "dim", 2)
 
 
 def sentence(advice: TiersAdvice) -> str:
-    """What it brings, and how much it needs, in words."""
+    """The saving and the size needed, in one sentence."""
     size, saves = format_bytes_decimal, time_text(advice.saved_s)
     fits = f"everything fits in {size(advice.all_bytes)} of fast storage in each host"
     if advice.saved_s.high < LITTLE * advice.elapsed_s:

@@ -73,11 +73,11 @@ def tiers(
     `venturi show`. Disks are as fast as --fast and --slow say, else as the trial's own series and
     probes of them say.
     """
-    from venturi.jobs.tiers.advice import Asked, advise_tiers
+    from venturi.jobs.tiers.advice import TiersQuestion, advise_tiers
     from venturi.jobs.tiers.rates import disks_given
     from venturi.terminal.tiers import sentence, tiers_lines
 
-    asked = Asked(
+    question = TiersQuestion(
         disks_given("fast", [_from_here(each) for each in fast]),
         disks_given("slow", [_from_here(each) for each in slow]),
         sizes,
@@ -85,7 +85,7 @@ def tiers(
         volumes,
     )
     with open_repository() as repository:
-        advice = advise_tiers(repository, repository.get(id_), asked)
+        advice = advise_tiers(repository, repository.get(id_), question)
     if as_json:
         print_json({**asdict(advice), "sentence": sentence(advice)})
     else:
@@ -93,5 +93,5 @@ def tiers(
 
 
 def _from_here(text: str) -> str:
-    """As it was given, a folder with its whole path, which is how a probe knows it."""
+    """Rates as given; a folder as an absolute path, as probes record it."""
     return text if "=" in text else str(Path(text).absolute())

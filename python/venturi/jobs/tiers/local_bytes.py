@@ -1,8 +1,8 @@
-"""What each stage of a Spark job wrote to local disks and read from them, by kind of file.
+"""The local files that each stage of a Spark job wrote and read, by kind.
 
-Of a trial with tiers its account says which of it lay on the fast ones, and when; of one without,
-stock Spark spreads files evenly over its folders. All bytes are those of one host: the job's,
-divided evenly. docs/method/fast-storage.md has the formulas.
+With tiers, the account shows which files were on the fast tier, and when. Without tiers, Spark
+spreads files evenly over its folders. All bytes are those of one host: the job's, divided evenly.
+docs/method/fast-storage.md has the formulas.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from venturi.core.errors import VenturiError
-from venturi.jobs.stages.stage import Analysis, Stage
+from venturi.jobs.stages.stage import Stage
+from venturi.jobs.tiers.measured import MeasuredJob
 from venturi.jobs.tiers.recorded import increments, last_told
 from venturi.record.job_account import JobAccount
 
@@ -115,18 +118,13 @@ class JobLoad:
         return most
 
 
-def job_load(
-    account: JobAccount,
-    analysis: Analysis,
-    elapsed_s: float,
-    fast: frozenset[str],
-    stock_fast: float,
-) -> JobLoad:
-    """What `account` tells; VEN-MODEL-INPUT if its engine does not say what it keeps where.
+def job_load(measured: MeasuredJob, tier: str | None = None, fast_share: float = 0.0) -> JobLoad:
+    """The local files of a job by its account; VEN-MODEL-INPUT for another engine than Spark.
 
-    `elapsed_s` is the time of the whole trial. `fast` are the names of the tiers that are fast, of
-    a job without tiers `stock_fast` is the share of its folders that are.
+    `tier` is the name of the fast tier; of a job without tiers, `fast_share` of its folders are
+    fast.
     """
+    account = measured.account
     if account.application.engine != "spark":
         raise VenturiError(
             "VEN-MODEL-INPUT",
@@ -136,13 +134,17 @@ def job_load(
             hint="give a trial of Spark, or the event log of one (venturi ingest spark-eventlog)",
         )
     hosts = max(account.tasks["host"].drop_nulls().n_unique(), 1)
-    moved, shares = _moved(account, hosts), _Shares(account, fast, stock_fast, hosts)
+    moved, shares = _moved(account, hosts), _Shares(account, tier, fast_share, hosts)
     rows = {(row["stage_id"], row["attempt"]): row for row in account.stages.iter_rows(named=True)}
     path_s: dict[Key, float] = {}
-    for step in analysis.path:
+    for step in measured.analysis.path:
         if step.key is not None:
             path_s[step.key] = path_s.get(step.key, 0.0) + step.elapsed_s
-    timed = [stage for stage in analysis.stages if stage.started_s is not None and stage.elapsed_s]
+    timed = [
+        stage
+        for stage in measured.analysis.stages
+        if stage.started_s is not None and stage.elapsed_s
+    ]
     ordered = sorted(timed, key=lambda each: (each.started_s or 0.0, each.key))
     # What is told between stages is of the one before: each byte is one stage's.
     edges_s = [0.0, *(each.started_s or 0.0 for each in ordered[1:]), math.inf]
@@ -158,7 +160,7 @@ def job_load(
         segment = read / segments if segments and read else None
         stages.append(replace(made, path_s=path_s.get(stage.key, 0.0), segment_bytes=segment))
     return JobLoad(
-        elapsed_s=elapsed_s,
+        elapsed_s=measured.elapsed_s,
         hosts=hosts,
         slots=max((stage.at_once for stage in timed), default=1),
         stages=tuple(stages),
@@ -257,9 +259,9 @@ class _Shares:
     """
 
     def __init__(
-        self, account: JobAccount, fast: frozenset[str], stock_fast: float, hosts: int
+        self, account: JobAccount, tier: str | None, fast_share: float, hosts: int
     ) -> None:
-        self._stock, self.hosts = stock_fast, hosts
+        self._fast_share, self.hosts = fast_share, hosts
         self._kinds: dict[str, tuple[Any, Any, Any]] = {}
         self._whole: dict[str, float] = {}
         self.held_bytes: float | None = None
@@ -271,7 +273,7 @@ class _Shares:
         rows = increments(account.tiers, "seen_bytes").with_columns(
             t_s=(pl.col("at_ms") - began_ms) / 1e3,
             more=pl.col("change").clip(0),
-            fast=pl.col("tier").is_in(list(fast)),
+            fast=pl.col("tier").eq_missing(pl.lit(tier, pl.String)),
         )
         last = last_told(rows)
         self.held_bytes = float(last.filter("fast")["peak_bytes"].sum()) / hosts
@@ -289,7 +291,7 @@ class _Shares:
         what a stage makes may be told after its end.
         """
         if self.held_bytes is None:
-            return self._stock
+            return self._fast_share
         whole, fast = self._added(kind, *self._told(kind, from_s, to_s))
         return fast / whole if whole > 0 else self._whole.get(kind, 0.0)
 
@@ -303,8 +305,6 @@ class _Shares:
 
     def _told(self, kind: str, from_s: float, to_s: float) -> tuple[float, float]:
         """The moments of the last account until `from_s` and of the first from `to_s` on."""
-        import numpy as np
-
         if kind not in self._kinds:
             return from_s, to_s
         t_s = self._kinds[kind][0]
@@ -313,8 +313,6 @@ class _Shares:
         return float(t_s[before]), float(t_s[after])
 
     def _added(self, kind: str, from_s: float, to_s: float) -> tuple[float, float]:
-        import numpy as np
-
         if kind not in self._kinds:
             return 0.0, 0.0
         t_s, whole, fast = self._kinds[kind]
@@ -325,8 +323,6 @@ class _Shares:
 
 def _sums(rows: pl.DataFrame) -> tuple[Any, Any, Any]:
     """Moments from 0 s on, all bytes made until each, and those on fast tiers."""
-    import numpy as np
-
     from venturi.record.store.frames import pl
 
     made = (

@@ -1,56 +1,33 @@
-"""How fast two classes of disks are, for a job's local files: as given, as probes of disks measured
-them, or else by what the hosts' own series say of the trial.
+"""How fast the fast and the slow disks are for a job's local files.
+
+Rates are given by the user, measured by probes of the disks, or seen in the trial's own series.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from statistics import median, quantiles
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
 
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.core.quantity import Kind, Quantity
 from venturi.core.units import parse_rate
-from venturi.jobs.tiers.fast_storage import READ_AHEAD_BYTES, DiskRates, Requests
-from venturi.jobs.tiers.local_bytes import JobLoad, StageLoad
-from venturi.jobs.tiers.one_disk import DiskMap, folders_probed
+from venturi.jobs.tiers.disks import SLOW_EXAMPLE, DiskMap, LocalDisks, TierDisks, folders_probed
+from venturi.jobs.tiers.fast_storage import READ_AHEAD_BYTES, DiskRates, Requests, missing_rates
+from venturi.jobs.tiers.local_bytes import JobLoad
+from venturi.jobs.tiers.measured import READ, WRITTEN, MeasuredJob, cannot_tell
+from venturi.jobs.tiers.series import busy_rates
 from venturi.machines.health.devices import device_of, mount_of
-from venturi.record.store.series import host_of, read_parts
-from venturi.record.trial import Host, State, Trial
+from venturi.record.trial import State, Trial
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from venturi.record.store.repository import Repository
-
-EXAMPLE = "read=150MB/s,write=140MB/s,iops=120"
-# Our judgement, not measured: a disk busier than this does what it can; this much more of one
-# direction than of the other is that direction; fewer samples tell nothing.
-BUSY, MAINLY, SAMPLES = 0.8, 4.0, 3
 _RANDOM_BYTES = 4096  # of a request, where only requests a second are given
-_READ, _WRITE = "disk_read_bytes_per_s", "disk_write_bytes_per_s"
 _RANDOM = "disk_random_read_iops"
 
 
-@dataclass(frozen=True, slots=True)
-class Disks:
-    """The disks of a class: folders of the trial's hosts, and rates that somebody gave."""
-
-    name: str
-    folders: tuple[str, ...] = ()
-    given: tuple[DiskRates, ...] = ()
-
-    @property
-    def words(self) -> str:
-        """As people name them."""
-        return f"{self.name} disks" + (f" ({', '.join(self.folders)})" if self.folders else "")
-
-
-def disks_given(name: str, texts: Sequence[str]) -> Disks:
-    """The disks that an option names: folders, or rates such as `EXAMPLE`, one for each disk."""
+def disks_given(name: str, texts: Sequence[str]) -> TierDisks:
+    """The disks that an option names: by folder, or by rates such as `SLOW_EXAMPLE`."""
     rates = [_given(name, text) for text in texts if "=" in text]
-    return Disks(name, tuple(text for text in texts if "=" not in text), tuple(rates))
+    return TierDisks(name, tuple(text for text in texts if "=" not in text), tuple(rates))
 
 
 def _given(name: str, text: str) -> DiskRates:
@@ -84,29 +61,59 @@ def _bad(name: str, text: str, problem: str) -> VenturiError:
         "VEN-UNIT-SYNTAX",
         f"--{name} {text[:80]!r}: {problem}",
         where={"option": f"--{name}", "value": text[:80]},
-        hint=f"write it like {EXAMPLE}, or give a folder that `venturi probe disk` measured",
+        hint=f"write it like {SLOW_EXAMPLE}, or give a folder that `venturi probe disk` measured",
         exit_code=ExitCode.USAGE,
     )
 
 
-def rates_of(where: DiskMap, disks: Disks, slots: int) -> DiskRates:
-    """What is given, and of the rest what the probes of `where` measured. `Series` may tell more.
+def rates_of(measured: MeasuredJob, disks: LocalDisks, tier: TierDisks, load: JobLoad) -> DiskRates:
+    """The rates of the disks of `tier` together; VEN-MODEL-INPUT if `load` needs one that is
+    unknown.
 
-    Rates of several disks are added up, as far as there are tasks for them: `slots` of a host.
-    Several folders may lie on one disk.
+    Given rates and those of probes add up, as far as a host has tasks to use the disks. Rates that
+    the trial itself shows come before those of probes, which read and write long files, in which
+    the head stays.
     """
-    alone: list[str] = []
-    for folder in disks.folders:
-        if not where.is_on(folder, alone):
+    slots = load.host_slots
+    alone: list[str] = []  # one folder of each disk
+    for folder in tier.folders:
+        if not disks.map.is_on(folder, alone):
             alone.append(folder)
-    probed = [_probed(where, folder, slots) for folder in alone]
-    found = _together([*disks.given, *probed], slots)
-    return replace(found, read_ahead_bytes=_read_ahead(where.trial, disks))
+    found = _together([*tier.given, *(_probed(disks.map, each, slots) for each in alone)], slots)
+    found = replace(found, read_ahead_bytes=_read_ahead(measured.trial, tier))
+    if not tier.given:
+        rates, n = busy_rates(load, measured, tier.folders)
+        own = {name: _used(rate, n, slots) for name, rate in rates.items()}
+        found = replace(
+            found,
+            read=_seen(own.get("read"), found.read),
+            write=_seen(own.get("write"), found.write),
+            shuffle=own.get("shuffle"),
+        )
+    if lacking := missing_rates(load, found):
+        raise _unknown_rates(measured, tier, lacking)
+    return found
 
 
-def _at_work(all_of_them: Quantity | None, disks: int, slots: int) -> Quantity | None:
-    """Of so many disks, which can do so much together, those for which there is a task: each is at
-    one file at a time. At most all of them, for the kernel writes to all.
+def _unknown_rates(measured: MeasuredJob, tier: TierDisks, lacking: Sequence[str]) -> VenturiError:
+    why = f"of its {tier.title} these rates are not known: {', '.join(lacking)}"
+    probe = " ".join(f"--dir {folder}" for folder in tier.folders) or "--dir FOLDER"
+    to_do = f"measure them on that host: venturi probe disk {probe} --mode read,write,random_read"
+    for each in measured.other_probes:
+        if folders_probed(each).intersection(tier.folders):
+            there, here = (
+                ", ".join(host.name for host in one.cluster.hosts) for one in (each, measured.trial)
+            )
+            why += f"; probe {each.id} was of {there}, and the trial of {here}"
+            to_do = "measure them on the trial's host"
+            break
+    hint = f"{to_do}; or say them: --{tier.name} {SLOW_EXAMPLE}"
+    return cannot_tell(measured.trial, why, hint)
+
+
+def _used(all_of_them: Quantity | None, disks: int, slots: int) -> Quantity | None:
+    """The part of a rate of several disks that a host's tasks use: each task uses one file at a
+    time. The upper bound stays that of all disks, because the kernel writes to all of them.
     """
     if all_of_them is None or disks <= slots:
         return all_of_them
@@ -115,13 +122,13 @@ def _at_work(all_of_them: Quantity | None, disks: int, slots: int) -> Quantity |
 
 
 def _together(each: Sequence[DiskRates], slots: int) -> DiskRates:
-    """All of these disks at once; what is not known of one of them is not known."""
+    """The rates of several disks together; unknown if the rate of one of them is unknown."""
     if not each:
         return DiskRates()
     sizes = set.intersection(*({r.size_bytes for r in rates.requests} for rates in each))
 
     def added(found: Sequence[Quantity | None]) -> Quantity | None:
-        return _at_work(_added(found), len(each), slots)
+        return _used(_added(found), len(each), slots)
 
     by_size = {
         size: added(
@@ -149,8 +156,8 @@ def _added(found: Sequence[Quantity | None]) -> Quantity | None:
     )
 
 
-def _read_ahead(trial: Trial, disks: Disks) -> float:
-    """What the kernel reads ahead on these disks, by the hosts' facts."""
+def _read_ahead(trial: Trial, disks: TierDisks) -> float:
+    """How many bytes the kernel reads ahead on these disks, by the hosts' facts."""
     known = [
         device.get("read_ahead_bytes")
         for host in trial.cluster.hosts
@@ -163,7 +170,7 @@ def _read_ahead(trial: Trial, disks: Disks) -> float:
 
 
 def _probed(where: DiskMap, folder: str, slots: int) -> DiskRates:
-    """What the newest probe of `folder` that has it measured, else of another on its disk."""
+    """Each rate from the newest probe that measured it in `folder`, else elsewhere on its disk."""
     found = DiskRates()
     for probe in sorted(where.probes, key=lambda each: folder not in folders_probed(each)):
         labels, of_probe = folders_probed(probe), DiskMap(where.trial, (probe,))
@@ -174,15 +181,15 @@ def _probed(where: DiskMap, folder: str, slots: int) -> DiskRates:
         source = f"probe {probe.id} of {measured}"
         found = replace(
             found,
-            read=found.read or _quantity(_values(probe, _READ, measured), source),
-            write=found.write or _quantity(_values(probe, _WRITE, measured), source),
+            read=found.read or _quantity(_values(probe, READ, measured), source),
+            write=found.write or _quantity(_values(probe, WRITTEN, measured), source),
             requests=found.requests or _requests(probe, measured, slots, source),
         )
     return found
 
 
 def _values(probe: Trial, metric: str, folder: str, **labels: object) -> list[float]:
-    """What was measured, of several hosts with all of them at work."""
+    """The values of a metric; of several hosts, those measured on all hosts at once."""
     wanted = {"dir": folder, **labels}
     found = [
         sample
@@ -202,14 +209,15 @@ def _quantity(values: Sequence[float], source: str) -> Quantity | None:
 
 
 def _seen(own: Quantity | None, probed: Quantity | None) -> Quantity | None:
-    """What the trial shows, up to what a probe found to be possible; else what the probe found."""
+    """The trial's own rate, with a range up to the probe's; without one, the probe's."""
     if own is None or probed is None:
         return own or probed
     return replace(own, high=max(own.high, probed.high))
 
 
 def _requests(probe: Trial, folder: str, slots: int, source: str) -> tuple[Requests, ...]:
-    """Random reads by size: with about as many at once as tasks (the range: one to many)."""
+    """Random reads by size, with about as many concurrent requests as slots; the range is that of
+    all queue depths."""
     shapes: dict[int, set[int]] = {}
     for sample in probe.samples:
         block, depth = (sample.labels.get(key) for key in ("block_bytes", "queue_depth"))
@@ -228,140 +236,3 @@ def _requests(probe: Trial, folder: str, slots: int, source: str) -> tuple[Reque
             quantity = Quantity(usual, low, high, Kind.MEASURED, source)
             found.append(Requests(block, quantity))
     return tuple(found)
-
-
-_Moment = tuple[float, float, float, float]
-"""Seconds since the job began, share busy, bytes/s read and written, of a disk."""
-
-
-class Series:
-    """What the disks of the trial's hosts did while its stages ran.
-
-    `began_s` is when the job began, on the clock of the series; None, and nothing is known.
-    """
-
-    def __init__(self, repository: Repository, trial: Trial, began_s: float | None) -> None:
-        self._trial, self._began_s = trial, began_s
-        self._frames: dict[str, pl.DataFrame] = {}
-        self._known: dict[tuple[str, ...], tuple[_Moment, ...]] = {}
-        if began_s is None:
-            return
-        names = [host.name for host in trial.cluster.hosts]
-        for artifact in trial.artifacts:
-            if artifact.kind == "series":
-                host = names[0] if len(names) == 1 else host_of(artifact.name, names)
-                self._frames[host] = _of_disks(read_parts(repository.artifact_path(artifact)))
-
-    def rates(self, load: JobLoad, known: DiskRates, disks: Disks) -> DiskRates:
-        """`known`, unless the trial itself shows how fast the busy disks of this class were.
-
-        A probe reads and writes long files, which the head stays in; what is said is not doubted.
-        """
-        if disks.given:
-            return known
-        found: dict[str, list[float]] = {"read": [], "write": [], "shuffle": []}
-        for t_s, busy, read, written in self._moments(disks.folders):
-            if busy < BUSY:
-                continue
-            if written > MAINLY * read:
-                found["write"].append(written / busy)
-            elif read > MAINLY * written:
-                shuffled = any(
-                    stage.shuffle.read_bytes and not stage.input_bytes
-                    for stage in load.stages
-                    if stage.started_s < t_s <= stage.started_s + stage.elapsed_s
-                )
-                found["shuffle" if shuffled else "read"].append(read / busy)
-        source = f"the disks of trial {self._trial.id} while they were busy"
-        n = max(
-            (len(self._devices(host, disks.folders)) for host in self._trial.cluster.hosts),
-            default=0,
-        )
-        own = {
-            name: _at_work(
-                Quantity(n * median(v), n * low, n * high, Kind.DERIVED, source), n, load.host_slots
-            )
-            for name, v in found.items()
-            if len(v) >= SAMPLES
-            for low, _, high in [quantiles(v)]
-            if low > 0
-        }
-        return replace(
-            known,
-            read=_seen(own.get("read"), known.read),
-            write=_seen(own.get("write"), known.write),
-            shuffle=_seen(own.get("shuffle"), known.shuffle),
-        )
-
-    def from_disk(self, stage: StageLoad, folders: Sequence[str]) -> float | None:
-        """The share of what `stage` read of local files that came from the disks behind `folders`.
-
-        None where it read its input, too, which may lie there as well, or too few samples tell.
-        """
-        wanted = stage.shuffle.read_bytes + stage.spill.read_bytes
-        if stage.input_bytes or not wanted:
-            return None
-        share = self._share(stage, folders, wanted, lambda moment: moment[2])
-        return None if share is None else min(share, 1.0)
-
-    def to_disk(self, stage: StageLoad, folders: Sequence[str]) -> float | None:
-        """What those disks were given while `stage` ran, by what it wrote to local files.
-
-        None where it wrote output, too, or too few samples tell.
-        """
-        if stage.output_bytes or not stage.written_bytes:
-            return None
-        return self._share(stage, folders, stage.written_bytes, lambda moment: moment[3])
-
-    def _share(
-        self,
-        stage: StageLoad,
-        folders: Sequence[str],
-        wanted: float,
-        of: Callable[[_Moment], float],
-    ) -> float | None:
-        """What the disks of a host moved while `stage` ran, by so many bytes."""
-        end_s = stage.started_s + stage.elapsed_s
-        moments: dict[float, float] = {}
-        for moment in self._moments(folders):
-            if stage.started_s < moment[0] <= end_s:
-                moments[moment[0]] = moments.get(moment[0], 0.0) + of(moment)
-        if len(moments) < SAMPLES:
-            return None
-        mean = sum(moments.values()) / len(moments) / max(len(self._frames), 1)
-        return mean * stage.elapsed_s / wanted
-
-    def _moments(self, folders: Sequence[str]) -> Sequence[_Moment]:
-        """What is known of the disks behind `folders`, looked for once: each stage asks."""
-        key = tuple(folders)
-        if key not in self._known:
-            self._known[key] = tuple(self._found(key))
-        return self._known[key]
-
-    def _devices(self, host: Host, folders: Sequence[str]) -> set[object]:
-        """The names of the disks of a host behind `folders`."""
-        mounts = [mount_of(host.facts, folder) for folder in folders]
-        return {device_of(host.facts, each).get("name") for each in mounts if each}
-
-    def _found(self, folders: Sequence[str]) -> Iterable[_Moment]:
-        for host in self._trial.cluster.hosts:
-            devices = self._devices(host, folders)
-            frame = self._frames.get(host.name)
-            if frame is not None:
-                for t_s, device, busy, read, written in frame.iter_rows():
-                    if device in devices and None not in (busy, read, written):
-                        yield t_s - (self._began_s or 0.0), busy, read, written
-
-
-def _of_disks(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    from venturi.record.store.frames import pl
-
-    metrics = ["disk_busy", _READ, _WRITE]
-    found = [part.filter(pl.col("metric").is_in(metrics)) for part in parts]
-    if not found:
-        raise VenturiError("VEN-RECORD-ARTIFACT", "the series holds no values")
-    rows = pl.concat(found)
-    by_metric: Mapping[str, pl.Expr] = {
-        metric: pl.col("value").filter(pl.col("metric") == metric).first() for metric in metrics
-    }
-    return rows.group_by("t_s", "device").agg(**by_metric).sort("t_s")

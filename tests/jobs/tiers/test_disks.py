@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import report_samples
-from venturi.jobs.tiers.one_disk import DiskMap
+from venturi.jobs.tiers.disks import DiskMap
 from venturi.record.trial import Sample, Trial
 
 DEVICES = [{"name": name} for name in ("sda", "sdb", "nvme0n1")]
