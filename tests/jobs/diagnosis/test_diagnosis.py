@@ -10,8 +10,9 @@ import pytest
 
 from event_log import SparkLog
 from venturi.jobs.diagnosis.case import Confidence
-from venturi.jobs.diagnosis.find import RULES, Diagnosis, Finding, diagnose
-from venturi.jobs.diagnosis.rules import load_rules
+from venturi.jobs.diagnosis.find import Diagnosis, Finding, diagnose
+from venturi.jobs.diagnosis.registry import rule_functions
+from venturi.jobs.diagnosis.table import load_rules
 from venturi.jobs.logs import mapreduce, spark
 from venturi.jobs.logs.find import histories, spark_logs
 from venturi.jobs.stages.analysis import analyse
@@ -122,7 +123,7 @@ def test_small_files_of_a_partitioned_table_are_not_made_fewer_by_fewer_tasks(
 
 def test_each_rule_of_the_table_is_looked_for_and_each_advice_has_its_values() -> None:
     rules = load_rules()
-    assert set(rules) == set(RULES)
+    assert list(rules) == list(rule_functions())
     for rule in rules.values():
         assert rule.do
         assert all(each.source for each in rule.thresholds.values())

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from venturi.jobs.diagnosis.rules import Rule
+from venturi.jobs.diagnosis.table import Rule
 from venturi.jobs.stages.causes import TO_COMPUTE, Seconds, TaskTimes, total
 from venturi.jobs.stages.stage import Analysis
 from venturi.jobs.stages.timeline import Key, Timeline

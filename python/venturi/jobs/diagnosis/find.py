@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from venturi.core.units import format_duration
 from venturi.core.wording import count_of
-from venturi.jobs.diagnosis import (
-    histories,
-    operators,
-    partitions,
-    program,
-    repeated,
-    resources,
-    streams,
-    waits,
-)
 from venturi.jobs.diagnosis.case import Case, Confidence, Hit, Spared, Where
-from venturi.jobs.diagnosis.rules import Rule, load_rules
+from venturi.jobs.diagnosis.registry import rule_functions
+from venturi.jobs.diagnosis.table import Rule, load_rules
 from venturi.jobs.stages.stage import Analysis
 from venturi.jobs.stages.timeline import Timeline
 
@@ -28,47 +18,6 @@ LEAST_S, LEAST_SHARE = 1.0, 0.02
 LEAST_SPARED = 0.2  # of what there was, where no time would be saved
 _MOST_PLACES = 20
 OVERLAP = "what they cost does not add up: two findings may be of the same seconds"
-RULES: Mapping[str, Callable[[Case], Iterator[Hit]]] = MappingProxyType(
-    {
-        "skew": partitions.skew,
-        "one-task": partitions.one_task,
-        "too-few-tasks": partitions.too_few_tasks,
-        "too-many-tasks": partitions.too_many_tasks,
-        "small-files-written": partitions.small_files_written,
-        "small-files-read": partitions.small_files_read,
-        "spill": waits.spill,
-        "python-rows": operators.python_rows,
-        "broadcast-missed": operators.broadcast_missed,
-        "broadcast-large": operators.broadcast_large,
-        "join-explodes": operators.join_explodes,
-        "full-scan": operators.full_scan,
-        "recomputed": operators.recomputed,
-        "failed-attempts": repeated.failed_attempts,
-        "executor-lost": repeated.executor_lost,
-        "driver-loop": repeated.driver_loop,
-        "driver-gap": program.driver_gap,
-        "driver-files": waits.driver_files,
-        "late-executors": waits.late_executors,
-        "slow-host": waits.slow_host,
-        "garbage-collection": waits.garbage_collection,
-        "fetch-wait": waits.fetch_wait,
-        "driver-collect": waits.driver_collect,
-        "locality-wait": resources.locality_wait,
-        "allocation-lag": resources.allocation_lag,
-        "shuffle-lost": resources.shuffle_lost,
-        "speculation": resources.speculation,
-        "idle-cores": resources.idle_cores,
-        "idle-memory": resources.idle_memory,
-        "stream-behind": streams.stream_behind,
-        "map-spills": histories.map_spills,
-        "short-maps": histories.short_maps,
-        "small-inputs": histories.small_inputs,
-        "early-reduces": histories.early_reduces,
-        "combiner-missing": histories.combiner_missing,
-        "combiner-useless": histories.combiner_useless,
-        "idle-containers": histories.idle_containers,
-    }
-)
 _ONLY_MAPREDUCE = (
     "map-spills",
     "short-maps",
@@ -127,14 +76,14 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
     """What to do about the time of the job of which `analysis` was made on `line`."""
     if not line.elapsed_s:
         return Diagnosis((), "start or end of the application is not known", ())
-    rules = load_rules()
+    rules, functions = load_rules(), rule_functions()
     case = Case(line, analysis, rules)
     least_s = max(LEAST_S, LEAST_SHARE * line.elapsed_s)
     found = []
-    of_spark = [each for each in RULES if each not in _ONLY_MAPREDUCE]
+    of_spark = [each for each in functions if each not in _ONLY_MAPREDUCE]
     looked = _OF_MAPREDUCE if line.account.application.engine == "mapreduce" else of_spark
     for id_ in looked:
-        hits = sorted(RULES[id_](case), key=lambda hit: -hit.saves_s)
+        hits = sorted(functions[id_](case), key=lambda hit: -hit.saves_s)
         spared = any(hit.spares is not None and hit.spares.share >= LEAST_SPARED for hit in hits)
         if spared or sum(hit.saves_s for hit in hits) >= least_s:
             found.append(_finding(rules[id_], hits, line.elapsed_s))

@@ -11,6 +11,7 @@ import numpy as np
 
 from venturi.core.units import format_bytes, format_duration
 from venturi.jobs.diagnosis.case import Case, Confidence, Hit, Places, Spared, Where
+from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.stages.causes import MAP, MAPS, REDUCE, Seconds, TaskTimes, total
 from venturi.jobs.stages.replay import slots_used
 from venturi.jobs.stages.stage import Stage
@@ -27,6 +28,7 @@ _SHARE = re.compile(r"[01](\.\d{1,9})?")
 _SPLITS = ("mapreduce.input.fileinputformat.split.maxsize", "dfs.blocksize")
 
 
+@rule("map-spills")
 def map_spills(case: Case) -> Iterator[Hit]:
     """Maps whose output does not fit into the buffer that it is sorted in."""
     for stage in case.stages:
@@ -53,6 +55,7 @@ def map_spills(case: Case) -> Iterator[Hit]:
         )
 
 
+@rule("short-maps")
 def short_maps(case: Case) -> Iterator[Hit]:
     """Many maps that hardly last longer than they take to start; not those of small files."""
     for stage in case.stages:
@@ -78,6 +81,7 @@ def short_maps(case: Case) -> Iterator[Hit]:
         )
 
 
+@rule("small-inputs")
 def small_inputs(case: Case) -> Iterator[Hit]:
     """A map for each of many small files."""
     for stage in case.stages:
@@ -125,6 +129,7 @@ def _fixed_s(times: TaskTimes, share: float) -> Seconds:
     return np.minimum(own_s, float(np.percentile(own_s, _LEAST)) * share)
 
 
+@rule("early-reduces")
 def early_reduces(case: Case) -> Iterator[Hit]:
     """Reduces that hold containers while maps wait for one."""
     maps = _maps(case)
@@ -163,6 +168,7 @@ def _maps(case: Case) -> Stage | None:
     return next((each for each in case.analysis.stages if each.key[0] == MAP), None)
 
 
+@rule("combiner-missing")
 def combiner_missing(case: Case) -> Iterator[Hit]:
     """Reduces that get many records of each key, which maps could have combined."""
     maps = _maps(case)
@@ -193,6 +199,7 @@ def combiner_missing(case: Case) -> Iterator[Hit]:
         )
 
 
+@rule("combiner-useless")
 def combiner_useless(case: Case) -> Iterator[Hit]:
     """Combiners that leave nearly as many records as they are given."""
     for stage in case.stages:
@@ -236,6 +243,7 @@ def _moment_s(case: Case, places: Places, moment: str) -> Seconds:
     return (case.column(moment)[places] - case.line.tasks.origin_ms) / 1e3
 
 
+@rule("idle-containers")
 def idle_containers(case: Case) -> Iterator[Hit]:
     """Containers of which little memory is used."""
     if (case.line.elapsed_s or 0.0) < case.limit("idle-containers", "elapsed_s"):

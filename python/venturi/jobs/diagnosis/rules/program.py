@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from venturi.core.units import format_duration
 from venturi.jobs.diagnosis.case import Case, Confidence, Hit, Where
-from venturi.jobs.diagnosis.repeated import driver_loop
+from venturi.jobs.diagnosis.registry import rule
+from venturi.jobs.diagnosis.rules.repeated import driver_loop
 from venturi.jobs.stages.elapsed import BETWEEN
 
 # What shells and notebooks call their applications, the places in what is typed there, and Spark's
@@ -27,6 +28,7 @@ _TYPED = re.compile(r" at (?:<(?:console|stdin|ipython-input|command)\b|\d+\.py:
 _REPL = ("spark.repl.class.uri", "spark.repl.class.outputDir")
 
 
+@rule("driver-gap")
 def driver_gap(case: Case) -> Iterator[Hit]:
     """One long pause of a program between two queries.
 

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 
 from venturi.core.units import format_duration
 from venturi.jobs.diagnosis.case import Case, Confidence, Hit, Spared, Where
+from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.stages.stage import Stage, StreamUse
 from venturi.jobs.stages.streaming import COMMIT, JOBS, OFFSETS, PLANNING, stream_uses
 
 _VARIANTS = {JOBS: "jobs", PLANNING: "planning", OFFSETS: "offsets", COMMIT: "commit"}
 
 
+@rule("stream-behind")
 def stream_behind(case: Case) -> Iterator[Hit]:
     """Streams whose batches follow one another, each longer, because more comes in meanwhile."""
     for use in stream_uses(case.line):

@@ -1,4 +1,4 @@
-"""The rules as data: `tables/diagnosis.toml`, whose head explains the fields."""
+"""The rules as data: `diagnosis.toml`, which explains the fields in its head."""
 
 from __future__ import annotations
 

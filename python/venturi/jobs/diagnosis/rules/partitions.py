@@ -11,6 +11,7 @@ import numpy as np
 
 from venturi.core.units import format_bytes, format_duration
 from venturi.jobs.diagnosis.case import Case, Confidence, Hit, Where
+from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.diagnosis.skewed_joins import AGGREGATES, Split, split
 from venturi.jobs.diagnosis.uneven import Data, data_of, records_of
 from venturi.jobs.stages.causes import PYTHON, READING, TO_COMPUTE, Seconds, TaskTimes, total
@@ -30,6 +31,7 @@ _SHOWN_TASKS = 5
 _LEAST = 10  # percent of the tasks
 
 
+@rule("skew")
 def skew(case: Case) -> Iterator[Hit]:
     """Tasks that take long because they have more data than the others."""
     limit = case.limit
@@ -77,6 +79,7 @@ def _spread(case: Case, stage: Stage, data: Data, top: int) -> Split:
     return Split("aggregate" if aggregates else "other", parts, math.inf)
 
 
+@rule("one-task")
 def one_task(case: Case) -> Iterator[Hit]:
     """Much data in a single task."""
     for stage in case.stages:
@@ -134,6 +137,7 @@ def _takes_some(case: Case, stage: Stage) -> bool:
     return any(each.name in _LIMITS for each in there) or bool(_SOME.search(stage.name))
 
 
+@rule("too-few-tasks")
 def too_few_tasks(case: Case) -> Iterator[Hit]:
     """Long tasks, fewer than there are slots."""
     for stage in case.stages:
@@ -156,6 +160,7 @@ def too_few_tasks(case: Case) -> Iterator[Hit]:
         )
 
 
+@rule("too-many-tasks")
 def too_many_tasks(case: Case) -> Iterator[Hit]:
     """Many short tasks with little data. Those of small files have rules of their own."""
     kinds = ("written", "read")
@@ -186,6 +191,7 @@ def too_many_tasks(case: Case) -> Iterator[Hit]:
         )
 
 
+@rule("small-files-written")
 def small_files_written(case: Case) -> Iterator[Hit]:
     """Files far smaller than what is read at once; with what reads them again."""
     reads = list(_with_files(case, "read"))
@@ -215,6 +221,7 @@ def _too_many_written(case: Case) -> Iterator[tuple[_Files, int]]:
             yield files, wanted
 
 
+@rule("small-files-read")
 def small_files_read(case: Case) -> Iterator[Hit]:
     """The same, for those that are read; what the job has written itself is told there, if fewer of
     them would save as much."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from venturi.core.units import format_duration
 from venturi.jobs.diagnosis.case import SHOWN, Case, Confidence, Hit, Places, Where
+from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.stages import losses
 from venturi.jobs.stages.stage import Loss
 
@@ -16,6 +17,7 @@ _OF_EXECUTORS = (losses.EXECUTOR, losses.OUTPUT, losses.FETCH, losses.AGAIN)
 _Alike = tuple[str, tuple[str, ...]]
 
 
+@rule("failed-attempts")
 def failed_attempts(case: Case) -> Iterator[Hit]:
     """Attempts that raised an error."""
     found = [loss for loss in case.analysis.losses if loss.what == losses.ERROR]
@@ -43,6 +45,7 @@ def _done_again(case: Case, places: Places) -> bool:
     return {*zip(stage_ids[places], index[places], strict=True)} <= done
 
 
+@rule("executor-lost")
 def executor_lost(case: Case) -> Iterator[Hit]:
     """What was lost with executors that nobody wanted gone."""
     gone = case.analysis.lost_executors
@@ -86,6 +89,7 @@ def _matter(case: Case, rule: str, found: Iterable[Loss]) -> bool:
     return lost_s > 0 and lost_s >= case.limit(rule, "share") * task_s
 
 
+@rule("driver-loop")
 def driver_loop(case: Case) -> Iterator[Hit]:
     """Many small queries of one line, one after another, and what the program does between them."""
     found: dict[_Alike, _Loop] = {}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from venturi.core.units import format_bytes, format_duration
 from venturi.jobs.diagnosis.case import Case, Confidence, Hit, Where
+from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.stages.causes import PYTHON, READING, total
 from venturi.jobs.stages.elapsed import BROADCAST
 from venturi.jobs.stages.plans import PYTHON as PYTHON_OPERATOR
@@ -41,6 +42,7 @@ _BELOW = 0.8  # of what was broadcast, so that it is no more
 _MARGIN = 1.2  # of the small side's size, so that the threshold is above it
 
 
+@rule("python-rows")
 def python_rows(case: Case) -> Iterator[Hit]:
     """Functions of Python's, called for each row or for many at once."""
     for stage in case.stages:
@@ -78,6 +80,7 @@ def _called(operator: Operator) -> str:
     return "arrow" if by_rows else "batches"
 
 
+@rule("broadcast-missed")
 def broadcast_missed(case: Case) -> Iterator[Hit]:
     """Joins that shuffle a large table though the other side is small."""
     for join in case.plans.operators.values():
@@ -112,6 +115,7 @@ def broadcast_missed(case: Case) -> Iterator[Hit]:
         )
 
 
+@rule("broadcast-large")
 def broadcast_large(case: Case) -> Iterator[Hit]:
     """Broadcasts that the driver takes long to build and to send."""
     whole_s = case.analysis.verdict.shares.get(BROADCAST, 0.0) * (case.line.elapsed_s or 0.0)
@@ -133,6 +137,7 @@ def broadcast_large(case: Case) -> Iterator[Hit]:
         )
 
 
+@rule("join-explodes")
 def join_explodes(case: Case) -> Iterator[Hit]:
     """Joins that make far more rows than they are given."""
     for join in case.plans.operators.values():
@@ -163,6 +168,7 @@ def join_explodes(case: Case) -> Iterator[Hit]:
         )
 
 
+@rule("full-scan")
 def full_scan(case: Case) -> Iterator[Hit]:
     """Files of which all is read, and of whose rows a filter keeps few."""
     for scan in case.plans.operators.values():
@@ -196,6 +202,7 @@ def full_scan(case: Case) -> Iterator[Hit]:
         )
 
 
+@rule("recomputed")
 def recomputed(case: Case) -> Iterator[Hit]:
     """Stages of several queries that read the same and compute the same from it."""
     alike: dict[tuple[str, ...], list[Stage]] = {}

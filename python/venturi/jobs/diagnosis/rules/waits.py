@@ -9,6 +9,7 @@ import numpy as np
 
 from venturi.core.units import format_bytes, format_duration
 from venturi.jobs.diagnosis.case import SHOWN, Case, Confidence, Hit, Where
+from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.diagnosis.uneven import data_of
 from venturi.jobs.stages.causes import SPILLING, Floats, Seconds, TaskTimes, total
 from venturi.jobs.stages.elapsed import COMMIT, LISTING, NO_EXECUTOR, START_UP
@@ -22,6 +23,7 @@ _MOSTLY = 0.5  # of what was spilled: then it is of the tasks with far more data
 _SENDING = ("getting result", "result serialisation")
 
 
+@rule("spill")
 def spill(case: Case) -> Iterator[Hit]:
     """Stages whose tasks spilled to disk, and the time that it took."""
     for stage in case.stages:
@@ -87,11 +89,13 @@ def _memory(case: Case, stage: Stage, need: float) -> tuple[str, dict[str, str]]
     return "fraction" if fraction < _FRACTION else "partitions", values
 
 
+@rule("garbage-collection")
 def garbage_collection(case: Case) -> Iterator[Hit]:
     """Stages whose tasks stood still while memory was collected."""
     yield from _recorded(case, "garbage-collection", "garbage collection")
 
 
+@rule("driver-files")
 def driver_files(case: Case) -> Iterator[Hit]:
     """What the driver takes to list the files that are read, and to commit those written."""
     shares, elapsed_s = case.analysis.verdict.shares, case.line.elapsed_s or 0.0
@@ -119,6 +123,7 @@ def _with_files(case: Case, part: str) -> Iterator[Where]:
                 yield Where(query=query)
 
 
+@rule("late-executors")
 def late_executors(case: Case) -> Iterator[Hit]:
     """Waiting for executors that a cluster manager had to start."""
     shares, elapsed_s = case.analysis.verdict.shares, case.line.elapsed_s or 0.0
@@ -149,11 +154,13 @@ def _awaited(case: Case) -> Iterator[Where]:
             yield Where(host=host, executor=executor)
 
 
+@rule("fetch-wait")
 def fetch_wait(case: Case) -> Iterator[Hit]:
     """Stages whose tasks waited for shuffle data."""
     yield from _recorded(case, "fetch-wait", "shuffle fetch wait")
 
 
+@rule("driver-collect")
 def driver_collect(case: Case) -> Iterator[Hit]:
     """Stages whose tasks send much to the driver."""
     for stage in case.stages:
@@ -193,6 +200,7 @@ def _recorded(case: Case, rule: str, cause: str) -> Iterator[Hit]:
         )
 
 
+@rule("slow-host")
 def slow_host(case: Case) -> Iterator[Hit]:
     """A host whose tasks take longer than the others' with as much data."""
     tasks = case.line.tasks

@@ -9,6 +9,7 @@ import numpy as np
 
 from venturi.core.units import format_bytes, format_core_time, format_duration
 from venturi.jobs.diagnosis.case import SHOWN, Case, Confidence, Hit, Spared, Where
+from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.stages import losses
 from venturi.jobs.stages.causes import total
 from venturi.jobs.stages.executors import executor_uses
@@ -22,6 +23,7 @@ _LOST_OUTPUT = (losses.OUTPUT, losses.FETCH, losses.AGAIN)
 _MIB = 1 << 20
 
 
+@rule("locality-wait")
 def locality_wait(case: Case) -> Iterator[Hit]:
     """Tasks that waited for a slot near their data while others were free."""
     there, spans = case.line.there, case.line.spans
@@ -53,6 +55,7 @@ def locality_wait(case: Case) -> Iterator[Hit]:
             )
 
 
+@rule("allocation-lag")
 def allocation_lag(case: Case) -> Iterator[Hit]:
     """Tasks that waited while dynamic allocation had not asked for as many executors as later."""
     line = case.line
@@ -93,6 +96,7 @@ def _waiting(case: Case, most: int) -> Iterator[Where]:
             yield Where(stage=label)
 
 
+@rule("shuffle-lost")
 def shuffle_lost(case: Case) -> Iterator[Hit]:
     """Output that was lost with executors that dynamic allocation let go."""
     if case.setting("spark.dynamicAllocation.enabled") != "true" or _outlives(case):
@@ -121,6 +125,7 @@ def _outlives(case: Case) -> bool:
     return case.since(*_TRACKED_SINCE)
 
 
+@rule("speculation")
 def speculation(case: Case) -> Iterator[Hit]:
     """Copies of tasks that were slower than what they copied."""
     tasks, seen = case.line.tasks, case.analysis.speculation
@@ -142,6 +147,7 @@ def speculation(case: Case) -> Iterator[Hit]:
     )
 
 
+@rule("idle-cores")
 def idle_cores(case: Case) -> Iterator[Hit]:
     """More executors than the job can use, because of what the driver does and of long tasks."""
     line, cores = case.line, case.analysis.cores
@@ -206,6 +212,7 @@ def _size(case: Case, there: Offered) -> int | None:
     return max(sizes.pop(), 1) if len(sizes) == 1 else None
 
 
+@rule("idle-memory")
 def idle_memory(case: Case) -> Iterator[Hit]:
     """Heaps of executors of which much was never used."""
     table = case.line.account.memory
