@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 from formats import formats
+from rules import rules
 
 from venturi.cli.main import HELP, HELP_COLUMNS, cli
 from venturi.core.errors import AGENT_CLASSES, CODES, Code, ExitCode, FailureClass
@@ -62,6 +63,7 @@ def files() -> dict[str, str]:
         f"python/venturi/cli/{HELP.name}": json.dumps(_help(), indent=1) + "\n",
         "docs/reference/errors.md": _page("Errors", _errors()),
         "docs/reference/formats.md": _page("File formats", formats()),
+        "docs/reference/rules.md": _page("Rules", rules()),
         "docs/reference/settings.md": _page("Settings", _settings()),
         "docs/reference/trial.md": _page("The trial record", _trial(schema)),
         "web/src/generated/pages.ts": _pages_ts(),

@@ -36,6 +36,7 @@ class Rule:
     id: str
     title: str
     costs: str
+    when: str
     do: Mapping[str, str]
     assumes: str
     source: str
