@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,9 +15,12 @@ from typing import Any
 import pytest
 from documents import blocks
 
+from command_line import AGENT
+
 ROOT = Path(__file__).parents[2]
 # Files that are there: before what in them a block goes.
 LISTS = {
+    "python/venturi/jobs/diagnosis/diagnosis.toml": "",
     "python/venturi/machines/health/doctor.toml": "",
 }
 Run = Callable[..., Any]
@@ -41,11 +45,18 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
                 pytest.fail(f"{block.title} is there already")
             path.write_text(text)
 
+    # What `podman exec -i NAME` would do in a container with the agent.
+    podman = place / "bin" / "podman"
+    podman.parent.mkdir()
+    podman.write_text(f'#!/bin/sh\nshift 4\nexec {shlex.quote(str(AGENT))} "$@"\n')
+    podman.chmod(0o755)
+
     def run(*arguments: object) -> Any:
         environment = {
             **os.environ,
             "PYTHONPATH": str(place / "python"),
             "VENTURI_HOME": str(place / "home"),
+            "PATH": f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}",
         }
         done = subprocess.run(
             [sys.executable, "-m", "venturi", *map(str, arguments), "--json"],
@@ -75,6 +86,27 @@ def test_a_workload(run: Run, tmp_path: Path) -> None:
 def test_a_rule(run: Run) -> None:
     found = {each["rule"]: each for each in run("doctor")["findings"]}
     assert found["few-threads"]["severity"] == "advice"
+
+
+@pytest.mark.slow
+def test_a_diagnosis_rule(run: Run) -> None:
+    log = ROOT / "tests" / "data" / "spark" / "4.3.0" / "faults" / "partition-count-faulty.zstd"
+    ((trial,),) = (each["trials"] for each in run("import", log))
+    found = run("show", trial["trial"])["job"]["diagnosis"]["findings"]
+    (finding,) = (each for each in found if each["rule"] == "slow-scheduling")
+    assert "scheduler delay" in finding["says"]
+
+
+@pytest.mark.slow
+def test_a_kind_of_host(run: Run, tmp_path: Path) -> None:
+    cluster = tmp_path / "cluster.toml"
+    cluster.write_text(
+        '[[hosts]]\nname = "box"\ncontainer = "box"\naddress = "127.0.0.1"\n'
+        'roles = ["master", "worker"]\n'
+    )
+    (host,) = run("cluster", "check", cluster)["hosts"]
+    assert host["reached_by"] == "container box"
+    assert host["said"]["facts"]
 
 
 @pytest.mark.slow

@@ -13,14 +13,14 @@ from venturi.core.errors import VenturiError
 from venturi.measure.clusters.cluster_file import cluster_of, parse_cluster
 from venturi.measure.clusters.cluster_spec import (
     ClusterSpec,
-    Here,
-    InLab,
     Port,
     Price,
     RackSpec,
-    Ssh,
 )
 from venturi.measure.clusters.names import expand
+from venturi.measure.hosts.kinds.here import LocalAccess
+from venturi.measure.hosts.kinds.lab import LabAccess
+from venturi.measure.hosts.kinds.ssh import SshAccess
 
 FILE = Path("/etc/rack.toml")
 FULL = """\
@@ -78,10 +78,10 @@ def test_all_of_a_file() -> None:
     assert spec.racks["r1"] == RackSpec("r1", "core", 1.25e9)
     assert [each.name for each in spec.hosts] == ["head", "node09", "node10", "node11"]
     head, node = spec.master, spec.host("node10")
-    assert (head.name, head.reached, spec.client) == ("head", Here(), head)
+    assert (head.name, head.reached, spec.client) == ("head", LocalAccess(), head)
     assert head.ports == {"infiniband": Port("10.1.0.1", 5e9), "ethernet": Port("10.0.0.1", 125e6)}
     assert head.price == Price(0.4, "EUR", "an invoice", date(2026, 11, 1))
-    assert (node.reached, node.roles) == (Ssh("root@node10.example.org"), ("worker",))
+    assert (node.reached, node.roles) == (SshAccess("root@node10.example.org"), ("worker",))
     assert node.ports == {"infiniband": Port("10.1.0.10", 2.5e9)}
     assert spec.address(node) == "10.1.0.10"
     assert node.disks["ssd"] == (Path("/ssd/node10"),)
@@ -96,7 +96,7 @@ def test_all_of_a_file() -> None:
 
 def test_the_least_that_a_file_says() -> None:
     spec = read('[[hosts]]\nname = "a"\nroles = ["master", "worker"]\n[[hosts]]\nname = "b"\n')
-    assert [each.reached for each in spec.hosts] == [Ssh("a"), Ssh("b")]
+    assert [each.reached for each in spec.hosts] == [SshAccess("a"), SshAccess("b")]
     assert [spec.address(each) for each in spec.hosts] == ["a", "b"]
     assert spec.networks == {"data": None}
     assert spec.having("worker") == spec.hosts
@@ -106,7 +106,7 @@ def test_hosts_of_a_lab() -> None:
     spec = read(
         'dilation = 20\n[defaults]\nlab = "l"\n[[hosts]]\nname = "h1"\nroles = ["master"]\n'
     )
-    assert (spec.hosts[0].reached, spec.dilation) == (InLab("l"), 20)
+    assert (spec.hosts[0].reached, spec.dilation) == (LabAccess("l"), 20)
 
 
 HEAD = '[[hosts]]\nname = "a"\nroles = ["master"]\n'

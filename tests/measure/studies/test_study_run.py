@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from venturi.core.errors import FailureClass, VenturiError
-from venturi.measure.clusters.cluster_spec import ClusterSpec, Here, HostSpec
+from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec
 from venturi.measure.engines.protocol import Availability, Engine, Resources, TrialSpec
 from venturi.measure.engines.registry import split_spec
+from venturi.measure.hosts.kinds.here import LocalAccess
 from venturi.measure.studies.run import take
 from venturi.measure.studies.study import LOCAL, Combination, PlaceState, Plan, PlanCluster
 from venturi.measure.trial.job import Chosen, Report, Step
@@ -23,7 +24,7 @@ from venturi.record.trial import Engine as EngineRecord
 from venturi.record.trial import State, Workload
 
 NOWHERE = ClusterSpec(
-    "c", Path("c.toml"), (HostSpec("h", Here(), ("master", "worker"), {}),), {}, "data"
+    "c", Path("c.toml"), (HostSpec("h", LocalAccess(), ("master", "worker"), {}),), {}, "data"
 )
 CLUSTERS = {name: PlanCluster(NOWHERE, None, NOWHERE.file, "", 1) for name in ("one", "two")}
 Faults = dict[str, deque[Exception]]

@@ -20,7 +20,6 @@ from venturi.core import settings
 from venturi.core.errors import ExitCode
 from venturi.core.units import format_bytes, format_bytes_decimal, format_offset
 from venturi.core.wording import count_of
-from venturi.measure.clusters.cluster_spec import Ssh
 from venturi.measure.clusters.connect import connected
 from venturi.measure.clusters.names import names_of
 from venturi.measure.clusters.recorded import price_of
@@ -138,7 +137,7 @@ def _pushed(host: HostSpec, sent_bytes: int | None, reached: Outcome[Host]) -> d
     elif sent_bytes is not None:
         state = f"sent, {format_bytes_decimal(sent_bytes)}"
     else:
-        state = "was there" if isinstance(host.reached, Ssh) else "this machine's own"
+        state = "was there" if host.reached.takes_agent else "this machine's own"
     return {
         "name": host.name,
         "reached_by": str(host.reached),

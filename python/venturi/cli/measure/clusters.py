@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from venturi.cli.measure.measuring import find_agent, this_host
+from venturi.cli.measure.measuring import find_agent
 from venturi.core import settings
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.measure.clusters import clocks
-from venturi.measure.clusters.cluster_spec import ClusterSpec, Here, HostSpec, InLab, Price, Ssh
+from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec, Price
 from venturi.measure.clusters.connect import Outcome, connected, on_each
 from venturi.measure.clusters.recorded import cluster_record, host_record
-from venturi.measure.hosts import remote, ssh
+from venturi.measure.hosts.access import HostOpening
 
 if TYPE_CHECKING:
     from venturi.measure.hosts.host import Host
@@ -118,31 +118,29 @@ cluster_option: Callable[[F], F] = click.option(
 
 def agent_for(spec: HostSpec) -> Path:
     """This machine's copy of the agent that runs on the host."""
-    chosen = spec.reached.agent if isinstance(spec.reached, Ssh) else None
+    chosen = spec.agent if spec.reached.takes_agent else None
     return chosen or Path(find_agent().path)
 
 
 def open_host(
     spec: HostSpec, on_send: Callable[[int], None] = lambda sent_bytes: None
 ) -> AbstractContextManager[Host]:
-    """The host, in the way that it is reached; `on_send` hears if the agent has to be sent, and of
-    how many bytes it is."""
-    match spec.reached:
-        case Here():
-            return nullcontext(this_host())
-        case InLab(lab):
-            from venturi.measure.lab.lab import enter
+    """The connected host; `on_send` is called with the agent's size if it has to be sent."""
+    return spec.reached.open(
+        HostOpening(
+            name=spec.name,
+            agent=lambda: agent_for(spec),
+            agent_folder=spec.agent_folder,
+            on_send=on_send,
+            enter_lab=_enter_lab,
+        )
+    )
 
-            into = enter(settings.load().home, lab, spec.name)
-            return remote.connected([*into, agent_for(spec), "host"], spec.name)
-        case by_ssh:
-            return ssh.connected(
-                by_ssh.destination,
-                agent_for(spec),
-                name=spec.name,
-                folder=by_ssh.agent_folder,
-                on_send=on_send,
-            )
+
+def _enter_lab(lab: str, host: str) -> Sequence[str]:
+    from venturi.measure.lab.lab import enter
+
+    return enter(settings.load().home, lab, host)
 
 
 @contextmanager

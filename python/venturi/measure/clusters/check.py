@@ -9,7 +9,7 @@ from typing import Literal
 from venturi.core.errors import VenturiError
 from venturi.core.units import format_duration, format_offset
 from venturi.core.wording import count_of
-from venturi.measure.clusters.cluster_spec import ClusterSpec, InLab
+from venturi.measure.clusters.cluster_spec import ClusterSpec
 from venturi.measure.clusters.names import names_of
 from venturi.measure.clusters.survey import HostSurvey
 from venturi.measure.clusters.traits import (
@@ -163,7 +163,7 @@ def _one_machine(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterat
     machines: dict[tuple[object, object], list[str]] = {}
     for name, said in surveys.items():
         boot, hostname = said.facts.get("boot_id"), said.facts.get("hostname")
-        if boot is not None and not isinstance(spec.host(name).reached, InLab):
+        if boot is not None and not spec.host(name).reached.emulated:
             machines.setdefault((boot, hostname), []).append(name)
     for (_, hostname), names in machines.items():
         if len(names) > 1:

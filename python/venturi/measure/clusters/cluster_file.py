@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, create_model
 
 from venturi.core.errors import VenturiError
 from venturi.core.toml_file import BytesPerS, KeyPath, Lines, Mistake, Strict, Text, parse, refused
@@ -22,15 +22,13 @@ from venturi.measure.clusters.cluster_spec import (
     ROLES,
     WORKER,
     ClusterSpec,
-    Here,
     HostSpec,
-    InLab,
     Port,
     Price,
     RackSpec,
-    Ssh,
 )
 from venturi.measure.clusters.names import expand
+from venturi.measure.hosts.access import DEFAULT_KIND, HostAccess, host_kinds
 from venturi.record.trial import DISK_ROLES
 
 MOST_HOSTS = 1000
@@ -39,8 +37,6 @@ DATA_NETWORK = "data"
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?\Z")
 _ADDRESS = re.compile(r"[A-Za-z0-9:](?:[A-Za-z0-9._:%-]{0,251}[A-Za-z0-9:])?\Z")
-# What begins with - would be an option of OpenSSH's.
-_DESTINATION = re.compile(r"(?!-)[^\s\x00-\x1f]{1,255}\Z")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _ONLY_NETWORK = ""
 """The key of an address or a rate that names no network."""
@@ -86,18 +82,24 @@ class PriceTable(Strict):
     as_of: date = Field(description="when it was so, such as 2026-11-01")
 
 
-class HostKeys(Strict):
+if TYPE_CHECKING:
+    AccessKeys = Strict
+else:
+    AccessKeys = create_model(
+        "AccessKeys",
+        __base__=Strict,
+        **{
+            kind.key: (bool, Field(default=False, description=kind.description))
+            if kind.is_flag
+            else (Text | None, Field(default=None, description=kind.description))
+            for kind in host_kinds().values()
+        },
+    )
+
+
+class HostKeys(AccessKeys):
     """What is said of a host, or in [defaults] of all that do not say otherwise."""
 
-    here: bool = Field(default=False, description="true: it is the machine that Venturi runs on")
-    ssh: Text | None = Field(
-        default=None,
-        description="what one types after `ssh` to reach it: a name, user@name, a Host of "
-        "~/.ssh/config; default: its name",
-    )
-    lab: Text | None = Field(
-        default=None, description="the lab on this machine that has a host of this name"
-    )
     agent: Text | None = Field(
         default=None,
         description="file of this machine, seen from where the cluster's is: the agent, built for "
@@ -264,6 +266,7 @@ class _Entry:
         if rack is not None and self._given.racks and rack not in self._given.racks:
             self._mistake(at, f"there is no rack {rack!r}; {did_you_mean(rack, self._given.racks)}")
         price = self._price()
+        agent, agent_folder = self._value("agent")[0], self._value("agent_folder")[0]
         for place, name in enumerate(self._names):
             yield HostSpec(
                 name=name,
@@ -275,6 +278,8 @@ class _Entry:
                 folders=_filled(folders, name),
                 instance_type=self._value("type")[0],
                 price=price,
+                agent=None if agent is None else self._folder / agent,
+                agent_folder=agent_folder or "",
                 line=self._line,
             )
 
@@ -313,7 +318,9 @@ class _Entry:
                 return ()
         return found[: MOST_HOSTS + 1]
 
-    def _each(self, at: KeyPath, text: str, allowed: re.Pattern[str], what: str) -> list[str]:
+    def _each(
+        self, at: KeyPath, text: str, allowed: re.Pattern[str], nouns: str, problem: str
+    ) -> list[str]:
         """`text` for each host: the same with its name filled in, or a pattern of as many."""
         count = len(self._names)
         try:
@@ -324,8 +331,7 @@ class _Entry:
         if len(found) not in {1, count}:
             self._mistake(
                 at,
-                f"{text!r} has {count_of(len(found), what, what + 'es')} for "
-                f"{count_of(count, 'host')}",
+                f"{text!r} has {len(found)} {nouns} for {count_of(count, 'host')}",
             )
             return [text] * count
         if strange := next((m[0] for m in _BRACES.finditer(text) if m[1] != "name"), None):
@@ -333,12 +339,7 @@ class _Entry:
         values = [found[place % len(found)] for place in range(count)]
         filled = [_fill(value, name) for value, name in zip(values, self._names, strict=True)]
         if wrong := next((each for each in filled if not allowed.match(each)), None):
-            self._mistake(
-                at,
-                f"{wrong[:80]!r} is not an {what}"
-                if what == "address"
-                else f"{wrong[:80]!r} is not what one types after ssh",
-            )
+            self._mistake(at, f"{wrong[:80]!r} {problem}")
         return filled
 
     def _price(self) -> Price | None:
@@ -356,20 +357,21 @@ class _Entry:
             self._mistake(at if is_of_type else ("catalog",), f"{error.message}; {error.hint}")
             return None
 
-    def _reached(self) -> list[Here | Ssh | InLab]:
-        said = self._table.model_fields_set & {"here", "ssh", "lab"}
+    def _reached(self) -> list[HostAccess]:
+        kinds = host_kinds()
+        said = self._table.model_fields_set & kinds.keys()
         of = self._table if said else self._given.defaults
         at = self.at if said else ("defaults",)
-        if sum((of.here, of.ssh is not None, of.lab is not None)) > 1:
-            self._mistake(at, "a host is reached in one way: here = true, ssh or lab")
-        if of.here:
-            return [Here()] * len(self._names)
-        if of.lab is not None:
-            return [InLab(of.lab)] * len(self._names)
-        places = self._each((*at, "ssh"), of.ssh or "{name}", _DESTINATION, "destination")
-        agent, folder = self._value("agent")[0], self._value("agent_folder")[0]
-        file = None if agent is None else self._folder / agent
-        return [Ssh(each, file, folder or "") for each in places]
+        targets = {key: getattr(of, key) for key in kinds if getattr(of, key)}
+        if len(targets) > 1:
+            self._mistake(at, f"a host is reached in one way: {', '.join(targets)}")
+        key, target = next(iter(targets.items()), (DEFAULT_KIND, "{name}"))
+        kind = kinds[key]
+        if kind.is_flag:
+            return [kind() for _ in self._names]
+        problem = f"is not {kind.target_name}"
+        found = self._each((*at, key), target, kind.allowed, "targets", problem)
+        return [kind(each) for each in found]
 
     def _roles(self) -> tuple[str, ...]:
         roles, at = self._value("roles")
@@ -392,7 +394,7 @@ class _Entry:
         found: dict[str, list[str]] = {data: list(self._names)}
         for name, text in addresses.items():
             at = (*at_address, name) if name else at_address
-            found[name or data] = self._each(at, text, _ADDRESS, "address")
+            found[name or data] = self._each(at, text, _ADDRESS, "addresses", "is not an address")
         rate_of = {name or data: rate for name, rate in rates.items()}
         flow_of = {name or data: rate for name, rate in flows.items()}
         return [
@@ -486,7 +488,7 @@ def _doubts(hosts: Sequence[tuple[KeyPath, HostSpec]]) -> Iterator[tuple[KeyPath
         return
     yield from _twice(
         hosts,
-        lambda host: [] if isinstance(host.reached, InLab) else [str(host.reached)],
+        lambda host: [] if host.reached.emulated else [str(host.reached)],
         "{2} and {0} are one machine: {1}",
     )
     yield from _twice(

@@ -7,42 +7,10 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
+from venturi.measure.hosts.access import HostAccess
+
 MASTER, WORKER, CLIENT = "master", "worker", "client"
 ROLES = (MASTER, WORKER, CLIENT)
-
-
-@dataclass(frozen=True, slots=True)
-class Here:
-    """The machine that Venturi runs on."""
-
-    def __str__(self) -> str:
-        return "this machine"
-
-
-@dataclass(frozen=True, slots=True)
-class Ssh:
-    """By OpenSSH: `destination` is what one types after `ssh`.
-
-    `agent` is this machine's copy of the agent for it (None: the installed one), `agent_folder` the
-    folder there that keeps it (empty: in the user's cache).
-    """
-
-    destination: str
-    agent: Path | None = None
-    agent_folder: str = ""
-
-    def __str__(self) -> str:
-        return f"ssh {self.destination}"
-
-
-@dataclass(frozen=True, slots=True)
-class InLab:
-    """The host of this name of an emulated cluster on this machine."""
-
-    lab: str
-
-    def __str__(self) -> str:
-        return f"lab {self.lab}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +48,13 @@ class HostSpec:
     """One host. `disks` are its folders by class of disk, `folders` by role (of DISK_ROLES); a
     role that was not given has the folders of all disks.
 
-    `ports` are by network. `line` is that of the file where the host stands.
+    `ports` are by network. `agent` is this machine's copy of the agent for it (None: the installed
+    one), `agent_folder` the folder there that keeps it (empty: in the user's cache). `line` is that
+    of the file where the host stands.
     """
 
     name: str
-    reached: Here | Ssh | InLab
+    reached: HostAccess
     roles: tuple[str, ...]
     ports: Mapping[str, Port]
     rack: str | None = None
@@ -92,6 +62,8 @@ class HostSpec:
     folders: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
     instance_type: str | None = None
     price: Price | None = None
+    agent: Path | None = None
+    agent_folder: str = ""
     line: int = 0
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from venturi.core.errors import ExitCode, VenturiError
-from venturi.measure.clusters.cluster_spec import WORKER, ClusterSpec, Here, HostSpec
+from venturi.measure.clusters.cluster_spec import WORKER, ClusterSpec, HostSpec
 from venturi.measure.hosts.host import Host
 from venturi.measure.hosts.local import ipv4_of
 from venturi.measure.trial.folders import DataFolders
@@ -110,7 +110,7 @@ def nodes_of(spec: ClusterSpec, hosts: Mapping[str, Host], workers_each: int = 1
         )
     used = {each.name: each for each in spec.taking_part}
     # Nobody else asks for the address of this machine if it is all there is.
-    alone = len(used) == 1 and isinstance(spec.master.reached, Here)
+    alone = len(used) == 1 and spec.master.reached.is_this_machine
     nodes = {
         name: _node(each, hosts[name], LOOPBACK if alone else _ipv4(spec, each))
         for name, each in used.items()

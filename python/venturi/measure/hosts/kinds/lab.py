@@ -1,0 +1,26 @@
+"""A host of an emulated cluster on this machine: `lab = "NAME"`."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from venturi.measure.hosts.access import HostAccess, HostOpening
+from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.remote import connected
+
+
+@dataclass(frozen=True)
+class LabAccess(HostAccess):
+    """The host of the same name in the lab `target`."""
+
+    key = "lab"
+    description = "the lab on this machine that has a host of this name"
+    emulated = True
+
+    def open(self, opening: HostOpening) -> AbstractContextManager[Host]:
+        into = opening.enter_lab(self.target, opening.name)
+        return connected([*into, opening.agent(), "host"], opening.name)
+
+
+KIND = LabAccess

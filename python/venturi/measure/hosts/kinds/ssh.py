@@ -1,0 +1,38 @@
+"""A host over SSH: `ssh = "DESTINATION"`, the default."""
+
+from __future__ import annotations
+
+import re
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from venturi.measure.hosts import ssh
+from venturi.measure.hosts.access import HostAccess, HostOpening
+from venturi.measure.hosts.host import Host
+
+
+@dataclass(frozen=True)
+class SshAccess(HostAccess):
+    """A host over OpenSSH; `target` is the destination that a user types after `ssh`."""
+
+    key = "ssh"
+    description = (
+        "what one types after `ssh` to reach it: a name, user@name, a Host of ~/.ssh/config; "
+        "default: its name"
+    )
+    # ssh would read a target that begins with - as an option.
+    allowed = re.compile(r"(?!-)[^\s\x00-\x1f]{1,255}\Z")
+    target_name = "what one types after ssh"
+    takes_agent = True
+
+    def open(self, opening: HostOpening) -> AbstractContextManager[Host]:
+        return ssh.connected(
+            self.target,
+            opening.agent(),
+            name=opening.name,
+            folder=opening.agent_folder,
+            on_send=opening.on_send,
+        )
+
+
+KIND = SshAccess
