@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from model_trials import MakeTrial
 from venturi.core.errors import VenturiError
 from venturi.machines.cost.predict import (
-    CpuCost,
     DiskRate,
     DiskRates,
     NativeSortPlan,
@@ -59,28 +58,6 @@ def test_hybrid_shares_the_device_while_it_spills() -> None:
     assert [p.phase for p in prediction.phases] == ["map+shuffle", "sort+reduce"]
 
 
-def test_devices_of_their_own_overlap() -> None:
-    plan = NativeSortPlan(8 * GB, 8 * GB, shared_device=False)
-    prediction = predict_native_sort(
-        plan, RATES, scratch=DiskRates(read=rate(1e9), write=rate(1e9)), output=RATES
-    )
-    assert [p.elapsed_s for p in prediction.phases] == [8.0, 8.0]
-    alike = predict_native_sort(plan, RATES)
-    assert [p.elapsed_s for p in alike.phases] == [4.0, 4.0]
-    assert "like the input's" in alike.assumptions[0]
-    with pytest.raises(VenturiError) as caught:
-        predict_native_sort(NativeSortPlan(1, 0), RATES, scratch=RATES)
-    assert caught.value.code == "VEN-MODEL-INPUT"
-
-
-def test_computing_bounds_each_phase_from_below() -> None:
-    cpu = CpuCost(cpu_s_per_byte=1e-9, cores=2)  # 8 GB: 4 s a phase
-    prediction = predict_native_sort(NativeSortPlan(8 * GB, 0), RATES, cpu=cpu)
-    assert [p.elapsed_s for p in prediction.phases] == [4.0, 4.0]
-    assert [p.binding for p in prediction.phases] == ["storage", "cpu"]
-    assert prediction.phases[1].low_s == prediction.phases[1].high_s == 4.0
-
-
 @given(
     size=st.integers(1, 10**13),
     share=st.floats(0, 1),
@@ -124,8 +101,6 @@ def test_impossible_plans_and_rates_are_refused(spilled: int) -> None:
     for values in ((0.0, 0.0, 0.0), (3.0, 1.0, 2.0)):
         with pytest.raises(VenturiError):
             DiskRate(*values)
-    with pytest.raises(VenturiError):
-        CpuCost(1e-9, 0)
 
 
 def sample(metric: str, value: float | None, iteration: int, **labels: str | int | None) -> Sample:
@@ -153,10 +128,6 @@ def test_rates_come_from_the_trials_iterations(make_trial: MakeTrial) -> None:
     assert rates.mixed_total == DiskRate(1.45e9, 1.4e9, 1.5e9)
     assert rates.write is None
     assert rates.missing["write"] == "interrupted"
-    alone = disk_rates_from_trial(trial, directory="/one")
-    assert alone.read == DiskRate(8e9, 8e9, 8e9)
-    assert "no iteration" in alone.missing["mixed_total"]
-    assert "/one" in disk_rates_from_trial(trial, directory="/one").missing["mixed_read"]
 
 
 def test_the_only_directory_stands_for_all(make_trial: MakeTrial) -> None:

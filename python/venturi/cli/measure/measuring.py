@@ -159,7 +159,6 @@ class Predictor:
     """Predicts native sorts from rehearsals, without them from a DiskBench trial; has the last."""
 
     disk: Trial
-    shared_device: bool = True
     last: Prediction | None = None
 
     def __call__(self, prospect: Prospect) -> Sequence[Sample]:
@@ -203,7 +202,6 @@ class Predictor:
         planned = NativeSortPlan(
             input_bytes=plan.input_bytes,
             spilled_bytes=min(plan.expected_spilled_bytes, plan.input_bytes),
-            shared_device=self.shared_device,
             memory_bytes=plan.memory_bytes,
         )
         if prospect.rehearsed:

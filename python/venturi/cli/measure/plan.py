@@ -422,7 +422,6 @@ def _predicted(repository: Repository, combination: Combination) -> tuple[float 
             NativeSortPlan(
                 input_bytes=input_bytes,
                 spilled_bytes=spilled_bytes,
-                shared_device=True,
                 memory_bytes=memory_bytes,
             ),
             disk_rates_from_trial(probes[0]),

@@ -10,7 +10,7 @@ total of both rates while reading and writing at once:
 
 In memory S = 0: A/t + D/R + D/W. A is the memory that the sort fills for the first time, min(D,
 budget), and t the rate at which the kernel hands out cleared pages: no read can end before its
-buffer exists. Neither phase is faster than its computing, c * D / cores.
+buffer exists. Computing is hidden behind I/O.
 """
 
 from __future__ import annotations
@@ -56,14 +56,12 @@ class DiskRates:
 
 @dataclass(frozen=True, slots=True)
 class NativeSortPlan:
-    """What the native sort will move. `shared_device`: all roles lie on one device.
-
-    `memory_bytes` is its budget; without it the filling of memory is not predicted.
+    """What the native sort will move on one device. `memory_bytes` is its budget; without it the
+    filling of memory is not predicted.
     """
 
     input_bytes: int
     spilled_bytes: int
-    shared_device: bool = True
     memory_bytes: int | None = None
 
     def __post_init__(self) -> None:
@@ -82,18 +80,6 @@ class NativeSortPlan:
     def filled_bytes(self) -> int:
         """Bytes of memory that the sort touches for the first time."""
         return 0 if self.memory_bytes is None else min(self.memory_bytes, self.input_bytes)
-
-
-@dataclass(frozen=True, slots=True)
-class CpuCost:
-    """Processor time of each phase, in core-seconds per input byte, and the cores there are."""
-
-    cpu_s_per_byte: float
-    cores: float
-
-    def __post_init__(self) -> None:
-        need_size("cpu_s_per_byte", self.cpu_s_per_byte)
-        need_rate("cores", self.cores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,126 +129,65 @@ class Prediction:
         return "; ".join(reasons) or None
 
 
-@dataclass(frozen=True, slots=True)
-class _Transfer:
-    """So many bytes at a rate, which is None with a reason."""
-
-    size_bytes: int
-    rate: DiskRate | None
-    missing: str
-
-
-def _transfer(size_bytes: int, rates: DiskRates, name: str) -> _Transfer:
-    reason = rates.missing.get(name, f"no {name.replace('_', ' ')} rate given")
-    return _Transfer(size_bytes, getattr(rates, name), reason)
-
-
-def _phase(
-    phase: str,
-    formula: str,
-    combine: Callable[[list[float]], float],
-    transfers: tuple[_Transfer, ...],
-    cpu_s: float,
-    *,
-    memory_s: float = 0.0,
-) -> PhasePrediction:
-    needed = [transfer for transfer in transfers if transfer.size_bytes]
-    rates = [transfer.rate for transfer in needed if transfer.rate is not None]
-    if len(rates) < len(needed):
-        reason = "; ".join(t.missing for t in needed if t.rate is None)
-        return PhasePrediction(phase, formula, None, None, None, None, reason)
-    sizes = [transfer.size_bytes for transfer in needed]
-
-    def io_s(speed: Callable[[DiskRate], float]) -> float:
-        return combine([s / speed(r) for s, r in zip(sizes, rates, strict=True)] or [0.0])
-
-    storage_s = io_s(lambda rate: rate.bytes_per_s)
-    return PhasePrediction(
-        phase=phase,
-        formula=formula,
-        binding="cpu" if cpu_s > storage_s else "storage",
-        elapsed_s=memory_s + max(storage_s, cpu_s),
-        low_s=memory_s + max(io_s(lambda rate: rate.high_bytes_per_s), cpu_s),
-        high_s=memory_s + max(io_s(lambda rate: rate.low_bytes_per_s), cpu_s),
-    )
-
-
 def predict_native_sort(
-    plan: NativeSortPlan,
-    rates: DiskRates,
-    *,
-    scratch: DiskRates | None = None,
-    output: DiskRates | None = None,
-    cpu: CpuCost | None = None,
-    memory_bytes_per_s: float | None = None,
+    plan: NativeSortPlan, rates: DiskRates, *, memory_bytes_per_s: float | None = None
 ) -> Prediction:
-    """Predicted seconds of the native sort, phase by phase.
+    """Predicted seconds of the native sort, phase by phase, on a device with `rates`.
 
     `memory_bytes_per_s` is the rate at which memory can be put to use (`venturi-agent memory`).
-
-    `rates` are those of the one shared device; with `plan.shared_device` False they are the input
-    device's, and `scratch` and `output` are their own devices (like the input's if not given).
-    Then the phases are A/t + max(D/R_input, S/W_scratch) and max(S/R_scratch, D/W_output).
     """
     if memory_bytes_per_s is not None:
         need_rate("memory_bytes_per_s", memory_bytes_per_s)
     memory_s = plan.filled_bytes / memory_bytes_per_s if memory_bytes_per_s else 0.0
-    size, spilled, retained = plan.input_bytes, plan.spilled_bytes, plan.retained_bytes
-    cpu_s = cpu.cpu_s_per_byte * size / cpu.cores if cpu else 0.0
-    assumptions = [
-        "sampling, start-up and the final flush are not modelled",
-        "low and high come from the fastest and slowest iterations of the disk rates",
-        f"computing overlaps I/O and bounds each phase at {cpu_s:.3g} s"
-        if cpu
-        else "computing is hidden behind I/O (no processor cost given)",
-        f"filling memory takes {memory_s:.3g} s before reading"
-        if memory_s
-        else "memory costs no time (its rate or the budget is not given)",
-    ]
-    if plan.shared_device:
-        if scratch or output:
-            raise VenturiError(
-                "VEN-MODEL-INPUT",
-                "one shared device, yet scratch or output has rates of its own",
-                where={"field": "shared_device"},
-                hint="give rates for scratch and output only with shared_device=False",
-            )
-        assumptions.insert(0, "reading and writing share one device: the total mixed rate counts")
-        map_shuffle = _phase(
+    both_ways, retained = 2 * plan.spilled_bytes, plan.retained_bytes
+    phases = (
+        _phase(
             "map+shuffle",
             "A/t + (D-S)/R + 2S/m",
-            sum,
-            (_transfer(retained, rates, "read"), _transfer(2 * spilled, rates, "mixed_total")),
-            cpu_s,
-            memory_s=memory_s,
-        )
-        sort_reduce = _phase(
-            "sort+reduce",
-            "2S/m + (D-S)/W",
-            sum,
-            (_transfer(2 * spilled, rates, "mixed_total"), _transfer(retained, rates, "write")),
-            cpu_s,
-        )
-        return Prediction((map_shuffle, sort_reduce), tuple(assumptions))
-    if scratch is None or output is None:
-        assumptions.insert(0, "a device without rates of its own is like the input's")
-    scratch, output = scratch or rates, output or rates
-    map_shuffle = _phase(
-        "map+shuffle",
-        "A/t + max(D/R_input, S/W_scratch)",
-        max,
-        (_transfer(size, rates, "read"), _transfer(spilled, scratch, "write")),
-        cpu_s,
-        memory_s=memory_s,
+            {"read": retained, "mixed_total": both_ways},
+            rates,
+            memory_s,
+        ),
+        _phase(
+            "sort+reduce", "2S/m + (D-S)/W", {"mixed_total": both_ways, "write": retained}, rates
+        ),
     )
-    sort_reduce = _phase(
-        "sort+reduce",
-        "max(S/R_scratch, D/W_output)",
-        max,
-        (_transfer(spilled, scratch, "read"), _transfer(size, output, "write")),
-        cpu_s,
+    return Prediction(
+        phases,
+        (
+            "reading and writing share one device: the total mixed rate counts",
+            "sampling, start-up and the final flush are not modelled",
+            "low and high come from the fastest and slowest iterations of the disk rates",
+            "computing is hidden behind I/O",
+            f"filling memory takes {memory_s:.3g} s before reading"
+            if memory_s
+            else "memory costs no time (its rate or the budget is not given)",
+        ),
     )
-    return Prediction((map_shuffle, sort_reduce), tuple(assumptions))
+
+
+def _phase(
+    phase: str, formula: str, moved: Mapping[str, int], rates: DiskRates, memory_s: float = 0.0
+) -> PhasePrediction:
+    """A phase that moves so many bytes at each rate, one after the other."""
+    needed = {name: size for name, size in moved.items() if size}
+    known = {name: getattr(rates, name) for name in needed}
+    lacking = [name for name, rate in known.items() if rate is None]
+    if lacking:
+        reasons = (rates.missing.get(n, f"no {n.replace('_', ' ')} rate given") for n in lacking)
+        return PhasePrediction(phase, formula, None, None, None, None, "; ".join(reasons))
+
+    def seconds(end: str) -> float:
+        return memory_s + sum(size / getattr(known[name], end) for name, size in needed.items())
+
+    return PhasePrediction(
+        phase,
+        formula,
+        binding="storage",
+        elapsed_s=seconds("bytes_per_s"),
+        low_s=seconds("high_bytes_per_s"),
+        high_s=seconds("low_bytes_per_s"),
+    )
 
 
 _METRICS = {
@@ -273,8 +198,8 @@ _METRICS = {
 }
 
 
-def disk_rates_from_trial(trial: Trial, directory: str | None = None) -> DiskRates:
-    """The rates of a succeeded diskbench trial, of `directory` or of all directories together.
+def disk_rates_from_trial(trial: Trial) -> DiskRates:
+    """The rates of a succeeded diskbench trial, of all its directories together.
 
     Where several block sizes or queue depths were measured, the largest block and then the deepest
     queue count: that is how the sort reads and writes.
@@ -290,11 +215,11 @@ def disk_rates_from_trial(trial: Trial, directory: str | None = None) -> DiskRat
     missing: dict[str, str] = {}
     values: dict[str, dict[object, float]] = {}
     for name, metric in _METRICS.items():
-        values[name] = _iterations(trial, metric, directory)
+        values[name] = _iterations(trial, metric)
         if values[name]:
             found[name] = _rate(list(values[name].values()))
         else:
-            missing[name] = _why_missing(trial, metric, directory)
+            missing[name] = _why_missing(trial, metric)
     both = values["mixed_read"].keys() & values["mixed_write"].keys()
     if both:
         found["mixed_total"] = _rate(
@@ -309,13 +234,11 @@ def _rate(values: list[float]) -> DiskRate:
     return DiskRate(statistics.median(values), min(values), max(values))
 
 
-def _iterations(trial: Trial, metric: str, directory: str | None) -> dict[object, float]:
+def _iterations(trial: Trial, metric: str) -> dict[object, float]:
     """Iteration -> value of `metric`, for the directories together or for the only one."""
     samples = [s for s in trial.samples if s.metric == metric and s.value is not None]
-    if directory is None:
-        directories = {sample.labels.get("dir") for sample in samples}
-        if None not in directories and len(directories) == 1:
-            directory = str(directories.pop())
+    directories = {sample.labels.get("dir") for sample in samples}
+    directory = directories.pop() if len(directories) == 1 else None
     samples = [sample for sample in samples if sample.labels.get("dir") == directory]
     best = max((_setting(sample) for sample in samples), default=None)
     return {
@@ -333,7 +256,6 @@ def _setting(sample: Sample) -> tuple[float, float]:
     )
 
 
-def _why_missing(trial: Trial, metric: str, directory: str | None) -> str:
+def _why_missing(trial: Trial, metric: str) -> str:
     reasons = {s.missing_reason for s in trial.samples if s.metric == metric and s.missing_reason}
-    place = f" for {directory}" if directory else ""
-    return "; ".join(sorted(reasons)) or f"trial {trial.id} has no {metric}{place}"
+    return "; ".join(sorted(reasons)) or f"trial {trial.id} has no {metric}"
