@@ -17,9 +17,10 @@ from venturi.jobs.logs.configuration import MASK
 from venturi.jobs.logs.find import histories
 from venturi.jobs.logs.hadoop_xml import read_properties
 from venturi.jobs.logs.trial import trial_of
+from venturi.record.account_kind import MAPREDUCE
 from venturi.record.importing.formats import Log
 from venturi.record.importing.streams import Limits
-from venturi.record.job_account import JobAccount, columns
+from venturi.record.job_account import JobAccount
 from venturi.record.trial import State
 from venturi.record.trial_json import decode, encode
 
@@ -75,7 +76,7 @@ def test_a_job_in_the_json_form() -> None:
 
 @pytest.mark.parametrize("table", ["jobs", "stages", "tasks", "executors"])
 def test_tables_have_the_documented_columns_(table: str) -> None:
-    assert read(PI).table(table).columns == [each.name for each in columns(table, "mapreduce")]
+    assert read(PI).table(table).columns == [each.name for each in MAPREDUCE.columns(table)]
 
 
 def test_a_job_that_failed_is_no_success() -> None:

@@ -10,8 +10,9 @@ import pytest
 from event_log import END, START, Write, event
 from venturi.jobs.logs import spark
 from venturi.jobs.tiers.recorded import tier_levels, tier_uses
+from venturi.record.account_kind import SPARK
 from venturi.record.importing.formats import Log
-from venturi.record.job_account import JobAccount, columns
+from venturi.record.job_account import JobAccount
 
 TINY = Path(__file__).parents[2] / "data" / "spark" / "4.3.0" / "tiny.log"
 
@@ -59,7 +60,7 @@ def test_what_lay_on_which_tier(write: Write) -> None:
     ]
     account = read(write(START + early + b"".join(late) + END))
     assert account.tiers is not None
-    assert account.tiers.columns == [column.name for column in columns("tiers", "spark")]
+    assert account.tiers.columns == [column.name for column in SPARK.columns("tiers")]
     assert len(account.tiers) == 7
     assert [
         (use.tier, use.rule, use.kind, use.seen_bytes, use.placements, use.first_overflow_s)

@@ -22,7 +22,8 @@ from venturi.jobs.stages.causes import TaskTimes
 from venturi.jobs.stages.path import StageSpan, critical_path, without_stage_s
 from venturi.jobs.stages.replay import schedule, slots_used
 from venturi.jobs.stages.stage import Analysis, Stage
-from venturi.record.job_account import Application, JobAccount, Reading, columns, polars_schema
+from venturi.record.account_kind import ACCOUNT_KINDS
+from venturi.record.job_account import Application, JobAccount, Reading
 
 DATA = Path(__file__).parents[2] / "data"
 LOGS = sorted(path for path in (DATA / "spark").glob("*/*.log*"))
@@ -37,10 +38,7 @@ def recorded(path: Path) -> JobAccount:
 
 
 def table(name: str, engine: str, rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
-    names = [column.name for column in columns(name, engine)]
-    assert all(row.keys() <= set(names) for row in rows)
-    whole = [tuple(row.get(name) for name in names) for row in rows]
-    return pl.DataFrame(whole, schema=polars_schema(name, engine), orient="row")
+    return ACCOUNT_KINDS[engine].table(name, rows)
 
 
 def account(

@@ -7,14 +7,15 @@ from typing import Any
 import polars as pl
 
 from venturi.measure.trial.tracing import TracedStage, stages_of
-from venturi.record.job_account import Application, JobAccount, Reading, polars_schema
+from venturi.record.account_kind import ACCOUNT_KINDS
+from venturi.record.job_account import Application, JobAccount, Reading
 
 
 def account(engine: str, stages: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> JobAccount:
     """An account of these stages and tasks alone."""
 
     def frame(table: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
-        return pl.DataFrame(rows, schema=polars_schema(table, engine))
+        return ACCOUNT_KINDS[engine].table(table, rows)
 
     return JobAccount(
         application=Application("app", "app", engine, "1"),

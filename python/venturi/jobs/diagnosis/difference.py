@@ -37,24 +37,6 @@ _MOST = 200  # stages or queries of each that are laid beside one another
 _SHOWN_OPERATORS = 6
 _DIGITS = re.compile(r"\d+")
 _DATA_READ = ("input", "shuffle data read")
-# What is added up over attempts, in which unit, from which metrics.
-_AMOUNTS = {
-    "spark": (
-        ("input", "B", ("inputBytesRead",)),
-        ("input records", "1", ("inputRecordsRead",)),
-        ("shuffle data read", "B", ("shuffleRemoteBytesRead", "shuffleLocalBytesRead")),
-        ("shuffle data written", "B", ("shuffleBytesWritten",)),
-        ("spilled to disk", "B", ("diskBytesSpilled",)),
-        ("output", "B", ("outputBytesWritten",)),
-    ),
-    "mapreduce": (
-        ("input", "B", ("BYTES_READ", "HDFS_BYTES_READ")),
-        ("input records", "1", ("MAP_INPUT_RECORDS",)),
-        ("shuffle data read", "B", ("REDUCE_SHUFFLE_BYTES",)),
-        ("spilled records", "1", ("SPILLED_RECORDS",)),
-        ("output", "B", ("BYTES_WRITTEN", "HDFS_BYTES_WRITTEN")),
-    ),
-}
 
 
 def difference(
@@ -173,10 +155,10 @@ def _amounts(
 
 def _amounts_of(line: Timeline, analysis: Analysis) -> Iterator[tuple[str, tuple[str, float]]]:
     rows = line.tasks.rows
-    for what, unit, names in _AMOUNTS.get(line.account.application.engine, ()):
-        known = [rows[name] for name in names if rows[name].count()]
+    for amount in line.account.kind.amounts:
+        known = [rows[name] for name in amount.metrics if rows[name].count()]
         if known:
-            yield what, (unit, float(sum(each.cast(float).sum() for each in known)))
+            yield amount.what, (amount.unit, float(sum(each.cast(float).sum() for each in known)))
     yield "attempts at tasks", ("1", float(len(rows)))
     yield "task time", ("s", sum(stage.task_s for stage in analysis.stages))
     yield "processor time", ("s", _cause_s(analysis, "cpu"))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from venturi.jobs.diagnosis.case import Case
 from venturi.jobs.stages.plans import SHUFFLED_JOINS, Operator
 from venturi.jobs.stages.stage import Stage
-from venturi.record.job_account import OPERATOR_TEXT
+from venturi.record.account_tables import OPERATOR_TEXT
 
 AGGREGATES = ("HashAggregate", "ObjectHashAggregate", "SortAggregate")
 _SKEW_JOIN = "spark.sql.adaptive.skewJoin."

@@ -10,11 +10,6 @@ from venturi.core.units import format_bytes
 from venturi.jobs.diagnosis.case import Case, Places
 from venturi.jobs.stages.causes import Floats, Truths
 
-_RECORDS = {
-    "spark": ("inputRecordsRead", "shuffleRecordsRead"),
-    "mapreduce": ("MAP_INPUT_RECORDS", "REDUCE_INPUT_RECORDS"),
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Data:
@@ -54,6 +49,8 @@ def data_of(case: Case, places: Places) -> Data:
 
 def records_of(case: Case, places: Places) -> Floats:
     """The records that the attempts at `places` read; NaN where nothing is recorded."""
-    names = _RECORDS[case.line.tasks.engine]
+    names = case.line.tasks.kind.records
+    if not names:
+        return np.full(len(places), np.nan)
     parts = np.array([case.column(name)[places] for name in names])
     return np.where(np.isnan(parts).all(axis=0), np.nan, np.nansum(parts, axis=0))

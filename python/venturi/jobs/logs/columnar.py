@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from venturi.record.job_account import polars_schema
+from venturi.record.account_kind import AccountKind
 from venturi.record.limits import UNPRINTABLE
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ _INT64 = 1 << 63
 
 
 class TableBuilder:
-    """A table of `record.job_account`, appended to row by row."""
+    """A table of `record.account_tables`, appended to row by row."""
 
-    def __init__(self, table: str, engine: str) -> None:
-        self._schema = polars_schema(table, engine)
+    def __init__(self, table: str, kind: AccountKind) -> None:
+        self._schema = kind.schema(table)
         self._rows: list[tuple[Any, ...]] = []
         self._chunks: list[pl.DataFrame] = []
 

@@ -25,10 +25,10 @@ from venturi.jobs.logs.configuration import hadoop_chosen, masked
 from venturi.jobs.logs.find import HISTORY_HINT, histories
 from venturi.jobs.logs.hadoop_xml import read_properties
 from venturi.jobs.logs.trial import take_in  # noqa: F401 - part of a reader
+from venturi.record.account_kind import MAPREDUCE
 from venturi.record.importing.formats import Format, Kind, Log
 from venturi.record.importing.streams import LIMITS, Limits, Oversized, Text
 from venturi.record.job_account import (
-    MAPREDUCE_TASK_METRICS,
     Application,
     JobAccount,
     Outcome,
@@ -53,7 +53,7 @@ _TASK = re.compile(r"task_\d+_\d+_([mr])_(\d+)")
 # A table holds no number of more digits.
 _ATTEMPT = re.compile(r"attempt_\d+_\d+_([mr])_(\d{1,18})_(\d{1,18})")
 _MOMENTS = ("mapFinishTime", "shuffleFinishTime", "sortFinishTime")
-_COUNTERS = tuple(each.name for each in MAPREDUCE_TASK_METRICS[len(_MOMENTS) :])
+_COUNTERS = tuple(each.name for each in MAPREDUCE.metrics[len(_MOMENTS) :])
 _OF_PROCESSES = ("CPU_MILLISECONDS", "PHYSICAL_MEMORY_BYTES")
 # Also the groups of file systems and formats, whose names are unique too.
 _GROUPS = re.compile(
@@ -285,7 +285,7 @@ class _Job:
         return Application(
             id=word(self.facts.get("jobid")) or history.name,
             name=word(self.facts.get("jobName")) or "unnamed",
-            engine="mapreduce",
+            engine=MAPREDUCE.engine,
             engine_version="unknown",  # a history does not say which Hadoop wrote it
             user=word(self.facts.get("userName")),
             started_ms=moment(self.facts.get("submitTime")),
@@ -317,7 +317,7 @@ class _Job:
 
     def tables(self) -> dict[str, Any]:
         """The tables, by name."""
-        tasks = TableBuilder("tasks", "mapreduce")
+        tasks = TableBuilder("tasks", MAPREDUCE)
         spans: dict[int, list[int]] = {}
         nodes: dict[str, tuple[int | None, int | None]] = {}
         for name, attempt in self.attempts.items():
@@ -347,7 +347,7 @@ class _Job:
                     *(attempt.get(each) for each in (*_MOMENTS, *_COUNTERS)),
                 )
             )
-        executors = TableBuilder("executors", "mapreduce")
+        executors = TableBuilder("executors", MAPREDUCE)
         for host in nodes:
             executors.append((host, host, None, None, None, None))
         return {
@@ -358,7 +358,7 @@ class _Job:
         }
 
     def _jobs(self, spans: Mapping[int, list[int]]) -> Any:
-        jobs = TableBuilder("jobs", "mapreduce")
+        jobs = TableBuilder("jobs", MAPREDUCE)
         outcome, reason = self._outcome()
         ended_ms = None if self.end is None else moment(self.end[1].get("finishTime"))
         submitted_ms = moment(self.facts.get("submitTime"))
@@ -368,7 +368,7 @@ class _Job:
 
     def _stages(self, spans: Mapping[int, list[int]]) -> Any:
         """Stages last from the first start of an attempt to the last end of one."""
-        stages = TableBuilder("stages", "mapreduce")
+        stages = TableBuilder("stages", MAPREDUCE)
         totals = {0: self.facts.get("totalMaps"), 1: self.facts.get("totalReduces")}
         for stage, moments in sorted(spans.items()):
             n_tasks = amount(totals[stage])

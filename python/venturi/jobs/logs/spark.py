@@ -52,6 +52,7 @@ from venturi.jobs.logs.spark_queries import (
 )
 from venturi.jobs.logs.spark_timers import Timers
 from venturi.jobs.logs.trial import take_in  # noqa: F401 - part of a reader
+from venturi.record.account_kind import SPARK
 from venturi.record.importing.formats import Format, Log
 from venturi.record.importing.streams import LIMITS, Limits, Oversized, Text
 from venturi.record.job_account import (
@@ -183,11 +184,11 @@ class _Told:
     running: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     ended: _Numbers = field(default_factory=_Numbers)
     resubmitted: set[str] = field(default_factory=set)
-    tasks: TableBuilder = field(default_factory=lambda: TableBuilder("tasks", "spark"))
+    tasks: TableBuilder = field(default_factory=lambda: TableBuilder("tasks", SPARK))
     timers: Timers = field(default_factory=Timers)
     queries: Queries = field(default_factory=Queries)
     plans: Plans = field(default_factory=Plans)
-    tiers: TableBuilder = field(default_factory=lambda: TableBuilder("tiers", "spark"))
+    tiers: TableBuilder = field(default_factory=lambda: TableBuilder("tiers", SPARK))
     tier_rows: int = 0
     memory: Memory = field(default_factory=Memory)
     caches: Caches = field(default_factory=Caches)
@@ -416,15 +417,15 @@ class _Told:
         """What was read, as tables."""
         for row in self.running.values():
             self.tasks.append(row)
-        jobs = TableBuilder("jobs", "spark")
+        jobs = TableBuilder("jobs", SPARK)
         for job_id, job in self.jobs.items():
             jobs.append((job_id, *map(job.get, _JOB_FIELDS)))
-        stages = TableBuilder("stages", "spark")
+        stages = TableBuilder("stages", SPARK)
         for (stage_id, attempt), stage in sorted(self.stages.items()):
             job_id_ = self.job_of_stage.get(stage_id)
             row = (stage_id, attempt, stage["name"], job_id_, *map(stage.get, _STAGE_FIELDS))
             stages.append(row)
-        executors = TableBuilder("executors", "spark")
+        executors = TableBuilder("executors", SPARK)
         for executor_id, executor in self.executors.items():
             executors.append((word(executor_id), *map(executor.get, _EXECUTOR_FIELDS)))
         configuration = masked(self.environment.get("Spark Properties"))
@@ -483,7 +484,7 @@ class _Told:
         return Application(
             id=word(self.start.get("App ID")) or text.files[0].name,
             name=word(self.start.get("App Name") or named.get("spark.app.name")) or "unnamed",
-            engine="spark",
+            engine=SPARK.engine,
             engine_version=self.version or "unknown",
             attempt=word(self.start.get("App Attempt ID")),
             user=word(self.start.get("User")),

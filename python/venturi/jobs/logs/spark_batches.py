@@ -20,6 +20,7 @@ from venturi.jobs.logs.columnar import (
     number,
     word,
 )
+from venturi.record.account_kind import SPARK
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,7 +40,7 @@ class Batches:
     """The batches that a log told of so far."""
 
     def __init__(self) -> None:
-        self._table = TableBuilder("batches", "spark")
+        self._table = TableBuilder("batches", SPARK)
         self._n = 0
 
     def take(self, event: Mapping[str, Any]) -> None:

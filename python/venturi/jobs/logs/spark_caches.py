@@ -23,6 +23,7 @@ from venturi.jobs.logs.columnar import (
     word,
 )
 from venturi.jobs.logs.spark_fields import call_site
+from venturi.record.account_kind import SPARK
 
 if TYPE_CHECKING:
     import polars as pl
@@ -145,7 +146,7 @@ class Caches:
         """All of them, None if nothing was to be stored."""
         if not self._rdds:
             return None
-        table = TableBuilder("caches", "spark")
+        table = TableBuilder("caches", SPARK)
         # Where blocks are told of, an RDD of which none is was never stored.
         nothing = (0, 0, 0) if self._updates else (None, None, None)
         for id_, each in sorted(self._rdds.items()):

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from venturi.jobs.logs.columnar import TableBuilder, TooManyError, amount
-from venturi.record.job_account import MEMORY_OVER_TIME
+from venturi.record.account_kind import SPARK
+from venturi.record.account_tables import MEMORY_OVER_TIME
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,7 +73,7 @@ class Memory:
         """All of it, None if there is nothing."""
         if not any(self._of.values()):
             return None
-        table = TableBuilder("memory", "spark")
+        table = TableBuilder("memory", SPARK)
         for executor, own in self._of.items():
             for name, value in own.items():
                 table.append((executor[:_NAME_CHARACTERS], name, value))
@@ -107,7 +108,7 @@ class _Series:
         """All of it in the order of time, each piece at its end; None if there is nothing."""
         if not self._cells:
             return None
-        table = TableBuilder("memory_over_time", "spark")
+        table = TableBuilder("memory_over_time", SPARK)
         for (executor, place), most in sorted(self._cells.items(), key=lambda each: each[0][1]):
             at_ms = min((place + 1) * self._width_ms, _LATEST_MS)
             table.append((executor, at_ms, *(value or None for value in most)))

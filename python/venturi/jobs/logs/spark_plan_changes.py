@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from venturi.jobs.logs.columnar import TableBuilder, TooManyError
+from venturi.record.account_kind import SPARK
 from venturi.record.plan_texts import PASSING, comparable, differing
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class PlanChanges:
         """All of them, None if there is none."""
         if not self._kept:
             return None
-        table = TableBuilder("plan_changes", "spark")
+        table = TableBuilder("plan_changes", SPARK)
         for query, sides in sorted(self._changes.items()):
             for came, operators in zip((False, True), sides, strict=True):
                 for text, n in operators.items():

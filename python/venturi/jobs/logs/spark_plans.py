@@ -16,7 +16,8 @@ from pydantic_core import from_json
 
 from venturi.jobs.logs.columnar import TableBuilder, TooManyError, amount, number, word
 from venturi.jobs.logs.spark_plan_changes import PlanChanges
-from venturi.record.job_account import OPERATOR_TEXT
+from venturi.record.account_kind import SPARK
+from venturi.record.account_tables import OPERATOR_TEXT
 
 if TYPE_CHECKING:
     import polars as pl
@@ -123,7 +124,7 @@ class Plans:
         """All operators, None if there is none."""
         if not self._plans:
             return None
-        table = TableBuilder("operators", "spark")
+        table = TableBuilder("operators", SPARK)
         for query, plan in sorted(self._plans.items()):
             for node, each in enumerate(plan):
                 table.append((query, node, each.parent, each.name, each.text))
@@ -139,7 +140,7 @@ class Plans:
             for node, each in enumerate(plan)
             for name, unit, id_ in each.metrics
         }
-        table = TableBuilder("operator_metrics", "spark")
+        table = TableBuilder("operator_metrics", SPARK)
         own = self._own()
         for stage, id_ in self._of_stages:
             self._add(table, at.get(id_), stage, own[stage, id_])

@@ -18,6 +18,7 @@ from venturi.jobs.logs.columnar import (
     number,
     row_of,
 )
+from venturi.record.account_kind import SPARK
 
 if TYPE_CHECKING:
     import polars as pl
@@ -96,7 +97,7 @@ class Queries:
         for id_, (query, value) in self._values.items():
             place = query, self._timers[id_]
             sums[place] = sums.get(place, 0) + value
-        table = TableBuilder("queries", "spark")
+        table = TableBuilder("queries", SPARK)
         for query, row in sorted(self._rows.items()):
             table.append(
                 (query, *map(row.get, _FIELDS), *(sums.get((query, name)) for name in _SUMS))

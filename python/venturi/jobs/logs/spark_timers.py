@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from venturi.jobs.logs.columnar import TableBuilder
+from venturi.record.account_kind import SPARK
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,7 +33,7 @@ class Timers:
     """What was found so far; `noted` is of the event that was cut last."""
 
     def __init__(self) -> None:
-        self._table = TableBuilder("timers", "spark")
+        self._table = TableBuilder("timers", SPARK)
         self._noted: dict[bytes, int] = {}
         self._n = 0
 

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from venturi.core.errors import VenturiError
 from venturi.jobs.logs.columnar import TOO_MANY
+from venturi.record.account_tables import MOMENT
 from venturi.record.importing.items import SOFTWARE, imported_id
 from venturi.record.importing.tally import Imported, Tally
 from venturi.record.job_account import (
-    MOMENT,
     NOT_RECORDED,
-    PEAKS,
-    TASK_METRICS,
     TIERS_SETTING,
     JobAccount,
     Reading,
@@ -45,8 +43,6 @@ if TYPE_CHECKING:
 FAILED = "VEN-INGEST-FAILED"
 UNFINISHED = "VEN-INGEST-UNFINISHED"
 LOST = "VEN-INGEST-LOST"
-SOURCES = {"spark": "spark-eventlog", "mapreduce": "mapreduce-history"}
-"""The name of an engine's log, as provenance and as a format in `record.importing.formats`."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST_MS = 1 << 47  # beyond any date that a log can mean
@@ -108,7 +104,7 @@ def _told(account: JobAccount, trial: Trial) -> dict[str, Any]:
 def trial_of(account: JobAccount) -> Trial:
     """The trial that `account` tells of, imported. The same text gives the same id."""
     application, reading = account.application, account.reading
-    source = SOURCES[application.engine]
+    source = account.kind.source
     succeeded = application.outcome == "succeeded" and application.elapsed_s is not None
     state, failure = State.SUCCEEDED, None
     if not succeeded:
@@ -174,7 +170,7 @@ def _samples(account: JobAccount) -> Iterator[Sample]:
     yield Sample("stages", float(len(account.stages)), "1")
     for outcome, count in sorted(tasks["outcome"].value_counts().rows()):
         yield Sample("task_attempts", float(count), "1", labels={"outcome": outcome})
-    for column in TASK_METRICS[application.engine]:
+    for column in account.kind.metrics:
         if column.unit is None or column.unit == MOMENT:
             continue
         unit, scale = _UNITS[column.unit]
@@ -182,7 +178,7 @@ def _samples(account: JobAccount) -> Iterator[Sample]:
         if not values.count():
             yield Sample(column.name, None, unit, missing_reason=NOT_RECORDED)
             continue
-        value = values.max() if column.name in PEAKS else values.cast(float).sum()
+        value = values.max() if column.name in account.kind.peaks else values.cast(float).sum()
         assert isinstance(value, int | float)
         yield Sample(column.name, value * scale, unit)
 

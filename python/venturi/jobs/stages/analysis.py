@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from venturi.jobs.stages.causes import (
     BY_ELIMINATION,
-    CAUSES,
     READING,
     SPILLING,
     TO_COMPUTE,
@@ -61,7 +60,7 @@ SHOWN_STRAGGLERS = 10
 def analyse(
     account: JobAccount, others: float | None = None, line: Timeline | None = None
 ) -> Analysis:
-    """What `account` tells about its application; VEN-MODEL-INPUT if its engine is not known.
+    """Analyses the application of `account`; VEN-MODEL-INPUT if what it records is not known.
 
     `others` is the share of its host's processor time that others had meanwhile, if that is known,
     `line` the account's timeline, if there is one already.
@@ -79,7 +78,7 @@ def analyse(
             cores = core_use(tasks, timed, n_tasks, there, elapsed_s)
     stages = [_stage(row, line, parts.shares.get(key, {})) for key, row in rows.items()]
     path = critical_path(timed, elapsed_s) if elapsed_s else ()
-    verdict = application_verdict(stages, parts, elapsed_s, application.engine)
+    verdict = application_verdict(stages, parts, elapsed_s, account.kind.silence)
     verdict = beside_others(verdict, others)
     lost, executors = losses(tasks), lost_executors(account, tasks.origin_ms)
     verdict = with_losses(verdict, lost, executors, sum(stage.task_s for stage in stages))
@@ -182,7 +181,7 @@ def _slot_use(ran: TaskTimes, span: StageSpan, there: Offered | None, at_once: i
 
 def _causes(times: TaskTimes, tasks: Tasks) -> tuple[CauseTime, ...]:
     found = []
-    for cause in CAUSES[tasks.engine]:
+    for cause in tasks.kind.causes:
         values = times.causes.get(cause)
         if values is None or not len(values):
             found.append(CauseTime(cause, None, "the engine did not record it"))
@@ -271,7 +270,7 @@ def _bounds(times: TaskTimes, plan: Schedule, tasks: Tasks) -> tuple[Bound, ...]
 
     cause = times.causes.get
     unknown = np.sum([times.unattributed_s, *(times.causes[each] for each in WITHOUT_END)], axis=0)
-    silent = f"{tasks.engine} records no such time"
+    silent = f"{tasks.kind.engine} records no such time"
     gc = cause("garbage collection")
     write, fetch, result = (
         cause("shuffle write"),

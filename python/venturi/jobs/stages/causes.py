@@ -8,13 +8,16 @@ does not record has no part: it is within the unattributed time, never called co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+from venturi.record.account_kind import DELAY, AccountKind
+from venturi.record.account_tables import MOMENT
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,29 +32,6 @@ MAP, REDUCE = 0, 1
 UNATTRIBUTED = "unattributed"
 UNFINISHED = "unfinished"
 NOT_IN_LOG = "not in the log"
-CAUSES: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {
-        "spark": MappingProxyType(
-            {
-                "cpu": "executorCpuTime",
-                "shuffle fetch wait": "shuffleFetchWaitTime",
-                "garbage collection": "jvmGCTime",
-                "shuffle write": "shuffleWriteTime",
-                "scheduler delay": "what is left of the task's time when the others are taken off",
-                "deserialisation": "executorDeserializeTime",
-                "result serialisation": "resultSerializationTime",
-                "getting result": "from gettingResultTime to the end",
-            }
-        ),
-        "mapreduce": MappingProxyType(
-            {
-                "cpu": "CPU_MILLISECONDS less GC_TIME_MILLIS",
-                "garbage collection": "GC_TIME_MILLIS",
-            }
-        ),
-    }
-)
-"""The causes that an engine records, and from which of its metrics they are taken."""
 PYTHON, READING, SPILLING, WRITING, TO_COMPUTE, MAPS = (
     "Python workers",
     "reading input",
@@ -72,6 +52,7 @@ BY_ELIMINATION: Mapping[str, str] = MappingProxyType(
 )
 """Causes of what the engines' metrics leave, in the order in which they are taken: the task was off
 the processor, and nothing else that the log tells of was done."""
+_PER_SECOND = {"ms": 1e3, "ns": 1e9}
 SPILL_BYTES_PER_S = 5e6
 """Our judgement: no task waits longer for a disk that others share."""
 WITHOUT_END: Mapping[str, str] = MappingProxyType(
@@ -114,64 +95,62 @@ class TaskTimes:
         )
 
 
-def task_times(tasks: pl.DataFrame, engine: str, origin_ms: float) -> TaskTimes:
+def task_times(tasks: pl.DataFrame, kind: AccountKind, origin_ms: float) -> TaskTimes:
     """The times of `tasks` by cause; 0 s is at `origin_ms`.
 
-    They are a table of `record.job_account`, those of Spark with the columns of its timers.
+    They are a table of `record.account_tables`, with the columns of timers.
     """
     launched_s = (_column(tasks, "launched_ms") - origin_ms) / 1e3
     finished_s = (_column(tasks, "finished_ms") - origin_ms) / 1e3
     # A clock that was set back gives no time, not a negative one.
     finished_s = np.where(finished_s < launched_s, np.nan, finished_s)
-    attribute = _spark if engine == "spark" else _mapreduce
-    return attribute(tasks, launched_s, finished_s, origin_ms)
 
+    def seconds(name: str) -> Seconds:
+        """The time in a metric; NaN where it is not recorded."""
+        values = _column(tasks, name)
+        unit = next(each.unit for each in kind.metrics if each.name == name)
+        if unit == MOMENT:
+            return finished_s - (values - origin_ms) / 1e3
+        return values / _PER_SECOND[unit or ""]
 
-def _spark(
-    tasks: pl.DataFrame, launched_s: Seconds, finished_s: Seconds, origin_ms: float
-) -> TaskTimes:
-    run_s = _column(tasks, "executorRunTime") / 1e3
-    measured = ~np.isnan(run_s)
-    getting_s = finished_s - (_column(tasks, "gettingResultTime") - origin_ms) / 1e3
-    outside = _Budget(finished_s - launched_s)
-    causes = {
-        "getting result": outside.take(np.where(np.isnan(getting_s), 0.0, getting_s)),
-        "deserialisation": outside.take(_column(tasks, "executorDeserializeTime") / 1e3),
-        "result serialisation": outside.take(_column(tasks, "resultSerializationTime") / 1e3),
+    measured = np.ones(len(tasks), bool)
+    if kind.measured_by is not None:
+        measured = ~np.isnan(_column(tasks, kind.measured_by))
+    outside = inside = _Budget(finished_s - launched_s)
+    found: dict[str, Seconds] = {
+        each.cause: outside.take(seconds(each.metric)) for each in kind.outside
     }
-    inside = _Budget(outside.take(run_s))
-    # Without metrics nothing tells a delay from work.
-    causes["scheduler delay"] = np.where(measured, outside.left, 0.0)
-    unmeasured = np.where(measured, 0.0, outside.left)
-    for cause, metric, per_s in (
-        ("cpu", "executorCpuTime", 1e9),
-        ("shuffle fetch wait", "shuffleFetchWaitTime", 1e3),
-        ("garbage collection", "jvmGCTime", 1e3),
-        ("shuffle write", "shuffleWriteTime", 1e9),  # partly on the processor, so taken last
-    ):
-        values = _column(tasks, metric) / per_s
-        if not np.isnan(values).all():
-            causes[cause] = inside.take(values)
-    ordered = {cause: causes[cause] for cause in CAUSES["spark"] if cause in causes}
-    ordered |= _off_the_processor(tasks, inside)
-    return TaskTimes(
-        launched_s,
-        finished_s,
-        ordered,
-        inside.left + unmeasured,
-        outside.cut + inside.cut,
-        measured,
-    )
+    unmeasured = np.zeros(len(tasks))
+    if kind.run_time is not None:
+        inside = _Budget(outside.take(seconds(kind.run_time)))
+        # Without metrics nothing separates a delay from work.
+        found[DELAY] = np.where(measured, outside.left, 0.0)
+        unmeasured = np.where(measured, 0.0, outside.left)
+    for each in kind.within:
+        time_s = seconds(each.metric)
+        if np.isnan(time_s).all():
+            continue
+        if each.less is not None:
+            time_s = np.maximum(time_s - np.nan_to_num(seconds(each.less)), 0.0)
+        found[each.cause] = inside.take(time_s)
+    causes = {cause: found[cause] for cause in kind.causes if cause in found}
+    if kind.can("thread time"):
+        causes |= _off_the_processor(tasks, kind, inside)
+    if kind.can("maps"):
+        waited_s = _waited_for_maps_s(tasks, launched_s, finished_s)
+        causes[MAPS] = inside.take(np.minimum(waited_s, inside.left))
+    cut_s = outside.cut if outside is inside else outside.cut + inside.cut
+    return TaskTimes(launched_s, finished_s, causes, inside.left + unmeasured, cut_s, measured)
 
 
-def _off_the_processor(tasks: pl.DataFrame, inside: _Budget) -> dict[str, Seconds]:
+def _off_the_processor(
+    tasks: pl.DataFrame, kind: AccountKind, inside: _Budget
+) -> dict[str, Seconds]:
     """What is left of the time in which tasks ran, by `BY_ELIMINATION`."""
     python = tasks["python"].fill_null(value=False).to_numpy()
     run_s, scan_s = (_column(tasks, name) / 1e3 for name in ("python_ms", "scan_ms"))
-    read, spilled, written = (
-        _column(tasks, name)
-        for name in ("inputBytesRead", "diskBytesSpilled", "outputBytesWritten")
-    )
+    read = _sum(tasks, kind.input_bytes)
+    spilled, written = bytes_spilled(tasks, kind), _sum(tasks, _some(kind.output_bytes))
     found = {}
     for cause, there, timer_s in (
         (PYTHON, python, run_s),
@@ -182,24 +161,6 @@ def _off_the_processor(tasks: pl.DataFrame, inside: _Budget) -> dict[str, Second
         at_most = np.where(np.isnan(timer_s), inside.left, np.minimum(timer_s, inside.left))
         found[cause] = inside.take(np.where(there, at_most, 0.0))
     return found
-
-
-def _mapreduce(
-    tasks: pl.DataFrame, launched_s: Seconds, finished_s: Seconds, origin_ms: float
-) -> TaskTimes:
-    cpu_s = _column(tasks, "CPU_MILLISECONDS") / 1e3
-    gc_s = _column(tasks, "GC_TIME_MILLIS") / 1e3
-    budget = _Budget(finished_s - launched_s)
-    causes = {}
-    if not np.isnan(gc_s).all():
-        causes["garbage collection"] = budget.take(gc_s)
-    if not np.isnan(cpu_s).all():
-        # The processor time of the process contains that of its collector.
-        of_tasks = np.maximum(cpu_s - np.nan_to_num(gc_s), 0.0)
-        causes = {"cpu": budget.take(of_tasks), **causes}
-    waited_s = _waited_for_maps_s(tasks, launched_s, finished_s)
-    causes[MAPS] = budget.take(np.minimum(waited_s, budget.left))
-    return TaskTimes(launched_s, finished_s, causes, budget.left, budget.cut, ~np.isnan(cpu_s))
 
 
 def _waited_for_maps_s(tasks: pl.DataFrame, launched_s: Seconds, finished_s: Seconds) -> Seconds:
@@ -230,24 +191,27 @@ def _column(tasks: pl.DataFrame, name: str) -> Floats:
     return np.asarray(tasks[name].cast(float).to_numpy(), dtype=np.float64)
 
 
-# What a task reads: input and shuffle data, neither of which contains the other.
-_READ = {
-    "spark": ("inputBytesRead", "shuffleRemoteBytesRead", "shuffleLocalBytesRead"),
-    "mapreduce": ("BYTES_READ", "REDUCE_SHUFFLE_BYTES"),
-}
+def _some(name: str | None) -> tuple[str, ...]:
+    return () if name is None else (name,)
 
 
-def bytes_read(tasks: pl.DataFrame, engine: str) -> Floats:
-    """Bytes that each task read; NaN where nothing is recorded."""
-    parts = np.array([_column(tasks, name) for name in _READ[engine]])
+def _sum(tasks: pl.DataFrame, names: Sequence[str]) -> Floats:
+    """The sum of some metrics of each task; NaN where none of them is recorded."""
+    if not names:
+        return np.full(len(tasks), np.nan)
+    parts = np.array([_column(tasks, name) for name in names])
     return np.where(np.isnan(parts).all(axis=0), np.nan, np.nansum(parts, axis=0))
 
 
-def bytes_spilled(tasks: pl.DataFrame, engine: str) -> Floats:
+def bytes_read(tasks: pl.DataFrame, kind: AccountKind) -> Floats:
+    """Input and shuffle bytes that each task read, neither of which contains the other; NaN where
+    nothing is recorded."""
+    return _sum(tasks, (*kind.input_bytes, *kind.shuffle_bytes))
+
+
+def bytes_spilled(tasks: pl.DataFrame, kind: AccountKind) -> Floats:
     """Bytes that each task spilled to disk; NaN where it is not recorded."""
-    if engine != "spark":
-        return np.full(len(tasks), np.nan)
-    return _column(tasks, "diskBytesSpilled")
+    return _sum(tasks, _some(kind.spilled_bytes))
 
 
 def total(values: Seconds) -> float:

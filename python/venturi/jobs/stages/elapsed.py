@@ -256,7 +256,7 @@ class _Open:
     ) -> dict[str, float]:
         """The seconds in which no stage was `active`, by part."""
         left = ~active
-        if self.account.application.engine != "spark":
+        if self.account.kind.can("containers"):
             return _there({MASTER: float(pieces.length_s[left].sum())})
         open_jobs, open_queries = np.zeros((2, len(pieces.length_s)))
         for from_s, to_s in self.jobs:

@@ -43,7 +43,7 @@ class Gaps:
 
 def gaps_of(account: JobAccount) -> Gaps:
     """What the log of `account` is known to lack."""
-    if account.application.engine != "spark":
+    if not account.kind.can("numbered"):
         return Gaps(0, 0, 0, (), frozenset())
     jobs = [row for row in account.jobs.sort("job_id").rows(named=True) if row["submitted_ms"]]
     spans: list[tuple[float | None, float]] = []

@@ -68,7 +68,7 @@ class Tasks:
     def __init__(
         self, account: JobAccount, origin_ms: float, told_whole: Collection[tuple[int, int]] = ()
     ) -> None:
-        self.engine = account.application.engine
+        self.kind = account.kind
         self.origin_ms = origin_ms
         self.rows = _by_stage(account.tasks)
         self._who = self.rows.select(each.name for each in fields(Attempt))
@@ -78,7 +78,7 @@ class Tasks:
         self._until = ends["until"]
         ended = _with_timers(self.rows.with_columns(ends["finished_ms"]), account)
         self.places = _places(self.rows)
-        times = task_times(ended, self.engine, origin_ms)
+        times = task_times(ended, self.kind, origin_ms)
         computing = times.measured & ~self.unfinished
         computing &= _in_stages(told_whole, self.places, len(self.rows))
         lost = ends["lost"].to_numpy()
@@ -89,8 +89,8 @@ class Tasks:
         )
         self.speculative = self.rows["speculative"].fill_null(value=False).to_numpy()
         self.index = self.rows["index"].to_numpy()
-        self.bytes_read = bytes_read(self.rows, self.engine)
-        self.bytes_spilled = bytes_spilled(self.rows, self.engine)
+        self.bytes_read = bytes_read(self.rows, self.kind)
+        self.bytes_spilled = bytes_spilled(self.rows, self.kind)
         self._outcomes: dict[tuple[int, int], dict[str, int]] = {}
         counted = self.rows.group_by("stage_id", "stage_attempt", "outcome", maintain_order=True)
         for stage_id, attempt, outcome, count in counted.len().iter_rows():
@@ -118,8 +118,8 @@ class Tasks:
 
     @cached_property
     def all_in_driver(self) -> bool:
-        """Whether Spark's driver was the only executor: no fetch or result crossed a network."""
-        return self.engine == "spark" and set(self.rows["executor_id"].unique()) == {"driver"}
+        """Whether the driver was the only executor: no fetch or result crossed a network."""
+        return self.kind.can("driver") and set(self.rows["executor_id"].unique()) == {"driver"}
 
     def outcomes(self, key: tuple[int, int]) -> dict[str, int]:
         """How many of its attempts had which outcome."""

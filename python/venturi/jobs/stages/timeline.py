@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from venturi.core.errors import VenturiError
-from venturi.jobs.stages.causes import CAUSES
 from venturi.jobs.stages.gaps import Gaps, gaps_of
 from venturi.jobs.stages.path import StageSpan
 from venturi.jobs.stages.plans import Plans
@@ -39,14 +37,8 @@ class Timeline:
 
 
 def timeline(account: JobAccount) -> Timeline:
-    """That of `account`; VEN-MODEL-INPUT if its engine is not known."""
+    """That of `account`; VEN-MODEL-INPUT if nothing says what its engine records."""
     application = account.application
-    if application.engine not in CAUSES:
-        raise VenturiError(
-            "VEN-MODEL-INPUT",
-            f"nothing is known about the accounts of engine {application.engine!r}",
-            where={"engine": application.engine},
-        )
     origin_ms = _origin_ms(account)
     end_s = None
     if application.ended_ms is not None:

@@ -83,11 +83,6 @@ WORDS = {
     UNFINISHED: "tasks without an end",
     NOT_IN_LOG: "time that is not in the log",
 }
-_SILENCE = {
-    "spark": "tasks were off the processor, and read, wrote and spilled nothing then: a core or "
-    "memory may have been waited for",
-    "mapreduce": "Hadoop records no time for reading, copying, merging or writing",
-}
 
 
 def in_words(part: str) -> str:
@@ -108,9 +103,12 @@ def stage_verdict(
 
 
 def application_verdict(
-    stages: Sequence[Stage], elapsed: Elapsed, elapsed_s: float | None, engine: str
+    stages: Sequence[Stage], elapsed: Elapsed, elapsed_s: float | None, silence: str
 ) -> NarrowestPoint:
-    """The narrowest point of the whole, whose time `elapsed` divides."""
+    """The narrowest point of the whole, whose time `elapsed` divides.
+
+    `silence` says why time may have no recorded cause.
+    """
     if not elapsed_s:
         return NarrowestPoint(
             None, "cannot tell: start or end of the application is not known", {}, None
@@ -127,7 +125,7 @@ def application_verdict(
         evidence = f"most of it in {stage.title}"
         if top == IDLE:
             evidence += _few(stage)
-    found = _judge(judged, elapsed_s, evidence, _SILENCE[engine])
+    found = _judge(judged, elapsed_s, evidence, silence)
     if hanging is not None:
         sentence = f"{hanging}; {found.sentence}"
         found = replace(found, narrowest=UNFINISHED, sentence=sentence, share=None)

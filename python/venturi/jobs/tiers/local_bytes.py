@@ -119,13 +119,13 @@ class JobLoad:
 
 
 def job_load(measured: MeasuredJob, tier: str | None = None, fast_share: float = 0.0) -> JobLoad:
-    """The local files of a job by its account; VEN-MODEL-INPUT for another engine than Spark.
+    """Local files of a job by its account; VEN-MODEL-INPUT if it does not record them.
 
     `tier` is the name of the fast tier; of a job without tiers, `fast_share` of its folders are
     fast.
     """
     account = measured.account
-    if account.application.engine != "spark":
+    if not account.kind.can("local files"):
         raise VenturiError(
             "VEN-MODEL-INPUT",
             f"cannot tell: accounts of {account.application.engine} do not say which local files "

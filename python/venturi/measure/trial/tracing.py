@@ -119,7 +119,7 @@ def stages_of(account: JobAccount) -> tuple[TracedStage, ...]:
     A stage that reads what others handed on is on the reduce side, every other one on the map side.
     """
     found = []
-    spark = account.application.engine == "spark"
+    kind = account.kind
     for row in account.stages.iter_rows(named=True):
         begun_ms, ended_ms = row["submitted_ms"], row["ended_ms"]
         if begun_ms is None or ended_ms is None:
@@ -128,16 +128,17 @@ def stages_of(account: JobAccount) -> tuple[TracedStage, ...]:
         tasks = account.tasks.filter(
             (account.tasks["stage_id"] == number) & (account.tasks["stage_attempt"] == attempt)
         )
-        if spark:
-            read = ("shuffleLocalBytesRead", "shuffleRemoteBytesRead")
-            reduce = any(tasks[name].sum() for name in read)
-            ids = [int(each) for each in tasks["task_id"] if each is not None and each.isdecimal()]
+        if kind.can("maps"):
+            name, reduce = str(row["name"]), row["name"] == "reduce"
         else:
-            reduce, ids = row["name"] == "reduce", []
-        name = row["name"] if not spark else f"{number}.{attempt}" if attempt else f"{number}"
+            name = f"{number}.{attempt}" if attempt else f"{number}"
+            reduce = any(tasks[metric].sum() for metric in kind.shuffle_bytes)
+        ids = []
+        if kind.can("numbered"):
+            ids = [int(each) for each in tasks["task_id"] if each is not None and each.isdecimal()]
         found.append(
             TracedStage(
-                str(name),
+                name,
                 "reduce" if reduce else "map",
                 begun_ms / 1e3,
                 ended_ms / 1e3,

@@ -13,7 +13,7 @@ from venturi.jobs.stages.elapsed import BROADCAST
 from venturi.jobs.stages.plans import PYTHON as PYTHON_OPERATOR
 from venturi.jobs.stages.plans import SHUFFLED_JOINS, Operator
 from venturi.jobs.stages.stage import Stage
-from venturi.record.job_account import OPERATOR_TEXT
+from venturi.record.account_tables import OPERATOR_TEXT
 from venturi.record.plan_texts import without_numbers
 
 # Which sides, left (0) and right (1), can be broadcast for which type of join: JoinSelectionHelper.
