@@ -167,7 +167,7 @@ def _run_line(run: Ran) -> str:
 def _spot(text: str, option: Option, catalogs: Sequence[Catalog]) -> SpotCost:
     """What the option takes and costs on interruptible nodes."""
     from venturi.machines.cost.price import Tariff
-    from venturi.machines.cost.spot import Loss, spot_cost, spot_of
+    from venturi.machines.cost.spot import spot_cost, spot_of
 
     if text == "catalog":
         catalog = next(each for each in catalogs if each.name == option.catalog)
@@ -183,26 +183,24 @@ def _spot(text: str, option: Option, catalogs: Sequence[Catalog]) -> SpotCost:
                 hint="write --spot USD:LOSSES, the price of a node and hour and the losses to "
                 "expect in it, such as --spot 0.82:0.05",
             )
-        tariff, loss = known
+        tariff, per_node_hour = known
     else:
         price, _, losses = text.partition(":")
         try:
-            tariff, loss = Tariff(float(price), "USD", source="--spot"), Loss(float(losses))
+            tariff, per_node_hour = Tariff(float(price), "USD", source="--spot"), float(losses)
         except ValueError as error:
             raise click.UsageError(
                 f"--spot {text!r} is neither `catalog` nor USD:LOSSES, such as 0.82:0.05"
             ) from error
-    return spot_cost(tariff, option.time_s.value, option.nodes, loss)
+    return spot_cost(tariff, option.time_s.value, option.nodes, per_node_hour)
 
 
 def _spot_line(name: str, cost: SpotCost) -> str:
-
     if cost.metered is None or cost.elapsed_s is None:
         return f"spot, {name}, every loss starting the job again: do not use: {cost.do_not_use}"
-    told = (
+    return (
         f"spot, {name}, every loss starting the job again: ${cost.metered.mean:,.2f} in the mean "
         f"(median ${cost.metered.p50:,.2f}, 95 % below ${cost.metered.p95:,.2f}), "
         f"{cost.losses:.2f} losses expected; time: median {format_duration(cost.elapsed_s.p50)}, "
         f"95 % below {format_duration(cost.elapsed_s.p95)}"
     )
-    return told + (f"; do not use: {cost.do_not_use}" if cost.do_not_use else "")
