@@ -42,8 +42,7 @@ def test_a_bond_reaches_as_many_members_as_there_are_units_to_spread(
     assert ("one member" in bond.range_from) == (used > 1)
 
 
-def test_a_bond_says_what_it_balances_and_refuses_nothing_to_balance() -> None:
-    assert "8 flows over a bond of 2" in bonded(TEN_GBE, 2, 8, "flow").note
+def test_a_bond_of_nothing_is_refused() -> None:
     for members, units in ((0, 1), (1, 0)):
         with pytest.raises(VenturiError, match="at least 1"):
             bonded(TEN_GBE, members, units)
@@ -106,6 +105,5 @@ def test_a_cliff_needs_two_sizes_a_side_and_does_not_go_far() -> None:
     with pytest.raises(VenturiError) as caught:
         memory_cliff_s(33, cliff)
     assert caught.value.code == "VEN-MODEL-RANGE"
-    assert memory_cliff_s(33, cliff, force=True) == pytest.approx(309)
     with pytest.raises(VenturiError, match="gives 0 s"):
         memory_cliff_s(0.5, cliff)

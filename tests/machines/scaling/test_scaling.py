@@ -207,7 +207,7 @@ def net_trial(make_trial: MakeTrial) -> Callable[..., Trial]:
     return make
 
 
-def test_trials_give_the_slowest_peer_of_each_size_and_the_baseline(
+def test_trials_give_the_slowest_peer_of_each_size(
     net_trial: Callable[..., Trial],
 ) -> None:
     first = net_trial(
@@ -231,21 +231,12 @@ def test_trials_give_the_slowest_peer_of_each_size_and_the_baseline(
     assert first.id in scaling.source
     assert second.id in scaling.source
     assert scaling.as_of == date(2026, 1, 1)
-    assert scaling.baseline is not None
-    assert (scaling.baseline.low, scaling.baseline.value, scaling.baseline.high) == (
-        1050 * MB,
-        1060 * MB,
-        1100 * MB,
-    )
 
 
 def test_connection_counts_are_not_mixed(net_trial: Callable[..., Trial]) -> None:
     trials = [net_trial(sample(2, 1000 * MB, 1), sample(2, 2000 * MB, 2))]
     with pytest.raises(VenturiError, match="connections per peer"):
         network_scaling_from_trials(trials)
-    assert network_scaling_from_trials(trials, sockets_per_peer=2).at(2).value == 2000 * MB
-    with pytest.raises(VenturiError, match="without all-to-all figures with 3"):
-        network_scaling_from_trials(trials, sockets_per_peer=3)
 
 
 def test_what_does_not_measure_a_network_is_refused_with_the_reason(

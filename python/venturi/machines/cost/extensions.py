@@ -18,16 +18,10 @@ from venturi.core.quantity import Quantity
 from venturi.core.units import format_rate
 from venturi.machines.scaling.network import check_range
 
-
-def _need_count(name: str, value: int, least: int = 1) -> None:
-    if value < least:
-        raise invalid(name, value, f"at least {least}")
-
-
 # --- Network ------------------------------------------------------------------------------------
 
 
-def bonded(member: Quantity, members: int, units: int, unit: str = "virtual port") -> Quantity:
+def bonded(member: Quantity, members: int, units: int) -> Quantity:
     """Bandwidth (bytes/s) of a bond of equal NICs over which `units` are spread: min(p, m) * b.
 
     A bond gives each of the things that it balances one member, whatever the load: virtual ports
@@ -36,10 +30,11 @@ def bonded(member: Quantity, members: int, units: int, unit: str = "virtual port
     Source: VMware vSphere Networking, "Route Based on Originating Virtual Port"; it explains the
     2017 study of virtual Hadoop better than its own "disks per DataNode" (tests/golden).
     """
-    _need_count("members", members)
-    _need_count("units", units)
+    for name, count in (("members", members), ("units", units)):
+        if count < 1:
+            raise invalid(name, count, "at least 1")
     used = min(members, units)
-    note = f"{units} {unit}{'s' * (units > 1)} over a bond of {members} x " + (
+    note = f"{units} virtual port{'s' * (units > 1)} over a bond of {members} x " + (
         f"{format_rate(member.value)}: {used} member{'s' * (used > 1)} at most"
     )
     at_best = member.times(float(used), note)
@@ -149,11 +144,11 @@ def fit_memory_cliff(
     )
 
 
-def memory_cliff_s(size_bytes: float, cliff: MemoryCliff, *, force: bool = False) -> float:
-    """Seconds at `size_bytes`. Errors: VEN-MODEL-RANGE beyond 8 times the measured sizes unless
-    `force`, and where the line gives no time at all."""
+def memory_cliff_s(size_bytes: float, cliff: MemoryCliff) -> float:
+    """Seconds at `size_bytes`. Errors: VEN-MODEL-RANGE beyond 8 times the measured sizes, and where
+    the line gives no time at all."""
     need_rate("size_bytes", size_bytes)
-    check_range("size_bytes", size_bytes, *cliff.measured_bytes, force=force)
+    check_range("size_bytes", size_bytes, *cliff.measured_bytes)
     if size_bytes <= cliff.fits_bytes:
         seconds = cliff.within_s + cliff.within_s_per_byte * size_bytes
     else:

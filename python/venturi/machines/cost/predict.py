@@ -178,7 +178,8 @@ def _phase(
         return PhasePrediction(phase, formula, None, None, None, None, "; ".join(reasons))
 
     def seconds(end: str) -> float:
-        return memory_s + sum(size / getattr(known[name], end) for name, size in needed.items())
+        taken = (size / float(getattr(known[name], end)) for name, size in needed.items())
+        return memory_s + sum(taken)
 
     return PhasePrediction(
         phase,

@@ -289,14 +289,8 @@ class Bill:
         return sum(amounts) if len(amounts) == len(self.items) else None
 
 
-def bill(
-    tariff: Tariff,
-    elapsed_s: float,
-    nodes: float,
-    extra: Sequence[Item] = (),
-    missing: Sequence[str] = (),
-) -> Bill:
-    """The itemised cost of `nodes` nodes for `elapsed_s`, with `extra` items such as egress."""
+def bill(tariff: Tariff, elapsed_s: float, nodes: float) -> Bill:
+    """The itemised cost of `nodes` nodes for `elapsed_s`."""
     seconds = _checked("elapsed_s", elapsed_s)
     paid_s = billed_s(tariff, elapsed_s)
     many = "1 node" if nodes == 1 else f"{nodes:g} nodes"
@@ -327,14 +321,14 @@ def bill(
     parts = [Part("instances", tariff.per_hour, *quoted)]
     if tariff.platform_fee_per_hour:
         parts.append(Part("platform fee", tariff.platform_fee_per_hour, *quoted))
-    items = (*(item(part.name, part) for part in (*parts, *tariff.parts)), *extra)
+    items = tuple(item(part.name, part) for part in (*parts, *tariff.parts))
     unknown = [f"billed: {tariff.not_billed}"] if tariff.not_billed else []
     undated = [f"date of the quote: {item.name}" for item in items if item.as_of is None]
     return Bill(
         one_currency(item.currency for item in items),
         items,
         tariff.assumptions,
-        (*unknown, *undated, *missing),
+        (*unknown, *undated),
     )
 
 

@@ -63,8 +63,7 @@ def simulated_elapsed_s(
         # An attempt that fails ends at a loss within the work: exponential, cut at its length.
         within_s = -np.log1p(-generator.random(int(failed.sum())) * fails) / rate
         of_trial = np.repeat(np.arange(trials), failed)
-        lost_s = np.bincount(of_trial, weights=within_s, minlength=trials)
-        return np.asarray(work_s + lost_s)
+        return np.asarray(work_s + np.bincount(of_trial, weights=within_s, minlength=trials))
     # So many losses that their sum has lost the shape of its parts: a gamma distribution with the
     # exact mean and variance, of which the exponential one is the limit.
     odds = survives / fails

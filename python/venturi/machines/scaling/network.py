@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -195,7 +195,6 @@ def _fit(curve: Curve, nodes: Array, rates: Array) -> CurveFit | None:
 class NetworkScaling:
     """B_network(N) of the slowest node. `fits` has the best curve first; none with < 3 sizes.
 
-    `baseline` is what two nodes alone give each other (NetBench pairwise), if it was measured.
     A switch that only fills up beyond the largest size measured shows in no curve.
     """
 
@@ -203,7 +202,6 @@ class NetworkScaling:
     fits: tuple[CurveFit, ...]
     source: str
     as_of: date | None = None
-    baseline: Quantity | None = None
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -279,10 +277,7 @@ class NetworkScaling:
 
 
 def network_scaling(
-    points: Iterable[ScalingPoint],
-    source: str,
-    as_of: date | None = None,
-    baseline: Quantity | None = None,
+    points: Iterable[ScalingPoint], source: str, as_of: date | None = None
 ) -> NetworkScaling:
     """The curve through `points`: constant, a power of N, a line in log2 N, or a shared core.
 
@@ -299,17 +294,14 @@ def network_scaling(
         found = (_fit(curve, nodes, rates) for curve in Curve)
         # Rounded, so that of equally good curves the simpler one stays in front.
         fits = sorted((f for f in found if f is not None), key=lambda fit: round(fit.left_out, 9))
-    return NetworkScaling(kept, tuple(fits), source, as_of, baseline)
+    return NetworkScaling(kept, tuple(fits), source, as_of)
 
 
-def network_scaling_from_trials(
-    trials: Iterable[Trial], *, sockets_per_peer: int | None = None
-) -> NetworkScaling:
+def network_scaling_from_trials(trials: Iterable[Trial]) -> NetworkScaling:
     """B_network(N) from succeeded NetBench trials: the slowest peer of each all-to-all.
 
-    `sockets_per_peer` chooses among several that were measured. Refused (VEN-MODEL-INPUT): trials
-    that did not succeed, other workloads, simulated ones, loopback, mixed instance types or
-    mixed connection counts. Warm-ups are left out.
+    Refused (VEN-MODEL-INPUT): trials that did not succeed, other workloads, simulated ones,
+    loopback, mixed instance types or mixed connection counts. Warm-ups are left out.
     """
     used = [trial for trial in trials if not trial.warm_up]
     for trial in used:
@@ -317,48 +309,28 @@ def network_scaling_from_trials(
     types = {trial.cluster.instance_type for trial in used}
     if len(types) > 1:
         raise invalid("instance_type", sorted(map(str, types)), "one, of all the trials")
-    slowest = _samples(used, "net_all_to_all_bytes_per_s", slowest=True)
-    pairs = _samples(used, "net_pairwise_bytes_per_s", slowest=False)
-    measured = {sample.labels.get("sockets_per_peer") for sample in slowest}
-    if sockets_per_peer is None and len(measured) > 1:
+    slowest = [
+        sample
+        for trial in used
+        for sample in trial.samples
+        if sample.metric == "net_all_to_all_bytes_per_s" and sample.labels.get("slowest") is True
+    ]
+    sockets = {sample.labels.get("sockets_per_peer") for sample in slowest}
+    if len(sockets) > 1:
         raise VenturiError(
             "VEN-MODEL-INPUT",
-            f"the trials used {', '.join(sorted(map(str, measured)))} connections per peer",
+            f"the trials used {', '.join(sorted(map(str, sockets)))} connections per peer",
             where={"field": "sockets_per_peer"},
-            hint="choose one: their figures do not lie on one curve",
+            hint="give trials with one number: the figures of several do not lie on one curve",
         )
-    sockets = sockets_per_peer if sockets_per_peer is not None else next(iter(measured), None)
     points = [
-        ScalingPoint(_peers(sample), sample.value)
-        for sample in slowest
-        if sample.value is not None and sample.labels.get("sockets_per_peer") == sockets
+        ScalingPoint(_peers(sample), sample.value) for sample in slowest if sample.value is not None
     ]
     if not points:
-        wanted = "" if sockets is None else f" with {sockets} connections per peer"
-        raise invalid("trials", f"without all-to-all figures{wanted}", "NetBench trials with some")
+        raise invalid("trials", "without all-to-all figures", "NetBench trials with some")
     source = "NetBench all to all, slowest peer: trials " + ", ".join(t.id for t in used)
     days = [trial.started_at.date() for trial in used if trial.started_at is not None]
-    as_of = max(days, default=None)
-    alone = [
-        s.value
-        for s in pairs
-        if s.value is not None and s.labels.get("sockets_per_peer") == sockets
-    ]
-    baseline = (
-        Quantity(
-            statistics.median(alone),
-            min(alone),
-            max(alone),
-            Kind.MEASURED,
-            source,
-            as_of,
-            "NetBench pairwise: two nodes alone, mean over pairs",
-            f"smallest and largest of {len(alone)} iterations",
-        )
-        if alone
-        else None
-    )
-    return network_scaling(points, source, as_of, baseline)
+    return network_scaling(points, source, max(days, default=None))
 
 
 def _check_trial(trial: Trial) -> None:
@@ -381,15 +353,6 @@ def _check_trial(trial: Trial) -> None:
         where={"trial": trial.id},
         hint="measure between hosts: venturi probe net --peer ADDR:PORT --peer ...",
     )
-
-
-def _samples(trials: Sequence[Trial], metric: str, *, slowest: bool) -> list[Sample]:
-    return [
-        sample
-        for trial in trials
-        for sample in trial.samples
-        if sample.metric == metric and sample.labels.get("slowest") is slowest
-    ]
 
 
 def _peers(sample: Sample) -> int:

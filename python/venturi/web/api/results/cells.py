@@ -189,16 +189,6 @@ def label(key: Key) -> str:
     return " ".join(map(shown, key)) or "all trials"
 
 
-def named(text: str, values: Iterable[Scalar], field: str) -> Scalar:
-    """The one of `values` that `text` writes; an error that names them if there is none."""
-    known = list(values)
-    for value in known:
-        if shown(value) == text or (value is None and text == ""):
-            return value
-    most = ", ".join(shown(value) for value in known[:10])
-    raise refused(f"{text[:80]!r} is not a value here", field, f"the most frequent are: {most}")
-
-
 def named_key(text: str, by: Sequence[str], field: str) -> Key:
     """The group that a JSON list of values names, in the order of `by`."""
     try:
