@@ -1,8 +1,10 @@
-"""Figures over time: what the kept results say of each, by commit, with the regressions marked."""
+"""Figures over time, by commit, with the regressions marked."""
 
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,8 +56,30 @@ def _badness(value: float, bar: Bar) -> float:
 
 
 def load(folder: Path) -> list[Mapping[str, Any]]:
-    """The kept results, oldest first."""
-    return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    """Return the results in `folder` and those removed from it in git's history, oldest first."""
+    texts = _removed(folder) | {path.name: path.read_text() for path in folder.glob("*.json")}
+    return [json.loads(text) for _, text in sorted(texts.items())]
+
+
+def _removed(folder: Path) -> dict[str, str]:
+    """Return the texts of removed results by file name; empty outside a git repository."""
+    if not shutil.which("git"):
+        return {}
+
+    def git(*words: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", folder, *words], capture_output=True, text=True, check=False
+        )
+        return done.stdout
+
+    texts: dict[str, str] = {}
+    commit = ""
+    for line in git("log", "--diff-filter=D", "--format=%H", "--name-only", "--", "*.json").split():
+        if line.endswith(".json"):
+            texts[Path(line).name] = git("show", f"{commit}^:{line}")
+        else:
+            commit = line
+    return texts
 
 
 def points(results: Iterable[Mapping[str, Any]], suites: Sequence[str]) -> dict[str, list[Point]]:

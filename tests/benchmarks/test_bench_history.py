@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from benchmarks.bench import REPOSITORY
-from benchmarks.history import points, table
+from benchmarks.history import load, points, table
 
+RESULTS = REPOSITORY / "benchmarks" / "results"
 LOW = {"low": None, "high": 1.15}
 HIGH = {"low": 3.0, "high": None}
 NEAR = {"low": 0.95, "high": 1.05}
@@ -81,3 +82,28 @@ def test_the_command_reads_the_kept_results_and_measures_nothing(tmp_path: Path)
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     assert "| c2 | 1.30 | — | <= 1.15 | 1.30 | **regression** |" in done.stdout
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_history_reads_removed_results_from_git(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        subprocess.run(["git", "-C", tmp_path, *who, *words], check=True)
+
+    git("init", "--quiet")
+    for day in (1, 2, 3):
+        (tmp_path / f"2026-01-0{day}.json").write_text(json.dumps(result(day, 1.0)))
+    git("add", ".")
+    git("commit", "--quiet", "--message", "Measure")
+    git("rm", "--quiet", "2026-01-02.json")
+    git("commit", "--quiet", "--message", "Remove")
+    assert [found["measured_at"] for found in load(tmp_path)] == [
+        "2026-01-01",
+        "2026-01-02",
+        "2026-01-03",
+    ]
+
+
+def test_the_tree_keeps_only_the_latest_result_of_each_suite() -> None:
+    kept = sorted(RESULTS.glob("*.json"))
+    latest = {suite: path for path in kept for suite in json.loads(path.read_text())["suites"]}
+    assert set(kept) == set(latest.values())
