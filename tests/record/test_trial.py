@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -301,3 +303,11 @@ def test_the_group_key_holds_what_was_chosen_and_nothing_else(
     ]
     assert {t.group_key for t in same} == {trial.group_key}
     assert len({t.group_key for t in [trial, *other]}) == len(other) + 1
+
+
+def test_ids_are_unique_ulids_that_sort_by_time() -> None:
+    ids = [new_id() for _ in range(1_000)]
+    assert len(set(ids)) == 1_000
+    assert all(re.fullmatch("[0-7][0-9A-HJKMNP-TV-Z]{25}", id_) for id_ in ids)
+    time.sleep(0.002)
+    assert new_id() > max(ids)
