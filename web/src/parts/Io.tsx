@@ -81,40 +81,29 @@ interface Traced {
   cells?: readonly IoCells[] | undefined;
 }
 
-function Charts({ id, found, cells }: Traced) {
-  const [counted, setCounted] = useState<Counted>("bytes");
-  const [scale, setScale] = useState<Scale>("log");
-  const { patterns, elapsed_s: elapsedS, stages, not_in_it: lost } = found;
-  const shown = useMemo(
-    () => ({ counted, scale, stages, window: [0, elapsedS] as const }),
-    [counted, scale, stages, elapsedS],
-  );
+const PATTERN = { name: "Pattern" };
+const REQUESTS = number("Requests");
+
+/** What the charts of a trace share. */
+interface Charted extends Traced {
+  counted: Counted;
+  scale: Scale;
+}
+
+const drawnOf = ({ patterns }: IoPage) => patterns.filter(({ sizes }) => sizes !== null);
+
+/** How large the requests were, how long they took, how far the disk went for them. */
+function Distributions({ id, found, counted, scale }: Charted) {
+  const { patterns, not_in_it: lost } = found;
   const sizes = useCallback(
     (view: View) => sizesChart(patterns, counted, scale, view),
     [patterns, counted, scale],
   );
   const times = useCallback((view: View) => timesChart(patterns, scale, view), [patterns, scale]);
   const seeks = useCallback((view: View) => seeksChart(patterns, scale, view), [patterns, scale]);
-  const places = useCallback((view: View) => placesChart(patterns, shown, view), [patterns, shown]);
-  const over = useCallback(
-    (view: View) => timesOverChart(patterns, shown, view),
-    [patterns, shown],
-  );
-  const ccdf = useCallback((view: View) => ccdfChart(patterns, view), [patterns]);
-  const drawn = patterns.filter(({ sizes: bins }) => bins !== null);
-  const pattern = { name: "Pattern" };
-  const requests = number("Requests");
+  const drawn = drawnOf(found);
   return (
     <>
-      <div className="controls">
-        <Choice
-          label="Counted"
-          words={["bytes", "requests"]}
-          chosen={counted}
-          choose={setCounted}
-        />
-        <Choice label="Scale" words={["log", "linear"]} chosen={scale} choose={setScale} />
-      </div>
       <Figure
         title="Sizes of requests"
         caption={captioned(
@@ -124,7 +113,7 @@ function Charts({ id, found, cells }: Traced) {
         draw={sizes}
         file={`${id}-io-sizes`}
         table={{
-          columns: [pattern, number("From"), requests, number("Bytes")],
+          columns: [PATTERN, number("From"), REQUESTS, number("Bytes")],
           rows: rowsOf(
             drawn,
             (each) => each.sizes,
@@ -145,7 +134,7 @@ function Charts({ id, found, cells }: Traced) {
         draw={times}
         file={`${id}-io-times`}
         table={{
-          columns: [pattern, number("From"), requests],
+          columns: [PATTERN, number("From"), REQUESTS],
           rows: rowsOf(
             drawn,
             (each) => each.times,
@@ -165,7 +154,7 @@ function Charts({ id, found, cells }: Traced) {
         draw={seeks}
         file={`${id}-io-seeks`}
         table={{
-          columns: [pattern, number("From"), requests],
+          columns: [PATTERN, number("From"), REQUESTS],
           rows: rowsOf(
             drawn,
             (each) => each.seeks,
@@ -176,6 +165,25 @@ function Charts({ id, found, cells }: Traced) {
           ),
         }}
       />
+    </>
+  );
+}
+
+/** Where and how slow the requests were over time. */
+function OverTime({ id, found, cells, counted, scale }: Charted) {
+  const { patterns, elapsed_s: elapsedS, stages, not_in_it: lost } = found;
+  const shown = useMemo(
+    () => ({ counted, scale, stages, window: [0, elapsedS] as const }),
+    [counted, scale, stages, elapsedS],
+  );
+  const places = useCallback((view: View) => placesChart(patterns, shown, view), [patterns, shown]);
+  const over = useCallback(
+    (view: View) => timesOverChart(patterns, shown, view),
+    [patterns, shown],
+  );
+  const drawn = drawnOf(found);
+  return (
+    <>
       <Figure
         title="Place on the disk over time"
         caption={captioned(
@@ -186,10 +194,10 @@ function Charts({ id, found, cells }: Traced) {
         file={`${id}-io-places`}
         table={{
           columns: [
-            pattern,
+            PATTERN,
             number("From"),
             number("Place from"),
-            requests,
+            REQUESTS,
             number("Bytes"),
             { name: "File" },
           ],
@@ -212,7 +220,7 @@ function Charts({ id, found, cells }: Traced) {
         draw={over}
         file={`${id}-io-times-over`}
         table={{
-          columns: [pattern, number("From"), number("Took from"), requests, { name: "File" }],
+          columns: [PATTERN, number("From"), number("Took from"), REQUESTS, { name: "File" }],
           rows: rowsOf(
             drawn,
             (each) => cellsOf(each.times_over),
@@ -231,24 +239,54 @@ function Charts({ id, found, cells }: Traced) {
         ) : (
           <IoZoom id={id} patterns={drawn} shown={shown} lost={lost} cells={cells} />
         ))}
-      <Figure
-        title="How many requests took longer"
-        caption={captioned("", lost)}
-        draw={ccdf}
-        file={`${id}-io-ccdf`}
-        legend={drawn.map(({ name }, place) => [roleAt(place), name] as const)}
-        table={{
-          columns: [pattern, number("Time"), number("Share that took longer")],
-          rows: rowsOf(
-            drawn,
-            (each) => each.ccdf,
-            ([took, share]) => [
-              { value: took, show: latency(took) },
-              { value: share, show: `${(100 * share).toPrecision(3)} %` },
-            ],
-          ),
-        }}
-      />
+    </>
+  );
+}
+
+/** The share of the requests that took longer than a time. */
+function Longer({ id, found }: Traced) {
+  const { patterns, not_in_it: lost } = found;
+  const ccdf = useCallback((view: View) => ccdfChart(patterns, view), [patterns]);
+  const drawn = drawnOf(found);
+  return (
+    <Figure
+      title="How many requests took longer"
+      caption={captioned("", lost)}
+      draw={ccdf}
+      file={`${id}-io-ccdf`}
+      legend={drawn.map(({ name }, place) => [roleAt(place), name] as const)}
+      table={{
+        columns: [PATTERN, number("Time"), number("Share that took longer")],
+        rows: rowsOf(
+          drawn,
+          (each) => each.ccdf,
+          ([took, share]) => [
+            { value: took, show: latency(took) },
+            { value: share, show: `${(100 * share).toPrecision(3)} %` },
+          ],
+        ),
+      }}
+    />
+  );
+}
+
+function Charts(traced: Traced) {
+  const [counted, setCounted] = useState<Counted>("bytes");
+  const [scale, setScale] = useState<Scale>("log");
+  return (
+    <>
+      <div className="controls">
+        <Choice
+          label="Counted"
+          words={["bytes", "requests"]}
+          chosen={counted}
+          choose={setCounted}
+        />
+        <Choice label="Scale" words={["log", "linear"]} chosen={scale} choose={setScale} />
+      </div>
+      <Distributions {...traced} counted={counted} scale={scale} />
+      <OverTime {...traced} counted={counted} scale={scale} />
+      <Longer {...traced} />
     </>
   );
 }

@@ -2,6 +2,7 @@
 import {
   type KeyboardEvent,
   type PointerEvent,
+  type RefObject,
   useCallback,
   useEffect,
   useLayoutEffect,
@@ -66,6 +67,114 @@ const cursorAt = ([column, row]: Span, rows: readonly number[], place: Plot): Sp
   rows[Math.min(row, rows.length - 1)] ?? 0, // a part of the time may have fewer executors
 ];
 
+/** Draw the lanes, what is brushed, and the keyboard's cursor if keys moved it last. */
+function paint(
+  element: HTMLCanvasElement,
+  data: JobTasks,
+  strips: readonly Strip[],
+  brush: Span | null,
+  cursor: Span | null,
+) {
+  const pen = element.getContext("2d");
+  if (!pen || element.clientWidth === 0) return;
+  const view = viewOf(element);
+  const plot = plotOf(strips.length, data.lanes.length, view);
+  const density = window.devicePixelRatio || 1;
+  element.width = view.width * density;
+  element.height = plot.height * density;
+  element.style.height = `${plot.height}px`;
+  pen.scale(density, density);
+  drawLanes(pen, strips, data, plot, view);
+  if (brush) {
+    pen.globalAlpha = 0.25;
+    pen.fillStyle = view.color("link");
+    pen.fillRect(Math.min(...brush), 0, Math.abs(brush[1] - brush[0]), plot.height);
+    pen.globalAlpha = 1;
+  }
+  if (cursor) {
+    const [x, y] = cursorAt(cursor, middlesOf(strips.length, data.lanes.length, plot), plot);
+    pen.strokeStyle = view.color("ink");
+    pen.lineWidth = 2;
+    pen.beginPath();
+    pen.moveTo(x, 0);
+    pen.lineTo(x, plot.height);
+    pen.stroke();
+    pen.beginPath();
+    pen.arc(x, y, CURSOR_PX, 0, 2 * Math.PI);
+    pen.stroke();
+  }
+}
+
+/** The width of an element, followed as it changes. */
+function useWidth(of: RefObject<HTMLElement | null>): number {
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const element = of.current;
+    if (!element) return;
+    const watch = new ResizeObserver(() => setWidth(element.clientWidth));
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, [of]);
+  return width;
+}
+
+/** Where the pointer is in the element. */
+const at = ({ clientX, clientY, currentTarget }: PointerEvent): Span => {
+  const box = currentTarget.getBoundingClientRect();
+  return [clientX - box.left, clientY - box.top];
+};
+
+/** A shorter part of the time around a moment. */
+const closer = (moment: number, { from_s: from, to_s: to }: JobTasks): Span => {
+  const half = ((to ?? 0) - (from ?? 0)) / CLOSER / 2;
+  return [Math.max(0, moment - half), moment + half];
+};
+
+/** The part of the time that a brush chooses: for a click, what is there. */
+function brushed(
+  brush: Span,
+  y: number,
+  strips: readonly Strip[],
+  data: JobTasks,
+  place: Plot,
+): Span | null {
+  if (Math.abs(brush[1] - brush[0]) < LEAST_PX) {
+    const [span] = spansAt(brush[1], y, strips, data, place);
+    return span ? [span.from, span.to] : null;
+  }
+  const ends = brush.map((each) => momentAt(each, data, place));
+  return [Math.min(...ends), Math.max(...ends)];
+}
+
+/** What the pointer or the cursor is on. */
+interface Seen {
+  x: number;
+  y: number;
+  lines: readonly string[];
+}
+
+function Tip({ seen, width }: { seen: Seen | null; width: number }) {
+  return (
+    <div
+      className="tip"
+      role="status"
+      hidden={seen === null}
+      style={
+        seen
+          ? {
+              top: seen.y + 12,
+              ...(seen.x > width / 2 ? { right: width - seen.x + 12 } : { left: seen.x + 12 }),
+            }
+          : {}
+      }
+    >
+      {seen?.lines.map((line) => (
+        <div key={line}>{line}</div>
+      ))}
+    </div>
+  );
+}
+
 /** The lanes on a canvas; what is drawn over with the pointer, or gone to with keys, is chosen. */
 function Lanes({
   data,
@@ -77,58 +186,18 @@ function Lanes({
   choose: (span: Span | null) => void;
 }) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [width, setWidth] = useState(0);
+  const width = useWidth(canvas);
   const [theme] = useTheme();
   const [brush, setBrush] = useState<Span | null>(null);
-  const [seen, setSeen] = useState<{ x: number; y: number; lines: string[] } | null>(null);
+  const [seen, setSeen] = useState<Seen | null>(null);
   const [cursor, setCursor] = useState<Span>([0, 0]);
   const [keyed, setKeyed] = useState(false); // whether keys moved the cursor last
 
-  useEffect(() => {
-    const element = canvas.current;
-    if (!element) return;
-    const watch = new ResizeObserver(() => setWidth(element.clientWidth));
-    watch.observe(element);
-    return () => watch.disconnect();
-  }, []);
-
   // biome-ignore lint/correctness/useExhaustiveDependencies: width and theme change the view
   useLayoutEffect(() => {
-    const element = canvas.current;
-    const pen = element?.getContext("2d");
-    if (!element || !pen || element.clientWidth === 0) return;
-    const view = viewOf(element);
-    const plot = plotOf(strips.length, data.lanes.length, view);
-    const density = window.devicePixelRatio || 1;
-    element.width = view.width * density;
-    element.height = plot.height * density;
-    element.style.height = `${plot.height}px`;
-    pen.scale(density, density);
-    drawLanes(pen, strips, data, plot, view);
-    if (brush) {
-      pen.globalAlpha = 0.25;
-      pen.fillStyle = view.color("link");
-      pen.fillRect(Math.min(...brush), 0, Math.abs(brush[1] - brush[0]), plot.height);
-      pen.globalAlpha = 1;
-    }
-    if (keyed) {
-      const [x, y] = cursorAt(cursor, middlesOf(strips.length, data.lanes.length, plot), plot);
-      pen.strokeStyle = view.color("ink");
-      pen.lineWidth = 2;
-      pen.beginPath();
-      pen.moveTo(x, 0);
-      pen.lineTo(x, plot.height);
-      pen.stroke();
-      pen.beginPath();
-      pen.arc(x, y, CURSOR_PX, 0, 2 * Math.PI);
-      pen.stroke();
-    }
+    if (canvas.current) paint(canvas.current, data, strips, brush, keyed ? cursor : null);
   }, [data, strips, width, theme, brush, cursor, keyed]);
 
-  const at = ({ clientX, clientY, currentTarget }: PointerEvent): Span => {
-    const box = currentTarget.getBoundingClientRect();
-    return [clientX - box.left, clientY - box.top];
-  };
   const plot = () => {
     const element = canvas.current;
     return element ? plotOf(strips.length, data.lanes.length, viewOf(element)) : null;
@@ -164,12 +233,8 @@ function Lanes({
     }
     const [span] = spansAt(x, y, strips, data, place);
     if (!span && seenAt(x, y, data, place) === null) return;
-    const [at, half] = [
-      momentAt(x, data, place),
-      ((data.to_s ?? 0) - (data.from_s ?? 0)) / CLOSER / 2,
-    ];
-    setSeen(null); // what is there then is something else
-    choose(span ? [span.from, span.to] : [Math.max(0, at - half), at + half]);
+    setSeen(null); // something else is there then
+    choose(span ? [span.from, span.to] : closer(momentAt(x, data, place), data));
   };
   return (
     <div
@@ -203,35 +268,14 @@ function Lanes({
         onPointerUp={(event) => {
           const place = plot();
           const [x, y] = at(event);
-          if (brush && place && Math.abs(x - brush[0]) < LEAST_PX) {
-            const [span] = spansAt(x, y, strips, data, place);
-            if (span) choose([span.from, span.to]);
-          } else if (brush && place) {
-            const ends = [brush[0], x].map((each) => momentAt(each, data, place));
-            choose([Math.min(...ends), Math.max(...ends)]);
-          }
+          const span = brush && place && brushed([brush[0], x], y, strips, data, place);
+          if (span) choose(span);
           setBrush(null);
         }}
         onPointerCancel={() => setBrush(null)}
         onPointerLeave={() => setSeen(null)}
       />
-      <div
-        className="tip"
-        role="status"
-        hidden={seen === null}
-        style={
-          seen
-            ? {
-                top: seen.y + 12,
-                ...(seen.x > width / 2 ? { right: width - seen.x + 12 } : { left: seen.x + 12 }),
-              }
-            : {}
-        }
-      >
-        {seen?.lines.map((line) => (
-          <div key={line}>{line}</div>
-        ))}
-      </div>
+      <Tip seen={seen} width={width} />
     </div>
   );
 }

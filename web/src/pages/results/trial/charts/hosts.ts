@@ -44,6 +44,17 @@ export function scaleOf(hosts: readonly HostOverTime[], shown: Shown): number {
   return ([1, 2, 4, 6, 8, 10].find((step) => step * power >= most) ?? 10) * power;
 }
 
+type Datum = { seriesIndex: number; dataIndex: number };
+
+/** The tooltip of one value of a host. */
+function tipOf({ hosts, t_s }: HostsOverTime, shown: Shown, { seriesIndex, dataIndex }: Datum) {
+  const host = hosts[seriesIndex];
+  if (!host) return "";
+  const value = valuesOf(host, shown)[dataIndex] ?? null;
+  const text = value === null ? "—" : shown === "network" ? rate(value) : percent(value);
+  return tip(`${host.host} · ${duration(t_s[dataIndex] ?? 0)}`, [`${SHOWN[shown]}: ${text}`]);
+}
+
 /** A row of small charts after the other; the narrowest host has another colour, and says so. */
 export function hostsChart(found: HostsOverTime, shown: Shown, view: View): Drawing {
   const { hosts, t_s } = found;
@@ -58,8 +69,6 @@ export function hostsChart(found: HostsOverTime, shown: Shown, view: View): Draw
   const top = (place: number) => row(place) * (TITLE_PX + PLOT_PX + GAP_PX);
   const isLast = (place: number) => place + columns >= hosts.length;
   const axis = quietAxis(view);
-  const told = (value: number | null) =>
-    value === null ? "—" : shown === "network" ? rate(value) : percent(value);
   return {
     height: top(hosts.length - 1) + TITLE_PX + PLOT_PX + AXIS_PX,
     option: {
@@ -67,15 +76,7 @@ export function hostsChart(found: HostsOverTime, shown: Shown, view: View): Draw
       tooltip: {
         ...(base(view).tooltip as object),
         trigger: "axis",
-        formatter: (items: { seriesIndex: number; dataIndex: number }[]) => {
-          const at = items[0]?.dataIndex ?? 0;
-          const host = hosts[items[0]?.seriesIndex ?? 0];
-          if (!host) return "";
-          const value = valuesOf(host, shown)[at] ?? null;
-          return tip(`${host.host} · ${duration(t_s[at] ?? 0)}`, [
-            `${SHOWN[shown]}: ${told(value)}`,
-          ]);
-        },
+        formatter: (items: Datum[]) => (items[0] ? tipOf(found, shown, items[0]) : ""),
       },
       title: hosts.map((host, place) => ({
         text: host.narrowest ? `${host.host} · narrowest` : host.host,
