@@ -108,7 +108,6 @@ lint-python:
 	$(PY) scripts/circles.py rust
 	$(PY) scripts/circles.py python
 	$(PY) scripts/unused.py
-	$(PY) scripts/lazy_imports.py
 	$(PY) scripts/generated.py --check
 	$(PY) scripts/notices.py --check
 

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 RECORD_BYTES = 100
 KEY_BYTES = 10
@@ -88,8 +90,6 @@ def fixed_chunks(files: Iterable[Path]) -> Iterator[Records]:
 
 def parquet_chunks(files: Iterable[Path]) -> Iterator[Records]:
     """The records of Parquet files with binary columns `key` (10 bytes) and `payload` (90)."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
     def column(array: Any, width: int) -> Records:
         flat = array.cast(pa.binary()).cast(pa.binary(width))

@@ -23,6 +23,8 @@ from venturi.core.settings import SETTINGS
 from venturi.record import limits
 from venturi.record.trial import SCHEMA_VERSION
 from venturi.record.trial_json import ADAPTER
+from venturi.web.api.app import create_app
+from venturi.web.api.context import Services
 from venturi.web.pages import PAGES
 
 ROOT = Path(__file__).parent.parent
@@ -227,9 +229,6 @@ def _type(kind: dict[str, Any]) -> str:
 
 def openapi() -> dict[str, Any]:
     """The OpenAPI document of the server."""
-    from venturi.web.api.app import create_app
-    from venturi.web.api.context import Services
-
     nothing: Any = None  # what is stored does not change the document
     return create_app(Services(nothing)).openapi()
 

@@ -10,7 +10,7 @@ from importlib import import_module
 def __getattr__(name: str) -> object:
     # Each is loaded when it is asked for: commands are started often, and need neither.
     if name == "__version__":
-        from importlib.metadata import version
+        from importlib.metadata import version  # noqa: PLC0415 - rarely needed
 
         return version("venturi")
     if name in {"open", "Repository"}:

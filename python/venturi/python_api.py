@@ -89,7 +89,7 @@ class Rows:
         _require("pandas", "pandas")
         _require("pyarrow", "pandas")
         import pandas as pd
-        import pyarrow as pa
+        import pyarrow as pa  # noqa: PLC0415 - an extra
 
         nullable = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
         return self.arrow().to_pandas(types_mapper=nullable.get)

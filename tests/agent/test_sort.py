@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import time
@@ -345,8 +346,6 @@ def test_what_is_no_regular_file_is_refused_at_once(
     elif kind == "device":
         odd = Path("/dev/zero")
     else:
-        import socket
-
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(str(odd))
     run = agent.sort("--input", odd, "--output", place.output)

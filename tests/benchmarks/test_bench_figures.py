@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import figures, rows
+from benchmarks.__main__ import SUITES
 from benchmarks.figures import Bar, Row
 from benchmarks.report import table
 
@@ -98,8 +99,6 @@ def test_every_turn_has_everyone_once_and_all_lead_in_turn(names: list[str], tur
 
 
 def test_every_suite_has_rows_and_keys_are_unique() -> None:
-    from benchmarks.__main__ import SUITES
-
     assert set(SUITES) == set(rows.ROWS)
     keys = [row.key for group in rows.ROWS.values() for row in group]
     assert len(keys) == len(set(keys))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal
@@ -56,8 +57,6 @@ class Server:
 
     def cost(self, cluster: str, **more: str) -> dict[str, Any]:
         """Terasorts of `cluster` without those of 1 TB, priced as ALOJA did."""
-        import asyncio
-
         query = [
             ("by", "net"),
             ("by", "disk"),

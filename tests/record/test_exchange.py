@@ -39,8 +39,6 @@ Members = dict[str, bytes]
 @pytest.fixture
 def others(settings: object, tmp_path: Path) -> Iterator[Callable[[], Repository]]:
     """Opens further, empty repositories."""
-    from venturi.core.settings import Settings
-
     with ExitStack() as stack:
         count = iter(range(100))
 

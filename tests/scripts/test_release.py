@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 from urllib.parse import quote
@@ -134,8 +135,6 @@ def test_a_bill_of_materials_lists_every_package_of_its_lock(tmp_path: Path, pla
 
 
 def test_a_source_distribution_without_pages_is_none(tmp_path: Path) -> None:
-    import tarfile
-
     path = tmp_path / "venturi-0.tar.gz"
     with tarfile.open(path, "w:gz") as sdist:
         sdist.add(ROOT / "Cargo.lock", "venturi-0/Cargo.lock")

@@ -26,6 +26,7 @@ from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
 from venturi.record.exchange import MANIFEST, RECORDS, export_trials, import_archive
 from venturi.record.query.paging import whole_trials
+from venturi.record.store.frames import pl
 from venturi.record.store.repository import Repository
 from venturi.record.upkeep.check import check
 from venturi.web.api.results.series import series_of
@@ -264,8 +265,6 @@ def _series(chance: Random, archive: Archive) -> bytes:
 
 
 def _parquet(chance: Random) -> bytes:
-    from venturi.record.store.frames import pl
-
     rows = chance.choice((0, 1, 100, 1_000_000))
     number: Any = chance.choice((0.5, float("nan"), float("inf"), -1e308, None))
     metric, device = chance.choice(TEXTS[:20]), chance.choice((None, "x" * 10_000, "\0"))

@@ -18,6 +18,7 @@ from torture.record.import_kills import write_results
 from torture.record.stores import Store, Stores, write_archive
 from torture.verbs import Ran, Verbs
 from venturi.core.settings import Settings
+from venturi.record.exchange import import_archive
 from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
 
@@ -182,8 +183,6 @@ def _require_word(ran: Ran) -> None:
 
 def _is_archive(path: Path, home: Path, wanted: Mapping[str, Trial]) -> bool:
     """Whether all of `wanted` can be taken in from it."""
-    from venturi.record.exchange import import_archive
-
     try:
         with Repository.open(Settings(home, None, None, allow_debug=False)) as repository:
             return import_archive(repository, path).added == len(wanted)

@@ -14,7 +14,7 @@ def count_of(count: int, noun: str, plural: str = "") -> str:
 
 def near(name: str, known: Iterable[str], most: int = 3) -> list[str]:
     """Those of `known` that `name` may have meant, shortened or misspelt."""
-    import difflib
+    import difflib  # noqa: PLC0415 - only after a mistake
 
     by_lower = {each.lower(): each for each in known}
     lower = name.lower()

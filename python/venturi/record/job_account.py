@@ -235,7 +235,7 @@ _KEYS = {
 
 @cache
 def _checker(kind: Any) -> TypeAdapter[Any]:
-    from pydantic import TypeAdapter
+    from pydantic import TypeAdapter  # noqa: PLC0415 - slow to load
 
     return TypeAdapter(kind)
 

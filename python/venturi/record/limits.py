@@ -106,7 +106,7 @@ def fitted(trial: Trial, limits: Limits) -> Trial:
 
     VEN-RECORD-LIMIT for what has no smaller form, all of it chosen or known before a trial begins.
     """
-    from venturi.record.trial_json import encode  # with pydantic, which most do without
+    from venturi.record.trial_json import encode  # noqa: PLC0415 - loads pydantic
 
     fitting = _Fitting(limits)
     made = fitting.record(trial)

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 import pytest
+from rich.console import Console
 
 import venturi
 from command_line import printed
@@ -423,8 +424,6 @@ def test_a_ranking_over_settings_is_a_table_at_80_columns(
     shown: list[str] = []
 
     def fitted(*parts: Any) -> None:
-        from rich.console import Console
-
         console = Console(width=80, record=True, quiet=False, file=StringIO())
         for part in parts:
             console.print(part)

@@ -15,6 +15,7 @@ import pytest
 from venturi.cli.main import main
 from venturi.core.settings import Settings
 from venturi.record.access.owner import current_owner
+from venturi.record.exchange import export_trials
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.repository import Repository
 from venturi.record.trial import (
@@ -241,8 +242,6 @@ def test_import_tells_what_it_refuses(
             trial = make_trial(id="same", state=State.FAILED, failure=failure)
             repository.add(replace(trial, experiment=experiment))
             if where is other:
-                from venturi.record.exchange import export_trials
-
                 export_trials(repository, whole_trials(repository), tmp_path / "a.zip")
     outcome = venturi("import", tmp_path / "a.zip")
     assert outcome.status == 1

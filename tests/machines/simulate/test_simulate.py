@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtri
 
 from venturi.core.errors import VenturiError
 from venturi.core.quantity import UNLIMITED, Kind, Quantity
@@ -138,8 +139,6 @@ def test_the_slowest_of_many_follows_order_statistics() -> None:
     """Sort and reduce takes D/min(rate): its median is where Phi^N = 1/2."""
     nodes, cv = 400, 0.05
     result = simulate(scenario(nodes=nodes, rates=disks_like(Normal(1, cv))), 3000)
-    from scipy.special import ndtri
-
     slowest = 1 - cv * float(ndtri(0.5 ** (1 / nodes)))
     assert result.phase_quantile_s(1, 0.5) == pytest.approx(
         TB / nodes / (1000 * MB) / slowest, rel=0.003

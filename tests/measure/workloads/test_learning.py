@@ -289,9 +289,9 @@ def trained(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         with local_spark(folder) as session:
-            from pyspark.ml import Estimator
+            from pyspark.ml import Estimator  # noqa: PLC0415 - PySpark is slow to load
 
-            from venturi.measure.workloads.learning import on_spark as programs
+            from venturi.measure.workloads.learning import on_spark as programs  # noqa: PLC0415 - PySpark is slow to load
 
             own: list[Any] = []
             fit = Estimator.fit

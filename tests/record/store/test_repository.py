@@ -14,6 +14,9 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
 import command_line
 from venturi.core.errors import VenturiError
@@ -211,10 +214,6 @@ def test_artifacts_are_kept_with_their_digest(
 def test_the_migrations_make_the_tables_that_the_code_declares(
     repository: Repository, repository_settings: Settings
 ) -> None:
-    from alembic.autogenerate import compare_metadata
-    from alembic.migration import MigrationContext
-    from alembic.script import ScriptDirectory
-
     folder = Path(tables.__file__).parents[1] / "migrations"
     assert ScriptDirectory(str(folder)).get_current_head() == tables.REVISION
     url = repository_settings.database_url or f"sqlite:///{repository_settings.home}/venturi.sqlite"

@@ -12,6 +12,7 @@ import httpx
 import numpy as np
 import pytest
 
+from venturi.record.access import exclusions
 from venturi.record.store.repository import Repository
 from venturi.record.trial import (
     Cluster,
@@ -573,8 +574,6 @@ def test_an_empty_selection_is_an_answer(client: httpx.Client, path: str) -> Non
 def test_excluded_trials_do_not_count_unless_asked_for(
     client: httpx.Client, repository: Repository, add: Add, path: str
 ) -> None:
-    from venturi.record.access import exclusions
-
     add(around(100), configuration={"disk": "SSD"})
     add(around(300), configuration={"disk": "HDD"})
     before = ask(client, path, **ASKED[path])

@@ -16,10 +16,12 @@ import pytest
 
 from api_client import client_of
 from venturi.record.access import exclusions
+from venturi.record.query.selection import Query
 from venturi.record.store.repository import Repository
 from venturi.record.store.series import SeriesWriter
 from venturi.record.trial import Failure, Phase, Sample, State, Trial
 from venturi.record.trial_json import decode
+from venturi.web.api import downloads
 from venturi.web.api.results import series
 
 Make = Callable[..., Trial]
@@ -346,9 +348,6 @@ def test_a_download_of_many_pages_is_complete_while_others_write(
     repository.add_many(trials)
     with client_of(repository) as client:
         app = client._transport._app.app  # type: ignore[attr-defined]
-    from venturi.record.query.selection import Query
-    from venturi.web.api import downloads
-
     parts, _unreadable = downloads.stream(app.state.services.repository, Query(), "records", ())
     first = next(parts)
     repository.add_many([succeeded(1, id="m00000a"), succeeded(2, id="zz")])

@@ -22,6 +22,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from api_client import UPLOAD_BYTES_MAX, WRITE_TOKEN, client_of
+from benchmarks.repository import synthetic_trials
 from venturi.core.settings import Settings
 from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
@@ -59,8 +60,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 
 
 def _trials() -> Iterator[Trial]:
-    from benchmarks.repository import synthetic_trials
-
     for number, trial in enumerate(synthetic_trials(60)):
         yield replace(trial, id=f"t{number}") if trial.state is State.SUCCEEDED else trial
 

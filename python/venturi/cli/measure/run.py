@@ -35,7 +35,6 @@ from venturi.measure.workloads.registry import WORKLOADS, runs, size_of, size_of
 from venturi.measure.workloads.registry import workload as find_workload
 from venturi.record.job_account import TIERS_SETTING
 from venturi.record.trial import State, Trial
-from venturi.results.compare.repeat_groups import compare_groups
 from venturi.terminal.measurements import narrowest_rows, outcome, repetitions
 from venturi.terminal.table import Line, Table, pairs
 
@@ -578,6 +577,8 @@ def compared(repository: Repository, trials: Sequence[Trial]) -> list[Table | Li
     keys = list(dict.fromkeys(trial.group_key for trial in trials))
     where = f"`venturi show {trials[-1].id}` says where the time goes"
     if len(keys) > 1:
+        from venturi.results.compare.repeat_groups import compare_groups
+
         comparison = compare_groups([group_of(repository, key) for key in keys])
         return [
             *told(comparison),

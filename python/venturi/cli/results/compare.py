@@ -13,17 +13,16 @@ from venturi.cli.open_repository import open_repository
 from venturi.cli.options import EXCESS, json_option, print_json
 from venturi.cli.screen import show
 from venturi.core.errors import ExitCode
-from venturi.core.statistics.stats import Interval
-from venturi.core.statistics.two_groups import Verdict
 from venturi.core.wording import count_of
 from venturi.record.trial import Trial
-from venturi.results.compare.regression import Speed, decide
-from venturi.results.compare.repeat_groups import Comparison, compare_groups
 from venturi.terminal.table import Line, Table, table
 
 if TYPE_CHECKING:
+    from venturi.core.statistics.stats import Interval
+    from venturi.core.statistics.two_groups import Verdict
     from venturi.record.query.conditions import Condition
     from venturi.record.store.repository import Repository
+    from venturi.results.compare.repeat_groups import Comparison
 
 
 @click.command()
@@ -88,6 +87,8 @@ def command(
     """
     from venturi.record.query.checks import require_conditions
     from venturi.record.query.conditions import conditions_of
+    from venturi.results.compare.regression import Speed, decide
+    from venturi.results.compare.repeat_groups import compare_groups
 
     if why:
         if limit is not None or where or len(groups) != 2:

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     Array = npt.NDArray[np.float64]
@@ -29,8 +30,6 @@ def student_quantile(freedom: int, p: float) -> float:
     Inverts the distribution function, which for whole degrees of freedom is a finite sum of powers
     of cos(atan(t / sqrt(freedom))) (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4).
     """
-    import numpy as np
-
     if p < 0.5:
         return -student_quantile(freedom, 1 - p)
     odd = freedom % 2
@@ -120,8 +119,6 @@ def root(function: Callable[[float], float], low: float, high: float) -> float:
 
 def normal_quantiles(p: Array) -> Array:
     """The standard normal quantile of each value; minus and plus infinity at 0 and 1."""
-    import numpy as np
-
     ends = {0.0: -math.inf, 1.0: math.inf}
     inverted = [ends[x] if x in ends else _NORMAL.inv_cdf(x) for x in p.ravel().tolist()]
     return np.array(inverted, dtype=np.float64).reshape(p.shape)
@@ -129,8 +126,6 @@ def normal_quantiles(p: Array) -> Array:
 
 def log_normal_cdf(z: Array) -> Array:
     """The logarithm of the standard normal distribution function, for z above -37."""
-    import numpy as np
-
     tail = np.array([math.erfc(abs(x) / math.sqrt(2)) / 2 for x in z.ravel().tolist()])
     tail = tail.reshape(z.shape)
     return np.asarray(np.where(z < 0, np.log(tail), np.log1p(-tail)))

@@ -90,7 +90,7 @@ def coefficient_of_variation(values: Sequence[float]) -> float | Missing:
     mean = statistics.fmean(checked(values))
     if mean <= 0:
         return Missing("the mean is not above zero")
-    import numpy as np
+    import numpy as np  # noqa: PLC0415 - its types are used without it
 
     return float(np.std(values, ddof=1)) / mean
 

@@ -18,6 +18,8 @@ from itertools import combinations
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from venturi.core.errors import VenturiError
 from venturi.core.statistics.quantiles import student_quantile, student_tails
 from venturi.core.statistics.stats import ALPHA, Interval, checked
@@ -154,8 +156,6 @@ def _too_few(a: Array, b: Array, alpha: float) -> str:
 
 
 def _logs(values: Sequence[float]) -> Array:
-    import numpy as np
-
     return np.sort(np.log(np.asarray(values, dtype=np.float64)))
 
 
@@ -166,8 +166,6 @@ def _statistic(not_below: Array, below: Array) -> tuple[Array, Array]:
     `below` for each of the second how many of the first are below it; equal ones count half. The
     spread of these counts is taken before they become shares, so that equal ones give exactly 0.
     """
-    import numpy as np
-
     n, m = not_below.shape[-1], below.shape[-1]
     share = not_below.mean(axis=-1) / m
     parts = not_below.var(axis=-1, ddof=1) / (m * m * n), below.var(axis=-1, ddof=1) / (n * n * m)
@@ -175,8 +173,6 @@ def _statistic(not_below: Array, below: Array) -> tuple[Array, Array]:
 
 
 def _studentised(share: Array, parts: tuple[Array, Array], n: int, m: int) -> tuple[Array, Array]:
-    import numpy as np
-
     variance = parts[0] + parts[1]
     with np.errstate(divide="ignore", invalid="ignore"):
         t = (share - 0.5) / np.sqrt(variance)
@@ -188,8 +184,6 @@ def _studentised(share: Array, parts: tuple[Array, Array], n: int, m: int) -> tu
 @lru_cache(maxsize=256)
 def _orders(n: int, m: int) -> Array:
     """|T| of the orders of `n` and `m` different values, sorted: of all, or of a seeded sample."""
-    import numpy as np
-
     if n > m:
         return _orders(m, n)
     if math.comb(n + m, n) <= MOST_ORDERS:
@@ -211,8 +205,6 @@ def _orders(n: int, m: int) -> Array:
 
 def _drawn(n: int, among: int) -> Array:
     """`MOST_ORDERS` subsets of `n` of the places 0 to `among` - 1, sorted (Floyd's algorithm)."""
-    import numpy as np
-
     rng = np.random.default_rng([_SEED, n, among])
     places = np.full((MOST_ORDERS, n), -1)
     for column, last in enumerate(range(among - n, among)):
@@ -227,8 +219,6 @@ def _share_as_far(n: int, m: int, t: float) -> float:
 
     Of a sample of orders, the one observed counts as one more.
     """
-    import numpy as np
-
     orders = _orders(n, m)
     as_far = len(orders) - int(np.searchsorted(orders, t - _SAME_T))
     if math.comb(n + m, n) <= MOST_ORDERS:
@@ -252,7 +242,6 @@ class _Pair:
 
         Without `ties`, for shifts at which no two are equal, it takes half the time.
         """
-        import numpy as np
 
         def at_most(values: Array, bounds: Array) -> Array:
             """How many of `values` are below each bound; those equal to it count half."""
@@ -280,8 +269,6 @@ class _Small(_Pair):
     """Groups of which every difference, and every gap between two, can be tested."""
 
     def __init__(self, a: Array, b: Array) -> None:
-        import numpy as np
-
         super().__init__(a, b)
         apart = np.subtract.outer(b, a).ravel()
         self.order = np.argsort(apart, kind="stable")
@@ -293,8 +280,6 @@ class _Small(_Pair):
 
     def ends(self, alpha: float) -> tuple[float, float]:
         """The least and the greatest shift that is not rejected; a gap brings both its ends."""
-        import numpy as np
-
         n, m = len(self.a), len(self.b)
         starts = np.flatnonzero(np.append(True, np.diff(self.apart) > _EQUAL))
         bounds = np.append(starts, len(self.apart))  # before and after each different value
@@ -321,8 +306,6 @@ class _Small(_Pair):
 
 def _not_rejected(t: Array, freedom: Array, n: int, m: int, alpha: float) -> Array:
     """Whether each T has a p above alpha."""
-    import numpy as np
-
     far = np.abs(t)
     kept = np.zeros(len(far), dtype=np.bool_)
     if min(n, m) < ENOUGH:
@@ -351,8 +334,6 @@ class _Large(_Pair):
 
     def _up_to(self, bound: float) -> int:
         """How many differences are not above `bound`."""
-        import numpy as np
-
         return int(np.searchsorted(self.b, self.a + bound, "right").sum())
 
     def _difference(self, rank: int) -> float:

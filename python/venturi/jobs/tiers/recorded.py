@@ -125,7 +125,7 @@ def tier_levels(account: JobAccount, points: int) -> TierLevels | None:
     began_ms = account.application.started_ms
     if account.tiers is None or began_ms is None:
         return None
-    import numpy as np
+    import numpy as np  # noqa: PLC0415 - `show --help` does without
 
     rows = increments(account.tiers, "present_bytes")
     moments_ms = np.unique(np.append(rows["at_ms"].to_numpy(), began_ms))

@@ -218,8 +218,8 @@ class Database:
             looking.dispose()
         if used if revision is None else not _REVISION.fullmatch(revision):
             raise self._foreign()
-        from alembic import command
-        from alembic.config import Config
+        from alembic import command  # noqa: PLC0415 - only to migrate
+        from alembic.config import Config  # noqa: PLC0415 - only to migrate
 
         with self.writing() as connection:
             _lock(connection, _MIGRATION_LOCK)

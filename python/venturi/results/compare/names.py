@@ -84,7 +84,7 @@ def _name(
 
 
 def _number(text: str) -> float | None:
-    from venturi.record.store.tables import number_of  # which loads SQLAlchemy
+    from venturi.record.store.tables import number_of  # noqa: PLC0415 - loads SQLAlchemy
 
     return number_of(text)
 

@@ -67,7 +67,7 @@ def read_examples(spark: SparkSession, task: dict[str, Any]) -> DataFrame:
 
 def _vectors(data: bytes, record_bytes: int) -> pa.RecordBatch:
     """Labels, and vectors as VectorUDT stores them: three times as quick as arrays converted."""
-    import numpy as np
+    import numpy as np  # noqa: PLC0415 - only executors
 
     examples = np.frombuffer(data, "<f8").reshape(-1, record_bytes // VALUE_BYTES)
     count, features = len(examples), examples.shape[1] - 1
@@ -121,7 +121,7 @@ def _random_forest(
 def _kinds(features: int) -> dict[str, Any]:
     """Which features are categorical, as Spark wants to be told."""
     # The driver only: workers import this module where Venturi's record is not installed.
-    from venturi.measure.workloads.learning.definition import CATEGORIES, categorical_features
+    from venturi.measure.workloads.learning.definition import CATEGORIES, categorical_features  # noqa: PLC0415
 
     binary, categorical = categorical_features(features)
     attributes = {

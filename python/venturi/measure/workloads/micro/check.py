@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from venturi.measure.workloads.shared.halton import reference
+from venturi.measure.workloads.shared.zipf import check_totals
 from venturi.record.trial import Scalar
 
 if TYPE_CHECKING:
@@ -20,8 +22,6 @@ def check(checking: Checking) -> str | None:
     if job == "pi":
         return _check_pi(checking.size.records, checking.answer)
     assert checking.given.answer is not None
-    from venturi.measure.workloads.shared.zipf import check_totals
-
     return check_totals(checking.files, job, checking.parts(), checking.given.answer)
 
 
@@ -29,8 +29,6 @@ def _check_pi(points: int, answer: Mapping[str, Scalar]) -> str | None:
     inside = answer.get("inside")
     if not isinstance(inside, int | float):
         return "the engine gave no estimate"
-    from venturi.measure.workloads.shared.halton import reference
-
     expected = reference(points)
     if abs(inside - expected) > max(1.0, points * PI_TOLERANCE):
         return f"{inside:.0f} of {points} points are inside, the reference has {expected}"

@@ -38,8 +38,8 @@ def named(spark: SparkSession, function: Function[T]) -> Function[T]:
 
 def _of_task() -> str | None:
     """What the worker is to be called; None if that has too many characters."""
-    import numpy as np
-    from pyspark import TaskContext
+    import numpy as np  # noqa: PLC0415 - only executors
+    from pyspark import TaskContext  # noqa: PLC0415 - only executors
 
     context = TaskContext.get()
     assert context is not None

@@ -79,7 +79,7 @@ def read_as(
 
 
 def _values(data: bytes, record_bytes: int) -> pa.RecordBatch:
-    import numpy as np
+    import numpy as np  # noqa: PLC0415 - only executors
 
     count = len(data) // record_bytes
     offsets = np.arange(0, (count + 1) * record_bytes, record_bytes, dtype=np.int32)
@@ -108,7 +108,7 @@ def write_records(frame: DataFrame, task: dict[str, Any]) -> None:
 
 
 def _write(target: Write, values: pa.Array) -> None:
-    import numpy as np
+    import numpy as np  # noqa: PLC0415 - only executors
 
     if len(values) == 0:
         return
@@ -121,7 +121,7 @@ def _map_in_arrow(
     frame: DataFrame, function: Callable[[Batches], Batches], schema: StructType
 ) -> DataFrame:
     """`frame.mapInArrow(function, schema)`, which itself asks for pandas without using it."""
-    from pyspark.sql.udf import _create_udf
+    from pyspark.sql.udf import _create_udf  # noqa: PLC0415 - only the driver
 
     udf: Any = _create_udf(named(frame.sparkSession, function), schema, _MAP_IN_ARROW)
     column = udf(*(frame[name] for name in frame.columns))

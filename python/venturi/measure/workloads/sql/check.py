@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from venturi.measure.workloads.sql import definition as sql
-from venturi.record.store.frames import pl
+from venturi.record.store.frames import pl  # noqa: TID253 - loaded only to check
 
 if TYPE_CHECKING:
     from venturi.measure.workloads.checking import Checking

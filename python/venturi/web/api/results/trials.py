@@ -177,21 +177,21 @@ def series(
 
 def hosts(services: Services, id: Id) -> HostsOverTime:
     """What each of its hosts did over time, beside one another; the narrowest is marked."""
-    from venturi.web.hosts_over_time import hosts_over_time
+    from venturi.web.hosts_over_time import hosts_over_time  # noqa: PLC0415 - the server starts sooner
 
     return hosts_over_time(services.repository, trial_of(services, id))
 
 
 def job(services: Services, id: Id) -> JobData:
     """Where the job's time went, stage by stage, from its engine's own account."""
-    from venturi.web.api.jobs.jobs import job_of
+    from venturi.web.api.jobs.jobs import job_of  # noqa: PLC0415 - the server starts sooner
 
     return job_of(services.repository, trial_of(services, id))
 
 
 def io(services: Services, id: Id) -> IoPage:
     """What the trial did to its disks: its requests by whose files they were for."""
-    from venturi.web.io.charts import io_of
+    from venturi.web.io.charts import io_of  # noqa: PLC0415 - the server starts sooner
 
     return io_of(services.repository, trial_of(services, id))
 
@@ -214,7 +214,7 @@ def io_heat(
     until_s: Annotated[float, Parameter(description="Until when.", ge=0, le=1e9)],
 ) -> IoHeat:
     """A part of a chart over time, as fine as the trace allows: at most some 512 columns."""
-    from venturi.web.io.heat import Part, heat_part
+    from venturi.web.io.heat import Part, heat_part  # noqa: PLC0415 - the server starts sooner
 
     asked = Part(device, pattern, chart, from_s, max(from_s, until_s))
     return heat_part(services.repository, trial_of(services, id), asked)
