@@ -11,7 +11,6 @@ from xml.sax.saxutils import escape
 
 MEDIAN, INTERVAL, LEAST = "median (s)", "interval", "of the least: here"
 RANGE = re.compile(r"([0-9.]+) to ([0-9.]+)")
-FIGURE = re.compile(r"[0-9.]+")
 WIDTH, LABELS, RIGHT, LINE, TOP, BOTTOM = 760, 230, 24, 26, 40, 44
 # What a cell says where the head of its column is not beside it; what follows from others, nothing.
 SAID = {

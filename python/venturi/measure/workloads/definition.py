@@ -15,7 +15,7 @@ from venturi.record.trial import Scalar
 
 Format = Literal["fixed", "kv", "lines", "parquet", "none"]
 SCALES = ("tiny", "small", "large", "huge", "gigantic", "bigdata")
-KB, MB, GB = 10**3, 10**6, 10**9
+MB, GB = 10**6, 10**9
 MIB = 2**20
 TERASORT_BYTES = (3_200_000, 320 * MB, 3_200 * MB, 32 * GB, 320 * GB, 600 * GB)
 """Input of HiBench's TeraSort, scale by scale."""
