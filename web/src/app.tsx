@@ -7,9 +7,9 @@ import { moment } from "./format";
 import { PAGES } from "./generated/pages";
 import { ROUTES } from "./generated/routes";
 import { Boundary } from "./parts/Boundary";
-import { Login } from "./parts/Login";
 import { Page, Pending } from "./parts/Page";
-import { ServerGone } from "./parts/ServerGone";
+import { Login } from "./parts/server/Login";
+import { ServerGone } from "./parts/server/ServerGone";
 import { useSearch, useTheme } from "./state";
 import { href, selectionOf } from "./url";
 

@@ -12,7 +12,7 @@ import { byInterest } from "../keys";
 import { useSearch } from "../state";
 import { selectionOf, trialsAt } from "../url";
 import { Notices, Pending } from "./Page";
-import { Refusal } from "./Refusal";
+import { Refusal } from "./server/Refusal";
 import type { Cell, Column } from "./Table";
 
 const DEBOUNCE_MS = 350;

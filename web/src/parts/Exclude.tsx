@@ -5,10 +5,10 @@ import { Link } from "wouter";
 import { trials } from "../format";
 import { PAGES } from "../generated/pages";
 import type { Exclusion } from "../generated/types";
-import { useAuthor, useChange, useMayWrite } from "./changes";
 import { Field } from "./Field";
 import { ProblemBox } from "./Page";
-import { YourName } from "./YourName";
+import { useAuthor, useChange, useMayWrite } from "./server/changes";
+import { YourName } from "./server/YourName";
 
 /** A form that records a rule for `conditions`, which `n` trials meet now. */
 export function Exclude({

@@ -4,10 +4,10 @@ import { useLocation } from "wouter";
 import type { View } from "../generated/types";
 import { useSearch } from "../state";
 import { href } from "../url";
-import { useAuthor, useChange, useMayWrite } from "./changes";
 import { Field } from "./Field";
 import { ProblemBox } from "./Page";
-import { YourName } from "./YourName";
+import { useAuthor, useChange, useMayWrite } from "./server/changes";
+import { YourName } from "./server/YourName";
 
 /** A form that saves the page's URL; nothing where the reader may not write. */
 export function SaveView() {

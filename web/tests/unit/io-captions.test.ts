@@ -3,7 +3,7 @@ import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test, vi } from "vitest";
 import { captioned } from "../../src/charts/io";
 import type { IoHeat, IoPage } from "../../src/generated/types";
-import { Io } from "../../src/parts/Io";
+import { Io } from "../../src/parts/io/Io";
 
 // What needs a browser: the drawings, and what asks a server.
 vi.mock("../../src/parts/Chart", () => ({ Chart: () => null }));

@@ -1,6 +1,6 @@
 // A trace of block I/O by itself, which a command read: it is in files only.
 import { useTwin } from "../../../data";
-import { Io } from "../../../parts/Io";
+import { Io } from "../../../parts/io/Io";
 import { Pending, ProblemBox } from "../../../parts/Page";
 
 export default function Trace() {

@@ -5,9 +5,9 @@ import { useTwin } from "../../../data";
 import { moment, trials } from "../../../format";
 import { PAGES } from "../../../generated/pages";
 import type { Exclusion } from "../../../generated/types";
-import { useAuthor, useChange, useMayWrite } from "../../../parts/changes";
 import { Page, Pending, ProblemBox } from "../../../parts/Page";
-import { YourName } from "../../../parts/YourName";
+import { useAuthor, useChange, useMayWrite } from "../../../parts/server/changes";
+import { YourName } from "../../../parts/server/YourName";
 
 /** The trials that a rule covers, excluded ones among them. */
 function covered(conditions: readonly string[]): string {

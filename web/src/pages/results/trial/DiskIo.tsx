@@ -1,6 +1,6 @@
 // What a trial did to its disks.
 import { useTwin } from "../../../data";
-import { Io } from "../../../parts/Io";
+import { Io } from "../../../parts/io/Io";
 import { Pending, ProblemBox } from "../../../parts/Page";
 
 /** The block I/O of a trial that was traced. */

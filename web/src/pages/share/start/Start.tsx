@@ -5,8 +5,8 @@ import { exported, useTwin } from "../../../data";
 import { moment, trials } from "../../../format";
 import { PAGES } from "../../../generated/pages";
 import type { StartAnswer, StarterReport, Start as Told, View } from "../../../generated/types";
-import { type Change, useChange, useMayWrite } from "../../../parts/changes";
 import { Page, Pending, ProblemBox } from "../../../parts/Page";
+import { type Change, useChange, useMayWrite } from "../../../parts/server/changes";
 import { Trials } from "../../../parts/Trials";
 
 const QUESTIONS = Object.values(PAGES).filter(({ question }) => question);

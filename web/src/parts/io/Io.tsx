@@ -10,17 +10,17 @@ import {
   seeksChart,
   sizesChart,
   timesChart,
-} from "../charts/io";
-import { fileAt, placesChart, timesOverChart } from "../charts/io-heat";
-import type { View } from "../charts/view";
-import { exported } from "../data";
-import { bytes, count, percent, size } from "../format";
-import type { IoAmount, IoCells, IoHeat, IoPage, IoPattern } from "../generated/types";
-import { duration, latency } from "../units";
-import { Choice } from "./Choice";
-import { Figure } from "./Figure";
+} from "../../charts/io";
+import { fileAt, placesChart, timesOverChart } from "../../charts/io-heat";
+import type { View } from "../../charts/view";
+import { exported } from "../../data";
+import { bytes, count, percent, size } from "../../format";
+import type { IoAmount, IoCells, IoHeat, IoPage, IoPattern } from "../../generated/types";
+import { duration, latency } from "../../units";
+import { Choice } from "../Choice";
+import { Figure } from "../Figure";
+import { type Cell, DataTable, number } from "../Table";
 import { IoZoom } from "./IoZoom";
-import { type Cell, DataTable, number } from "./Table";
 
 const timed = (value: number | null): Cell =>
   value === null ? null : { value, show: latency(value) };

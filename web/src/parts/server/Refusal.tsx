@@ -1,11 +1,11 @@
 // What was refused, and the ways on: what was perhaps meant, or the question without it.
 import { Link, useLocation } from "wouter";
-import { exported } from "../data";
-import type { Problem } from "../generated/types";
-import { waysOut } from "../mending";
-import { useSearch } from "../state";
-import { href } from "../url";
-import { ProblemBox } from "./Page";
+import { exported } from "../../data";
+import type { Problem } from "../../generated/types";
+import { waysOut } from "../../mending";
+import { useSearch } from "../../state";
+import { href } from "../../url";
+import { ProblemBox } from "../Page";
 
 export function Refusal({ problem }: { problem: Problem }) {
   const [path] = useLocation();

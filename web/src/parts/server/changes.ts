@@ -1,7 +1,7 @@
 // What people add to the repository: who they are, and whether their change was taken.
 import { useState } from "react";
-import { askAgain, exported, problemOf, send, useTwin } from "../data";
-import type { Problem } from "../generated/types";
+import { askAgain, exported, problemOf, send, useTwin } from "../../data";
+import type { Problem } from "../../generated/types";
 
 /** Whether the reader may change something here. */
 export function useMayWrite(): boolean {

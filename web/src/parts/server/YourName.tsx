@@ -1,6 +1,7 @@
 // Who changes something: their token says so, or they do.
+
+import { Field } from "../Field";
 import { useToken } from "./changes";
-import { Field } from "./Field";
 
 export function YourName({
   value,

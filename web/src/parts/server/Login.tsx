@@ -1,8 +1,8 @@
 // The door of a server that asks for a token.
 import { type FormEvent, useId, useState } from "react";
-import { askAgain, problemOf, send } from "../data";
-import type { Problem } from "../generated/types";
-import { Page, ProblemBox } from "./Page";
+import { askAgain, problemOf, send } from "../../data";
+import type { Problem } from "../../generated/types";
+import { Page, ProblemBox } from "../Page";
 
 /** Changes the token for a session; the token goes into the body, never into a URL. */
 export function Login() {

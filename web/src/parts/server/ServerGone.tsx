@@ -1,6 +1,6 @@
 // The sign that the server does not answer: what is shown is what it said before.
 import { useEffect } from "react";
-import { askAgain, client, useGoneSince } from "../data";
+import { askAgain, client, useGoneSince } from "../../data";
 
 const AGAIN_MS = 5_000;
 

@@ -1,16 +1,24 @@
 // One chart over time of one pattern, from when to when one likes: finer the closer one looks.
 import { useCallback, useMemo, useState } from "react";
-import { captioned } from "../charts/io";
-import { cut, fileAt, finest, moved, type Shown, type Window, zoomChart } from "../charts/io-heat";
-import type { View } from "../charts/view";
-import { useTwin } from "../data";
-import { bytes, count } from "../format";
-import type { IoCells, IoHeat, IoPattern } from "../generated/types";
-import { duration, latency } from "../units";
-import { Choice } from "./Choice";
-import { Figure } from "./Figure";
-import { ProblemBox } from "./Page";
-import { number } from "./Table";
+import { captioned } from "../../charts/io";
+import {
+  cut,
+  fileAt,
+  finest,
+  moved,
+  type Shown,
+  type Window,
+  zoomChart,
+} from "../../charts/io-heat";
+import type { View } from "../../charts/view";
+import { useTwin } from "../../data";
+import { bytes, count } from "../../format";
+import type { IoCells, IoHeat, IoPattern } from "../../generated/types";
+import { duration, latency } from "../../units";
+import { Choice } from "../Choice";
+import { Figure } from "../Figure";
+import { ProblemBox } from "../Page";
+import { number } from "../Table";
 
 const CHARTS = ["places", "times"] as const;
 /** What the buttons do: how much longer the window gets, and by how much of it it moves. */
