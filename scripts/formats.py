@@ -24,7 +24,7 @@ from venturi.measure.clusters.cluster_file import (
     Rack,
 )
 from venturi.measure.studies.plan_file import PlanFile
-from venturi.record import exchange
+from venturi.record.importing import exchange
 
 EXAMPLES = Path(__file__).parent.parent / "docs" / "reference" / "examples"
 

@@ -26,11 +26,11 @@ from venturi.record.query.counting import count, excluded_count
 from venturi.record.query.known_keys import KeyInfo, keys
 from venturi.record.query.paging import pages, records_of
 from venturi.record.query.selection import PAGE_ROWS_MAX, Query
+from venturi.record.query.trial_table import Table, sample_table, trial_table
 from venturi.record.repeat_group import repeat_group
 from venturi.record.store.closing import Closing
 from venturi.record.store.repository import Repository as _Repository
 from venturi.record.store.tables import text_of
-from venturi.record.store.trial_table import Table, sample_table, trial_table
 from venturi.record.trial import Scalar, Trial
 from venturi.record.trial_json import stored_trial
 from venturi.results.compare.repeat_groups import Comparison, compare_groups

@@ -21,7 +21,7 @@ from venturi.machines.health.doctor import Rule, load_rules
 from venturi.measure.clusters.cluster_file import parse_cluster
 from venturi.measure.engines.registry import ENGINES
 from venturi.measure.studies.plan_file import EngineWords, parse_plan
-from venturi.record.exchange import MANIFEST, RECORDS, import_archive
+from venturi.record.importing.exchange import MANIFEST, RECORDS, import_archive
 from venturi.record.store.repository import Repository
 
 ROOT = Path(__file__).parents[2]

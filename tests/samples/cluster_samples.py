@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import report_samples
-from venturi.record.exchange import import_archive
+from venturi.record.importing.exchange import import_archive
 from venturi.record.store.repository import Repository
 from venturi.record.store.series import SeriesWriter, series_name
 from venturi.record.trial import Clock, Cluster, Host, Link, Phase, Sample, Trial

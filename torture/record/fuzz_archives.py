@@ -16,7 +16,7 @@ from torture.record.archive_parts import changed, exported
 from torture.worker import Attempt
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
-from venturi.record.exchange import Limits, import_archive
+from venturi.record.importing.exchange import Limits, import_archive
 from venturi.record.store.repository import Repository
 from venturi.record.store.rows import delete_trials
 from venturi.record.trial import Trial

@@ -18,7 +18,7 @@ from torture.record.import_kills import write_results
 from torture.record.stores import Store, Stores, write_archive
 from torture.verbs import Ran, Verbs
 from venturi.core.settings import Settings
-from venturi.record.exchange import import_archive
+from venturi.record.importing.exchange import import_archive
 from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
 

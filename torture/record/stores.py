@@ -13,7 +13,7 @@ from pathlib import Path
 from torture.play import Play, UnavailableError
 from torture.postgresql import Postgresql
 from venturi.core.settings import Settings
-from venturi.record.exchange import export_trials
+from venturi.record.importing.exchange import export_trials
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.repository import Repository
 from venturi.record.store.series import SeriesWriter

@@ -40,7 +40,7 @@ from venturi.jobs.logs.trial import take_in
 from venturi.record import starter
 from venturi.record.access import tokens
 from venturi.record.access.authors import Author
-from venturi.record.exchange import import_archive
+from venturi.record.importing.exchange import import_archive
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.repository import Repository
 from venturi.record.store.rows import delete_trials

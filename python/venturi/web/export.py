@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from venturi.web import document
 from venturi.web.api.context import Services
-from venturi.web.api.moved import PREFIX, moved
 from venturi.web.api.twins import answer
+from venturi.web.moved import PREFIX, moved
 from venturi.web.pages import canonical, requests_of
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from venturi.core.errors import ExitCode, VenturiError
-from venturi.web.api.moved import moved
+from venturi.web.moved import moved
 
 
 @dataclass(frozen=True, slots=True)

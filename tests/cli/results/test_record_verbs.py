@@ -15,7 +15,7 @@ import pytest
 from venturi.cli.main import main
 from venturi.core.settings import Settings
 from venturi.record.access.owner import current_owner
-from venturi.record.exchange import export_trials
+from venturi.record.importing.exchange import export_trials
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.repository import Repository
 from venturi.record.trial import (

@@ -21,9 +21,9 @@ from venturi.core.settings import Settings
 from venturi.record.access import exclusions
 from venturi.record.query import counting, faceting, grouping, paging
 from venturi.record.query.selection import Query
+from venturi.record.query.trial_table import sample_table, trial_table
 from venturi.record.store.repository import Repository
 from venturi.record.store.tables import CONFIGURATION, EXCLUSIONS, RECORDS, TRIALS
-from venturi.record.store.trial_table import sample_table, trial_table
 from venturi.record.trial import State, Trial
 from venturi.record.upkeep import quarantine
 from venturi.record.upkeep.check import check

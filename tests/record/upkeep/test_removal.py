@@ -18,7 +18,7 @@ from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
 from venturi.record.access import exclusions
 from venturi.record.access.authors import Author
-from venturi.record.exchange import export_trials, import_archive
+from venturi.record.importing.exchange import export_trials, import_archive
 from venturi.record.query import paging
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.selection import Query

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from api_client import client_of
 from venturi.core.errors import CODES, VenturiError
 from venturi.core.settings import Settings
-from venturi.record.exchange import export_trials, import_archive
+from venturi.record.importing.exchange import export_trials, import_archive
 from venturi.record.query.counting import count
 from venturi.record.query.selection import Query
 from venturi.record.store.repository import Repository

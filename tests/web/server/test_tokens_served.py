@@ -21,7 +21,7 @@ from venturi.core.settings import Settings
 from venturi.record.access import tokens
 from venturi.record.access.actions import VIEW_DELETED, find_actions
 from venturi.record.access.authors import Author
-from venturi.record.exchange import export_trials
+from venturi.record.importing.exchange import export_trials
 from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial, now
 

@@ -21,7 +21,7 @@ import pytest
 
 from api_client import UPLOAD_BYTES_MAX, WRITE_TOKEN, Server, client_of
 from venturi.core.settings import Settings
-from venturi.record.exchange import export_trials
+from venturi.record.importing.exchange import export_trials
 from venturi.record.query.counting import count
 from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query

@@ -27,9 +27,9 @@ from venturi.record.trial import TERMINAL
 if TYPE_CHECKING:
     from venturi.core.errors import VenturiError
     from venturi.record.query.conditions import Condition
+    from venturi.record.query.table_files import Format
+    from venturi.record.query.trial_table import Table
     from venturi.record.store.repository import Repository
-    from venturi.record.store.table_files import Format
-    from venturi.record.store.trial_table import Table
 
 ARCHIVE = "archive"
 TABLES: tuple[Format, ...] = ("csv", "parquet", "ndjson")
@@ -175,7 +175,7 @@ def _archive(
     *,
     overwrite: bool,
 ) -> dict[str, Any]:
-    from venturi.record.exchange import export_trials
+    from venturi.record.importing.exchange import export_trials
     from venturi.record.query.checks import require_conditions
     from venturi.record.query.paging import whole_trials
 
@@ -214,8 +214,8 @@ def _table(
     from venturi.record.query.checks import require_conditions
     from venturi.record.query.conditions import Condition, Op
     from venturi.record.query.selection import Query
-    from venturi.record.store.table_files import columns_of
-    from venturi.record.store.trial_table import sample_table, trial_table
+    from venturi.record.query.table_files import columns_of
+    from venturi.record.query.trial_table import sample_table, trial_table
 
     if ids:  # what is named is not left out
         whole = tuple(repository.get(id_).id for id_ in ids)
@@ -255,7 +255,7 @@ def _table(
 
 
 def _write(table: Table, format_: Format, output: Path) -> dict[str, Any]:
-    from venturi.record.store.table_files import content
+    from venturi.record.query.table_files import content
 
     pieces: Iterable[bytes] = content(table, format_)
     if output == STDOUT:

@@ -7,9 +7,10 @@ from pathlib import Path
 from threading import Lock
 
 from venturi.core.errors import VenturiError
-from venturi.record import exchange, starter
+from venturi.record import starter
 from venturi.record.access import exclusions, tokens, views
 from venturi.record.access.authors import Author
+from venturi.record.importing import exchange
 from venturi.record.importing.tally import Imported
 from venturi.record.store.files import remove_abandoned
 from venturi.record.store.repository import Repository

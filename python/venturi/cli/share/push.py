@@ -142,7 +142,7 @@ class _Push:
         """Sends `trials` in one archive; where the server refuses that, in smaller ones."""
         from venturi.measure.hosts.local import HERE
         from venturi.measure.hosts.owned import PUSH_PREFIX, sweep, temporary
-        from venturi.record.exchange import export_trials
+        from venturi.record.importing.exchange import export_trials
 
         sweep(HERE, HERE.temporaries, prefix=PUSH_PREFIX)  # of those that were killed
         with temporary(HERE, PUSH_PREFIX) as folder:

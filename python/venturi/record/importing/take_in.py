@@ -14,7 +14,7 @@ from pathlib import Path
 
 from venturi.core.errors import ExitCode, VenturiError, unreadable
 from venturi.core.settings import Limits
-from venturi.record.exchange import import_archive
+from venturi.record.importing.exchange import import_archive
 from venturi.record.importing.formats import FORMATS, Format, Kind, Log
 from venturi.record.importing.items import Item, Source
 from venturi.record.importing.recognise import refuse_special

@@ -23,11 +23,11 @@ from venturi.web.api.computing import Computing
 from venturi.web.api.context import Services
 from venturi.web.api.health import METRICS, Health, Watch
 from venturi.web.api.metrics import MEDIA_TYPE, metrics
-from venturi.web.api.moved import MOVED, PREFIX, moved
 from venturi.web.api.security import COOKIE, Access, Guard
 from venturi.web.api.shapes import Problem
 from venturi.web.api.share import changes
 from venturi.web.io.page import TracePage
+from venturi.web.moved import MOVED, PREFIX, moved
 from venturi.web.report.data import ReportData
 
 # No more than the connections that a database's pool has.

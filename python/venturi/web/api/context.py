@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
+from venturi.core.errors import VenturiError
 from venturi.record.query.checks import require_conditions
 from venturi.record.query.conditions import Condition, conditions_of
 from venturi.record.query.selection import Query
 from venturi.record.store.repository import Repository
+from venturi.record.trial import Trial
 from venturi.web.api.asking import Given, Parameter
 
 if TYPE_CHECKING:
@@ -19,6 +21,13 @@ if TYPE_CHECKING:
     from venturi.record.access.tokens import Token
     from venturi.record.access.views import View
     from venturi.record.importing.tally import Imported
+
+TRIAL_ID = Parameter(
+    pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$",
+    description="A trial's id, whole.",
+    examples=["01JZX3J8V0W4Q6N7T2B5C9D1EF"],
+)
+Id = Annotated[str, TRIAL_ID]
 
 
 class Changes(Protocol):
@@ -61,6 +70,19 @@ class Services:
 
     repository: Repository
     changes: Changes | None = None
+
+
+def trial_of(services: Services, id_: str) -> Trial:
+    """Return the trial with exactly this id (VEN-RECORD-UNKNOWN)."""
+    found = services.repository.get(id_)
+    if found.id != id_:
+        raise VenturiError(
+            "VEN-RECORD-UNKNOWN",
+            f"no trial has the id {id_!r}",
+            where={"id": id_},
+            hint="/api/trials lists the trials",
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from typing import Literal
 
 from venturi.record.query.paging import pages, records_of
 from venturi.record.query.selection import PAGE_ROWS_MAX, Query
+from venturi.record.query.table_files import columns_of, content
+from venturi.record.query.trial_table import trial_table
 from venturi.record.store.repository import Repository
-from venturi.record.store.table_files import columns_of, content
-from venturi.record.store.trial_table import trial_table
 
 Format = Literal["ndjson", "csv", "parquet", "records"]
 _NDJSON = "application/x-ndjson"

@@ -10,10 +10,11 @@ from fastapi import Query as Parameter
 from fastapi.responses import FileResponse, StreamingResponse
 
 from venturi.core.errors import VenturiError
-from venturi.record.store.trial_table import COLUMNS_MAX
+from venturi.record.query.trial_table import COLUMNS_MAX
 from venturi.web.api import downloads
 from venturi.web.api.computing import Computing
-from venturi.web.api.results.trials import KEY_LENGTH_MAX, TRIAL_ID, KeyName, trial_of
+from venturi.web.api.context import TRIAL_ID, trial_of
+from venturi.web.api.results.trials import KEY_LENGTH_MAX, KeyName
 from venturi.web.api.routing import SelectionDep, ServicesDep
 
 router = APIRouter(prefix="/api", tags=["repository"])

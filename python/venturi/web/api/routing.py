@@ -15,9 +15,9 @@ from venturi.record.access import tokens
 from venturi.web.api.asking import Given, Parameter, taken
 from venturi.web.api.computing import Computing
 from venturi.web.api.context import Asker, Selection, Services, selection
-from venturi.web.api.moved import PREFIX
 from venturi.web.api.security import Access, who_asks
 from venturi.web.api.twins import TWINS, Twin, said, shape_of
+from venturi.web.moved import PREFIX
 
 
 def add_twins(app: FastAPI, readers: Computing, computers: Computing) -> None:

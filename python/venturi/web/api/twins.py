@@ -18,8 +18,8 @@ from pydantic import TypeAdapter
 
 from venturi.web.api.asking import Asked, arguments
 from venturi.web.api.context import Asker, Services
-from venturi.web.api.moved import PREFIX, moved
 from venturi.web.document import encode
+from venturi.web.moved import PREFIX, moved
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,10 @@ from venturi.jobs.stages.elapsed import Pieces, Work
 from venturi.jobs.stages.spread import spreads_of
 from venturi.jobs.stages.timeline import Key, Timeline
 from venturi.web.api.asking import Parameter
-from venturi.web.api.context import Services
+from venturi.web.api.context import Id, Services, trial_of
 from venturi.web.api.jobs.job_shapes import JobTasks, TaskDot, TaskLane, TaskSeen
 from venturi.web.api.jobs.jobs import line_of
 from venturi.web.api.jobs.kept import Kept
-from venturi.web.api.results.trials import Id, trial_of
 
 TASKS = Kept("tasks.json", JobTasks)
 COLUMNS, LANES, DOTS, SLOWEST = 240, 40, 1_200, 20

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from venturi.core.errors import VenturiError
 from venturi.machines.scaling.between_hosts import between_hosts
 from venturi.machines.scaling.disks_of_hosts import disks_of_hosts
 from venturi.record import starter
@@ -32,13 +31,13 @@ from venturi.results.bottleneck import narrowest_points
 from venturi.results.hosts.use import HostsOverTime
 from venturi.web.api import shapes
 from venturi.web.api.asking import NAME_LENGTH_MAX, Parameter
-from venturi.web.api.context import Asker, SelectionDep, Services
+from venturi.web.api.context import Asker, Id, SelectionDep, Services, trial_of
 from venturi.web.api.jobs.job_shapes import JobData
-from venturi.web.api.moved import moved
 from venturi.web.api.results.presets import presets
 from venturi.web.api.results.series import series_of
 from venturi.web.api.results.spreads import spread_of
 from venturi.web.io.page import IoHeat, IoPage
+from venturi.web.moved import moved
 
 SIBLINGS_MAX = 200
 FACET_COLUMNS = (
@@ -55,12 +54,6 @@ FACET_COLUMNS = (
 FACET_SETTINGS, FACET_DISTINCT_MAX = 6, 100
 KEY_LENGTH_MAX = 300
 
-TRIAL_ID = Parameter(
-    pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$",
-    description="A trial's id, whole.",
-    examples=["01JZX3J8V0W4Q6N7T2B5C9D1EF"],
-)
-Id = Annotated[str, TRIAL_ID]
 KeyName = Annotated[str, Field(max_length=KEY_LENGTH_MAX)]  # a trial may have the key ""
 
 
@@ -260,19 +253,6 @@ def all_views(services: Services) -> shapes.Views:
     found = views.find(services.repository)
     own = tuple(replace(view, url=moved(view.url)) for view in found)
     return shapes.Views(own, presets(services.repository))
-
-
-def trial_of(services: Services, id_: str) -> Trial:
-    """The trial with exactly this id (VEN-RECORD-UNKNOWN)."""
-    found = services.repository.get(id_)
-    if found.id != id_:
-        raise VenturiError(
-            "VEN-RECORD-UNKNOWN",
-            f"no trial has the id {id_!r}",
-            where={"id": id_},
-            hint="/api/trials lists the trials",
-        )
-    return found
 
 
 def scalar(value: Any) -> shapes.Scalar:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import IO, TYPE_CHECKING, Any, Literal
 
-from venturi.record.store.trial_table import Table
+from venturi.record.query.trial_table import Table
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,8 +11,8 @@ SCRIPT = """
 import os, re
 from pathlib import Path
 from venturi.record.store.frames import pl
-from venturi.record.store.table_files import content
-from venturi.record.store.trial_table import Table, TableColumn
+from venturi.record.query.table_files import content
+from venturi.record.query.trial_table import Table, TableColumn
 
 def peak_bytes():
     return int(re.findall(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[0]) * 1024

@@ -17,7 +17,7 @@ import pytest
 
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
-from venturi.record.exchange import (
+from venturi.record.importing.exchange import (
     MANIFEST,
     RECORDS,
     Limits,

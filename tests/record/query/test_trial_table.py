@@ -23,10 +23,10 @@ from venturi.record.access import exclusions
 from venturi.record.limits import NUMBER_MAX, SECONDS_MAX, UNPRINTABLE
 from venturi.record.query.conditions import COLUMNS, Condition, parse_condition
 from venturi.record.query.selection import Query
+from venturi.record.query.table_files import columns_of as csv_columns
+from venturi.record.query.table_files import content
+from venturi.record.query.trial_table import COLUMNS_MAX, Table, sample_table, trial_table
 from venturi.record.store.repository import Repository
-from venturi.record.store.table_files import columns_of as csv_columns
-from venturi.record.store.table_files import content
-from venturi.record.store.trial_table import COLUMNS_MAX, Table, sample_table, trial_table
 from venturi.record.trial import Failure, Phase, Sample, Scalar, State, Trial
 
 Make = Callable[..., Trial]
