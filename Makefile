@@ -89,7 +89,7 @@ test-long: system-packages setup ## Run the tests that `make test` leaves out: s
 test-daily:
 	$(PYTEST) --durations 5 -m "not (long or slow or engines or browser)"
 
-lint: setup ## Check format, types, contracts, budgets, circles, what is unused and generated files
+lint: setup ## Check format, types, imports, lengths, unused code and generated files
 	@$(BESIDE) $(LINT)
 
 lint-rust:
@@ -105,8 +105,7 @@ lint-python:
 	$(VENV)/bin/lint-imports --no-logo
 	$(PY) scripts/budgets.py
 	$(PY) scripts/host_calls.py
-	$(PY) scripts/circles.py rust
-	$(PY) scripts/circles.py python
+	$(PY) scripts/rust_circles.py
 # Without fields: pages and JSON show them.
 	set -o pipefail; { $(VENV)/bin/vulture || test $$? = 3; } | { ! grep -v "unused variable '[a-z]"; }
 	$(PY) scripts/generated.py --check
