@@ -5,10 +5,12 @@ VENV := .venv
 PY := $(VENV)/bin/python
 UV := .tools/uv/bin/uv
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-CARGO := cargo
+# Without make's flags: rustc warns of a job server that only make's own children reach.
+ALONE := MAKEFLAGS=
+CARGO := $(ALONE) cargo
 # Tests share the cores out by file, the longest first. What one of them has compiled, others read,
 # also where PYTHONDONTWRITEBYTECODE is set: pytest's own compiling takes longer than Python's.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+PYTEST := $(ALONE) PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help setup demo serve test test-rust test-web test-jvm test-long test-daily test-spark-suites check lint lint-rust lint-types lint-python lint-web wheel release audit torture bench curves verdicts faults docs screenshots studies locks clean system-packages
@@ -40,7 +42,7 @@ $(WEB_PAGES): web/node_modules/.package-lock.json $(WEB_SOURCES)
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 JVM_SOURCES := $(shell find jvm/tiered-storage jvm/task-names -name '*.java' -o -name pom.xml)
 $(VENV)/.installed: $(VENV)/.synced $(WEB_PAGES) $(RUST_SOURCES) $(JVM_SOURCES) pyproject.toml
-	$(UV) pip install --quiet --compile-bytecode --python $(PY) --no-deps --no-build-isolation --reinstall-package venturi --editable .
+	$(ALONE) $(UV) pip install --quiet --compile-bytecode --python $(PY) --no-deps --no-build-isolation --reinstall-package venturi --editable .
 	@touch $@
 
 # The sources are not copied into .venv, so that nothing compiles them where PYTHONDONTWRITEBYTECODE is set.
