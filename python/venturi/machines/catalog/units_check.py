@@ -1,16 +1,19 @@
 """Figures that look as if they were given in another unit, and rows that contradict each other.
 
-A factor of 8, 1000 or 1024 cannot be seen in one number, but in its ratio to another: memory or
-price a vCPU, a measured rate and the line it went through. The bounds lie between what machines
-have and the same by that factor off. What is doubtful is asked about, never changed: a fact whose
-note has `ACCEPTED` was looked at and meant.
+A factor of 8, 1000 or 1024 doesn't show in one number, but in its ratio to another: memory or price
+a vCPU, a measured rate and its line. The bounds (`units.toml`) lie between the figures of real
+machines and the same off by that factor. Venturi asks about a doubtful figure and never changes it:
+a fact with `ACCEPTED` in its note was checked by the user.
 """
 
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
 
 from venturi.core.errors import VenturiError
 from venturi.core.quantity import Kind
@@ -18,168 +21,65 @@ from venturi.machines.catalog import BYTES_PER_S, Catalog, Fact, InstanceType
 
 ACCEPTED = "unit checked"
 TOLERANCE = 1.25  # how far a measured rate may be above the one it cannot exceed
+_STRICT = {"extra": "forbid"}
 _COMPARABLE = frozenset({"USD", "EUR", "GBP", "CHF", "CAD", "AUD"})  # within a factor of 2
-Others = Mapping[str, float]  # a unit it may be in -> factor from there to the attribute's unit
-_MB_PER_S: Others = {"Mbit/s": 1 / 8, "kB/s": 1e-3, "bytes/s": 1e-6, "GB/s": 1e3}
-_GBIT_PER_S: Others = {"Mbit/s": 1e-3, "kbit/s": 1e-6, "bit/s": 1e-9, "Tbit/s": 1e3}
-_GB: Others = {"TB": 1e3, "MB": 1e-3, "kB": 1e-6, "bytes": 1e-9}
-_USD_PER_HOUR: Others = {"USD a month": 1 / 730, "USD a year": 1 / 8766, "USD a second": 3600.0}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Range:
-    """Where an attribute's value lies on real machines, in its unit.
-
-    With `per`, the value divided by that attribute; with `disk_kind`, only for such disks. If
-    either is unknown, nothing is checked. `source` says where the bounds come from.
+    """A `[[range]]` of `units.toml`, whose head explains the fields: where values lie on real
+    machines. If `per` or the disk's kind is unknown, nothing is checked.
     """
 
-    attribute: str
+    __pydantic_config__ = _STRICT
+
+    attributes: tuple[str, ...]
     low: float
     high: float
-    others: Others
     source: str
+    unit: str = ""
     per: str = ""
     disk_kind: str = ""
 
     def likely(self, value: float) -> str:
         """The unit in which `value` would be in the range; "" if there is none."""
-        return next(
-            (
-                unit
-                for unit, factor in self.others.items()
-                if self.low <= value * factor <= self.high
-            ),
-            "",
-        )
+        others = _tables().units.get(self.unit, {})
+        fits = (u for u, many in others.items() if self.low <= value / many <= self.high)
+        return next(fits, "")
 
 
-_RENTED = "AWS us-east-1, 2026-07"
-_DISKS = ("storage_rate", "local_read_rate", "local_write_rate")
-RANGES: Sequence[Range] = (
-    Range("vcpus", 0.1, 4096, {}, f"0.2 (shared core) to 1,920 ({_RENTED})"),
-    Range(
-        "memory",
-        0.095,
-        96,
-        {"MiB": 1 / 1024, "TiB": 1024, "bytes": 2**-30},
-        f"0.25 (t3.nano) to 36.6 GiB a vCPU (u7in-32tb.224xlarge), {_RENTED}, and midway to the "
-        "same by a factor of 1,024 off",
-        per="vcpus",
-    ),
-    Range(
-        "price",
-        0.0003,
-        1.25,
-        _USD_PER_HOUR,
-        f"0.0021 (t4g.nano) to 0.74 USD/h a vCPU (p6-b300.48xlarge), {_RENTED}; a month has 730 h",
-        per="vcpus",
-    ),
-    Range("spot_price", 0.0001, 1.25, _USD_PER_HOUR, "as the price", per="vcpus"),
-    Range(
-        "network_line_rate",
-        0,
-        64,
-        _GBIT_PER_S,
-        f"at most 33 Gbit/s a vCPU (p6-b300.48xlarge), {_RENTED}",
-        per="vcpus",
-    ),
-    Range(
-        "network_line_rate",
-        0.01,
-        10_000,
-        _GBIT_PER_S,
-        f"0.032 (t3.nano) to 6,400 Gbit/s (p6-b300.48xlarge), {_RENTED}",
-    ),
-    Range("network_burst_rate", 0.01, 10_000, _GBIT_PER_S, "as the line rate"),
-    Range(
-        "volume_line_rate",
-        50,
-        1e6,
-        {"Gbit/s": 1e3, "kbit/s": 1e-3, "bit/s": 1e-6},
-        f"425 (i3.large) to 300,000 Mbit/s (r8ib.metal-96xl), {_RENTED}",
-    ),
-    *(
-        Range(
-            name,
-            5,
-            100_000,
-            _MB_PER_S,
-            "a 100 Mbit/s line has 12.5 MB/s; 12 to 16 NVMe disks "
-            "read 53 GB/s (i8g.48xlarge, by its siblings)",
-        )
-        for name in (
-            "network_rate",
-            "network_rate_at_scale",
-            "volume_read_rate",
-            "volume_write_rate",
-            *_DISKS,
-        )
-    ),
-    *(
-        Range(
-            name,
-            1,
-            400,
-            _MB_PER_S,
-            "one hard disk reads at most some 300 MB/s",
-            per="disk_count",
-            disk_kind="HDD",
-        )
-        for name in _DISKS
-    ),
-    *(
-        Range(
-            name,
-            5,
-            16_000,
-            _MB_PER_S,
-            "PCIe 5.0 x4 has 15.75 GB/s",
-            per="disk_count",
-            disk_kind="NVMe",
-        )
-        for name in _DISKS
-    ),
-    Range("disk_size", 4, 300_000, _GB, "4 GB (m3.medium, 2014) to 245 TB (the largest SSDs)"),
-    Range(
-        "disk_size",
-        100,
-        100_000,
-        _GB,
-        "160 GB (m1.small, 2008) to 36 TB a hard disk",
-        disk_kind="HDD",
-    ),
-    Range(
-        "disk_size", 40, 300_000, _GB, f"50 GB (c5d.large) and more, {_RENTED}", disk_kind="NVMe"
-    ),
-    Range("local_size", 4, 5e6, _GB, f"50 GB (c5d.large) to 336 TB (d3en.12xlarge), {_RENTED}"),
-    Range("power", 10, 30_000, {"kW": 1e3, "mW": 1e-3}, "a small board to a rack of accelerators"),
-)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Limit:
-    """`attribute` cannot be far above the largest of `most` that is known."""
+    """A `[[limit]]`: `attribute` cannot be far above the largest of `most` that is known."""
+
+    __pydantic_config__ = _STRICT
 
     attribute: str
     most: tuple[str, ...]
     factor: float = TOLERANCE
 
 
-_LINE = ("network_line_rate", "network_burst_rate")
-LIMITS: Sequence[Limit] = (
-    Limit("network_rate", _LINE),
-    Limit("network_rate_at_scale", _LINE),
-    # Measured at different times on different machines: only far above is a contradiction.
-    Limit("network_rate_at_scale", ("network_rate",), 2.0),
-    Limit("volume_read_rate", ("volume_line_rate",)),
-    Limit("volume_write_rate", ("volume_line_rate",)),
-    Limit("storage_rate", ("local_read_rate",)),
-    Limit("storage_rate", ("local_write_rate",)),
-    Limit("storage_rate_slowest", ("storage_rate",), 2.0),
-    Limit("cores", ("vcpus",), 1.0),
-    Limit("numa_nodes", ("vcpus",), 1.0),
-)
+@dataclass(frozen=True)
+class _Tables:
+    __pydantic_config__ = _STRICT
+
+    units: Mapping[str, Mapping[str, float]]
+    range: tuple[Range, ...]
+    limit: tuple[Limit, ...]
+
+
+@cache
+def _tables() -> _Tables:
+    """The table; an error in it is a bug and raises pydantic's."""
+    from pydantic import TypeAdapter
+
+    text = (resources.files("venturi.machines.catalog") / "units.toml").read_text("utf-8")
+    return TypeAdapter(_Tables).validate_python(tomllib.loads(text))
+
+
+def ranges() -> tuple[Range, ...]:
+    """All ranges, in the order in which they are checked."""
+    return _tables().range
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,22 +154,21 @@ def _of_type(instance_type: InstanceType, places: Mapping[tuple[str, str], str])
         value = f"{fact.value:g} {fact.unit}".removesuffix(" 1")
         return Doubt(instance_type.name, attributes, value, problem, likely, rows)
 
-    for bounds in RANGES:
-        value = _ratio(instance_type, bounds)
-        if value is None or bounds.attribute in doubted or bounds.low <= value <= bounds.high:
+    for bounds, attribute in ((each, name) for each in ranges() for name in each.attributes):
+        value = _ratio(instance_type, attribute, bounds)
+        if value is None or attribute in doubted or bounds.low <= value <= bounds.high:
             continue
         each = f", {value:g} a {_ONE[bounds.per]}" if bounds.per else ""
         likely = bounds.likely(value)
         looks = f"it looks like {likely}" if likely else "it cannot be"
         problem = f"{looks}{each} (known: {bounds.source})"
-        attributes = (bounds.attribute, bounds.per) if bounds.per else (bounds.attribute,)
-        yield doubt(problem, likely, *attributes)
+        yield doubt(problem, likely, attribute, *([bounds.per] if bounds.per else []))
     unit = None if "memory" in doubted else _decimal_memory(instance_type)
     if unit:
         yield doubt(f"it looks like a round number of {unit}, not GiB", unit, "memory")
     if not doubted & {"local_size", "disk_size"} and (total := _other_total(instance_type)):
         yield doubt(total, "", "local_size", "disk_count", "disk_size")
-    for limit in LIMITS:
+    for limit in _tables().limit:
         if limit.attribute not in doubted and (found := _above(instance_type, limit)):
             yield doubt(*found)
 
@@ -295,12 +194,12 @@ def _number(instance_type: InstanceType, attribute: str) -> float | None:
     return fact.value
 
 
-def _ratio(instance_type: InstanceType, bounds: Range) -> float | None:
-    value = _number(instance_type, bounds.attribute)
+def _ratio(instance_type: InstanceType, attribute: str, bounds: Range) -> float | None:
+    value = _number(instance_type, attribute)
     if value is None:
         return None
-    unit = instance_type.facts[bounds.attribute].unit
-    if bounds.others is _USD_PER_HOUR and unit.partition("/")[0] not in _COMPARABLE:
+    unit = instance_type.facts[attribute].unit
+    if bounds.unit == "price" and unit.partition("/")[0] not in _COMPARABLE:
         return None
     if bounds.disk_kind and instance_type.fact("disk_kind").value != bounds.disk_kind:
         return None
