@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import log_ndtr, ndtri, stdtrit
+from scipy.special import ndtri, stdtrit
 
 from venturi.core.statistics.quantiles import (
-    log_normal_cdf,
     normal_quantiles,
     root,
     student_quantile,
@@ -37,12 +36,6 @@ def test_normal_quantiles(p: list[float]) -> None:
 
 def test_normal_quantiles_keep_their_shape() -> None:
     assert normal_quantiles(np.full((3, 2), 0.5)).tolist() == [[0.0, 0.0]] * 3
-
-
-@given(z=st.lists(st.floats(-37, 37), min_size=1))
-def test_log_normal_cdf(z: list[float]) -> None:
-    values = np.array(z)
-    np.testing.assert_allclose(log_normal_cdf(values), log_ndtr(values), rtol=1e-11, atol=1e-300)
 
 
 def test_root() -> None:

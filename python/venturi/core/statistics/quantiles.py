@@ -122,10 +122,3 @@ def normal_quantiles(p: Array) -> Array:
     ends = {0.0: -math.inf, 1.0: math.inf}
     inverted = [ends[x] if x in ends else _NORMAL.inv_cdf(x) for x in p.ravel().tolist()]
     return np.array(inverted, dtype=np.float64).reshape(p.shape)
-
-
-def log_normal_cdf(z: Array) -> Array:
-    """The logarithm of the standard normal distribution function, for z above -37."""
-    tail = np.array([math.erfc(abs(x) / math.sqrt(2)) / 2 for x in z.ravel().tolist()])
-    tail = tail.reshape(z.shape)
-    return np.asarray(np.where(z < 0, np.log(tail), np.log1p(-tail)))

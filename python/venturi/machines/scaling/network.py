@@ -1,7 +1,6 @@
 """The network of N nodes, from NetBench at fewer: a curve, its interval, and how far it may go.
 
-Nothing is extrapolated beyond 8 times what was measured, unless forced, and then the result says
-so. The slowest of N nodes by storage or processor is in `slowest`.
+Nothing is extrapolated beyond 8 times what was measured, unless forced; then the result says so.
 """
 
 from __future__ import annotations

@@ -23,7 +23,6 @@ from venturi.core.units import parse_rate
 from venturi.machines.catalog import InstanceType
 from venturi.machines.cost.choices import Network
 from venturi.machines.cost.node import node_of, rate_of
-from venturi.machines.scaling.slowest import implied_deviation
 
 Array = npt.NDArray[np.float64]
 MOST_DEVICES = 1000  # of one node: each is drawn for itself
@@ -206,12 +205,10 @@ def bimodal(usual: float, slow: float, slow_share: float) -> Mixture:
 class SlowestOf:
     """Normal, known by its mean and by the slowest of `nodes` nodes; its spread is uncertain.
 
-    `sd` is the standard deviation with which the expected minimum is `slowest`:
-    (mean - slowest) / E[max of n standard normals]. But one observed minimum is itself a draw:
-    (mean - slowest) / sd is distributed as the maximum Z of n standard normals whatever mean and sd
-    are, so each trial takes sd = (mean - slowest) / Z with a Z of its own, whose distribution
-    function is Phi(z)^n (David and Nagaraja 2003, section 2.1; the pivot argument is Fisher's). The
-    mean is taken as known. Cut at zero as `Normal` is.
+    One observed minimum is itself a draw: (mean - slowest) / sd is distributed as the maximum Z of
+    n standard normals whatever mean and sd are. So each trial takes sd = (mean - slowest) / Z with
+    a Z of its own, whose distribution function is Phi(z)^n (David and Nagaraja 2003, section 2.1;
+    the pivot argument is Fisher's). The mean is taken as known. Cut at zero as `Normal` is.
     """
 
     mean: float
@@ -229,11 +226,6 @@ class SlowestOf:
     @property
     def typical(self) -> float:
         return self.mean
-
-    @property
-    def sd(self) -> float:
-        """The standard deviation with which `slowest` is what one expects."""
-        return implied_deviation(self.mean, self.slowest, self.nodes)
 
     def draw(self, rng: np.random.Generator, trials: int, count: int) -> Array:
         extreme = normal_quantiles(rng.random((trials, 1)) ** (1 / self.nodes))
