@@ -16,8 +16,9 @@ from typing import Any
 import click
 from formats import formats
 from rules import rules
+from verbs import verb_table
 
-from venturi.cli.main import HELP, HELP_COLUMNS, cli
+from venturi.cli.main import HELP, HELP_COLUMNS, VERBS, cli
 from venturi.core.errors import AGENT_CLASSES, CODES, Code, ExitCode, FailureClass
 from venturi.core.settings import SETTINGS
 from venturi.record import limits
@@ -54,6 +55,7 @@ def files() -> dict[str, str]:
     """Path and text of every generated file."""
     schema = ADAPTER.json_schema()
     interface = openapi()
+    cli.table = verb_table()
     return {
         "schema/openapi.json": json.dumps(interface, indent=2) + "\n",
         "docs/reference/api.md": _page("The HTTP interface", _interface(interface)),
@@ -62,6 +64,7 @@ def files() -> dict[str, str]:
         )
         + "\n",
         "docs/reference/cli.md": _page("Commands", _commands()),
+        f"python/venturi/cli/{VERBS.name}": json.dumps(cli.table, indent=1) + "\n",
         f"python/venturi/cli/{HELP.name}": json.dumps(_help(), indent=1) + "\n",
         "docs/reference/errors.md": _page("Errors", _errors()),
         "docs/reference/formats.md": _page("File formats", formats()),

@@ -16,7 +16,8 @@ import click
 import pytest
 
 from command_line import PROGRAM, started, venturi
-from venturi.cli.main import VERBS, cli, main
+from venturi.cli.main import cli, main
+from venturi.core.topics import TOPICS, heading
 
 
 def test_help_lists_every_verb_and_imports_none(tmp_path: Path) -> None:
@@ -29,7 +30,44 @@ def test_help_lists_every_verb_and_imports_none(tmp_path: Path) -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert all(verb in done.stdout for verb in VERBS)
+    assert all(verb in done.stdout for verb in cli.verbs)
+
+
+def test_help_lists_the_verbs_under_the_topic_that_they_answer(tmp_path: Path) -> None:
+    done = venturi("--help", home=tmp_path, COLUMNS="80")
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0
+    assert max(map(len, lines)) <= 80
+    assert "\x1b" not in done.stdout
+    headings = [heading(topic) for topic in TOPICS]
+    assert [line for line in lines if line in {*headings, "More"}] == [*headings, "More"]
+    listed = {
+        title: re.findall(r"^  (\w+)", text, re.MULTILINE)
+        for title, text in zip(
+            [*headings, "More"],
+            re.split("|".join(map(re.escape, [*headings, "\nMore\n"])), done.stdout)[1:],
+            strict=True,
+        )
+    }
+    assert listed[headings[0]][:3] == ["quickstart", "probe", "run"]
+    assert listed["More"] == ["completion", "version"]
+    assert {verb for verbs in listed.values() for verb in verbs} == set(cli.verbs)
+
+
+def test_every_verb_is_a_file_in_the_folder_of_a_topic(tmp_path: Path) -> None:
+    for name, verb in cli.verbs.items():
+        *folder, file = verb["module"].split(".")
+        assert file.strip("_") == name
+        assert folder in [[], *([topic] for topic in TOPICS)]
+
+
+@pytest.mark.parametrize("words", [(), ("import",), ("engines", "install")])
+@pytest.mark.parametrize("columns", ["80", "60"])
+def test_help_is_a_verb_too(tmp_path: Path, words: tuple[str, ...], columns: str) -> None:
+    asked = venturi("help", *words, home=tmp_path, COLUMNS=columns)
+    assert (asked.returncode, asked.stderr) == (0, "")
+    assert asked.stdout == venturi(*words, "--help", home=tmp_path, COLUMNS=columns).stdout
+    assert "did you mean rank" in venturi("help", "rnk", home=tmp_path).stderr
 
 
 def test_help_of_a_verb_is_what_click_would_print_and_loads_no_verb(tmp_path: Path) -> None:
@@ -69,10 +107,10 @@ def helps() -> dict[str, tuple[str, list[str]]]:
     """
     program = """
 import contextlib, io, json, sys
-from venturi.cli.main import VERBS, cli
+from venturi.cli.main import cli
 heavy = {'rich', 'numpy', 'sqlalchemy', 'polars', 'scipy', 'pyarrow'}
 helps = {}
-for verb in VERBS:
+for verb in cli.verbs:
     with contextlib.redirect_stdout(io.StringIO()) as shown:
         cli([verb, '--help'], standalone_mode=False)
     helps[verb] = shown.getvalue(), sorted(heavy & set(sys.modules))
@@ -85,7 +123,7 @@ print(json.dumps(helps))
     return {verb: (shown, loaded) for verb, (shown, loaded) in json.loads(done.stdout).items()}
 
 
-@pytest.mark.parametrize("verb", list(VERBS))
+@pytest.mark.parametrize("verb", cli.verbs)
 def test_the_help_of_a_verb_stays_light(helps: dict[str, tuple[str, list[str]]], verb: str) -> None:
     shown, loaded = helps[verb]
     assert loaded == []
@@ -94,7 +132,7 @@ def test_the_help_of_a_verb_stays_light(helps: dict[str, tuple[str, list[str]]],
 
 def test_every_option_says_what_it_does() -> None:
     silent = []
-    for verb in VERBS:
+    for verb in cli.verbs:
         command = cli.get_command(click.Context(cli), verb)
         assert command is not None
         commands = command.commands.values() if isinstance(command, click.Group) else [command]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from command_line import venturi
-from venturi.cli.main import VERBS
+from venturi.cli.main import cli
 
 SORT = ("--sort", "1TB")
 MACHINE = ("--on", "i2.8xlarge:10")
@@ -135,14 +135,14 @@ WRONG: tuple[tuple[str, ...], ...] = (
 
 
 def test_every_verb_is_tried() -> None:
-    assert {words[0] for words in WRONG} == set(VERBS)
+    assert {words[0] for words in WRONG} == set(cli.verbs)
 
 
 @pytest.mark.parametrize("words", WRONG, ids=lambda words: ascii(" ".join(words)))
 def test_wrong_input_is_the_user_s_error(
     tmp_path: Path, agent_binary: Path, words: tuple[str, ...]
 ) -> None:
-    (tmp_path / "file").write_text("neither a log nor a catalogue\n")
+    (tmp_path / "file").write_text("neither a log nor a catalog\n")
     given = (word.format(tmp=tmp_path) for word in words)
     done = venturi(*given, home=tmp_path / "home", VENTURI_AGENT=str(agent_binary))
     assert done.returncode in {1, 2}, done.stdout + done.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from venturi.cli.main import VERBS, cli
+from venturi.cli.main import cli
 from venturi.core.errors import AGENT_CLASSES, CODES, FailureClass, VenturiError
 from venturi.core.settings import SETTINGS
 from venturi.record.trial_json import ADAPTER
@@ -49,7 +49,7 @@ def test_every_command_and_option_is_documented(path: str) -> None:
             assert parameter.help, f"{path} {parameter.opts[-1]} has no help text"
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", cli.verbs)
 def test_every_verb_is_a_command(verb: str) -> None:
     assert f"venturi {verb}" in ALL
 

@@ -38,8 +38,8 @@ def test_the_generated_files_are_fresh() -> None:
 def test_what_is_stale_is_named_and_written_anew(tmp_path: Path) -> None:
     for folder in ("scripts", "schema", "docs/reference", "web/src/generated"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
-    helps = "python/venturi/cli/help.json"
-    for path in ((ROOT / helps), *(ROOT / "crates").glob("*/src/**/*.rs")):
+    written = (ROOT / f"python/venturi/cli/{name}.json" for name in ("help", "verbs"))
+    for path in (*written, *(ROOT / "crates").glob("*/src/**/*.rs")):
         copy = tmp_path / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, copy)

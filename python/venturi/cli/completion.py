@@ -11,7 +11,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.command()
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> None:
-    """Write the completion of Venturi's verbs and options for SHELL to stdout.
+    """Print the completion script for bash, zsh or fish.
 
     \b
     bash  venturi completion bash > ~/.local/share/bash-completion/completions/venturi

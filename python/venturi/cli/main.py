@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -35,87 +36,33 @@ from venturi.core.wording import near
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# One verb a file: name -> (module, one line of help). Static so that --help imports nothing.
-VERBS: dict[str, tuple[str, str]] = {
-    "quickstart": (
-        "measure.quickstart",
-        "Start here: measure this machine, sort on it, price the job, write a report",
-    ),
-    "probe": ("measure.probe", "Measure what this machine can do: host facts, disk, network"),
-    "gen": ("measure.gen", "Generate sort-benchmark records (compatible with gensort)"),
-    "sort": ("measure.sort", "Sort files with the native 2-IO engine"),
-    "validate": ("measure.validate", "Check order, count, checksum and duplicates (as valsort)"),
-    "run": ("measure.run", "Run a named workload on an engine, repeated, and record every trial"),
-    "workloads": ("measure.workloads", "List the workloads, their engines and sizes"),
-    "plan": ("measure.plan", "Run an experiment plan: a TOML file of factors; resumable"),
-    "lab": (
-        "measure.lab",
-        "Emulate a cluster on this machine: hosts, networks, disks of chosen speeds",
-    ),
-    "engines": ("measure.engines", "List the engines that work here, and how to get the others"),
-    "tiers": ("jobs.tiers", "Fast local disks first for a Spark of yours: where the plugin is"),
-    "ls": ("results.ls", "List recorded trials"),
-    "keys": ("results.keys", "List the keys of trials to filter and group by, and their values"),
-    "show": ("results.show", "Show one trial: phases, stages, narrowest point"),
-    "trace": ("jobs.trace", "Record what a job does to its disks; read traces of its block I/O"),
-    "compare": ("results.compare", "Compare repeat groups: which is better, and by how much"),
-    "effect": ("results.effect", "What a setting brings, of trials that are alike in all else"),
-    "rank": ("results.rank", "Rank many groups of trials by time or cost, with ties"),
-    "scaling": ("results.scaling", "Tell how the time grows or falls with hosts, data or a number"),
-    "advise": (
-        "machines.advise",
-        "Advise on a job: which machines, how many, how much fast storage",
-    ),
-    "predict": (
-        "machines.predict",
-        "Predict time and cost of a job on given machines, with formulas",
-    ),
-    "simulate": (
-        "machines.simulate",
-        "Simulate a job on uneven machines: stragglers, tails, lost nodes",
-    ),
-    "catalog": (
-        "machines.catalog",
-        "List, show, import, overlay and compare catalogues of machines",
-    ),
-    "exclude": ("results.exclude", "Exclude trials from results by recorded, reversible rules"),
-    "serve": ("share.serve", "Serve the repository as web pages and as JSON"),
-    "token": ("share.token", "Give out and take back named tokens for servers of this repository"),
-    "report": ("share.report", "Write a page with its data as one self-contained HTML file"),
-    "push": ("share.push", "Send trials to a server"),
-    "export": ("results.export", "Write trials and their artifacts to one archive"),
-    "import": ("results.import_", "Read trials from an archive, or the results of others"),
-    "ingest": ("results.ingest", "Read the logs that Spark and MapReduce write of their own jobs"),
-    "backup": ("share.backup", "Copy the whole repository into one file, while others use it"),
-    "restore": ("share.restore", "Fill an empty repository from a backup"),
-    "remove": (
-        "share.remove",
-        "Delete trials for good, on record; a dry run unless --yes is given",
-    ),
-    "repository": (
-        "share.repository",
-        "Check the repository, mend it, see what was set aside or removed",
-    ),
-    "cluster": (
-        "measure.cluster",
-        "Check the hosts of a cluster before measuring; send them the agent",
-    ),
-    "doctor": ("measure.doctor", "Check this host's settings against what the field recommends"),
-    "completion": ("completion", "What bash, zsh or fish needs to complete verbs and options"),
-    "version": ("version", "Versions of Venturi, its agent and its schema"),
-}
-
-
+VERBS = Path(__file__).with_name("verbs.json")
 HELP = Path(__file__).with_name("help.json")
 HELP_COLUMNS = 80  # at least so wide click makes it
 _OVER = threading.Event()  # set once the command has ended
 
 
 class Verbs(click.Group):
-    """A group whose commands are imported when they are used."""
+    """The verbs, each imported when it is used. `scripts/verbs.py` finds them."""
+
+    @cached_property
+    def table(self) -> dict[str, dict[str, dict[str, str]]]:
+        """Return `verbs` (name, module, help) and the `list` that `--help` prints."""
+        return json.loads(VERBS.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+
+    @property
+    def verbs(self) -> dict[str, dict[str, str]]:
+        """Return every verb's module and help by its name."""
+        return self.table["verbs"]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse `help VERB` as `VERB --help`."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
+        return list(self.verbs)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -123,38 +70,46 @@ class Verbs(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            if args[0] in VERBS or args[0].startswith("-"):
+            if args[0] in self.verbs or args[0].startswith("-"):
                 raise
 
-            close = near(args[0], VERBS)
+            close = near(args[0], self.verbs)
             meant = f": did you mean {' or '.join(close)}?" if close else ""
             raise click.UsageError(f"there is no command {args[0]!r}{meant}", ctx) from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in VERBS:
+        if cmd_name not in self.verbs:
             return None
-        module = importlib.import_module(f"venturi.cli.{VERBS[cmd_name][0]}")
+        module = importlib.import_module(f"venturi.cli.{self.verbs[cmd_name]['module']}")
         command = module.command
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
+        width = max(len(words) for rows in self.table["list"].values() for words in rows)
+        for heading, rows in self.table["list"].items():
+            formatter.write_paragraph()
+            formatter.write_text(heading)
+            with formatter.indentation():
+                formatter.write_dl([(words.ljust(width), text) for words, text in rows.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
         # Not Group's own, which asks each command for its help, and so imports them all.
         verbs = [
-            CompletionItem(name, help=text)
-            for name, (_, text) in VERBS.items()
+            CompletionItem(name, help=verb["help"])
+            for name, verb in self.verbs.items()
             if name.startswith(incomplete)
         ]
         return verbs + click.Command.shell_complete(self, ctx, incomplete)
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Verbs,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="`venturi help COMMAND` describes one command.",
+)
 @click.version_option(
     None, "-V", "--version", package_name="venturi", message="venturi %(version)s"
 )
@@ -259,18 +214,23 @@ def program() -> NoReturn:
 
 
 def _written_help(argv: list[str]) -> str | None:
-    """What `venturi ... --help` prints, as scripts/generated.py wrote it: no verb is loaded for it.
+    """Return the help that is asked for, as scripts/generated.py wrote it; no verb is loaded.
 
-    None if that is not what is asked for, or if the terminal is narrower.
+    None if something else is asked for, or if the terminal is narrower.
     """
     program, *words = argv
-    asked = bool(words) and words[-1] in cli.context_settings["help_option_names"]
-    if not asked or Path(program).name != "venturi":
+    if not words or Path(program).name != "venturi":
+        return None
+    if words[0] == "help":
+        words = words[1:]
+    elif words[-1] in cli.context_settings["help_option_names"]:
+        words = words[:-1]
+    else:
         return None
     if shutil.get_terminal_size().columns < HELP_COLUMNS:
         return None
     texts: dict[str, str] = json.loads(HELP.read_text(encoding="utf-8"))
-    return texts.get(" ".join(words[:-1]))
+    return texts.get(" ".join(words))
 
 
 def _collect_seldom() -> None:

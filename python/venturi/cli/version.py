@@ -16,7 +16,7 @@ from venturi.record.trial import SCHEMA_VERSION
 @click.command()
 @json_option
 def command(as_json: bool) -> None:
-    """Versions of Venturi, its agent and its schema."""
+    """Show the versions of Venturi, its agent and its schema."""
 
     data: dict[str, object] = {
         "venturi": __version__,

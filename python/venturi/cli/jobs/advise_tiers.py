@@ -66,12 +66,11 @@ def tiers(
     volumes: str | None,
     as_json: bool,
 ) -> None:
-    """How much fast local storage a job needs, and what more of it would save.
+    """Estimate how much fast local storage a Spark job needs.
 
-    From the account of TRIAL, which ran on Spark (or whose event log was ingested): its time with
-    so much fast storage in each host, with a range, and its cost. TRIAL may be shortened, as for
-    `venturi show`. Disks are as fast as --fast and --slow say, else as the trial's own series and
-    probes of them say.
+    TRIAL is a Spark job with an event log; it may be shortened, as for `venturi show`. The answer
+    is its time with a range, and its cost, for several sizes of fast storage per host. Disks are as
+    fast as --fast and --slow say, otherwise as the trial's own series and probes say.
     """
     from venturi.jobs.tiers.advice import TiersQuestion, advise_tiers
     from venturi.jobs.tiers.rates import disks_given

@@ -49,7 +49,7 @@ RECORDING_BYTES = 1 << 36
 
 @click.group()
 def command() -> None:
-    """What a job does to its disks: record its block I/O, read traces of it."""
+    """Record and analyze a job's block I/O."""
 
 
 @command.command("record")

@@ -51,7 +51,7 @@ class Questions(click.Group):
 
 @click.group(cls=Questions, subcommand_metavar="[COMMAND] [ARGS]...")
 def command() -> None:
-    """Advice on a job: a command for each question.
+    """Recommend machines and fast storage for a job.
 
     Options without a command are those of `hardware`: `venturi advise --sort 100TB`.
     """
@@ -136,11 +136,11 @@ def hardware(
     html: PageFile | None,
     as_json: bool,
 ) -> None:
-    """Which machines to rent or buy for a job, and how many.
+    """Recommend machines: which type, how many, at what cost.
 
-    Time and cost are ranges: the middle, and in parentheses the bounds that the inputs' ranges
-    allow. One option beats another only if its worst is better than the other's best; otherwise
-    the answer is "cannot tell", with what to measure.
+    Time and cost are a middle value and, in parentheses, the range that the inputs allow. One
+    option beats another only if its worst is better than the other's best; otherwise the answer is
+    "cannot tell", with what to measure.
     """
     from venturi.machines.advice.explain import explain_type
     from venturi.machines.advice.hardware import DEFAULT_MAX_NODES, Request, advise

@@ -46,10 +46,10 @@ accept_option = click.option(
 
 @click.group()
 def command() -> None:
-    """List, show, import, overlay and compare catalogues of machines.
+    """List, show, import and compare catalogs of machines.
 
-    A catalogue is a CSV file, one value a line, each with its kind (advertised, derived,
-    measured), source and date. CATALOG is the name of a shipped one or a file.
+    A catalog is a CSV file with one value per line, each with its kind (advertised, derived,
+    measured), source and date. CATALOG is the name of a shipped catalog, or a file.
     """
 
 

@@ -87,7 +87,10 @@ def command(
     html: PageFile | None,
     as_json: bool,
 ) -> None:
-    """Time and cost of a job on given machines, with formula and origin (--explain)."""
+    """Predict a job's time and cost on given machines.
+
+    With --explain each figure shows its formula and where its inputs come from.
+    """
 
     from venturi.machines.advice.explain import explain
     from venturi.machines.advice.hardware import Request, compared, predict

@@ -145,14 +145,14 @@ def command(
     html: PageFile | None,
     **options: Any,
 ) -> None:
-    """Simulate a job on uneven machines: stragglers, tails, lost nodes.
+    """Simulate a job on uneven machines: stragglers, lost nodes.
 
-    Each trial draws every node's rates. DIST is a rate such as 900MB/s, or normal(1738MB/s,5%),
-    lognormal(900MB/s,10%), uniform(800MB/s,1GB/s), slowest(1738MB/s,1515MB/s,178), which is a
-    normal known by its mean and the slowest of 178 nodes, bimodal(220MB/s,73MB/s,1.3%), or
-    samples(RATE,...), drawn for every node; with shared: before it (shared:uniform(...)) once for
-    the whole cluster; or unlimited. Without these options, the rates and their spread are the
-    catalogue's.
+    Each trial draws the rates of every node. DIST is a rate such as 900MB/s, or one of:
+    normal(1738MB/s,5%), lognormal(900MB/s,10%), uniform(800MB/s,1GB/s),
+    bimodal(220MB/s,73MB/s,1.3%), samples(RATE,...), unlimited, or slowest(1738MB/s,1515MB/s,178): a
+    normal distribution given by its mean and the slowest of 178 nodes. Rates are drawn for every
+    node, or with `shared:`, as in shared:uniform(...), once for the whole cluster. Without these
+    options, rates and their spread come from the catalog.
 
     \b
     venturi simulate --sort 100TB --on i2.8xlarge:178

@@ -48,10 +48,10 @@ cluster_argument: Callable[[F], F] = click.argument(
 
 @click.group()
 def command() -> None:
-    """Look at the hosts of a cluster, and send them the agent.
+    """Check the hosts of a cluster; install the agent on them.
 
-    CLUSTER.toml says which hosts there are and how each is reached: by OpenSSH, with your own
-    configuration and keys. docs/guide/measure/clusters.md has an example.
+    CLUSTER.toml lists the hosts and how each is reached: by OpenSSH, with your own configuration
+    and keys. docs/guide/measure/clusters.md has an example.
     """
 
 

@@ -59,14 +59,13 @@ _STORE = "store them with `venturi-agent facts > FILE` on the host in question"
 )
 @json_option
 def command(facts_file: Path | None, *, as_json: bool) -> int:
-    """Check this host's settings against what the field recommends.
+    """Check this host's settings against recommendations.
 
-    Reads settings, and changes nothing: each finding has its source and says how to fix it, with
-    the risk where the fix can break something. A problem is a setting known to hurt; advice may
-    help: measure it.
+    It reads settings and changes nothing. Each finding has its source and says how to fix it, with
+    the risk if the fix can break something. A problem is a setting known to hurt. Advice may help:
+    measure it.
 
-    Exit status: 0 if there is no problem (advice and `cannot tell` do not count), 1 if there is
-    one.
+    Exits with 0 if there is no problem (advice and `cannot tell` don't count), 1 if there is one.
     """
     from venturi.machines.health.doctor import Severity, examine, load_rules
 

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_context
 def command(context: click.Context, as_json: bool) -> None:
-    """List the engines: version, what is missing here, and how to get it.
+    """List the engines; install them; locate the Spark plugins.
 
-    With --json also their parts: where they are installed, their Java, how they can be deployed.
+    The list shows each engine's version, what is missing, and how to get it. With --json it also
+    has the engine's parts: where they are installed, their Java, how they can be deployed.
     """
     if context.invoked_subcommand is not None:
         return

@@ -48,9 +48,9 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Write sort-benchmark records to OUTPUT, bit-compatible with gensort 1.5.
+    """Generate sort-benchmark records, as gensort does.
 
-    Give either --count or --bytes.
+    OUTPUT is bit-compatible with gensort 1.5. Give either --count or --bytes.
     """
     if (count is None) == (size_bytes is None):
         raise click.UsageError("give either --count or --bytes")

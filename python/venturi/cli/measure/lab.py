@@ -39,9 +39,10 @@ lab_option: Callable[[F], F] = click.option(
 
 @click.group()
 def command() -> None:
-    """Emulate a cluster on this machine: hosts, networks and disks of chosen speeds.
+    """Emulate a cluster on this machine: hosts, networks, disks.
 
-    Needs root. docs/guide/measure/lab.md says what FILE.toml may say and what can be emulated.
+    Hosts, networks and disks have the speeds that you choose in FILE.toml: see
+    docs/guide/measure/lab.md. It needs root.
     """
 
 

@@ -62,10 +62,10 @@ file_argument: Callable[[F], F] = click.argument(
 
 @click.group()
 def command() -> None:
-    """Run an experiment plan: a TOML file of factors, whose combinations are measured repeatedly.
+    """Run an experiment plan: every combination of its factors.
 
-    What a plan has done is in the repository alone: after a kill, a reboot or a full disk, `resume`
-    goes on with what is missing.
+    A plan is a TOML file. Its progress is kept in the repository: after a kill, a reboot or a full
+    disk, `resume` continues with what is missing.
     """
 
 

@@ -81,7 +81,7 @@ experiment_option = click.option(
 
 @click.group()
 def command() -> None:
-    """Measure what this machine, or a cluster, can do."""
+    """Measure a machine or cluster: host facts, disks, network."""
 
 
 @command.command()

@@ -117,11 +117,11 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """The main job: measure this machine, sort on it, record everything, price it.
+    """Start here: measure, sort, price a job, write a report.
 
-    Reads the host's facts, measures disk and loopback network, sorts the same data once in memory
-    and once in two passes, compares with what was predicted, names the narrowest point, prices a
-    100 TB sort, and writes a report. It needs no root rights, and never more than half of the free
+    It reads the host's facts, measures the disk and the loopback network, sorts the same data once
+    in memory and once in two passes, compares the times with the prediction, names the narrowest
+    point, prices a 100 TB sort, and writes a report. It needs no root, and at most half of the free
     disk.
     """
 

@@ -201,14 +201,13 @@ def command(
     as_json: bool,
     **limits: Any,
 ) -> int:
-    """Run WORKLOAD and record every repetition.
+    """Run a workload on an engine and record every repetition.
 
-    WORKLOAD is one of those that `venturi workloads` lists; not every engine has a program for
-    each.
+    `venturi workloads` lists the workloads and the engines of each.
 
-    The protocol of the field: six repetitions, the first of which warms up and does not count. The
-    input is generated once, before the first; only the workload itself is timed. Every result is
-    validated; one that is not right is recorded as invalid, and the exit status is 3.
+    Default protocol: six repetitions, the first a discarded warm-up. The input is generated once,
+    before the first repetition; only the workload itself is timed. Every result is validated. An
+    incorrect one is recorded as invalid, and the exit status is 3.
     """
     if warm_up >= repeat:
         raise click.UsageError(f"--repeat {repeat} with --warm-up {warm_up}: no repetition counts")

@@ -99,10 +99,10 @@ def command(
     as_json: bool,
     **chosen: Any,
 ) -> int:
-    """Sort the files INPUTS (or those in the directories INPUTS) and record the trial.
+    """Sort files with the native two-pass engine.
 
-    The input is never modified. Output gets its final name only when it is complete, with a
-    manifest.
+    INPUTS are files, or folders of files. They are never modified. The output gets its final name
+    when it is complete, with a manifest; the trial is recorded.
     """
     from venturi.measure.trial.runner import run_trial
 

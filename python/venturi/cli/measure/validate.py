@@ -55,9 +55,9 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """Check that INPUTS, one after the other, are in order.
+    """Check that files are sorted, as valsort does.
 
-    Exit status 3 if they are not.
+    INPUTS are checked in the order given, as one sequence. Exits with 3 if they are not in order.
     """
     from venturi.measure.hosts.agent import repeated
 

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 @click.argument("name", required=False, metavar="[WORKLOAD]")
 @json_option
 def command(name: str | None, *, as_json: bool) -> None:
-    """List the workloads of `venturi run`; with WORKLOAD: its sizes, its parameters, its check."""
+    """List the workloads with their engines and sizes.
+
+    With WORKLOAD: its sizes, its parameters, how its output is validated.
+    """
     from venturi.measure.engines.registry import ENGINES
     from venturi.measure.workloads.registry import WORKLOADS, runs, workload
 

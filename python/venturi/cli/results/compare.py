@@ -56,8 +56,7 @@ if TYPE_CHECKING:
 @click.option(
     "--why",
     is_flag=True,
-    help="Of two jobs of Spark or MapReduce: what of their settings, plans, data and time is not "
-    "the same.",
+    help="Explain why one job took longer than another: settings, plans, data, time.",
 )
 @json_option
 @html_options()
@@ -78,12 +77,11 @@ def command(
     that started last, `last~1` the one before). The first is the reference. A verdict may be
     "cannot tell", with the reason.
 
-    With --fail-if-slower the exit status decides, as a check of continuous integration needs it: 0
-    where nothing is slower by more than LIMIT, 4 where something is; 0 where it cannot be told.
+    With --fail-if-slower the exit status is the verdict, for continuous integration: 4 if a group
+    is slower by more than LIMIT, 0 if none is, or if it can't be told.
 
-    With --why two trials, each of a job whose engine's own account is kept, are laid beside one
-    another: why the second took another time than the first. Of one that failed or was interrupted
-    that is said, and no time is compared.
+    With --why give two trials of Spark or MapReduce. If one of them failed or was interrupted, the
+    answer says so and doesn't compare times.
     """
     from venturi.record.query.checks import require_conditions
     from venturi.record.query.conditions import conditions_of

@@ -67,12 +67,12 @@ def command(
     as_json: bool,
     html: PageFile | None,
 ) -> None:
-    """What a setting brings: its effect on the time where all else is equal.
+    """Estimate the effect of a setting, all else being equal.
 
-    Trials with each value of KEY are compared with those of the baseline that are alike in every
-    other key; each such setting counts once. The answer may be that it depends on another key, or
-    that too little was measured alike: then it says which keys differ, and what would help. Several
-    keys ask for each combination of their values.
+    Trials with each value of KEY are compared with the baseline's trials that match in every other
+    key; each matched setting counts once. If the effect depends on another key, or too few trials
+    match, the answer names the keys that differ and what would help. With several keys, each
+    combination of their values is compared.
 
     \b
     venturi effect disk --where workload=terasort

@@ -26,7 +26,7 @@ author_option: Callable[[F], F] = click.option(
 
 @click.group()
 def command() -> None:
-    """Leave trials out of lists, rankings and pages by recorded rules.
+    """Exclude trials from results by reversible rules.
 
     No trial is changed or deleted: revoking a rule brings its trials back.
     """

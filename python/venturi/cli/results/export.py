@@ -92,17 +92,16 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Write trials as a table, or with their artifacts to one archive.
+    """Export trials as an archive or as a table.
 
-    Choose them by ID (or its beginning; `last`, `last~1`), by --all, or by the options that
-    `ls` has too.
+    Choose them by ID (or its beginning; `last`, `last~1`), by --all, or by the filters of `ls`.
 
-    A table (--format csv, parquet or ndjson) has a row a trial, newest first: the columns to ask
-    for, the configuration, and what was measured of the whole trial with its unit. Trials that
-    failed have a row, too: `state` says so. What is missing stays empty; ndjson says why.
+    A table (--format csv, parquet or ndjson) has one row per trial, newest first: the columns of
+    `ls`, the configuration, and the trial's own samples with their units. Failed trials have a row,
+    too: `state` says so. Missing values are empty; ndjson has the reason.
 
-    Of an archive, trials that have not ended are left out, and named. `venturi import` reads it;
-    importing it twice changes nothing.
+    An archive holds trials with their artifacts, for `venturi import`; importing it twice changes
+    nothing. Trials that have not ended are left out and named.
     """
     conditions, most = asked_of(options), options["limit"] or None
     if sum((bool(ids), everything, bool(conditions or most))) != 1:

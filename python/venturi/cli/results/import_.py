@@ -30,7 +30,7 @@ STARTER = "published"
 _SHOWN = 10
 _REFUSED_SHOWN = 5
 _WORDS = (AUTO, *FORMATS)
-_HELP = """Read what others measured: archives, engines' logs, results of suites.
+_HELP = """Import engines' logs, archives and other people's results.
 
 FORMAT says what the FILEs are; without it, or as `auto`, each is recognised by its beginning, and
 what it was taken for is said. (A file that is called like a format is ./aloja.)

@@ -27,9 +27,10 @@ VALUES_OF_ONE = 40
 @click.argument("key", required=False)
 @json_option
 def command(key: str | None, as_json: bool) -> None:
-    """List the keys of trials: what --by, --where and --sort take, and the values there are.
+    """List the keys to filter and group trials by.
 
-    With KEY (by any of its names: `nodes`, "map tasks") its meaning and most frequent values.
+    These are the keys of --by, --where and --sort, with the values that trials have. With KEY (by
+    any of its names: `nodes`, "map tasks"), show its meaning and its most frequent values.
     """
     with open_repository() as repository:
         data = _of_one(repository, key) if key else _of_all(repository)

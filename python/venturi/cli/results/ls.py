@@ -49,8 +49,8 @@ _ROWS = 1_000
 def command(as_json: bool, **options: Any) -> None:
     """List recorded trials, newest first.
 
-    GROUP is the key of a repeat group: trials with the same key differ in nothing that was chosen.
-    A terminal shows as much of an id as names the trial.
+    GROUP is the key of a repeat group: trials with the same key have the same settings. On a
+    terminal, ids are shortened to what is unique.
     """
     from venturi.record.query.checks import require_conditions, require_keys
     from venturi.record.query.counting import id_length

@@ -92,10 +92,10 @@ def command(
     crude: bool,
     as_json: bool,
 ) -> None:
-    """Rank groups of trials: which is best, and which cannot be told apart from it.
+    """Rank groups of trials by time or cost, with ties.
 
-    Where trials differ in more than what they are grouped by, groups are ranked over the settings
-    that are alike in all else. A group is worse only if a test says so; all others may be the best.
+    Where trials differ in more than the keys they are grouped by, groups are ranked over matched
+    settings. A group ranks lower only if a test shows a difference; all others tie for best.
 
     \b
     venturi rank --by net --by disk --where workload=terasort \\

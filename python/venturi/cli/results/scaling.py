@@ -65,10 +65,11 @@ def command(
     html: PageFile | None,
     as_json: bool,
 ) -> None:
-    """Tell how the time of like trials grows or falls with KEY: hosts, input_bytes, any number.
+    """Show how run time scales with hosts, data or another number.
 
-    A curve is of trials alike in everything that was chosen but KEY. Intervals (90 %) are of one
-    more trial, and only where was measured; beyond, to twice as far, there is none.
+    KEY is hosts, input_bytes or any other number. The trials of a curve match in every other
+    setting. Intervals (90 %) are for one more trial, within the measured range; up to twice as far
+    the curve is extrapolated without an interval.
 
     \b
     venturi scaling hosts --where workload=terasort --by instance_type --to 12

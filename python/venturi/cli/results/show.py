@@ -52,10 +52,11 @@ _STAGE_COLUMNS = (
 @html_options()
 @json_option
 def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
-    """Show one trial: what ran where, how it ended, phases, narrowest point, samples.
+    """Show one trial: where its time went and what to fix.
 
-    ID may be shortened as long as only one trial begins with it. `last` is the trial that started
-    last, the first of `ls`, and `last~1` the one before; one that was imported started when it ran.
+    ID may be shortened as long as it is unique. `last` is the trial that started last, the first of
+    `ls`, and `last~1` the one before. An imported trial started when it was executed, not when it
+    was imported.
     """
     with open_repository() as repository:
         trial = repository.get(id_)

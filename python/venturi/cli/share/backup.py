@@ -21,12 +21,12 @@ _SHOWN = 5
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
 @json_option
 def command(*, file: Path, overwrite: bool, as_json: bool) -> None:
-    """Copy the whole repository into FILE, while others go on writing to it.
+    """Back up the whole repository into one file.
 
-    It holds every trial with its files, exclusions, views, tokens (their digests), what was set
-    aside and what was removed, as they all were at one moment. `venturi restore` reads it, into
-    SQLite or PostgreSQL, whichever it came from. FILE appears when it is complete, readable by its
-    owner only.
+    FILE holds a consistent snapshot of every trial with its artifacts, exclusions, views, tokens
+    (their digests), quarantined records and removals, while others go on writing. `venturi restore`
+    reads it into SQLite or PostgreSQL, whichever it came from. FILE appears when it is complete,
+    readable by its owner only.
     """
     from venturi.record.upkeep.backup import back_up
 

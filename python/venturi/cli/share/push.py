@@ -91,11 +91,12 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Send trials that have ended, with their artifacts, to the server at URL.
+    """Send trials to a server.
 
-    Choose them by ID (or its beginning; `last`, `last~1`), by --all, or by the options that
-    `ls` has too. They go in batches, and a batch is sent again if the server did not answer:
-    sending a trial twice changes nothing. The exit status is 1 if the server refused a trial.
+    Trials that have ended are sent with their artifacts to the server at URL. Choose them by ID (or
+    its beginning; `last`, `last~1`), by --all, or by the filters of `ls`. Sending a trial twice
+    changes nothing, so a batch without an answer is sent again. Exits with 1 if the server refused
+    a trial.
     """
     conditions = asked_of(options)
     if sum((bool(ids), everything, bool(conditions or options["limit"]))) != 1:

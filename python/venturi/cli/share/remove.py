@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 def command(
     *, texts: tuple[str, ...], reason: str | None, author: str | None, yes: bool, as_json: bool
 ) -> None:
-    """Delete trials for good, with their series and other artifacts.
+    """Delete trials for good (a dry run without --yes).
 
-    Without --yes it says what would go and how much space it takes. Trials that have not ended
-    stay; trials that an exclusion leaves out go as others do. It stays on record who removed which
-    trials, when, by what conditions and why (`venturi repository removals`), and what was removed
-    is not imported again. To leave trials out and be able to change one's mind: `venturi exclude`.
+    Without --yes it lists the trials and their size. Trials that have not ended stay; excluded
+    trials are removed like others. Who removed which trials, when, by which conditions and why
+    stays on record (`venturi repository removals`), and removed trials are not imported again. To
+    leave trials out reversibly, use `venturi exclude`.
 
     \b
     venturi remove --where experiment=warm-up-of-lab --where "started_at<2026-01-01"

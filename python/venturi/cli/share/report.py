@@ -22,11 +22,11 @@ _TRIAL = re.compile(r"(/trials/)([^/?#]+)(.*)", re.DOTALL)
     help="The HTML file to write; it needs no server and no network.",
 )
 def command(url: str, html: PageFile) -> None:
-    """Write a page of the web application, with its data, as one HTML file.
+    """Write a web page with its data as one HTML file.
 
-    PAGE-URL is path and query of the page as the browser shows them, such as
-    '/cost?where=workload=terasort&by=network&usd_per_hour=3.5' or /trials/ID, whose ID may be
-    shortened, or `last`, as `show` takes it.
+    PAGE-URL is the path and query of the page as the browser shows them, such as
+    '/cost?where=workload=terasort&by=network&usd_per_hour=3.5' or /trials/ID. ID may be shortened,
+    or `last`, as for `show`.
     """
     with open_repository() as repository:
         if found := _TRIAL.fullmatch(url):

@@ -29,9 +29,9 @@ _STDOUT = Path("-")
 
 @click.group()
 def command() -> None:
-    """Keep the repository whole: check it, and see what was set aside or removed.
+    """Check and repair the repository; list quarantined trials.
 
-    `venturi backup` copies it, `venturi remove` deletes trials for good.
+    `venturi backup` copies the repository; `venturi remove` deletes trials for good.
     """
 
 

@@ -21,11 +21,12 @@ from venturi.core.wording import count_of
 )
 @json_option
 def command(*, file: Path, keep_tokens: bool, as_json: bool) -> None:
-    """Fill an empty repository from FILE, which `venturi backup` wrote.
+    """Restore a backup into an empty repository.
 
-    Every file and table is compared with its digest; what is damaged restores nothing, and neither
-    does a command that is killed. Trials that were at work when the backup was made are interrupted
-    ones then. The repository may be on another database than the one that was backed up.
+    FILE was written by `venturi backup`. Every file and table is compared with its digest; a
+    damaged backup or a killed command restores nothing. Trials that were running when the backup
+    was made become interrupted. The repository may be in another kind of database than the
+    original.
     """
     from venturi.record.upkeep.backup import read_manifest, restore
 

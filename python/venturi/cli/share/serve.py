@@ -96,11 +96,12 @@ def command(
     https: bool,
     upload_limit: int,
 ) -> None:
-    """Serve the repository: web pages, and the same as JSON under /api.
+    """Serve the repository as web pages and as JSON.
 
-    Without tokens it listens on loopback only; everyone on this machine reads, and may exclude
-    trials and save views. Uploads (`venturi push`) always need a token for writing. Tokens are made
-    by `venturi token add`. Prints the address when it listens; Ctrl-C ends it.
+    The pages are at /, their data under /api. Without tokens it listens on loopback only: everyone
+    on this machine can read, exclude trials and save views. Uploads (`venturi push`) always need a
+    token with write access, from `venturi token add`. It prints its address when it is ready;
+    Ctrl-C ends it.
     """
     # Requests run side by side already, and their matrices are tiny. Read when numpy is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

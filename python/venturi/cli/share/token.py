@@ -22,10 +22,10 @@ _UNTIL = MomentType(1, "write it like 90d, 2027-01-31 or 2027-01-31T12:00")
 
 @click.group()
 def command() -> None:
-    """Give out and take back tokens for the servers of this repository.
+    """Issue and revoke named access tokens.
 
-    A token has a name, which stays recorded as the author of all that is done with it. What is
-    added, has expired or is revoked is so at once on every server of the repository.
+    The name of a token is recorded as the author of everything that is done with it. A new, expired
+    or revoked token takes effect at once on every server of the repository.
     """
 
 
