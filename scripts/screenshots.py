@@ -61,7 +61,7 @@ def environment(folder: Path) -> dict[str, str]:
 def fill(folder: Path) -> str:
     """Measures, ingests and imports; the id of the Spark application."""
     venturi(folder, "quickstart", "--time-budget", QUICKSTART_BUDGET, "--report", "report.html")
-    venturi(folder, "ingest", "spark-eventlog", SPARK_LOG)
+    venturi(folder, "import", "spark-eventlog", SPARK_LOG)
     venturi(folder, "import", "published")
     venturi(folder, "import", "aloja", DATA / "results/aloja-minerva/trials.csv")
     venturi(folder, "advise", "hardware", "--sort", "100TB", "--html", "advice.html")

@@ -16,7 +16,7 @@ import click
 import pytest
 
 from command_line import PROGRAM, started, venturi
-from venturi.cli.main import cli, main
+from venturi.cli.main import RENAMED, cli, main
 from venturi.core.topics import TOPICS, heading
 
 
@@ -61,13 +61,22 @@ def test_every_verb_is_a_file_in_the_folder_of_a_topic(tmp_path: Path) -> None:
         assert folder in [[], *([topic] for topic in TOPICS)]
 
 
-@pytest.mark.parametrize("words", [(), ("import",), ("engines", "install")])
+@pytest.mark.parametrize("words", [(), ("import",), ("engines", "jar")])
 @pytest.mark.parametrize("columns", ["80", "60"])
 def test_help_is_a_verb_too(tmp_path: Path, words: tuple[str, ...], columns: str) -> None:
     asked = venturi("help", *words, home=tmp_path, COLUMNS=columns)
     assert (asked.returncode, asked.stderr) == (0, "")
     assert asked.stdout == venturi(*words, "--help", home=tmp_path, COLUMNS=columns).stdout
     assert "did you mean rank" in venturi("help", "rnk", home=tmp_path).stderr
+
+
+@pytest.mark.parametrize("old", RENAMED, ids=" ".join)
+def test_an_old_spelling_stands_for_the_new_one(tmp_path: Path, old: tuple[str, ...]) -> None:
+    done = venturi(*old, "--help", home=tmp_path)
+    assert done.stdout == venturi(*RENAMED[old], "--help", home=tmp_path).stdout
+    (note,) = done.stderr.splitlines()
+    assert f"`venturi {' '.join(old)}` is now `venturi {' '.join(RENAMED[old])}`" in note
+    assert old[0] not in cli.verbs or old[1] not in venturi(old[0], "--help", home=tmp_path).stdout
 
 
 def test_help_of_a_verb_is_what_click_would_print_and_loads_no_verb(tmp_path: Path) -> None:
@@ -292,7 +301,7 @@ def test_a_misspelt_verb_option_or_file_is_guessed(tmp_path: Path) -> None:
         ("predict", "--on", "i2.8xlarge:1", "--job"),
         ("import", "aloja"),
         ("import",),
-        ("ingest", "spark-eventlog"),
+        ("import", "spark-eventlog"),
         ("doctor", "--facts"),
         ("catalog", "import", "wide", "-o", "c.csv"),
         ("sort", "-o", "out"),

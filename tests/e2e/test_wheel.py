@@ -251,7 +251,7 @@ def test_logs_of_every_compression_are_read_without_the_extras(user: User) -> No
     for name in ("tiny.zstd", "tiny.lz4", "tiny-xerial.snappy"):
         shutil.copy(logs / name, user.place)
         (user.place / name).chmod(0o644)
-        user.run("venturi", "ingest", "spark-eventlog", name)
+        user.run("venturi", "import", "spark-eventlog", name)
 
 
 def test_what_an_extra_is_missed_for_names_it(user: User) -> None:

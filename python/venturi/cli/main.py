@@ -39,6 +39,13 @@ if TYPE_CHECKING:
 VERBS = Path(__file__).with_name("verbs.json")
 HELP = Path(__file__).with_name("help.json")
 HELP_COLUMNS = 80  # at least so wide click makes it
+# Old spelling -> the verb that took its place. They go with release 0.2.
+RENAMED = {
+    ("ingest",): ("import",),
+    ("tiers", "jar"): ("engines", "jar", "tiered-storage"),
+    ("tiers", "service-jar"): ("engines", "jar", "tiered-storage-service"),
+    ("trace", "jar"): ("engines", "jar", "task-names"),
+}
 _OVER = threading.Event()  # set once the command has ended
 
 
@@ -56,9 +63,14 @@ class Verbs(click.Group):
         return self.table["verbs"]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse `help VERB` as `VERB --help`."""
+        """Parse `help VERB` as `VERB --help`, and an old spelling as the verb it stands for."""
         if args[:1] == ["help"]:
             args = [*args[1:], "--help"]
+        for old, new in RENAMED.items():
+            if tuple(args[: len(old)]) == old:
+                args = [*new, *args[len(old) :]]
+                if not ctx.resilient_parsing:  # a shell completes
+                    _warn_renamed(old, new)
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -292,6 +304,14 @@ def _near_file(error: VenturiError) -> None:
     if close:
         meant = " or ".join(str(path.with_name(name)) for name in close)
         error.hint = f"did you mean {meant}?" + (f" Else {error.hint}" if error.hint else "")
+
+
+def _warn_renamed(old: tuple[str, ...], new: tuple[str, ...]) -> None:
+    click.echo(
+        f"warning[VEN-VERB-RENAMED]: `venturi {' '.join(old)}` is now `venturi {' '.join(new)}`; "
+        "the old spelling will be removed in the next release",
+        err=True,
+    )
 
 
 def _near_choice(error: click.ClickException) -> str:

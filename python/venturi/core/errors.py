@@ -61,6 +61,7 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-SETTING-UNKNOWN": Code(
             _WARNING, "An environment variable looks like a setting of Venturi, but is none."
         ),
+        "VEN-VERB-RENAMED": Code(_WARNING, "A command has a new name; the old one still works."),
         "VEN-SETTING-VALUE": Code(_USAGE, "A setting has a value that it does not accept."),
         "VEN-RECORD-SCHEMA": Code(_USAGE, "A record does not match the trial schema."),
         "VEN-RECORD-VERSION": Code(

@@ -287,5 +287,5 @@ def load(repository: Keeper, trial: Trial) -> JobAccount:
             "VEN-RECORD-ARTIFACT",
             f"the engine's account kept with trial {trial.id} cannot be read: {error}",
             where={"trial": trial.id},
-            hint="ingest it again",
+            hint="import it again",
         ) from error

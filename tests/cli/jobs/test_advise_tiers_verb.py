@@ -1,4 +1,4 @@
-"""`venturi advise tiers` from the command line, and what `ingest` and the page tell of tiers."""
+"""`venturi advise tiers` from the command line, and tiers in `import` and on the page."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def home(settings: Settings) -> Path:
     return settings.home
 
 
-def ingested(home: Path, tmp_path: Path, log: bytes) -> str:
+def imported(home: Path, tmp_path: Path, log: bytes) -> str:
     """The id of the trial that comes of an event log."""
     path = tmp_path / "log"
     path.write_bytes(log)
-    done = venturi("ingest", "spark-eventlog", str(path), "--json", home=home)
+    done = venturi("import", "spark-eventlog", str(path), "--json", home=home)
     assert done.returncode == 0, done.stderr
-    return str(json.loads(done.stdout)["data"][0]["trial"])
+    return str(json.loads(done.stdout)["data"][0]["trials"][0]["trial"])
 
 
 def kept(
@@ -90,7 +90,7 @@ def advised(home: Path, *words: str) -> dict[str, Any]:
 
 
 def test_the_time_by_fast_storage_from_an_account_by_hand(home: Path, tmp_path: Path) -> None:
-    trial = ingested(home, tmp_path, tiers_samples.STOCK)
+    trial = imported(home, tmp_path, tiers_samples.STOCK)
     sizes = [word for size in ("0B", "800MB", "1600MB", "5GB") for word in ("--size", size)]
     found = advised(home, trial, "--fast", FAST, "--slow", SLOW, *sizes)
     # Writing: one after the other. Reading: of both at once, of the slow one 8 s.
@@ -109,7 +109,7 @@ def test_the_time_by_fast_storage_from_an_account_by_hand(home: Path, tmp_path: 
 @pytest.mark.parametrize("log", [tiers_samples.HALF, tiers_samples.HALF_TOLD_LATE])
 def test_half_of_the_files_were_fast(home: Path, tmp_path: Path, log: bytes) -> None:
     """Anchored there: what the trial had takes what it took."""
-    trial = ingested(home, tmp_path, log)
+    trial = imported(home, tmp_path, log)
     found = advised(home, trial, "--fast", FAST, "--slow", SLOW, "--size", "800MB")
     assert found["held_bytes"] == 800_000_000
     assert found["steps"][0]["time_s"]["value"] == pytest.approx(60, rel=1e-3)
@@ -117,7 +117,7 @@ def test_half_of_the_files_were_fast(home: Path, tmp_path: Path, log: bytes) -> 
 
 
 def test_cached_blocks_that_are_told_after_their_stage_count(home: Path, tmp_path: Path) -> None:
-    trial = ingested(home, tmp_path, tiers_samples.CACHED_TOLD_AFTER)
+    trial = imported(home, tmp_path, tiers_samples.CACHED_TOLD_AFTER)
     found = advised(home, trial, "--fast", FAST, "--slow", SLOW)
     assert found["all_bytes"] == 2 * tiers_samples.SHUFFLED
 
@@ -166,7 +166,7 @@ def test_what_more_of_it_would_save(
 ) -> None:
     """1, 2, 4, ... GB, or of a small job as many times a tenth, until everything fits."""
     fast, slow = disks
-    found = advised(home, ingested(home, tmp_path, log), "--fast", fast, "--slow", slow)
+    found = advised(home, imported(home, tmp_path, log), "--fast", fast, "--slow", slow)
     assert found["held_bytes"] == held_bytes
     assert [each["more_bytes"] for each in found["more"]] == more_bytes
     for more, (low, high) in zip(found["more"], saved_s, strict=True):
@@ -178,7 +178,7 @@ def test_with_adaptive_execution_a_stage_reads_what_another_job_wrote(
     home: Path, tmp_path: Path
 ) -> None:
     """So one segment of 1.6 GB is known; without it each seek would be for 128 KiB."""
-    trial = ingested(home, tmp_path, tiers_samples.ADAPTIVE)
+    trial = imported(home, tmp_path, tiers_samples.ADAPTIVE)
     seeks = SLOW.replace("iops=1000000000", "iops=100")
     found = advised(home, trial, "--fast", FAST, "--slow", seeks, "--size", "1600MB")
     (rate,) = (
@@ -191,7 +191,7 @@ def test_with_adaptive_execution_a_stage_reads_what_another_job_wrote(
 
 
 def test_more_disks_than_tasks_are_not_all_at_work(home: Path, tmp_path: Path) -> None:
-    trial = ingested(home, tmp_path, tiers_samples.STOCK)
+    trial = imported(home, tmp_path, tiers_samples.STOCK)
     slow = [word for _ in range(3) for word in ("--slow", SLOW)]
     found = advised(home, trial, "--fast", FAST, *slow, "--size", "1600MB")
     rates = {each["what"]: each for each in found["rates"] if each["disks"] == "slow disks"}
@@ -202,7 +202,7 @@ def test_more_disks_than_tasks_are_not_all_at_work(home: Path, tmp_path: Path) -
 
 
 def test_in_words(home: Path, tmp_path: Path) -> None:
-    trial = ingested(home, tmp_path, tiers_samples.STOCK)
+    trial = imported(home, tmp_path, tiers_samples.STOCK)
     done = venturi("advise", "tiers", trial, "--fast", FAST, "--slow", SLOW, home=home)
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
@@ -306,7 +306,7 @@ def test_two_folders_of_one_disk_are_one_disk(settings: Settings, tmp_path: Path
 def test_a_probe_of_another_host_is_named(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trial = ingested(settings.home, tmp_path, tiers_samples.STOCK)  # of hosts h1 and h2, say
+    trial = imported(settings.home, tmp_path, tiers_samples.STOCK)  # of hosts h1 and h2, say
     other = probe(settings, 931, {str(tmp_path / "ssd"): 1e9})
     monkeypatch.chdir(tmp_path)
     done = venturi("advise", "tiers", trial, "--fast", "ssd", "--slow", SLOW, home=settings.home)
@@ -353,7 +353,7 @@ def test_one_disk_is_not_both_fast_and_slow(
 def test_what_is_missing_is_said_and_what_to_do(
     home: Path, tmp_path: Path, log: bytes, words: tuple[str, ...], why: str, what_to_do: str
 ) -> None:
-    trial = ingested(home, tmp_path, log)
+    trial = imported(home, tmp_path, log)
     done = venturi("advise", "tiers", trial, *words, home=home)
     assert (done.returncode, done.stdout) == (1, "")
     assert "error[VEN-MODEL-INPUT]: cannot tell" in done.stderr
@@ -367,7 +367,7 @@ def test_a_trial_without_an_account_cannot_tell(settings: Settings) -> None:
     done = venturi("advise", "tiers", trial.id, "--fast", FAST, home=settings.home)
     assert done.returncode == 1
     assert "no account of its engine" in done.stderr
-    assert "venturi ingest spark-eventlog" in done.stderr
+    assert "venturi import spark-eventlog" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ def test_tiers_that_nothing_lay_on_are_told(
     home: Path, tmp_path: Path, log: bytes, tiers: str, warned: bool
 ) -> None:
     said = event("SparkListenerEnvironmentUpdate", **{"Spark Properties": {TIERS_SETTING: tiers}})
-    trial = ingested(home, tmp_path, log + said)
+    trial = imported(home, tmp_path, log + said)
     shown = json.loads(venturi("show", trial, "--json", home=home).stdout)["data"]
     told = [each["message"] for each in shown["warnings"] if TIERS_SETTING in each["message"]]
     assert [f"the tiers '{tiers}' of" in each for each in told] == [True] * warned
@@ -418,16 +418,16 @@ def test_tiers_of_a_job_that_writes_nothing_are_told_so(home: Path, tmp_path: Pa
     log.stage(0, 0, 10, 1)
     log.task(0, 0, 10, metrics={"Executor Run Time": 10_000})
     log.end(10)
-    trial = ingested(home, tmp_path, b"".join(log.lines))
+    trial = imported(home, tmp_path, b"".join(log.lines))
     shown = json.loads(venturi("show", trial, "--json", home=home).stdout)["data"]
     (told,) = (each["message"] for each in shown["warnings"] if TIERS_SETTING in each["message"])
     assert told.endswith(": no task wrote shuffle data or spilled")
 
 
-def test_an_ingested_log_has_the_same_table_in_the_terminal_and_on_the_page(
+def test_an_imported_log_has_the_same_table_in_the_terminal_and_on_the_page(
     settings: Settings, tmp_path: Path
 ) -> None:
-    trial = ingested(settings.home, tmp_path, tiers_samples.HALF)
+    trial = imported(settings.home, tmp_path, tiers_samples.HALF)
     shown = " ".join(venturi("show", trial, home=settings.home).stdout.split())
     assert "ssd shuffle uses at most 800.0 MB 800.0 MB 800.0 MB 2 0 —" in shown
     assert "last shuffle takes what is left 800.0 MB 800.0 MB 2 1 after 11.0 s" in shown

@@ -16,10 +16,11 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
+from command_line import venturi
 from venturi.cli.results.follow import follow, import_served
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
-from venturi.record.importing.formats import FORMATS
+from venturi.record.importing.formats import FORMATS, Format
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.repository import Repository
 
@@ -36,7 +37,7 @@ class StoppedError(Exception):
     """Ends a watch that has no end."""
 
 
-def looks(folder: Path, steps: list[tuple[str, bytes]]) -> None:
+def looks(folder: Path, steps: list[tuple[str, bytes]], format_: Format | None = SPARK) -> None:
     """Follows `folder`, into which a file is written before each look but the first."""
     left = iter(steps)
 
@@ -47,7 +48,7 @@ def looks(folder: Path, steps: list[tuple[str, bytes]]) -> None:
         put(folder, *step)
 
     with pytest.raises(StoppedError):
-        follow(SPARK, [str(folder)], 10.0, pause)
+        follow(format_, [str(folder)], 10.0, pause)
 
 
 def put(folder: Path, name: str, content: bytes) -> None:
@@ -78,6 +79,16 @@ def test_what_ends_is_taken_in_and_a_restart_reads_it_no_more(
     assert told.count("added: trial") == 1
     assert "refused" not in told
     assert "already here" not in told
+
+
+def test_the_format_of_a_folder_is_recognized_once_it_has_logs(
+    tmp_path: Path, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiny = (LOGS / "tiny.log").read_bytes()
+    looks(tmp_path, [("one", tiny)], None)
+    told = capsys.readouterr().err
+    assert "contains no log of an engine" in told
+    assert told.count("added: trial") == 1
 
 
 def test_what_is_still_written_to_waits(tmp_path: Path, settings: Settings) -> None:
@@ -121,9 +132,20 @@ def server() -> Iterator[str]:
 
 
 def test_a_history_server_gives_what_is_over(server: str, settings: Settings) -> None:
-    outcomes, status = import_served(SPARK, server)
+    outcomes, status = import_served(server)
     assert (len(outcomes), status) == (1, 0)
     assert len(names(settings)) == 1
+
+
+def test_the_verb_imports_from_a_server_and_files_together(server: str, settings: Settings) -> None:
+    done = venturi("import", server, LOGS / "join.log", "--json", home=settings.home)
+    assert done.returncode == 0, done.stderr
+    file, served = json.loads(done.stdout)["data"]
+    assert file["file"] == str(LOGS / "join.log")
+    assert (served["file"], served["format"]) == (f"{server} app-1", "spark-eventlog")
+    assert len(names(settings)) == 2
+    again = venturi("import", "spark-eventlog", server, "--json", home=settings.home)
+    assert [each["added"] for each in json.loads(again.stdout)["data"]] == [0]
 
 
 @pytest.fixture
@@ -143,7 +165,7 @@ def store() -> Iterator[str]:
 def test_object_storage_gives_what_is_whole(
     store: str, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    outcomes, status = import_served(SPARK, store)
+    outcomes, status = import_served(store)
     assert status == 0
     rolling = f"{store}/eventlog_v2_local-1795206808966"
     assert [each.file for each in outcomes] == [f"{store}/deep/app-1", rolling]
@@ -152,7 +174,7 @@ def test_object_storage_gives_what_is_whole(
         rolling,
     ]
     assert len(names(settings)) == 2
-    assert import_served(SPARK, f"{store}/deep/app-1")[1] == 0
+    assert import_served(f"{store}/deep/app-1")[1] == 0
 
 
 def test_an_object_that_marks_a_folder_is_no_log(
@@ -166,10 +188,10 @@ def test_an_object_that_marks_a_folder_is_no_log(
         return found | marker if isinstance(found, dict) else found
 
     monkeypatch.setattr(MemoryFileSystem, "find", with_marker)
-    outcomes, status = import_served(SPARK, store)
+    outcomes, status = import_served(store)
     assert (len(outcomes), status) == (2, 0)
     with pytest.raises(VenturiError, match="no file is there"):
-        import_served(SPARK, "memory://nothing-but-that")
+        import_served("memory://nothing-but-that")
 
 
 def test_what_is_no_log_or_cannot_be_had_does_not_stop_the_others(
@@ -187,7 +209,7 @@ def test_what_is_no_log_or_cannot_be_had_does_not_stop_the_others(
         get_file(self, path, *to, **more)
 
     monkeypatch.setattr(MemoryFileSystem, "get_file", guarded)
-    outcomes, status = import_served(SPARK, store)
+    outcomes, status = import_served(store)
     codes = {str(each.file): each.error and each.error.code for each in outcomes}
     assert codes == {
         f"{store}/a-note": "VEN-INGEST-FORMAT",
@@ -201,7 +223,7 @@ def test_what_is_no_log_or_cannot_be_had_does_not_stop_the_others(
 def test_where_nothing_is_over_that_is_said(
     store: str, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert import_served(SPARK, f"{store}/app-2.inprogress") == ([], 0)
+    assert import_served(f"{store}/app-2.inprogress") == ([], 0)
     assert "no application is over there" in capsys.readouterr().err
 
 
@@ -220,17 +242,17 @@ def test_a_store_is_looked_at_again(
 @pytest.mark.parametrize("url", ["memory://absent", "nosuchstore://logs"])
 def test_a_store_that_cannot_be_read_is_said(url: str) -> None:
     with pytest.raises(VenturiError) as raised:
-        import_served(SPARK, url)
+        import_served(url)
     assert raised.value.code == "VEN-INGEST-SERVER"
 
 
 @pytest.mark.parametrize("url", ["s3://", "s3:///"])
 def test_a_store_without_a_bucket_is_no_folder_here(url: str) -> None:
     with pytest.raises(VenturiError, match="s3:// cannot be read: it names no bucket"):
-        import_served(SPARK, url)
+        import_served(url)
 
 
 def test_what_is_no_history_server_is_said(server: str) -> None:
     with pytest.raises(VenturiError, match="history server") as raised:
-        import_served(SPARK, f"{server}/elsewhere")
+        import_served(f"{server}/elsewhere")
     assert raised.value.code == "VEN-INGEST-SERVER"

@@ -52,7 +52,7 @@ def closed(tmp_path: Path) -> Iterator[Path]:
         (("sort", "{}/file", "-o", "{}/../out"), "VEN-MEASURE-INPUT", "ls -ld"),
         (("plan", "check", "{}/file"), "VEN-PLAN-FILE", "ls -ld"),
         (("predict", "--job", "{}/file", "--on", "i2.8xlarge:3"), "VEN-JOB-FORMAT", "ls -ld"),
-        (("ingest", "spark-eventlog", "{}/file"), "VEN-INGEST-FORMAT", "ls -ld"),
+        (("import", "spark-eventlog", "{}/file"), "VEN-INGEST-FORMAT", "ls -ld"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

@@ -91,7 +91,7 @@ def test_what_stands_out_nowhere_is_told_after_the_finding_that_costs_most(
         assert done.exit_code == 0, done.output
         return done.stdout, done.stderr
 
-    _, taken = venturi("ingest", "spark-eventlog", str(hot_key(tmp_path)))
+    _, taken = venturi("import", "spark-eventlog", str(hot_key(tmp_path)))
     with Repository.open(settings) as repository, client_of(repository) as client:
         (trial,) = whole_trials(repository)
         first: str = client.get(f"/api/trials/{trial.id}/job").json()["verdict"]

@@ -1,4 +1,4 @@
-"""What the engine of an ingested job accounts for, over HTTP and as a file."""
+"""What the engine of an imported job accounts for, over HTTP and as a file."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ FAULTS = Path(__file__).parents[2] / "data" / "spark" / "4.3.0" / "faults"
 LOG = Path(__file__).parents[2] / "data" / "spark" / "4.3.0" / "join.log"
 
 
-def _ingested(settings: Settings, monkeypatch: pytest.MonkeyPatch, log: Path = LOG) -> Trial:
+def _imported(settings: Settings, monkeypatch: pytest.MonkeyPatch, log: Path = LOG) -> Trial:
     monkeypatch.setenv("VENTURI_HOME", str(settings.home))
-    done = CliRunner().invoke(cli, ["ingest", "spark-eventlog", str(log)], catch_exceptions=False)
+    done = CliRunner().invoke(cli, ["import", "spark-eventlog", str(log)], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     with Repository.open(settings) as repository:
         (trial,) = whole_trials(repository)
@@ -37,7 +37,7 @@ def _ingested(settings: Settings, monkeypatch: pytest.MonkeyPatch, log: Path = L
 def test_the_parts_of_every_stage_add_up(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trial = _ingested(settings, monkeypatch)
+    trial = _imported(settings, monkeypatch)
     with Repository.open(settings) as repository, client_of(repository) as client:
         detail = client.get(f"/api/trials/{trial.id}").json()
         job: dict[str, Any] = client.get(f"/api/trials/{trial.id}/job").json()
@@ -59,7 +59,7 @@ def test_the_parts_of_every_stage_add_up(
 def test_findings_come_with_where_they_were_seen_and_cores_add_up(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trial = _ingested(settings, monkeypatch, FAULTS / "executor-killed-faulty.zstd")
+    trial = _imported(settings, monkeypatch, FAULTS / "executor-killed-faulty.zstd")
     with Repository.open(settings) as repository, client_of(repository) as client:
         job: dict[str, Any] = client.get(f"/api/trials/{trial.id}/job").json()
     first = job["findings"][0]
@@ -106,7 +106,7 @@ def test_a_trial_without_an_account_says_so(
 def test_show_writes_the_page_of_the_trial(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    trial = _ingested(settings, monkeypatch)
+    trial = _imported(settings, monkeypatch)
     page = tmp_path / "trial.html"
     shown = CliRunner().invoke(cli, ["show", trial.id, "--html", str(page)], catch_exceptions=False)
     assert shown.exit_code == 0
@@ -138,7 +138,7 @@ def test_a_job_that_venturi_ran_stands_on_the_clock_of_its_trial(settings: Setti
 def test_a_job_that_failed_says_why_and_in_which_stage(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trial = _ingested(settings, monkeypatch, LOG.with_name("failedjob.log"))
+    trial = _imported(settings, monkeypatch, LOG.with_name("failedjob.log"))
     with Repository.open(settings) as repository, client_of(repository) as client:
         job = client.get(f"/api/trials/{trial.id}/job").json()
     assert job["failure"].startswith("failed: job ")
@@ -178,7 +178,7 @@ def test_show_names_the_narrowest_device_beside_the_narrowest_point(
 def test_an_account_of_other_types_is_missing_with_a_reason(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, part: str, field: str, value: object
 ) -> None:
-    trial = _ingested(settings, monkeypatch)
+    trial = _imported(settings, monkeypatch)
     with Repository.open(settings) as repository, client_of(repository) as client:
         kept = next(each for each in trial.artifacts if each.name == ACCOUNT_NAME)
         path = repository.artifact_path(kept)
@@ -202,7 +202,7 @@ def test_an_account_of_other_types_is_missing_with_a_reason(
 def test_an_account_whose_rows_refer_to_nothing_is_missing_with_a_reason(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, table: str, key: str
 ) -> None:
-    trial = _ingested(settings, monkeypatch)
+    trial = _imported(settings, monkeypatch)
     with Repository.open(settings) as repository, client_of(repository) as client:
         kept = next(each for each in trial.artifacts if each.name == f"{table}.parquet")
         path = repository.artifact_path(kept)
@@ -216,7 +216,7 @@ def test_an_account_whose_rows_refer_to_nothing_is_missing_with_a_reason(
 def test_of_many_queries_and_jobs_it_is_told_how_many_are_not_shown(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trial = _ingested(settings, monkeypatch, FAULTS / "driver-loop-faulty.zstd")
+    trial = _imported(settings, monkeypatch, FAULTS / "driver-loop-faulty.zstd")
     with Repository.open(settings) as repository, client_of(repository) as client:
         job: dict[str, Any] = client.get(f"/api/trials/{trial.id}/job").json()
     assert len(job["queries"]) + job["queries_left_out"] == 60

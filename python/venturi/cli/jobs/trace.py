@@ -268,23 +268,6 @@ def show(what: str, *, by: str | None, html: PageFile | None, quiet: bool, as_js
     _warn(warnings)
 
 
-@command.command("jar")
-@json_option
-def jar(*, as_json: bool) -> None:
-    """Print the path of the plugin by which threads of Spark say which task they run.
-
-    Give it to `spark-submit --jars`, with --conf spark.plugins=venturi.spark.tasks.TaskNamesPlugin:
-    a recording then knows of every request that a task makes which task it is.
-    """
-    from venturi.measure.engines.spark import task_names
-
-    found = task_names.jar()
-    if as_json:
-        print_json({"jar": str(found), "plugin": task_names.PLUGIN})
-    else:
-        click.echo(str(found))
-
-
 @command.command("convert")
 @click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
 @click.option(

@@ -1,4 +1,4 @@
-"""`venturi engines`: which engines can be used here, and installing what is missing."""
+"""`venturi engines`: lists the engines, installs them, and locates the Spark plugins."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from venturi.cli.options import json_option, print_json
 from venturi.cli.screen import show
 from venturi.core import settings
 from venturi.core.errors import ExitCode
+from venturi.record.job_account import TIERS_SETTING
 from venturi.terminal.table import UNKNOWN, Line, table
 
 if TYPE_CHECKING:
@@ -80,3 +81,45 @@ def install(name: str, *, as_json: bool) -> int:
     else:
         click.echo(f"Hadoop {HADOOP_VERSION} is in {place}" + ("" if done else " already"))
     return ExitCode.OK
+
+
+@command.command("jar")
+@click.argument(
+    "name",
+    metavar="NAME",
+    type=click.Choice(("tiered-storage", "tiered-storage-service", "task-names")),
+)
+@click.option(
+    "--spark",
+    "version",
+    metavar="VERSION",
+    help="Your Spark's version, such as 4.1 or 3.5 (for tiered-storage).",
+)
+@json_option
+def jar(name: str, version: str | None, *, as_json: bool) -> None:
+    """Locate a plugin for your own Spark: print the path of its jar.
+
+    \b
+    tiered-storage          fills fast local disks first (--jars)
+    tiered-storage-service  lets a shuffle service delete files on every tier early
+                            (SPARK_DAEMON_CLASSPATH of standalone Workers)
+    task-names              names tasks in recordings of `venturi trace` (--jars)
+
+    Give the path to `spark-submit --jars`, or where the list says. Without tiered-storage-service,
+    an external shuffle service deletes these files when the application ends.
+    """
+    from venturi.measure.engines.spark import task_names, tiers
+
+    if (name == "tiered-storage") != (version is not None):
+        needs = "give the version of your Spark" if version is None else "only for tiered-storage"
+        raise click.UsageError(f"--spark: {needs}")
+    if version is not None:
+        found = {"jar": str(tiers.jar(version)), "plugin": tiers.PLUGIN, "setting": TIERS_SETTING}
+    elif name == "task-names":
+        found = {"jar": str(task_names.jar()), "plugin": task_names.PLUGIN}
+    else:
+        found = {"jar": str(tiers.service_jar())}
+    if as_json:
+        print_json(found)
+    else:
+        click.echo(found["jar"])

@@ -1,14 +1,13 @@
-"""Taking in logs that are not all there yet: of a folder that is written to, of a server or store.
+"""Imports logs from history servers and object stores, and watches these and folders for new ones.
 
-What was taken in is noted with how it looked then, so that a start after a stop or a kill looks
-only at what is new. A note that is lost costs time alone: what is here already is not added again.
+Imported logs are noted with their size and time, so that a restart reads only new ones. A lost note
+costs time alone: an application that is in the repository isn't added again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,39 +19,35 @@ from pathlib import Path
 import click
 
 from venturi.cli.open_repository import open_repository
-from venturi.cli.results.import_ import Outcome, import_all
+from venturi.cli.results.import_files import SERVED, import_all, is_url
+from venturi.cli.results.import_messages import Outcome
 from venturi.core import settings
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.jobs.logs.history_server import download, served
 from venturi.jobs.logs.object_store import fetch, stored
 from venturi.record.importing.formats import Format, Log
+from venturi.record.importing.recognise import recognise
 from venturi.record.store.files import make_folder, modes_in, replacing
 from venturi.terminal.table import plain
 
 EVERY_S = 30.0
 _WRITTEN = ".inprogress"
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://")
 
 
-def is_url(source: str) -> bool:
-    """Whether `source` is the address of a server or of object storage."""
-    return _ADDRESS.match(source) is not None
-
-
-def import_served(format_: Format, url: str) -> tuple[list[Outcome], ExitCode]:
-    """Takes in all applications that are over on the history server, or in the store, at `url`."""
+def import_served(url: str) -> tuple[list[Outcome], ExitCode]:
+    """Import all finished applications of the history server, or of the store, at `url`."""
     outcomes: list[Outcome] = []
     status = ExitCode.OK
     for item in _served(url):
         with ExitStack() as stack:
             try:
                 path = stack.enter_context(item.there())
-            except VenturiError as error:  # it is gone, or may not be read: the others may
+            except VenturiError as error:  # it is gone, or unreadable: the others may not be
                 click.echo(f"{item.named}: refused: [{error.code}] {error.message}", err=True)
-                outcomes.append(Outcome(item.named, format_.name, error=error))
+                outcomes.append(Outcome(item.named, item.format.name, error=error))
                 status = ExitCode.USER
                 continue
-            found, ended = import_all(format_, [path], item.named)
+            found, ended = import_all(item.format, [path], item.named)
         outcomes += found
         status = max(status, ended)
     if not outcomes:
@@ -61,12 +56,15 @@ def import_served(format_: Format, url: str) -> tuple[list[Outcome], ExitCode]:
 
 
 def follow(
-    format_: Format,
+    format_: Format | None,
     sources: Sequence[str],
     every_s: float = EVERY_S,
     pause: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Takes in what ends in `sources`, folders and servers, until it is interrupted."""
+    """Import applications from `sources` as they finish, until interrupted.
+
+    Without a format, that of a folder is recognized each time, since it may be empty at first.
+    """
     notes = _Notes(sources)
     while True:
         for item in _items(format_, sources, every_s):
@@ -74,7 +72,7 @@ def follow(
                 continue
             try:
                 with item.there() as path:
-                    import_all(format_, [path], item.named)
+                    import_all(item.format, [path], item.named)
             except VenturiError as error:  # as long as it looks so, it will be refused
                 click.echo(f"{item.named}: refused: [{error.code}] {error.message}", err=True)
             notes.add(item)
@@ -83,23 +81,24 @@ def follow(
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A log, by a name that stays; `stamp` changes when it does.
+    """A log with its stable name; `stamp` changes when the log does.
 
-    It is at `place`: a path here, or what brings it into a folder.
+    `place` is its path, or a function that downloads it into a folder.
     """
 
+    format: Format
     key: str
     stamp: str
     place: Path | Callable[[Path], Path]
 
     @property
     def named(self) -> str:
-        """What it is called; a store's objects are named by others."""
+        """Its name for messages: a store's objects are named by others."""
         return plain(self.key)
 
     @contextmanager
     def there(self) -> Iterator[Path]:
-        """Its files; those from elsewhere only as long as they are used."""
+        """Yield its path; a downloaded log exists only while it is used."""
         if isinstance(self.place, Path):
             yield self.place
             return
@@ -112,29 +111,30 @@ def _served(url: str) -> Iterator[_Item]:
     url = f"{scheme}://{place.rstrip('/')}"
     if not url.startswith(("http://", "https://")):
         for log in stored(url):
-            yield _Item(log.url, log.stamp, partial(fetch, url, log))
+            yield _Item(SERVED, log.url, log.stamp, partial(fetch, url, log))
         return
     for each in served(url):
-        yield _Item(f"{url} {each.id}", each.stamp, partial(download, url, each))
+        yield _Item(SERVED, f"{url} {each.id}", each.stamp, partial(download, url, each))
 
 
-def _items(format_: Format, sources: Sequence[str], every_s: float) -> Iterator[_Item]:
-    """The logs that are whole: a server or folder that cannot be asked is said, and asked again."""
+def _items(format_: Format | None, sources: Sequence[str], every_s: float) -> Iterator[_Item]:
+    """Yield the complete logs. A failing server or folder is reported, and asked again later."""
     for source in sources:
         try:
             if is_url(source):
                 yield from _served(source)
                 continue
-            for log in format_.reader.find(Path(source)):
-                item = _seen(log, every_s)
+            chosen = format_ or recognise(Path(source))
+            for log in chosen.reader.find(Path(source)):
+                item = _seen(chosen, log, every_s)
                 if item is not None:
                     yield item
         except VenturiError as error:
             click.echo(f"{source}: [{error.code}] {error.message}", err=True)
 
 
-def _seen(log: Log, every_s: float) -> _Item | None:
-    """A log that nobody writes to any more: it was not touched since the look before."""
+def _seen(format_: Format, log: Log, every_s: float) -> _Item | None:
+    """Return a log that hasn't been written to since the previous check."""
     names = [each.name for each in (*log.files, log.path)]
     if log.path.is_dir():
         names += [each.name for each in log.path.iterdir()]
@@ -147,11 +147,11 @@ def _seen(log: Log, every_s: float) -> _Item | None:
     if time.time() - max(each.st_mtime for each in found) < every_s:
         return None
     stamp = f"{sum(each.st_size for each in found)} {max(each.st_mtime_ns for each in found)}"
-    return _Item(str(log.path.absolute()), stamp, log.path)
+    return _Item(format_, str(log.path.absolute()), stamp, log.path)
 
 
 class _Notes:
-    """What was taken in of some sources, kept in Venturi's home."""
+    """The logs that were imported from some sources, kept in Venturi's home."""
 
     def __init__(self, sources: Sequence[str]) -> None:
         names = sorted(each if is_url(each) else str(Path(each).absolute()) for each in sources)
@@ -168,11 +168,11 @@ class _Notes:
             self._seen = {}
 
     def has(self, item: _Item) -> bool:
-        """Whether it was taken in as it is now."""
+        """Whether the log was imported in its present state."""
         return self._seen.get(item.key) == item.stamp
 
     def add(self, item: _Item) -> None:
-        """Notes that it was."""
+        """Record that the log was imported."""
         self._seen[item.key] = item.stamp
         with replacing(self._path, mode=self._mode) as file:
             file.write(json.dumps(self._seen).encode())

@@ -131,7 +131,7 @@ def job_load(measured: MeasuredJob, tier: str | None = None, fast_share: float =
             f"cannot tell: accounts of {account.application.engine} do not say which local files "
             "a stage wrote",
             where={"engine": account.application.engine},
-            hint="give a trial of Spark, or the event log of one (venturi ingest spark-eventlog)",
+            hint="give a trial of Spark, or the event log of one (venturi import spark-eventlog)",
         )
     hosts = max(account.tasks["host"].drop_nulls().n_unique(), 1)
     moved, shares = _moved(account, hosts), _Shares(account, tier, fast_share, hosts)

@@ -59,7 +59,7 @@ def read_job(repository: Repository, trial: Trial) -> MeasuredJob:
             trial,
             "no account of its engine was recorded with it",
             "give a trial that ran on Spark (venturi run WORKLOAD --engine spark), or the event "
-            "log of an application (venturi ingest spark-eventlog FILE)",
+            "log of an application (venturi import spark-eventlog FILE)",
         )
     analysis = analyse(account)
     elapsed_s = trial.elapsed_s or analysis.elapsed_s

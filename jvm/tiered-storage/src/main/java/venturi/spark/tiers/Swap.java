@@ -167,7 +167,7 @@ final class Swap {
     }
     throw new NotAsExpected(
         "this jar is for Scala " + ScalaTieredFiles.SCALA + ", and this Spark has another"
-            + " (`venturi tiers jar --spark " + org.apache.spark.package$.MODULE$.SPARK_VERSION()
+            + " (`venturi engines jar tiered-storage --spark " + org.apache.spark.package$.MODULE$.SPARK_VERSION()
             + "` prints the path of the right one)");
   }
 

@@ -1,4 +1,4 @@
-"""`venturi ingest` and `venturi show` of what it took in, as a user calls them."""
+"""`venturi import` of engines' logs, and `venturi show` of these trials, as a user calls them."""
 
 from __future__ import annotations
 
@@ -53,8 +53,13 @@ def data(stdout: str) -> Any:
     return json.loads(stdout)["data"]
 
 
+def imported(stdout: str) -> list[Any]:
+    """Each application that was imported, and each file that was refused."""
+    return [{**outcome, **each} for outcome in data(stdout) for each in outcome.get("trials", [{}])]
+
+
 def test_an_event_log_becomes_a_trial(venturi: Venturi, settings: Settings) -> None:
-    status, stdout, stderr = venturi("ingest", "spark-eventlog", SPARK / "join.log")
+    status, stdout, stderr = venturi("import", "spark-eventlog", SPARK / "join.log")
     assert (status, stdout) == (0, "")
     assert "added: trial spark-eventlog-" in stderr
     assert "4 stages, 18 attempts at tasks, 58 events, of them 1 of no use, 0 unknown" in stderr
@@ -75,11 +80,11 @@ def test_an_event_log_becomes_a_trial(venturi: Venturi, settings: Settings) -> N
 
 
 def test_the_same_log_is_taken_in_once(venturi: Venturi, settings: Settings) -> None:
-    venturi("ingest", "spark-eventlog", SPARK / "tiny.log")
+    venturi("import", "spark-eventlog", SPARK / "tiny.log")
     for again in ("tiny.log", "tiny.zstd", "eventlog_v2_local-1795206808966"):
-        status, stdout, _ = venturi("ingest", "spark-eventlog", SPARK / again, "--json")
+        status, stdout, _ = venturi("import", "spark-eventlog", SPARK / again, "--json")
         assert status == 0
-        assert data(stdout)[0]["added"] is False
+        assert imported(stdout)[0]["added"] is False
     with Repository.open(settings) as repository:
         assert len(whole_trials(repository)) == 1
 
@@ -92,9 +97,9 @@ def test_a_folder_with_good_bad_and_unfinished_logs(
     for name in ("join.log", "failedjob.log", "killed.log.inprogress"):
         shutil.copy(SPARK / name, folder)
     (folder / "notes.txt").write_text("nothing of Spark's\n")
-    status, stdout, stderr = venturi("ingest", "spark-eventlog", folder, "--json")
+    status, stdout, stderr = venturi("import", "spark-eventlog", folder, "--json")
     assert status == 1
-    found = {Path(each["file"]).name: each for each in data(stdout)}
+    found = {Path(each["file"]).name: each for each in imported(stdout)}
     assert found["join.log"]["state"] == "succeeded"
     assert found["failedjob.log"]["state"] == "failed"
     assert found["killed.log.inprogress"]["state"] == "interrupted"
@@ -105,14 +110,20 @@ def test_a_folder_with_good_bad_and_unfinished_logs(
         assert len(whole_trials(repository)) == 3
 
 
+def test_the_old_verb_imports_with_a_note(venturi: Venturi) -> None:
+    status, stdout, stderr = venturi("ingest", "spark-eventlog", SPARK / "tiny.log", "--json")
+    assert (status, imported(stdout)[0]["added"]) == (0, True)
+    assert "`venturi ingest` is now `venturi import`" in stderr.splitlines()[0]
+
+
 def test_many_other_files_are_five_lines_and_a_count(venturi: Venturi, tmp_path: Path) -> None:
     folder = tmp_path / "others"
     folder.mkdir()
     for number in range(8):
         (folder / f"{number}.txt").write_text("nothing of Spark's\n")
-    status, stdout, stderr = venturi("ingest", "spark-eventlog", folder, "--json")
+    status, stdout, stderr = venturi("import", "spark-eventlog", folder, "--json")
     lines = stderr.splitlines()
-    assert (status, len(data(stdout)), len(lines)) == (1, 8, 7)
+    assert (status, len(imported(stdout)), len(lines)) == (1, 8, 7)
     assert "4.txt: refused" in lines[4]
     assert lines[5:] == [
         "and 3 more refused; --json has all",
@@ -126,15 +137,15 @@ def test_what_to_give_is_said_where_there_is_no_log(venturi: Venturi, tmp_path: 
     (tmp_path / "empty").mkdir()
     for given in (text, tmp_path / "empty"):
         assert "hint: name an event log" in " ".join(
-            venturi("ingest", "spark-eventlog", given)[2].split()
+            venturi("import", "spark-eventlog", given)[2].split()
         )
 
 
 def test_one_that_was_killed_is_not_compared_as_if_it_were_faster(venturi: Venturi) -> None:
     ids = []
     for name in ("join.log", "killed.log.inprogress"):
-        _, stdout, _ = venturi("ingest", "spark-eventlog", SPARK / name, "--json")
-        ids.append(data(stdout)[0]["trial"])
+        _, stdout, _ = venturi("import", "spark-eventlog", SPARK / name, "--json")
+        ids.append(imported(stdout)[0]["trial"])
     for order, which in ((ids, "second"), (ids[::-1], "first")):
         status, shown, _ = venturi("compare", *order, "--why")
         first = shown.splitlines()[0]
@@ -147,9 +158,9 @@ def test_one_that_was_killed_is_not_compared_as_if_it_were_faster(venturi: Ventu
 
 
 def test_job_histories(venturi: Venturi, settings: Settings) -> None:
-    status, stdout, _ = venturi("ingest", "mapreduce-history", HADOOP, "--json")
+    status, stdout, _ = venturi("import", "mapreduce-history", HADOOP, "--json")
     assert status == 0
-    assert sorted(each["state"] for each in data(stdout)) == [
+    assert sorted(each["state"] for each in imported(stdout)) == [
         "failed",
         "succeeded",
         "succeeded",
@@ -162,8 +173,8 @@ def test_job_histories(venturi: Venturi, settings: Settings) -> None:
 
 
 def test_show_tells_where_the_time_went(venturi: Venturi) -> None:
-    _, stdout, _ = venturi("ingest", "spark-eventlog", SPARK / "join.log", "--json")
-    id_ = data(stdout)[0]["trial"]
+    _, stdout, _ = venturi("import", "spark-eventlog", SPARK / "join.log", "--json")
+    id_ = imported(stdout)[0]["trial"]
     status, shown, _ = venturi("show", id_)
     assert status == 0
     for wanted in (
@@ -194,8 +205,8 @@ def test_show_tells_what_is_cached_and_what_changed_of_plans(
     path.write_bytes(b"".join(job_samples.planned_log().lines))
     ids = []
     for log in (path, SPARK / "join.log"):
-        _, stdout, _ = venturi("ingest", "spark-eventlog", log, "--json")
-        ids.append(data(stdout)[0]["trial"])
+        _, stdout, _ = venturi("import", "spark-eventlog", log, "--json")
+        ids.append(imported(stdout)[0]["trial"])
     shown, without = (venturi("show", id_)[1] for id_ in ids)
     for title in ("What is cached", "What adaptive execution changed of the first plans"):
         assert title in shown
@@ -215,7 +226,7 @@ def test_show_says_of_which_time_the_shares_are(venturi: Venturi, settings: Sett
 
 
 def test_the_parts_of_the_time_add_up_as_they_are_shown(venturi: Venturi) -> None:
-    venturi("ingest", "spark-eventlog", SPARK / "spill.log")
+    venturi("import", "spark-eventlog", SPARK / "spill.log")
     shown = venturi("show", "last")[1].partition("\nWhere the time went\n")[2].partition("\n\n")[0]
     rows = [line for line in shown.splitlines() if line.endswith("%")]
     assert re.match(r"\d+ parts of less than 0.5% each ", rows[-1])
@@ -223,8 +234,8 @@ def test_the_parts_of_the_time_add_up_as_they_are_shown(venturi: Venturi) -> Non
 
 
 def test_show_of_a_job_history(venturi: Venturi) -> None:
-    _, stdout, _ = venturi("ingest", "mapreduce-history", HADOOP, "--json")
-    for each in data(stdout):
+    _, stdout, _ = venturi("import", "mapreduce-history", HADOOP, "--json")
+    for each in imported(stdout):
         status, shown, _ = venturi("show", each["trial"])
         assert status == 0
         assert "Narrowest point" in shown
@@ -233,8 +244,8 @@ def test_show_of_a_job_history(venturi: Venturi) -> None:
 
 
 def test_show_says_when_the_tables_are_gone(venturi: Venturi, settings: Settings) -> None:
-    _, stdout, _ = venturi("ingest", "spark-eventlog", SPARK / "tiny.log", "--json")
-    id_ = data(stdout)[0]["trial"]
+    _, stdout, _ = venturi("import", "spark-eventlog", SPARK / "tiny.log", "--json")
+    id_ = imported(stdout)[0]["trial"]
     tasks = settings.home / "artifacts" / id_ / "tasks.parquet"
     tasks.write_bytes(b"PAR1 is not enough")
     status, _, stderr = venturi("show", id_)
@@ -244,9 +255,9 @@ def test_show_says_when_the_tables_are_gone(venturi: Venturi, settings: Settings
 
 @pytest.mark.parametrize("kind", ["spark-eventlog", "mapreduce-history"])
 def test_called_wrongly(kind: str, venturi: Venturi, tmp_path: Path) -> None:
-    assert venturi("ingest", kind)[0] == 2
-    assert venturi("ingest", kind, tmp_path / "absent")[0] == 1
-    status, _, stderr = venturi("ingest", kind, tmp_path)
+    assert venturi("import", kind)[0] == 2
+    assert venturi("import", kind, tmp_path / "absent")[0] == 1
+    status, _, stderr = venturi("import", kind, tmp_path)
     assert status == 1
     assert "VEN-INGEST-FORMAT" in stderr
 
@@ -255,16 +266,16 @@ def test_text_of_a_log_cannot_command_a_terminal(venturi: Venturi, tmp_path: Pat
     log = tmp_path / "a.log"
     text = (SPARK / "tiny.log").read_text()
     log.write_text(text.replace("venturi-fixture-tiny", "\\u001b[2J[bold]x[/bold]"))
-    status, stdout, stderr = venturi("ingest", "spark-eventlog", log, "--json")
+    status, stdout, stderr = venturi("import", "spark-eventlog", log, "--json")
     assert status == 0
     assert "\x1b" not in stderr
-    id_ = data(stdout)[0]["trial"]
+    id_ = imported(stdout)[0]["trial"]
     assert "\x1b[2J" not in venturi("show", id_)[1]
 
 
 def test_what_to_do_is_said_when_a_log_is_taken_in_and_shown_first(venturi: Venturi) -> None:
     log = SPARK / "faults" / "one-task-window-faulty.zstd"
-    status, _, stderr = venturi("ingest", "spark-eventlog", log)
+    status, _, stderr = venturi("import", "spark-eventlog", log)
     assert status == 0
     assert (
         "  1. a stage of a single task (at most 3.4 s, 14%): stage 2 (window, sort) had" in stderr

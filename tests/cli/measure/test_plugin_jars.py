@@ -1,4 +1,4 @@
-"""`venturi tiers jar`, and what `--tiers` takes."""
+"""`venturi engines jar`, and what `--tiers` takes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from venturi.record.job_account import TIERS_SETTING
 
 
 def venturi(*words: str) -> CompletedProcess[str]:
-    return called(*words, home=Path())
+    return called("engines", "jar", *words, home=Path())
 
 
 @pytest.fixture
@@ -32,25 +32,27 @@ def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_each_spark_has_its_jar(jars: Path, version: str, scala: str) -> None:
     wanted = jars / f"venturi-tiered-storage_{scala}.jar"
     wanted.touch()
-    done = venturi("tiers", "jar", "--spark", version)
+    done = venturi("tiered-storage", "--spark", version)
     assert (done.returncode, done.stdout) == (0, f"{wanted}\n")
-    told = json.loads(venturi("tiers", "jar", "--spark", version, "--json").stdout)["data"]
+    told = json.loads(venturi("tiered-storage", "--spark", version, "--json").stdout)["data"]
     assert told == {"jar": str(wanted), "plugin": tiers.PLUGIN, "setting": TIERS_SETTING}
 
 
 def test_shuffle_services_have_theirs(jars: Path) -> None:
     wanted = jars / "venturi-tiered-storage-service.jar"
     wanted.touch()
-    assert venturi("tiers", "service-jar").stdout == f"{wanted}\n"
-    told = json.loads(venturi("tiers", "service-jar", "--json").stdout)["data"]
+    assert venturi("tiered-storage-service").stdout == f"{wanted}\n"
+    told = json.loads(venturi("tiered-storage-service", "--json").stdout)["data"]
     assert told == {"jar": str(wanted)}
 
 
-@pytest.mark.parametrize("words", [("jar", "--spark", "4.1"), ("service-jar",)])
+@pytest.mark.parametrize(
+    "words", [("tiered-storage", "--spark", "4.1"), ("tiered-storage-service",), ("task-names",)]
+)
 def test_an_installation_without_the_plugin_says_how_to_get_it(
     jars: Path, words: tuple[str, ...]
 ) -> None:
-    done = venturi("tiers", *words)
+    done = venturi(*words)
     assert (done.returncode, done.stdout) == (1, "")
     assert "error[VEN-ENGINE-MISSING]" in done.stderr
     assert "install Maven" in done.stderr
@@ -58,9 +60,23 @@ def test_an_installation_without_the_plugin_says_how_to_get_it(
 
 @pytest.mark.parametrize("version", ["3.4", "2.4.8", "5.0", "x", ""])
 def test_a_spark_without_a_plugin_is_refused(jars: Path, version: str) -> None:
-    done = venturi("tiers", "jar", "--spark", version)
+    done = venturi("tiered-storage", "--spark", version)
     assert done.returncode == 2
     assert "error[VEN-ENGINE-SETTING]" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("tiered-storage",),
+        ("task-names", "--spark", "4.1"),
+        ("tiered-storage-service", "--spark", "4"),
+    ],
+)
+def test_a_version_is_given_for_the_plugin_that_depends_on_it(words: tuple[str, ...]) -> None:
+    done = venturi(*words)
+    assert done.returncode == 2
+    assert "--spark" in done.stderr
 
 
 @pytest.mark.parametrize("text", ["ssd 2GB", "nvme 50GB,ssd 80g", "SSD  max 5GiB", "none"])
@@ -129,7 +145,7 @@ def test_the_plugin_comes_beside_others(jars: Path) -> None:
 
 def test_threads_say_their_task_if_that_is_asked_for(jars: Path) -> None:
     (jars / "venturi-task-names.jar").touch()
-    told = json.loads(venturi("trace", "jar", "--json").stdout)["data"]
+    told = json.loads(venturi("task-names", "--json").stdout)["data"]
     assert told == {"jar": f"{jars}/venturi-task-names.jar", "plugin": task_names.PLUGIN}
     made = task_names.with_plugin({TASKS_SETTING: "true", "spark.plugins": "a.B"})
     assert made["spark.plugins"] == f"a.B,{task_names.PLUGIN}"
