@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 from formats import formats
+from page_list import pages_json, pages_ts, routes_ts
 from rules import rules
 from verbs import verb_table
 
@@ -26,7 +27,7 @@ from venturi.record.trial import SCHEMA_VERSION
 from venturi.record.trial_json import ADAPTER
 from venturi.web.api.app import create_app
 from venturi.web.api.context import Services
-from venturi.web.pages import PAGES
+from venturi.web.pages import FILE as PAGES
 
 ROOT = Path(__file__).parent.parent
 _NOTE = "<!-- Written by scripts/generated.py; `make generated` writes it anew. -->"
@@ -66,49 +67,15 @@ def files() -> dict[str, str]:
         "docs/reference/cli.md": _page("Commands", _commands()),
         f"python/venturi/cli/{VERBS.name}": json.dumps(cli.table, indent=1) + "\n",
         f"python/venturi/cli/{HELP.name}": json.dumps(_help(), indent=1) + "\n",
+        f"python/venturi/web/{PAGES.name}": pages_json(),
         "docs/reference/errors.md": _page("Errors", _errors()),
         "docs/reference/formats.md": _page("File formats", formats()),
         "docs/reference/rules.md": _page("Rules", rules()),
         "docs/reference/settings.md": _page("Settings", _settings()),
         "docs/reference/trial.md": _page("The trial record", _trial(schema)),
-        "web/src/generated/pages.ts": _pages_ts(),
-        "web/src/generated/routes.ts": _routes_ts(),
+        "web/src/generated/pages.ts": pages_ts(),
+        "web/src/generated/routes.ts": routes_ts(),
     }
-
-
-_NOTE_TS = "// Made from python/venturi/web/pages.py by scripts/generated.py: `make generated`.\n"
-
-
-def _pages_ts() -> str:
-    """The list of pages for the browser."""
-    told = {
-        page.name: {
-            "topic": page.topic,
-            "path": page.path,
-            "title": page.title,
-            "menu": page.menu,
-            "selects": page.selects,
-            "question": page.question,
-            "about": page.about,
-            "served": page.served,
-        }
-        for page in PAGES
-    }
-    return f"{_NOTE_TS}export const PAGES = {json.dumps(told, indent=2)};\n"
-
-
-def _routes_ts() -> str:
-    """The component of each page for the browser, which gets the id in the page's path."""
-    routes = "".join(
-        f'  "{page.path.replace("{id}", ":id")}": '
-        f'() => import("../pages/{page.topic}/{page.name}/{page.name.capitalize()}"),\n'
-        for page in PAGES
-    )
-    return (
-        f'{_NOTE_TS}import type {{ ComponentType }} from "react";\n\n'
-        "type Load = () => Promise<{ default: ComponentType<{ id: string }> }>;\n\n"
-        f"export const ROUTES: Record<string, Load> = {{\n{routes}}};\n"
-    )
 
 
 def _help() -> dict[str, str]:

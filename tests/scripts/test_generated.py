@@ -36,9 +36,10 @@ def test_the_generated_files_are_fresh() -> None:
 
 @pytest.mark.slow
 def test_what_is_stale_is_named_and_written_anew(tmp_path: Path) -> None:
-    for folder in ("scripts", "schema", "docs/reference", "web/src/generated"):
+    for folder in ("scripts", "schema", "docs/reference", "web/src/generated", "web/src/pages"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
-    written = (ROOT / f"python/venturi/cli/{name}.json" for name in ("help", "verbs"))
+    names = ("cli/help.json", "cli/verbs.json", "web/pages.json")
+    written = (ROOT / "python/venturi" / name for name in names)
     for path in (*written, *(ROOT / "crates").glob("*/src/**/*.rs")):
         copy = tmp_path / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)

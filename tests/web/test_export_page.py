@@ -26,7 +26,7 @@ from venturi.web import document
 from venturi.web.api.context import Services
 from venturi.web.api.twins import answer
 from venturi.web.export import export_page
-from venturi.web.pages import PAGES, requests_of
+from venturi.web.pages import pages, requests_of
 
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\"><!--{{7*7}}&amp;\u2028\u2029"
 STORABLE = HOSTILE.rstrip("\u2028\u2029")  # what a record may hold
@@ -190,7 +190,7 @@ QUERIES = {
 }
 
 
-SERVED = [page.path.replace("{id}", "t0001") for page in PAGES if page.served]
+SERVED = [page.path.replace("{id}", "t0001") for page in pages() if page.served]
 
 
 @pytest.mark.parametrize("page", SERVED)

@@ -1,4 +1,4 @@
-"""One list of pages: each has its folder in web/src/pages, and the browser's code names none."""
+"""A page is a folder with its `page.json`; nothing else in the browser's code names it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from venturi.web.pages import PAGES
+from venturi.core.topics import TOPICS
+from venturi.web.pages import page_of, pages
 
+PAGES = pages()
 SOURCES = Path(__file__).parents[2] / "web" / "src"
 
 
@@ -29,6 +31,22 @@ def test_every_page_is_a_folder_with_its_component_and_every_folder_a_page() -> 
     }
     folders = {(path.parent.name, path.name) for path in (SOURCES / "pages").glob("*/*")}
     assert folders == {(page.topic, page.name) for page in PAGES}
+
+
+def test_every_page_has_its_topic_and_a_place_in_it() -> None:
+    topics = list(TOPICS)
+    places = [(topics.index(page.topic), page.order, page.name) for page in PAGES]
+    assert places == sorted(places)
+    assert {page.topic for page in PAGES if page.menu} == set(topics)
+    assert all(page.menu and page.about for page in PAGES if page.question)
+
+
+def test_a_misspelt_field_of_a_page_is_refused() -> None:
+    fields = {"name": "new", "topic": "share", "path": "/new", "title": "New"}
+    assert page_of(fields).asks == ()
+    assert page_of({**fields, "asks": ["/api/new"]}).asks == ("/api/new",)
+    with pytest.raises(TypeError, match="qestion"):
+        page_of({**fields, "qestion": "What is new?"})
 
 
 def test_no_page_is_named_in_the_browser_s_code() -> None:

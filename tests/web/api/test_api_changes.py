@@ -12,7 +12,7 @@ import pytest
 from venturi.core.errors import VenturiError
 from venturi.record.store.repository import Repository
 from venturi.record.trial import State, Trial
-from venturi.web.pages import PAGES, requests_of
+from venturi.web.pages import pages, requests_of
 
 
 @pytest.fixture
@@ -127,9 +127,9 @@ def test_a_page_asks_for_its_twin_with_its_own_query() -> None:
 
 @pytest.mark.usefixtures("three")
 def test_everything_that_pages_ask_for_is_served(client: httpx.Client) -> None:
-    pages = [page.path for page in PAGES if page.served and "{id}" not in page.path]
-    paths = {path for page in pages for path in requests_of(page)}
-    assert len(paths) > len(pages)
+    urls = [page.path for page in pages() if page.served and "{id}" not in page.path]
+    paths = {path for url in urls for path in requests_of(url)}
+    assert len(paths) > len(urls)
     for path in paths:
         answer = client.get(path)
         assert answer.status_code in {200, 422}, path

@@ -1,13 +1,36 @@
-// Made from python/venturi/web/pages.py by scripts/generated.py: `make generated`.
+// Made from web/src/pages by scripts/generated.py: `make generated`.
+export const TOPICS = {
+  "measure": {
+    "name": "Measure",
+    "question": "What can these machines do? How long does this workload take?"
+  },
+  "results": {
+    "name": "Results",
+    "question": "Which is better, by how much, and is it real?"
+  },
+  "jobs": {
+    "name": "Jobs",
+    "question": "Why is this job slow, what do I change, what would it take elsewhere?"
+  },
+  "machines": {
+    "name": "Machines",
+    "question": "Which machines, how many, at what price?"
+  },
+  "share": {
+    "name": "Share",
+    "question": "How do others see it?"
+  }
+};
+
 export const PAGES = {
-  "start": {
-    "topic": "share",
-    "path": "/",
-    "title": "A repository of trials",
-    "menu": null,
-    "selects": true,
-    "question": "",
-    "about": "",
+  "clusters": {
+    "topic": "measure",
+    "path": "/clusters",
+    "title": "Clusters",
+    "menu": "Clusters",
+    "selects": false,
+    "question": "Which hosts does my cluster have?",
+    "about": "Hosts, links, disks, the odd one out, probes and trials.",
     "served": true
   },
   "repository": {
@@ -16,8 +39,8 @@ export const PAGES = {
     "title": "Repository",
     "menu": "Repository",
     "selects": true,
-    "question": "Which trials are there?",
-    "about": "All trials, with facets, search and downloads.",
+    "question": "What has been recorded?",
+    "about": "All trials, with filters, search and downloads.",
     "served": true
   },
   "trial": {
@@ -28,16 +51,6 @@ export const PAGES = {
     "selects": true,
     "question": "",
     "about": "",
-    "served": true
-  },
-  "clusters": {
-    "topic": "measure",
-    "path": "/clusters",
-    "title": "Clusters",
-    "menu": "Clusters",
-    "selects": false,
-    "question": "Which hosts is my cluster made of?",
-    "about": "Hosts, links, disks, what differs, its probes and trials.",
     "served": true
   },
   "cost": {
@@ -60,23 +73,13 @@ export const PAGES = {
     "about": "Distributions, the ratio with its interval, a verdict.",
     "served": true
   },
-  "jobs": {
-    "topic": "jobs",
-    "path": "/jobs",
-    "title": "Two jobs",
-    "menu": null,
-    "selects": false,
-    "question": "Why was it slower today?",
-    "about": "Two jobs of Spark or MapReduce: time, settings, plans, data.",
-    "served": true
-  },
   "effect": {
     "topic": "results",
     "path": "/effect",
     "title": "Effects",
     "menu": "Effects",
     "selects": true,
-    "question": "What does a setting bring?",
+    "question": "What is the effect of a setting?",
     "about": "Disk, network, maps, compression: all else being equal.",
     "served": true
   },
@@ -90,45 +93,55 @@ export const PAGES = {
     "about": "Nodes, data size, cores: points, curve, memory cliff.",
     "served": true
   },
-  "advice": {
-    "topic": "machines",
-    "path": "/advice",
-    "title": "Hardware advice",
-    "menu": "Advice",
-    "selects": false,
-    "question": "Which hardware should I take?",
-    "about": "Predicted time and cost of cloud machines.",
-    "served": true
-  },
-  "catalog": {
-    "topic": "machines",
-    "path": "/catalog",
-    "title": "Catalogues",
-    "menu": "Catalogues",
-    "selects": false,
-    "question": "",
-    "about": "",
-    "served": true
-  },
   "exclusions": {
     "topic": "results",
     "path": "/exclusions",
     "title": "Exclusions",
     "menu": "Exclusions",
     "selects": false,
-    "question": "",
-    "about": "",
+    "question": "Which trials don't count, and why?",
+    "about": "Exclusion rules with author and reason. You can revoke them.",
     "served": true
   },
-  "report": {
-    "topic": "share",
-    "path": "/report",
-    "title": "Report",
+  "jobs": {
+    "topic": "jobs",
+    "path": "/jobs",
+    "title": "Two jobs",
+    "menu": "Two jobs",
+    "selects": false,
+    "question": "Why was it slower today?",
+    "about": "Two Spark or MapReduce jobs: time, settings, plans, data.",
+    "served": true
+  },
+  "trace": {
+    "topic": "jobs",
+    "path": "/trace",
+    "title": "Trace",
     "menu": null,
     "selects": true,
     "question": "",
     "about": "",
     "served": false
+  },
+  "advice": {
+    "topic": "machines",
+    "path": "/advice",
+    "title": "Hardware advice",
+    "menu": "Advice",
+    "selects": false,
+    "question": "Which machines, how many, at what cost?",
+    "about": "Predicted time and cost of a job on cloud machines.",
+    "served": true
+  },
+  "catalog": {
+    "topic": "machines",
+    "path": "/catalog",
+    "title": "Catalogs",
+    "menu": "Catalogs",
+    "selects": false,
+    "question": "What do machines offer, and at what price?",
+    "about": "Machine types with their rates and prices, each with its source.",
+    "served": true
   },
   "simulation": {
     "topic": "machines",
@@ -140,10 +153,20 @@ export const PAGES = {
     "about": "",
     "served": false
   },
-  "trace": {
-    "topic": "jobs",
-    "path": "/trace",
-    "title": "Trace",
+  "start": {
+    "topic": "share",
+    "path": "/",
+    "title": "A repository of trials",
+    "menu": "Overview",
+    "selects": true,
+    "question": "",
+    "about": "",
+    "served": true
+  },
+  "report": {
+    "topic": "share",
+    "path": "/report",
+    "title": "Report",
     "menu": null,
     "selects": true,
     "question": "",
