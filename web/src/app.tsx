@@ -1,4 +1,4 @@
-// Header, navigation and the routes; every page is loaded when it is opened first.
+// Header and routes; every page is loaded when it is opened first.
 import { QueryClientProvider } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect } from "react";
 import { Link, Route, Switch, useLocation } from "wouter";
@@ -7,11 +7,11 @@ import { moment } from "./format";
 import { PAGES } from "./generated/pages";
 import { ROUTES } from "./generated/routes";
 import { Boundary } from "./parts/Boundary";
+import { Navigation } from "./parts/Navigation";
 import { Page, Pending } from "./parts/Page";
 import { Login } from "./parts/server/Login";
 import { ServerGone } from "./parts/server/ServerGone";
-import { useSearch, useTheme } from "./state";
-import { href, selectionOf } from "./url";
+import { useTheme } from "./state";
 
 /** Pages that only a command writes, with their data. */
 const IN_FILES: ReadonlySet<string> = new Set(
@@ -25,31 +25,6 @@ const SHOWN = Object.entries(ROUTES)
 
 /** When an exported file was written, where its page does not say so itself. */
 const WRITTEN = document.getElementById("app")?.dataset.written ?? "";
-
-function Navigation() {
-  const [path] = useLocation();
-  const [search] = useSearch();
-  const selection = selectionOf(search);
-  return (
-    <nav aria-label="Pages">
-      <ul>
-        {Object.values(PAGES).map(
-          ({ path: to, menu, selects }) =>
-            menu && (
-              <li key={to}>
-                <Link
-                  href={selects ? href(to, selection) : to}
-                  aria-current={path === to || path.startsWith(`${to}/`) ? "page" : undefined}
-                >
-                  {menu}
-                </Link>
-              </li>
-            ),
-        )}
-      </ul>
-    </nav>
-  );
-}
 
 function Brand() {
   const mark = (

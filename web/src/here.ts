@@ -16,8 +16,8 @@ const SPOKEN: readonly (readonly [RegExp, string])[] = [
   [/\(--max-nodes [^ =]+=(\d+)\)/g, "(Nodes that can be had: $1)"],
   [/give what is missing with --assume or --measured/g, "give the rate where none is known"],
   [/--assume (\S+)/g, "“$1” as the rate where none is known"],
-  [/, or measured ones with --measured/g, ", or lay measured ones over the catalogue"],
-  [/in a catalogue (?:with|of) --measured/g, "in a catalogue of your own"],
+  [/, or measured ones with --measured/g, ", or lay measured ones over the catalog"],
+  [/in a catalog(?:ue)? (?:with|of) --measured/g, "in your own catalog"],
   [/(?:add|leave out) --with-excluded/g, "show what rules leave out"],
 ];
 

@@ -22,7 +22,7 @@ const NETWORKS = [
   ["unlimited", "no limit: storage alone"],
 ] as const;
 
-/** What is supposed where nobody has measured; the first of each is what the catalogue says. */
+/** What is supposed where nobody has measured; the first of each is what the catalog says. */
 const DISKS = [
   ["", "taking turns: R W / (R + W)"],
   ["half", "half of them reading: min(R, W) / 2"],
@@ -178,7 +178,7 @@ function Question(): ReactNode {
       {known && (
         <Boxes
           name="catalog"
-          legend="Catalogues"
+          legend="Catalogs"
           choices={known.catalogs.map(({ name, types, newest_price }) => [
             name,
             `${name}: ${types} types${newest_price ? `, prices of ${newest_price}` : ""}`,

@@ -399,8 +399,8 @@ export function AdviceAnswer({ page, first }: { page: AdvicePage; first: boolean
         )}
       </Section>
       <p className="provenance">
-        Every number here comes from the catalogue, from a measurement, or from a formula named
-        beside it.
+        Every number here comes from the catalog, from a measurement, or from a formula named beside
+        it.
       </p>
     </div>
   );

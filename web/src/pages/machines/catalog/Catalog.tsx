@@ -1,4 +1,4 @@
-// Catalogues of machines: what there is, what is known of a type and from where, what changed.
+// Catalogs of machines: what there is, what is known of a type and from where, what changed.
 
 import { useEffect, useMemo, useState } from "react";
 import { Link } from "wouter";
@@ -113,7 +113,7 @@ function Changes({ page }: { page: CatalogPage }) {
       {page.changes.length === 0 ? (
         <Nothing>
           {page.removed.length + page.added.length === 0
-            ? "The two catalogues say the same."
+            ? "The two catalogs say the same."
             : "What both know is the same."}
         </Nothing>
       ) : (
@@ -150,11 +150,11 @@ function Changes({ page }: { page: CatalogPage }) {
 function Summaries({ page }: { page: CatalogPage }) {
   return (
     <Section id="catalogs" title="How much is known">
-      <Scroll label="catalogues">
+      <Scroll label="catalogs">
         <Grid
           columns={[
             {
-              head: "Catalogue",
+              head: "Catalog",
               names: true,
               cell: ({ name }) =>
                 exported ? (
@@ -187,7 +187,7 @@ function Whole({ page }: { page: CatalogPage }) {
   ];
   return (
     <div className="report">
-      <p className="question">Catalogues of machines</p>
+      <p className="question">Catalogs of machines</p>
       <h1>{page.title}</h1>
       <p className="meta">
         <Moment at={page.generated_at} />
@@ -209,7 +209,7 @@ function Whole({ page }: { page: CatalogPage }) {
   );
 }
 
-/** Which catalogue, and which other to compare it with. */
+/** Which catalog, and which other to compare it with. */
 function Choice() {
   const [search, edit] = useSearch();
   const { data } = useTwin("/api/catalogs");
@@ -238,7 +238,7 @@ function Choice() {
   );
   return (
     <div className="controls below-nav">
-      {pick("catalog", "Catalogue", "all of them", names)}
+      {pick("catalog", "Catalog", "all of them", names)}
       {chosen &&
         pick(
           "against",

@@ -1,4 +1,4 @@
-// Machines by price and by what they bring; what changed between two catalogues.
+// Machines by price and by what they bring; what changed between two catalogs.
 
 import { axisFor, names } from "../../../charts/common";
 import { items, labelRoom, layer, type Named, plotOf, type Shape } from "../../../charts/plot";

@@ -172,7 +172,7 @@ function Table({ job, rows, charts }: { job: string; rows: Price[]; charts: Plai
         </p>
       </figcaption>
       {known.length === 0 ? (
-        <Nothing>No type of the catalogue has all the rates that this needs.</Nothing>
+        <Nothing>No type of the catalog has all the rates that this needs.</Nothing>
       ) : (
         <>
           <Legend

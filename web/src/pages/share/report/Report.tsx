@@ -179,8 +179,8 @@ function Whole({ data }: { data: ReportData }) {
       <Prices data={data} charts={charts} />
       <Method data={data} />
       <p className="provenance">
-        Every number here comes from a trial listed above, from the price catalogue, or from a
-        formula named beside it.
+        Every number here comes from a trial listed above, from the price catalog, or from a formula
+        named beside it.
       </p>
     </div>
   );

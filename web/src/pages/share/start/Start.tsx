@@ -8,8 +8,7 @@ import type { StartAnswer, StarterReport, Start as Told, View } from "../../../g
 import { Page, Pending, ProblemBox } from "../../../parts/Page";
 import { type Change, useChange, useMayWrite } from "../../../parts/server/changes";
 import { Trials } from "../../../parts/Trials";
-
-const QUESTIONS = Object.values(PAGES).filter(({ question }) => question);
+import { BY_TOPIC } from "../../../parts/topics";
 
 const address = (path: string, ...pairs: [string, string][]) =>
   `${path}?${new URLSearchParams(pairs)}`;
@@ -59,14 +58,27 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   ["all of them in the repository", PAGES.repository.path],
 ];
 
-const COMMANDS: readonly (readonly [string, string])[] = [
-  ["Measure this machine, sort on it, record it, price it", "venturi quickstart"],
-  [
-    "Import results that you have",
-    "venturi import aloja FILE.csv\nventuri import hibench hibench.report\nventuri import pkb results.json",
+/** Commands by topic, for what no page does. */
+const COMMANDS: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+  measure: [["Measure this machine, sort on it, record it, price it", "venturi quickstart"]],
+  results: [["Import results that you have", "venturi import FILE.csv"]],
+  jobs: [
+    [
+      "Import the logs of Spark and Hadoop jobs",
+      "venturi import /var/spark/history\nventuri import http://history:18080",
+    ],
   ],
-  ["Send trials to a shared repository", "venturi push https://venturi.example.org"],
-];
+  machines: [
+    ["Recommend machines for a sort", "venturi advise hardware --sort 100TB --deadline 30min"],
+  ],
+  share: [
+    ["Send trials to a shared repository", "venturi push https://venturi.example.org"],
+    [
+      "Write a page with its data as one file",
+      `venturi report '${PAGES.compare.path}?by=disk' -o compare.html`,
+    ],
+  ],
+};
 
 /** The published tables of others, to see something real before anything was measured. */
 function Starter({ empty, change }: { empty: boolean; change: Change<StarterReport> }) {
@@ -238,18 +250,43 @@ function Saved({ views }: { views: readonly View[] }) {
   );
 }
 
-/** What else can be asked, and published tables as examples of it. */
-function Questions({ presets }: { presets: readonly View[] }) {
+/** The five topics, each with its question, its pages and its commands. */
+function Topics({ presets }: { presets: readonly View[] }) {
   return (
-    <section aria-labelledby="questions">
-      <h2 id="questions">What else can be asked</h2>
-      <ul className="tiles">
-        {QUESTIONS.map(({ question, path, about }) => (
-          <li key={path}>
-            <h3>
-              <Link href={path}>{question}</Link>
-            </h3>
-            <p>{about}</p>
+    <section aria-labelledby="topics">
+      <h2 id="topics">What you can ask</h2>
+      <ul className="topic-map">
+        {BY_TOPIC.map(({ topic, name, question, pages }) => (
+          <li key={topic}>
+            <div>
+              <h3>{name}</h3>
+              <p>{question}</p>
+            </div>
+            <div className="ways-in">
+              <ul className="tiles">
+                {pages.map(
+                  ({ path, question: asked, about }) =>
+                    asked && (
+                      <li key={path}>
+                        <h4>
+                          <Link href={path}>{asked}</Link>
+                        </h4>
+                        <p>{about}</p>
+                      </li>
+                    ),
+                )}
+              </ul>
+              <dl className="commands">
+                {COMMANDS[topic]?.map(([what, command]) => (
+                  <div key={what}>
+                    <dt>{what}</dt>
+                    <dd>
+                      <pre>{command}</pre>
+                    </dd>
+                  </div>
+                ))}
+              </dl>
+            </div>
           </li>
         ))}
       </ul>
@@ -265,24 +302,6 @@ function Questions({ presets }: { presets: readonly View[] }) {
           </ul>
         </details>
       )}
-    </section>
-  );
-}
-
-function Commands() {
-  return (
-    <section aria-labelledby="commands">
-      <h2 id="commands">Bring your own trials</h2>
-      <dl className="commands">
-        {COMMANDS.map(([what, command]) => (
-          <div key={what}>
-            <dt>{what}</dt>
-            <dd>
-              <pre>{command}</pre>
-            </dd>
-          </div>
-        ))}
-      </dl>
     </section>
   );
 }
@@ -307,8 +326,7 @@ export default function Start() {
           <Findings findings={told.findings} />
           <Recent rows={told.recent} />
           {views && <Saved views={views.views} />}
-          {!empty && <Questions presets={views?.presets ?? []} />}
-          <Commands />
+          <Topics presets={empty ? [] : (views?.presets ?? [])} />
           {!empty && !status.starter_present && !starter.done && !exported && (
             <Starter empty={false} change={starter} />
           )}
