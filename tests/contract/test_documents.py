@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from documents import Block, blocks, check, check_parses, parse, steps
 
+from venturi.core.topics import TOPICS, heading
 from venturi.measure.lab.lab import down, labs
 
 ROOT = Path(__file__).parents[2]
@@ -74,6 +75,19 @@ def test_every_question_of_the_readme_has_a_command() -> None:
     assert len(commands) > 20
     for command in commands:
         parse(re.findall(r"'[^']*'|\"[^\"]*\"|\S+", command))
+
+
+def test_documents_have_the_five_topics_with_their_questions() -> None:
+    headings = [heading(topic) for topic in TOPICS]
+    readme = (ROOT / "README.md").read_text().splitlines()
+    assert [line[4:] for line in readme if line[4:] in headings] == headings
+    index = (ROOT / "docs/index.md").read_text().replace("**", "").splitlines()
+    assert [line[2:] for line in index if line[2:] in headings] == headings
+    sidebar = re.findall(r"^  - (\w+):$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    names = [topic.capitalize() for topic in TOPICS]
+    assert [each for each in sidebar if each in names] == names
+    for topic in TOPICS:
+        assert (ROOT / "docs/guide" / topic).is_dir()
 
 
 def test_every_target_of_make_that_a_page_names_is_there() -> None:
