@@ -13,6 +13,7 @@ import shutil
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -276,16 +277,21 @@ def _warn_of_settings() -> None:
 
 
 def _not_lost(unraisable: sys.UnraisableHookArgs) -> None:
-    """Ctrl-C that met a finalizer or a weak reference's callback, as imports have them, would be
-    dropped there: it comes again a moment later.
+    """Repeat a Ctrl-C that met a finalizer or a weak reference's callback, as imports have them.
+
+    Python drops it there, and would drop the repetition, too, as long as this hook runs.
     """
-    if isinstance(unraisable.exc_value, KeyboardInterrupt):
-        threading.Timer(0.01, _interrupt_again).start()
-    else:
+    if not isinstance(unraisable.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
+        return
+    returning = threading.Event()
+    threading.Thread(target=_interrupt_again, args=(returning,), daemon=True).start()
+    returning.set()
 
 
-def _interrupt_again() -> None:
+def _interrupt_again(returning: threading.Event) -> None:
+    returning.wait()
+    time.sleep(0.05)
     if not _OVER.is_set():  # after that it would change the status of a command that has ended
         os.kill(os.getpid(), signal.SIGINT)
 
