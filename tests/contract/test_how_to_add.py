@@ -16,6 +16,7 @@ import pytest
 from documents import blocks
 
 from command_line import AGENT
+from venturi.core.topics import heading
 
 ROOT = Path(__file__).parents[2]
 # Files that are there: before what in them a block goes.
@@ -27,11 +28,13 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Runs a verb of the copy; the data of its JSON."""
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The copy, with everything that CONTRIBUTING adds and what `make generated` writes."""
     place = tmp_path_factory.mktemp("copy")
     left_out = shutil.ignore_patterns("__pycache__", "assets")
-    shutil.copytree(ROOT / "python", place / "python", ignore=left_out)
+    for folder in ("python", "scripts", "docs/reference", "web/src"):
+        shutil.copytree(ROOT / folder, place / folder, ignore=left_out)
+    (place / "crates").symlink_to(ROOT / "crates")
     for block in blocks((ROOT / "CONTRIBUTING.md").read_text()):
         if block.title:
             path = place / block.title
@@ -45,6 +48,20 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
                 pytest.fail(f"{block.title} is there already")
             path.write_text(text)
 
+    done = subprocess.run(
+        [sys.executable, place / "scripts" / "generated.py"],
+        env={**os.environ, "PYTHONPATH": str(place / "python")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+@pytest.fixture(scope="module")
+def run(place: Path) -> Run:
+    """Runs a verb of the copy; the data of its JSON."""
     # What `podman exec -i NAME` would do in a container with the agent.
     podman = place / "bin" / "podman"
     podman.parent.mkdir()
@@ -121,3 +138,28 @@ def test_an_importer(run: Run, tmp_path: Path) -> None:
             already,
         )
         assert [each["line"] for each in taken["refused"]] == [3]
+
+
+@pytest.mark.slow
+def test_a_verb(run: Run, place: Path) -> None:
+    assert run("count")["trials"] >= 0
+    listed = json.loads((place / "python/venturi/cli/verbs.json").read_text())["list"]
+    assert listed[heading("results")]["count"] == "Count the recorded trials"
+
+
+@pytest.mark.slow
+def test_a_page(place: Path) -> None:
+    listed = json.loads((place / "python/venturi/web/pages.json").read_text())
+    (page,) = (each for each in listed if each["name"] == "newest")
+    assert (page["topic"], page["path"]) == ("results", "/newest")
+    assert "pages/results/newest/Newest" in (place / "web/src/generated/routes.ts").read_text()
+    compiler = ROOT / "web" / "node_modules" / ".bin" / "tsc"
+    if not compiler.exists():
+        pytest.skip("needs web/node_modules: `make setup`")
+    (place / "web" / "node_modules").symlink_to(ROOT / "web" / "node_modules")
+    settings = json.loads((ROOT / "web" / "tsconfig.json").read_text())
+    (place / "web" / "tsconfig.json").write_text(json.dumps({**settings, "include": ["src"]}))
+    done = subprocess.run(
+        [compiler, "--noEmit"], cwd=place / "web", capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
