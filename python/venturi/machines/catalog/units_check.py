@@ -71,7 +71,7 @@ class _Tables:
 @cache
 def _tables() -> _Tables:
     """The table; an error in it is a bug and raises pydantic's."""
-    from pydantic import TypeAdapter
+    from pydantic import TypeAdapter  # noqa: PLC0415 - only to check a catalog
 
     text = (resources.files("venturi.machines.catalog") / "units.toml").read_text("utf-8")
     return TypeAdapter(_Tables).validate_python(tomllib.loads(text))
