@@ -185,6 +185,7 @@ screenshots: setup system-packages ## Take the pictures of the documentation ane
 
 studies: setup ## Write the results of the studies that VENTURI_HOME has into their pages, and draw them
 	$(PY) scripts/studies.py
+	$(PY) scripts/study_table2.py $(VENTURI_TEST_DATASETS)/aloja_dataset4.csv
 
 locks: $(UV) ## Write the lock files anew
 	$(UV) pip compile --quiet --generate-hashes --no-annotate --universal requirements-uv.in -o requirements-uv.lock

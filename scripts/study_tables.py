@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from screenshots import ROOT
+from study_table2 import cost_usd
 
 PUBLISHED = ROOT / "python/venturi/record/starter"
 # The shortest public trial of each row of Table 2 (cluster minerva100-10-18-21), which is what the
@@ -21,7 +22,6 @@ SHORTEST_S = {
     ("ETH", "HD5"): 348,
     ("IB", "HD5"): 325,
 }
-HOURLY_USD = {"ETH": 3.5, "IB": 4.3, "SSD": 0.7, "SS2": 1.4, "HD5": 1.0, "HS5": 1.7}
 TIME, COST = "elapsed_s", "cost"
 # Of groups compared over what is alike in all else `rank` has medians, too, with a warning.
 UNLIKE = {TIME: "elapsed_s", COST: "cost_usd"}
@@ -112,7 +112,7 @@ def ranking_table(
 
 def corrected_usd(key: tuple[str, str]) -> float:
     """What the shortest public trial of a row of Table 2 cost."""
-    return (HOURLY_USD[key[0]] + HOURLY_USD[key[1]]) * SHORTEST_S[key] / 3600
+    return cost_usd(key, SHORTEST_S[key])
 
 
 def contradicted(

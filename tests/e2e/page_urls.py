@@ -27,7 +27,7 @@ PAGES = {
     "sort": f"/trials/{cluster_samples.SORT}",
     "forty": f"/trials/{pages_samples.FORTY}",
     "cost": f"/cost?{LAB}&by=disk&by=net&{PRICED}",
-    "published": f"/cost?{MINERVA}&by=net&by=disk&usd_per_hour=3.5&plus=net%3DIB:0.8&legacy=1",
+    "published": f"/cost?{MINERVA}&by=net&by=disk&usd_per_hour=3.5&plus=net%3DIB:0.8",
     "compare": f"/compare?{LAB}&by=disk&by=net",
     "jobs": f"/jobs?before={tiers_samples.TIERED}&after={own_samples.OWN}",
     "effect": f"/effect?{ALL}&key=disk",

@@ -16,18 +16,16 @@ import numpy.typing as npt
 import pytest
 
 from public_data import dataset
+from scripts.study_table2 import QueriedBest, TimedTrial, grouped, joined_on_time_alone
 from venturi.core.statistics.stats import median
 from venturi.machines.cost.price import Part, Tariff, metered
 from venturi.results.compare.groups import (
     Best,
-    Columns,
     Group,
     Key,
     best_of,
-    group_columns,
     with_cost,
 )
-from venturi.results.compare.legacy import LegacyBest, joined_on_time_alone
 from venturi.results.compare.outliers import shared_spread
 from venturi.results.ranking.ranking import Axis, Objective, Rank, Ranking, rank_groups
 
@@ -77,12 +75,10 @@ def short(rows: list[dict[str, str]]) -> list[dict[str, str]]:
     return [row for row in rows if float(row["Exe.Time"]) < 5_000]
 
 
-def columns_of(rows: list[dict[str, str]]) -> Columns:
-    return Columns(
-        tuple(row["ID"] for row in rows),
-        tuple((row["Net"], row["Disk"]) for row in rows),
-        tuple(float(row["Exe.Time"]) for row in rows),
-    )
+def timed(rows: list[dict[str, str]]) -> list[TimedTrial]:
+    return [
+        TimedTrial(row["ID"], (row["Net"], row["Disk"]), float(row["Exe.Time"])) for row in rows
+    ]
 
 
 def tariff_of(key: Key) -> Tariff:
@@ -94,8 +90,8 @@ def tariff_of(key: Key) -> Tariff:
     return Tariff(PRICES["base"], "USD", 0, 0, 0, parts=parts)
 
 
-def priced(columns: Columns) -> dict[Key, Group]:
-    return {g.key: with_cost(g, tariff_of(g.key)) for g in group_columns(columns)}
+def priced(trials: list[TimedTrial]) -> dict[Key, Group]:
+    return {g.key: with_cost(g, tariff_of(g.key)) for g in grouped(trials)}
 
 
 def cost_of(key: Key, elapsed_s: float) -> float:
@@ -106,7 +102,7 @@ def cents(amount: float) -> str:
     return str(Decimal(f"{amount:.9f}").quantize(Decimal("0.01"), rounding=ROUND_HALF_UP))
 
 
-def by_cost_x_time(found: tuple[LegacyBest, ...]) -> dict[Key, int]:
+def by_cost_x_time(found: tuple[QueriedBest, ...]) -> dict[Key, int]:
     """ALOJA's rank of what its query shows."""
     ordered = sorted(found, key=lambda one: cost_of(one.key, one.elapsed_s) * one.elapsed_s)
     return {one.key: rank for rank, one in enumerate(ordered, start=1)}
@@ -125,16 +121,18 @@ def tied(ranking: Ranking) -> set[Key]:
 
 
 @pytest.fixture(scope="module")
-def small() -> Columns:
+def small() -> list[TimedTrial]:
     rows = terasorts(of_cluster(rows_of(SMALL), "lab-a"))
     assert len(rows) == 27
     assert len(short(rows)) == 26  # the limit lets a sort of 1 TB in
     kept = untagged(rows)
     assert len(kept) == 25
-    return columns_of(kept)
+    return timed(kept)
 
 
-def test_small_the_legacy_query_shows_slower_trials_and_another_winner(small: Columns) -> None:
+def test_small_the_legacy_query_shows_slower_trials_and_another_winner(
+    small: list[TimedTrial],
+) -> None:
     found = {one.key: one for one in joined_on_time_alone(small)}
     assert {key: (one.elapsed_s, one.minimum_s) for key, one in found.items() if one.wrong} == {
         ("ETH", "SSD"): (300, 240),
@@ -149,7 +147,9 @@ def test_small_the_legacy_query_shows_slower_trials_and_another_winner(small: Co
     assert min(costs, key=costs.__getitem__) == ("IB", "SSD")
 
 
-def test_small_the_right_query_takes_minimum_and_trial_from_one_group(small: Columns) -> None:
+def test_small_the_right_query_takes_minimum_and_trial_from_one_group(
+    small: list[TimedTrial],
+) -> None:
     found = {key: (one.elapsed_s, one.id) for key, one in bests(priced(small)).items()}
     assert found == {
         ("ETH", "HD5"): (300, "103"),
@@ -159,7 +159,7 @@ def test_small_the_right_query_takes_minimum_and_trial_from_one_group(small: Col
     }
 
 
-def test_small_ranking_by_cost_ends_in_a_tie_of_three(small: Columns) -> None:
+def test_small_ranking_by_cost_ends_in_a_tie_of_three(small: list[TimedTrial]) -> None:
     ranking = rank_groups(list(priced(small).values()), Objective.COST)
     assert [one.key for one in ranking.groups] == [
         ("ETH", "SSD"),
@@ -189,8 +189,8 @@ def minerva(all_rows: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def public(minerva: list[dict[str, str]]) -> Columns:
-    return columns_of(untagged(minerva))
+def public(minerva: list[dict[str, str]]) -> list[TimedTrial]:
+    return timed(untagged(minerva))
 
 
 def published_key(row: Row) -> Key:
@@ -214,7 +214,7 @@ def test_what_each_filter_takes_away(
 def test_the_sort_of_1_tb_that_is_left_is_marked(
     minerva: list[dict[str, str]],
 ) -> None:
-    by_limit = {group.label: group for group in group_columns(columns_of(short(minerva)))}
+    by_limit = {group.label: group for group in grouped(timed(short(minerva)))}
     found = dict(
         zip(by_limit, shared_spread([each.elapsed_s for each in by_limit.values()]), strict=True)
     )["ETH SSD"]
@@ -236,9 +236,9 @@ LISTED = [
 
 
 def test_sizes_minima_and_medians_of_the_groups(
-    minerva: list[dict[str, str]], public: Columns
+    minerva: list[dict[str, str]], public: list[TimedTrial]
 ) -> None:
-    by_limit = {g.label: g for g in group_columns(columns_of(short(minerva)))}
+    by_limit = {g.label: g for g in grouped(timed(short(minerva)))}
     groups = {group.label: group for group in priced(public).values()}
     assert len(groups) == 18
     sizes = [len(by_limit[name].ids) for name in LISTED]
@@ -271,7 +271,7 @@ def test_sizes_minima_and_medians_of_the_groups(
     ]
 
 
-def test_the_legacy_query_gives_the_published_table(public: Columns) -> None:
+def test_the_legacy_query_gives_the_published_table(public: list[TimedTrial]) -> None:
     """All eight times, costs and ranks, by one rule and without a word about any single row."""
     found = {one.key: one for one in joined_on_time_alone(public)}
     ranks = by_cost_x_time(tuple(found.values()))
@@ -297,11 +297,11 @@ def test_in_another_order_the_legacy_query_gives_another_table(
 ) -> None:
     """What the assumption is needed for: sorted by group, one wrong row would have been right."""
     rows = sorted(untagged(minerva), key=lambda row: (row["Net"], row["Disk"]))
-    wrong = {one.key for one in joined_on_time_alone(columns_of(rows)) if one.wrong}
+    wrong = {one.key for one in joined_on_time_alone(timed(rows)) if one.wrong}
     assert wrong == {("IB", "SSD"), ("ETH", "SSD"), ("ETH", "HS4")}
 
 
-def test_the_right_query_does_not(public: Columns) -> None:
+def test_the_right_query_does_not(public: list[TimedTrial]) -> None:
     true = {" ".join(map(str, key)): one for key, one in bests(priced(public)).items()}
     assert [true[name].elapsed_s for name in ("IB SSD", "IB HS5", "ETH SSD")] == [228, 222, 265]
     by_cost = sorted(true.values(), key=lambda one: one.cost or 0)
@@ -325,7 +325,7 @@ def names(keys: Iterable[Key]) -> list[str]:
 CHEAPEST = ["ETH SSD", "IB SSD", "ETH SS2", "IB SS2", "IB HS4"]
 
 
-def test_by_medians_the_cheapest_are_tied(public: Columns) -> None:
+def test_by_medians_the_cheapest_are_tied(public: list[TimedTrial]) -> None:
     groups = priced(public)
     ranking = rank_groups(list(groups.values()), Objective.COST)
     assert names(one.key for one in ranking.tie) == CHEAPEST
@@ -349,7 +349,7 @@ def test_by_medians_the_cheapest_are_tied(public: Columns) -> None:
     assert by_name["IB HS5"].standing is Rank.WORSE
 
 
-def test_who_is_best_depends_on_the_objective(public: Columns) -> None:
+def test_who_is_best_depends_on_the_objective(public: list[TimedTrial]) -> None:
     groups = list(priced(public).values())
     tie = {o: names(one.key for one in rank_groups(groups, o).tie) for o in Objective}
     assert tie[Objective.TIME] == ["IB HS5", "IB SS2", "IB HS4", "IB SSD", "ETH SS2", "ETH SSD"]
@@ -363,7 +363,7 @@ def resampled_medians(values: Iterable[float], rng: np.random.Generator) -> npt.
     return np.asarray(np.median(given[rng.integers(0, len(given), (50_000, len(given)))], axis=1))
 
 
-def test_cost_of_the_paper_s_first_over_the_cheapest(public: Columns) -> None:
+def test_cost_of_the_paper_s_first_over_the_cheapest(public: list[TimedTrial]) -> None:
     groups = {group.label: group for group in priced(public).values()}
     rng = np.random.default_rng(1)
     first, cheapest = (
@@ -374,6 +374,6 @@ def test_cost_of_the_paper_s_first_over_the_cheapest(public: Columns) -> None:
 
 def test_plain_resampling_of_the_group_with_the_1_tb_sort(minerva: list[dict[str, str]]) -> None:
     """The interval that is quoted for it, 0.355 to 0.400, has the sort of 1 TB among the 20."""
-    groups = {group.label: group for group in priced(columns_of(short(minerva))).values()}
+    groups = {group.label: group for group in priced(timed(short(minerva))).values()}
     replicates = resampled_medians(groups["ETH SSD"].cost or (), np.random.default_rng(1))
     assert np.quantile(replicates, [0.025, 0.975]) == pytest.approx([0.355, 0.400], abs=1e-3)

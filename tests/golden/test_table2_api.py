@@ -1,11 +1,11 @@
-"""ALOJA's Table 2 through the interface: as printed, by the same query, and by the correct one."""
+"""ALOJA's Table 2 from imported trials: by the query of the study, and by the interface."""
 
 from __future__ import annotations
 
 import asyncio
 import csv
 from collections.abc import Iterator
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -15,6 +15,14 @@ import pytest
 from starlette.applications import Starlette
 
 from public_data import dataset
+from scripts.study_table2 import (
+    QueriedBest,
+    cents,
+    cost_usd,
+    joined_on_time_alone,
+    ranks,
+    terasorts,
+)
 from venturi.core.settings import Settings
 from venturi.record.importing.take_in import import_file
 from venturi.record.store.repository import Repository
@@ -47,8 +55,8 @@ Rows = dict[Key, dict[str, Any]]
 class Server:
     """The interface over one imported file."""
 
-    def __init__(self, app: Starlette) -> None:
-        self._app = app
+    def __init__(self, app: Starlette, path: Path) -> None:
+        self._app, self.path = app, path
 
     async def _ask(self, url: str) -> httpx.Response:
         transport = httpx.ASGITransport(app=self._app)
@@ -77,7 +85,7 @@ def opened(path: Path, home: Path) -> Iterator[Server]:
     settings = Settings(home=home, database_url=None, agent=None, allow_debug=False)
     with Repository.open(settings) as repository:
         import_file(repository, "aloja", path)
-        yield Server(create_app(Services(repository)))
+        yield Server(create_app(Services(repository)), path)
 
 
 @pytest.fixture(scope="module")
@@ -100,10 +108,6 @@ def by_key(answer: dict[str, Any]) -> Rows:
     return {tuple(group["key"]): group for group in answer["groups"]}
 
 
-def cents(amount: float) -> str:
-    return str(Decimal(f"{amount:.9f}").quantize(Decimal("0.01"), rounding=ROUND_HALF_UP))
-
-
 def published() -> dict[Key, dict[str, str]]:
     labels = {counts: name for name, counts in DISKS.items()}
     networks = {"InfiniBand": "IB", "Ethernet": "ETH"}
@@ -114,18 +118,24 @@ def published() -> dict[Key, dict[str, str]]:
         }
 
 
-def wrong(rows: Rows) -> dict[Key, tuple[float, float]]:
-    return {
-        key: (row["legacy_elapsed_s"], row["best_elapsed_s"])
-        for key, row in rows.items()
-        if row["legacy_wrong"]
+def queried(server: Server, cluster: str) -> tuple[QueriedBest, ...]:
+    """What ALOJA's query shows of the imported trials."""
+    return joined_on_time_alone(terasorts(server.path, cluster))
+
+
+def wrong(shown: tuple[QueriedBest, ...], rows: Rows) -> dict[Key, tuple[float, float]]:
+    return {one.key: (one.elapsed_s, rows[one.key]["best_elapsed_s"]) for one in shown if one.wrong}
+
+
+def test_small_the_query_is_wrong_twice_and_names_another_winner(small: Server) -> None:
+    rows = by_key(small.cost("lab-a", objective="cost-time"))
+    shown = queried(small, "lab-a")
+    assert {one.key: one.minimum_s for one in shown} == {
+        key: row["best_elapsed_s"] for key, row in rows.items()
     }
-
-
-def test_small_the_legacy_query_is_wrong_twice_and_names_another_winner(small: Server) -> None:
-    rows = by_key(small.cost("lab-a", objective="cost-time", legacy="1"))
-    assert wrong(rows) == {("ETH", "SSD"): (300, 240), ("IB", "SSD"): (240, 200)}
-    assert min(rows, key=lambda key: rows[key]["legacy_rank"]) == ("IB", "SS2")
+    assert wrong(shown, rows) == {("ETH", "SSD"): (300, 240), ("IB", "SSD"): (240, 200)}
+    rank_of = ranks(shown)
+    assert min(rank_of, key=rank_of.__getitem__) == ("IB", "SS2")
     products = {key: row["best_cost_usd"] * row["best_elapsed_s"] for key, row in rows.items()}
     assert min(products, key=products.__getitem__) == ("IB", "SSD")
 
@@ -142,7 +152,6 @@ def test_small_by_medians_three_are_tied_and_that_is_said(small: Server) -> None
     first = answer["groups"][0]
     assert first["cost_usd"]["median"] == pytest.approx(265 * 4.20 / 3600)
     assert first["usd_per_hour"] == pytest.approx(4.20)
-    assert first["legacy_rank"] is None  # nobody asked for it
     assert answer["basis"] == "matched"  # they differ in more than disks and network
     assert answer["verdict"].startswith(
         "Of 4 groups measured in settings alike in all else, ETH SSD, IB SSD and IB SS2 cannot be "
@@ -157,16 +166,23 @@ def test_small_by_medians_three_are_tied_and_that_is_said(small: Server) -> None
 
 
 def test_the_eight_published_costs_and_ranks(public: Server) -> None:
-    rows = by_key(public.cost("minerva100-10-18-21", objective="cost", legacy="1"))
+    rows = by_key(public.cost("minerva100-10-18-21", objective="cost"))
     assert len(rows) == 18
     assert sum(row["n"] for row in rows.values()) == 588
+    shown = {one.key: one for one in queried(public, "minerva100-10-18-21")}
+    assert {key: one.minimum_s for key, one in shown.items()} == {
+        key: row["best_elapsed_s"] for key, row in rows.items()
+    }
+    rank_of = ranks(tuple(shown.values()))
     table = published()
     assert len(table) == 8
     for key, printed in table.items():
-        assert rows[key]["legacy_elapsed_s"] == float(printed["time_s"])
-        assert cents(rows[key]["legacy_cost_usd"]) == printed["cost_usd"]
-        assert rows[key]["legacy_rank"] == int(printed["rank"])
-    found = wrong(rows)
+        assert shown[key].elapsed_s == float(printed["time_s"])
+        assert cents(cost_usd(key, shown[key].elapsed_s)) == printed["cost_usd"]
+        assert rank_of[key] == int(printed["rank"])
+    for key, one in shown.items():
+        assert cost_usd(key, one.minimum_s) == pytest.approx(rows[key]["best_cost_usd"])
+    found = wrong(tuple(shown.values()), rows)
     assert {key: found[key] for key in table if key in found} == {
         ("IB", "SSD"): (265, 228),
         ("IB", "HS5"): (228, 222),

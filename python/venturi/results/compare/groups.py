@@ -1,8 +1,7 @@
-"""Trials in columns, their repeat groups, what each trial cost, and the fastest of each group.
+"""Repeat groups, the cost of each trial, and the fastest trial of each group.
 
-These work on plain columns, so that what a repository's query returns, a CSV file or a list of
-trials can all be fed in. A value belongs to its group by the group's full key and to its trial by
-the trial's id; nothing is ever looked up by its value.
+A value belongs to its group by the group's full key and to its trial by the trial's id; nothing is
+ever looked up by its value.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import repeat
 from typing import Protocol
 
 import numpy as np
@@ -22,34 +20,6 @@ from venturi.machines.cost.price import Tariff, metered
 
 KeyValue = str | int | float | bool | datetime | None
 Key = tuple[KeyValue, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Succeeded trials, one entry each in all columns, in the order in which they were stored.
-
-    `keys` holds what was chosen for each trial, by which it is grouped: all of it, in one order.
-    """
-
-    ids: tuple[str, ...]
-    keys: tuple[Key, ...]
-    elapsed_s: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        if not len(self.ids) == len(self.keys) == len(self.elapsed_s):
-            raise VenturiError(
-                "VEN-MODEL-INPUT",
-                f"columns of {len(self.ids)} ids, {len(self.keys)} keys and "
-                f"{len(self.elapsed_s)} times",
-                hint="give one of each for every trial",
-            )
-        if len({len(key) for key in self.keys}) > 1:
-            raise VenturiError(
-                "VEN-MODEL-INPUT",
-                "group keys with different numbers of parts",
-                hint="give every trial a value, or None, for everything that is grouped by",
-            )
-        _check_times(self.ids, self.elapsed_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,34 +42,6 @@ class Group:
     def label(self) -> str:
         """The key for people."""
         return " ".join("-" if part is None else str(part) for part in self.key)
-
-
-def _check_times(ids: Iterable[str], elapsed_s: Sequence[float]) -> None:
-    if all(map(math.isfinite, elapsed_s)) and min(elapsed_s, default=1) > 0:
-        return
-    for trial, seconds in zip(ids, elapsed_s, strict=True):
-        if not (math.isfinite(seconds) and seconds > 0):
-            raise VenturiError(
-                "VEN-MODEL-INPUT",
-                f"trial {trial} took {seconds} s",
-                where={"trial": trial, "field": "elapsed_s", "value": seconds},
-                hint="leave out trials without a time",
-            )
-
-
-def group_columns(columns: Columns) -> tuple[Group, ...]:
-    """The groups of `columns`, in the order in which they first appear; trials keep their order."""
-    rows: dict[Key, list[int]] = {}
-    for index, key in enumerate(columns.keys):
-        rows.setdefault(key, []).append(index)
-    return tuple(
-        Group(
-            key,
-            tuple(columns.ids[index] for index in indices),
-            tuple(columns.elapsed_s[index] for index in indices),
-        )
-        for key, indices in rows.items()
-    )
 
 
 class Grouped(Protocol):
@@ -125,7 +67,14 @@ def groups_from(found: Iterable[Grouped]) -> tuple[Group, ...]:
                 where={"value": one.values},
                 hint="group by the same keys that are passed on",
             )
-        _check_times(repeat(f"of group {one.values}", len(one.elapsed_s)), one.elapsed_s)
+        for seconds in one.elapsed_s:
+            if not (math.isfinite(seconds) and seconds > 0):
+                raise VenturiError(
+                    "VEN-MODEL-INPUT",
+                    f"a trial of group {one.values} took {seconds} s",
+                    where={"field": "elapsed_s", "value": seconds},
+                    hint="leave out trials without a time",
+                )
         groups[one.values] = Group(one.values, (), tuple(one.elapsed_s))
     return tuple(groups.values())
 

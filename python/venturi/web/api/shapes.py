@@ -204,7 +204,7 @@ class RankedGroup:
     """One group's place: null where it is not ranked, as `reason` says.
 
     `standing` is "best", "indistinguishable from the best", "worse" or "cannot tell".
-    `best_*` are those of its fastest trial. `legacy_*` is what ALOJA's query shows, on request.
+    `best_*` are those of its fastest trial.
     `on_frontier`: by medians no group is as fast and as cheap. `frontier` is then "yes", "no" where
     one and the same group is found better in time and in cost, else "cannot tell"; null without
     a cost. Where settings are matched, `ratio` is that to the group `against` over `settings` with
@@ -224,10 +224,6 @@ class RankedGroup:
     best_cost_usd: float | None
     on_frontier: bool
     p_value: float | None
-    legacy_elapsed_s: float | None = None
-    legacy_cost_usd: float | None = None
-    legacy_rank: int | None = None
-    legacy_wrong: bool | None = None
     frontier: Literal["yes", "cannot tell", "no"] | None = None
     name: str = ""
     set: int | None = None

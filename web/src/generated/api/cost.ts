@@ -23,10 +23,6 @@ export interface RankedGroup {
   best_cost_usd: number | null;
   on_frontier: boolean;
   p_value: number | null;
-  legacy_elapsed_s: number | null;
-  legacy_cost_usd: number | null;
-  legacy_rank: number | null;
-  legacy_wrong: boolean | null;
   frontier: ("yes" | "cannot tell" | "no") | null;
   name: string;
   set: number | null;

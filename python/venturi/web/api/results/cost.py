@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,15 +11,12 @@ from typing import Annotated, Literal
 from venturi.core.statistics.stats import Missing
 from venturi.core.units import format_duration
 from venturi.machines.cost.price import Tariff
-from venturi.record.query.conditions import COLUMNS, refused
+from venturi.record.query.conditions import refused
 from venturi.record.query.grouping import GROUP_KEYS_MAX
-from venturi.record.query.paging import rows
-from venturi.record.query.repeats import stored_order
 from venturi.record.store.repository import Repository
 from venturi.record.store.tables import text_of
-from venturi.results.compare.groups import Columns, Group, best_of, groups_from, with_cost
+from venturi.results.compare.groups import Group, best_of, groups_from, with_cost
 from venturi.results.compare.groups import Key as GroupKey
-from venturi.results.compare.legacy import LegacyBest, joined_on_time_alone
 from venturi.results.effects.strata import Trials
 from venturi.results.ranking import ranking as model
 from venturi.results.ranking.alike import AlikeRanking
@@ -41,7 +37,7 @@ from venturi.results.ranking.rank_trials import (
 from venturi.results.ranking.rank_trials import Prices as TrialPrices
 from venturi.results.ranking.rank_words import sentences
 from venturi.web.api.asking import Parameter
-from venturi.web.api.context import Selection, SelectionDep, Services
+from venturi.web.api.context import SelectionDep, Services
 from venturi.web.api.results.cells import (
     COMPARABLE,
     ORIGIN,
@@ -55,7 +51,7 @@ from venturi.web.api.results.cells import (
     scalar,
 )
 from venturi.web.api.results.spreads import interval, no_spread, scaled, spread_of
-from venturi.web.api.shapes import Key, Prices, RankedGroup, Ranking, Scalar
+from venturi.web.api.shapes import Prices, RankedGroup, Ranking
 
 OBJECTIVES: Mapping[str, model.Objective] = {
     "time": model.Objective.TIME,
@@ -65,7 +61,6 @@ OBJECTIVES: Mapping[str, model.Objective] = {
 }
 RANKED_MAX = 200  # groups that are compared; the biggest
 NAMED_MAX = 6  # groups in a sentence
-LEGACY_TRIALS_MAX = 10_000
 Charged = TrialPrices | RecordedPrices
 Costs = Mapping[tuple[str | None, ...], Group]
 _PLUS = re.compile(r"([^=]+)=(.*):([0-9]{1,9}(?:\.[0-9]{1,9})?)", re.DOTALL)
@@ -112,9 +107,6 @@ def cost(
     crude: Annotated[
         bool, Parameter(description="By medians of all trials, though not like with like.")
     ] = False,
-    legacy: Annotated[
-        bool, Parameter(description="Also what ALOJA's query shows: wrong in places.")
-    ] = False,
 ) -> Ranking:
     """Groups ranked by a named objective, with ties, costs and the Pareto frontier."""
     keys = keys_of(by)
@@ -128,7 +120,7 @@ def cost(
             raise refused(f"{others[0]} is no key of by", "plus", f"add by={others[0]}")
         require_prices(usd_per_hour, extra)
         given = Prices(usd_per_hour, extra, per, day, price_source)
-    elif plus or legacy:
+    elif plus:
         raise refused("this needs a price", "usd_per_hour", "give usd_per_hour=3.50")
     further = (*(("hosts",) if per == "node" else ()), *COMPARABLE, *ORIGIN)
     found = cells(services.repository, selection, keys, further[: GROUP_KEYS_MAX - len(keys)])
@@ -139,12 +131,10 @@ def cost(
     if isinstance(charged, RecordedPrices):
         given = Prices(None, (), "cluster", None, charged.said)
     if keys and len(trials.logs):
-        answer = like_with_like(
+        return like_with_like(
             found, keys, objective, given, charged=charged, trials=trials, crude=crude
         )
-    else:
-        answer = ranked(found, keys, objective, given, costs=_costs(trials, keys, charged))
-    return with_legacy(services.repository, selection, answer) if legacy else answer
+    return ranked(found, keys, objective, given, costs=_costs(trials, keys, charged))
 
 
 def _charged(
@@ -465,74 +455,3 @@ def _verdict(objective: str, groups: Sequence[RankedGroup]) -> str:
 def _some(names: Sequence[str]) -> str:
     rest = len(names) - NAMED_MAX
     return joined(names if rest < 2 else (*names[:NAMED_MAX], f"{rest} more"))
-
-
-# --- what ALOJA's query shows ---------------------------------------------------------------------
-
-
-def with_legacy(repository: Repository, selection: Selection, answer: Ranking) -> Ranking:
-    """`answer` with what ALOJA's query would show for each group: see `results.compare.legacy`.
-
-    The rank is that of its page: by cost x time, over all groups.
-    """
-    shown_: dict[Key, LegacyBest] = {
-        tuple(map(scalar, one.key)): one
-        for one in joined_on_time_alone(columns_of(repository, selection, answer.by))
-    }
-    costs = {
-        group.key: one.elapsed_s * group.usd_per_hour / 3600
-        for group in answer.groups
-        if (one := shown_.get(group.key)) is not None and group.usd_per_hour is not None
-    }
-    order = sorted(costs, key=lambda key: costs[key] * shown_[key].elapsed_s)
-    ranks = {key: rank for rank, key in enumerate(order, start=1)}
-
-    def of(group: RankedGroup) -> RankedGroup:
-        one = shown_.get(group.key)
-        if one is None:
-            return group
-        return replace(
-            group,
-            legacy_elapsed_s=one.elapsed_s,
-            legacy_cost_usd=costs.get(group.key),
-            legacy_rank=ranks.get(group.key),
-            legacy_wrong=one.wrong,
-        )
-
-    return replace(answer, groups=tuple(map(of, answer.groups)))
-
-
-def columns_of(repository: Repository, selection: Selection, keys: Sequence[str]) -> Columns:
-    """The succeeded trials of the selection, one by one, in the order in which they were stored."""
-    found: dict[str, tuple[Key, float]] = {}
-    cursor = None
-    while True:
-        page = rows(repository, selection.query(sort="id", limit=1_000, cursor=cursor))
-        for row in page.rows:
-            if row.state == "succeeded" and not row.warm_up and row.elapsed_s is not None:
-                key = tuple(_of_row(row, each) for each in keys)
-                if math.isfinite(row.elapsed_s) and row.elapsed_s > 0:
-                    found[row.id] = key, row.elapsed_s
-        if len(found) > LEGACY_TRIALS_MAX:
-            raise refused(
-                f"more than {LEGACY_TRIALS_MAX:,} trials are too many for the legacy query",
-                "legacy",
-                "narrow the selection, such as where=workload=terasort",
-            )
-        cursor = page.next_cursor
-        if cursor is None:
-            break
-    ids = stored_order(repository, list(found))
-    return Columns(
-        tuple(ids), tuple(found[each][0] for each in ids), tuple(found[each][1] for each in ids)
-    )
-
-
-def _of_row(row: object, key: str) -> Scalar:
-    """What `group_by` would say of this trial."""
-    if key in COLUMNS:
-        return scalar(getattr(row, key))
-    configuration: Mapping[str, Scalar] = row.configuration  # type: ignore[attr-defined]
-    name = key.removeprefix("configuration.")
-    value = configuration.get(name)
-    return None if value is None else text_of(value)

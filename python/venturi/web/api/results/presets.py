@@ -61,14 +61,6 @@ PRESETS: tuple[View, ...] = (
         *_ALOJA,
         ("objective", "cost"),
     ),
-    _view(
-        "ALOJA's Table 2 by its own query, wrong rows marked",
-        "/cost",
-        *_TRIALS,
-        *_ALOJA,
-        ("objective", "cost-time"),
-        ("legacy", "1"),
-    ),
 )
 
 

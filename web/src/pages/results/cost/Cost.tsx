@@ -22,7 +22,6 @@ import {
   spreadCell,
   spreadCells,
   spreadColumns,
-  Toggle,
   Typed,
   useFitting,
   useLog,
@@ -37,37 +36,7 @@ import { type Cell, type Column, DataTable } from "../../../parts/Table";
 import { type Edit, useSearch } from "../../../state";
 import { href } from "../../../url";
 import { type CostDisplay, costScatter, MOST_BUBBLES } from "./charts";
-import { CLUSTER, Legacy } from "./Legacy";
 import { isReference, references } from "./references";
-
-/** US dollars an hour that ALOJA adds for the disks of the workers, by its label of them. */
-const DISKS = {
-  HDD: "0.20",
-  HD2: "0.40",
-  HD3: "0.60",
-  HD4: "0.80",
-  HD5: "1.00",
-  SSD: "0.70",
-  SS2: "1.40",
-  HS4: "1.50",
-  HS5: "1.70",
-};
-
-/** ALOJA's Table 2: sorts of 100 GB by network and disks, at ALOJA's prices. */
-const TABLE_2 = new URLSearchParams([
-  ["where", "workload=terasort"],
-  ["where", `cluster=${CLUSTER}`],
-  ["where", "scale="],
-  ["by", "net"],
-  ["by", "disk"],
-  ["objective", "cost"],
-  ["usd_per_hour", "3.50"],
-  ["plus", "net=IB:0.80"],
-  ...Object.entries(DISKS).map(([disk, usd]) => ["plus", `disk=${disk}:${usd}`]),
-  ["price_source", `ALOJA's definition of the cluster ${CLUSTER}`],
-  ["legacy", "1"],
-  ["log", "1"],
-]);
 
 const OBJECTIVES = [
   ["time", "time"],
@@ -105,7 +74,6 @@ const putPlus = (edit: Edit, all: readonly Plus[]) =>
 function fits(name: string, value: string, search: URLSearchParams): boolean {
   const given = search.has("usd_per_hour");
   if (name === "prices") return !given;
-  if (name === "legacy") return given;
   if (name === "plus") return given && search.getAll("by").includes(PLUS.exec(value)?.[1] ?? "");
   return given || search.has("prices") || name !== "objective";
 }
@@ -512,31 +480,16 @@ const OPTIONS = {
   prices: "--prices",
 };
 
-/** Whether trials of the cluster of ALOJA's Table 2 are here. */
-function useTable2(): boolean {
-  const keys = useTwin(exported ? null : "/api/keys").data?.keys ?? [];
-  const known = ["cluster", "net", "disk"].every((name) => keys.some(({ key }) => key === name));
-  const { data } = useTwin(known ? "/api/facets" : null, new URLSearchParams("key=cluster"));
-  return (
-    data?.facets.some(
-      ({ values, distinct }) =>
-        values.some(({ value }) => value === CLUSTER) || distinct > values.length,
-    ) ?? false
-  );
-}
-
 export default function Cost() {
   const search = useFitting(fits);
   const twin = useTwin("/api/cost", search);
   const given = search.has("usd_per_hour");
   const priced = given || search.has("prices");
-  const table2 = useTable2();
   return (
     <Page
       title={PAGES.cost.title}
       asked={askedInWords(search)}
       intro="Which configuration is fastest, which is cheapest at the prices below, and which cannot be told from the best."
-      actions={table2 && <Link href={href(PAGES.cost.path, TABLE_2)}>ALOJA's Table 2</Link>}
     >
       <Filters />
       <Controls>
@@ -551,7 +504,6 @@ export default function Cost() {
           param="objective"
           options={priced ? OBJECTIVES : OBJECTIVES.slice(0, 1)}
         />
-        {given && <Toggle label="beside ALOJA's own query" param="legacy" />}
       </Controls>
       {!exported && <PriceSheet data={twin.data} />}
       <Asked command={commandOf("rank", search, OPTIONS)} />
@@ -578,7 +530,6 @@ export default function Cost() {
                 <Verdict data={data} />
                 {data.prices && data.basis !== "refused" && <Scatter data={data} />}
                 <RankingTable data={data} />
-                <Legacy data={data} />
               </>
             )}
           </>
