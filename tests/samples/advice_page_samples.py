@@ -6,16 +6,20 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from typing import Any
 
+from venturi.core.quantity import Kind, Quantity
 from venturi.core.statistics.stats import Missing
+from venturi.machines.advice.bars import NETWORKS, NetworkCosts
+from venturi.machines.advice.explain import Explanation, Sensitivity, TermShown
+from venturi.machines.advice.option import Option, PhaseTime
+from venturi.machines.cost.choices import Durability
+from venturi.machines.cost.dataflow import Bounds
+from venturi.machines.cost.job import sort_job
 from venturi.web.advice_page import (
     AdvicePage,
-    BarRow,
-    Bottleneck,
     ExclusionRow,
-    ExplainRow,
-    Explanation,
     Fact,
     Histogram,
     Mark,
@@ -23,7 +27,6 @@ from venturi.web.advice_page import (
     OptionRow,
     QuantileRow,
     SimulationPage,
-    Span,
 )
 
 AT = datetime(2026, 7, 14, 9, 30, tzinfo=UTC)
@@ -52,29 +55,47 @@ def seconds(nodes: int, storage: float, network: float) -> float:
     return DATA_MB / nodes * (1 / min(storage, network) + 1 / storage)
 
 
-def option(name: str, low: float = 0.97, high: float = 1.02, nodes: int | None = None) -> OptionRow:
-    """One option whose time is certain within `low` to `high` of its middle."""
+def bounds(value: float, low: float = 0.97, high: float = 1.02) -> Bounds:
+    """A value that is certain within `low` to `high` of it."""
+    return Bounds(value, low * value, high * value)
+
+
+def option(name: str, nodes: int | None = None) -> OptionRow:
+    """One option."""
     count, storage, _, network, price = TYPES[name]
     count = nodes or count
     time = seconds(count, storage, network)
     cost = count * price * time / 3600
     narrow = "network" if network < storage else "storage"
     return OptionRow(
-        instance_type=name,
-        nodes=count,
-        time_s=Span(time, low * time, high * time),
-        cost_usd=Span(cost, low * cost, high * cost),
-        billed_usd=count * price * math.ceil(time / 3600),
-        bottlenecks=(
-            Bottleneck("map+shuffle", narrow, certain=network < 0.8 * storage),
-            Bottleneck("sort+reduce", "storage", certain=True),
+        Option(
+            catalog="ec2-2014",
+            instance_type=name,
+            provider="aws",
+            durability=Durability.TWO_IO,
+            nodes=count,
+            least_nodes=1,
+            most_nodes=10_000,
+            time_s=bounds(time),
+            metered_usd=bounds(cost),
+            billed_usd=bounds(count * price * math.ceil(time / 3600), 1, 1),
+            phases=(
+                PhaseTime("map+shuffle", bounds(time / 2), narrow, network < 0.8 * storage),
+                PhaseTime("sort+reduce", bounds(time / 2), "storage", certain=True),
+            ),
+            lower_bound=False,
+            weakest=Kind.ADVERTISED,
+            price_as_of=date(2014, 9, 6),
+            price_is_stale=True,
+            assumptions=(),
         ),
         frontier="no",
-        lower_bound=False,
-        price_as_of="2014-09-06",
-        price_is_stale=True,
-        kinds=("measured", "advertised"),
     )
+
+
+def altered(row: OptionRow, **changes: Any) -> OptionRow:
+    """The row with another option."""
+    return replace(row, option=replace(row.option, **changes))
 
 
 def with_frontier(options: Sequence[OptionRow]) -> tuple[OptionRow, ...]:
@@ -83,8 +104,8 @@ def with_frontier(options: Sequence[OptionRow]) -> tuple[OptionRow, ...]:
     def state(each: OptionRow) -> OptionRow:
         def beaten(low: str, high: str) -> bool:
             return any(
-                getattr(other.time_s, high) < getattr(each.time_s, low)
-                and getattr(other.cost_usd, high) < getattr(each.cost_usd, low)
+                getattr(other.option.time_s, high) < getattr(each.option.time_s, low)
+                and getattr(other.option.metered_usd, high) < getattr(each.option.metered_usd, low)
                 for other in options
                 if other is not each
             )
@@ -99,56 +120,65 @@ def with_frontier(options: Sequence[OptionRow]) -> tuple[OptionRow, ...]:
 def explanation() -> Explanation:
     """The four terms of 178 × i2.8xlarge."""
 
-    def row(phase: str, term: str, rate: float, low: float, kind: str, binding: bool) -> ExplainRow:
-        return ExplainRow(
+    def rate_of(mb_per_s: float, low: float) -> Quantity:
+        value, source = mb_per_s * 1e6, "SoCC 2015, the slowest of 178 nodes"
+        day = date(2014, 9, 1)
+        return Quantity(value, low * 1e6, 1.02 * value, Kind.MEASURED, source, day)
+
+    def term(phase: str, what: str, rate: float, low: float, narrowest: bool) -> TermShown:
+        resource = "network" if what == "shuffle" else "storage"
+        return TermShown(
             phase=phase,
-            term=term,
-            formula="D / (N · B_network)" if term == "shuffle" else "D / (N · B_storage)",
+            equation="(6)",
+            resource=resource,
+            what=what,
+            formula=f"D / (N · B_{resource})",
             demand_bytes=100e12,
-            rate_bytes_per_s=rate * 1e6,
-            low_bytes_per_s=low * 1e6,
-            high_bytes_per_s=rate * 1.02e6,
-            time_s=DATA_MB / 178 / rate,
-            kind=kind,
-            source="SoCC 2015, the slowest of 178 nodes",
-            as_of="2014-09-01",
-            binding=binding,
+            rate_name=resource,
+            rate=rate_of(rate, low),
+            seconds=bounds(DATA_MB / 178 / rate),
+            narrowest=narrowest,
         )
 
-    rows = (
-        row("map+shuffle", "input", 1515, 1500, "measured", False),
-        row("map+shuffle", "intermediate", 1515, 1500, "measured", False),
-        row("map+shuffle", "shuffle", 879, 860, "measured", True),
-        row("sort+reduce", "output", 1515, 1500, "measured", True),
+    terms = (
+        term("map+shuffle", "input", 1515, 1500, False),
+        term("map+shuffle", "intermediate", 1515, 1500, False),
+        term("map+shuffle", "shuffle", 879, 860, True),
+        term("sort+reduce", "output", 1515, 1500, True),
     )
     unknown = replace(
-        rows[0],
-        term="start-up",
-        rate_bytes_per_s=Missing("it moves no bytes"),
-        demand_bytes=Missing("it moves no bytes"),
-        time_s=0.0,
-        kind="assumed",
-        low_bytes_per_s=Missing("it moves no bytes"),
+        terms[0], what="start-up", rate=None, demand_bytes=None, seconds=Bounds(0.0, 0.0, 0.0)
     )
+    known = rate_of(879, 860)
     return Explanation(
-        "178 × i2.8xlarge",
-        (*rows, unknown),
-        "the network at 178 nodes: 10 % more would make the job 6 % shorter and cheaper",
+        option=option("i2.8xlarge").option,
+        job=sort_job(10**14),
+        rank=1,
+        startup_s=0.0,
+        terms=(*terms, unknown),
+        bill=None,
+        no_price="",
+        sensitivity=(Sensitivity("network", known, (1020.0, 1000.0), None, None),),
     )
+
+
+def costs(name: str, nodes: int, *usd: float | Missing) -> NetworkCosts:
+    """What the job costs with storage alone, an ideal and the observed network."""
+    return NetworkCosts(name, nodes, dict(zip(NETWORKS, usd, strict=True)))
 
 
 def advice() -> AdvicePage:
     """The paper's question: a 100 TB sort on the EC2 of 2014, within half an hour."""
     rows = [option(name) for name in TYPES]
     rows += [option("i2.8xlarge", nodes=nodes) for nodes in (47, 90, 300)]
-    rows[0] = replace(
-        rows[0],
-        time_s=Span(1010.3, 879.0, 1010.3),
-        chosen=True,
-        cost_usd=Span(340.6, 299.4, 340.6),
-        note="the placement group is used",
+    rows[0] = altered(
+        replace(rows[0], chosen=True, note="the placement group is used"),
+        time_s=Bounds(1010.3, 879.0, 1010.3),
+        metered_usd=Bounds(340.6, 299.4, 340.6),
     )
-    rows[8] = replace(rows[8], lower_bound=True, note="its network is known as a line rate only")
+    rows[8] = altered(
+        replace(rows[8], note="its network is known as a line rate only"), lower_bound=True
+    )
     bars = []
     for name, (nodes, storage, pair, scaled, price) in TYPES.items():
 
@@ -159,10 +189,16 @@ def advice() -> AdvicePage:
 
         known = name not in {"hi1.4xlarge", "cr1.8xlarge"}
         bars.append(
-            BarRow(name, dollars(math.inf), dollars(pair), dollars(scaled) if known else NO_NETWORK)
+            costs(
+                name,
+                nodes,
+                dollars(math.inf),
+                dollars(pair),
+                dollars(scaled) if known else NO_NETWORK,
+            )
         )
     unknown = Missing("no measurement of its storage")
-    bars.append(BarRow("g2.2xlarge", unknown, unknown, unknown, "one SSD of 60 GB"))
+    bars.append(costs("g2.2xlarge", 1, unknown, unknown, unknown))
     return AdvicePage(
         title="Venturi advice: 100 TB sort",
         question="Sort 100 TB, two passes without replication, the cheapest within 30 min, on the "
@@ -194,43 +230,41 @@ def advice_edge() -> AdvicePage:
     """Hostile and endless names, equal options, nothing certain, a thousand options."""
     noise = random.Random(3)
     many = [
-        replace(
+        altered(
             option("i2.8xlarge"),
             instance_type=f"x{place}.large",
-            time_s=Span(t, 0.8 * t, 1.3 * t),
-            cost_usd=Span(c, 0.9 * c, 1.1 * c),
+            time_s=bounds(t, 0.8, 1.3),
+            metered_usd=bounds(c, 0.9, 1.1),
         )
         for place in range(400)
         for t, c in [(10 ** noise.uniform(2, 5), 10 ** noise.uniform(1, 4))]
     ]
-    unknown = replace(
+    no_price = dict.fromkeys(("metered_usd", "billed_usd", "price_as_of"), NO_NETWORK.reason)
+    unknown = altered(
         option("m1.xlarge"),
         instance_type=LONG,
-        time_s=NO_NETWORK,
-        cost_usd=NO_NETWORK,
-        billed_usd=NO_NETWORK,
-        price_as_of=NO_NETWORK,
-        bottlenecks=(),
-        kinds=(),
+        metered_usd=None,
+        billed_usd=None,
+        price_as_of=None,
+        phases=(),
+        weakest=None,
+        missing=no_price,
     )
-    hostile = replace(
-        option("m1.xlarge"),
+    hostile = altered(
+        replace(option("m1.xlarge"), note=HOSTILE, chosen=True),
         instance_type=HOSTILE,
-        note=HOSTILE,
         lower_bound=True,
-        chosen=True,
-        knee=True,
     )
     page = advice()
     rows = tuple(
-        BarRow(f"x{place}.large", 10.0 + place, NO_NETWORK, NO_NETWORK) for place in range(40)
+        costs(f"x{place}.large", 1, 10.0 + place, NO_NETWORK, NO_NETWORK) for place in range(40)
     )
     return replace(
         page,
         title=f"Venturi advice: {HOSTILE}",
         question=HOSTILE,
         options=(*with_frontier([*many, hostile]), unknown),
-        bars=(BarRow(LONG, 3.0, 4.0, 4000.0, HOSTILE), BarRow(HOSTILE, 1.0, 2.0, 3.0), *rows),
+        bars=(costs(LONG, 1, 3.0, 4.0, 4000.0), costs(HOSTILE, 1, 1.0, 2.0, 3.0), *rows),
         exclusions=(ExclusionRow(HOSTILE, 3, (HOSTILE, LONG)),),
         reasons=(LONG,),
         deadline_s=9e9,

@@ -29,9 +29,10 @@ def advice(client: httpx.Client, **parameters: Any) -> Any:
 
 def test_the_published_answer_for_100_tb(client: httpx.Client) -> None:
     found = advice(client, sort="100TB")
-    chosen = next(row for row in found["options"] if row["chosen"])
+    chosen = next(row["option"] for row in found["options"] if row["chosen"])
     assert found["answer"].startswith(f"{chosen['nodes']:,} × {chosen['instance_type']}")
-    assert chosen["cost_usd"]["low"] <= chosen["cost_usd"]["value"] <= chosen["cost_usd"]["high"]
+    usd = chosen["metered_usd"]
+    assert usd["low"] <= usd["value"] <= usd["high"]
     assert found["commands"] == [
         "venturi advise hardware --sort 100TB --catalog current --objective cheapest "
         "--network at-scale"
@@ -42,9 +43,9 @@ def test_the_published_answer_for_100_tb(client: httpx.Client) -> None:
 def test_what_is_not_known_is_a_reason_and_never_0(client: httpx.Client) -> None:
     found = advice(client, sort="100TB")
     unknown = [
-        bar["observed_network_usd"]
+        bar["usd"]["at scale"]
         for bar in found["bars"]
-        if not isinstance(bar["observed_network_usd"], float | int)
+        if not isinstance(bar["usd"]["at scale"], float | int)
     ]
     assert unknown
     assert all(set(each) == {"reason"} and each["reason"] for each in unknown)
@@ -63,11 +64,11 @@ def test_every_parameter_reaches_the_advisor(client: httpx.Client) -> None:
     assert (found["deadline_s"], found["budget_usd"]) == (7_200, 500)
     assert "the fastest" in found["question"]
     assert "replicated" in found["question"]
-    first = found["options"][0]["instance_type"]
+    first = found["options"][0]["option"]["instance_type"]
     explained = advice(client, sort="10TB", explain=first)
-    assert all(first in each["title"] for each in explained["explain"])
+    assert all(first == each["option"]["instance_type"] for each in explained["explain"])
     fixed = advice(client, sort="10TB", nodes=40)
-    assert {row["nodes"] for row in fixed["options"]} == {40}
+    assert {row["option"]["nodes"] for row in fixed["options"]} == {40}
 
 
 def test_what_is_assumed_reaches_the_advisor_and_the_command(client: httpx.Client) -> None:
@@ -97,7 +98,7 @@ def test_what_is_assumed_reaches_the_advisor_and_the_command(client: httpx.Clien
     ):
         assert words in command
     assert found["answer"] != plain["answer"]
-    assert max(row["nodes"] for row in found["options"]) == 200
+    assert max(row["option"]["nodes"] for row in found["options"]) == 200
     assert any("losses of spot nodes" in each for each in found["assumptions"])
     volumes = advice(client, sort="100TB", volumes="gp3:4")
     assert "volumes" in volumes["question"]
@@ -154,11 +155,12 @@ def test_a_prediction_with_formula_and_origin(client: httpx.Client) -> None:
     answer = client.get("/api/predict", params={"on": ["i2.8xlarge:178", "m1.xlarge:179"]})
     assert answer.status_code == 200, answer.text
     shown = answer.json()
-    options = {(row["instance_type"], row["nodes"]): row for row in shown["options"]}
+    found = [row["option"] for row in shown["options"]]
+    options = {(each["instance_type"], each["nodes"]): each for each in found}
     assert set(options) == {("i2.8xlarge", 178), ("m1.xlarge", 179)}
     # 100 TB at 178 x 879 MB/s of network, then 178 x 1,738 MB/s of storage, both ways.
     assert options["i2.8xlarge", 178]["time_s"]["value"] == pytest.approx(963, rel=0.06)
-    assert all(row["formula"] for each in shown["explain"] for row in each["rows"])
+    assert all(term["formula"] for each in shown["explain"] for term in each["terms"])
     assert shown["commands"][0].startswith("venturi predict --sort 100TB")
     for wrong in ("i2.8xlarge", "i2.8xlarge:0", ":3"):
         refused = client.get("/api/predict", params={"on": wrong})

@@ -2,28 +2,19 @@
 
 from venturi.web.advice_page.data import (
     AdvicePage,
-    BarRow,
-    Bottleneck,
     ExclusionRow,
-    ExplainRow,
-    Explanation,
     Histogram,
     Mark,
     NodeTimes,
     OptionRow,
     QuantileRow,
     SimulationPage,
-    Span,
 )
 from venturi.web.report.data import Fact
 
 __all__ = [
     "AdvicePage",
-    "BarRow",
-    "Bottleneck",
     "ExclusionRow",
-    "ExplainRow",
-    "Explanation",
     "Fact",
     "Histogram",
     "Mark",
@@ -31,5 +22,4 @@ __all__ = [
     "OptionRow",
     "QuantileRow",
     "SimulationPage",
-    "Span",
 ]

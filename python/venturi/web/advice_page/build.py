@@ -13,12 +13,9 @@ import numpy as np
 from venturi.core.statistics.stats import Missing
 from venturi.core.units import format_duration, format_usd
 from venturi.machines.advice.bars import NetworkCosts
-from venturi.machines.advice.explain import Explanation as Explained
-from venturi.machines.advice.explain import TermShown
+from venturi.machines.advice.explain import Explanation
 from venturi.machines.advice.hardware import Advice, ClassAdvice
 from venturi.machines.advice.option import Option, Price, RuledOut
-from venturi.machines.cost import dataflow
-from venturi.machines.cost.choices import Network
 from venturi.machines.simulate.simulation import PHASES, SimulationResult
 from venturi.terminal.advice import (
     best_elsewhere,
@@ -30,11 +27,7 @@ from venturi.terminal.advice import (
 )
 from venturi.web.advice_page.data import (
     AdvicePage,
-    BarRow,
-    Bottleneck,
     ExclusionRow,
-    ExplainRow,
-    Explanation,
     Frontier,
     Histogram,
     Mark,
@@ -42,7 +35,6 @@ from venturi.web.advice_page.data import (
     OptionRow,
     QuantileRow,
     SimulationPage,
-    Span,
 )
 from venturi.web.report.data import Fact, Number
 
@@ -54,7 +46,7 @@ def advice_page(
     advice: Advice,
     *,
     bars: Sequence[NetworkCosts],
-    explanations: Sequence[Explained],
+    explanations: Sequence[Explanation],
     generated_at: datetime,
     command: str,
 ) -> AdvicePage:
@@ -76,10 +68,10 @@ def advice_page(
         ),
         generated_at=generated_at,
         options=options,
-        bars=tuple(_bar(each) for each in bars),
+        bars=tuple(bars),
         exclusions=_exclusions(excluded),
         assumptions=_assumptions(advice),
-        explain=tuple(_explanation(each) for each in explanations),
+        explain=tuple(explanations),
         reasons=tuple(
             chain.from_iterable(_reasons(advice, found, several) for found in advice.classes)
         ),
@@ -137,7 +129,7 @@ def _rows(
     # through the types' own rows.
     shown += [p.option for key, p in points.items() if p.by_middle and key not in listed]
     return [
-        _option(
+        OptionRow(
             each,
             _frontier(points.get((each.catalog, each.instance_type, each.nodes))),
             chosen=each is first,
@@ -151,45 +143,6 @@ def _frontier(point: object) -> Frontier:
     if point is None:
         return "no"
     return "yes" if getattr(point, "by_middle", False) else "cannot tell"
-
-
-def _option(option: Option, frontier: Frontier, *, chosen: bool, note: str) -> OptionRow:
-    metered = option.metered_usd
-    return OptionRow(
-        instance_type=option.instance_type,
-        nodes=option.nodes,
-        time_s=_span(option.time_s),
-        cost_usd=_span(metered) if metered else Missing(option.missing["metered_usd"]),
-        billed_usd=option.billed_usd.value
-        if option.billed_usd
-        else Missing(option.missing["billed_usd"]),
-        bottlenecks=tuple(
-            Bottleneck(phase.name, phase.narrowest, phase.certain) for phase in option.phases
-        ),
-        frontier=frontier,
-        lower_bound=option.lower_bound,
-        price_as_of=option.price_as_of.isoformat()
-        if option.price_as_of
-        else Missing(option.missing.get("price_as_of", "the price has no date")),
-        price_is_stale=bool(option.price_is_stale),
-        kinds=(f"{option.weakest.value} at worst",) if option.weakest else (),
-        note=note,
-        chosen=chosen,
-    )
-
-
-def _span(span: dataflow.Bounds) -> Span:
-    return Span(span.value, span.low, span.high)
-
-
-def _bar(costs: NetworkCosts) -> BarRow:
-    return BarRow(
-        instance_type=costs.instance_type,
-        storage_only_usd=costs.usd[Network.UNLIMITED],
-        ideal_network_usd=costs.usd[Network.BASELINE],
-        observed_network_usd=costs.usd[Network.AT_SCALE],
-        note=f"{costs.nodes:,} nodes",
-    )
 
 
 def _exclusions(excluded: Sequence[RuledOut]) -> tuple[ExclusionRow, ...]:
@@ -208,46 +161,6 @@ def _assumptions(advice: Advice) -> tuple[str, ...]:
         (*found.ranked[: advice.request.shown], *found.at_least) for found in advice.classes
     )
     return tuple(dict.fromkeys(chain.from_iterable(each.assumptions for each in options)))
-
-
-def _explanation(explained: Explained) -> Explanation:
-    option = explained.option
-    matters: str | Missing = Missing("no input has a range")
-    if explained.sensitivity:
-        most = explained.sensitivity[0]
-        low, high = (format_duration(value) for value in most.time_s)
-        matters = (
-            f"the {most.rate.replace('_', ' ')} rate: from one end of its range to the other the "
-            f"job takes {low} or {high}"
-        )
-    return Explanation(
-        title=f"{option.nodes:,} × {option.instance_type}, {option.durability}",
-        rows=tuple(_term(each) for each in explained.terms),
-        matters_most=matters,
-    )
-
-
-def _term(term: TermShown) -> ExplainRow:
-    none = Missing("taken to be no limit" if term.demand_bytes is not None else "not a rate")
-    rate = term.rate
-
-    def number(value: float | None) -> Number:
-        return none if value is None else value
-
-    return ExplainRow(
-        phase=term.phase,
-        term=f"{term.what} ({term.resource})",
-        formula=f"{term.equation}: {term.formula}",
-        demand_bytes=number(term.demand_bytes),
-        rate_bytes_per_s=number(rate.value if rate else None),
-        low_bytes_per_s=number(rate.low if rate else None),
-        high_bytes_per_s=number(rate.high if rate else None),
-        time_s=term.seconds.value,
-        kind=rate.kind.value if rate else "assumed",
-        source="; ".join(part for part in (rate.source, rate.note) if part) if rate else none,
-        as_of=rate.as_of.isoformat() if rate and rate.as_of else Missing("no date is given"),
-        binding=term.narrowest,
-    )
 
 
 def simulation_page(

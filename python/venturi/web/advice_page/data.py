@@ -1,7 +1,7 @@
 """What the advice and simulation pages show: plain frozen values.
 
-The pages know nothing of the models; whoever has an answer maps it onto these. Every quantity has
-its unit in its name. A quantity that is not known is a `Missing` with its reason, never 0.
+Every quantity has its unit in its name. A quantity that is not known is a `Missing` with its
+reason, or None with the reason in `missing`, never 0.
 """
 
 from __future__ import annotations
@@ -13,79 +13,22 @@ from itertools import pairwise
 from typing import Literal
 
 from venturi.core.errors import VenturiError
-from venturi.core.statistics.stats import Missing
-from venturi.web.report.data import Fact, Number, Text
+from venturi.machines.advice.bars import NetworkCosts
+from venturi.machines.advice.explain import Explanation
+from venturi.machines.advice.option import Option
+from venturi.web.report.data import Fact, Number
 
 Frontier = Literal["yes", "no", "cannot tell"]
 MarkKind = Literal["median", "quantile", "formula", "deadline", "measured"]
 
 
-def _refused(what: str, value: object) -> VenturiError:
-    return VenturiError(
-        "VEN-MODEL-INPUT",
-        f"{what} cannot be shown: {value}",
-        where={"value": str(value)},
-        hint="give Missing with the reason for what is not known",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A value and the bounds that its inputs allow, all in the unit that the field's name says.
-
-    Raises VEN-MODEL-INPUT unless 0 < low <= value <= high, all finite.
-    """
-
-    value: float
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        if not (0 < self.low <= self.value <= self.high < math.inf):
-            raise _refused("a span", (self.low, self.value, self.high))
-
-
-@dataclass(frozen=True, slots=True)
-class Bottleneck:
-    """The narrowest resource of one phase; `certain`: whatever the truth within the ranges is."""
-
-    phase: str
-    resource: Text
-    certain: bool
-
-
 @dataclass(frozen=True, slots=True)
 class OptionRow:
-    """So many nodes of one type, and what the job takes and costs on them.
+    """An option. `frontier`: whether no other option is both faster and cheaper."""
 
-    `frontier`: whether no other option is both faster and cheaper. `lower_bound`: it takes and
-    costs at least this much. `kinds` says how its inputs are known (measured, advertised, ...).
-    """
-
-    instance_type: str
-    nodes: int
-    time_s: Span | Missing
-    cost_usd: Span | Missing
-    billed_usd: Number
-    bottlenecks: tuple[Bottleneck, ...]
+    option: Option
     frontier: Frontier
-    lower_bound: bool
-    price_as_of: Text
-    price_is_stale: bool
-    kinds: tuple[str, ...]
-    note: str = ""
     chosen: bool = False
-    knee: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class BarRow:
-    """The cost of the job on one type by what is taken for its network (the paper's Figure 9)."""
-
-    instance_type: str
-    storage_only_usd: Number
-    ideal_network_usd: Number
-    observed_network_usd: Number
     note: str = ""
 
 
@@ -96,36 +39,6 @@ class ExclusionRow:
     reason: str
     count: int
     examples: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ExplainRow:
-    """One term of one phase: what it moves, how fast, and how that is known.
-
-    `demand_bytes` is the whole cluster's, the rates are a node's. `binding`: the slowest term.
-    """
-
-    phase: str
-    term: str
-    formula: str
-    demand_bytes: Number
-    rate_bytes_per_s: Number
-    low_bytes_per_s: Number
-    high_bytes_per_s: Number
-    time_s: Number
-    kind: str
-    source: Text
-    as_of: Text
-    binding: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """How one option's figures come about, and what would change them most."""
-
-    title: str
-    rows: tuple[ExplainRow, ...]
-    matters_most: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +54,7 @@ class AdvicePage:
     answer: str
     generated_at: datetime
     options: tuple[OptionRow, ...]
-    bars: tuple[BarRow, ...]
+    bars: tuple[NetworkCosts, ...]
     exclusions: tuple[ExclusionRow, ...]
     assumptions: tuple[str, ...]
     explain: tuple[Explanation, ...]
@@ -166,7 +79,11 @@ class Histogram:
         finite = all(math.isfinite(edge) for edge in self.edges_s)
         fits = len(self.edges_s) == (len(self.counts) + 1 if self.counts else 0)
         if not (rising and finite and fits) or any(count < 0 for count in self.counts):
-            raise _refused("a histogram", (self.edges_s, self.counts))
+            raise VenturiError(
+                "VEN-MODEL-INPUT",
+                f"a histogram of {self.counts} between {self.edges_s} cannot be shown",
+                hint="give one edge more than counts, in ascending order",
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ import type { Interval } from "./shared";
 
 export type Outcome =
   "faster" | "slower" | "no difference" | "cannot tell" | "depends" | "confounded";
-
 export interface Confounder {
   keys: string[];
   apart: number;

@@ -1,14 +1,19 @@
 // Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
 
 
+export type Durability = "2-io" | "replicated" | "volumes";
+export type Kind = "assumed" | "advertised" | "derived" | "measured";
+export type Exchange = "remote" | "all";
 export type Confidence = "high" | "medium" | "low";
+export type Network = "at scale" | "baseline" | "unlimited";
+
 export interface AdvicePage {
   title: string;
   question: string;
   answer: string;
   generated_at: string;
   options: OptionRow[];
-  bars: BarRow[];
+  bars: NetworkCosts[];
   exclusions: ExclusionRow[];
   assumptions: string[];
   explain: Explanation[];
@@ -18,40 +23,59 @@ export interface AdvicePage {
   commands: string[];
 }
 export interface OptionRow {
-  instance_type: string;
-  nodes: number;
-  time_s: Span | Missing;
-  cost_usd: Span | Missing;
-  billed_usd: number | Missing;
-  bottlenecks: Bottleneck[];
+  option: Option;
   frontier: "yes" | "no" | "cannot tell";
-  lower_bound: boolean;
-  price_as_of: string | Missing;
-  price_is_stale: boolean;
-  kinds: string[];
-  note: string;
   chosen: boolean;
-  knee: boolean;
+  note: string;
 }
-export interface Span {
+export interface Option {
+  catalog: string;
+  instance_type: string;
+  provider: string | null;
+  durability: Durability;
+  nodes: number;
+  least_nodes: number;
+  most_nodes: number;
+  time_s: Bounds;
+  metered_usd: Bounds | null;
+  billed_usd: Bounds | null;
+  phases: PhaseTime[];
+  lower_bound: boolean;
+  weakest: Kind | null;
+  price_as_of: string | null;
+  price_is_stale: boolean | null;
+  assumptions: string[];
+  within_limits: boolean | null;
+  fewer: Fewer | null;
+  left_out: string[];
+  missing: {
+    [k: string]: string;
+  };
+}
+export interface Bounds {
   value: number;
   low: number;
   high: number;
 }
-export interface Missing {
-  reason: string;
-}
-export interface Bottleneck {
-  phase: string;
-  resource: string | Missing;
+export interface PhaseTime {
+  name: string;
+  seconds: Bounds;
+  narrowest: string;
   certain: boolean;
 }
-export interface BarRow {
+export interface Fewer {
+  nodes: number;
+  time_s: number;
+}
+export interface NetworkCosts {
   instance_type: string;
-  storage_only_usd: number | Missing;
-  ideal_network_usd: number | Missing;
-  observed_network_usd: number | Missing;
-  note: string;
+  nodes: number;
+  usd: {
+    [k: string]: number | Missing;
+  };
+}
+export interface Missing {
+  reason: string;
 }
 export interface ExclusionRow {
   reason: string;
@@ -59,23 +83,73 @@ export interface ExclusionRow {
   examples: string[];
 }
 export interface Explanation {
-  title: string;
-  rows: ExplainRow[];
-  matters_most: string | Missing;
+  option: Option;
+  job: Job;
+  rank: number | null;
+  startup_s: number;
+  terms: TermShown[];
+  bill: Bill | null;
+  no_price: string;
+  sensitivity: Sensitivity[];
 }
-export interface ExplainRow {
+export interface Job {
+  name: string;
+  input_bytes: number;
+  intermediate_bytes: number;
+  output_bytes: number;
+  durability: Durability;
+  copies: number;
+  map_core_s_per_byte: number;
+  reduce_core_s_per_byte: number;
+  startup_s: number;
+  partition_skew: number;
+  retained_share: number;
+  exchange: Exchange;
+}
+export interface TermShown {
   phase: string;
-  term: string;
+  equation: string;
+  resource: string;
+  what: string;
   formula: string;
-  demand_bytes: number | Missing;
-  rate_bytes_per_s: number | Missing;
-  low_bytes_per_s: number | Missing;
-  high_bytes_per_s: number | Missing;
-  time_s: number | Missing;
-  kind: string;
-  source: string | Missing;
-  as_of: string | Missing;
-  binding: boolean;
+  demand_bytes: number | null;
+  rate_name: string;
+  rate: Quantity | null;
+  seconds: Bounds;
+  narrowest: boolean;
+}
+export interface Quantity {
+  value: number;
+  low: number;
+  high: number;
+  kind: Kind;
+  source: string;
+  as_of: string | null;
+  note: string;
+  range_from: string;
+  upper_bound: boolean;
+}
+export interface Bill {
+  currency: string;
+  items: Item[];
+  assumptions: string[];
+  missing: string[];
+}
+export interface Item {
+  name: string;
+  amount: number;
+  billed: number | null;
+  currency: string;
+  formula: string;
+  source: string;
+  as_of: string | null;
+}
+export interface Sensitivity {
+  rate: string;
+  known: Quantity;
+    time_s: [number, number];
+  usd: [number, number] | null;
+  rank: [number, number] | null;
 }
 export interface Author {
   name: string | null;

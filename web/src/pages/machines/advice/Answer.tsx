@@ -3,11 +3,13 @@
 import { type ReactNode, useCallback } from "react";
 import type {
   AdvicePage,
-  BarRow,
-  ExplainRow,
+  Bounds,
+  Explanation,
   Missing,
+  NetworkCosts,
+  Option,
   OptionRow,
-  Span as Range,
+  TermShown,
 } from "../../../generated/types";
 import { isMissing, plain } from "../../../missing";
 import { Chart, type View } from "../../../parts/Chart";
@@ -28,20 +30,20 @@ import {
 } from "../../../parts/Sections";
 import { count, size, usd } from "../../../report-units";
 import { duration, rate } from "../../../units";
-import { bars } from "./charts/bars";
+import { bars, NETWORKS } from "./charts/bars";
 import { pareto } from "./charts/pareto";
 
 /** So many types have their three bars drawn; the table has all. */
 const BARS_DRAWN = 24;
 
 interface Ranged {
-  value: Range | Missing;
+  value: Bounds | Missing;
   as: (value: number) => string;
   least: boolean;
 }
 
 /** The ends of a range, where it has two. */
-const ends = (value: Range | Missing, as: Ranged["as"]) =>
+const ends = (value: Bounds | Missing, as: Ranged["as"]) =>
   !isMissing(value) && value.low !== value.high ? ([as(value.low), as(value.high)] as const) : null;
 
 const Middle = ({ value, as, least }: Ranged) => (
@@ -77,20 +79,27 @@ function RangeFigure({ label, ...ranged }: Ranged & { label: string }) {
   );
 }
 
-const priceAge = (option: OptionRow) => (
+const why = (option: Option, field: string): Missing => ({
+  reason: option.missing[field] ?? "not known",
+});
+
+const costOf = (option: Option) => option.metered_usd ?? why(option, "metered_usd");
+const billOf = (option: Option) => option.billed_usd?.value ?? why(option, "billed_usd");
+
+const priceAge = ({ price_as_of: day, price_is_stale: stale, missing }: Option) => (
   <>
-    {words(option.price_as_of)}
-    {option.price_is_stale && ", old"}
+    {words(day ?? { reason: missing.price_as_of ?? "the price has no date" })}
+    {stale && ", old"}
   </>
 );
 
-function narrowest({ bottlenecks }: OptionRow): ReactNode {
-  if (bottlenecks.length === 0) return <span className="missing">—</span>;
-  return bottlenecks.map(({ phase, resource, certain }, place) => (
-    <span key={phase}>
+function narrowest({ option: { phases } }: OptionRow): ReactNode {
+  if (phases.length === 0) return <span className="missing">—</span>;
+  return phases.map(({ name, narrowest: resource, certain }, place) => (
+    <span key={name}>
       {place > 0 && "; "}
-      {phase}: {words(resource)}
-      {!certain && !isMissing(resource) && " (not certain)"}
+      {name}: {resource}
+      {!certain && " (not certain)"}
     </span>
   ));
 }
@@ -99,37 +108,38 @@ const OPTIONS: Column<OptionRow>[] = [
   {
     head: "Type",
     names: true,
-    cell: (option) => (
+    cell: ({ option, chosen }) => (
       <>
         {option.instance_type}
-        {option.chosen && <strong className="throat"> chosen</strong>}
-        {option.knee && " (knee)"}
+        {chosen && <strong className="throat"> chosen</strong>}
       </>
     ),
   },
-  { head: "Nodes", kind: "n", cell: (option) => count(option.nodes) },
+  { head: "Nodes", kind: "n", cell: ({ option }) => count(option.nodes) },
   {
     head: "Time",
     kind: "n",
-    cell: ({ time_s, lower_bound }) => (
-      <RangeCell value={time_s} as={duration} least={lower_bound} />
+    cell: ({ option }) => (
+      <RangeCell value={option.time_s} as={duration} least={option.lower_bound} />
     ),
   },
   {
     head: "Cost of the time used",
     kind: "n",
-    cell: ({ cost_usd, lower_bound }) => (
-      <RangeCell value={cost_usd} as={usd} least={lower_bound} />
-    ),
+    cell: ({ option }) => <RangeCell value={costOf(option)} as={usd} least={option.lower_bound} />,
   },
-  { head: "Billed", kind: "n", cell: (option) => <Tell value={option.billed_usd} as={usd} /> },
-  { head: "Frontier", cell: (option) => option.frontier },
+  { head: "Billed", kind: "n", cell: ({ option }) => <Tell value={billOf(option)} as={usd} /> },
+  { head: "Frontier", cell: ({ frontier }) => frontier },
   { head: "Narrowest", kind: "formula", cell: narrowest },
-  { head: "Inputs", cell: (option) => option.kinds.join(", ") || "none" },
-  { head: "Price as of", kind: "date", cell: priceAge },
+  {
+    head: "Inputs",
+    cell: ({ option: { weakest } }) => (weakest === null ? "none" : `${weakest} at worst`),
+  },
+  { head: "Price as of", kind: "date", cell: ({ option }) => priceAge(option) },
 ];
 
-function Chosen({ option }: { option: OptionRow }) {
+function Chosen({ row: { option, note } }: { row: OptionRow }) {
+  const [cost, bill] = [costOf(option), billOf(option)];
   return (
     <ul className="figures">
       <li>
@@ -137,20 +147,15 @@ function Chosen({ option }: { option: OptionRow }) {
         <span className="value">
           {count(option.nodes)} × {option.instance_type}
         </span>
-        <span className="note">{option.note}</span>
+        <span className="note">{note}</span>
       </li>
       <RangeFigure label="Time" value={option.time_s} as={duration} least={option.lower_bound} />
-      <RangeFigure
-        label="Cost of the time used"
-        value={option.cost_usd}
-        as={usd}
-        least={option.lower_bound}
-      />
+      <RangeFigure label="Cost of the time used" value={cost} as={usd} least={option.lower_bound} />
       <li>
         <span className="label">Billed</span>
         <span className="value">
-          {option.lower_bound && !isMissing(option.billed_usd) && "≥ "}
-          <Tell value={option.billed_usd} as={usd} />
+          {option.lower_bound && !isMissing(bill) && "≥ "}
+          <Tell value={bill} as={usd} />
         </span>
         <span className="note">price as of {priceAge(option)}</span>
       </li>
@@ -161,9 +166,9 @@ function Chosen({ option }: { option: OptionRow }) {
 function Options({ page }: { page: AdvicePage }) {
   const { options, deadline_s, budget_usd } = page;
   const asked = deadline_s !== null || budget_usd !== null;
-  const least = options.some((option) => option.lower_bound);
+  const least = options.some(({ option }) => option.lower_bound);
   const draw = useCallback(
-    (view: View) => pareto(plain({ options, deadline_s, budget_usd }), view),
+    (view: View) => pareto({ options, deadline_s, budget_usd }, view),
     [options, deadline_s, budget_usd],
   );
   return (
@@ -196,7 +201,7 @@ function Options({ page }: { page: AdvicePage }) {
               draw={draw}
             />
             <Twin label="options" open>
-              <Grid columns={OPTIONS} rows={options} under={(option) => option.note} />
+              <Grid columns={OPTIONS} rows={options} under={({ note }) => note} />
             </Twin>
             {least && (
               <p className="aside">
@@ -204,7 +209,7 @@ function Options({ page }: { page: AdvicePage }) {
                 reaches.
               </p>
             )}
-            {options.some((option) => option.price_is_stale) && (
+            {options.some(({ option }) => option.price_is_stale) && (
               <p className="aside">old: the price is more than a year old.</p>
             )}
           </>
@@ -214,30 +219,21 @@ function Options({ page }: { page: AdvicePage }) {
   );
 }
 
-const BARS: Column<BarRow>[] = [
+const BARS: Column<NetworkCosts>[] = [
   { head: "Type", names: true, cell: (row) => row.instance_type },
-  {
-    head: "Storage only",
-    kind: "n",
-    cell: (row) => <Tell value={row.storage_only_usd} as={usd} />,
-  },
-  {
-    head: "Ideal network",
-    kind: "n",
-    cell: (row) => <Tell value={row.ideal_network_usd} as={usd} />,
-  },
-  {
-    head: "Observed network",
-    kind: "n",
-    cell: (row) => <Tell value={row.observed_network_usd} as={usd} />,
-  },
-  { head: "Note", kind: "source", cell: (row) => row.note },
+  { head: "Nodes", kind: "n", cell: (row) => count(row.nodes) },
+  ...NETWORKS.map(
+    ([network, , words]): Column<NetworkCosts> => ({
+      head: `${words.charAt(0).toUpperCase()}${words.slice(1)}`,
+      kind: "n",
+      cell: ({ usd: of }) => <Tell value={of[network] ?? { reason: "not priced" }} as={usd} />,
+    }),
+  ),
 ];
 
-const isPriced = (row: BarRow) =>
-  ![row.storage_only_usd, row.ideal_network_usd, row.observed_network_usd].every(isMissing);
+const isPriced = ({ usd: of }: NetworkCosts) => !Object.values(of).every(isMissing);
 
-function NetworkBars({ rows }: { rows: BarRow[] }) {
+function NetworkBars({ rows }: { rows: NetworkCosts[] }) {
   const drawn = Math.min(rows.filter(isPriced).length, BARS_DRAWN);
   const draw = useCallback(
     (view: View) => bars(plain(rows.filter(isPriced).slice(0, BARS_DRAWN)), view),
@@ -279,55 +275,74 @@ function NetworkBars({ rows }: { rows: BarRow[] }) {
   );
 }
 
-function rateRange({ low_bytes_per_s: low, high_bytes_per_s: high }: ExplainRow) {
-  if (isMissing(low) || isMissing(high)) {
-    return <Tell value={isMissing(low) ? low : high} as={rate} />;
-  }
-  return `${rate(low)} to ${rate(high)}`;
-}
+const noRate = ({ demand_bytes: moved }: TermShown): Missing => ({
+  reason: moved === null ? "not a rate" : "taken to be no limit",
+});
 
-const TERMS: Column<ExplainRow>[] = [
+const TERMS: Column<TermShown>[] = [
   { head: "Phase", cell: (row) => row.phase },
   {
     head: "Term",
     names: true,
     cell: (row) => (
       <>
-        {row.term}
-        {row.binding && <strong className="throat"> narrowest</strong>}
+        {row.what} ({row.resource}){row.narrowest && <strong className="throat"> narrowest</strong>}
       </>
     ),
   },
-  { head: "Formula", kind: "formula", cell: (row) => row.formula },
-  { head: "Moves", kind: "n", cell: (row) => <Tell value={row.demand_bytes} as={size} /> },
+  { head: "Formula", kind: "formula", cell: (row) => `${row.equation}: ${row.formula}` },
+  {
+    head: "Moves",
+    kind: "n",
+    cell: (row) => <Tell value={row.demand_bytes ?? noRate(row)} as={size} />,
+  },
   {
     head: "Rate of a node",
     kind: "n",
-    cell: (row) => <Tell value={row.rate_bytes_per_s} as={rate} />,
+    cell: (row) => <Tell value={row.rate?.value ?? noRate(row)} as={rate} />,
   },
-  { head: "Range", kind: "n", cell: rateRange },
-  { head: "Takes", kind: "n", cell: (row) => <Tell value={row.time_s} as={duration} /> },
-  { head: "Known as", cell: (row) => row.kind },
+  {
+    head: "Range",
+    kind: "n",
+    cell: (row) =>
+      row.rate ? `${rate(row.rate.low)} to ${rate(row.rate.high)}` : words(noRate(row)),
+  },
+  { head: "Takes", kind: "n", cell: (row) => duration(row.seconds.value) },
+  { head: "Known as", cell: (row) => row.rate?.kind ?? "assumed" },
 ];
 
-const origin = ({ source, as_of }: ExplainRow) => (
-  <>
-    {words(source)}; {words(as_of)}
-  </>
-);
+function origin(row: TermShown) {
+  const { source, note, as_of: day } = row.rate ?? { source: "", note: "", as_of: null };
+  const from = [source, note].filter(Boolean).join("; ");
+  return (
+    <>
+      {words(row.rate ? from : noRate(row))}; {words(day ?? { reason: "no date is given" })}
+    </>
+  );
+}
+
+const titleOf = ({ option }: Explanation) =>
+  `${count(option.nodes)} × ${option.instance_type}, ${option.durability}`;
+
+/** The input that changes the time most. */
+function decisive({ sensitivity: [most] }: Explanation): string | Missing {
+  if (!most) return { reason: "no input has a range" };
+  const [low, high] = most.time_s;
+  return `the ${most.rate.replace(/_/g, " ")} rate: from one end of its range to the other the job takes ${duration(low)} or ${duration(high)}`;
+}
 
 function Explained({ explain }: { explain: AdvicePage["explain"] }) {
   return (
     <Section id="explained" title="Where the figures come from">
       {explain.length === 0 && <Nothing>No type was asked about; name one to explain.</Nothing>}
-      {explain.map(({ title, rows, matters_most }) => (
-        <figure key={title}>
+      {explain.map((each) => (
+        <figure key={titleOf(each)}>
           <figcaption>
-            <h3>{title}</h3>
-            <p>What would change the answer most: {words(matters_most)}</p>
+            <h3>{titleOf(each)}</h3>
+            <p>What would change the answer most: {words(decisive(each))}</p>
           </figcaption>
-          <Scroll label={`terms of ${title}`}>
-            <Grid columns={TERMS} rows={rows} under={origin} />
+          <Scroll label={`terms of ${titleOf(each)}`}>
+            <Grid columns={TERMS} rows={each.terms} under={origin} />
           </Scroll>
         </figure>
       ))}
@@ -360,7 +375,7 @@ function LeftOut({ rows }: { rows: AdvicePage["exclusions"] }) {
 /** The answer below its heading, which is a page's first one or stands below the form's. */
 export function AdviceAnswer({ page, first }: { page: AdvicePage; first: boolean }) {
   const Heading = first ? "h1" : "h2";
-  const [chosen] = page.options.filter((option) => option.chosen);
+  const chosen = page.options.find((row) => row.chosen);
   return (
     <div className="report">
       <p className="question">{page.question}</p>
@@ -378,7 +393,7 @@ export function AdviceAnswer({ page, first }: { page: AdvicePage; first: boolean
         ]}
       />
       <Section id="answer" title="The answer" hidden>
-        {chosen && <Chosen option={chosen} />}
+        {chosen && <Chosen row={chosen} />}
         <Lines texts={page.reasons} />
       </Section>
       <Options page={page} />

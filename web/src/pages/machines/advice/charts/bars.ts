@@ -2,22 +2,23 @@
 import { type Row, rowsChart } from "../../../../charts/rows";
 import { axisOf } from "../../../../charts/scale";
 import type { Drawing, View } from "../../../../charts/view";
-import type { BarRow } from "../../../../generated/types";
+import type { NetworkCosts } from "../../../../generated/types";
 import type { Plain } from "../../../../missing";
 import { usd } from "../../../../units";
 
-const LANES = [
-  ["storage_only_usd", "predicted", "storage only"],
-  ["ideal_network_usd", "read", "ideal network"],
-  ["observed_network_usd", "measured", "observed network"],
+/** What is taken for the network, its colour, and what the reader calls it. */
+export const NETWORKS = [
+  ["unlimited", "predicted", "storage only"],
+  ["baseline", "read", "ideal network"],
+  ["at scale", "measured", "observed network"],
 ] as const;
 
 /** Costs beyond this many times the median would press all others flat: their bars are cut. */
 const CUT = 5;
 
-const valuesOf = (bar: Plain<BarRow>) =>
-  LANES.flatMap(([key]) => {
-    const value = bar[key];
+const valuesOf = (bar: Plain<NetworkCosts>) =>
+  NETWORKS.flatMap(([key]) => {
+    const value = bar.usd[key] ?? null;
     return value === null ? [] : [value];
   });
 
@@ -28,22 +29,22 @@ function greatest(values: number[]): number {
   return Math.max(...sorted.filter((value) => value <= CUT * median));
 }
 
-function rowOf(bar: Plain<BarRow>, end: number): Row {
+function rowOf(bar: Plain<NetworkCosts>, end: number): Row {
   return {
     label: bar.instance_type,
-    lanes: LANES.map(([key, role]) => {
-      const value = bar[key];
+    lanes: NETWORKS.map(([key, role]) => {
+      const value = bar.usd[key] ?? null;
       if (value === null) return { to: null, role, text: "— not known" };
       return { to: Math.min(value, end), role, text: usd(value), cut: value > end };
     }),
-    details: LANES.map(([key, , words]) => {
-      const value = bar[key];
+    details: NETWORKS.map(([key, , words]) => {
+      const value = bar.usd[key] ?? null;
       return `${words} ${value === null ? "not known" : usd(value)}`;
     }),
   };
 }
 
-export function bars(rows: readonly Plain<BarRow>[], view: View): Drawing {
+export function bars(rows: readonly Plain<NetworkCosts>[], view: View): Drawing {
   const known = rows.filter((bar) => valuesOf(bar).length > 0);
   const values = known.flatMap(valuesOf);
   if (values.length === 0) return null;

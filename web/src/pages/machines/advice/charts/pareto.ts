@@ -13,12 +13,10 @@ import {
 } from "../../../../charts/plot";
 import { axisOf, timeUnit } from "../../../../charts/scale";
 import { base, type Drawing, pointTip, tip, type View } from "../../../../charts/view";
-import type { AdvicePage, OptionRow, Span } from "../../../../generated/types";
-import type { Plain } from "../../../../missing";
+import type { AdvicePage, Bounds, Option, OptionRow } from "../../../../generated/types";
 import { duration, usd } from "../../../../units";
 
-type Option = Plain<OptionRow>;
-type Known = Option & { time_s: Span; cost_usd: Span };
+type Known = Option & Omit<OptionRow, "option"> & { cost_usd: Bounds };
 
 /** An option at its pixels. */
 interface Point {
@@ -35,16 +33,19 @@ const COST_LOG_RANGE = 5;
 /** With more options than this the beaten ones are small and show no ranges. */
 const CROWD = 40;
 
-const isKnown = (option: Option): option is Known =>
-  option.time_s !== null && option.cost_usd !== null;
+/** The options of which a cost is known. */
+const knownOf = (rows: readonly OptionRow[]): Known[] =>
+  rows.flatMap(({ option, ...place }) =>
+    option.metered_usd === null ? [] : [{ ...option, ...place, cost_usd: option.metered_usd }],
+  );
 
 const around = ({ x, y }: Point): Box => ({ left: x - 7, top: y - 7, right: x + 7, bottom: y + 7 });
 
 /** What matters most is drawn last and named first. */
-const rank = ({ chosen, frontier }: Option) =>
+const rank = ({ chosen, frontier }: Known) =>
   chosen ? 3 : { yes: 2, "cannot tell": 1, no: 0 }[frontier];
 
-const roleOf = (option: Option) => (option.frontier === "no" ? "predicted" : "measured");
+const roleOf = (option: Known) => (option.frontier === "no" ? "predicted" : "measured");
 
 /** `value` of the reader, where it is not so far from `values` that it would crush them. */
 const near = (value: number | null | undefined, values: number[]): number[] =>
@@ -141,7 +142,7 @@ function labels(points: Point[], taken: Box[], frame: Box, view: View): Shape[] 
   const shapes: Shape[] = [];
   for (const { option, x, y } of [...points].reverse()) {
     const { instance_type: type, nodes } = option;
-    const text = `${repeated.has(type) ? `${nodes} × ` : ""}${type}${option.knee ? " (knee)" : ""}`;
+    const text = `${repeated.has(type) ? `${nodes} × ` : ""}${type}`;
     const width = textWidth(text, LABEL_PX) + 4;
     const places = [
       [x + 10, y - 15],
@@ -245,14 +246,13 @@ function asked(
 
 function details(option: Known): string[] {
   const least = option.lower_bound ? "at least " : "";
-  const told = ({ value, low, high }: Span, tell: (value: number) => string) =>
+  const told = ({ value, low, high }: Bounds, tell: (value: number) => string) =>
     `${least}${tell(value)}${low < high ? `, from ${tell(low)} to ${tell(high)}` : ""}`;
   return [
     told(option.time_s, duration),
     told(option.cost_usd, usd),
-    ...option.bottlenecks.map(
-      (point) =>
-        `${point.phase}: ${point.resource ?? "not known"}${point.certain ? "" : " (not certain)"}`,
+    ...option.phases.map(
+      (phase) => `${phase.name}: ${phase.narrowest}${phase.certain ? "" : " (not certain)"}`,
     ),
     { yes: "on the frontier", no: "beaten", "cannot tell": "on the frontier? cannot tell" }[
       option.frontier
@@ -261,13 +261,13 @@ function details(option: Known): string[] {
 }
 
 export function pareto(
-  data: Pick<Plain<AdvicePage>, "options" | "deadline_s" | "budget_usd">,
+  data: Pick<AdvicePage, "options" | "deadline_s" | "budget_usd">,
   view: View,
 ): Drawing {
-  const known = data.options.filter(isKnown);
+  const known = knownOf(data.options);
   if (known.length === 0) return null;
   const height = view.narrow ? 380 : 440;
-  const ends = ({ low, high, value }: Span, least: boolean) => [low, least ? value : high];
+  const ends = ({ low, high, value }: Bounds, least: boolean) => [low, least ? value : high];
   const times = known.flatMap((option) => ends(option.time_s, option.lower_bound));
   const costs = known.flatMap((option) => ends(option.cost_usd, option.lower_bound));
   const [deadline] = near(data.deadline_s, times);
