@@ -20,12 +20,12 @@ from venturi.machines.cost.job import sort_job
 from venturi.web.advice_page import (
     AdvicePage,
     ExclusionRow,
-    Fact,
     Histogram,
     Mark,
     NodeTimes,
     OptionRow,
     QuantileRow,
+    ReportFact,
     SimulationPage,
 )
 
@@ -333,12 +333,12 @@ def simulation(spread: float = 0.02) -> SimulationPage:
             QuantileRow(name, found[name], 178 * 6.82 * found[name] / 3600) for name in found
         ),
         settings=(
-            Fact("Storage of a node", "normal, 1,738 MB/s with a deviation of 4.5 %"),
-            Fact("Network of a node", "normal, 1,090 MB/s with a deviation of 3 %"),
-            Fact("Partition skew", "largest 1.05 of the mean"),
-            Fact("Lost nodes", Missing("no loss rate was given")),
-            Fact("Seed", "1"),
-            Fact("Trials", "2,000"),
+            ReportFact("Storage of a node", "normal, 1,738 MB/s with a deviation of 4.5 %"),
+            ReportFact("Network of a node", "normal, 1,090 MB/s with a deviation of 3 %"),
+            ReportFact("Partition skew", "largest 1.05 of the mean"),
+            ReportFact("Lost nodes", Missing("no loss rate was given")),
+            ReportFact("Seed", "1"),
+            ReportFact("Trials", "2,000"),
         ),
         node_times=(
             NodeTimes("map+shuffle", histogram_of(first, 40)),
@@ -368,7 +368,7 @@ def simulation_edge() -> SimulationPage:
             NodeTimes(HOSTILE, histogram_of(volumes, 60), HOSTILE),
             NodeTimes("without spread", histogram_of([500.0] * 7, 1)),
         ),
-        settings=(Fact(HOSTILE, LONG),),
+        settings=(ReportFact(HOSTILE, LONG),),
     )
 
 

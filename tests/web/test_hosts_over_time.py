@@ -187,8 +187,9 @@ def test_a_cluster_has_its_hosts_its_probes_and_its_trials(repository: Repositor
         card = found["chosen"]
         assert card["as_of_trial"] == cluster_samples.NET
         assert [host["name"] for host in card["hosts"]] == ["master", "w1", "w2", "slow"]
-        (link,) = card["hosts"][3]["links"]
-        assert (link["bytes_per_s"], link["takes_data"]) == (12.5e6, True)
+        (link,) = card["hosts"][3]["links"].values()
+        assert link["bytes_per_s"] == 12.5e6
+        assert [*card["hosts"][3]["links"]] == [card["network"]]
         (disk,) = card["hosts"][3]["disks"]
         assert (disk["folder"], disk["size_bytes"]) == ("/venturi/late0", 599998464)
         assert "slow has number of ssd disks none (usual: 1)" in card["differences"]

@@ -8,7 +8,7 @@ from datetime import date
 
 from venturi.core.units import format_bytes_decimal
 from venturi.machines.catalog import Catalog, Fact, InstanceType
-from venturi.machines.catalog.diff import Difference
+from venturi.machines.catalog.diff import CatalogDifference
 from venturi.machines.cost.price import is_stale
 from venturi.terminal.table import UNKNOWN, Table, table
 
@@ -133,7 +133,7 @@ def type_table(instance_type: InstanceType) -> Table:
     return made
 
 
-def diff_table(difference: Difference) -> Table:
+def diff_table(difference: CatalogDifference) -> Table:
     """One change a row."""
     made = table(
         "type",

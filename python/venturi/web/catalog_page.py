@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
 from venturi.core.quantity import Quantity
 from venturi.core.statistics.stats import Missing
 from venturi.machines.catalog import Catalog, Fact, InstanceType
-from venturi.machines.catalog.diff import Change, Difference
+from venturi.machines.catalog.diff import CatalogDifference
 from venturi.machines.cost.choices import Network
 from venturi.machines.cost.node import Node, node_of
 from venturi.machines.cost.price import is_stale
-from venturi.terminal.catalog import Summary, range_text, summarise, value_text
+from venturi.terminal.catalog import Summary, summarise
 from venturi.web.report.data import Number, Text, number
 
 
@@ -33,47 +34,19 @@ class TypeRow:
 
 
 @dataclass(frozen=True, slots=True)
-class FactRow:
-    """One value of a type, with its unit and range in words, or why it is unknown."""
-
-    attribute: str
-    value: Text
-    range: str
-    kind: str
-    as_of: str
-    source: str
-    note: str
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeRow:
-    """One value that differs; `relative` is new / old - 1."""
-
-    instance_type: str
-    attribute: str
-    old: str
-    new: str
-    relative: Number
-    kinds: str
-
-
-@dataclass(frozen=True, slots=True)
 class CatalogPage:
-    """What was asked of catalogues; a part that was not asked for is empty.
+    """What was asked of catalogues; a part that was not asked for is empty or None.
 
-    `chosen` is the type whose facts are shown.
+    `chosen` is the type with these `facts`.
     """
 
     title: str
     generated_at: datetime
     catalogs: tuple[Summary, ...] = ()
     types: tuple[TypeRow, ...] = ()
-    facts: tuple[FactRow, ...] = ()
+    facts: Mapping[str, Fact] = field(default_factory=dict)
     chosen: str | None = None
-    removed: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
-    changes: tuple[ChangeRow, ...] = ()
-    is_difference: bool = False
+    difference: CatalogDifference | None = None
     warnings: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
 
@@ -94,25 +67,17 @@ def show_page(
         generated_at,
         catalogs=(summarise(catalog, today),),
         types=tuple(_type_row(each, today) for each in catalog.types.values()),
-        facts=() if chosen is None else tuple(map(_fact_row, chosen.facts, chosen.facts.values())),
+        facts={} if chosen is None else chosen.facts,
         chosen=None if chosen is None else chosen.name,
         **more,
     )
 
 
 def difference_page(
-    old: str, new: str, difference: Difference, generated_at: datetime, **more: Any
+    old: str, new: str, difference: CatalogDifference, generated_at: datetime, **more: Any
 ) -> CatalogPage:
     """What changed from the catalogue `old` to `new`."""
-    return CatalogPage(
-        f"From {old} to {new}",
-        generated_at,
-        is_difference=True,
-        removed=difference.removed,
-        added=difference.added,
-        changes=tuple(map(_change_row, difference.changes)),
-        **more,
-    )
+    return CatalogPage(f"From {old} to {new}", generated_at, difference=difference, **more)
 
 
 def _type_row(instance_type: InstanceType, today: date) -> TypeRow:
@@ -137,28 +102,3 @@ def _rate(node: Node, quantity: Quantity | None, name: str) -> Number:
 
 def _known(value: float | None, note: str) -> Number:
     return number(value, note or "the catalogue does not say why")
-
-
-def _fact_row(attribute: str, fact: Fact) -> FactRow:
-    known = fact.value is not None
-    return FactRow(
-        attribute,
-        value_text(fact) if known else Missing(fact.note or "the catalogue does not say why"),
-        range_text(fact),
-        fact.kind.value if fact.kind else "",
-        fact.as_of.isoformat() if known and fact.as_of else "",
-        fact.source,
-        fact.note if known else "",
-    )
-
-
-def _change_row(change: Change) -> ChangeRow:
-    kinds = [fact.kind.value if fact and fact.kind else "—" for fact in (change.old, change.new)]
-    return ChangeRow(
-        change.instance_type,
-        change.attribute,
-        value_text(change.old),
-        value_text(change.new),
-        number(change.relative, "not two numbers in one unit"),
-        kinds[0] if kinds[0] == kinds[1] else f"{kinds[0]} -> {kinds[1]}",
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,20 +17,7 @@ from venturi.measure.clusters.traits import (
     sentence,
     threads,
 )
-from venturi.record.trial import Cluster, Host, PriceQuote, Rack, Trial
-
-
-@dataclass(frozen=True, slots=True)
-class HostLink:
-    """A link of a host; one flow gets `flow_bytes_per_s` of it, None: all of it. `takes_data`: the
-    trial's data took this network.
-    """
-
-    network: str
-    address: str
-    bytes_per_s: float | None
-    flow_bytes_per_s: float | None
-    takes_data: bool
+from venturi.record.trial import Clock, Cluster, Host, Link, PriceQuote, Rack, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +34,18 @@ class HostDisk:
 
 @dataclass(frozen=True, slots=True)
 class HostCard:
-    """A host as it was recorded; `clock_offset_s` is its clock less that of Venturi's machine."""
+    """A host as it was recorded, with its links by the name of the network."""
 
     name: str
     roles: tuple[str, ...]
     rack: str | None
-    links: tuple[HostLink, ...]
+    links: Mapping[str, Link]
     disks: tuple[HostDisk, ...]
     memory_bytes: int | None
     threads: float | None
     processor: str | None
     kernel: str | None
-    clock_offset_s: float | None
-    clock_error_s: float | None
+    clock: Clock | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +89,7 @@ def cluster_card(trial: Trial) -> ClusterCard:
         name=cluster.name or trial.id,
         as_of_trial=trial.id,
         as_of=trial.started_at,
-        hosts=tuple(_host(cluster, host) for host in cluster.hosts),
+        hosts=tuple(map(_host, cluster.hosts)),
         racks=cluster.racks,
         network=cluster.network,
         instance_type=cluster.instance_type,
@@ -127,23 +113,18 @@ def probe_seen(trial: Trial) -> ProbeSeen:
     )
 
 
-def _host(cluster: Cluster, host: Host) -> HostCard:
-    data = cluster.data_link(host)
+def _host(host: Host) -> HostCard:
     return HostCard(
         name=host.name,
         roles=host.roles,
         rack=host.rack,
-        links=tuple(
-            HostLink(name, link.address, link.bytes_per_s, link.flow_bytes_per_s, link is data)
-            for name, link in host.links.items()
-        ),
+        links=host.links,
         disks=tuple(_disks(host)),
         memory_bytes=memory_bytes(host.facts),
         threads=threads(host.facts),
         processor=_text(host.facts.get("cpu_model")),
         kernel=_text(host.facts.get("kernel_release")),
-        clock_offset_s=None if host.clock is None else host.clock.offset_s,
-        clock_error_s=None if host.clock is None else host.clock.error_s,
+        clock=host.clock,
     )
 
 

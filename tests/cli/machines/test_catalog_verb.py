@@ -298,9 +298,9 @@ def test_the_pages_say_what_the_tables_say(run: Run, tmp_path: Path) -> None:
     assert {each["name"] for each in listed["catalogs"]} >= {"current", "ec2-2014"}
 
     shown = _page(run, "show", "ec2-2014", "i2.8xlarge", file=tmp_path / "show.html")
-    facts = {each["attribute"]: each for each in shown["facts"]}
-    assert (facts["price"]["value"], facts["price"]["kind"]) == ("6.82 USD/h", "advertised")
-    assert facts["network_rate"]["range"] == "1,085 to 1,095"
+    price, network = shown["facts"]["price"], shown["facts"]["network_rate"]
+    assert (price["value"], price["unit"], price["kind"]) == (6.82, "USD/h", "advertised")
+    assert (network["low"], network["high"]) == (1085, 1095)
     rows = {each["instance_type"]: each for each in shown["types"]}
     assert rows["i2.8xlarge"]["storage_bytes_per_s"] == 1738e6
     assert rows["i2.8xlarge"]["price_is_stale"] is True
@@ -312,10 +312,9 @@ def test_the_page_of_a_difference(run: Run, tmp_path: Path) -> None:
     new = tmp_path / "new.csv"
     new.write_text(text.replace("i2.8xlarge,price,6.820", "i2.8xlarge,price,5.115"))
     shown = _page(run, "diff", "ec2-2014", str(new), file=tmp_path / "diff.html")
-    (change,) = shown["changes"]
-    assert (change["old"], change["new"]) == ("6.82 USD/h", "5.115 USD/h")
+    (change,) = shown["difference"]["changes"]
+    assert (change["old"]["value"], change["new"]["value"]) == (6.82, 5.115)
     assert change["relative"] == pytest.approx(-0.25)
-    assert shown["is_difference"]
 
 
 def test_a_page_that_is_there_stays(run: Run, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 // stand behind a picture as its twin.
 import "./sections.css";
 import { type ReactNode, useRef } from "react";
-import type { Fact, Missing } from "../generated/types";
+import type { Missing, ReportFact } from "../generated/types";
 import { onPage } from "../here";
 import { isMissing } from "../missing";
 import { stacked } from "./stacked";
@@ -132,7 +132,7 @@ export function Twin({ label, open = false, children }: TwinOf) {
   );
 }
 
-export function Facts({ facts }: { facts: readonly Fact[] }) {
+export function Facts({ facts }: { facts: readonly ReportFact[] }) {
   return (
     <dl className="facts">
       {facts.map(({ label, value }) => (

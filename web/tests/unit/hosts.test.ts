@@ -56,9 +56,11 @@ test("all hosts share one scale, and only the narrowest has another colour", () 
 });
 
 test("a bond says what all and what one flow get", () => {
-  const link = { network: "data", address: "10.0.0.1", takes_data: true };
-  expect(linkText({ ...link, bytes_per_s: 5e8, flow_bytes_per_s: 1.25e8 })).toBe(
+  const link = { address: "10.0.0.1" };
+  expect(linkText("data", { ...link, bytes_per_s: 5e8, flow_bytes_per_s: 1.25e8 })).toBe(
     "data: 10.0.0.1, 4 Gbit/s (one flow 1 Gbit/s)",
   );
-  expect(linkText({ ...link, bytes_per_s: null, flow_bytes_per_s: null })).toBe("data: 10.0.0.1");
+  expect(linkText("data", { ...link, bytes_per_s: null, flow_bytes_per_s: null })).toBe(
+    "data: 10.0.0.1",
+  );
 });

@@ -307,17 +307,7 @@ def diff_(*, old: str, new: str, html: PageFile | None, as_json: bool) -> None:
 
         _write_page(html, difference_page, old, new, difference)
     if as_json:
-        changes = [
-            {
-                "instance_type": c.instance_type,
-                "attribute": c.attribute,
-                "old": c.old,
-                "new": c.new,
-                "relative": c.relative,
-            }
-            for c in difference.changes
-        ]
-        print_json({"removed": difference.removed, "added": difference.added, "changes": changes})
+        print_json(difference)
         return
     for what, names in (("only in", difference.removed), ("only in", difference.added)):
         if names:

@@ -21,19 +21,11 @@ class Change:
     attribute: str
     old: Fact | None
     new: Fact | None
-
-    @property
-    def relative(self) -> float | None:
-        old, new = self.old, self.new
-        if old is None or new is None or old.unit != new.unit:
-            return None
-        if not isinstance(old.value, float) or not isinstance(new.value, float):
-            return None
-        return new.value / old.value - 1
+    relative: float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class CatalogDifference:
     """Types only in the first, only in the second, and what changed in those of both."""
 
     removed: tuple[str, ...]
@@ -41,7 +33,7 @@ class Difference:
     changes: tuple[Change, ...]
 
 
-def diff(old: Catalog, new: Catalog) -> Difference:
+def diff(old: Catalog, new: Catalog) -> CatalogDifference:
     """From `old` to `new`. Price changes come first, then the rest in the order of `ATTRIBUTES`.
 
     A value changed if it, its range, its unit or its kind did; source, date and note alone are no
@@ -52,7 +44,7 @@ def diff(old: Catalog, new: Catalog) -> Difference:
     changes = [change for name in both for change in _changes(before[name], after[name])]
     order = {name: place for place, name in enumerate(ATTRIBUTES)}
     changes.sort(key=lambda c: (c.attribute not in PRICES, order[c.attribute]))
-    return Difference(
+    return CatalogDifference(
         tuple(name for name in before if name not in after),
         tuple(name for name in after if name not in before),
         tuple(changes),
@@ -63,7 +55,15 @@ def _changes(old: InstanceType, new: InstanceType) -> Iterator[Change]:
     for attribute in dict.fromkeys((*old.facts, *new.facts)):
         before, after = old.facts.get(attribute), new.facts.get(attribute)
         if _said(before) != _said(after):
-            yield Change(old.name, attribute, before, after)
+            yield Change(old.name, attribute, before, after, _relative(before, after))
+
+
+def _relative(old: Fact | None, new: Fact | None) -> float | None:
+    if old is None or new is None or old.unit != new.unit:
+        return None
+    if not isinstance(old.value, float) or not isinstance(new.value, float):
+        return None
+    return new.value / old.value - 1
 
 
 def _said(fact: Fact | None) -> tuple[object, ...] | None:

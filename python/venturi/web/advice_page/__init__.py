@@ -10,16 +10,16 @@ from venturi.web.advice_page.data import (
     QuantileRow,
     SimulationPage,
 )
-from venturi.web.report.data import Fact
+from venturi.web.report.data import ReportFact
 
 __all__ = [
     "AdvicePage",
     "ExclusionRow",
-    "Fact",
     "Histogram",
     "Mark",
     "NodeTimes",
     "OptionRow",
     "QuantileRow",
+    "ReportFact",
     "SimulationPage",
 ]

@@ -36,7 +36,7 @@ from venturi.web.advice_page.data import (
     QuantileRow,
     SimulationPage,
 )
-from venturi.web.report.data import Fact, Number
+from venturi.web.report.data import Number, ReportFact
 
 EXAMPLES = 6
 _LEVELS = ((0.025, "p2.5"), (0.25, "p25"), (0.5, "median"), (0.75, "p75"), (0.975, "p97.5"))
@@ -211,9 +211,9 @@ def simulation_page(
             for time_s in (result.quantile_s(level),)
         ),
         settings=(
-            *(Fact(name, value) for name, value in settings),
-            Fact("trials", f"{result.trials:,}"),
-            Fact("seed", str(result.seed)),
+            *(ReportFact(name, value) for name, value in settings),
+            ReportFact("trials", f"{result.trials:,}"),
+            ReportFact("seed", str(result.seed)),
         ),
         node_times=tuple(
             NodeTimes(name, _histogram(*(part.tolist() for part in result.node_histogram(index))))

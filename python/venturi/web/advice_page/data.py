@@ -16,7 +16,7 @@ from venturi.core.errors import VenturiError
 from venturi.machines.advice.bars import NetworkCosts
 from venturi.machines.advice.explain import Explanation
 from venturi.machines.advice.option import Option
-from venturi.web.report.data import Fact, Number
+from venturi.web.report.data import Number, ReportFact
 
 Frontier = Literal["yes", "no", "cannot tell"]
 MarkKind = Literal["median", "quantile", "formula", "deadline", "measured"]
@@ -129,7 +129,7 @@ class SimulationPage:
     histogram: Histogram
     marks: tuple[Mark, ...]
     quantiles: tuple[QuantileRow, ...]
-    settings: tuple[Fact, ...]
+    settings: tuple[ReportFact, ...]
     node_times: tuple[NodeTimes, ...]
     reasons: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()

@@ -13,11 +13,11 @@ from venturi.record.measured_over import measured_over
 from venturi.record.trial import State, Trial, started
 from venturi.web.report import words
 from venturi.web.report.data import (
-    Fact,
     Notice,
     Price,
     ReportData,
     ReportedTrial,
+    ReportFact,
     Skipped,
     Text,
     number,
@@ -38,33 +38,35 @@ PROBE_LABELS = {"diskbench": "disk probe", "netbench": "network probe"}
 NO_PRICES = Missing("no price table was given")
 
 METHOD = (
-    Fact(
+    ReportFact(
         "Time of a sort",
         "from the start of the sort until its output is whole and on the disk (fsync, rename); "
         "generating and validating are not in it",
     ),
-    Fact(
+    ReportFact(
         "Disk",
         "DiskBench: random data past the page cache where the file system allows it, fsync inside "
         "the timer, several iterations; the bar is their mean, the whisker lowest to highest",
     ),
-    Fact(
+    ReportFact(
         "Limit of a phase",
         "what is read and written at the same time at the total rate the disk reached doing both, "
         "the rest at the rate of reading or writing alone",
     ),
-    Fact(
+    ReportFact(
         "Stages",
         "each worker's time is useful (working), idle (no input), waiting for memory, or blocked "
         "(the next stage is full); the times are summed over the stage's workers",
     ),
-    Fact(
+    ReportFact(
         "Narrowest point",
         "the stage that was usefully busy for the largest share of the phase; none is named when "
         "no stage was busy for half of it or two cannot be told apart (Themis, SoCC 2015)",
     ),
-    Fact("Units", "rates are decimal: 1 MB/s is 10⁶ bytes per second; memory is binary (GiB)"),
-    Fact("Missing values", "are shown as — with the reason, and never counted as 0"),
+    ReportFact(
+        "Units", "rates are decimal: 1 MB/s is 10⁶ bytes per second; memory is binary (GiB)"
+    ),
+    ReportFact("Missing values", "are shown as — with the reason, and never counted as 0"),
 )
 
 
@@ -74,16 +76,20 @@ def _all_same(values: Iterable[str | None], none: str) -> Text:
     return ", ".join(found) if found else Missing(none)
 
 
-def _software(trials: Sequence[Trial]) -> tuple[Fact, ...]:
+def _software(trials: Sequence[Trial]) -> tuple[ReportFact, ...]:
     software = [trial.software for trial in trials]
     others = {name: version for each in software for name, version in each.others.items()}
     facts = [
-        Fact("Venturi", _all_same((s.venturi_version for s in software), "no trial says")),
-        Fact("Git commit", _all_same((s.git_sha for s in software), "not built from a checkout")),
-        Fact("Build profile", _all_same((s.build_profile for s in software), "no trial says")),
-        Fact("Kernel", _all_same((s.kernel for s in software), "no trial says")),
+        ReportFact("Venturi", _all_same((s.venturi_version for s in software), "no trial says")),
+        ReportFact(
+            "Git commit", _all_same((s.git_sha for s in software), "not built from a checkout")
+        ),
+        ReportFact(
+            "Build profile", _all_same((s.build_profile for s in software), "no trial says")
+        ),
+        ReportFact("Kernel", _all_same((s.kernel for s in software), "no trial says")),
     ]
-    return (*facts, *(Fact(name, version) for name, version in sorted(others.items())))
+    return (*facts, *(ReportFact(name, version) for name, version in sorted(others.items())))
 
 
 def _limits(probes: Sequence[Trial]) -> DiskRates | Missing:

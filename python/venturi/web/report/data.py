@@ -47,7 +47,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class ReportFact:
     """One line of the host card or of the provenance."""
 
     label: str
@@ -59,7 +59,7 @@ class FactGroup:
     """Facts that belong together."""
 
     title: str
-    facts: tuple[Fact, ...]
+    facts: tuple[ReportFact, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,8 +302,8 @@ class ReportData:
     sorts: tuple[Sort, ...]
     job: str
     prices: tuple[Price, ...] | Missing
-    method: tuple[Fact, ...]
-    software: tuple[Fact, ...]
+    method: tuple[ReportFact, ...]
+    software: tuple[ReportFact, ...]
     commands: tuple[str, ...]
     trials: tuple[ReportedTrial, ...]
     warnings: tuple[Notice, ...]

@@ -9,7 +9,7 @@ from venturi.core.statistics.stats import Missing
 from venturi.core.units import format_bytes, format_bytes_decimal
 from venturi.machines.health.devices import mount_of
 from venturi.record.trial import Trial
-from venturi.web.report.data import Fact, FactGroup, Text
+from venturi.web.report.data import FactGroup, ReportFact, Text
 
 NOT_SAID = "the agent did not report it"
 Facts = Mapping[str, Any]
@@ -79,15 +79,15 @@ def _mounts_in_use(facts: Facts, trials: Sequence[Trial]) -> list[Facts]:
 def _group(
     title: str, items: Sequence[Facts], key: str, tell: Callable[[Facts], Text], none: Missing
 ) -> FactGroup:
-    told = tuple(Fact(str(item.get(key) or "unnamed"), tell(item)) for item in items)
-    return FactGroup(title, told or (Fact(title, none),))
+    told = tuple(ReportFact(str(item.get(key) or "unnamed"), tell(item)) for item in items)
+    return FactGroup(title, told or (ReportFact(title, none),))
 
 
 def host_card(trials: Sequence[Trial]) -> tuple[FactGroup, ...]:
     """Facts of the first host that has any; a line says so if there is none."""
     hosts = [host for trial in trials for host in trial.cluster.hosts]
     if not hosts:
-        return (FactGroup("Machine", (Fact("Host", Missing("no trial names its host")),)),)
+        return (FactGroup("Machine", (ReportFact("Host", Missing("no trial names its host")),)),)
     host = next((candidate for candidate in hosts if candidate.facts), hosts[0])
     facts = host.facts
     cores = [facts.get(name) for name in ("cpu_sockets", "cpu_cores", "cpu_threads")]
@@ -95,16 +95,16 @@ def host_card(trials: Sequence[Trial]) -> tuple[FactGroup, ...]:
     if all(count is None for count in cores):
         counts = _reason(facts, "cpu_threads")
     machine = (
-        Fact("Host", host.name),
-        Fact("Processor", _fact(facts, "cpu_model")),
-        Fact("Sockets / cores / threads", counts),
-        Fact("NUMA nodes", _fact(facts, "numa_nodes")),
-        Fact("Memory", _fact(facts, "memory_total_bytes", format_bytes)),
-        Fact("Virtualisation", _fact(facts, "virtualisation")),
-        Fact("Container", _fact(facts, "container")),
-        Fact("System", _fact(facts, "os_name")),
-        Fact("Kernel", _fact(facts, "kernel_release")),
-        Fact("Huge pages", _fact(facts, "transparent_huge_pages")),
+        ReportFact("Host", host.name),
+        ReportFact("Processor", _fact(facts, "cpu_model")),
+        ReportFact("Sockets / cores / threads", counts),
+        ReportFact("NUMA nodes", _fact(facts, "numa_nodes")),
+        ReportFact("Memory", _fact(facts, "memory_total_bytes", format_bytes)),
+        ReportFact("Virtualisation", _fact(facts, "virtualisation")),
+        ReportFact("Container", _fact(facts, "container")),
+        ReportFact("System", _fact(facts, "os_name")),
+        ReportFact("Kernel", _fact(facts, "kernel_release")),
+        ReportFact("Huge pages", _fact(facts, "transparent_huge_pages")),
     )
     interfaces = [i for i in facts.get("network_interfaces") or () if i.get("kind") != "loopback"]
     return (

@@ -1,18 +1,39 @@
 // Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
 
-import type { Missing } from "./shared";
+import type { Kind, Missing } from "./shared";
 
+export interface CatalogDifference {
+  removed: string[];
+  added: string[];
+  changes: Change[];
+}
+export interface Change {
+  instance_type: string;
+  attribute: string;
+  old: Fact | null;
+  new: Fact | null;
+  relative: number | null;
+}
+export interface Fact {
+  value: number | string | null;
+  unit: string;
+  kind: Kind | null;
+  source: string;
+  as_of: string | null;
+  note: string;
+  low: number | null;
+  high: number | null;
+}
 export interface CatalogPage {
   title: string;
   generated_at: string;
   catalogs: Summary[];
   types: TypeRow[];
-  facts: FactRow[];
+  facts: {
+    [k: string]: Fact;
+  };
   chosen: string | null;
-  removed: string[];
-  added: string[];
-  changes: ChangeRow[];
-  is_difference: boolean;
+  difference: CatalogDifference | null;
   warnings: string[];
   commands: string[];
 }
@@ -36,21 +57,4 @@ export interface TypeRow {
   price_usd_per_hour: number | Missing;
   price_as_of: string | Missing;
   price_is_stale: boolean;
-}
-export interface FactRow {
-  attribute: string;
-  value: string | Missing;
-  range: string;
-  kind: string;
-  as_of: string;
-  source: string;
-  note: string;
-}
-export interface ChangeRow {
-  instance_type: string;
-  attribute: string;
-  old: string;
-  new: string;
-  relative: number | Missing;
-  kinds: string;
 }

@@ -2,6 +2,10 @@
 
 import type { TrialRow } from "./shared";
 
+export interface Clock {
+  offset_s: number;
+  error_s: number;
+}
 export interface ClusterCard {
   name: string;
   as_of_trial: string;
@@ -20,21 +24,20 @@ export interface HostCard {
   name: string;
   roles: string[];
   rack: string | null;
-  links: HostLink[];
+  links: {
+    [k: string]: Link;
+  };
   disks: HostDisk[];
   memory_bytes: number | null;
   threads: number | null;
   processor: string | null;
   kernel: string | null;
-  clock_offset_s: number | null;
-  clock_error_s: number | null;
+  clock: Clock | null;
 }
-export interface HostLink {
-  network: string;
+export interface Link {
   address: string;
   bytes_per_s: number | null;
   flow_bytes_per_s: number | null;
-  takes_data: boolean;
 }
 export interface HostDisk {
   disk_class: string;

@@ -1,6 +1,6 @@
 // Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
 
-import type { Fact, Missing } from "./shared";
+import type { Missing, ReportFact } from "./shared";
 
 export interface Answer {
   question: string;
@@ -8,7 +8,7 @@ export interface Answer {
 }
 export interface FactGroup {
   title: string;
-  facts: Fact[];
+  facts: ReportFact[];
 }
 export interface Figure {
   label: string;
@@ -125,8 +125,8 @@ export interface ReportData {
   sorts: Sort[];
   job: string;
   prices: Price[] | Missing;
-  method: Fact[];
-  software: Fact[];
+  method: ReportFact[];
+  software: ReportFact[];
   commands: string[];
   trials: ReportedTrial[];
   warnings: Notice[];

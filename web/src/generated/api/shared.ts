@@ -343,7 +343,7 @@ export interface UploadReport {
   already_present: string[];
   refused: RefusedTrial[];
 }
-export interface Fact {
+export interface ReportFact {
   label: string;
   value: string | Missing;
 }

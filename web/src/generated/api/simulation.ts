@@ -1,6 +1,6 @@
 // Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
 
-import type { Fact, Missing } from "./shared";
+import type { Missing, ReportFact } from "./shared";
 
 export interface Histogram {
   edges_s: number[];
@@ -31,7 +31,7 @@ export interface SimulationPage {
   histogram: Histogram;
   marks: Mark[];
   quantiles: QuantileRow[];
-  settings: Fact[];
+  settings: ReportFact[];
   node_times: NodeTimes[];
   reasons: string[];
   assumptions: string[];

@@ -5,7 +5,13 @@ import { Link } from "wouter";
 import { exported, useTwin } from "../../../data";
 import { bytes, plain } from "../../../format";
 import { PAGES } from "../../../generated/pages";
-import type { CatalogPage, FactRow, TypeRow } from "../../../generated/types";
+import type {
+  CatalogDifference,
+  CatalogPage,
+  Change,
+  Fact,
+  TypeRow,
+} from "../../../generated/types";
 import { Chart, type View } from "../../../parts/Chart";
 import { Pending, ProblemBox } from "../../../parts/Page";
 import {
@@ -23,6 +29,7 @@ import {
 } from "../../../parts/Sections";
 import { useSearch } from "../../../state";
 import { BRINGS, type Brings, changes, typesByPrice } from "./charts";
+import { rangeText, valueText } from "./facts";
 
 const price = (value: number) => `$${plain(value)}`;
 const rate = (value: number) => `${bytes(value)}/s`;
@@ -91,28 +98,46 @@ function Types({ page: { types, chosen } }: { page: CatalogPage }) {
   );
 }
 
-const FACT_COLUMNS: readonly Column<FactRow>[] = [
-  { head: "Attribute", names: true, cell: (row) => row.attribute },
-  { head: "Value", cell: (row) => <Tell value={row.value} /> },
-  { head: "Range", cell: (row) => row.range },
-  { head: "Kind", cell: (row) => row.kind },
-  { head: "As of", kind: "date", cell: (row) => row.as_of },
+const FACT_COLUMNS: readonly Column<[string, Fact]>[] = [
+  { head: "Attribute", names: true, cell: ([attribute]) => attribute },
+  {
+    head: "Value",
+    cell: ([, fact]) => (
+      <Tell
+        value={
+          fact.value === null
+            ? { reason: fact.note || "the catalogue does not say why" }
+            : valueText(fact)
+        }
+      />
+    ),
+  },
+  { head: "Range", cell: ([, fact]) => rangeText(fact) },
+  { head: "Kind", cell: ([, fact]) => fact.kind },
+  { head: "As of", kind: "date", cell: ([, fact]) => fact.value !== null && fact.as_of },
   {
     head: "Source",
     kind: "source",
-    cell: (row) => [row.source, row.note].filter(Boolean).join("; "),
+    cell: ([, { source, note, value }]) =>
+      [source, value !== null && note].filter(Boolean).join("; "),
   },
 ];
 
-function Changes({ page }: { page: CatalogPage }) {
-  const draw = useMemo(() => (view: View) => changes(page.changes, view), [page]);
+/** How a value is known in both catalogues, where it differs. */
+function kindsOf({ old, new: now }: Change): string {
+  const [before, after] = [old?.kind ?? "—", now?.kind ?? "—"];
+  return before === after ? before : `${before} -> ${after}`;
+}
+
+function Changes({ of: { removed, added, changes: changed } }: { of: CatalogDifference }) {
+  const draw = useMemo(() => (view: View) => changes(changed, view), [changed]);
   return (
     <Section id="changes" title="What changed">
-      {page.removed.length > 0 && <p>No longer there: {page.removed.join(", ")}</p>}
-      {page.added.length > 0 && <p>New: {page.added.join(", ")}</p>}
-      {page.changes.length === 0 ? (
+      {removed.length > 0 && <p>No longer there: {removed.join(", ")}</p>}
+      {added.length > 0 && <p>New: {added.join(", ")}</p>}
+      {changed.length === 0 ? (
         <Nothing>
-          {page.removed.length + page.added.length === 0
+          {removed.length + added.length === 0
             ? "The two catalogs say the same."
             : "What both know is the same."}
         </Nothing>
@@ -127,18 +152,21 @@ function Changes({ page }: { page: CatalogPage }) {
               columns={[
                 { head: "Type", names: true, cell: (row) => row.instance_type },
                 { head: "Attribute", cell: (row) => row.attribute },
-                { head: "Old", kind: "n", cell: (row) => row.old },
-                { head: "New", kind: "n", cell: (row) => row.new },
+                { head: "Old", kind: "n", cell: (row) => valueText(row.old) },
+                { head: "New", kind: "n", cell: (row) => valueText(row.new) },
                 {
                   head: "Change",
                   kind: "n",
                   cell: (row) => (
-                    <Tell value={row.relative} as={(by) => `${(100 * by).toFixed(1)} %`} />
+                    <Tell
+                      value={row.relative ?? { reason: "not two numbers in one unit" }}
+                      as={(by) => `${(100 * by).toFixed(1)} %`}
+                    />
                   ),
                 },
-                { head: "Kind", cell: (row) => row.kinds },
+                { head: "Kind", cell: kindsOf },
               ]}
-              rows={page.changes}
+              rows={changed}
             />
           </Twin>
         </figure>
@@ -179,11 +207,12 @@ function Summaries({ page }: { page: CatalogPage }) {
 }
 
 function Whole({ page }: { page: CatalogPage }) {
+  const facts = Object.entries(page.facts);
   const sections: [string, string][] = [
     ...(page.catalogs.length > 0 ? [["catalogs", "How much is known"] as [string, string]] : []),
-    ...(page.facts.length > 0 ? [["facts", "What is known"] as [string, string]] : []),
+    ...(facts.length > 0 ? [["facts", "What is known"] as [string, string]] : []),
     ...(page.types.length > 0 ? [["types", "Machines"] as [string, string]] : []),
-    ...(page.is_difference ? [["changes", "What changed"] as [string, string]] : []),
+    ...(page.difference ? [["changes", "What changed"] as [string, string]] : []),
   ];
   return (
     <div className="report">
@@ -195,15 +224,15 @@ function Whole({ page }: { page: CatalogPage }) {
       {sections.length > 1 && <Sections of={sections} />}
       <Lines texts={page.warnings} />
       {page.catalogs.length > 0 && <Summaries page={page} />}
-      {page.facts.length > 0 && (
+      {facts.length > 0 && (
         <Section id="facts" title="What is known">
           <Scroll label="what is known of the type">
-            <Grid columns={FACT_COLUMNS} rows={page.facts} />
+            <Grid columns={FACT_COLUMNS} rows={facts} />
           </Scroll>
         </Section>
       )}
       {page.types.length > 0 && <Types page={page} />}
-      {page.is_difference && <Changes page={page} />}
+      {page.difference && <Changes of={page.difference} />}
       {page.commands.length > 0 && <Commands commands={page.commands} />}
     </div>
   );

@@ -6,7 +6,8 @@ import { type Row, rowsChart } from "../../../charts/rows";
 import { axisOf } from "../../../charts/scale";
 import { base, type Drawing, pointTip, tip, type View } from "../../../charts/view";
 import { bytes, plain } from "../../../format";
-import type { ChangeRow, TypeRow } from "../../../generated/types";
+import type { Change, TypeRow } from "../../../generated/types";
+import { valueText } from "./facts";
 
 /** What a machine brings, by the field of its row. */
 export const BRINGS = {
@@ -116,9 +117,9 @@ export function typesByPrice(
 const MOST_CHANGES = 40;
 
 /** Relative changes of figures, the greatest first. */
-export function changes(rows: readonly ChangeRow[], view: View): Drawing {
+export function changes(rows: readonly Change[], view: View): Drawing {
   const known = rows
-    .flatMap((row) => (typeof row.relative === "number" ? [{ ...row, by: row.relative }] : []))
+    .flatMap((row) => (row.relative === null ? [] : [{ ...row, by: row.relative }]))
     .sort((a, b) => Math.abs(b.by) - Math.abs(a.by))
     .slice(0, MOST_CHANGES);
   if (known.length === 0) return null;
@@ -133,7 +134,7 @@ export function changes(rows: readonly ChangeRow[], view: View): Drawing {
       ],
       text: `${by > 0 ? "+" : ""}${(100 * by).toFixed(1)} %`,
       textAt: axis.maximum,
-      details: [`${old} → ${now}`],
+      details: [`${valueText(old)} → ${valueText(now)}`],
     }),
   );
   return rowsChart(drawn, scale, view, 260);

@@ -23,13 +23,11 @@ function TrialLink({ id, text }: { id: string; text: string }) {
   return exported ? text : <Link href={`${PAGES.repository.path}/${id}`}>{text}</Link>;
 }
 
-const clockText = ({ clock_offset_s: offset, clock_error_s: error }: HostCard): Cell =>
-  offset === null || error === null
-    ? null
-    : {
-        value: offset,
-        show: `${offset < 0 ? "−" : ""}${latency(Math.abs(offset))} ± ${latency(error)}`,
-      };
+const clockText = ({ clock }: HostCard): Cell =>
+  clock && {
+    value: clock.offset_s,
+    show: `${clock.offset_s < 0 ? "−" : ""}${latency(Math.abs(clock.offset_s))} ± ${latency(clock.error_s)}`,
+  };
 
 function Hosts({ hosts }: { hosts: readonly HostCard[] }) {
   return (
@@ -53,7 +51,9 @@ function Hosts({ hosts }: { hosts: readonly HostCard[] }) {
             host.name,
             host.roles.join(", "),
             host.rack,
-            host.links.map(linkText).join("; "),
+            Object.entries(host.links)
+              .map(([network, link]) => linkText(network, link))
+              .join("; "),
             host.memory_bytes === null
               ? null
               : { value: host.memory_bytes, show: bytes(host.memory_bytes) },
