@@ -79,9 +79,6 @@ class Case:
         self.line = line
         self.analysis = analysis
         self.plans = line.plans
-        mapreduce = line.account.application.engine == "mapreduce"
-        self.variant = "mapreduce" if mapreduce else "any"
-        """Which advice fits, of rules that are looked for in jobs of both engines."""
         self._rules = rules
         self.managed = (self.setting("spark.master") or "").startswith(_MANAGERS)
         """Whether a cluster manager starts its executors."""
@@ -107,6 +104,11 @@ class Case:
         """A threshold of a rule."""
         return self._rules[rule].thresholds[name].default
 
+    def variant(self, rule: str) -> str:
+        """Which advice of a rule fits: the one of a capability of the account, else `any`."""
+        advice = self._rules[rule].do
+        return next((each for each in self.line.account.kind.capabilities if each in advice), "any")
+
     def setting(self, key: str) -> str | None:
         """A setting of the application, None if it was not made."""
         return self.line.account.configuration.get(key)
@@ -128,9 +130,11 @@ class Case:
     def column(self, name: str) -> Values:
         """A column of all attempts: numbers as floats, NaN where not known; texts as they are."""
         if name not in self._columns:
-            values = self.line.tasks.rows[name]
-            numeric = values.dtype.is_numeric()
-            self._columns[name] = (values.cast(float) if numeric else values).to_numpy()
+            rows = self.line.tasks.rows
+            if name not in rows.columns:  # the engine has no such metric
+                return np.full(len(rows), np.nan)
+            numeric = rows[name].dtype.is_numeric()
+            self._columns[name] = (rows[name].cast(float) if numeric else rows[name]).to_numpy()
         return self._columns[name]
 
     @cached_property

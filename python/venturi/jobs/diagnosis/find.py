@@ -18,17 +18,6 @@ LEAST_S, LEAST_SHARE = 1.0, 0.02
 LEAST_SPARED = 0.2  # of what there was, where no time would be saved
 _MOST_PLACES = 20
 OVERLAP = "what they cost does not add up: two findings may be of the same seconds"
-_ONLY_MAPREDUCE = (
-    "map-spills",
-    "short-maps",
-    "small-inputs",
-    "early-reduces",
-    "combiner-missing",
-    "combiner-useless",
-    "idle-containers",
-)
-_OF_MAPREDUCE = ("skew", "failed-attempts", "slow-host", "garbage-collection", *_ONLY_MAPREDUCE)
-"""Those of its own, and those that need nothing but tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +69,11 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
     case = Case(line, analysis, rules)
     least_s = max(LEAST_S, LEAST_SHARE * line.elapsed_s)
     found = []
-    of_spark = [each for each in functions if each not in _ONLY_MAPREDUCE]
-    looked = _OF_MAPREDUCE if line.account.application.engine == "mapreduce" else of_spark
-    for id_ in looked:
-        hits = sorted(functions[id_](case), key=lambda hit: -hit.saves_s)
+    kind = line.account.kind
+    for id_, search in functions.items():
+        if not all(map(kind.can, rules[id_].needs)):
+            continue
+        hits = sorted(search(case), key=lambda hit: -hit.saves_s)
         spared = any(hit.spares is not None and hit.spares.share >= LEAST_SPARED for hit in hits)
         if spared or sum(hit.saves_s for hit in hits) >= least_s:
             found.append(_finding(rules[id_], hits, line.elapsed_s))
@@ -142,5 +132,8 @@ def _unseen(line: Timeline, case: Case, *, silent: bool) -> Iterator[str]:
         yield f"the rest of the application: {line.account.application.reason}"
     if (lacking := line.gaps.sentence) is not None:
         yield f"{lacking}, so that what happened then is not looked at"
+    if not (kind := line.account.kind).capabilities:
+        left_out = sum(bool(rule.needs) for rule in load_rules().values())
+        yield f"{left_out} rules, which need more than {kind.engine} records of its tasks"
     if line.account.queries is not None and line.account.operators is None:
         yield "the log has no plan of a query: joins, files and Python functions are not looked at"

@@ -10,6 +10,8 @@ from importlib import resources
 
 from pydantic import ConfigDict, TypeAdapter
 
+from venturi.record.account_kind import Capability
+
 
 @dataclass(frozen=True)
 class Threshold:
@@ -41,6 +43,7 @@ class Rule:
     assumes: str
     source: str
     thresholds: Mapping[str, Threshold]
+    needs: tuple[Capability, ...] = ()
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The settings of the engine that do what an advice says, by variant; none where the program
     itself has to change."""

@@ -196,7 +196,7 @@ def _recorded(case: Case, rule: str, cause: str) -> Iterator[Hit]:
             (Where(stage=stage.label),),
             case.saved_s(stage.key, cause_s),
             Confidence.HIGH,
-            case.variant,
+            case.variant(rule),
         )
 
 
@@ -236,6 +236,6 @@ def slow_host(case: Case) -> Iterator[Hit]:
                     stage.key, np.where(hosts == which, times.elapsed_s * (1 - others_s / own_s), 0)
                 ),
                 Confidence.MEDIUM,
-                case.variant,
+                case.variant("slow-host"),
                 {"host": str(host)},
             )
