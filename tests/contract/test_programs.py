@@ -7,21 +7,21 @@ from importlib import import_module
 import pytest
 
 from venturi.measure.engines.registry import ENGINES
-from venturi.measure.workloads.registry import WORKLOADS, family, runs
+from venturi.measure.workloads.registry import WORKLOADS, family, program_module, runs
 
 MODULES = sorted(
     {
-        (family(each), kind.programs)
+        (family(each), module)
         for each in WORKLOADS
         for kind in ENGINES.values()
-        if runs(each.name, kind.programs)
+        if (module := program_module(each.name, kind.programs)) is not None
     }
 )
 
 
-@pytest.mark.parametrize(("package", "programs"), MODULES)
-def test_every_workload_of_a_family_has_its_program(package: str, programs: str) -> None:
-    found = import_module(f"{package}.{programs}").PROGRAMS
+@pytest.mark.parametrize(("package", "module"), MODULES)
+def test_every_workload_of_a_family_has_its_program(package: str, module: str) -> None:
+    found = import_module(module).PROGRAMS
     assert set(found) == {each.name for each in WORKLOADS if family(each) == package}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from venturi.measure.engines.ignored import RULES, ignored, in_words, without_effect
+from venturi.measure.engines.ignored import ignored, in_words, rules_of, without_effect
 from venturi.measure.engines.registry import ENGINES
 from venturi.record.job_account import TIERS_SETTING
 
@@ -36,8 +36,9 @@ def test_what_is_ignored_where(
 
 
 def test_every_rule_has_its_engine_its_place_and_its_source() -> None:
-    for rule in RULES:
-        kind = ENGINES[rule.engine]
+    rules = [(kind, rule) for name, kind in ENGINES.items() for rule in rules_of(name)]
+    assert len(rules) > 20
+    for kind, rule in rules:
         assert rule.source
         assert rule.pattern.startswith(kind.prefixes)
         assert set(rule.deployments) <= {*kind.deployments, "url"}
@@ -45,7 +46,7 @@ def test_every_rule_has_its_engine_its_place_and_its_source() -> None:
 
 def test_it_says_what_has_an_effect_instead() -> None:
     (rule,) = ignored("spark", "local", ["spark.executor.cores"]).values()
-    said = in_words("spark.executor.cores", rule, "local")
+    said = in_words("spark", "spark.executor.cores", rule, "local")
     assert said.startswith("spark.executor.cores has no effect on spark local: ")
     assert said.endswith("; --threads has")
 

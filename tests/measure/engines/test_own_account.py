@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,6 +16,10 @@ from engine_runs import run
 from this_host import FILES
 from venturi.core.settings import Settings
 from venturi.measure.engines import account as own
+from venturi.measure.engines.hadoop import history
+from venturi.measure.engines.hadoop.history import HISTORY, HISTORY_CONF
+from venturi.measure.engines.spark import event_log
+from venturi.measure.hosts.host import Files
 from venturi.measure.trial.job import Attachment
 from venturi.record import job_account
 from venturi.record.job_account import JobAccount
@@ -28,6 +32,12 @@ SPARK, HADOOP = DATA / "spark" / "4.3.0", DATA / "mapreduce" / "3.4.2"
 MOMENTS = ("submitted_ms", "ended_ms")
 ORIGIN_S = 5_000.0  # of a monotonic clock
 Keep = Callable[..., own.Kept]
+
+
+def _read(files: Files, log: Attachment, logs: Sequence[Attachment]) -> JobAccount | None:
+    """The account in a log of Spark or Hadoop."""
+    found = event_log.read_account(files, log, logs)
+    return history.read_account(files, log, logs) if found is None else found
 
 
 @pytest.fixture
@@ -45,7 +55,7 @@ def keep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Keep:
         monkeypatch.setattr(own, "time", now)
         execution = own.Execution(ORIGIN_S, *(ORIGIN_S + each for each in executed_s))
         attachments = [Attachment("other", name, path) for name, path in logs]
-        return own.account_of(FILES, attachments, execution, tmp_path / "account")
+        return own.account_of(_read, FILES, attachments, execution, tmp_path / "account")
 
     return of
 
@@ -123,7 +133,7 @@ def test_a_history_under_the_names_it_was_kept_by(
     history, conf = tmp_path / "a", tmp_path / "b"
     shutil.copy(next(HADOOP.glob("*_0001-*word+count*.jhist")), history)
     shutil.copy(HADOOP / "job_1795207510805_0001_conf.xml", conf)
-    account = loaded(keep((own.HISTORY, history), (own.HISTORY_CONF, conf)))
+    account = loaded(keep((HISTORY, history), (HISTORY_CONF, conf)))
     assert [stage["name"] for stage in account.stages.iter_rows(named=True)] == ["map", "reduce"]
     assert account.configuration["mapreduce.job.name"] == "word count"
 

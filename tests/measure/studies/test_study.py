@@ -43,6 +43,7 @@ WORDS = {
         frozenset({"terasort", "wordcount", "pi", "kmeans", "logistic-regression"}),
         ("spark.",),
         ("local", "yarn"),
+        urls="spark://",
     ),
 }
 
@@ -621,7 +622,7 @@ def test_the_studies_of_the_guide_are_plans() -> None:
     studies = [each for each in sorted(folder.glob("*.toml")) if "[factors]" in each.read_text()]
     assert studies
     words = {
-        name: EngineWords(workloads_with(kind.programs), kind.prefixes, kind.deployments)
+        name: EngineWords(workloads_with(kind.programs), kind.prefixes, kind.deployments, kind.urls)
         for name, kind in ENGINES.items()
     }
     for study in studies:

@@ -13,6 +13,8 @@ from venturi.cli.options import json_option, print_json
 from venturi.cli.screen import show
 from venturi.core import settings
 from venturi.core.errors import ExitCode
+from venturi.measure.engines.registry import ENGINES, engine
+from venturi.measure.engines.registry import install as fetch
 from venturi.record.job_account import TIERS_SETTING
 from venturi.terminal.table import UNKNOWN, Line, table
 
@@ -32,7 +34,6 @@ def command(context: click.Context, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     from venturi.cli.measure.measuring import this_host
-    from venturi.measure.engines.registry import ENGINES, engine
 
     home = settings.load().home
     found = [
@@ -60,7 +61,11 @@ def _lines(found: Sequence[Availability]) -> Iterator[Line]:
 
 
 @command.command("install")
-@click.argument("name", metavar="ENGINE", type=click.Choice(("mapreduce",)))
+@click.argument(
+    "name",
+    metavar="ENGINE",
+    type=click.Choice([name for name, kind in ENGINES.items() if kind.installer]),
+)
 @json_option
 def install(name: str, *, as_json: bool) -> int:
     """Fetch ENGINE (mapreduce: Apache Hadoop from Maven Central) into VENTURI_HOME.
@@ -69,17 +74,17 @@ def install(name: str, *, as_json: bool) -> int:
     'venturi[spark]'`.
     """
     from venturi.cli.measure.measuring import this_host
-    from venturi.measure.engines.hadoop.install import HADOOP_VERSION, install_hadoop
 
     def say(text: str) -> None:
         if not as_json:
             click.echo(text, err=True)
 
-    place, done = install_hadoop(this_host(), settings.load().home, os.environ, say)
+    found = fetch(name, this_host(), settings.load().home, os.environ, say)
+    folder, anew = str(found.folder), found.anew
     if as_json:
-        print_json({"engine": name, "version": HADOOP_VERSION, "dir": str(place), "fetched": done})
+        print_json({"engine": name, "version": found.version, "dir": folder, "fetched": anew})
     else:
-        click.echo(f"Hadoop {HADOOP_VERSION} is in {place}" + ("" if done else " already"))
+        click.echo(f"{found.title} {found.version} is in {folder}" + ("" if anew else " already"))
     return ExitCode.OK
 
 

@@ -285,7 +285,7 @@ def _require_space(plan: Plan) -> None:
 
 def _read(file: Path) -> Plan:
     words = {
-        name: EngineWords(workloads_with(kind.programs), kind.prefixes, kind.deployments)
+        name: EngineWords(workloads_with(kind.programs), kind.prefixes, kind.deployments, kind.urls)
         for name, kind in ENGINES.items()
     }
     return plan_of(_text(file), file, words, Path.cwd(), _text, price_of=catalog_price)
@@ -394,7 +394,7 @@ def _estimate(
     ]
     if walls:
         return statistics.median(walls), f"median of {count_of(len(walls), 'earlier trial')}"
-    if combination.engine == "native" and definition.job == "sort":
+    if definition.job in ENGINES[split_spec(combination.engine)[0]].modelled:
         return _predicted(repository, combination)
     return None, "no earlier trial"
 

@@ -26,7 +26,7 @@ from venturi.core.units import format_bytes, format_bytes_decimal, format_durati
 from venturi.core.wording import count_of, near
 from venturi.measure.engines.ignored import CODE as IGNORED
 from venturi.measure.engines.ignored import without_effect
-from venturi.measure.engines.registry import ENGINES, full_spec
+from venturi.measure.engines.registry import DEFAULT, ENGINES, flags_of, full_spec
 from venturi.measure.engines.registry import engine as engine_of
 from venturi.measure.engines.spark import tiers as of_spark
 from venturi.measure.trial.folders import DataFolders
@@ -51,11 +51,11 @@ if TYPE_CHECKING:
 @click.option(
     "--engine",
     "engine_names",
-    default="native",
+    default=DEFAULT,
     show_default=True,
     metavar="NAME,...",
-    help="Engines to run it on, in turn, on the same input: native, mapreduce[:cluster], "
-    "spark[:standalone|:yarn|:spark://HOST:PORT].",
+    help="Engines to run it on, in turn, on the same input: "
+    f"{', '.join(kind.usage for kind in ENGINES.values())}.",
 )
 @click.option(
     "--scale",
@@ -332,16 +332,16 @@ def _setting_hint(key: str, known: Sequence[str], engines: Sequence[Engine]) -> 
 
 def _require_flags(engine: Engine, definition: Definition, **given: bool) -> None:
     """VEN-MEASURE-WORKLOAD if a flag is given to an engine that would ignore it."""
-    from venturi.measure.engines.native import engine as native
-
-    flags = " and ".join(f"--{name}" for name, chosen in given.items() if chosen)
-    if flags and (engine.name != native.NAME or not native.sorts(definition)):
+    wanted = {name for name, chosen in given.items() if chosen}
+    if not wanted <= flags_of(engine.kind, definition):
+        flags = " and ".join(f"--{name}" for name in given if name in wanted)
+        able = next(kind for kind in ENGINES.values() if wanted <= kind.flags)
         raise VenturiError(
             "VEN-MEASURE-WORKLOAD",
             f"{flags} cannot be used with {definition.name} on {engine.name}",
             where={"engine": engine.name, "workload": definition.name},
-            hint=f"leave it out; it works with --engine {native.NAME} and one of "
-            + ", ".join(sorted(each.name for each in WORKLOADS if native.sorts(each))),
+            hint=f"leave it out; it works with --engine {able.name} and one of "
+            + ", ".join(sorted(each.name for each in WORKLOADS if flags_of(able, each))),
             exit_code=ExitCode.USAGE,
         )
 
@@ -556,7 +556,8 @@ def _show(trials: list[Trial], foretold: Collection[str], *, as_json: bool) -> N
         if len(engines) > 1:
             show(f"{name}, {own[-1].engine.version}")
         show(repetitions(own))
-        if name == "native" and own[-1].elapsed_s is not None:
+        kind = ENGINES[own[-1].engine.name]
+        if kind.records_stages and own[-1].elapsed_s is not None:
             show(pairs(narrowest_rows(own[-1])))
     found = (each for trial in trials for each in trial.warnings if each.code == IGNORED)
     for said in dict.fromkeys(each.message for each in found):

@@ -18,7 +18,7 @@ from venturi.core.errors import VenturiError
 from venturi.measure.clusters.cluster_spec import WORKER, ClusterSpec
 from venturi.measure.clusters.recorded import cluster_record, host_record
 from venturi.measure.engines.nodes import Nodes, nodes_of
-from venturi.measure.engines.registry import engine, starts_daemons
+from venturi.measure.engines.registry import engine, hdfs_spec, starts_daemons
 from venturi.measure.hosts.host import Host
 from venturi.measure.lab import lab
 from venturi.measure.lab.lab_spec import FOLDER
@@ -236,7 +236,7 @@ def _engines_here(plan: Plan) -> Iterator[Engine]:
         if place in {LOCAL, *labs}:
             yield engine_on(spec, this_host())
         if place in labs and starts_daemons(spec):
-            yield engine_on("mapreduce", this_host())
+            yield engine_on(hdfs_spec(), this_host())
 
 
 def require_lab(cluster: PlanCluster) -> None:

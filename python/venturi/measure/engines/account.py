@@ -9,25 +9,19 @@ decide: whatever goes wrong here becomes a warning.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from venturi.core.errors import VenturiError
-from venturi.jobs.logs import mapreduce, spark
 from venturi.jobs.logs.trial import LOST
 from venturi.jobs.logs.trial import warnings as warnings_of
 from venturi.measure.hosts.host import Files
 from venturi.measure.trial.job import Attachment
-from venturi.record.importing.formats import Log
 from venturi.record.job_account import JobAccount
 from venturi.record.job_account import files as files_of
 from venturi.record.trial import TrialWarning
 
-EVENT_LOG = "eventlog"
-"""How the names of attached Spark event logs begin."""
-HISTORY, HISTORY_CONF = "history.jhist", "job-conf.xml"
-"""The names of an attached MapReduce history and its configuration."""
 TOLERANCE_S = 1.0  # by which a driver's moments may lie outside its execution
 
 
@@ -48,17 +42,21 @@ class Kept:
     warnings: tuple[TrialWarning, ...] = ()
 
 
+ReadLog = Callable[[Files, Attachment, Sequence[Attachment]], JobAccount | None]
+"""Reads the account in an attachment, one of several of a job; None if it is not a log."""
+
+
 def account_of(
-    files: Files, logs: Sequence[Attachment], execution: Execution, folder: Path
+    read: ReadLog, files: Files, logs: Sequence[Attachment], execution: Execution, folder: Path
 ) -> Kept:
-    """The account in those of `logs` that are an engine's, in `folder`, which is made.
+    """The account that `read` finds in `logs`, in `folder`, which is made.
 
     Of several applications it is that of one that did not succeed, else of the longest.
     """
     warnings: list[TrialWarning] = []
     attachments: tuple[Attachment, ...] = ()
     try:
-        accounts = list(_accounts(files, logs, warnings))
+        accounts = list(_accounts(read, files, logs, warnings))
         if accounts:
             chosen = replace(max(accounts, key=_concern), applications=len(accounts))
             warnings += warnings_of(chosen)
@@ -92,17 +90,12 @@ def _concern(account: JobAccount) -> tuple[bool, float]:
 
 
 def _accounts(
-    files: Files, logs: Sequence[Attachment], warnings: list[TrialWarning]
+    read: ReadLog, files: Files, logs: Sequence[Attachment], warnings: list[TrialWarning]
 ) -> Iterator[JobAccount]:
-    conf = [each.path for each in logs if each.name == HISTORY_CONF][:1]
     for log in logs:
         try:
-            if log.name.startswith(EVENT_LOG):
-                with files.here(log.path) as (path,):
-                    yield spark.read(Log(path, (path,)))
-            elif log.name == HISTORY:
-                with files.here(log.path, *conf) as (path, *confs):
-                    yield mapreduce.read(Log(path, (path,)), conf=next(iter(confs), None))
+            if (found := read(files, log, logs)) is not None:
+                yield found
         except VenturiError as error:
             warnings.append(TrialWarning(error.code, error.message))
 

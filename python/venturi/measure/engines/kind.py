@@ -1,4 +1,4 @@
-"""What is known of an engine before anything of it is loaded."""
+"""What an engine declares of itself, known before anything of it is loaded."""
 
 from __future__ import annotations
 
@@ -6,27 +6,57 @@ from dataclasses import dataclass
 
 MOST_INSTANCES = 64
 """Executions of a workload at once, as one trial, on an engine that can do that."""
+_FAMILIES = "venturi.measure.workloads"
 
 
 @dataclass(frozen=True, slots=True)
 class EngineKind:
-    """An engine: its `name`, and what else people call it (`aliases`).
-
-    `engine` is the class that makes it, as `module:Class`. `programs` is the module of a workload's
-    family that has its programs. `prefixes` are how the names of its own settings begin.
-    `deployments` are how it can be deployed, the first what its name alone means; with `takes_url`
-    also the URL of a master that is there. Venturi starts the daemons of the `clusters` among them;
-    files are in HDFS for those in `on_hdfs`. `many_at_once`: it can execute a workload several
-    times at once.
-    """
+    """An engine, and what it can do: whoever asks looks here, never at the name."""
 
     name: str
     engine: str
-    programs: str
+    """The class that makes it, as `module:Class` in a module of its folder."""
+    order: int = 100
+    """Its place in lists, before the name; the first one is the default."""
     aliases: tuple[str, ...] = ()
+    """What else people call it."""
     prefixes: tuple[str, ...] = ()
+    """How the names of its own settings begin."""
+    flags: frozenset[str] = frozenset()
+    """Options of `venturi run` that only it takes, where the agent's sort runs the workload."""
     deployments: tuple[str, ...] = ()
-    takes_url: bool = False
+    """The ways to deploy it; its name alone means the first."""
+    urls: str = ""
+    """How the URL of a running master begins; empty: it takes none."""
     clusters: frozenset[str] = frozenset()
+    """The deployments for which Venturi starts daemons."""
     on_hdfs: frozenset[str] = frozenset()
+    """The deployments with files in HDFS."""
+    brings_hdfs: bool = False
+    """Its installation has the HDFS in which a lab has its data."""
     many_at_once: bool = False
+    """It can execute a workload several times at once."""
+    records_defaults: bool = True
+    """Its trials record threads and memory also where nobody chose them."""
+    records_stages: bool = False
+    """Its trials record how each of its stages spent a phase."""
+    modelled: frozenset[str] = frozenset()
+    """The jobs whose time Venturi can predict without an earlier trial."""
+    installer: str = ""
+    """What fetches it, as `module:function`; empty: Venturi cannot."""
+
+    @property
+    def package(self) -> str:
+        """Its folder, as it is imported."""
+        return self.engine.partition(":")[0].rpartition(".")[0]
+
+    @property
+    def programs(self) -> tuple[str, str]:
+        """The modules that may have its programs of a workload's family."""
+        return f"{_FAMILIES}.{{family}}.on_{self.name}", f"{self.package}.on_{{family}}"
+
+    @property
+    def usage(self) -> str:
+        """How to name it and its deployments: `spark[:standalone|:yarn|:spark://HOST:PORT]`."""
+        ways = [*self.deployments[1:], *([f"{self.urls}HOST:PORT"] if self.urls else [])]
+        return self.name + (f"[{'|'.join(f':{way}' for way in ways)}]" if ways else "")

@@ -21,6 +21,7 @@ from venturi.measure.engines import ignored
 from venturi.measure.engines.kind import MOST_INSTANCES
 from venturi.measure.engines.nodes import ROLES
 from venturi.measure.engines.protocol import (
+    Accounting,
     Collected,
     Engine,
     ProcessEngine,
@@ -353,8 +354,11 @@ class ProcessJob:
 
     def _account(self, logs: Sequence[Attachment], execution: own.Execution) -> own.Kept:
         """The engine's own account of the job, out of `logs`."""
+        if not isinstance(self.engine, Accounting):
+            return own.Kept()
         folder = self._tasks[0].logs.parent / ACCOUNT
-        return own.account_of(self.engine.host.files, logs, execution, folder)
+        files = self.engine.host.files
+        return own.account_of(self.engine.read_account, files, logs, execution, folder)
 
     def _portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
         """The output of a task where several hosts read it again."""

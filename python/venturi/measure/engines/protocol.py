@@ -6,7 +6,7 @@ available ---> start ---> job: submit, collect ---> job ... ---> stop
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 from venturi.core.errors import VenturiError
 from venturi.measure.engines.kind import EngineKind
 from venturi.measure.engines.nodes import Nodes
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import Files, Host
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.job import Attachment, TrialJob
 from venturi.measure.trial.programs import ProcessResult
@@ -23,6 +23,7 @@ from venturi.measure.workloads.checking import Portion
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.inputs import Inputs
 from venturi.measure.workloads.programs import Task
+from venturi.record.job_account import JobAccount
 from venturi.record.trial import Phase, Sample, Scalar
 
 
@@ -48,6 +49,16 @@ class Availability:
     def usable(self) -> bool:
         """Whether nothing is missing."""
         return not self.missing
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """An engine that `venturi engines install` has put into a folder; `anew`: just now."""
+
+    title: str
+    version: str
+    folder: Path
+    anew: bool
 
 
 @dataclass(frozen=True)
@@ -164,6 +175,16 @@ class ProcessEngine(Engine, Protocol):
 
     def collect(self, task: Task, ended: ProcessResult) -> Collected:
         """Reads what the engine wrote about a task that succeeded."""
+
+
+@runtime_checkable
+class Accounting(Protocol):
+    """An engine whose logs have an account of the job, which is kept with the trial."""
+
+    def read_account(
+        self, files: Files, log: Attachment, logs: Sequence[Attachment]
+    ) -> JobAccount | None:
+        """The account in `log`, one of the `logs` of a job; None if it is not such a log."""
 
 
 @runtime_checkable

@@ -1,10 +1,11 @@
-"""Engines a workload can run on. Nothing of an engine but its kind is loaded before use."""
+"""The engines: each folder here that has a KIND. Nothing else of it is loaded before it is used."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -12,21 +13,25 @@ from venturi.core.errors import ExitCode, VenturiError
 from venturi.core.wording import did_you_mean, near
 from venturi.measure import engines
 from venturi.measure.engines.kind import EngineKind
+from venturi.measure.workloads.registry import program, runs
 
 if TYPE_CHECKING:
     from venturi.measure.engines.nodes import Nodes
-    from venturi.measure.engines.protocol import Engine
+    from venturi.measure.engines.protocol import Engine, Fetched
     from venturi.measure.hosts.host import Host
-
-_FOLDERS = ("native", "hadoop", "spark")
+    from venturi.measure.workloads.definition import Definition
 
 
 def _kinds() -> dict[str, EngineKind]:
-    kinds = (import_module(f"{engines.__name__}.{folder}").KIND for folder in _FOLDERS)
-    return {kind.name: kind for kind in kinds}
+    folders = (each.name for each in iter_modules(engines.__path__) if each.ispkg)
+    modules = [import_module(f"{engines.__name__}.{folder}") for folder in folders]
+    found = [module.KIND for module in modules if hasattr(module, "KIND")]
+    return {kind.name: kind for kind in sorted(found, key=lambda each: (each.order, each.name))}
 
 
 ENGINES: Mapping[str, EngineKind] = MappingProxyType(_kinds())
+DEFAULT = next(iter(ENGINES))
+"""The engine that is used if none is named."""
 _ALIASES = {alias: kind.name for kind in ENGINES.values() for alias in kind.aliases}
 
 
@@ -59,10 +64,25 @@ def many_at_once(spec: str) -> bool:
     return name in ENGINES and ENGINES[name].many_at_once
 
 
+def hdfs_spec() -> str:
+    """The engine whose installation has the HDFS in which a lab has its data."""
+    return next(name for name, kind in ENGINES.items() if kind.brings_hdfs)
+
+
 def on_hdfs(spec: str) -> bool:
     """Whether the files of the deployment in `spec` are in HDFS."""
     name, deployment = split_spec(spec)
     return name in ENGINES and deployment in ENGINES[name].on_hdfs
+
+
+def flags_of(kind: EngineKind, definition: Definition) -> frozenset[str]:
+    """The options of `venturi run` that only this engine takes, for `definition`."""
+    from venturi.measure.workloads.programs import Sort
+
+    if not kind.flags or not runs(definition.name, kind.programs):
+        return frozenset()
+    is_sort = isinstance(program(definition, kind.programs), Sort)
+    return kind.flags if is_sort else frozenset()
 
 
 def engine(
@@ -84,7 +104,7 @@ def engine(
     if name not in ENGINES:
         raise _unknown_engine(name, spec)
     kind = ENGINES[name]
-    url = kind.takes_url and ":" in deployment
+    url = kind.urls and ":" in deployment
     if nodes is not None and deployment not in kind.clusters:
         able = [f"{each.name}:{way}" for each in ENGINES.values() for way in sorted(each.clusters)]
         problem = f"{spec} runs on one host, not on a cluster"
@@ -104,6 +124,15 @@ def engine(
         nodes=nodes,
     )
     return made
+
+
+def install(
+    name: str, host: Host, home: Path, environ: Mapping[str, str], say: Callable[[str], None]
+) -> Fetched:
+    """Fetches the engine, which has an installer; `say` hears how it goes on."""
+    module, _, function = ENGINES[name].installer.partition(":")
+    fetched: Fetched = getattr(import_module(module), function)(host, home, environ, say)
+    return fetched
 
 
 def _unknown_engine(name: str, spec: str) -> VenturiError:

@@ -26,7 +26,13 @@ from venturi.core.units import parse_bytes
 from venturi.core.wording import did_you_mean
 from venturi.measure.clusters.cluster_file import PriceOf
 from venturi.measure.engines.kind import MOST_INSTANCES
-from venturi.measure.engines.registry import many_at_once, own_name, split_spec, starts_daemons
+from venturi.measure.engines.registry import (
+    DEFAULT,
+    many_at_once,
+    own_name,
+    split_spec,
+    starts_daemons,
+)
 from venturi.measure.engines.spark import tiers as of_spark
 from venturi.measure.studies.plan_clusters import Named, clusters_of, doubtful_places
 from venturi.measure.studies.study import LOCAL, OF_WORKLOAD, RETRYABLE, Combination, Order, Plan
@@ -40,11 +46,13 @@ MAX_PLACES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class EngineWords:
-    """What a file may say of an engine: its workloads, and how its settings' names begin."""
+    """What a file may say of an engine: its workloads, how its settings' names begin, how it is
+    deployed, and how the URL of a running master begins."""
 
     workloads: frozenset[str]
     prefixes: tuple[str, ...]
     deployments: tuple[str, ...] = ()
+    urls: str = ""
 
 
 def _code(name: str) -> str:
@@ -75,7 +83,7 @@ _Some = Field(default=(), min_length=1)
 class _Factors(Strict):
     workload: tuple[Text, ...] = Field(min_length=1, description="names of `venturi workloads`")
     engine: tuple[Text, ...] = Field(
-        default=("native",), min_length=1, description="engines, `spark:yarn` and the like too"
+        default=(DEFAULT,), min_length=1, description="engines, `spark:yarn` and the like too"
     )
     scale: Annotated[tuple[Text, ...], Field(description="sizes by name, or else bytes")] = _Some
     bytes: Annotated[tuple[Bytes, ...], Field(description="sizes of the input")] = _Some
@@ -312,11 +320,12 @@ def _doubtful_parameters(factors: _Factors) -> Iterator[tuple[KeyPath, str]]:
 
 
 def _specs(engines: Mapping[str, EngineWords], wanted: Sequence[str]) -> Iterator[str]:
-    """What may be written for an engine; Spark's own masters by their URL."""
+    """What may be written for an engine; of running masters those that are named."""
     for name, words in engines.items():
         yield name
         yield from (f"{name}:{deployment}" for deployment in words.deployments)
-    yield from (spec for spec in wanted if spec.startswith("spark:spark://"))
+        if words.urls:
+            yield from (spec for spec in wanted if spec.startswith(f"{name}:{words.urls}"))
 
 
 def _doubtful_disks(given: PlanFile) -> Iterator[tuple[KeyPath, str]]:

@@ -20,7 +20,7 @@ from typing import Literal
 from venturi.core.errors import FailureClass
 from venturi.measure.clusters.cluster_spec import WORKER, ClusterSpec
 from venturi.measure.clusters.recorded import cluster_record, host_record
-from venturi.measure.engines.registry import on_hdfs, split_spec
+from venturi.measure.engines.registry import ENGINES, on_hdfs, split_spec
 from venturi.measure.lab.lab_spec import LabSpec
 from venturi.measure.workloads.registry import space_factors, workload
 from venturi.record.trial import DISK_ROLES, TERMINAL, ProvenanceKind, Scalar, State, Trial
@@ -386,10 +386,10 @@ def alike(trial: Trial, combination: Combination, input_bytes: int | None, plan:
         chosen["instances"] = combination.instances
     if combination.workers is not None:
         chosen["workers"] = combination.workers
-    # The native engine records what was chosen only, the others what they took by default, too.
-    if combination.threads is not None or combination.engine == "native":
+    records_defaults = ENGINES[engine].records_defaults
+    if combination.threads is not None or not records_defaults:
         chosen["threads"] = combination.threads
-    if combination.memory is not None or combination.engine == "native":
+    if combination.memory is not None or not records_defaults:
         chosen["memory_bytes"] = combination.memory
     return (
         trial.provenance.kind is ProvenanceKind.MEASURED

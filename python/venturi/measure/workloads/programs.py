@@ -1,11 +1,12 @@
-"""What the programs of a workload look like, each kind in a module of its family.
+"""What the programs of a workload look like, each kind in a module of PROGRAMS by workload.
 
     on_native       commands of the agent: `Sort` or `AgentProgram`
     on_mapreduce    classes of Hadoop's own examples and tests: `HadoopProgram`
     on_spark        functions that run inside Spark, given its session and the task as a dict
 
-That the module is there says that every workload of the family runs on that engine; its PROGRAMS
-has the program of each.
+Such a module is in the folder of the workload's family. An engine may also have modules in its own
+folder, `on_FAMILY`, whose programs only it has to understand. If the module exists, every workload
+of the family runs on that engine.
 """
 
 from __future__ import annotations

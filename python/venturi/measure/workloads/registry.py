@@ -1,14 +1,14 @@
 """What can be run: the definitions of all families, the scales they come in, their programs.
 
 A family is a folder here with `definition.py`: WORKLOADS, `size` and `size_of_bytes`, and SPACE for
-those that need more than usual. Beside it are `data.py` (`write`) where the agent does not make the
-input, `check.py` (`check`) unless it is that of any sort, and a module of PROGRAMS for each engine
-on which the family runs, see `programs`.
+those that need more than usual. Next to it are `data.py` (`write`) where the agent does not make
+the input, `check.py` (`check`) unless it is that of any sort, and a module of PROGRAMS for each
+engine on which the family runs, see `programs`. An engine may have such modules in its own folder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
@@ -58,18 +58,31 @@ def family(definition: Definition) -> str:
     return _FAMILY[definition.name].__name__.rpartition(".")[0]
 
 
-def runs(name: str, programs: str) -> bool:
-    """Whether the workload called `name` has a program in a module `programs` of its family."""
-    return find_spec(f"{family(workload(name))}.{programs}") is not None
+def program_module(name: str, programs: Iterable[str]) -> str | None:
+    """The module with the program of the workload called `name`, None if there is none.
+
+    `programs` are the names that such a module may have, with `{family}` in the place of the
+    family's: `EngineKind.programs`.
+    """
+    own = family(workload(name)).rpartition(".")[2]
+    named = (each.format(family=own) for each in programs)
+    return next((each for each in named if find_spec(each) is not None), None)
 
 
-def program(definition: Definition, programs: str) -> Any:
-    """Its program in the module `programs` of its family, which must be there."""
-    return import_module(f"{family(definition)}.{programs}").PROGRAMS[definition.name]
+def runs(name: str, programs: Iterable[str]) -> bool:
+    """Whether the workload called `name` has a program in one of the modules `programs`."""
+    return program_module(name, programs) is not None
 
 
-def workloads_with(programs: str) -> frozenset[str]:
-    """The workloads that have a program in a module `programs` of their family."""
+def program(definition: Definition, programs: Iterable[str]) -> Any:
+    """Its program in one of the modules `programs`, which must be there."""
+    module = program_module(definition.name, programs)
+    assert module is not None
+    return import_module(module).PROGRAMS[definition.name]
+
+
+def workloads_with(programs: Sequence[str]) -> frozenset[str]:
+    """The workloads that have a program in one of the modules `programs`."""
     return frozenset(each.name for each in WORKLOADS if runs(each.name, programs))
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from venturi.core.errors import VenturiError
-from venturi.measure.engines.hadoop import KIND
+from venturi.measure.engines.hadoop import KIND, history
 from venturi.measure.engines.hadoop.cluster import GivenCluster, open_cluster
 from venturi.measure.engines.hadoop.conf import LOGGING
 from venturi.measure.engines.hadoop.install import Hadoop, look_for_hadoop
@@ -19,13 +19,14 @@ from venturi.measure.engines.hadoop.place import MIB, Local, OnCluster, Place
 from venturi.measure.engines.nodes import Nodes, on_one_host
 from venturi.measure.engines.process_job import ProcessJob
 from venturi.measure.engines.protocol import Availability, Collected, Resources, TrialSpec, require
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import Files, Host
 from venturi.measure.trial.job import Attachment, JobFailed
 from venturi.measure.trial.programs import ProcessResult, run
 from venturi.measure.workloads.checking import Portion
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.programs import HadoopProgram, HadoopRun, HadoopTask, Task
 from venturi.measure.workloads.registry import program as program_of
+from venturi.record.job_account import JobAccount
 
 NAME = KIND.name
 BEFORE = "before"
@@ -133,6 +134,11 @@ class MapReduce:
             attachments=(Attachment("other", "counters.json", kept), *own.attachments),
             answer={**found.answer, **own.answer},
         )
+
+    def read_account(
+        self, files: Files, log: Attachment, logs: Sequence[Attachment]
+    ) -> JobAccount | None:
+        return history.read_account(files, log, logs)
 
     def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
         assert self._place is not None

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from venturi.core.errors import Interrupted, VenturiError, refused
 from venturi.measure.engines.java import Java, find_java
-from venturi.measure.engines.protocol import Missing
+from venturi.measure.engines.protocol import Fetched, Missing
 from venturi.measure.hosts.host import Files, Host
 from venturi.measure.hosts.local import HERE, locked
 from venturi.record.access.owner import current_owner
@@ -133,12 +133,17 @@ def installed(files: Files, home: Path) -> Path | None:
     return place if files.is_folder(place) else None
 
 
-def install_hadoop(
+def install(
+    host: Host, home: Path, environ: Mapping[str, str], say: Callable[[str], None]
+) -> Fetched:
+    """Installs Hadoop below `home`, on this machine, once nobody else installs it there."""
+    folder, anew = _install(host, home, environ, say)
+    return Fetched("Hadoop", HADOOP_VERSION, folder, anew)
+
+
+def _install(
     host: Host, home: Path, environ: Mapping[str, str], say: Callable[[str], None]
 ) -> tuple[Path, bool]:
-    """Installs Hadoop below `home`, on this machine; its folder, and whether there was anything to
-    do. Waits for whoever installs it there already.
-    """
     place, files = place_of(home), host.files
     if files.is_folder(place):
         return place, False

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Protocol
 
 from venturi.core.errors import VenturiError
-from venturi.measure.engines.account import HISTORY, HISTORY_CONF
 from venturi.measure.engines.hadoop.cluster import Cluster
 from venturi.measure.engines.hadoop.conf import BLOCK_SIZE, LIGHT, block_bytes, containers
+from venturi.measure.engines.hadoop.history import HISTORY, HISTORY_CONF
 from venturi.measure.engines.hadoop.job_log import CLUSTER, LOCAL, read_counters, read_phases
 from venturi.measure.engines.hadoop.spread import portions, spreads
 from venturi.measure.engines.protocol import Collected

@@ -2,4 +2,12 @@
 
 from venturi.measure.engines.kind import EngineKind
 
-KIND = EngineKind("native", f"{__name__}.engine:Native", programs="on_native")
+KIND = EngineKind(
+    "native",
+    f"{__name__}.engine:Native",
+    order=1,
+    flags=frozenset({"indy", "verify"}),
+    records_defaults=False,
+    records_stages=True,
+    modelled=frozenset({"sort"}),
+)

@@ -24,7 +24,7 @@ from venturi.measure.workloads.checking import CheckResult
 from venturi.measure.workloads.definition import Definition
 from venturi.measure.workloads.inputs import InputData, Inputs
 from venturi.measure.workloads.programs import AgentProgram, Sort
-from venturi.measure.workloads.registry import program, runs
+from venturi.measure.workloads.registry import program
 from venturi.record.trial import Engine, Phase, Sample, Scalar, Workload
 
 NAME = KIND.name
@@ -420,13 +420,6 @@ class Native:
             series=spec.series,
             output_factor=own.output_factor,
         )
-
-
-def sorts(definition: Definition) -> bool:
-    """Whether the agent's sort runs `definition`: what that can be told (`--indy`) it knows."""
-    return runs(definition.name, KIND.programs) and isinstance(
-        program(definition, KIND.programs), Sort
-    )
 
 
 def _totals(data: Sorted) -> tuple[Sample, ...]:

@@ -5,11 +5,11 @@ from venturi.measure.engines.kind import EngineKind
 KIND = EngineKind(
     "spark",
     f"{__name__}.engine:Spark",
-    programs="on_spark",
+    order=3,
     aliases=("pyspark",),
     prefixes=("spark.",),
     deployments=("local", "standalone", "yarn"),
-    takes_url=True,
+    urls="spark://",
     clusters=frozenset({"standalone", "yarn"}),
     on_hdfs=frozenset({"yarn"}),
     many_at_once=True,

@@ -21,8 +21,8 @@ Program = Callable[[SparkSession, dict[str, Any]], dict[str, Any] | None]
 
 
 def program(task: dict[str, Any]) -> Program:
-    """What runs the workload of `task`: in `on_spark` of its family."""
-    own: Program = import_module(f"{task['family']}.on_spark").PROGRAMS[task["workload"]]
+    """What runs the workload of `task`."""
+    own: Program = import_module(task["programs"]).PROGRAMS[task["workload"]]
     return own
 
 

@@ -27,17 +27,17 @@ from venturi.measure.engines.protocol import (
     TrialSpec,
     require,
 )
-from venturi.measure.engines.spark import KIND, task_names, tiers
+from venturi.measure.engines.spark import KIND, event_log, task_names, tiers
 from venturi.measure.engines.spark import deployment as spark_cluster
 from venturi.measure.engines.spark.standalone import Standalone
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import Files, Host
 from venturi.measure.trial.job import Attachment
 from venturi.measure.trial.programs import ProcessResult, Program, run_concurrently
 from venturi.measure.workloads.checking import Portion
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.programs import Task
-from venturi.measure.workloads.registry import family
-from venturi.record.job_account import TIERS_SETTING, has_tiers
+from venturi.measure.workloads.registry import program_module
+from venturi.record.job_account import TIERS_SETTING, JobAccount, has_tiers
 from venturi.record.trial import Phase, Sample
 
 NAME = KIND.name
@@ -155,7 +155,7 @@ class Spark:
         data = self._cluster.data(task)
         description = {
             "workload": task.definition.name,
-            "family": family(task.definition),
+            "programs": program_module(task.definition.name, KIND.programs),
             "input": data.input,
             "output": data.output,
             "hdfs": data.hdfs,
@@ -216,6 +216,11 @@ class Spark:
             answer=answer,
         )
 
+    def read_account(
+        self, files: Files, log: Attachment, logs: Sequence[Attachment]
+    ) -> JobAccount | None:
+        return event_log.read_account(files, log, logs)
+
     def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
         return self._cluster.portions(task)
 
@@ -223,7 +228,7 @@ class Spark:
         """The event log under a fixed name; `.inprogress` if its application never ended."""
         found = self.host.files.find(task.logs / EVENTS, "[!.]*")
         return tuple(
-            Attachment("other", f"eventlog{number or ''}.json", each.path)
+            Attachment("other", f"{event_log.EVENT_LOG}{number or ''}.json", each.path)
             for number, each in enumerate(found)
         )
 

@@ -1,0 +1,39 @@
+"""Settings that MapReduce takes and then ignores."""
+
+from __future__ import annotations
+
+from venturi.measure.engines.ignored import Ignored
+
+_LOCAL_JOBS = "Hadoop, LocalJobRunner and mapred-default.xml"
+_SHARED = "LocalJobRunner runs every task in the client's JVM"
+_LOCAL = ("local",)
+RULES = (
+    *(
+        Ignored(_LOCAL, pattern, _SHARED, _LOCAL_JOBS, instead)
+        for pattern, instead in (
+            ("mapreduce.map.memory.mb", "--memory"),
+            ("mapreduce.reduce.memory.mb", "--memory"),
+            ("mapreduce.map.java.opts", "--memory"),
+            ("mapreduce.reduce.java.opts", "--memory"),
+            ("mapreduce.map.cpu.vcores", "--threads"),
+            ("mapreduce.reduce.cpu.vcores", "--threads"),
+            ("mapreduce.job.jvm.numtasks", ""),
+            ("mapreduce.map.speculative", ""),
+            ("mapreduce.reduce.speculative", ""),
+            ("yarn.app.mapreduce.*", ""),
+        )
+    ),
+    Ignored(
+        _LOCAL,
+        "mapreduce.job.reduce.slowstart.completedmaps",
+        "LocalJobRunner begins to reduce when all maps have ended",
+        _LOCAL_JOBS,
+    ),
+    Ignored(
+        _LOCAL,
+        "dfs.*",
+        "files are the host's own, not in HDFS",
+        "Hadoop, Single Node Setup: Standalone Operation",
+    ),
+    Ignored(("cluster",), "mapreduce.local.*", "it is of LocalJobRunner", _LOCAL_JOBS),
+)

@@ -1,0 +1,120 @@
+"""Settings that Spark takes and then ignores, and tiers that get nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+from venturi.measure.engines.ignored import Ignored
+from venturi.measure.engines.spark.tiers import placeless
+from venturi.measure.hosts.owned import PREFIX
+from venturi.record.job_account import TIERS_SETTING, has_tiers
+
+_OWN = Path(f"{PREFIX}0/scratch")
+_BELOW = {
+    "local": _OWN / "spills",
+    "standalone": _OWN,
+    "yarn": _OWN / "NodeManager0/local/usercache/USER/appcache/application_0",
+}
+"""What paths of local folders have, by other numbers and names, below a folder for scratch."""
+_ONE_JVM = "local mode has one JVM, the driver, which is the only executor"
+_CONFIGURATION = "Spark, Configuration"
+_LOCAL = ("local",)
+RULES = (
+    Ignored(_LOCAL, "spark.executor.cores", _ONE_JVM, _CONFIGURATION, "--threads"),
+    Ignored(
+        _LOCAL,
+        "spark.executor.instances",
+        _ONE_JVM,
+        _CONFIGURATION,
+        "--engine spark:standalone --workers N",
+    ),
+    Ignored(_LOCAL, "spark.executor.memory*", _ONE_JVM, _CONFIGURATION, "--memory"),
+    Ignored(_LOCAL, "spark.executor.pyspark.memory", _ONE_JVM, _CONFIGURATION),
+    Ignored(
+        _LOCAL,
+        "spark.executor.*JavaOptions",
+        _ONE_JVM,
+        _CONFIGURATION,
+        "spark.driver.extraJavaOptions",
+    ),
+    Ignored(
+        _LOCAL,
+        "spark.cores.max",
+        "local mode has no cluster to take cores of",
+        _CONFIGURATION,
+        "--threads",
+    ),
+    Ignored(
+        _LOCAL,
+        "spark.dynamicAllocation.*",
+        _ONE_JVM,
+        "Spark, Job Scheduling: not in local mode",
+    ),
+    Ignored(
+        ("standalone", "url"),
+        "spark.executor.memoryOverhead*",
+        "it is supported on YARN and Kubernetes only",
+        _CONFIGURATION,
+    ),
+    Ignored(
+        ("standalone", "url"),
+        "spark.executor.instances",
+        "a standalone master gives executors by cores",
+        "spark-submit --help: --num-executors",
+        "spark.cores.max and spark.executor.cores",
+    ),
+    Ignored(
+        ("yarn",),
+        "spark.cores.max",
+        "it is of standalone clusters",
+        _CONFIGURATION,
+        "spark.executor.instances and spark.executor.cores",
+    ),
+    Ignored(
+        ("yarn",),
+        "spark.deploy.*",
+        "it is of standalone clusters",
+        "Spark, Standalone Mode",
+    ),
+    Ignored(
+        ("local", "standalone", "url"),
+        "spark.yarn.*",
+        "it does not run on YARN",
+        "Spark, Running on YARN",
+    ),
+    Ignored(
+        (),
+        "spark.kubernetes.*",
+        "it does not run on Kubernetes",
+        "Spark, Running on Kubernetes",
+    ),
+    Ignored((), "spark.mesos.*", "it does not run on Mesos", "Spark 3, Running on Mesos"),
+    Ignored(
+        (),
+        "spark.driver.cores",
+        "it is of cluster mode, and the driver runs in client mode",
+        _CONFIGURATION,
+    ),
+)
+
+
+def more(
+    deployment: str | None, settings: Mapping[str, str], scratch: Collection[Path]
+) -> Iterator[str]:
+    """The tiers without a folder among `scratch`, in words."""
+    below = _BELOW.get(deployment or "")
+    if below is None or not scratch or not has_tiers(settings):
+        return
+    folders = dict.fromkeys(scratch)
+    named = ", ".join(map(str, folders))
+    for word, first in placeless(
+        settings[TIERS_SETTING], [each / below for each in folders]
+    ).items():
+        why = (
+            f"no folder for scratch ({named}) has that in its path: name one that has"
+            if first is None
+            else f"{first!r} before it takes every folder for scratch that has it ({named}): put "
+            f"{word!r} first"
+        )
+        yield f"the tier {word!r} of {TIERS_SETTING} gets nothing: {why}"
