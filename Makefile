@@ -107,6 +107,7 @@ lint-python:
 	$(VENV)/bin/lint-imports --no-logo
 	$(PY) scripts/budgets.py
 	$(PY) scripts/host_calls.py
+	$(PY) scripts/engine_names.py
 	$(PY) scripts/rust_circles.py
 # Without fields: pages and JSON show them.
 	set -o pipefail; { $(VENV)/bin/vulture || test $$? = 3; } | { ! grep -v "unused variable '[a-z]"; }

@@ -21,7 +21,7 @@ EXEMPT: dict[str, str] = {
     "lab/*": "makes hosts of this machine: namespaces, loop devices, their journal",
     "workloads/*/on_spark.py": "runs inside Spark, whose workers have their own disks",
     "workloads/shared/spark_*.py": "runs inside Spark, whose workers have their own disks",
-    "engines/spark/driver.py": "runs inside Spark, on the host itself",
+    "engines/*/driver.py": "runs inside the engine, on the host itself",
 }
 
 MODULES = frozenset(

@@ -100,6 +100,56 @@ def test_a_workload(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_an_engine(run: Run, tmp_path: Path) -> None:
+    """It is in one folder of its own, and works in `engines`, `run`, `plan`, `show` and `compare`,
+    with an account and a diagnosis of its jobs."""
+    (plain,) = (each for each in run("engines") if each["engine"] == "plain")
+    assert plain["usable"]
+    micro = {each["name"] for each in run("workloads") if "plain" in each["engines"]}
+    assert micro == {"sort", "wordcount", "pi"}
+    place = ("--scale", "tiny", "--repeat", 1, "--warm-up", 0, "--dir", tmp_path)
+    trials = [run("run", each, "--engine", "native,plain", *place) for each in sorted(micro)]
+    states = {(t["engine"]["name"], t["state"]) for each in trials for t in each}
+    assert states == {("native", "succeeded"), ("plain", "succeeded")}
+
+    own = next(each for each in trials[1] if each["engine"]["name"] == "plain")
+    shown = run("show", own["id"])
+    job = shown["job"]
+    assert [stage["name"] for stage in job["stages"]] == ["read", "run", "write"]
+    assert [each["cause"] for each in job["stages"][1]["causes"]] == ["cpu"]
+    assert job["stages"][0]["skews"][1]["largest"] == own["workload"]["input_bytes"]
+    diagnosis = job["diagnosis"]
+    assert diagnosis["findings"] == []
+    assert any("more than plain records of its tasks" in each for each in diagnosis["unseen"])
+
+    plan = tmp_path / "toy.toml"
+    plan.write_text(
+        'name = "toy"\nrepeats = 1\nwarm_ups = 0\n'
+        '[factors]\nworkload = ["sort", "wordcount"]\nengine = ["native", "plain"]\n'
+        'scale = ["tiny"]\ndisk = ["here"]\n'
+        f'[disks.here]\ninput = ["{tmp_path}"]\nscratch = ["{tmp_path}"]\n'
+        f'output = ["{tmp_path}"]\n'
+    )
+    assert run("plan", "check", plan)["trials"] == 4
+    run("plan", "start", plan)
+    done = run("ls", "--where", "experiment=toy", "--where", "engine=plain")
+    assert sorted(each["workload"] for each in done) == ["sort", "wordcount"]
+    assert {each["state"] for each in done} == {"succeeded"}
+
+
+@pytest.mark.slow
+def test_the_checks_accept_what_was_added(place: Path) -> None:
+    for script in ("engine_names.py", "host_calls.py"):
+        done = subprocess.run(
+            [sys.executable, ROOT / "scripts" / script, place],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+@pytest.mark.slow
 def test_a_rule(run: Run) -> None:
     found = {each["rule"]: each for each in run("doctor")["findings"]}
     assert found["few-threads"]["severity"] == "advice"
