@@ -33,6 +33,8 @@ def _diagnosis_rule(rule: Rule) -> Iterator[str]:
     yield from ("", f"### {rule.id}", "", f"{rule.title[:1].upper()}{rule.title[1:]}.")
     yield from (_plain(rule.costs), "")
     yield f"- Found when: {_plain(rule.when)}"
+    if rule.needs:
+        yield f"- Only in accounts with: {', '.join(rule.needs)}"
     for variant, advice in rule.do.items():
         name = "" if variant == "any" else f" ({variant})"
         yield f"- What to do{name}: {_plain(advice)}"

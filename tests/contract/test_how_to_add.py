@@ -132,7 +132,7 @@ def test_an_engine(run: Run, tmp_path: Path) -> None:
     )
     assert run("plan", "check", plan)["trials"] == 4
     run("plan", "start", plan)
-    done = run("ls", "--where", "experiment=toy", "--where", "engine=plain")
+    done = [each for each in run("ls", "--where", "engine=plain") if each["experiment"]]
     assert sorted(each["workload"] for each in done) == ["sort", "wordcount"]
     assert {each["state"] for each in done} == {"succeeded"}
 

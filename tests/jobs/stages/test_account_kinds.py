@@ -14,6 +14,7 @@ from venturi.jobs.diagnosis.find import Diagnosis, diagnose
 from venturi.jobs.stages.analysis import analyse
 from venturi.jobs.stages.timeline import timeline
 from venturi.jobs.tiers.local_bytes import job_load
+from venturi.jobs.tiers.measured import MeasuredJob
 from venturi.record.account_kind import (
     ACCOUNT_KINDS,
     SPARK,
@@ -114,10 +115,10 @@ def test_rules_accept_an_account_without_the_metrics_of_others(capability: Capab
     diagnosed(account(kind))
 
 
-def test_an_account_does_not_say_what_it_cannot() -> None:
+def test_an_account_does_not_say_what_it_cannot(make_trial: Callable[..., Trial]) -> None:
     found = account(BARE)
     with pytest.raises(VenturiError) as raised:
-        job_load(found, analyse(found), 13.0, frozenset(), 0.0)
+        job_load(MeasuredJob(make_trial(), found, analyse(found), 13.0, (), (), {}))
     assert raised.value.code == "VEN-MODEL-INPUT"
 
 
