@@ -99,3 +99,8 @@ def is_ranked(step: Finding) -> list[str]:
         assert row[5] == str(group["n"])
         assert row[-1].startswith(group["standing"])
     return [" ".join(group["key"]) for group in groups]
+
+
+def scenes(name: str) -> pytest.MarkDecorator:
+    """Mark a test as judging what the scene `name` of web/tests/scenes.mjs met."""
+    return pytest.mark.parametrize("scene", [name], indirect=True)

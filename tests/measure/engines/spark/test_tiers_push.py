@@ -11,14 +11,7 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from test_spark_deployments import (
-    LIGHT,
-    accounts_of_tiers,
-    cluster_mark,
-    execute,
-    session,
-    yarn,
-)
+from spark_runs import LIGHT, accounts_of_tiers, execute
 
 from venturi.measure.engines.spark.engine import Spark
 from venturi.measure.trial.runner import Session
@@ -27,7 +20,6 @@ from venturi.record.job_account import TIERS_SETTING
 from venturi.record.trial import State
 
 pytestmark = [pytest.mark.engines, pytest.mark.long]
-__all__ = ["cluster_mark", "session", "yarn"]  # fixtures
 JARS = Path(pyspark.__file__).parent / "jars"
 SERVICE = Path(__file__).with_name("PushService.java")
 

@@ -1,0 +1,110 @@
+"""Spark on clusters of real daemons, one of each deployment for all tests of a module."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from spark_runs import MEMORY_BYTES, Tiered, made, resources
+
+from engine_runs import MARK, marked, wait_until_gone
+from venturi.core.settings import Settings
+from venturi.measure.engines.protocol import Resources
+from venturi.measure.engines.spark.engine import Spark
+from venturi.measure.hosts import daemons
+from venturi.measure.hosts.agent import Agent
+from venturi.measure.hosts.host import Host
+from venturi.measure.trial.runner import Session, open_session
+from venturi.record.store.repository import Repository
+
+
+@pytest.fixture(scope="module")
+def cluster_mark() -> Iterator[str]:
+    """What the clusters' processes have in their environment."""
+    text = f"spark-clusters-{os.getpid()}"
+    os.environ[MARK] = text
+    yield text
+    del os.environ[MARK]
+    wait_until_gone(text)
+
+
+@pytest.fixture(scope="module")
+def standalone(
+    spark: None, cluster_mark: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Spark]:
+    """A Master and two Workers; the first ports that were tried are taken."""
+    folder = tmp_path_factory.mktemp("standalone")
+    found = made("standalone")
+    free_ports, chosen = daemons.free_ports, []
+    with pytest.MonkeyPatch.context() as patch, socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+
+        def first_without_luck(host: Host, count: int) -> tuple[int, ...]:
+            chosen.append(free_ports(host, count))
+            taken = other.getsockname()[1]
+            return chosen[-1] if len(chosen) > 1 else (taken, *chosen[-1][1:])
+
+        patch.setattr(daemons, "free_ports", first_without_luck)
+        try:
+            found.start(resources(folder, workers=2))
+            assert len(chosen) == 2
+            yield found
+        finally:
+            found.stop()
+    assert marked(cluster_mark) == []
+    assert list(folder.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def yarn(
+    spark: None, engines_home: Path, cluster_mark: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Spark]:
+    """Spark on a Hadoop cluster of its own."""
+    folder = tmp_path_factory.mktemp("yarn")
+    disks = folder / "hdd", folder / "ssd"
+    for disk in disks:
+        disk.mkdir()
+    found = made("yarn", engines_home)
+    try:
+        found.start(replace(resources(folder), dirs={**resources(folder).dirs, "scratch": disks}))
+        yield found
+    finally:
+        found.stop()
+    assert [each for disk in disks for each in disk.iterdir()] == []
+    assert sorted(folder.iterdir()) == sorted(disks)
+
+
+@pytest.fixture
+def session(settings: Settings, agent_binary: Path) -> Iterator[Session]:
+    real = replace(settings, agent=agent_binary, allow_debug=True)
+    with Repository.open(real) as opened:
+        yield open_session(Agent.find(real), opened)
+
+
+@pytest.fixture(scope="module")
+def tiered(
+    spark: None, tiers_jar: Path, cluster_mark: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Tiered]:
+    if os.geteuid() != 0:
+        pytest.skip("mounts a file system, which needs root")
+    folder = tmp_path_factory.mktemp("tiered")
+    hdd, ssd = folder / "hdd", folder / "ssd"
+    hdd.mkdir()
+    ssd.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(ssd)]
+    subprocess.run(mount, check=True)
+    found = made("standalone")
+    try:
+        dirs = {"input": (hdd,), "scratch": (hdd, ssd), "output": (hdd,)}
+        found.start(Resources(dirs, 2, MEMORY_BYTES, 2))
+        yield Tiered(found, hdd, ssd)
+    finally:
+        found.stop()
+        subprocess.run(["umount", ssd], check=True)
+    assert list(hdd.iterdir()) == []
