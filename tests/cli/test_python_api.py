@@ -14,7 +14,6 @@ from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import command_line
@@ -95,6 +94,8 @@ def test_trials_are_records_and_a_table(lab: venturi.Repository, trials: list[Tr
 
 
 def test_the_forms_hold_the_same(lab: venturi.Repository) -> None:
+    import pandas as pd
+
     found = lab.trials(columns=["id", "maps", "elapsed_s", "warm_up", "started_at", "disk"])
     rows = found.polars().to_dicts()
     assert found.arrow().to_pylist() == rows

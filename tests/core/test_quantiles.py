@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import ndtri, stdtrit
 
 from venturi.core.statistics.quantiles import (
     normal_quantiles,
@@ -19,6 +18,8 @@ from venturi.core.statistics.quantiles import (
 
 @given(freedom=st.integers(1, 20_000), p=st.floats(1e-4, 1 - 1e-4))
 def test_students_t(freedom: int, p: float) -> None:
+    from scipy.special import stdtrit
+
     expected = float(stdtrit(freedom, p))
     assert student_quantile(freedom, p) == pytest.approx(expected, rel=1e-8, abs=1e-10)
 
@@ -30,6 +31,8 @@ def test_students_t_of_one_and_two_in_closed_form() -> None:
 
 @given(p=st.lists(st.floats(0, 1), min_size=1))
 def test_normal_quantiles(p: list[float]) -> None:
+    from scipy.special import ndtri
+
     values = np.array(p)
     np.testing.assert_allclose(normal_quantiles(values), ndtri(values), rtol=1e-12, atol=1e-14)
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy import special, stats
 
 from venturi.core.errors import VenturiError
 from venturi.core.statistics import two_groups
@@ -158,6 +157,8 @@ def test_the_least_p(n: int, m: int, least: float) -> None:
 @pytest.mark.parametrize(("n", "m"), [(20, 20), (25, 40), (300, 200)])
 @pytest.mark.parametrize("digits", [9, 1, 0])
 def test_of_twenty_a_side_and_more_p_is_scipys(n: int, m: int, digits: int) -> None:
+    from scipy import stats
+
     rng = np.random.default_rng(n)
     for shift in (0.0, 0.3, 2.0):
         a = np.round(rng.normal(50, 1, n), digits).tolist()
@@ -167,6 +168,8 @@ def test_of_twenty_a_side_and_more_p_is_scipys(n: int, m: int, digits: int) -> N
 
 @given(groups, groups)
 def test_p_is_never_below_scipys(a: list[float], b: list[float]) -> None:
+    from scipy import stats
+
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of groups wholly apart, whose p scipy does not give
         expected = stats.brunnermunzel(a, b, distribution="t")
@@ -176,6 +179,8 @@ def test_p_is_never_below_scipys(a: list[float], b: list[float]) -> None:
 
 @pytest.mark.parametrize("freedom", [1.0, 1.5, 4.0, 7.3, 40.0, 1e4, 2e5])
 def test_tails_of_students_t_are_scipys(freedom: float) -> None:
+    from scipy import special
+
     for t in (0.0, 1e-6, 0.3, 1.0, 2.5, 6.0, 30.0):
         expected = 2 * special.stdtr(freedom, -t)
         assert student_tails(freedom, t) == pytest.approx(expected, rel=1e-7, abs=1e-300)
@@ -274,6 +279,8 @@ def test_ends_found_by_halves_are_those_of_all_ratios(
 
 
 def test_large_groups_have_the_middle_of_all_ratios() -> None:
+    from scipy import stats
+
     rng = np.random.default_rng(6)
     a, b = rng.lognormal(2, 0.1, 1_100), rng.lognormal(2.05, 0.3, 1_000)
     found = compare_samples(a.tolist(), b.tolist())

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from scipy.stats import t as student
 
 from public_data import dataset
 from venturi.core.settings import Settings
@@ -180,6 +179,8 @@ def test_strata_computed_again_say_the_same(public: Repository, known: Known) ->
 
 
 def says_the_same(one: Effect, strata: list[tuple[float, int, int]]) -> None:
+    from scipy.stats import t as student
+
     logs = [each for each, _, _ in strata]
     half = float(student.ppf(0.975, len(logs) - 1)) * statistics.stdev(logs) / math.sqrt(len(logs))
     middle = statistics.fmean(logs)

@@ -18,9 +18,6 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.cluster import KMeans
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
 
 from engine_runs import run
 from spark_session import local_spark
@@ -130,6 +127,8 @@ CORNERS: list[tuple[int, dict[str, Scalar]]] = [
 def test_a_right_regression_is_told_from_a_constant_answer(
     examples: int, chosen: dict[str, Scalar], tmp_path: Path
 ) -> None:
+    from sklearn.linear_model import LogisticRegression
+
     definition, features = DEFINITIONS["logistic-regression"], cast(int, chosen["features"])
     regularisation = cast(float, chosen["regularisation"])
     size = learning.size_of_bytes(definition, examples * 8 * (features + 1), chosen)
@@ -427,6 +426,8 @@ def test_the_forest_on_file_is_the_one_spark_has(trained: Trainer) -> None:
 
 @pytest.mark.engines
 def test_centres_are_as_good_as_those_of_scikit_learn(trained: Trainer) -> None:
+    from sklearn.cluster import KMeans
+
     found = trained("kmeans")
     _, values = read(found.checking.given, found.checking.size)
     reference = KMeans(20, n_init=1, max_iter=20, random_state=1).fit(values)
@@ -436,6 +437,8 @@ def test_centres_are_as_good_as_those_of_scikit_learn(trained: Trainer) -> None:
 
 @pytest.mark.engines
 def test_coefficients_are_those_of_scikit_learn(trained: Trainer) -> None:
+    from sklearn.linear_model import LogisticRegression
+
     found = trained("logistic-regression")
     label, values = read(found.checking.given, found.checking.size)
     scale = values.std(axis=0, ddof=1)  # Spark regularises the coefficients of scaled features,
@@ -447,6 +450,8 @@ def test_coefficients_are_those_of_scikit_learn(trained: Trainer) -> None:
 
 @pytest.mark.engines
 def test_a_forest_is_as_good_as_that_of_scikit_learn(trained: Trainer) -> None:
+    from sklearn.ensemble import RandomForestClassifier
+
     found = trained("random-forest")
     definition, size = found.checking.definition, found.checking.size
     codes = np.argsort(learning_data.Witnesses(SEED, 20).codes, axis=1)

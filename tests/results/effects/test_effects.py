@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from venturi.core.statistics.quantiles import chi_squared_tail
 from venturi.core.statistics.two_groups import compare_samples
@@ -375,6 +374,8 @@ def test_two_kinds_of_work_have_an_interval_for_these_two() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=8, max_size=40))
 def test_kruskal_wallis_is_scipys(pairs: list[tuple[int, int]]) -> None:
+    from scipy import stats
+
     group, values = (np.array(each) for each in zip(*pairs, strict=True))
     samples = [values[group == each] for each in np.unique(group)]
     if len(samples) < 2 or len(np.unique(values)) < 2:
