@@ -15,7 +15,6 @@ from typing import Any
 import hypothesis
 import pytest
 
-import processes
 from command_line import AGENT
 from torture.postgresql import Postgresql
 from venturi.core.settings import SETTINGS, Settings
@@ -32,10 +31,11 @@ from venturi.record.trial import (
     new_id,
 )
 
+# Plugins, for hooks of a conftest are not called for fixtures of the whole session.
+pytest_plugins = ("processes", "scheduling")
 
-def pytest_configure(config: pytest.Config) -> None:
-    # A plugin, for hooks of a conftest are not called for fixtures of the whole session.
-    config.pluginmanager.register(processes)
+
+def pytest_configure() -> None:
     # Speed is never asserted.
     hypothesis.settings.register_profile("venturi", deadline=None)
     hypothesis.settings.load_profile("venturi")
@@ -44,40 +44,6 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """How many tests run at once: more than there are cores, for most of them wait much."""
     return len(os.sched_getaffinity(0)) + 2
-
-
-# The files that take longest, so that no worker is left alone with one of them. The pages are over
-# before there are labs, which change this machine's addresses: then Chromium drops its requests.
-LONGEST = (
-    "e2e/test_wheel",
-    "measure/engines/spark/test_spark_deployments",
-    "measure/engines/test_hadoop_cluster",
-    "e2e/test_pages",
-    "measure/engines/test_engine_real",
-    "measure/lab/test_lab_engines",
-    "torture/",
-    "measure/engines/spark/test_tiers",
-    "measure/workloads/test_learning",
-    "measure/",
-    "e2e/",
-    "web/server/test_clients",
-    "web/api/test_analysis_routes",
-    "agent/",
-    "benchmarks/",
-    "web/",
-    "record/",
-    "contract/",
-)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files begin first."""
-
-    def rank(item: pytest.Item) -> int:
-        path = item.path.relative_to(Path(__file__).parent).as_posix()
-        return next((n for n, each in enumerate(LONGEST) if path.startswith(each)), len(LONGEST))
-
-    items.sort(key=rank)
 
 
 _NUMBERS = itertools.count()
