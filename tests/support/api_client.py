@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 from fastapi import FastAPI
 
+from fork_server import Forked, ForkServer
 from venturi.cli.share.changes import RepositoryChanges
 from venturi.core.settings import ServerLimits
 from venturi.record.store.repository import Repository
@@ -63,31 +64,39 @@ def client_of(
 
 
 class Server:
-    """A `venturi serve` of our own, with a home of its own."""
+    """A `venturi serve` of our own, with a home of its own; forked off where it may be."""
 
-    def __init__(self, home: Path, *arguments: str, **environment: str) -> None:
+    def __init__(
+        self, home: Path, *arguments: str, forking: ForkServer | None = None, **environment: str
+    ) -> None:
         self.home = home
-        self._command = [sys.executable, "-m", "venturi.cli.main", "serve", *arguments]
+        self._forking = forking
+        self._arguments = ["serve", *arguments]
         self._environment = {**os.environ, "VENTURI_HOME": str(home), **environment}
         self.process: subprocess.Popen[str] | None = None
         self.url = ""
 
     def start(self, files_max: int | None = None) -> Server:
         """Starts it, and waits until it listens; it may have `files_max` files open."""
-        limited = ["prlimit", f"--nofile={files_max}"] if files_max else []
-        self.process = subprocess.Popen(
-            limited + self._command,
-            env=self._environment,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        self.process = self._started(files_max)
         assert self.process.stdout is not None
         self.url = self.process.stdout.readline().strip()
         if not self.url:
             assert self.process.stderr is not None
             raise RuntimeError(self.process.stderr.read())
         return self
+
+    def _started(self, files_max: int | None) -> subprocess.Popen[str]:
+        if self._forking is not None:
+            return Forked(self._forking, self._arguments, files_max, self._environment)
+        limited = ["prlimit", f"--nofile={files_max}"] if files_max else []
+        return subprocess.Popen(
+            [*limited, sys.executable, "-m", "venturi", *self._arguments],
+            env=self._environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
 
     @property
     def address(self) -> tuple[str, int]:

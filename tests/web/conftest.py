@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from api_client import Server, client_of
+from fork_server import ForkServer
 from venturi.record.store.repository import Repository
 
 
@@ -19,13 +20,23 @@ def client(repository: Repository) -> Iterator[httpx.Client]:
         yield made
 
 
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[ForkServer]:
+    """What servers are forked from."""
+    made = ForkServer()
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def start_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
+def start_server(tmp_path: Path, fork_server: ForkServer) -> Iterator[Callable[..., Server]]:
     """Starts servers on the repository in `tmp_path / "server"`; they end with the test."""
     started: list[Server] = []
 
     def start(*arguments: str, files_max: int | None = None, **environment: str) -> Server:
-        server = Server(tmp_path / "server", "--port", "0", *arguments, **environment)
+        server = Server(
+            tmp_path / "server", "--port", "0", *arguments, forking=fork_server, **environment
+        )
         started.append(server)
         return server.start(files_max)
 

@@ -1,0 +1,133 @@
+"""Starts `venturi` by forking a process that has its modules already: a tenth of a start.
+
+What is started is a process of its own, with its own arguments, environment and signals, and a
+child of the tests' process. /proc shows the command line and the environment of the one that was
+forked: who looks there starts `venturi` by `command_line.started`.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import io
+import json
+import os
+import resource
+import socket
+import subprocess
+import sys
+from typing import Any
+
+MESSAGE_BYTES = 1 << 20
+# What `venturi serve` loads before it listens.
+MODULES = (
+    "alembic.context",
+    "uvicorn.loops.auto",
+    "uvicorn.protocols.http.auto",
+    "venturi.cli.share.changes",
+    "venturi.cli.share.serve",
+    "venturi.cli.share.server",
+    "venturi.record.store.frames",
+    "venturi.record.store.repository",
+    "venturi.web.api.app",
+    "venturi.web.api.results.start",
+)
+
+
+class ForkServer:
+    """The process that is forked; it ends with its socket."""
+
+    def __init__(self) -> None:
+        self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, __file__, str(theirs.fileno())],
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # as `venturi serve` has it
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+            )
+
+    def close(self) -> None:
+        self._ours.close()
+        self._process.wait(30)
+
+    def fork(
+        self,
+        arguments: list[str],
+        environment: dict[str, str],
+        files_max: int | None,
+        fds: list[int],
+    ) -> int:
+        """The id of a new `venturi ARGUMENTS` with stdout and stderr `fds`."""
+        asked = {"arguments": arguments, "environment": environment, "files_max": files_max}
+        socket.send_fds(self._ours, [json.dumps(asked).encode()], fds)
+        return int(self._ours.recv(MESSAGE_BYTES))
+
+
+class Forked(subprocess.Popen[str]):
+    """`venturi ARGUMENTS` with text pipes at its stdout and stderr."""
+
+    def __init__(
+        self, server: ForkServer, arguments: list[str], files_max: int | None, env: dict[str, str]
+    ) -> None:
+        self._server, self._files_max = server, files_max
+        pipe = subprocess.PIPE
+        super().__init__(["venturi", *arguments], env=env, text=True, stdout=pipe, stderr=pipe)
+
+    def _execute_child(self, args: list[str], *given: Any) -> None:
+        env, fds = given[5], given[9:15]
+        assert set(fds[:2]) == {-1}, "stdin is /dev/null"
+        self.pid = self._server.fork(args, env, self._files_max, [fds[3], fds[5]])
+        self._child_created = True
+        for fd in (fds[3], fds[5]):
+            os.close(fd)
+
+
+def _main(listening: socket.socket) -> None:
+    """Forks itself as often as it is asked; returns in each child, to be what was asked for."""
+    for name in MODULES:
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
+    while True:
+        text, fds, _, _ = socket.recv_fds(listening, MESSAGE_BYTES, 2)
+        if not text:
+            sys.exit(0)
+        reading, writing = os.pipe()
+        if (between := os.fork()) == 0:
+            # An orphan is adopted by the tests' process, which may then wait for it.
+            if (child := os.fork()) > 0:
+                os.write(writing, str(child).encode())
+                os._exit(0)
+            os.close(reading)
+            os.close(writing)
+            listening.close()
+            _become(json.loads(text), fds)
+            return
+        os.close(writing)
+        for fd in fds:
+            os.close(fd)
+        pid = os.read(reading, 20)
+        os.close(reading)
+        os.waitpid(between, 0)
+        listening.send(pid)
+
+
+def _become(asked: dict[str, Any], fds: list[int]) -> None:
+    for target, fd in enumerate(fds, 1):
+        os.dup2(fd, target)
+        os.close(fd)
+    if most := asked["files_max"]:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    sys.argv = asked["arguments"]
+    sys.stdout = sys.__stdout__ = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8")
+    sys.stderr = sys.__stderr__ = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), "utf-8")
+
+
+if __name__ == "__main__":
+    _main(socket.socket(fileno=int(sys.argv[1])))
+    from venturi.cli.main import program
+
+    program()
