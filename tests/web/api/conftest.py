@@ -1,4 +1,4 @@
-"""A repository of trials with given run times."""
+"""A repository of trials with given run times, by default on SQLite."""
 
 from __future__ import annotations
 
@@ -16,6 +16,12 @@ from venturi.record.trial import (
     ProvenanceKind,
     State,
 )
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
+def kind_of_database(request: pytest.FixtureRequest) -> str:
+    """SQLite; analyses ask both databases by queries that `tests/record` tests on both."""
+    return str(request.param)
 
 
 @pytest.fixture

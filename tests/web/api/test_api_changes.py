@@ -15,6 +15,12 @@ from venturi.record.trial import State, Trial
 from venturi.web.pages import pages, requests_of
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def kind_of_database(request: pytest.FixtureRequest) -> str:
+    """Both: lists, pages, downloads and changes are statements of SQL."""
+    return str(request.param)
+
+
 @pytest.fixture
 def three(repository: Repository, make_trial: Callable[..., Trial]) -> None:
     trial = make_trial(state=State.SUCCEEDED, elapsed_s=1.0)

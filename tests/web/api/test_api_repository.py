@@ -27,6 +27,12 @@ from venturi.web.api.results import series
 Make = Callable[..., Trial]
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def kind_of_database(request: pytest.FixtureRequest) -> str:
+    """Both: lists, pages, downloads and changes are statements of SQL."""
+    return str(request.param)
+
+
 @pytest.fixture
 def succeeded(make_trial: Make) -> Make:
     def make(number: int, **changes: object) -> Trial:
