@@ -36,7 +36,7 @@ class Kind(Enum):
 
 # In the order in which formats are listed.
 _READERS = (
-    (Kind.ARCHIVE, "record", "exchange.py"),
+    (Kind.ARCHIVE, "record/importing", "exchange.py"),
     (Kind.LOG, "jobs/logs", "*.py"),
     (Kind.RESULTS, "results/importers", "*.py"),
 )
