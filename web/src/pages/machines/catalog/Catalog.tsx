@@ -106,7 +106,7 @@ const FACT_COLUMNS: readonly Column<[string, Fact]>[] = [
       <Tell
         value={
           fact.value === null
-            ? { reason: fact.note || "the catalogue does not say why" }
+            ? { reason: fact.note || "the catalog does not say why" }
             : valueText(fact)
         }
       />
@@ -123,7 +123,7 @@ const FACT_COLUMNS: readonly Column<[string, Fact]>[] = [
   },
 ];
 
-/** How a value is known in both catalogues, where it differs. */
+/** How a value is known in both catalogs, where it differs. */
 function kindsOf({ old, new: now }: Change): string {
   const [before, after] = [old?.kind ?? "—", now?.kind ?? "—"];
   return before === after ? before : `${before} -> ${after}`;

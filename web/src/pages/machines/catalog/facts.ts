@@ -1,4 +1,4 @@
-// Values of a catalogue in words.
+// Values of a catalog in words.
 import { count, plain } from "../../../format";
 import type { Fact } from "../../../generated/types";
 
