@@ -77,7 +77,7 @@ def on_hdfs(spec: str) -> bool:
 
 def flags_of(kind: EngineKind, definition: Definition) -> frozenset[str]:
     """The options of `venturi run` that only this engine takes, for `definition`."""
-    from venturi.measure.workloads.programs import Sort
+    from venturi.measure.workloads.programs import Sort  # noqa: PLC0415 - `venturi --help` needs no programs
 
     if not kind.flags or not runs(definition.name, kind.programs):
         return frozenset()
