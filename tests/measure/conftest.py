@@ -160,7 +160,7 @@ def _built(jar: Callable[[], Path]) -> Path:
         if shutil.which("mvn") is None:
             pytest.skip(error.message)
     sys.path.insert(0, str(ROOT / "packaging"))
-    import venturi_build  # noqa: PLC0415 - found by the line above
+    import venturi_build
 
     venturi_build.build_plugin()
     return jar()

@@ -51,7 +51,7 @@ def logged_session(
 
 @contextmanager
 def _session(master: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - PySpark is slow to load
+    from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(master)
     for name, value in settings.items():
@@ -66,7 +66,7 @@ def _session(master: str, settings: Mapping[str, str]) -> Iterator[SparkSession]
 @contextmanager
 def local_jvm(settings: Mapping[str, str], said: Path) -> Iterator[None]:
     """A JVM for contexts one after another, begun with `settings`; its errors go to `said`."""
-    from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - PySpark is slow to load
+    from pyspark import SparkConf, SparkContext
 
     conf = SparkConf(loadDefaults=False)
     conf.setAll([("spark.driver.memory", "768m"), *settings.items()])
@@ -85,7 +85,7 @@ def local_jvm(settings: Mapping[str, str], said: Path) -> Iterator[None]:
 @contextmanager
 def _jvm() -> Iterator[None]:
     """The JVM that is begun within is gone in the end."""
-    from pyspark import SparkContext  # noqa: PLC0415 - PySpark is slow to load
+    from pyspark import SparkContext
 
     try:
         yield

@@ -288,9 +288,9 @@ def trained(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         with local_spark(folder) as session:
-            from pyspark.ml import Estimator  # noqa: PLC0415 - PySpark is slow to load
+            from pyspark.ml import Estimator
 
-            from venturi.measure.workloads.learning import on_spark as programs  # noqa: PLC0415 - PySpark is slow to load
+            from venturi.measure.workloads.learning import on_spark as programs
 
             own: list[Any] = []
             fit = Estimator.fit

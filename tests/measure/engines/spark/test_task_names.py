@@ -38,7 +38,7 @@ TEXT = "concat_ws('', transform(sequence(1, 16), n -> sha2(concat(id, ':', n), 5
 def read_two_at_once(session: SparkSession, disk: Path) -> list[list[int]]:
     """Two jobs at the same time, each of which reads what it keeps on disk: of both, how many bytes
     each of its blocks has there, the smaller ones first."""
-    from pyspark import StorageLevel  # noqa: PLC0415 - PySpark is slow to load
+    from pyspark import StorageLevel
 
     rows = (session.range(0, count, 1, 4).selectExpr(TEXT) for count in (2_000, 3_000))
     frames = [each.persist(StorageLevel.DISK_ONLY) for each in rows]
@@ -57,7 +57,7 @@ def read_two_at_once(session: SparkSession, disk: Path) -> list[list[int]]:
 
 def read_in_python(session: SparkSession, disk: Path) -> None:
     """A job whose Python worker reads a file of 1 MB."""
-    from venturi.measure.workloads.shared.spark_records import read_records  # noqa: PLC0415 - PySpark is slow to load
+    from venturi.measure.workloads.shared.spark_records import read_records
 
     (disk / "input").mkdir()
     with (disk / "input" / "part-00000").open("wb") as file:

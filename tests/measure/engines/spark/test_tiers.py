@@ -98,7 +98,7 @@ class Machine:
 
 def cached_and_sorted(session: SparkSession, between: Callable[[], object]) -> object:
     """Cached blocks, spills and shuffle files, of some MB in all; `between` after the caching."""
-    from pyspark import StorageLevel  # noqa: PLC0415 - PySpark is slow to load
+    from pyspark import StorageLevel
 
     cached = session.range(0, ROWS, 1, 6).selectExpr(*COLUMNS)
     cached = cached.persist(StorageLevel.DISK_ONLY)
@@ -353,8 +353,8 @@ def test_a_kind_may_leave_the_fast_tier_before_others(machine: Machine, stock: O
 @contextmanager
 def stops() -> Iterator[list[str]]:
     """The application that is begun within stops at once; afterwards: what it said."""
-    from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - PySpark is slow to load
-    from pyspark.errors import IllegalArgumentException  # noqa: PLC0415 - PySpark is slow to load
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import IllegalArgumentException
 
     said: list[str] = []
     with pytest.raises((IllegalArgumentException, Py4JJavaError)) as raised:
@@ -403,7 +403,7 @@ def test_a_keyword_that_matches_nothing_warns(machine: Machine, stock: Outcome) 
 
 def test_another_scala_than_spark_s(machine: Machine) -> None:
     """Spark's inside is not as expected: it runs as if the plugin were not there, or refuses."""
-    from pyspark.find_spark_home import _find_spark_home  # noqa: PLC0415 - PySpark is slow to load
+    from pyspark.find_spark_home import _find_spark_home
 
     wrong = machine.jar.with_name(f"venturi-tiered-storage_{tiers.SCALA_OF_SPARK_3}.jar")
     command = [
