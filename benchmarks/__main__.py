@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from benchmarks import history, host, report
-from benchmarks.bench import REPOSITORY, Bench, Options, Unavailable, find_agent, work_folder
+from benchmarks.bench import REPOSITORY, Bench, BenchOptions, Unavailable, find_agent, work_folder
 from benchmarks.figures import Figure, missing
 from benchmarks.limits import why_not_enforced
 from benchmarks.rows import ROWS
@@ -33,7 +33,7 @@ SUITES: dict[str, Callable[[Bench], list[Figure]]] = {
     "predict": predict.run,
 }
 _CORES = 2
-_QUICK = Options(pairs=2, scale=1 / 4)
+_QUICK = BenchOptions(pairs=2, scale=1 / 4)
 
 
 def _suites(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
@@ -102,8 +102,8 @@ def main(
     if show_history:
         click.echo(history.table(history.points(history.load(results), suites)), nl=False)
         return
-    base = _QUICK if quick else Options()
-    options = Options(pairs or base.pairs, scale or base.scale, not no_cgroup)
+    base = _QUICK if quick else BenchOptions()
+    options = BenchOptions(pairs or base.pairs, scale or base.scale, not no_cgroup)
     # Every contender inherits the same cores.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:_CORES])
     agent, why_not = find_agent(os.environ)

@@ -33,7 +33,7 @@ class Complaint(Exception):  # noqa: N818 - what the agent said
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class BenchOptions:
     """`scale` multiplies the sizes of the table; 1 is the table itself."""
 
     pairs: int = 5
@@ -75,7 +75,7 @@ class Iteration:
 class Bench:
     """One execution of the benchmark."""
 
-    options: Options
+    options: BenchOptions
     work: Path
     agent_path: Path | None
     agent_why_not: str = ""

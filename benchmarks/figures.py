@@ -39,7 +39,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FigureRow:
     """One line of the table: what is measured, in which unit, against which bar.
 
     A row without a bar is there for the reader (`bar=None`).
@@ -55,7 +55,7 @@ class Row:
 class Figure:
     """A row with its value, or with the reason why there is none."""
 
-    row: Row
+    row: FigureRow
     value: float | None
     low: float | None = None
     high: float | None = None
@@ -64,7 +64,7 @@ class Figure:
     missing_reason: str | None = None
 
 
-def figure(row: Row, values: Sequence[float], note: str = "") -> Figure:
+def figure(row: FigureRow, values: Sequence[float], note: str = "") -> Figure:
     """The median of `values` with its interval; too few values carry none, which the note says."""
     if not values:
         return missing(row, "no iteration was measured")
@@ -76,13 +76,13 @@ def figure(row: Row, values: Sequence[float], note: str = "") -> Figure:
 
 
 def ratio_figure(
-    row: Row, numerators: Sequence[float], denominators: Sequence[float], note: str = ""
+    row: FigureRow, numerators: Sequence[float], denominators: Sequence[float], note: str = ""
 ) -> Figure:
     """The median of the pairs' ratios with its interval."""
     return figure(row, [a / b for a, b in zip(numerators, denominators, strict=True)], note)
 
 
-def missing(row: Row, reason: str) -> Figure:
+def missing(row: FigureRow, reason: str) -> Figure:
     """A row that could not be measured."""
     return Figure(row, None, missing_reason=reason)
 

@@ -21,7 +21,7 @@ _GRACE_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProcessOutcome:
     """What one process did.
 
     `wall_s` runs from before the start until after the exit and after `then` (an fsync, say).
@@ -54,7 +54,7 @@ def run(
     group: MemoryGroup | None = None,
     timeout_s: float | None = None,
     then: Callable[[], None] | None = None,
-) -> Outcome:
+) -> ProcessOutcome:
     """Runs `command` to its end; `then` is called inside the timed region when it worked.
 
     Whatever interrupts us ends the child and its children first.
@@ -87,7 +87,7 @@ def run(
         wall_s = time.perf_counter() - started_s
         out.seek(0)
         err.seek(0)
-        return Outcome(
+        return ProcessOutcome(
             command=tuple(command),
             ending=_ending(process.returncode, group, late.is_set()),
             returncode=process.returncode,

@@ -25,7 +25,7 @@ from venturi.record.access import exclusions
 from venturi.record.query import counting, faceting, grouping, known_keys, paging
 from venturi.record.query.conditions import Condition, Op
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -89,7 +89,7 @@ def synthetic_trials(count: int = TRIALS, seed: int = 1) -> Iterator[Trial]:
         )
 
 
-def questions(repository: Repository) -> dict[str, Callable[[], object]]:
+def questions(repository: TrialRepository) -> dict[str, Callable[[], object]]:
     """The queries that are timed, by what they are."""
     two = (Condition("workload", Op.ONE_OF, ("terasort",)), Condition("disk", Op.ONE_OF, ("SSD",)))
     first = Query(two, sort="elapsed_s", descending=False)
@@ -146,7 +146,7 @@ def questions(repository: Repository) -> dict[str, Callable[[], object]]:
     }
 
 
-def measure(repository: Repository) -> None:
+def measure(repository: TrialRepository) -> None:
     """Stores the trials and prints a line a query."""
     trials = list(synthetic_trials())
     for what in ("stored", "present already"):
@@ -177,7 +177,7 @@ def _time(asked: dict[str, Callable[[], object]]) -> None:
         print(f"{name:36} {median:>10.1f} {high:>10.1f}")
 
 
-def print_plans(repository: Repository) -> None:
+def print_plans(repository: TrialRepository) -> None:
     """Prints how the database answers each query."""
 
     def explain(
@@ -203,7 +203,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         url = os.environ.get("VENTURI_DATABASE_URL")
         settings = Settings(Path(home), url, None, allow_debug=False)
-        with Repository.open(settings) as repository:
+        with TrialRepository.open(settings) as repository:
             (print_plans if "--plans" in sys.argv else measure)(repository)
 
 

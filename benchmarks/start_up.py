@@ -30,7 +30,7 @@ from benchmarks.repository import synthetic_trials
 from venturi.core.settings import Settings
 from venturi.record.query.paging import rows
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "start-up.md"
 TRIALS, REPEATS = 40_000, 7
@@ -77,7 +77,7 @@ QUESTIONS: tuple[str, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class StartUpCost:
     """`elapsed_s` of one process, and the libraries of HEAVY that it loads."""
 
     question: str
@@ -126,7 +126,7 @@ def elapsed_s(question: str, names: Mapping[str, str], home: Path) -> float:
     return statistics.median(found[1:])
 
 
-def names_of(repository: Repository, folder: Path) -> dict[str, str]:
+def names_of(repository: TrialRepository, folder: Path) -> dict[str, str]:
     """A trial and two comparable groups to put into the questions."""
     found = rows(repository, Query(limit=1_000)).rows
     first = found[0]
@@ -140,7 +140,7 @@ def names_of(repository: Repository, folder: Path) -> dict[str, str]:
     return {"trial": first.id, "a": first.group, "b": other.group, "folder": str(folder)}
 
 
-def table(costs: list[Cost], today: date) -> str:
+def table(costs: list[StartUpCost], today: date) -> str:
     """The page of the reference."""
     lines = [
         "# Start-up of the commands",
@@ -172,12 +172,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         settings = Settings(home, None, None, allow_debug=False)
-        with Repository.open(settings) as repository:
+        with TrialRepository.open(settings) as repository:
             repository.add_many(islice(synthetic_trials(), TRIALS))
             names = names_of(repository, home)
         costs = []
         for question in QUESTIONS:
-            cost = Cost(
+            cost = StartUpCost(
                 question, elapsed_s(question, names, home), libraries_of(question, names, home)
             )
             costs.append(cost)

@@ -11,17 +11,17 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from venturi.machines.catalog import ATTRIBUTES, COLUMNS, Kind
+from venturi.machines.catalog import ATTRIBUTES, COLUMNS, ValueKind
 from venturi.machines.catalog.importers import onprem
 from venturi.machines.cost.job import JobFile
 from venturi.machines.health.devices import DiskClass
-from venturi.machines.health.doctor import Rule
+from venturi.machines.health.doctor import DoctorRule
 from venturi.measure.clusters.cluster_file import (
     ClusterFile,
     HostTable,
-    Network,
+    NetworkTable,
     PriceTable,
-    Rack,
+    RackTable,
 )
 from venturi.measure.studies.plan_file import PlanFile
 from venturi.record.importing import exchange
@@ -60,8 +60,8 @@ def formats() -> Iterator[str]:
     yield from _fields(ClusterFile)
     for title, table in (
         ("[[hosts]]", HostTable),
-        ("[networks.NAME]", Network),
-        ("[racks.NAME]", Rack),
+        ("[networks.NAME]", NetworkTable),
+        ("[racks.NAME]", RackTable),
         ("[hosts.price]", PriceTable),
     ):
         yield from ("", f"### {title}", "")
@@ -82,7 +82,7 @@ def formats() -> Iterator[str]:
         "`--catalog`, `--measured` and `venturi catalog`. CSV, one value "
         f"a row, the columns `{','.join(COLUMNS)}` in this order (without `low` and "
         "`high` too). `kind` is one of "
-        + ", ".join(f"`{kind}`" for kind in Kind)
+        + ", ".join(f"`{kind}`" for kind in ValueKind)
         + ". A value that is not known is empty, and its note says why.",
     )
     yield from ("| attribute | unit | what it is |", "|---|---|---|")
@@ -98,7 +98,10 @@ def formats() -> Iterator[str]:
         "Advice tables",
         "Part of the package, `venturi/machines/health`; each number has its source.",
     )
-    for name, made in (("doctor.toml, [[rule]]", Rule), ("devices.toml, [[disk]]", DiskClass)):
+    for name, made in (
+        ("doctor.toml, [[rule]]", DoctorRule),
+        ("devices.toml, [[disk]]", DiskClass),
+    ):
         yield from ("", f"### {name}", "", "| field | default | what it is |", "|---|---|---|")
         told = _head(name.partition(",")[0])
         for field in dataclasses.fields(made):

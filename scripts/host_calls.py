@@ -1,5 +1,5 @@
 """Holds `venturi.measure` to its hosts: outside `hosts/` nothing calls this machine's file system
-or starts a process, but through a `Host`; see CONTRIBUTING.md.
+or starts a process, but through a `LiveHost`; see CONTRIBUTING.md.
 
 Usage: python scripts/host_calls.py [ROOT]. Prints what goes round the host and exits 1 if anything
 does.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from venturi.jobs.diagnosis.table import Rule, Threshold, load_rules
-from venturi.machines.health.doctor import Rule as DoctorRule
+from venturi.jobs.diagnosis.table import DiagnosisRule, Threshold, load_rules
+from venturi.machines.health.doctor import DoctorRule
 from venturi.machines.health.doctor import load_rules as load_doctor_rules
 
 
@@ -29,7 +29,7 @@ def rules() -> Iterator[str]:
         yield _doctor_rule(each)
 
 
-def _diagnosis_rule(rule: Rule) -> Iterator[str]:
+def _diagnosis_rule(rule: DiagnosisRule) -> Iterator[str]:
     yield from ("", f"### {rule.id}", "", f"{rule.title[:1].upper()}{rule.title[1:]}.")
     yield from (_plain(rule.costs), "")
     yield f"- Found when: {_plain(rule.when)}"

@@ -301,7 +301,7 @@ def of_tiers(where: str) -> str:
             placed(middles),
             *(
                 f"Foretold of a trial of *{name}* (`venturi advise tiers`):\n\n"
-                f"{foretold(name, middles[name], groups)}"
+                f"{predicted(name, middles[name], groups)}"
                 for name in (HALF, NONE_FIT, ALL_FIT)
                 if name in middles and len(groups) > 2
             ),
@@ -367,7 +367,7 @@ def placed(middles: Mapping[str, str]) -> str:
     return table(("layout", "kind", "tier", "MB in all", "MB at most", "overflows"), rows)
 
 
-def foretold(of: str, trial: str, groups: Mapping[str, Group]) -> str:
+def predicted(of: str, trial: str, groups: Mapping[str, Group]) -> str:
     """The time by fast storage as it is foretold of `trial`, of the layout `of`, beside what was
     measured.
     """

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from venturi.record.importing.items import Source
+from venturi.record.importing.items import ImportSource
 from venturi.record.trial import Trial
 from venturi.results.compare.groups import Group, Key
 from venturi.results.importers import aloja
@@ -93,7 +93,7 @@ class QueriedBest:
 def terasorts(path: Path, cluster: str = CLUSTER) -> list[TimedTrial]:
     """Return the sorts of 100 GB of a cluster in the order of the table, by network and disks."""
     with path.open("rb") as file:
-        items = list(aloja.read(file, Source(str(path), "")))
+        items = list(aloja.read(file, ImportSource(str(path), "")))
     return [
         TimedTrial(
             each.id, (each.configuration["net"], each.configuration["disk"]), each.elapsed_s or 0

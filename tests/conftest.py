@@ -18,7 +18,7 @@ import pytest
 from command_line import AGENT
 from torture.postgresql import Postgresql
 from venturi.core.settings import SETTINGS, Settings
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -140,9 +140,9 @@ def bare_settings(
 
 
 @pytest.fixture
-def repository(repository_settings: Settings) -> Iterator[Repository]:
+def repository(repository_settings: Settings) -> Iterator[TrialRepository]:
     """An empty repository, once on SQLite and once on PostgreSQL."""
-    with Repository.open(repository_settings) as opened:
+    with TrialRepository.open(repository_settings) as opened:
         yield opened
 
 
@@ -150,7 +150,7 @@ def repository(repository_settings: Settings) -> Iterator[Repository]:
 def home_without_trials(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The home of an empty repository on SQLite, to be copied."""
     home = tmp_path_factory.mktemp("repository")
-    Repository.open(Settings(home, None, None, allow_debug=False)).close()
+    TrialRepository.open(Settings(home, None, None, allow_debug=False)).close()
     return home
 
 

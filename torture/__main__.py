@@ -13,7 +13,7 @@ import click
 
 from torture.play import Play, UnavailableError
 from torture.postgresql import Postgresql
-from torture.report import Played, line_of, written
+from torture.report import RoundResult, line_of, written
 from torture.rounds import ROUNDS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/reliability.md"
@@ -49,7 +49,7 @@ def main(
         raise click.UsageError(f"no round {unknown[0]}; there are {', '.join(ROUNDS)}")
     place = Path(tempfile.mkdtemp(prefix="venturi-torture-", dir=folder))
     results = []
-    server = _Server()
+    server = _LazyPostgresql()
     try:
         for name in names:
             results.append(_play(name, count, few, seed, place / name, server))
@@ -67,7 +67,7 @@ def main(
         sys.exit(130)
 
 
-class _Server:
+class _LazyPostgresql:
     """A PostgreSQL that is started when it is first asked for."""
 
     def __init__(self) -> None:
@@ -86,8 +86,8 @@ class _Server:
 
 
 def _play(
-    name: str, count: int | None, few: bool, seed: int, folder: Path, server: _Server
-) -> Played:
+    name: str, count: int | None, few: bool, seed: int, folder: Path, server: _LazyPostgresql
+) -> RoundResult:
     round_ = ROUNDS[name]
     cases = count or (round_.few if few else round_.count)
     folder.mkdir(parents=True)
@@ -103,7 +103,7 @@ def _play(
         interrupted = True
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    return Played(
+    return RoundResult(
         name=name,
         question=round_.question,
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),

@@ -20,7 +20,7 @@ HANG_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class AgentExit:
     """`status` is negative for a signal; `code` is that of its error event, if it said one."""
 
     status: int
@@ -39,7 +39,7 @@ class Ended:
         return last.get("data") if last.get("event") == "result" else None
 
 
-def run(arguments: Sequence[object], *, prefix: Sequence[str] = ()) -> Ended:
+def run(arguments: Sequence[object], *, prefix: Sequence[str] = ()) -> AgentExit:
     """Runs `venturi-agent ARGUMENTS` to its end; a hang is a failed assertion, and is ended."""
     command = [*prefix, str(AGENT), *map(str, arguments)]
     process = subprocess.Popen(
@@ -58,7 +58,7 @@ def run(arguments: Sequence[object], *, prefix: Sequence[str] = ()) -> Ended:
             events.append(json.loads(line))
         except ValueError:
             break
-    return Ended(process.returncode, tuple(events), err.decode(errors="replace"))
+    return AgentExit(process.returncode, tuple(events), err.decode(errors="replace"))
 
 
 def strace() -> str | None:

@@ -65,28 +65,28 @@ class Play:
         self.faults.append(text)
         self.say(f"FAULT {text}")
 
-    def cases(self) -> Iterator[Case]:
+    def cases(self) -> Iterator[TortureCase]:
         """`count` cases, each to be entered; fewer after FAULTS_MAX faults."""
         said_s = time.monotonic()
         for number in range(self.count):
             if len(self.faults) >= FAULTS_MAX:
                 self.say(f"ended after {number} of {self.count}: {FAULTS_MAX} faults")
                 return
-            yield Case(self, number)
+            yield TortureCase(self, number)
             if time.monotonic() - said_s > 10:
                 said_s = time.monotonic()
                 self.say(f"{self.done} of {self.count}, {len(self.faults)} faults")
 
 
 @dataclass(slots=True)
-class Case:
+class TortureCase:
     """A failed assertion inside `with case:` is a fault of the round, and the round goes on."""
 
     play: Play
     number: int
     label: str = ""
 
-    def __enter__(self) -> Case:
+    def __enter__(self) -> TortureCase:
         return self
 
     def __exit__(

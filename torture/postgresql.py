@@ -18,7 +18,7 @@ import psycopg
 
 from venturi.core.settings import Settings
 from venturi.record.store.closing import Closing
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 
 class Postgresql(Closing):
@@ -40,7 +40,7 @@ class Postgresql(Closing):
         try:
             self._start()
             first = self.new_database()  # test1
-            Repository.open(Settings(folder, first, None, allow_debug=False)).close()
+            TrialRepository.open(Settings(folder, first, None, allow_debug=False)).close()
         except BaseException:
             self.close()
             raise

@@ -11,7 +11,7 @@ _HEAD = ("round", "question", "cases", "faults", "what was seen", "date, seed, t
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class RoundResult:
     """One playing of a round. `unavailable` says why it could not be played, else None."""
 
     name: str
@@ -27,7 +27,7 @@ class Played:
     hits: Mapping[str, int] = field(default_factory=dict)
 
 
-def line_of(played: Played) -> str:
+def line_of(played: RoundResult) -> str:
     """One line, and one more for each fault."""
     if played.unavailable is not None:
         return f"{played.name}: not played: {played.unavailable}"
@@ -38,7 +38,7 @@ def line_of(played: Played) -> str:
     return "\n".join([first, *(f"  FAULT {fault}" for fault in played.faults)])
 
 
-def written(page: str, results: Sequence[Played]) -> str:
+def written(page: str, results: Sequence[RoundResult]) -> str:
     """The page with the rows of `results`; rows of rounds that were not played stay."""
     before, _, rest = page.partition(_BEGIN)
     table, _, after = rest.partition(_END)
@@ -52,7 +52,7 @@ def written(page: str, results: Sequence[Played]) -> str:
     return "\n".join([before + _BEGIN, *lines, _END + after])
 
 
-def _row(played: Played) -> str:
+def _row(played: RoundResult) -> str:
     return _cells(
         (
             f"`{played.name}`",
@@ -69,7 +69,7 @@ def _cells(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
 
 
-def _seen(played: Played) -> str:
+def _seen(played: RoundResult) -> str:
     hits = f"; kills: {_counts(played.hits)}" if played.hits else ""
     return (_counts(played.seen) or "nothing") + hits
 

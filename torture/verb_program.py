@@ -24,9 +24,9 @@ from typing import Any, NoReturn
 import alembic.command  # noqa: F401
 import psycopg  # noqa: F401
 
-import venturi.record.importing.take_in
+import venturi.record.importing.importer
 import venturi.record.upkeep.check  # noqa: F401
-from torture.noting import note_changes
+from torture.change_notes import note_changes
 from venturi.cli.main import program as verb
 
 # Which no call that may be made to fail waits for.

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torture.agent import AGENT, HANG_S
+from torture.change_notes import COMMIT, FILE, WRITE
 from torture.changes import Changes, Kill
-from torture.noting import COMMIT, FILE, WRITE
 from venturi.core.settings import Settings
 from venturi.record.store.closing import Closing
 
@@ -29,7 +29,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class VerbResult:
     """How a verb ended: `status` is negative for a signal.
 
     `changes` are those that it made, if they were followed: each with its seconds after the start.
@@ -57,7 +57,7 @@ class Ran:
         return Changes(made_s, self.elapsed_s)
 
 
-class Verbs(Closing):
+class VerbRunner(Closing):
     """Runs verbs one after the other; `folder` is theirs to work in, with `folder/tmp` for
     temporary files."""
 
@@ -90,7 +90,7 @@ class Verbs(Closing):
         kill_after_s: float | None = None,
         trace: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
-    ) -> Ran:
+    ) -> VerbResult:
         """`venturi ARGUMENTS` on the repository of `settings`, killed after so many seconds of
         work if it is still at it; a hang is a failed assertion.
 
@@ -101,7 +101,9 @@ class Verbs(Closing):
         )
         return self.end()
 
-    def run_followed(self, settings: Settings, *arguments: object, kill: Kill | None = None) -> Ran:
+    def run_followed(
+        self, settings: Settings, *arguments: object, kill: Kill | None = None
+    ) -> VerbResult:
         """The same with its changes, killed at one of them."""
         kill_at = None
         if kill and kill.after:
@@ -115,7 +117,7 @@ class Verbs(Closing):
         )
         return self.end()
 
-    def learn(self, settings: Settings, *arguments: object) -> Ran:
+    def learn(self, settings: Settings, *arguments: object) -> VerbResult:
         """The same, for its imports, too: from now on they are there before a verb begins."""
         self.begin(settings, *arguments, learn=True)
         return self.end()
@@ -164,7 +166,7 @@ class Verbs(Closing):
         self._child = int(self._answer())
         return self._child
 
-    def end(self) -> Ran:
+    def end(self) -> VerbResult:
         """Waits until what was begun has ended."""
         told = json.loads(self._answer())
         self._child = None
@@ -177,7 +179,7 @@ class Verbs(Closing):
         ]
         lines = self._changes.read_text().splitlines() if self._changes.exists() else []
         noted = ((float(line.split()[0]), line.split()[1]) for line in lines)
-        return Ran(told["status"], told["elapsed_s"], said[0], said[1], tuple(noted))
+        return VerbResult(told["status"], told["elapsed_s"], said[0], said[1], tuple(noted))
 
     def left(self, *folders: Path) -> list[str]:
         """Names of what is in `folders` and the temporary one, which is empty afterwards.

@@ -35,7 +35,7 @@ ASLEEP_S = 120.0
 """By the clock, for what waits and does not work."""
 _NOW = struct.Struct("<qdd")  # the case that is played, since when, and the processor time then
 _CASES_A_PORTION = 500
-Attempt = Callable[[random.Random], str]
+AttemptFunction = Callable[[random.Random], str]
 
 
 def play(round_: Play, module: str, workers: int | None = None) -> None:
@@ -161,16 +161,16 @@ def _work(module: str, folder: Path, seed: int, numbers: range, skip: set[int]) 
                 faults.append(f"seed {seed}, case {number}: {_place(error)}")
             done += 1
         if done >= _CASES_A_PORTION or faults or time.monotonic() - portion_s > 1:
-            _tell(number + numbers.step, done, seen, faults)
+            _print_progress(number + numbers.step, done, seen, faults)
             portion_s, done, seen, faults = time.monotonic(), 0, Counter(), []
-    _tell(numbers.stop, done, seen, faults)
+    _print_progress(numbers.stop, done, seen, faults)
 
 
 def case_seed(seed: int, number: int) -> int:
     return (seed << 40) + number
 
 
-def _tell(following: int, done: int, seen: Counter[str], faults: list[str]) -> None:
+def _print_progress(following: int, done: int, seen: Counter[str], faults: list[str]) -> None:
     told = {"next": following, "done": done, "seen": seen, "faults": faults}
     sys.stdout.write(json.dumps(told) + "\n")
     sys.stdout.flush()

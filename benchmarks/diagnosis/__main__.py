@@ -24,7 +24,7 @@ import click
 import pyspark
 
 from benchmarks.diagnosis.programs import PROGRAMS
-from benchmarks.diagnosis.runs import Looked, looked_at
+from benchmarks.diagnosis.runs import DiagnosedLog, looked_at
 from benchmarks.into_page import write_table
 
 KINDS = ("faulty", "sound")
@@ -59,9 +59,9 @@ def main(names: tuple[str, ...], repeats: int, keep: Path | None, page: Path | N
 
 def _program(name: str, repeats: int, keep: Path | None) -> Iterator[tuple[str, bool]]:
     """Runs a program in all ways: a row for each, and whether it is as it should be."""
-    faulty: list[Looked] = []
-    sound: list[Looked] = []
-    mended: list[Looked] = []
+    faulty: list[DiagnosedLog] = []
+    sound: list[DiagnosedLog] = []
+    mended: list[DiagnosedLog] = []
     for n in range(repeats):
         for kind, found in zip(KINDS, (faulty, sound), strict=True):
             log = None if keep is None or n else keep / f"{name}-{kind}.zstd"
@@ -83,12 +83,12 @@ def _program(name: str, repeats: int, keep: Path | None) -> Iterator[tuple[str, 
         yield _row(name, "settings made", mended, ("-", "-"), None), True
 
 
-def _first(looked: Looked) -> str:
+def _first(looked: DiagnosedLog) -> str:
     return next((each.rule for each in looked.diagnosis.findings), "none")
 
 
 def _row(
-    name: str, kind: str, found: Sequence[Looked], saved: tuple[str, str], right: bool | None
+    name: str, kind: str, found: Sequence[DiagnosedLog], saved: tuple[str, str], right: bool | None
 ) -> str:
     elapsed_s, *shares = (
         median(getattr(each, what) for each in found)

@@ -26,7 +26,7 @@ LOCAL = "local[2,4]"
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class FaultyProgram:
     """`run` gets a session, whether it is to be faulty, and a folder; `finding` names the fault.
 
     Settings are those of both, then those of the faulty one and of the sound one.
@@ -168,7 +168,7 @@ def missed_broadcast(spark: SparkSession, _faulty: bool, _: Path) -> None:
 
 
 PROGRAMS = {
-    "skewed-join": Program(
+    "skewed-join": FaultyProgram(
         skewed_join,
         "skew",
         _NO_BROADCAST
@@ -177,19 +177,21 @@ PROGRAMS = {
             "spark.sql.adaptive.skewJoin.enabled": "false",
         },
     ),
-    "one-task-window": Program(one_task_window, "one-task"),
-    "python-udf": Program(python_udf, "python-rows"),
-    "driver-loop": Program(driver_loop, "driver-loop"),
-    "small-files": Program(small_files, "small-files-written"),
-    "spill": Program(spill, "spill", faulty={"spark.memory.fraction": "0.03"}),
-    "executor-killed": Program(executor_killed, "executor-lost", master="local-cluster[2,1,1024]"),
-    "retried-failures": Program(retried_failures, "failed-attempts"),
-    "partition-count": Program(
+    "one-task-window": FaultyProgram(one_task_window, "one-task"),
+    "python-udf": FaultyProgram(python_udf, "python-rows"),
+    "driver-loop": FaultyProgram(driver_loop, "driver-loop"),
+    "small-files": FaultyProgram(small_files, "small-files-written"),
+    "spill": FaultyProgram(spill, "spill", faulty={"spark.memory.fraction": "0.03"}),
+    "executor-killed": FaultyProgram(
+        executor_killed, "executor-lost", master="local-cluster[2,1,1024]"
+    ),
+    "retried-failures": FaultyProgram(retried_failures, "failed-attempts"),
+    "partition-count": FaultyProgram(
         partition_count,
         "too-many-tasks",
         faulty=_NOT_ADAPTIVE | {"spark.sql.shuffle.partitions": "2000"},
     ),
-    "missed-broadcast": Program(missed_broadcast, "broadcast-missed", faulty=_NO_BROADCAST),
+    "missed-broadcast": FaultyProgram(missed_broadcast, "broadcast-missed", faulty=_NO_BROADCAST),
 }
 
 

@@ -30,7 +30,7 @@ _NO_SETTINGS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class DiagnosedLog:
     """What was found in the log of a program.
 
     `without_cause` is the share of the tasks' time that nothing accounts for, `waiting` that in
@@ -54,7 +54,7 @@ def looked_at(
     settings: Mapping[str, str] = _NO_SETTINGS,
     keep: Path | None = None,
     cores: int | None = None,
-) -> Looked:
+) -> DiagnosedLog:
     """Runs a program once, and looks at its log; it is kept, trimmed, as the file `keep`.
 
     With `cores` it has so many of this machine's, and no others.
@@ -101,7 +101,7 @@ def _processors_s() -> tuple[float, float, float]:
     return sum(ticks) - ticks[3] - ticks[4], own_s, sum(ticks)
 
 
-def _look(log: Path, queued_s: float | None, others: float) -> Looked:
+def _look(log: Path, queued_s: float | None, others: float) -> DiagnosedLog:
     account = spark.read(Log(log, (log,)))
     line = timeline(account)
     analysis = analyse(account, None, line)
@@ -112,7 +112,7 @@ def _look(log: Path, queued_s: float | None, others: float) -> Looked:
     def share(of_s: float) -> float:
         return of_s / task_s if task_s else 0.0
 
-    return Looked(
+    return DiagnosedLog(
         line,
         diagnose(line, analysis),
         analysis.elapsed_s or 0.0,

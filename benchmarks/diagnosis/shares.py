@@ -134,7 +134,7 @@ def main(names: tuple[str, ...], home: Path, page: Path | None) -> None:
         rows = []
         for here in HOSTS:
             for there in HOSTS:
-                foretold_s = _foretold_s(found[here], there)
+                foretold_s = _predicted_s(found[here], there)
                 if here == there or foretold_s is None:
                     continue
                 measured_s = found[there]["elapsed_s"]
@@ -150,7 +150,7 @@ def main(names: tuple[str, ...], home: Path, page: Path | None) -> None:
     click.echo(f"\nmedian error {median(errors):.0%}, largest {max(errors):.0%}")
 
 
-def _foretold_s(job: dict[str, Any], slots: int) -> float | None:
+def _predicted_s(job: dict[str, Any], slots: int) -> float | None:
     """The time on so many slots, one an executor, if `show` tells of it."""
     found = (each["time_s"] for each in job["outlook"]["found"] if each["slots"] == slots)
     return next(found, None)

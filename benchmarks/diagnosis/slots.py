@@ -17,7 +17,7 @@ from statistics import median
 import click
 
 from benchmarks.diagnosis.programs import LOCAL, PROGRAMS
-from benchmarks.diagnosis.runs import Looked, looked_at
+from benchmarks.diagnosis.runs import DiagnosedLog, looked_at
 from benchmarks.into_page import write_table
 from venturi.jobs.whatif.outlook import outlooks
 
@@ -44,7 +44,7 @@ def main(
     click.echo("\n".join(HEAD))
     errors = []
     for name in names or NAMES:
-        runs: dict[int, list[Looked]] = {cores: [] for cores in CORES}
+        runs: dict[int, list[DiagnosedLog]] = {cores: [] for cores in CORES}
         for _ in range(repeats):
             for cores, found in runs.items():
                 chosen = {"spark.master": f"local[{cores},4]", **PARTITIONS}
@@ -53,7 +53,7 @@ def main(
         measured_s = {cores: median(each.elapsed_s for each in runs[cores]) for cores in CORES}
         rows = []
         for here, there in (CORES, CORES[::-1]):
-            foretold_s = median(_foretold_s(each, there) for each in runs[here])
+            foretold_s = median(_predicted_s(each, there) for each in runs[here])
             error = foretold_s / measured_s[there] - 1
             errors.append(abs(error))
             others = median(each.others for cores in CORES for each in runs[cores])
@@ -67,7 +67,7 @@ def main(
     click.echo(f"\nmedian error {median(errors):.0%}, largest {max(errors):.0%}")
 
 
-def _foretold_s(looked: Looked, slots: int) -> float:
+def _predicted_s(looked: DiagnosedLog, slots: int) -> float:
     found = outlooks(looked.line)
     (time_s,) = (each.time_s for each in found.found if each.slots == slots)
     return time_s

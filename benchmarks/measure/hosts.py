@@ -29,7 +29,7 @@ from tests.support.sshd import sshd
 from venturi.core import settings
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.agent_results import DiskReport
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import LiveHost
 from venturi.measure.hosts.local import LocalHost
 from venturi.measure.hosts.ssh import connected
 from venturi.measure.probes.probes import DiskOptions
@@ -188,7 +188,7 @@ def _agent() -> Path:
     return agent
 
 
-def _run(host: Host) -> None:
+def _run(host: LiveHost) -> None:
     process = host.start(["true"])
     for _ in process.lines():
         pass

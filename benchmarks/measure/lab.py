@@ -56,7 +56,7 @@ _DD = re.compile(r"(\d+) bytes .* copied, ([\d.e-]+) s")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LabFigure:
     """A figure in `unit`, the share of it in what was set, and what there is without limits."""
 
     what: str
@@ -95,7 +95,7 @@ class Row:
 def main(only: str, rounds: int, folder: Path | None, disks: str, links: str) -> None:
     """Exit status 1 if a figure is not reached."""
     rates = [int(each) for each in disks.split(",")]
-    parts: dict[str, Callable[[Path, int], Iterator[Row]]] = {
+    parts: dict[str, Callable[[Path, int], Iterator[LabFigure]]] = {
         "time": _times,
         **{part: partial(_disks, rates=rates, part=part) for part in MODELS},
         "links": partial(_links, rates=[float(each) for each in links.split(",")]),
@@ -118,7 +118,7 @@ def main(only: str, rounds: int, folder: Path | None, disks: str, links: str) ->
     sys.exit(1 if missed else 0)
 
 
-def _times(home: Path, rounds: int) -> Iterator[Row]:
+def _times(home: Path, rounds: int) -> Iterator[LabFigure]:
     ups, downs = [], []
     text = _text("[disks.ssd]\nsize = '1GB'\nrate = '100MB/s'\n", FOUR + "disks = { ssd = 3 }")
     for _ in range(rounds):
@@ -129,10 +129,10 @@ def _times(home: Path, rounds: int) -> Iterator[Row]:
         downs.append(time.monotonic() - begun_s)
     for what, found, most in (("up", ups, 10.0), ("down", downs, 5.0)):
         median = statistics.median(found)
-        yield Row(f"4 hosts with 3 disks: {what}", most, median, "s", 0, 1)
+        yield LabFigure(f"4 hosts with 3 disks: {what}", most, median, "s", 0, 1)
 
 
-def _disks(home: Path, rounds: int, rates: Sequence[int], part: str) -> Iterator[Row]:
+def _disks(home: Path, rounds: int, rates: Sequence[int], part: str) -> Iterator[LabFigure]:
     classes = "".join(
         f"[disks.r{rate}x]\n{MODELS[part]}\nrate = '{rate}MB/s'\n"
         f"size = '{round(rate * _seconds(rate) * 4.2 + 200)}MB'\n"
@@ -152,7 +152,7 @@ def _disks(home: Path, rounds: int, rates: Sequence[int], part: str) -> Iterator
                 for what, found in measure(inside, folder, rate * seconds, seconds, rounds).items():
                     limits = tuple(statistics.median(each[what]) / 1e6 for each in (machine, free))
                     measured = statistics.median(found) / 1e6
-                    yield Row(
+                    yield LabFigure(
                         f"{part}, {way} {what} (plain file / no limit)",
                         rate,
                         measured,
@@ -212,7 +212,7 @@ def _dd(run: Run, source: str, target: str, count: int, flag: str) -> float:
     return int(copied[1]) / float(copied[2])
 
 
-def _links(home: Path, rounds: int, rates: Sequence[float]) -> Iterator[Row]:
+def _links(home: Path, rounds: int, rates: Sequence[float]) -> Iterator[LabFigure]:
     everywhere = {each: tuple(HOSTS - {each}) for each in HOSTS}
     with _lab(home, _text("", FOUR)):
         free_one = _flows(home, {"h1": ("h2",)}, rounds).goodput
@@ -221,9 +221,11 @@ def _links(home: Path, rounds: int, rates: Sequence[float]) -> Iterator[Row]:
         with _lab(home, _text("", FOUR + f"rate = '{rate:g}Mbit/s'")):
             one = _flows(home, {"h1": ("h2",)}, rounds)
             every = _flows(home, everywhere, rounds)
-        yield Row("link: one connection", rate, one.goodput, "Mbit/s", 0.93, unlimited=(free_one,))
+        yield LabFigure(
+            "link: one connection", rate, one.goodput, "Mbit/s", 0.93, unlimited=(free_one,)
+        )
         for what, found in (("", every.goodput), (", with headers", every.wire)):
-            yield Row(
+            yield LabFigure(
                 f"link: all to all, each host{what}",
                 rate,
                 found / len(HOSTS),
@@ -238,7 +240,7 @@ def _links(home: Path, rounds: int, rates: Sequence[float]) -> Iterator[Row]:
     ]
     with _lab(home, _text(racks, *hosts)):
         across = _flows(home, {"h1": ("h3", "h4"), "h2": ("h3", "h4")}, rounds)
-    yield Row("core: two hosts to two", uplink, across.goodput, "Mbit/s", 0.93, 1)
+    yield LabFigure("core: two hosts to two", uplink, across.goodput, "Mbit/s", 0.93, 1)
 
 
 # Listens, sends to all hosts that it is given once it is told to go, and says how many bytes/s it

@@ -42,7 +42,7 @@ MECHANISMS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Disk:
+class ServedDisk:
     """A served disk with its loop device and file system."""
 
     device: Path
@@ -57,7 +57,7 @@ class Disk:
 
 
 @contextmanager
-def served(agent: Path, folder: Path, kind: str, rate: float) -> Iterator[Disk]:
+def served(agent: Path, folder: Path, kind: str, rate: float) -> Iterator[ServedDisk]:
     """A disk of this kind and rate in bytes a second; nothing is left of it."""
     mount, files = folder / "disks", folder / "files"
     mount.mkdir()
@@ -97,7 +97,7 @@ def served(agent: Path, folder: Path, kind: str, rate: float) -> Iterator[Disk]:
         subprocess.run(make, check=True)
         subprocess.run(["mount", "-o", "noatime", device, files], check=True)
         stack.callback(subprocess.run, ["umount", str(files)], check=True)
-        yield Disk(device, files, ready["disks"][0]["predicted"], server.pid)
+        yield ServedDisk(device, files, ready["disks"][0]["predicted"], server.pid)
 
 
 def fill(path: Path, size_bytes: int) -> None:
@@ -143,7 +143,7 @@ def direct_bytes_per_s(path: Path, size_bytes: int) -> tuple[float, float]:
     return rates[0], rates[1]
 
 
-def random_iops(disk: Disk, depth: int, seconds: float) -> float:
+def random_iops(disk: ServedDisk, depth: int, seconds: float) -> float:
     """Direct reads of 4 KiB a second over the whole device, from so many threads."""
     until_s = time.monotonic() + seconds
     done = [0] * depth
@@ -167,7 +167,7 @@ def random_iops(disk: Disk, depth: int, seconds: float) -> float:
     return sum(done) / (time.monotonic() - began_s)
 
 
-def measured(disk: Disk, rate: float, seconds: float) -> Iterator[tuple[str, float, float]]:
+def measured(disk: ServedDisk, rate: float, seconds: float) -> Iterator[tuple[str, float, float]]:
     """What was measured, its value, and the value that it should have."""
     size_bytes = int(max(rate * seconds, 8 * MIB)) // MIB * MIB
     path = disk.files / "data"

@@ -27,7 +27,7 @@ from pathlib import Path
 import click
 
 from benchmarks.bench import REPOSITORY, find_agent
-from benchmarks.figures import Bar, Figure, Row, figure, ratio_figure, verdict
+from benchmarks.figures import Bar, Figure, FigureRow, figure, ratio_figure, verdict
 from benchmarks.measure.traced_spark import disk_in, recorder
 from benchmarks.measure.traces import checked
 
@@ -36,10 +36,10 @@ _FILE_BYTES = 128 << 20
 _MEMORY = Path("/dev/shm")
 _READS_PER_S = 75_000
 _LIMIT = Path("/sys/fs/cgroup/blkio/blkio.throttle.read_iops_device")
-RATE = Row("rate", "events a second", "/s", Bar(low=AT_EVENTS_PER_S))
-LOST = Row("lost", "events lost", "", Bar(high=0))
-SHARE = Row("share", "of a processor at 200,000 events a second", "%", Bar(high=2))
-SLOWDOWN = Row("slowdown", "traced / not traced", "x", Bar(high=1.02))
+RATE = FigureRow("rate", "events a second", "/s", Bar(low=AT_EVENTS_PER_S))
+LOST = FigureRow("lost", "events lost", "", Bar(high=0))
+SHARE = FigureRow("share", "of a processor at 200,000 events a second", "%", Bar(high=2))
+SLOWDOWN = FigureRow("slowdown", "traced / not traced", "x", Bar(high=1.02))
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def limited(folder: Path) -> Iterator[None]:
         _LIMIT.write_text(f"{disk} 0")
 
 
-def told(found: Figure) -> None:
+def figure_line(found: Figure) -> None:
     """A line: the figure, its interval, its bar."""
     value, low, high = (
         "-" if each is None else f"{each:,.3f}" for each in (found.value, found.low, found.high)
@@ -125,7 +125,7 @@ def rate(*, seconds: int, rounds: int, folder: Path) -> None:
             lost.append(result["lost"])
             shares.append(100 * AT_EVENTS_PER_S * result["cpu_s"] / result["events"])
     for row, values in ((RATE, per_s), (LOST, lost), (SHARE, shares)):
-        told(figure(row, values))
+        figure_line(figure(row, values))
 
 
 @main.command()
@@ -193,7 +193,7 @@ def slowdown(*, engine: str, size: str, pairs: int, folder: Path, in_memory: boo
             for traced in (False, True) if number % 2 else (True, False):
                 took_s[traced].append(once(traced=traced))
     click.echo(f"{engine}, {size}: {min(took_s[False]):.2f} to {max(took_s[False]):.2f} s alone")
-    told(ratio_figure(SLOWDOWN, took_s[True], took_s[False]))
+    figure_line(ratio_figure(SLOWDOWN, took_s[True], took_s[False]))
 
 
 if __name__ == "__main__":

@@ -140,10 +140,10 @@ def main(records: int, maps: int, reducers: int, *, kind: str, folder: Path) -> 
                 os.sync()
             of_files = json.loads(done.stdout.splitlines()[-1])
         events = checked(agent, "trace", "analyze", place / "out").stdout.splitlines()
-    told(json.loads(events[-1])["data"]["trace"]["whose"]["shares"], of_files)
+    print_attribution(json.loads(events[-1])["data"]["trace"]["whose"]["shares"], of_files)
 
 
-def told(shares: list[dict[str, Any]], of_files: dict[str, int]) -> None:
+def print_attribution(shares: list[dict[str, Any]], of_files: dict[str, int]) -> None:
     """Prints what was attributed."""
     sums: Counter[tuple[str, str]] = Counter()
     for each in shares:

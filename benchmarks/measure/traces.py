@@ -28,8 +28,8 @@ from pydantic import TypeAdapter
 from benchmarks import process
 from benchmarks.bench import REPOSITORY, find_agent
 from benchmarks.measure.block_traces import EVENTS, PACE_NS, write_trace
-from benchmarks.process import Outcome
-from venturi.web.io.heat import Chart, HeatFile, Part
+from benchmarks.process import ProcessOutcome
+from venturi.web.io.heat import Chart, HeatFile, HeatWindow
 from venturi.web.io.page import IoHeat
 
 PEERS = ("blkparse", "btt")
@@ -37,7 +37,7 @@ PARTS = 200
 CHARTS: tuple[Chart, ...] = ("places", "times")
 
 
-def checked(*command: object) -> Outcome:
+def checked(*command: object) -> ProcessOutcome:
     """A command that has to work."""
     outcome = process.run([str(word) for word in command])
     if outcome.ending != "ok":
@@ -45,12 +45,12 @@ def checked(*command: object) -> Outcome:
     return outcome
 
 
-def cpu_s(*outcomes: Outcome) -> float:
+def cpu_s(*outcomes: ProcessOutcome) -> float:
     """Processor seconds of all of them."""
     return sum(each.user_s + each.system_s for each in outcomes)
 
 
-def analyzed(agent: Path, trace: Path) -> tuple[Outcome, dict[str, Any]]:
+def analyzed(agent: Path, trace: Path) -> tuple[ProcessOutcome, dict[str, Any]]:
     """Ours on a trace, and what it says."""
     outcome = checked(agent, "trace", "analyze", trace)
     (result,) = (
@@ -61,7 +61,7 @@ def analyzed(agent: Path, trace: Path) -> tuple[Outcome, dict[str, Any]]:
     return outcome, result
 
 
-def of_peers(trace: Path, scratch: Path) -> tuple[Outcome, Outcome]:
+def of_peers(trace: Path, scratch: Path) -> tuple[ProcessOutcome, ProcessOutcome]:
     """blkparse joins the files of all processors into one, which btt reads."""
     joined = scratch / "joined.bin"
     parse = checked("blkparse", "-i", "sdb", "-D", trace, "-O", "-q", "-d", joined)
@@ -90,7 +90,7 @@ def text_of(trace: Path, into: Path) -> Counter[str]:
         return counted(file.read().decode("ascii"))
 
 
-def told(name: str, values: Sequence[float], bar: str, form: str = "{:.3f}") -> None:
+def figure_line(name: str, values: Sequence[float], bar: str, form: str = "{:.3f}") -> None:
     """A line: the figure, its median, its range, and what is to be reached."""
     low, high = form.format(min(values)), form.format(max(values))
     click.echo(f"{name:48} {form.format(median(values)):>9}  {low} to {high}  {bar}")
@@ -118,11 +118,11 @@ def compare(agent: Path, folder: Path, requests: int, rounds: int) -> None:
             raise click.ClickException("the text has other records than the files")
         of_text.append(cpu_s(outcome))
     click.echo(f"D and C counted alike: {by_peer['Dispatches']:,} and {by_peer['Completed']:,}")
-    told(f"{records} records: processor s", ours, "0.3 for 10 M")
-    told(f"{records} records, blkparse -d and btt: processor s", peers, "")
-    told("times less than blkparse -d and btt", ratios, "30", "{:.1f}")
-    told(f"{records} records: memory, MB", memory, "", "{:.0f}")
-    told(f"{records} lines of blkparse's text: processor s", of_text, "0.8 for 10 M")
+    figure_line(f"{records} records: processor s", ours, "0.3 for 10 M")
+    figure_line(f"{records} records, blkparse -d and btt: processor s", peers, "")
+    figure_line("times less than blkparse -d and btt", ratios, "30", "{:.1f}")
+    figure_line(f"{records} records: memory, MB", memory, "", "{:.0f}")
+    figure_line(f"{records} lines of blkparse's text: processor s", of_text, "0.8 for 10 M")
 
 
 def zoomed(agent: Path, trace: Path, requests: int, cells: Path) -> None:
@@ -134,7 +134,7 @@ def zoomed(agent: Path, trace: Path, requests: int, cells: Path) -> None:
         length_s = end_s * 10 ** draw.uniform(-4, 0)
         from_s = draw.uniform(0, end_s - length_s)
         operation, chart = draw.choice(("read", "written")), draw.choice(CHARTS)
-        asked = Part("8,16", operation, chart, from_s, from_s + length_s)
+        asked = HeatWindow("8,16", operation, chart, from_s, from_s + length_s)
         began_s = time.perf_counter()
         part = HeatFile(cells).part(asked)
         if part is None or not part.cells:
@@ -142,7 +142,7 @@ def zoomed(agent: Path, trace: Path, requests: int, cells: Path) -> None:
         TypeAdapter(IoHeat).dump_json(part)
         took_s.append(time.perf_counter() - began_s)
     p95_ms = 1e3 * sorted(took_s)[round(0.95 * PARTS) - 1]
-    told(f"{requests / 1e6:g} M I/Os, a part of a chart: p95, ms", [p95_ms], "200", "{:.1f}")
+    figure_line(f"{requests / 1e6:g} M I/Os, a part of a chart: p95, ms", [p95_ms], "200", "{:.1f}")
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -170,8 +170,8 @@ def main(requests: int, rounds: int, *, large: bool, folder: Path) -> None:
             trace = write_trace(Path(made) / "large", 10 * requests)
             outcome, _ = analyzed(agent, trace)
             records = f"{10 * requests * EVENTS / 1e6:g} M records"
-            told(f"{records}: processor s", [cpu_s(outcome)], "3 for 100 M")
-            told(f"{records}: memory, MB", [outcome.max_rss_bytes / 1e6], "600", "{:.0f}")
+            figure_line(f"{records}: processor s", [cpu_s(outcome)], "3 for 100 M")
+            figure_line(f"{records}: memory, MB", [outcome.max_rss_bytes / 1e6], "600", "{:.0f}")
             zoomed(agent, trace, 10 * requests, Path(made) / "cells")
 
 

@@ -13,9 +13,9 @@ import sys
 import time
 from datetime import date
 
-from venturi.core.quantity import Kind
+from venturi.core.quantity import ValueKind
 from venturi.machines import catalog
-from venturi.machines.advice.hardware import Advice, Request, advise
+from venturi.machines.advice.hardware import Advice, HardwareRequest, advise
 from venturi.machines.catalog import Catalog, Fact, InstanceType
 from venturi.machines.cost.choices import Durability
 from venturi.machines.cost.job import sort_job
@@ -45,7 +45,7 @@ def synthetic_catalog(types: int = TYPES, seed: int = 1) -> Catalog:
             "billing_minimum": 60.0,
         }
         facts = {
-            name: Fact(value, catalog.ATTRIBUTES[name][0], Kind.MEASURED, "synthetic", DAY, "")
+            name: Fact(value, catalog.ATTRIBUTES[name][0], ValueKind.MEASURED, "synthetic", DAY, "")
             for name, value in values.items()
         }
         made[f"t{number}.x{size}"] = InstanceType(f"t{number}.x{size}", facts)
@@ -54,7 +54,7 @@ def synthetic_catalog(types: int = TYPES, seed: int = 1) -> Catalog:
 
 def question(types: Catalog) -> Advice:
     """The advice that is timed."""
-    request = Request(sort_job(100e12), durabilities=tuple(Durability), today=DAY)
+    request = HardwareRequest(sort_job(100e12), durabilities=tuple(Durability), today=DAY)
     return advise(request, [types])
 
 

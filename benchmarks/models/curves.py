@@ -23,17 +23,17 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.core.settings import Settings
-from venturi.record.importing.take_in import import_file
-from venturi.record.query.chosen import Chosen, chosen
+from venturi.record.importing.importer import import_file
 from venturi.record.query.columns import Column
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import Repository
+from venturi.record.query.trial_columns import TrialColumns, trial_columns
+from venturi.record.store.repository import TrialRepository
 from venturi.results.scaling.contexts import contexts_of
 from venturi.results.scaling.curves import (
     MIN_POINTS,
     CurveFit,
     Points,
-    Shared,
+    SharedShape,
     ernest,
     fit_curve,
     shared_shape,
@@ -42,7 +42,7 @@ from venturi.results.scaling.formulas import Meaning
 from venturi.results.scaling.meaning import meaning_of
 
 Array = npt.NDArray[np.float64]
-Truth = Callable[[Array, Array], Array]
+TrueCurve = Callable[[Array, Array], Array]
 """Seconds at each x, by four numbers between 0 and 1 that make a job."""
 
 # What is imported, as which format, and over what its curves go.
@@ -56,7 +56,7 @@ PUBLIC: dict[str, tuple[str, str, str]] = {
 }
 NODES = np.array([2.0, 4, 6, 8, 12, 16, 24])
 SIZES = np.array([1.0, 2, 5, 10, 20, 50, 100])
-SIMULATED: dict[str, tuple[Truth, Meaning, Array]] = {
+SIMULATED: dict[str, tuple[TrueCurve, Meaning, Array]] = {
     "Amdahl": (lambda x, p: 20 + 200 * p[0] + (200 + 2000 * p[1]) / x, Meaning.RESOURCE, NODES),
     "Ernest": (
         lambda x, p: (
@@ -120,7 +120,7 @@ def _missed(
     kept: npt.NDArray[np.bool_],
     out: int,
     meaning: Meaning,
-    job: tuple[Sequence[Points], Shared, bool | None],
+    job: tuple[Sequence[Points], SharedShape, bool | None],
 ) -> Iterator[Miss]:
     others, rest, end = job
     left = Points(points.x[kept], points.elapsed_s[kept])
@@ -134,14 +134,14 @@ def _missed(
 
 
 @cache
-def _trials(folder: Path, pattern: str, format_: str) -> Chosen:
+def _trials(folder: Path, pattern: str, format_: str) -> TrialColumns:
     """The trials of public tables, of which several kinds of curves may be made."""
     with tempfile.TemporaryDirectory() as home:
         settings = Settings(Path(home), None, None, allow_debug=False)
-        with Repository.open(settings) as repository:
+        with TrialRepository.open(settings) as repository:
             for file in sorted(folder.glob(pattern)):
                 import_file(repository, format_, file)
-            return chosen(repository, Query(()))
+            return trial_columns(repository, Query(()))
 
 
 def public(folder: Path, name: str) -> tuple[list[list[Points]], Meaning]:
@@ -174,7 +174,7 @@ def simulated(name: str, contexts: int, curves: int, noise: float) -> list[list[
     return jobs
 
 
-def told(name: str, found: Sequence[Miss], place: str) -> str:
+def miss_row(name: str, found: Sequence[Miss], place: str) -> str:
     """A row of the table: misses in %, and in how many per cent the interval held."""
     here = [miss for miss in found if miss.place == place]
     if not here:
@@ -222,15 +222,15 @@ def main(folder: Path, curves: int, most: int) -> None:
         jobs, meaning = public(folder, name)
         found = list(misses(jobs, meaning, most=most))
         for place in ("inside", "end", *(["twice"] if meaning is Meaning.RESOURCE else [])):
-            click.echo(told(name, found, place))
+            click.echo(miss_row(name, found, place))
     for name, (_, meaning, _) in SIMULATED.items():
         for contexts in (1, 6):
             found = list(misses(simulated(name, contexts, curves, 0.08), meaning, 5))
             every += found
             for place in ("inside", "end"):
-                click.echo(told(f"{name}, {contexts} a job", found, place))
+                click.echo(miss_row(f"{name}, {contexts} a job", found, place))
     for place in ("inside", "end"):
-        click.echo(told("all simulated", every, place))
+        click.echo(miss_row("all simulated", every, place))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from benchmarks import rows
 from benchmarks.bench import Bench, Iteration, Unavailable, python_env, read_events
 from benchmarks.figures import (
     Figure,
-    Row,
+    FigureRow,
     core_ns_per_record,
     fastest,
     missing,
@@ -39,7 +39,7 @@ _OUR_OVERHEAD_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class SortTask:
     """What a contender is asked to do, and with which setting of its own."""
 
     agent: Path
@@ -62,8 +62,8 @@ class Contender:
     name: str
     shape: str
     shares: Sequence[float | None]
-    command: Callable[[Task], Sequence[str | Path]]
-    env: Callable[[Task], Mapping[str, str]] = lambda task: {}
+    command: Callable[[SortTask], Sequence[str | Path]]
+    env: Callable[[SortTask], Mapping[str, str]] = lambda task: {}
     missing: Callable[[], str | None] = lambda: None
     read: Callable[[str], Mapping[str, Any]] = lambda text: {}
     fsync: bool = False
@@ -74,7 +74,7 @@ class Contender:
         return "parquet" if self.shape == "parquet" else "fixed"
 
 
-def _ours(task: Task) -> list[str | Path]:
+def _ours(task: SortTask) -> list[str | Path]:
     return [
         task.agent,
         "sort",
@@ -91,7 +91,7 @@ def _ours(task: Task) -> list[str | Path]:
     ]
 
 
-def _gnu(task: Task) -> list[str | Path]:
+def _gnu(task: SortTask) -> list[str | Path]:
     return [
         "sort",
         f"--buffer-size={task.memory_bytes}b",
@@ -104,7 +104,7 @@ def _gnu(task: Task) -> list[str | Path]:
     ]
 
 
-def _duckdb(task: Task) -> list[str | Path]:
+def _duckdb(task: SortTask) -> list[str | Path]:
     return [
         sys.executable,
         "-m",
@@ -120,12 +120,12 @@ def _duckdb(task: Task) -> list[str | Path]:
     ]
 
 
-def _polars(task: Task) -> list[str | Path]:
+def _polars(task: SortTask) -> list[str | Path]:
     module = "benchmarks.peers.polars_sort"
     return [sys.executable, "-m", module, task.source, task.output / "sorted"]
 
 
-def _polars_env(task: Task) -> dict[str, str]:
+def _polars_env(task: SortTask) -> dict[str, str]:
     return {
         **python_env(),
         "POLARS_MAX_THREADS": str(task.threads),
@@ -178,7 +178,7 @@ CONTENDERS = (
 
 
 @dataclass
-class Case:
+class SortCase:
     """One size under one limit, with its inputs on disk."""
 
     bench: Bench
@@ -192,7 +192,7 @@ class Case:
         for name in ("output", "scratch"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
             (self.folder / name).mkdir()
-        task = Task(
+        task = SortTask(
             self.bench.agent(),
             self.folder / contender.shape,
             self.folder / "output",
@@ -242,7 +242,7 @@ def _case(bench: Bench, name: str, size_bytes: int, limit_bytes: int) -> list[Fi
     bench.need(5.5 * size_bytes)
     with bench.folder("peers") as folder:
         contents = _inputs(bench, folder, size_bytes // RECORD_BYTES)
-        case = Case(bench, name, folder, limit_bytes, contents)
+        case = SortCase(bench, name, folder, limit_bytes, contents)
         memory_bytes, reasons = _tune(case)
         if OURS not in memory_bytes:
             raise Unavailable(f"our own sort: {reasons[OURS]}")
@@ -278,7 +278,7 @@ def _inputs(bench: Bench, folder: Path, count: int) -> dict[str, Content]:
     return {**contents, "parquet": contents["binary"]}
 
 
-def _tune(case: Case) -> tuple[dict[str, int], dict[str, str]]:
+def _tune(case: SortCase) -> tuple[dict[str, int], dict[str, str]]:
     """Each contender's fastest memory setting that survives and sorts rightly; else the reason."""
     chosen: dict[str, int] = {}
     reasons: dict[str, str] = {}
@@ -319,19 +319,23 @@ def _figures(
         why = "no peer could be timed" + absent
         return [missing(rows.PEER_TIME[case], why), missing(rows.PEER_CPU[case], why)]
     best = fastest({name: times_s[name] for name in peers})
-    time_note = f"{_beside(times_s, best, 's')}; {limit}{absent}"
+    time_note = f"{_comparison(times_s, best, 's')}; {limit}{absent}"
     figures = [
         ratio_figure(rows.PEER_TIME[case], times_s[best], times_s[OURS], time_note),
-        ratio_figure(rows.PEER_CPU[case], cpu_ns[best], cpu_ns[OURS], _beside(cpu_ns, best, "ns")),
+        ratio_figure(
+            rows.PEER_CPU[case], cpu_ns[best], cpu_ns[OURS], _comparison(cpu_ns, best, "ns")
+        ),
     ]
     for name in peers:
         for values, what, unit in ((times_s, "time", "s"), (cpu_ns, "CPU per record", "ns")):
-            row = Row(f"peers.{case}.{name}.{what}", f"sort {case}: {name} / ours, {what}", "x")
+            row = FigureRow(
+                f"peers.{case}.{name}.{what}", f"sort {case}: {name} / ours, {what}", "x"
+            )
             figures.append(
-                ratio_figure(row, values[name], values[OURS], _beside(values, name, unit))
+                ratio_figure(row, values[name], values[OURS], _comparison(values, name, unit))
             )
     return figures
 
 
-def _beside(values: Mapping[str, Sequence[float]], name: str, unit: str) -> str:
+def _comparison(values: Mapping[str, Sequence[float]], name: str, unit: str) -> str:
     return f"{name} {median(values[name]):.3g} {unit}, ours {median(values[OURS]):.3g} {unit}"

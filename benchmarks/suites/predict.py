@@ -13,12 +13,12 @@ from pydantic import TypeAdapter
 from benchmarks import rows
 from benchmarks.bench import Bench, Unavailable
 from benchmarks.figures import Figure, figure, missing, relative_error
-from benchmarks.suites.sort import Job, need_memory
+from benchmarks.suites.sort import SortJob, need_memory
 from venturi.cli.measure.measuring import rehearsal_of
 from venturi.machines.cost.predict import NativeSortPlan
 from venturi.machines.cost.rehearsal import predict_from_rehearsals
 from venturi.measure.engines.native import rehearsal
-from venturi.measure.hosts.agent_results import Sorted, SortPlan
+from venturi.measure.hosts.agent_results import SortPlan, SortResult
 
 _SIZES_GIB = (1, 2, 4, 8)
 # Budget over input; between the two regimes part of the data stays in memory (hybrid).
@@ -26,7 +26,7 @@ _MEMORY_SHARE = {"two-pass": 0.25, "hybrid": 0.5, "in-memory": 1.15}
 _EXTRA_BYTES = 2**28
 
 
-def predicted_s(planned: SortPlan, rehearsed: list[Sorted]) -> float:
+def predicted_s(planned: SortPlan, rehearsed: list[SortResult]) -> float:
     """The model's time of the sort planned."""
     prediction = predict_from_rehearsals(
         NativeSortPlan(
@@ -70,7 +70,7 @@ def _measure(bench: Bench, regime: str, size_gib: int) -> list[float]:
     need_memory(memory_bytes)
     errors = []
     with bench.folder(f"predict-{regime}-{size_gib}") as folder:
-        job = Job(bench, folder, size_bytes, memory_bytes)
+        job = SortJob(bench, folder, size_bytes, memory_bytes)
         job.prepare()
         planned = TypeAdapter(SortPlan).validate_python(job.plan())
         case = f"predict {regime} {size_gib} GiB"
@@ -82,7 +82,7 @@ def _measure(bench: Bench, regime: str, size_gib: int) -> list[float]:
     return errors
 
 
-def _rehearse(job: Job, case: str, turn: int, planned: SortPlan) -> list[Sorted]:
+def _rehearse(job: SortJob, case: str, turn: int, planned: SortPlan) -> list[SortResult]:
     share = rehearsal.share_of(planned)
     part = replace(job, memory_bytes=rehearsal.memory_bytes(planned, share))
     arguments = [*part.arguments(), *map(str, rehearsal.arguments(planned, share))]
@@ -91,5 +91,5 @@ def _rehearse(job: Job, case: str, turn: int, planned: SortPlan) -> list[Sorted]
         job.clear()
         job.bench.settle_memory(min(planned.memory_bytes, planned.input_bytes * 5 // 4))
         data = job.bench.run_agent(("predict", case, "rehearsal", turn), *arguments).data
-        done.append(TypeAdapter(Sorted).validate_python(data))
+        done.append(TypeAdapter(SortResult).validate_python(data))
     return done

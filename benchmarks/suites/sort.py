@@ -34,7 +34,7 @@ _DISK_BYTES = 2 * _GIB
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SortJob:
     """One input to be sorted again and again in its own folder."""
 
     bench: Bench
@@ -161,7 +161,7 @@ def two_pass(bench: Bench) -> list[Figure]:
     bench.need(3 * size_bytes + 2 * options.size(_DISK_BYTES, BLOCK_BYTES))
     overheads, over_budget_mib = [], []
     with bench.folder("two-pass") as folder:
-        job = Job(bench, folder, size_bytes, memory_bytes)
+        job = SortJob(bench, folder, size_bytes, memory_bytes)
         job.prepare()
         plan = job.plan()
         for turn in range(options.pairs):
@@ -193,7 +193,7 @@ def cpu(bench: Bench) -> list[Figure]:
         size_bytes = bench.options.size(_SORT_BYTES)
         bench.need(3 * size_bytes)
         with bench.folder("cpu") as folder:
-            job = Job(bench, folder, size_bytes, bench.options.size(_TWO_PASS_MEMORY))
+            job = SortJob(bench, folder, size_bytes, bench.options.size(_TWO_PASS_MEMORY))
             job.prepare()
             for turn in range(bench.options.pairs):
                 job.sort(("sort", "two-pass", "venturi", turn))
@@ -212,7 +212,7 @@ def in_memory(bench: Bench) -> Figure:
     bench.need(3 * size_bytes)
     overheads = []
     with bench.folder("in-memory") as folder:
-        job = Job(bench, folder, size_bytes, memory_bytes)
+        job = SortJob(bench, folder, size_bytes, memory_bytes)
         job.prepare()
         plan = job.plan()
         for turn in range(options.pairs):
@@ -234,7 +234,7 @@ def command_line(bench: Bench) -> Figure:
     bench.need(2 * size_bytes)
     times_s: dict[str, list[float]] = {"agent": [], "venturi sort": []}
     with bench.folder("command-line") as folder:
-        job = Job(bench, folder, size_bytes, 2 * size_bytes + 2**28)
+        job = SortJob(bench, folder, size_bytes, 2 * size_bytes + 2**28)
         job.prepare()
         env = {"VENTURI_HOME": str(folder / "home")}
         for turn in range(bench.options.pairs):

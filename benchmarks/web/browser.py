@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.web.pages import served
 from venturi.core.settings import Settings
 from venturi.record.starter import import_starter
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 REPEATS = 5
 PAGES = (
@@ -36,7 +36,9 @@ def main() -> None:
     if chromium is None:
         raise SystemExit("Chromium is not installed (Debian package chromium)")
     with tempfile.TemporaryDirectory() as folder:
-        with Repository.open(Settings(Path(folder), None, None, allow_debug=False)) as repository:
+        with TrialRepository.open(
+            Settings(Path(folder), None, None, allow_debug=False)
+        ) as repository:
             import_starter(repository)
         with served(Path(folder)) as client:
             base = str(client.base_url).rstrip("/")

@@ -27,7 +27,7 @@ import polars as pl
 
 from benchmarks.repository import synthetic_trials
 from venturi.core.settings import Settings
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 IDLE, SLOW, HALF_OPEN, PAGES, AT_ONCE = 10_000, 200, 1_100, 200, 8
 ROWS, DAY_S, METRICS = 20_000_000, 86_400, 200
@@ -143,7 +143,7 @@ def half_open(home: Path) -> None:
 def memory(home: Path) -> None:
     """The memory of AT_ONCE requests for the largest series."""
     names = [f"large{number}" for number in range(2)]
-    with Repository.open(Settings(home, None, None, allow_debug=False)) as repository:
+    with TrialRepository.open(Settings(home, None, None, allow_debug=False)) as repository:
         first = next(iter(synthetic_trials()))
         for name, write in zip(names, (equal_rows, honest_day), strict=True):
             write(home / "series.parquet")
@@ -197,7 +197,7 @@ def main() -> None:
     for name in sys.argv[1:] or all_:
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder)
-            with Repository.open(Settings(home, None, None, allow_debug=False)) as repository:
+            with TrialRepository.open(Settings(home, None, None, allow_debug=False)) as repository:
                 repository.add_many(synthetic_trials(TRIALS))
             all_[name](home)
 

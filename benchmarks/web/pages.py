@@ -28,12 +28,12 @@ from benchmarks.repository import VALUES, synthetic_trials
 from venturi.core.settings import Settings
 from venturi.record.query.paging import rows
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 REPEATS = 20
 
 
-def requests(repository: Repository) -> dict[str, str]:
+def requests(repository: TrialRepository) -> dict[str, str]:
     """The requests that are timed, by the page they are of."""
     some = rows(repository, Query()).rows[0].id
     filters = "where=workload%3Dterasort&where=elapsed_s%3C5000"
@@ -124,7 +124,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         url = os.environ.get("VENTURI_DATABASE_URL")
-        with Repository.open(Settings(home, url, None, allow_debug=False)) as repository:
+        with TrialRepository.open(Settings(home, url, None, allow_debug=False)) as repository:
             repository.add_many(synthetic_trials())
             asked = requests(repository)
         with served(home) as client:

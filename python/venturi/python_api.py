@@ -20,24 +20,24 @@ from venturi.core.errors import ExitCode, VenturiError
 from venturi.core.statistics.stats import ALPHA
 from venturi.core.wording import count_of
 from venturi.record.query.checks import require_conditions, require_keys
-from venturi.record.query.chosen import BELONGING, check_settings
 from venturi.record.query.conditions import conditions_of, refused
 from venturi.record.query.counting import count, excluded_count
 from venturi.record.query.known_keys import KeyInfo, keys
 from venturi.record.query.paging import pages, records_of
 from venturi.record.query.selection import PAGE_ROWS_MAX, Query
-from venturi.record.query.trial_table import Table, sample_table, trial_table
+from venturi.record.query.trial_columns import BELONGING, check_settings
+from venturi.record.query.trial_table import TrialTable, sample_table, trial_table
 from venturi.record.repeat_group import repeat_group
 from venturi.record.store.closing import Closing
-from venturi.record.store.repository import Repository as _Repository
+from venturi.record.store.repository import TrialRepository as _Repository
 from venturi.record.store.tables import text_of
 from venturi.record.trial import Scalar, Trial
 from venturi.record.trial_json import stored_trial
 from venturi.results.compare.repeat_groups import Comparison, compare_groups
 from venturi.results.ranking.rank_trials import (
     Prices,
-    Ranked,
     RecordedPrices,
+    TrialRanking,
     counted,
     no_prices,
     prices_recorded,
@@ -223,7 +223,7 @@ class Repository(Closing):
         usd_per_node_hour: float | None = None,
         prices: Literal["recorded"] | None = None,
         crude: bool = False,
-    ) -> Ranked:
+    ) -> TrialRanking:
         """Groups of trials by `objective` (`time`, `cost`, `cost x time`, `time and cost`): which
         is best, and which cannot be told from it. As `venturi rank` answers.
 
@@ -290,7 +290,7 @@ def open(home: str | os.PathLike[str] | None = None) -> Repository:
     return Repository(_Repository.open(chosen, read_only=True))
 
 
-def _whole(table: Table) -> pl.DataFrame:
+def _whole(table: TrialTable) -> pl.DataFrame:
     from venturi.record.store.frames import pl
 
     return pl.concat([pl.DataFrame(schema=table.schema), *(part for part, _ in table.parts())])

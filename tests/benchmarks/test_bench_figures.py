@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from benchmarks import figures, rows
 from benchmarks.__main__ import SUITES
-from benchmarks.figures import Bar, Row
+from benchmarks.figures import Bar, FigureRow
 from benchmarks.report import table
 
-AT_MOST = Row("a", "time / floor", "x", Bar(high=1.15))
-NEAR = Row("n", "us / fio", "x", Bar(low=0.95, high=1.05))
+AT_MOST = FigureRow("a", "time / floor", "x", Bar(high=1.15))
+NEAR = FigureRow("n", "us / fio", "x", Bar(low=0.95, high=1.05))
 
 
 def test_two_pass_floor_of_a_worked_example() -> None:
@@ -84,7 +84,7 @@ def test_a_two_sided_bar_misses_on_both_sides() -> None:
 def test_other_sizes_and_rows_without_bar_are_not_judged() -> None:
     fig = figures.figure(AT_MOST, [1.0] * 5)
     assert figures.verdict(fig, scale=0.25) == "not judged (scale 0.25)"
-    assert figures.verdict(figures.figure(Row("i", "i", "x"), [1.0] * 5)) == "no bar"
+    assert figures.verdict(figures.figure(FigureRow("i", "i", "x"), [1.0] * 5)) == "no bar"
 
 
 def test_fastest_is_by_median() -> None:

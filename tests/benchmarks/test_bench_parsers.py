@@ -8,15 +8,15 @@ import pytest
 from benchmarks.bench import Complaint, read_events
 from benchmarks.suites.disk import MODES, disk_arguments, disk_rates, fio_command, fio_rates
 from benchmarks.suites.net import iperf_rate, net_rate
-from benchmarks.suites.peers import CONTENDERS, Task
+from benchmarks.suites.peers import CONTENDERS, SortTask
 from benchmarks.suites.predict import predicted_s
 from venturi.measure.hosts.agent_results import (
-    Sorted,
     SortInput,
     SortMemory,
     SortOutput,
     SortPhase,
     SortPlan,
+    SortResult,
 )
 
 # fio 3.33, one reader and one writer, cut to the keys that are read.
@@ -130,7 +130,7 @@ def test_events_give_identity_and_result_or_the_complaint() -> None:
 
 
 def test_every_contender_is_told_its_memory_and_its_threads() -> None:
-    task = Task(Path("/agent"), Path("/in"), Path("/out"), Path("/tmp"), 123 * 2**20, 2)
+    task = SortTask(Path("/agent"), Path("/in"), Path("/out"), Path("/tmp"), 123 * 2**20, 2)
     for contender in CONTENDERS:
         told = " ".join(
             [
@@ -164,7 +164,7 @@ def test_a_prediction_scales_the_rehearsal_to_the_bytes_moved() -> None:
         SortPhase("map+shuffle", 0.1, 0.6),
         SortPhase("sort+reduce", 0.7, 0.5),
     ]
-    done = Sorted(
+    done = SortResult(
         input=SortInput(10**9, 10**7, 1),
         output=SortOutput(10**9, 10**7, [], []),
         regime="hybrid",

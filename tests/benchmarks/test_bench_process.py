@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import limits, process
-from benchmarks.bench import Bench, Options, Unavailable, work_folder
+from benchmarks.bench import Bench, BenchOptions, Unavailable, work_folder
 
 ROOT = pytest.mark.skipif(
     limits.why_not_enforced() is not None, reason=str(limits.why_not_enforced())
@@ -122,7 +122,7 @@ def test_folders_of_the_living_stay_and_orphans_go(tmp_path: Path) -> None:
 
 
 def test_at_most_half_of_the_free_disk(tmp_path: Path) -> None:
-    bench = Bench(Options(), tmp_path, None, "no agent here", say=lambda text: None)
+    bench = Bench(BenchOptions(), tmp_path, None, "no agent here", say=lambda text: None)
     bench.need(1)
     with pytest.raises(Unavailable, match="half of the free disk"):
         bench.need(2**62)

@@ -11,7 +11,7 @@ import pytest
 from benchmarks import start_up
 from benchmarks.repository import synthetic_trials
 from venturi.core.settings import Settings
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def names(home: Path) -> dict[str, str]:
-    with Repository.open(Settings(home, None, None, allow_debug=False)) as repository:
+    with TrialRepository.open(Settings(home, None, None, allow_debug=False)) as repository:
         repository.add_many(islice(synthetic_trials(), 200))
         return start_up.names_of(repository, home)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from command_line import venturi
-from venturi.machines.catalog import Kind
+from venturi.machines.catalog import ValueKind
 from venturi.machines.cost.choices import Durability
 from venturi.machines.health.doctor import Severity
 from venturi.record.trial import State
@@ -36,7 +36,7 @@ def test_every_noun_of_the_record_is_explained(noun: str) -> None:
 
 def test_states_kinds_and_classes_are_explained() -> None:
     text = PAGE.lower()
-    for word in (*State, *Kind, *Durability):
+    for word in (*State, *ValueKind, *Durability):
         assert re.search(rf"\b{re.escape(word)}\b", text), word
     assert Severity.UNKNOWN.value == "unknown"
     assert "cannot tell" in TERMS  # what an unknown finding is called

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from venturi.cli import progress
-from venturi.measure.hosts.agent import Progress
+from venturi.measure.hosts.agent import AgentProgress
 
 
 def test_a_long_phase_is_a_line_at_times(
@@ -20,7 +20,7 @@ def test_a_long_phase_is_a_line_at_times(
     with progress.progress_bars() as show:
         assert show is not None
         for done in (1, 2, 3, 4):
-            show(Progress("sort", done * 10**9, 10**10, "bytes", float(done)))
+            show(AgentProgress("sort", done * 10**9, 10**10, "bytes", float(done)))
     lines = capsys.readouterr().err.splitlines()
     assert [re.sub(r"^\d\d:\d\d:\d\d ", "", line) for line in lines] == [
         "sort: 2.0 GB of 10.0 GB, 1,000 MB/s",
@@ -46,7 +46,7 @@ def test_a_bar_goes_when_what_it_shows_has_ended(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys, "stderr", terminal)
     with progress.progress_bars() as show:
         assert show is not None
-        show(Progress("merging", 5 * 10**9, 10**10, "bytes", 1.0))
+        show(AgentProgress("merging", 5 * 10**9, 10**10, "bytes", 1.0))
         assert "merging" in terminal.shown_after("half way")
         show(None)
         assert "merging" not in terminal.shown_after("the next thing")

@@ -21,7 +21,7 @@ import venturi
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
 from venturi.record.access import exclusions
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.series import SeriesWriter
 from venturi.record.trial import Failure, Sample, State, Trial
 
@@ -49,7 +49,7 @@ def trials(make_trial: Make) -> list[Trial]:
 
 @pytest.fixture
 def lab(
-    repository: Repository, repository_settings: Settings, trials: list[Trial]
+    repository: TrialRepository, repository_settings: Settings, trials: list[Trial]
 ) -> Iterator[venturi.Repository]:
     """The library on them, on SQLite and on PostgreSQL."""
     repository.add_many(trials)
@@ -60,7 +60,7 @@ def lab(
 @pytest.fixture
 def home(settings: Settings, trials: list[Trial]) -> Path:
     """A folder with the same trials, for the command line."""
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         repository.add_many(trials)
     return settings.home
 
@@ -126,7 +126,7 @@ def test_the_table_is_that_of_export(home: Path) -> None:
 
 
 def test_what_exclusions_leave_out_is_counted(
-    repository: Repository, lab: venturi.Repository
+    repository: TrialRepository, lab: venturi.Repository
 ) -> None:
     exclusions.add(repository, ["disk=HDD"], "Ada", "cold")
     assert repr(lab.trials()) == "<7 trials, 6 left out by exclusions>"
@@ -169,7 +169,7 @@ def test_series_are_whole(settings: Settings, make_trial: Make, tmp_path: Path) 
     with SeriesWriter(file) as writer:
         for second in range(3):
             writer.append(float(second), "free", None, None if second else 7.0, "B")
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         trial = repository.attach(make_trial(id="with"), "series", "host.parquet", file)
         repository.add_many([trial, make_trial(id="without")])
     with venturi.open(settings.home) as lab:
@@ -255,7 +255,7 @@ def test_what_is_open_to_be_read_only_cannot_be_written(
     lab: venturi.Repository, repository_settings: Settings, make_trial: Make
 ) -> None:
     with (
-        Repository.open(repository_settings, read_only=True) as opened,
+        TrialRepository.open(repository_settings, read_only=True) as opened,
         pytest.raises(VenturiError, match=r"read.?only"),
     ):
         opened.add(make_trial(id="more"))
@@ -266,7 +266,7 @@ def test_a_folder_of_any_name_can_be_read(
     tmp_path: Path, settings: Settings, trials: list[Trial]
 ) -> None:
     folder = tmp_path / "50% of #1"
-    with Repository.open(replace(settings, home=folder)) as repository:
+    with TrialRepository.open(replace(settings, home=folder)) as repository:
         repository.add_many(trials)
     with venturi.open(folder) as lab:
         assert len(lab.trials()) == 13

@@ -21,7 +21,7 @@ from command_line import venturi
 from venturi.core.settings import Settings
 from venturi.machines.catalog import load_shipped
 from venturi.machines.catalog.write import render
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 
 MakeTrial = Callable[..., Trial]
@@ -72,7 +72,7 @@ def into_pipe(settings: Settings, *arguments: str) -> list[str]:
 def groups(settings: Settings, make_trial: MakeTrial) -> list[str]:
     """The keys of two groups of three trials that cannot be compared."""
     keys = []
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         for threads in (1, 2):
             for repetition in range(3):
                 trial = make_trial(repetition=repetition, experiment="a night on the big host")
@@ -97,7 +97,7 @@ def test_ls_keeps_engine_input_and_time(settings: Settings, groups: list[str]) -
 def test_ls_has_a_line_for_each_imported_trial(settings: Settings, make_trial: MakeTrial) -> None:
     ids = [f"aloja-{hashlib.sha1(str(n).encode()).hexdigest()}" for n in range(4)]
     workloads = ("dfsioe_write", "terasort", "a_workload_whose_name_is_very_long", "sort")
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         for id_, name in zip(ids, workloads, strict=True):
             trial = make_trial(id=id_, state=State.SUCCEEDED, elapsed_s=4380.0)
             repository.add(replace(trial, workload=replace(trial.workload, name=name)))

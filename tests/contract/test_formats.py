@@ -12,17 +12,17 @@ from pydantic import TypeAdapter
 from venturi.core.settings import Settings
 from venturi.machines import catalog
 from venturi.machines.catalog.importers import onprem
-from venturi.machines.catalog.importers.reading import Options, Source
+from venturi.machines.catalog.importers.reading import CatalogSource, ImportOptions
 from venturi.machines.catalog.units_check import check_units
 from venturi.machines.cost.choices import Durability
 from venturi.machines.cost.job import parse_job
 from venturi.machines.health.devices import DiskClass
-from venturi.machines.health.doctor import Rule, load_rules
+from venturi.machines.health.doctor import DoctorRule, load_rules
 from venturi.measure.clusters.cluster_file import parse_cluster
 from venturi.measure.engines.registry import ENGINES
 from venturi.measure.studies.plan_file import EngineWords, parse_plan
 from venturi.record.importing.exchange import MANIFEST, RECORDS, import_archive
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "formats.md"
@@ -58,8 +58,8 @@ def test_cluster() -> None:
 
 
 def test_sheet_of_own_machines() -> None:
-    source = Source("machines.csv", example("machines.csv"))
-    imported = onprem.read([source], Options(as_of=date(2025, 9, 1)))
+    source = CatalogSource("machines.csv", example("machines.csv"))
+    imported = onprem.read([source], ImportOptions(as_of=date(2025, 9, 1)))
     assert not imported.refused
     assert imported.catalog.types["flash-node"].number("disk_count") == 4
 
@@ -71,7 +71,7 @@ def test_catalogue() -> None:
 
 
 def test_advice_tables() -> None:
-    (rule,) = TypeAdapter(tuple[Rule, ...]).validate_python(
+    (rule,) = TypeAdapter(tuple[DoctorRule, ...]).validate_python(
         tomllib.loads(example("doctor.toml"))["rule"]
     )
     assert rule in load_rules()
@@ -90,5 +90,5 @@ def test_archive(tmp_path: Path, settings: Settings) -> None:
     with zipfile.ZipFile(tmp_path / "example.zip", "w") as archive:
         for name in (MANIFEST, RECORDS):
             archive.writestr(name, example(f"archive/{name}"))
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         assert import_archive(repository, tmp_path / "example.zip").refused == ()

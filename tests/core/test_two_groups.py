@@ -17,7 +17,7 @@ from venturi.core.errors import VenturiError
 from venturi.core.statistics import two_groups
 from venturi.core.statistics.quantiles import student_tails
 from venturi.core.statistics.two_groups import (
-    Outcome,
+    ComparisonOutcome,
     Verdict,
     compare_samples,
     least_p,
@@ -69,14 +69,14 @@ def test_worked_examples(
     assert found.chance_lower == pytest.approx(lower, abs=5e-5)
     assert found.p_value == pytest.approx(p, abs=5e-5)
     assert ends(found) == (interval and pytest.approx(interval, abs=5e-5))
-    assert (found.reason is None) == (found.outcome is not Outcome.CANNOT_TELL)
+    assert (found.reason is None) == (found.outcome is not ComparisonOutcome.CANNOT_TELL)
 
 
 def test_three_a_side_carry_90_percent_and_no_more() -> None:
     a, b = of("100 104 98"), of("50 52 51")
     assert ends(compare_samples(a, b, 0.1)) == pytest.approx((0.4808, 0.5306), abs=5e-5)
     few = compare_samples(a, b)
-    assert (few.outcome, few.interval) == (Outcome.CANNOT_TELL, None)
+    assert (few.outcome, few.interval) == (ComparisonOutcome.CANNOT_TELL, None)
     assert (few.reason or "").startswith("3 and 3 trials are too few")
     assert "p = 0.1" in (few.reason or "")
     assert "0.481 to 0.531" in (few.reason or "")
@@ -190,7 +190,10 @@ def test_tails_of_students_t_are_scipys(freedom: float) -> None:
 @given(groups, groups)
 def test_the_other_way_round_all_is_inverted(a: list[float], b: list[float]) -> None:
     one, other = compare_samples(a, b), compare_samples(b, a)
-    mirrored = {Outcome.LOWER: Outcome.HIGHER, Outcome.HIGHER: Outcome.LOWER}
+    mirrored = {
+        ComparisonOutcome.LOWER: ComparisonOutcome.HIGHER,
+        ComparisonOutcome.HIGHER: ComparisonOutcome.LOWER,
+    }
     assert other.outcome == mirrored.get(one.outcome, one.outcome)
     assert one.ratio is not None
     assert one.interval is not None
@@ -219,12 +222,12 @@ def test_verdict_interval_and_p_say_the_same(a: list[float], b: list[float]) -> 
     assert found.interval is not None
     assert found.p_value is not None
     low, high = found.interval.low, found.interval.high
-    assert (found.outcome is Outcome.LOWER) == (high < 1)
-    assert (found.outcome is Outcome.HIGHER) == (low > 1)
+    assert (found.outcome is ComparisonOutcome.LOWER) == (high < 1)
+    assert (found.outcome is ComparisonOutcome.HIGHER) == (low > 1)
     if found.p_value > found.alpha:
         assert low <= 1 <= high
     elif not set(a) & set(b):
-        assert found.outcome is not Outcome.CANNOT_TELL
+        assert found.outcome is not ComparisonOutcome.CANNOT_TELL
 
 
 def test_ties_at_one_are_inside() -> None:
@@ -232,14 +235,14 @@ def test_ties_at_one_are_inside() -> None:
     assert (found.p_value or 1) < 0.1
     assert found.interval is not None
     assert found.interval.low == 1.0
-    assert found.outcome is Outcome.CANNOT_TELL
+    assert found.outcome is ComparisonOutcome.CANNOT_TELL
     assert "between 1 and 1.05" in (found.reason or "")
 
 
 def test_values_all_alike_are_no_difference() -> None:
     same = compare_samples([1.5] * 6, [1.5] * 6)
     assert (same.outcome, same.ratio, same.p_value, ends(same)) == (
-        Outcome.CANNOT_TELL,
+        ComparisonOutcome.CANNOT_TELL,
         1.0,
         1.0,
         (1.0, 1.0),
@@ -249,13 +252,13 @@ def test_values_all_alike_are_no_difference() -> None:
 def test_what_cannot_be_compared_says_why() -> None:
     assert compare_samples([], [1.0]).reason == "a group has no kept trials"
     zero = compare_samples([0.0, 1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0])
-    assert (zero.outcome, zero.ratio) == (Outcome.CANNOT_TELL, None)
+    assert (zero.outcome, zero.ratio) == (ComparisonOutcome.CANNOT_TELL, None)
     assert "not above 0" in (zero.reason or "")
     single = compare_samples([2.0], [1.0])
     assert (single.ratio, single.interval, single.p_value) == (0.5, None, None)
     assert (single.reason or "").startswith("1 and 1 trials are too few to tell: ")
     many = compare_samples([2.0], [1.0 + i / 100 for i in range(50)])
-    assert (many.interval, many.outcome) == (None, Outcome.CANNOT_TELL)
+    assert (many.interval, many.outcome) == (None, ComparisonOutcome.CANNOT_TELL)
     for alpha in (0.0, 1.0):
         with pytest.raises(VenturiError):
             compare_samples([1.0], [2.0], alpha)
@@ -308,5 +311,5 @@ def test_false_verdicts_stay_near_alpha_however_the_spreads_differ(
 
 def test_values_without_a_ratio() -> None:
     found = compare_samples([1e-200] * 6, [1e200] * 6)
-    assert (found.outcome, found.ratio) == (Outcome.CANNOT_TELL, None)
+    assert (found.outcome, found.ratio) == (ComparisonOutcome.CANNOT_TELL, None)
     assert "too far apart" in str(found.reason)

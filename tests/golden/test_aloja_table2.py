@@ -18,9 +18,9 @@ import pytest
 from public_data import dataset
 from scripts.study_table2 import QueriedBest, TimedTrial, grouped, joined_on_time_alone
 from venturi.core.statistics.stats import median
-from venturi.machines.cost.price import Part, Tariff, metered
+from venturi.machines.cost.price import PriceComponent, Tariff, metered
 from venturi.results.compare.groups import (
-    Best,
+    BestTrial,
     Group,
     Key,
     best_of,
@@ -86,7 +86,7 @@ def tariff_of(key: Key) -> Tariff:
     network, disk = key
     sata, ssd = DISKS[str(disk)]
     counts = {"sata": sata, "ssd": ssd, "infiniband": int(network == "IB")}
-    parts = tuple(Part(name, PRICES[name], "USD", n) for name, n in counts.items() if n)
+    parts = tuple(PriceComponent(name, PRICES[name], "USD", n) for name, n in counts.items() if n)
     return Tariff(PRICES["base"], "USD", 0, 0, 0, parts=parts)
 
 
@@ -108,9 +108,9 @@ def by_cost_x_time(found: tuple[QueriedBest, ...]) -> dict[Key, int]:
     return {one.key: rank for rank, one in enumerate(ordered, start=1)}
 
 
-def bests(groups: dict[Key, Group]) -> dict[Key, Best]:
+def bests(groups: dict[Key, Group]) -> dict[Key, BestTrial]:
     found = {key: best_of(group) for key, group in groups.items()}
-    return {key: best for key, best in found.items() if isinstance(best, Best)}
+    return {key: best for key, best in found.items() if isinstance(best, BestTrial)}
 
 
 def tied(ranking: Ranking) -> set[Key]:

@@ -12,11 +12,11 @@ from datetime import date
 
 import pytest
 
-from venturi.core.quantity import Kind
-from venturi.machines.advice.hardware import Request, advise, predict
+from venturi.core.quantity import ValueKind
+from venturi.machines.advice.hardware import HardwareRequest, advise, predict
 from venturi.machines.advice.option import least_nodes
 from venturi.machines.catalog import DEFAULT, load_shipped
-from venturi.machines.cost.choices import Network
+from venturi.machines.cost.choices import NetworkChoice
 from venturi.machines.cost.job import sort_job
 from venturi.machines.cost.node import node_of
 
@@ -46,7 +46,7 @@ TABLE = [
 def test_100_tb_by_hand(name: str, nodes: int, minutes: float, usd: float, narrow: str) -> None:
     machine = CURRENT.types[name]
     assert least_nodes(SORT, node_of(machine)) == nodes
-    found = predict(SORT, "current", machine, nodes, Network.AT_SCALE)
+    found = predict(SORT, "current", machine, nodes, NetworkChoice.AT_SCALE)
     assert found.metered_usd is not None
     assert found.seconds[0, 0] / 60 == pytest.approx(minutes, abs=0.06)
     assert found.metered_usd[0, 0] == pytest.approx(usd, abs=0.006)
@@ -55,7 +55,7 @@ def test_100_tb_by_hand(name: str, nodes: int, minutes: float, usd: float, narro
 
 def test_the_default_ranks_types_of_three_clouds_each_figure_with_source_and_range() -> None:
     assert DEFAULT == "current"
-    (found,) = advise(Request(SORT, today=date(2026, 11, 22)), [CURRENT]).classes
+    (found,) = advise(HardwareRequest(SORT, today=date(2026, 11, 22)), [CURRENT]).classes
     by_provider = Counter(option.provider for option in found.ranked)
     assert len(found.ranked) >= 20
     assert set(by_provider) == {"aws", "gcp", "azure"}
@@ -84,7 +84,7 @@ def test_no_rate_of_both_directions_at_once_is_called_measured() -> None:
     facts = [each.fact("storage_rate") for each in CURRENT.types.values()]
     known = [fact for fact in facts if fact.value is not None]
     assert len(known) > 200
-    assert {fact.kind for fact in known} == {Kind.DERIVED}
+    assert {fact.kind for fact in known} == {ValueKind.DERIVED}
     for fact in known:
         assert fact.low is not None
         assert fact.high is not None

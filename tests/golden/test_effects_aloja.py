@@ -21,11 +21,11 @@ import pytest
 
 from public_data import dataset
 from venturi.core.settings import Settings
-from venturi.record.importing.take_in import import_file
+from venturi.record.importing.importer import import_file
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import Repository
-from venturi.results.effects.effect import Effect, Effects, Outcome
+from venturi.record.store.repository import TrialRepository
+from venturi.results.effects.effect import Effect, EffectOutcome, Effects
 from venturi.web.effects import Question, effects
 
 KEYS = {"disk": "Disk", "net": "Net", "maps": "Maps", "compression": "Comp"}
@@ -49,7 +49,7 @@ class Known(NamedTuple):
     below: int
     above: int
     crude: float
-    outcome: Outcome
+    outcome: EffectOutcome
 
 
 _TABLE = """
@@ -87,7 +87,7 @@ def _known(line: str) -> Known:
         int(below),
         int(above),
         float(crude),
-        Outcome(outcome),
+        EffectOutcome(outcome),
     )
 
 
@@ -107,24 +107,26 @@ def public_rows() -> Rows:
     return found
 
 
-def opened(rows: Rows, folder: Path) -> Iterator[Repository]:
+def opened(rows: Rows, folder: Path) -> Iterator[TrialRepository]:
     """A repository into which the trials were imported."""
     with (folder / "set4.csv").open("w", newline="") as file:
         write = csv.DictWriter(file, list(rows[0]))
         write.writeheader()
         write.writerows(rows)
     settings = Settings(home=folder, database_url=None, agent=None, allow_debug=False)
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         import_file(repository, "aloja", folder / "set4.csv")
         yield repository
 
 
 @pytest.fixture(scope="module")
-def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]:
+def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrialRepository]:
     yield from opened(public_rows(), tmp_path_factory.mktemp("aloja4"))
 
 
-def ask(repository: Repository, key: str | tuple[str, ...], *where: str, **more: object) -> Effects:
+def ask(
+    repository: TrialRepository, key: str | tuple[str, ...], *where: str, **more: object
+) -> Effects:
     keys = (key,) if isinstance(key, str) else key
     query = Query(tuple(map(parse_condition, where)))
     return effects(repository, query, Question(keys, **more))  # type: ignore[arg-type]
@@ -154,7 +156,7 @@ def recomputed(
 
 @pytest.mark.parametrize("known", ANSWERS, ids=NAMES)
 def test_each_of_the_thirteen_answers_is_the_one_worked_out(
-    public: Repository, known: Known
+    public: TrialRepository, known: Known
 ) -> None:
     answer = ask(
         public, known.key, f"workload={known.work}", baseline=known.baseline, level=0.90, crude=True
@@ -171,7 +173,7 @@ def test_each_of_the_thirteen_answers_is_the_one_worked_out(
 
 
 @pytest.mark.parametrize("known", ANSWERS, ids=NAMES)
-def test_strata_computed_again_say_the_same(public: Repository, known: Known) -> None:
+def test_strata_computed_again_say_the_same(public: TrialRepository, known: Known) -> None:
     one = of(ask(public, known.key, f"workload={known.work}", baseline=known.baseline), known.value)
     strata = recomputed(public_rows(), known.work, known.key, known.value, known.baseline)
     assert one.strata == known.strata
@@ -273,7 +275,7 @@ def _row(
 
 
 @pytest.fixture(scope="module")
-def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]:
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrialRepository]:
     yield from opened(planted_rows(), tmp_path_factory.mktemp("planted"))
 
 
@@ -281,19 +283,19 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]:
 @pytest.mark.parametrize(
     ("key", "value", "baseline", "truth", "outcome"),
     [
-        ("disk", "SSD", "HDD", 0.5, Outcome.FASTER),
-        ("net", "IB", "ETH", 1.0, Outcome.NO_DIFFERENCE),
-        ("maps", "8", "4", 1.0, Outcome.DEPENDS),
+        ("disk", "SSD", "HDD", 0.5, EffectOutcome.FASTER),
+        ("net", "IB", "ETH", 1.0, EffectOutcome.NO_DIFFERENCE),
+        ("maps", "8", "4", 1.0, EffectOutcome.DEPENDS),
     ],
 )
 def test_planted_effects_are_found_and_strata_computed_again_say_the_same(
-    planted: Repository,
+    planted: TrialRepository,
     work: str,
     key: str,
     value: str,
     baseline: str,
     truth: float,
-    outcome: Outcome,
+    outcome: EffectOutcome,
 ) -> None:
     one = of(ask(planted, key, f"workload={work}", baseline=baseline), value)
     says_the_same(one, recomputed(planted_rows(), work, key, value, baseline))
@@ -303,7 +305,7 @@ def test_planted_effects_are_found_and_strata_computed_again_say_the_same(
 
 
 def test_a_planted_confounder_turns_what_was_measured_round_and_is_named(
-    planted: Repository,
+    planted: TrialRepository,
 ) -> None:
     where = "workload=terasort", "compression=none"
     one = of(ask(planted, "disk", *where, baseline="HDD", crude=True), "SSD")
@@ -312,7 +314,7 @@ def test_a_planted_confounder_turns_what_was_measured_round_and_is_named(
     assert {each.keys[0] for each in one.confounders if each.flagged} == {"cluster"}
 
 
-def test_planted_effects_in_opposite_directions_are_no_verdict(planted: Repository) -> None:
+def test_planted_effects_in_opposite_directions_are_no_verdict(planted: TrialRepository) -> None:
     one = of(ask(planted, "maps", "workload=wordcount", baseline="4"), "8")
     found = next(each for each in one.depends if each.opposite)
     assert found.keys == ("block_bytes",)
@@ -321,16 +323,16 @@ def test_planted_effects_in_opposite_directions_are_no_verdict(planted: Reposito
     assert "maps 8 against maps 4 depends on block_bytes" in one.verdict
 
 
-def test_what_was_planted_on_other_machines_only_is_refused(planted: Repository) -> None:
+def test_what_was_planted_on_other_machines_only_is_refused(planted: TrialRepository) -> None:
     one = of(ask(planted, "compression", "workload=terasort", baseline="none"), "snappy")
-    assert (one.outcome, one.ratio, one.strata) == (Outcome.CONFOUNDED, None, 0)
+    assert (one.outcome, one.ratio, one.strata) == (EffectOutcome.CONFOUNDED, None, 0)
     assert "cluster" in one.verdict
 
 
 # ---- what a new user reads first ----
 
 
-def test_the_start_pages_ssd_answer_for_prep_terasort(public: Repository) -> None:
+def test_the_start_pages_ssd_answer_for_prep_terasort(public: TrialRepository) -> None:
     """Pooled it takes 2.6 times the time; of like with like, half."""
     answer = ask(public, "disk", "workload=prep_terasort", crude=True)
     assert answer.baseline == ("HDD",)
@@ -338,11 +340,13 @@ def test_the_start_pages_ssd_answer_for_prep_terasort(public: Repository) -> Non
     assert one.crude is not None
     assert one.crude.ratio > 2.6
     assert one.verdict.startswith("SSD takes 50 % less time than HDD (ratio 0.497")
-    assert one.outcome is Outcome.FASTER
+    assert one.outcome is EffectOutcome.FASTER
     assert {"cluster", "maps"} <= {each.keys[0] for each in one.confounders if each.flagged}
 
 
-def test_the_start_pages_ssd_answer_for_terasort_names_what_pooling_hid(public: Repository) -> None:
+def test_the_start_pages_ssd_answer_for_terasort_names_what_pooling_hid(
+    public: TrialRepository,
+) -> None:
     answer = ask(public, "disk", "workload=terasort")
     assert answer.main is not None
     one = answer.effects[answer.main]
@@ -364,16 +368,18 @@ def test_the_start_pages_ssd_answer_for_terasort_names_what_pooling_hid(public: 
     assert not buffers.opposite
 
 
-def test_infiniband_makes_no_difference_for_wordcount(public: Repository) -> None:
+def test_infiniband_makes_no_difference_for_wordcount(public: TrialRepository) -> None:
     """Pooled it is 2.28 times as fast."""
     one = of(ask(public, "net", "workload=wordcount", crude=True), "IB")
     assert one.crude is not None
     assert 1 / one.crude.ratio == pytest.approx(2.27, abs=0.02)
-    assert one.outcome is Outcome.NO_DIFFERENCE
+    assert one.outcome is EffectOutcome.NO_DIFFERENCE
     assert one.verdict.startswith("IB makes no difference above 5 % against ETH")
 
 
-def test_a_key_without_a_filter_is_matched_within_each_kind_of_work(public: Repository) -> None:
+def test_a_key_without_a_filter_is_matched_within_each_kind_of_work(
+    public: TrialRepository,
+) -> None:
     """Once: "no two trials differ in disk alone", for more than 10,000 repeat groups."""
     one = of(ask(public, "disk"), "SSD")
     assert one.strata == 201 + 41 + 13
@@ -394,7 +400,7 @@ def test_a_key_without_a_filter_is_matched_within_each_kind_of_work(public: Repo
     ],
 )
 def test_an_effect_that_turns_round_is_no_verdict(
-    public: Repository,
+    public: TrialRepository,
     work: str,
     key: str,
     low: tuple[str, float, int],
@@ -406,12 +412,12 @@ def test_an_effect_that_turns_round_is_no_verdict(
     for part, (text, ratio, strata) in zip(found.parts[:2], (low, high), strict=True):
         assert (part.value, part.strata) == (text, strata)
         assert part.ratio == pytest.approx(ratio, abs=5e-4)
-    assert one.outcome is Outcome.DEPENDS
+    assert one.outcome is EffectOutcome.DEPENDS
     assert f"maps {value} against maps 4 depends on " in one.verdict
     assert one.next.where
 
 
-def test_other_machines_are_another_question(public: Repository) -> None:
+def test_other_machines_are_another_question(public: TrialRepository) -> None:
     one = of(ask(public, "maps", "workload=terasort", baseline="4", level=0.9), "6")
     reach = one.other_machines
     assert reach is not None
@@ -426,11 +432,11 @@ def test_other_machines_are_another_question(public: Repository) -> None:
 
 
 def test_what_was_never_measured_alike_is_refused_and_says_what_would_help(
-    public: Repository,
+    public: TrialRepository,
 ) -> None:
     answer = ask(public, "maps", "workload=terasort", baseline="4")
     one = of(answer, "12")
-    assert (one.outcome, one.ratio, one.strata) == (Outcome.CONFOUNDED, None, 0)
+    assert (one.outcome, one.ratio, one.strata) == (EffectOutcome.CONFOUNDED, None, 0)
     assert one.verdict.startswith("Cannot tell maps 12 from maps 4: confounded by ")
     assert [(each.keys, each.strata) for each in one.omissions] == [
         (("io_sort_factor",), 2),
@@ -442,7 +448,7 @@ def test_what_was_never_measured_alike_is_refused_and_says_what_would_help(
     assert of(again, "12").strata == 2
 
 
-def test_the_suite_alone_leaves_twelve_strata(public: Repository) -> None:
+def test_the_suite_alone_leaves_twelve_strata(public: TrialRepository) -> None:
     where = ("workload=prep_terasort", "workload_version=aloja HiBench")
     one = of(ask(public, "disk", *where), "SSD")
     assert one.strata == 12
@@ -461,7 +467,7 @@ def test_the_suite_alone_leaves_twelve_strata(public: Repository) -> None:
         ("prep_terasort", "snappy", 0.9997),
     ],
 )
-def test_other_codecs(public: Repository, work: str, value: str, ratio: float) -> None:
+def test_other_codecs(public: TrialRepository, work: str, value: str, ratio: float) -> None:
     one = of(ask(public, "compression", f"workload={work}", baseline="none"), value)
     assert one.ratio == pytest.approx(ratio, abs=5e-5)
-    assert one.outcome is Outcome.NO_DIFFERENCE
+    assert one.outcome is EffectOutcome.NO_DIFFERENCE

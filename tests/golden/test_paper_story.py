@@ -9,11 +9,11 @@ from datetime import date
 
 import pytest
 
-from venturi.core.quantity import Kind
-from venturi.machines.advice.hardware import ClassAdvice, Request, advise
-from venturi.machines.advice.option import Option, Reason, least_nodes
+from venturi.core.quantity import ValueKind
+from venturi.machines.advice.hardware import ClassAdvice, HardwareRequest, advise
+from venturi.machines.advice.option import Option, RuledOutReason, least_nodes
 from venturi.machines.catalog import load_shipped
-from venturi.machines.cost.choices import Durability, Exchange, Network
+from venturi.machines.cost.choices import Durability, Exchange, NetworkChoice
 from venturi.machines.cost.job import sort_job
 from venturi.machines.cost.node import node_of
 
@@ -21,8 +21,8 @@ EC2 = load_shipped("ec2-2014")
 SORT = sort_job(100 * 10**12, exchange=Exchange.ALL)  # as the paper reckons
 
 
-def answer(network: Network, **asked: object) -> ClassAdvice:
-    request = Request(SORT, network=network, today=date(2015, 8, 27), **asked)  # type: ignore[arg-type]
+def answer(network: NetworkChoice, **asked: object) -> ClassAdvice:
+    request = HardwareRequest(SORT, network=network, today=date(2015, 8, 27), **asked)  # type: ignore[arg-type]
     return advise(request, [EC2]).classes[0]
 
 
@@ -52,12 +52,12 @@ def test_fewest_nodes_that_hold_the_data(name: str, durability: Durability, node
 
 def test_the_catalogue_has_every_type_of_its_time_and_marks_guesses() -> None:
     assert len(EC2.types) == 33
-    assert EC2.types["m1.xlarge"].fact("storage_rate").kind is Kind.ASSUMED
+    assert EC2.types["m1.xlarge"].fact("storage_rate").kind is ValueKind.ASSUMED
     assert EC2.types["i2.8xlarge"].local_bytes == 8 * 800 * 10**9
 
 
 def test_first_by_storage_alone_the_smallest_types_are_the_cheapest() -> None:
-    found = answer(Network.UNLIMITED, max_nodes=100_000)
+    found = answer(NetworkChoice.UNLIMITED, max_nodes=100_000)
     assert names(found.ranked)[:3] in (
         ["c3.large", "m3.large", "m3.medium"],
         ["c3.large", "m3.medium", "m3.large"],
@@ -72,9 +72,9 @@ def test_first_by_storage_alone_the_smallest_types_are_the_cheapest() -> None:
 
 
 def test_second_the_capacity_puts_them_out_of_reach() -> None:
-    found = answer(Network.UNLIMITED)
+    found = answer(NetworkChoice.UNLIMITED)
     out = {each.instance_type: each for each in found.excluded}
-    assert out["c3.large"].reason is Reason.TOO_MANY
+    assert out["c3.large"].reason is RuledOutReason.TOO_MANY
     assert "9,375" in out["c3.large"].detail
     assert "75,000" in out["m3.medium"].detail
     # What is left costs nearly the same, and cannot be told apart by what is known.
@@ -84,7 +84,7 @@ def test_second_the_capacity_puts_them_out_of_reach() -> None:
 
 
 def test_third_an_ideal_network_and_fourth_the_observed_one() -> None:
-    ideal, observed = answer(Network.BASELINE), answer(Network.AT_SCALE)
+    ideal, observed = answer(NetworkChoice.BASELINE), answer(NetworkChoice.AT_SCALE)
     assert cost(ideal, "i2.8xlarge") == pytest.approx(282, abs=1.5)
     assert cost(observed, "i2.8xlarge") == pytest.approx(325, abs=1)
     assert cost(observed, "m1.xlarge") == pytest.approx(362, abs=3.7)
@@ -98,30 +98,30 @@ def test_third_an_ideal_network_and_fourth_the_observed_one() -> None:
 
 
 def test_what_rests_on_a_guess_is_said_to_be_undecided_and_to_be_measured() -> None:
-    found = answer(Network.AT_SCALE)
+    found = answer(NetworkChoice.AT_SCALE)
     assert found.undecided == ((1, 2), (2, 3))
     assert found.measure[0].instance_type == "m1.xlarge"  # both its rates are guesses
 
 
 def test_what_the_paper_only_drew_is_excluded_and_a_line_rate_is_never_ranked() -> None:
-    assert set(names(answer(Network.BASELINE).at_least)) == {"hs1.8xlarge"}
-    found = answer(Network.AT_SCALE)
+    assert set(names(answer(NetworkChoice.BASELINE).at_least)) == {"hs1.8xlarge"}
+    found = answer(NetworkChoice.AT_SCALE)
     out = {each.instance_type: each for each in found.excluded}
-    assert out["cr1.8xlarge"].reason is Reason.TOO_MANY  # 1,250 nodes
+    assert out["cr1.8xlarge"].reason is RuledOutReason.TOO_MANY  # 1,250 nodes
     assert "never printed" in out["i2.4xlarge"].detail
-    assert out["i2.4xlarge"].reason is Reason.UNKNOWN
+    assert out["i2.4xlarge"].reason is RuledOutReason.UNKNOWN
     every = {*names(found.ranked), *names(found.at_least), *out}
     assert every == set(EC2.types)
 
 
 def test_the_price_is_not_stale_then_but_is_now() -> None:
-    assert answer(Network.AT_SCALE).ranked[0].price_is_stale is False
-    now = Request(SORT, today=date(2026, 7, 1))
+    assert answer(NetworkChoice.AT_SCALE).ranked[0].price_is_stale is False
+    now = HardwareRequest(SORT, today=date(2026, 7, 1))
     assert advise(now, [EC2]).classes[0].ranked[0].price_is_stale is True
 
 
 def test_the_whole_cluster_that_could_be_had_sorts_in_a_quarter_of_an_hour() -> None:
-    found = answer(Network.AT_SCALE, deadline_s=20 * 60)
+    found = answer(NetworkChoice.AT_SCALE, deadline_s=20 * 60)
     best = found.ranked[0]
     assert best.instance_type == "i2.8xlarge"
     assert best.most_nodes == 186

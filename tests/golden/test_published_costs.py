@@ -18,7 +18,7 @@ import pytest
 
 from venturi.machines.catalog import load_shipped
 from venturi.machines.cost.charges import Volumes
-from venturi.machines.cost.price import Part, Tariff, bill, billed, metered, tariff_of
+from venturi.machines.cost.price import PriceComponent, Tariff, bill, billed, metered, tariff_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,7 +56,7 @@ def aloja_tariff(row: Mapping[str, str], prices: Mapping[str, float]) -> Tariff:
         "ssd": int(row["ssd_count"]),
         "infiniband": int(row["network"] == "InfiniBand"),
     }
-    parts = tuple(Part(name, prices[name], "USD", n) for name, n in counts.items() if n)
+    parts = tuple(PriceComponent(name, prices[name], "USD", n) for name, n in counts.items() if n)
     return Tariff(prices["base"], "USD", 0, 0, 0, date(2015, 10, 5), "ALOJA", parts)
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from venturi.core.quantity import UNLIMITED, Kind, Quantity
+from venturi.core.quantity import UNLIMITED, Quantity, ValueKind
 from venturi.machines.catalog import load_shipped
 from venturi.machines.cost.choices import Durability, Exchange
 from venturi.machines.cost.dataflow import job_time
 from venturi.machines.cost.job import Job, sort_job
 from venturi.machines.cost.node import Node, node_of
-from venturi.machines.simulate.distribution import Rate, bimodal, distributions_of
+from venturi.machines.simulate.distribution import RateDistribution, bimodal, distributions_of
 from venturi.machines.simulate.scenario import Scenario
 from venturi.machines.simulate.simulation import SimulationResult, simulate
 
@@ -84,7 +84,7 @@ def test_the_phases_are_not_those_of_the_run(indy: SimulationResult) -> None:
 
 def _rate(mb_per_s: float) -> Quantity:
     value = mb_per_s * 1e6
-    return Quantity(value, value, value, Kind.MEASURED, "SoCC 2015")
+    return Quantity(value, value, value, ValueKind.MEASURED, "SoCC 2015")
 
 
 # 326 c3.4xlarge, 4 volumes each (section 5.3): about 95 % of the nodes had read their part at
@@ -98,8 +98,12 @@ def c3_reading() -> SimulationResult:
     """The read phase alone. A node is slow if one of its volumes is: 1 - (1 - p)^4 = 5 %."""
     slow_volumes = 1 - (1 - SLOW_NODES) ** (1 / VOLUMES)
     usual = SORTED_BYTES / NODES / VOLUMES / READ_S
-    rate = Rate(VOLUMES * usual, node=bimodal(usual, usual / SLOWER, slow_volumes), devices=VOLUMES)
-    volumes = Quantity(rate.nominal, rate.nominal, rate.nominal, Kind.DERIVED, "SoCC 2015, 5.3")
+    rate = RateDistribution(
+        VOLUMES * usual, node=bimodal(usual, usual / SLOWER, slow_volumes), devices=VOLUMES
+    )
+    volumes = Quantity(
+        rate.nominal, rate.nominal, rate.nominal, ValueKind.DERIVED, "SoCC 2015, 5.3"
+    )
     machine = Node(
         "c3.4xlarge", UNLIMITED, network=UNLIMITED, volume_read=volumes, volume_write=volumes
     )

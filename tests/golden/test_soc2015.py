@@ -15,7 +15,7 @@ from venturi.machines.advice.hardware import predict
 from venturi.machines.advice.option import least_nodes
 from venturi.machines.catalog import load_shipped
 from venturi.machines.cost.charges import Volumes
-from venturi.machines.cost.choices import Exchange, Network
+from venturi.machines.cost.choices import Exchange, NetworkChoice
 from venturi.machines.cost.job import nodes_for_capacity, sort_job
 from venturi.machines.cost.node import node_of
 
@@ -46,7 +46,7 @@ def nodes(name: str) -> int:
     return count
 
 
-def sort_cost(name: str, network: Network) -> float:
+def sort_cost(name: str, network: NetworkChoice) -> float:
     usd = predict(SORT, "ec2-2014", TYPES[name], nodes(name), network).metered_usd
     assert usd is not None
     return float(usd[0, 0])
@@ -104,7 +104,7 @@ def premium_percent() -> float:
     return 100 * (r3_usd_per_hour() / (usd_per_hour("c3.4xlarge") + optimised) - 1)
 
 
-ALONE = Network.UNLIMITED
+ALONE = NetworkChoice.UNLIMITED
 SPARK = "spark_vms", "spark_time"
 INDY = "indy_gray_vms", "indy_gray_time"
 DAYTONA = "daytona_gray_vms", "daytona_gray_time"
@@ -125,12 +125,12 @@ CASES: list[tuple[str, Callable[[], float], float]] = [
     ("i2_8xlarge_rw_bw", lambda: storage_mb_per_s() / 1000, 0.05),
     ("diskbench_vs_baseline", lambda: 100 * fact("diskbench_slowest") / storage_mb_per_s(), 0.5),
     ("i2_8xlarge_cost_storage_only", lambda: sort_cost("i2.8xlarge", ALONE), 0.5),
-    ("i2_8xP_cost_scaled", lambda: sort_cost("i2.8xlarge", Network.AT_SCALE), 1.0),
+    ("i2_8xP_cost_scaled", lambda: sort_cost("i2.8xlarge", NetworkChoice.AT_SCALE), 1.0),
     ("c3_large_cost", lambda: sort_cost("c3.large", ALONE), 0.5),
     ("m3_cost_approx", lambda: sort_cost("m3.large", ALONE), 1.0),
     ("m3_cost_approx", lambda: sort_cost("m3.medium", ALONE), 1.0),
     ("cr1_8xlarge_cost", lambda: sort_cost("cr1.8xlarge", ALONE), 3.0),
-    ("m1_xlarge_cost_scaled", lambda: sort_cost("m1.xlarge", Network.AT_SCALE), 3.7),
+    ("m1_xlarge_cost_scaled", lambda: sort_cost("m1.xlarge", NetworkChoice.AT_SCALE), 3.7),
     ("i2_8xlarge_vms", lambda: nodes("i2.8xlarge"), 0),
     ("c3_large_vms", lambda: nodes("c3.large"), 0),
     ("hs1_8xlarge_vms_for_100TB_sort", lambda: nodes("hs1.8xlarge"), 0),
@@ -154,7 +154,7 @@ def test_network_of_i2_8xlarge_agrees_from_both_sides() -> None:
     assert catalogued == pytest.approx(
         fact("netbench_at_scale") / (fact("netbench_vs_baseline") / 100), rel=0.01
     )
-    ideal_network = sort_cost("i2.8xlarge", Network.BASELINE)
+    ideal_network = sort_cost("i2.8xlarge", NetworkChoice.BASELINE)
     assert ideal_network == pytest.approx(282, abs=1.5)
 
 
@@ -166,7 +166,9 @@ def test_rank_inverts_with_the_network_and_the_capacity() -> None:
     # In a placement group i2.8xlarge beats m1.xlarge, though alone they cost nearly the same.
     alone = sort_cost("m1.xlarge", ALONE) / sort_cost("i2.8xlarge", ALONE)
     assert alone == pytest.approx(1, abs=0.02)
-    saving = sort_cost("m1.xlarge", Network.AT_SCALE) - sort_cost("i2.8xlarge", Network.AT_SCALE)
+    saving = sort_cost("m1.xlarge", NetworkChoice.AT_SCALE) - sort_cost(
+        "i2.8xlarge", NetworkChoice.AT_SCALE
+    )
     assert saving == pytest.approx(fact("placement_group_saving"), abs=4)
 
 

@@ -24,8 +24,8 @@ from scripts.study_table2 import (
     terasorts,
 )
 from venturi.core.settings import Settings
-from venturi.record.importing.take_in import import_file
-from venturi.record.store.repository import Repository
+from venturi.record.importing.importer import import_file
+from venturi.record.store.repository import TrialRepository
 from venturi.web.api.app import create_app
 from venturi.web.api.context import Services
 
@@ -83,7 +83,7 @@ class Server:
 
 def opened(path: Path, home: Path) -> Iterator[Server]:
     settings = Settings(home=home, database_url=None, agent=None, allow_debug=False)
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         import_file(repository, "aloja", path)
         yield Server(create_app(Services(repository)), path)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from io_cost import replica_bytes_per_host
-from venturi.core.quantity import Kind, Quantity
+from venturi.core.quantity import Quantity, ValueKind
 from venturi.machines.cost.extensions import (
     bonded,
     capped,
@@ -21,7 +21,7 @@ from venturi.machines.cost.extensions import (
 ROOT = Path(__file__).parents[2]
 TB, GB, MB = 1e12, 1e9, 1e6
 HOSTS, REPLICAS, PORTS = 10, 3, 2
-TEN_GBE = Quantity(1.25e9, 1.25e9, 1.25e9, Kind.ADVERTISED, "10 GbE", upper_bound=True)
+TEN_GBE = Quantity(1.25e9, 1.25e9, 1.25e9, ValueKind.ADVERTISED, "10 GbE", upper_bound=True)
 JOBS = ("teragen_s", "testdfsio_s")
 
 
@@ -124,8 +124,8 @@ def written_mb_per_s(row: dict[str, str]) -> list[float]:
 
 
 def test_a_controller_of_500_to_600_mb_per_s_caps_every_write_of_2011() -> None:
-    theory = Quantity(1000 * MB, 1000 * MB, 1000 * MB, Kind.ADVERTISED, "x4", upper_bound=True)
-    practice = Quantity(550 * MB, 500 * MB, 600 * MB, Kind.ADVERTISED, "study")
+    theory = Quantity(1000 * MB, 1000 * MB, 1000 * MB, ValueKind.ADVERTISED, "x4", upper_bound=True)
+    practice = Quantity(550 * MB, 500 * MB, 600 * MB, ValueKind.ADVERTISED, "study")
     cap = capped(theory, {"storage controller": practice})
     assert "capped by the storage controller" in cap.note
     for row in WRITES_2011:

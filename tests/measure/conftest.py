@@ -30,7 +30,7 @@ from venturi.measure.engines.registry import engine
 from venturi.measure.engines.spark import task_names, tiers
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.trial.runner import Session, open_session
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,14 +77,14 @@ def fake_agent(fake_settings: Settings) -> Agent:
 
 
 @pytest.fixture
-def sqlite(fake_settings: Settings) -> Iterator[Repository]:
+def sqlite(fake_settings: Settings) -> Iterator[TrialRepository]:
     """An empty repository on SQLite."""
-    with Repository.open(fake_settings) as opened:
+    with TrialRepository.open(fake_settings) as opened:
         yield opened
 
 
 @pytest.fixture
-def session(fake_agent: Agent, sqlite: Repository) -> Session:
+def session(fake_agent: Agent, sqlite: TrialRepository) -> Session:
     """A session on the fake agent that samples often."""
     return open_session(fake_agent, sqlite, sample_interval_ms=20)
 

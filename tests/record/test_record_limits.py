@@ -14,12 +14,12 @@ import pytest
 
 from venturi.core import settings
 from venturi.core.errors import CODES, VenturiError
-from venturi.core.settings import SETTINGS, Limits, Settings
-from venturi.record.importing.take_in import import_file
+from venturi.core.settings import SETTINGS, Settings, TrialLimits
+from venturi.record.importing.importer import import_file
 from venturi.record.limits import _RULES, CUT, check, fitted
 from venturi.record.query.counting import count
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import (
     Artifact,
     Cluster,
@@ -34,7 +34,7 @@ from venturi.record.trial import (
 )
 
 Make = Callable[..., Trial]
-LIMITS = Limits()
+LIMITS = TrialLimits()
 AHEAD, BEHIND = (timezone(sign * timedelta(hours=23, minutes=59)) for sign in (1, -1))
 
 
@@ -150,7 +150,7 @@ BEYOND: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
 
 @pytest.mark.parametrize("what", BEYOND)
 def test_what_readers_cannot_bear_is_refused_by_field_and_nothing_is_stored(
-    repository: Repository, make_trial: Make, what: str
+    repository: TrialRepository, make_trial: Make, what: str
 ) -> None:
     field, changes = BEYOND[what]
     trial = ended(make_trial, **changes())
@@ -169,7 +169,7 @@ def test_what_readers_cannot_bear_is_refused_by_field_and_nothing_is_stored(
 
 @pytest.mark.parametrize("what", BEYOND)
 def test_what_was_measured_is_cut_and_says_so_unless_it_was_wrong_before_it_began(
-    repository: Repository, make_trial: Make, what: str
+    repository: TrialRepository, make_trial: Make, what: str
 ) -> None:
     field, changes = BEYOND[what]
     begun = repository.add(make_trial(state=State.VALIDATING))
@@ -238,7 +238,7 @@ def test_an_honest_trial_is_left_as_it_is(make_trial: Make) -> None:
 def test_limits_are_settings(repository_settings: Settings, make_trial: Make) -> None:
     found = settings.load({"VENTURI_MAX_CONFIGURATION_KEYS": "1"}).limits
     assert found == replace(LIMITS, configuration_keys=1)
-    with Repository.open(replace(repository_settings, limits=found)) as repository:
+    with TrialRepository.open(replace(repository_settings, limits=found)) as repository:
         repository.add(ended(make_trial, configuration={"a": 1}))
         with pytest.raises(VenturiError, match="more than 1 entries") as caught:
             repository.add(ended(make_trial, configuration={"a": 1, "b": 2}))
@@ -247,7 +247,7 @@ def test_limits_are_settings(repository_settings: Settings, make_trial: Make) ->
         with pytest.raises(VenturiError) as caught:
             settings.load({"VENTURI_MAX_PHASES": wrong})
         assert caught.value.where == {"variable": "VENTURI_MAX_PHASES", "value": wrong}
-    assert {f"VENTURI_MAX_{each.name.upper()}" for each in fields(Limits)} <= {
+    assert {f"VENTURI_MAX_{each.name.upper()}" for each in fields(TrialLimits)} <= {
         each.variable for each in SETTINGS
     }
     assert {"VEN-RECORD-LIMIT", CUT} <= set(CODES)
@@ -273,7 +273,7 @@ def test_every_field_that_holds_text_or_numbers_has_a_rule() -> None:
 def test_a_log_is_taken_in_without_what_readers_cannot_bear(settings: Settings) -> None:
     log = Path(__file__).parents[1] / "data" / "spark" / "4.3.0" / "join.log"
     limits = replace(LIMITS, phases=1, configuration_keys=2)
-    with Repository.open(replace(settings, limits=limits)) as repository:
+    with TrialRepository.open(replace(settings, limits=limits)) as repository:
         (arrival,) = import_file(repository, "spark-eventlog", log).trials
         trial = repository.get(arrival.trial)
         assert (len(trial.phases), len(trial.configuration)) == (1, 2)

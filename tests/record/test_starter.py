@@ -8,8 +8,8 @@ import pytest
 
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
-from venturi.record.importing.take_in import import_file
-from venturi.record.importing.tally import Reason
+from venturi.record.importing.importer import import_file
+from venturi.record.importing.tally import RefusalReason
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.counting import count
 from venturi.record.query.faceting import facets
@@ -17,7 +17,7 @@ from venturi.record.query.grouping import group_by
 from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query
 from venturi.record.starter import TABLES, import_starter, starter_present
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import ProvenanceKind, State, Trial
 
 SOURCES = {
@@ -32,12 +32,12 @@ SOURCES = {
 @pytest.fixture(scope="module")
 def trials(tmp_path_factory: pytest.TempPathFactory) -> list[Trial]:
     settings = Settings(tmp_path_factory.mktemp("starter"), None, None, allow_debug=False)
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         import_starter(repository)
         return whole_trials(repository)
 
 
-def test_the_starter_is_imported_once(repository: Repository) -> None:
+def test_the_starter_is_imported_once(repository: TrialRepository) -> None:
     assert not starter_present(repository)
     first = import_starter(repository)
     assert (first.added, first.already_present, first.refused_count) == (170, 0, 0)
@@ -48,7 +48,7 @@ def test_the_starter_is_imported_once(repository: Repository) -> None:
     assert count(repository, Query()) == 170
 
 
-def test_a_part_of_the_starter_is_not_the_starter(repository: Repository) -> None:
+def test_a_part_of_the_starter_is_not_the_starter(repository: TrialRepository) -> None:
     import_file(repository, "published", TABLES[0])
     assert not starter_present(repository)
 
@@ -115,7 +115,7 @@ def test_figures_stand_as_they_were_printed(trials: list[Trial]) -> None:
     assert indy.values("network_bytes_per_s") == [879e6]
 
 
-def test_the_starter_answers_a_newcomer_s_questions(repository: Repository) -> None:
+def test_the_starter_answers_a_newcomer_s_questions(repository: TrialRepository) -> None:
     import_starter(repository)
     (source,) = facets(repository, Query(), ["source"])
     assert sum(each.n for each in source.values) == 170
@@ -149,9 +149,9 @@ def test_a_row_that_is_no_figure_is_refused(
 ) -> None:
     table = tmp_path / "mine.csv"
     table.write_text(f"{HEADER}\n{row}\nA 2020,Table 1,sort,,,native,,c,1,,,1,,best,hm\n")
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         results = import_file(repository, "published", table)
-        assert (results.added, results.reasons) == (1, (Reason(*refused, 1),))
+        assert (results.added, results.reasons) == (1, (RefusalReason(*refused, 1),))
         (trial,) = whole_trials(repository)
     assert [w.message for w in trial.warnings][1:] == ["hm"]
     assert (trial.engine.version, trial.workload.input_bytes) == ("unknown", None)
@@ -164,7 +164,7 @@ def test_a_column_of_no_group_is_no_table(settings: Settings, tmp_path: Path, co
     table = tmp_path / "mine.csv"
     row = "A 2020,Table 1,sort,,,native,,c,1,,,1,,best,"
     table.write_text(f"{HEADER},{column}\n{row},1\n")
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         with pytest.raises(VenturiError) as caught:
             import_file(repository, "published", table)
         assert caught.value.code == "VEN-IMPORT-FORMAT"

@@ -9,10 +9,10 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
 
-from venturi.core.quantity import Kind, Quantity
+from venturi.core.quantity import Quantity, ValueKind
 from venturi.core.statistics.stats import Missing
-from venturi.machines.advice.bars import NETWORKS, NetworkCosts
-from venturi.machines.advice.explain import Explanation, Sensitivity, TermShown
+from venturi.machines.advice.explain import ExplainedTerm, Explanation, Sensitivity
+from venturi.machines.advice.network_costs import NETWORKS, NetworkCosts
 from venturi.machines.advice.option import Option, PhaseTime
 from venturi.machines.cost.choices import Durability
 from venturi.machines.cost.dataflow import Bounds
@@ -21,12 +21,12 @@ from venturi.web.advice_page import (
     AdvicePage,
     ExclusionRow,
     Histogram,
-    Mark,
     NodeTimes,
     OptionRow,
     QuantileRow,
     ReportFact,
     SimulationPage,
+    TimeMark,
 )
 
 AT = datetime(2026, 7, 14, 9, 30, tzinfo=UTC)
@@ -84,7 +84,7 @@ def option(name: str, nodes: int | None = None) -> OptionRow:
                 PhaseTime("sort+reduce", bounds(time / 2), "storage", certain=True),
             ),
             lower_bound=False,
-            weakest=Kind.ADVERTISED,
+            weakest=ValueKind.ADVERTISED,
             price_as_of=date(2014, 9, 6),
             price_is_stale=True,
             assumptions=(),
@@ -123,11 +123,11 @@ def explanation() -> Explanation:
     def rate_of(mb_per_s: float, low: float) -> Quantity:
         value, source = mb_per_s * 1e6, "SoCC 2015, the slowest of 178 nodes"
         day = date(2014, 9, 1)
-        return Quantity(value, low * 1e6, 1.02 * value, Kind.MEASURED, source, day)
+        return Quantity(value, low * 1e6, 1.02 * value, ValueKind.MEASURED, source, day)
 
-    def term(phase: str, what: str, rate: float, low: float, narrowest: bool) -> TermShown:
+    def term(phase: str, what: str, rate: float, low: float, narrowest: bool) -> ExplainedTerm:
         resource = "network" if what == "shuffle" else "storage"
-        return TermShown(
+        return ExplainedTerm(
             phase=phase,
             equation="(6)",
             resource=resource,
@@ -322,12 +322,12 @@ def simulation(spread: float = 0.02) -> SimulationPage:
         histogram=histogram_of(times, 40),
         marks=(
             *(
-                Mark(name, "median" if name == "median" else "quantile", found[name])
+                TimeMark(name, "median" if name == "median" else "quantile", found[name])
                 for name in ("p5", "median", "p95")
             ),
-            Mark("plain formula", "formula", 1010.3),
-            Mark("measured", "measured", 888.0),
-            Mark("deadline", "deadline", 1200.0),
+            TimeMark("plain formula", "formula", 1010.3),
+            TimeMark("measured", "measured", 888.0),
+            TimeMark("deadline", "deadline", 1200.0),
         ),
         quantiles=tuple(
             QuantileRow(name, found[name], 178 * 6.82 * found[name] / 3600) for name in found
@@ -355,14 +355,16 @@ def simulation_edge() -> SimulationPage:
     page = simulation()
     noise = random.Random(5)
     volumes = [1400 * noise.gauss(3 if noise.random() < 0.05 else 1, 0.04) for _ in range(4000)]
-    crowd = tuple(Mark(f"{HOSTILE[:30]} {place}", "quantile", 4300.0 + place) for place in range(5))
+    crowd = tuple(
+        TimeMark(f"{HOSTILE[:30]} {place}", "quantile", 4300.0 + place) for place in range(5)
+    )
     return replace(
         page,
         title=f"Venturi simulation: {HOSTILE}",
         question=LONG,
         finished_trials=1900,
         histogram=histogram_of([max(volumes[n : n + 40]) for n in range(0, 4000, 40)], 60),
-        marks=(*crowd, Mark("far", "deadline", 9e9)),
+        marks=(*crowd, TimeMark("far", "deadline", 9e9)),
         quantiles=(QuantileRow(HOSTILE, 4200.0, Missing(HOSTILE)),),
         node_times=(
             NodeTimes(HOSTILE, histogram_of(volumes, 60), HOSTILE),

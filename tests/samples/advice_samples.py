@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
-from venturi.core.quantity import Kind
+from venturi.core.quantity import ValueKind
 from venturi.machines import catalog
-from venturi.machines.advice.hardware import Request
+from venturi.machines.advice.hardware import HardwareRequest
 from venturi.machines.catalog import Catalog, Fact, InstanceType
 from venturi.machines.cost.choices import Durability, Exchange
 from venturi.machines.cost.job import Job, sort_job
@@ -22,7 +22,7 @@ def fact(
     value: float | str,
     low: float | None = None,
     high: float | None = None,
-    kind: Kind = Kind.MEASURED,
+    kind: ValueKind = ValueKind.MEASURED,
 ) -> Fact:
     number = value if isinstance(value, str) else float(value)
     return Fact(number, UNITS[attribute], kind, "test", DAY, "", low, high)
@@ -60,10 +60,10 @@ def catalog_of(*types: InstanceType, name: str = "test") -> Catalog:
     return Catalog(name, {each.name: each for each in types})
 
 
-def request(job: Job | None = None, **asked: object) -> Request:
+def request(job: Job | None = None, **asked: object) -> HardwareRequest:
     """By default a sort in the paper's form, whose times are round numbers."""
     asked_job = job or sort_job(10 * TB, exchange=Exchange.ALL)
-    return Request(asked_job, today=DAY, **asked)  # type: ignore[arg-type]
+    return HardwareRequest(asked_job, today=DAY, **asked)  # type: ignore[arg-type]
 
 
 ALL = tuple(Durability)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import report_samples
 from venturi.record.importing.exchange import import_archive
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.series import SeriesWriter, series_name
 from venturi.record.trial import Clock, Cluster, Host, Link, Phase, Sample, Trial
 
@@ -22,7 +22,7 @@ SLOW = "node07"
 _RATE = 110e6
 
 
-def recorded(repository: Repository) -> None:
+def recorded(repository: TrialRepository) -> None:
     """Adds the trials of the lab."""
     import_archive(repository, ARCHIVE)
 
@@ -54,7 +54,7 @@ def cluster(hosts: int, name: str) -> Cluster:
     )
 
 
-def many(repository: Repository, folder: Path, hosts: int, number: int) -> Trial:
+def many(repository: TrialRepository, folder: Path, hosts: int, number: int) -> Trial:
     """A network probe of so many hosts with their series, added; SLOW has a fifth of the others'
     rate, and a disk that is always busy. Its id is `report_samples.trial`'s of the `number`.
     """

@@ -8,7 +8,7 @@ from pathlib import Path
 from event_log import SparkLog
 from venturi.jobs.logs.trial import trial_of
 from venturi.record.job_account import attach
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial
 
 PLANNED = f"01JZTHREP0RT{911:014d}"
@@ -71,7 +71,7 @@ def _memory(gib: int) -> bytes:
     return f'"Task Executor Metrics":{{{values}}},'.encode()
 
 
-def planned(repository: Repository, folder: Path) -> Trial:
+def planned(repository: TrialRepository, folder: Path) -> Trial:
     """The trial, added; its log is written into `folder`."""
     account = planned_log().account(folder)
     trial = attach(repository, replace(trial_of(account), id=PLANNED), account)

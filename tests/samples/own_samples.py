@@ -12,7 +12,7 @@ import report_samples
 from venturi.jobs.logs import spark
 from venturi.record.importing.formats import Log
 from venturi.record.job_account import JobAccount, attach
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Phase, Trial
 
 FOLDER = Path(__file__).parents[1] / "data" / "own"
@@ -26,7 +26,7 @@ def account() -> JobAccount:
     return replace(spark.read(Log(LOG, (LOG,))), origin_ms=FACTS["origin_ms"])
 
 
-def own_trial(repository: Repository, told: JobAccount | None = None) -> Trial:
+def own_trial(repository: TrialRepository, told: JobAccount | None = None) -> Trial:
     """The trial, added with its series and with `told`, by default its account."""
     trial = replace(
         report_samples.trial(910, "terasort", "spark"),

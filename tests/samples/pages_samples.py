@@ -13,9 +13,9 @@ import own_samples
 import report_samples
 import tiers_samples
 from venturi.core.settings import Settings
-from venturi.record.importing.take_in import import_file
+from venturi.record.importing.importer import import_file
 from venturi.record.starter import import_starter
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.series import SeriesWriter
 from venturi.record.trial import Cluster, Failure, Host, Provenance, ProvenanceKind, State, Trial
 
@@ -32,7 +32,7 @@ REPETITIONS = 8
 
 def filled(home: Path) -> None:
     """Makes the repository in `home`."""
-    with Repository.open(Settings(home, None, None, allow_debug=False)) as repository:
+    with TrialRepository.open(Settings(home, None, None, allow_debug=False)) as repository:
         import_starter(repository)
         for name, path in IMPORTED.items():
             import_file(repository, name, RESULTS / path)
@@ -70,7 +70,7 @@ def lab_trials() -> list[Trial]:
     return trials
 
 
-def watched(repository: Repository, home: Path) -> Trial:
+def watched(repository: TrialRepository, home: Path) -> Trial:
     """A sort with phases, stages, a host series and a log; a sibling of it was a warm-up."""
     sort = report_samples.sort_trial(
         900,

@@ -6,14 +6,14 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import RECORDS, TRIALS, microseconds
 from venturi.record.trial import Trial
 
 OVERFLOWING = ("0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59")
 
 
-def add_overflowing(repository: Repository, trial: Trial, started_at: str) -> None:
+def add_overflowing(repository: TrialRepository, trial: Trial, started_at: str) -> None:
     """Stores `trial` with an instant that no calendar has in UTC."""
     assert trial.started_at is not None
     repository.add(trial)

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from venturi.machines.advice.hardware import Request, advise
+from venturi.machines.advice.hardware import HardwareRequest, advise
 from venturi.machines.catalog import load_shipped
 from venturi.machines.cost.job import sort_job
 from venturi.machines.cost.predict import (
@@ -33,8 +33,8 @@ from venturi.record.trial import (
     TrialWarning,
     Workload,
 )
-from venturi.web.report import ReportData, Skipped, price_rows, report_data
-from venturi.web.report.data import Price
+from venturi.web.report import ReportData, SkippedMeasurement, price_rows, report_data
+from venturi.web.report.data import PriceRow
 
 AT = datetime(2026, 7, 14, 9, 30, tzinfo=UTC)
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">{{7*7}}&amp;\u2028"
@@ -282,11 +282,11 @@ def series_of(sort: Trial) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
 
 
-def prices() -> tuple[Price, ...]:
+def prices() -> tuple[PriceRow, ...]:
     """The price table of a 100 TB sort on a shipped catalogue."""
     catalogs = [load_shipped("ec2-2014")]
     return price_rows(
-        advise(Request(sort_job(100e12), today=date(2026, 7, 14)), catalogs), catalogs
+        advise(HardwareRequest(sort_job(100e12), today=date(2026, 7, 14)), catalogs), catalogs
     )
 
 
@@ -322,7 +322,7 @@ def realistic() -> ReportData:
         predictions={sort.id: prediction_of(probe, sort) for sort in (small, large)},
         prices=prices(),
         generated_at=AT + timedelta(minutes=5),
-        skipped=[Skipped("Page cache dropped before the sort", "needs root")],
+        skipped=[SkippedMeasurement("Page cache dropped before the sort", "needs root")],
         commands=["venturi quickstart --time-budget 3min --report report.html"],
     )
 
@@ -366,7 +366,7 @@ def edge() -> ReportData:
         prices=None,
         generated_at=AT,
         job=HOSTILE,
-        skipped=[Skipped(HOSTILE, LONG)],
+        skipped=[SkippedMeasurement(HOSTILE, LONG)],
         commands=[f"venturi sort --input {LONG} {HOSTILE}"],
     )
 

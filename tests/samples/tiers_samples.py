@@ -16,7 +16,7 @@ from event_log import event
 from venturi.jobs.logs import spark
 from venturi.record.importing.formats import Log
 from venturi.record.job_account import attach
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.series import SeriesWriter
 from venturi.record.trial import Cluster, Trial
 
@@ -187,7 +187,7 @@ CACHED_TOLD_AFTER = _log(
 
 
 def recorded(
-    repository: Repository,
+    repository: TrialRepository,
     folder: Path,
     log: bytes = HALF,
     cluster: Cluster | None = None,

@@ -21,7 +21,7 @@ from public_data import dataset
 from venturi.core.settings import Settings
 from venturi.record.io_trace import TRACE_NAME
 from venturi.record.job_account import TIERS_SETTING
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Engine, State, Trial, Workload
 
 ROOT = Path(__file__).parents[2]
@@ -124,7 +124,7 @@ def test_the_pages_of_recorded_trials(
     for folder in ("scripts", "docs/studies"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     (tmp_path / "docs/images").mkdir()
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         for name in COMBINATIONS:
             plan = checked(name, settings.home)
             for number, combination in enumerate(plan["combinations"]):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from public_data import dataset
 from scripts.study_table2 import PAGE, TimedTrial, grouped, joined_on_time_alone, section
 from venturi.core.statistics.stats import summarise
-from venturi.results.compare.groups import Best, best_of
+from venturi.results.compare.groups import BestTrial, best_of
 
 # Few different times, so that they coincide between groups.
 trials = st.lists(
@@ -33,7 +33,7 @@ def test_every_trial_is_in_the_group_of_its_full_key(rows: list[tuple[str, int, 
         for trial, seconds in zip(group.ids, group.elapsed_s, strict=True):
             assert given_[trial] == TimedTrial(trial, group.key, seconds)
         best = best_of(group)
-        assert isinstance(best, Best)
+        assert isinstance(best, BestTrial)
         assert (best.key, best.elapsed_s) == (group.key, min(group.elapsed_s))
         assert best.id in group.ids
 

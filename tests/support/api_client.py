@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from fork_server import Forked, ForkServer
 from venturi.cli.share.changes import RepositoryChanges
 from venturi.core.settings import ServerLimits
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.web.api.app import create_app
 from venturi.web.api.context import Services
 from venturi.web.api.security import Access
@@ -50,7 +50,7 @@ class InProcess(httpx.BaseTransport):
 
 
 def client_of(
-    repository: Repository,
+    repository: TrialRepository,
     access: Access | None = None,
     assets: Path | None = None,
     limits: ServerLimits | None = None,

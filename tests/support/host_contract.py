@@ -24,7 +24,7 @@ import pytest
 
 from venturi.core.errors import VenturiError
 from venturi.measure.hosts.daemons import Daemons
-from venturi.measure.hosts.host import STDERR_LINES, Host, Process
+from venturi.measure.hosts.host import STDERR_LINES, LiveHost, Process
 
 NAMES = {
     "blank": "with a blank",
@@ -51,7 +51,7 @@ def output_of(process: Process) -> tuple[bytes, int]:
     return b"".join(process.lines()), process.wait()
 
 
-def sh(host: Host, script: str, *arguments: str | Path) -> bytes:
+def sh(host: LiveHost, script: str, *arguments: str | Path) -> bytes:
     """What a script of the shell says there, which must succeed."""
     process = host.start(["sh", "-c", script, "sh", *arguments])
     said, status = output_of(process)
@@ -63,7 +63,7 @@ class FilesContract:
     """Of `host.files`."""
 
     @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
-    def test_any_name(self, host: Host, place: Path, tmp_path: Path, name: str) -> None:
+    def test_any_name(self, host: LiveHost, place: Path, tmp_path: Path, name: str) -> None:
         files, folder = host.files, place / name
         files.mkdir(folder)
         file = folder / name
@@ -84,7 +84,7 @@ class FilesContract:
         files.remove(folder)
         assert files.entries(place) == ()
 
-    def test_what_is_not_there(self, host: Host, place: Path, tmp_path: Path) -> None:
+    def test_what_is_not_there(self, host: LiveHost, place: Path, tmp_path: Path) -> None:
         files, nothing = host.files, place / "nothing"
         asked: tuple[Callable[[Path], object], ...] = (
             files.stat,
@@ -112,7 +112,7 @@ class FilesContract:
         files.remove(nothing)
         files.sync(nothing)
 
-    def test_what_is_below_a_file(self, host: Host, place: Path) -> None:
+    def test_what_is_below_a_file(self, host: LiveHost, place: Path) -> None:
         files, below = host.files, place / "file" / "below"
         files.write(place / "file", b"")
         with pytest.raises(NotADirectoryError):
@@ -122,7 +122,7 @@ class FilesContract:
         assert files.info(below) is None
         files.remove(below)
 
-    def test_only_an_empty_folder_is_removed_by_rmdir(self, host: Host, place: Path) -> None:
+    def test_only_an_empty_folder_is_removed_by_rmdir(self, host: LiveHost, place: Path) -> None:
         files, folder = host.files, place / "folder"
         files.mkdir(folder / "below", parents=True)
         with pytest.raises(OSError, match=r".") as caught:
@@ -134,7 +134,7 @@ class FilesContract:
         with pytest.raises(FileNotFoundError):
             files.rmdir(folder)
 
-    def test_folders(self, host: Host, place: Path) -> None:
+    def test_folders(self, host: LiveHost, place: Path) -> None:
         files, deep = host.files, place / "a" / "b"
         files.mkdir(deep, parents=True)
         with pytest.raises(FileExistsError):
@@ -156,7 +156,7 @@ class FilesContract:
         assert files.is_file(deep / "1")
         assert files.stat(deep).device == files.stat(deep / "1").device
 
-    def test_a_file_is_whole_or_as_it_was(self, host: Host, place: Path) -> None:
+    def test_a_file_is_whole_or_as_it_was(self, host: LiveHost, place: Path) -> None:
         files, path = host.files, place / "file"
         files.write(path, "first ☕")
         with files.open(path) as before:
@@ -165,7 +165,7 @@ class FilesContract:
         assert files.read(path) == b"second"
         assert [each.path for each in files.entries(place)] == [path]
 
-    def test_a_change_is_seen(self, host: Host, place: Path) -> None:
+    def test_a_change_is_seen(self, host: LiveHost, place: Path) -> None:
         files, path = host.files, place / "file"
         files.write(path, b"one")
         before = files.stat(path)
@@ -177,7 +177,7 @@ class FilesContract:
         wait_until(changed)
         assert files.stat(path).modified_ns > before.modified_ns
 
-    def test_big_files(self, host: Host, place: Path) -> None:
+    def test_big_files(self, host: LiveHost, place: Path) -> None:
         files, path = host.files, place / "big"
         piece = os.urandom(1_000_000)
         with files.create(path) as target:
@@ -197,7 +197,7 @@ class FilesContract:
             pass
         assert files.read(path) == b""
 
-    def test_links(self, host: Host, place: Path) -> None:
+    def test_links(self, host: LiveHost, place: Path) -> None:
         files = host.files
         files.mkdir(place / "folder")
         files.write(place / "folder" / "file", b"kept")
@@ -221,7 +221,7 @@ class FilesContract:
         files.remove(place / "folder")
         assert files.entries(place) == ()
 
-    def test_what_is_in_use_can_be_removed(self, host: Host, place: Path) -> None:
+    def test_what_is_in_use_can_be_removed(self, host: LiveHost, place: Path) -> None:
         files, folder = host.files, place / "folder"
         files.mkdir(folder)
         files.write(folder / "file", b"in use")
@@ -234,7 +234,7 @@ class FilesContract:
         process.stop(0.0)
         assert files.info(folder) is None
 
-    def test_what_one_may_not_do(self, host: Host, place: Path) -> None:
+    def test_what_one_may_not_do(self, host: LiveHost, place: Path) -> None:
         if host.user == "root":
             pytest.skip("root may do everything")
         files, closed = host.files, place / "closed"
@@ -248,7 +248,7 @@ class FilesContract:
             with pytest.raises(PermissionError):
                 refused()
 
-    def test_what_nobody_may_do(self, host: Host) -> None:
+    def test_what_nobody_may_do(self, host: LiveHost) -> None:
         for refused in (
             lambda: host.files.write(Path("/proc/venturi"), b""),
             lambda: host.files.create(Path("/proc/venturi")),
@@ -258,7 +258,7 @@ class FilesContract:
             with pytest.raises(OSError):  # noqa: PT011 - which, is the kernel's choice
                 refused()
 
-    def test_places_to_write_to(self, host: Host, place: Path) -> None:
+    def test_places_to_write_to(self, host: LiveHost, place: Path) -> None:
         files = host.files
         files.require_writable(place)
         assert files.entries(place) == ()
@@ -271,7 +271,7 @@ class FilesContract:
         assert files.info(folder) is None
 
     @pytest.mark.root
-    def test_a_full_disk(self, host: Host, small_disk: Path) -> None:
+    def test_a_full_disk(self, host: LiveHost, small_disk: Path) -> None:
         files, path = host.files, small_disk / "file"
         assert 0 < files.free_bytes(small_disk) <= SMALL_DISK_BYTES
         assert files.stat(small_disk).device != files.stat(small_disk.parent).device
@@ -289,7 +289,7 @@ class FilesContract:
         assert files.free_bytes(small_disk) < SMALL_DISK_BYTES // 2
 
     @pytest.mark.root
-    def test_all_but_what_cannot_be_removed_is_gone(self, host: Host, small_disk: Path) -> None:
+    def test_all_but_what_cannot_be_removed_is_gone(self, host: LiveHost, small_disk: Path) -> None:
         files, folder = host.files, small_disk.parent
         files.mkdir(folder / "a")
         files.write(folder / "z", b"")
@@ -302,12 +302,12 @@ class FilesContract:
 class ProcessContract:
     """Of what a host starts."""
 
-    def test_its_output_while_it_runs(self, host: Host) -> None:
+    def test_its_output_while_it_runs(self, host: LiveHost) -> None:
         process = host.start(["sh", "-c", "echo first; exec sleep 60"])
         assert next(process.lines()) == b"first\n"
         assert process.stop(10.0) == -signal.SIGINT
 
-    def test_its_arguments_folder_and_environment(self, host: Host, place: Path) -> None:
+    def test_its_arguments_folder_and_environment(self, host: LiveHost, place: Path) -> None:
         names = [*NAMES.values(), ""]
         script = 'test -n "$PATH" && pwd -P; echo "$MARK"; printf "%s\\0" "$@"'
         command = ["sh", "-c", script, "sh", *names]
@@ -321,10 +321,10 @@ class ProcessContract:
         ("script", "status"),
         [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", -9), ("kill -15 $$", -15)],
     )
-    def test_how_it_ended(self, host: Host, script: str, status: int) -> None:
+    def test_how_it_ended(self, host: LiveHost, script: str, status: int) -> None:
         assert output_of(host.start(["sh", "-c", script]))[1] == status
 
-    def test_what_cannot_be_executed(self, host: Host, place: Path) -> None:
+    def test_what_cannot_be_executed(self, host: LiveHost, place: Path) -> None:
         host.files.write(place / "file", b"no program")
         for program in (place / "nothing", place / "file", place):
             with pytest.raises(VenturiError) as caught:
@@ -332,24 +332,24 @@ class ProcessContract:
             assert caught.value.code == "VEN-AGENT-MISSING"
             assert caught.value.where == {"path": str(program)}
 
-    def test_it_is_asked_to_end_and_cleans_up(self, host: Host) -> None:
+    def test_it_is_asked_to_end_and_cleans_up(self, host: LiveHost) -> None:
         waits = "trap 'echo cleaned; exit 130' INT; echo ready; while :; do sleep 0.02; done"
         process = host.start(["sh", "-c", waits])
         assert next(process.lines()) == b"ready\n"
         assert process.stop(DEADLINE_S) == 130
 
-    def test_it_is_killed_when_its_time_is_up(self, host: Host) -> None:
+    def test_it_is_killed_when_its_time_is_up(self, host: LiveHost) -> None:
         deaf = "trap '' INT; echo ready; while :; do sleep 0.02; done"
         process = host.start(["sh", "-c", deaf])
         assert next(process.lines()) == b"ready\n"
         assert process.stop(0.2) == -signal.SIGKILL
 
-    def test_it_is_terminated(self, host: Host) -> None:
+    def test_it_is_terminated(self, host: LiveHost) -> None:
         process = host.start(["sleep", "60"])
         process.terminate()
         assert process.wait() == -signal.SIGTERM
 
-    def test_ctrl_c_is_heard_though_it_does_not_wake_the_reader(self, host: Host) -> None:
+    def test_ctrl_c_is_heard_though_it_does_not_wake_the_reader(self, host: LiveHost) -> None:
         process = host.start(["sh", "-c", "echo first; exec sleep 60"])
         lines = process.lines()
         assert next(lines) == b"first\n"
@@ -367,7 +367,7 @@ class ProcessContract:
             status = process.stop(10)
         assert status == -signal.SIGINT  # at its end after a minute it would be 0
 
-    def test_its_last_words(self, host: Host) -> None:
+    def test_its_last_words(self, host: LiveHost) -> None:
         # More than a pipe holds, on both: nobody waits for the other.
         script = (
             "i=0; while [ $i -lt 3000 ]; do echo out $i; echo an error of some length $i >&2; "
@@ -381,10 +381,10 @@ class ProcessContract:
             f"an error of some length {number}" for number in range(3000 - STDERR_LINES, 3000)
         ]
 
-    def test_it_hears_nothing(self, host: Host) -> None:
+    def test_it_hears_nothing(self, host: LiveHost) -> None:
         assert output_of(host.start(["cat"])) == (b"", 0)
 
-    def test_what_there_is_to_know(self, host: Host, place: Path) -> None:
+    def test_what_there_is_to_know(self, host: LiveHost, place: Path) -> None:
         found = host.which("sh")
         assert found is not None
         assert sh(host, 'test -x "$1"', found) == b""
@@ -400,7 +400,7 @@ class ProcessContract:
         before_s = float(sh(host, "date +%s.%N"))
         assert before_s <= host.unix_time_s() <= float(sh(host, "date +%s.%N"))
 
-    def test_how_others_see_it(self, host: Host) -> None:
+    def test_how_others_see_it(self, host: LiveHost) -> None:
         assert host.address_towards("127.0.0.1", 1, 5.0) is None
         assert host.address_towards("no such host", 1, 5.0) is None
         assert host.address_towards("127.0.0.1", 70_000, 5.0) is None
@@ -412,7 +412,7 @@ class SupervisionContract:
     MADE_BY: ClassVar[str]
 
     @pytest.fixture
-    def alive(self, host: Host, place: Path) -> Callable[[], list[int]]:
+    def alive(self, host: LiveHost, place: Path) -> Callable[[], list[int]]:
         """Those alive of the processes that `HIDING` wrote down."""
 
         def look() -> list[int]:
@@ -423,7 +423,7 @@ class SupervisionContract:
         return look
 
     @staticmethod
-    def _is_alive(host: Host, pid: int) -> bool:
+    def _is_alive(host: LiveHost, pid: int) -> bool:
         with suppress(OSError):
             stat = host.files.read(Path(f"/proc/{pid}/stat")).decode(errors="replace")
             return stat.rpartition(")")[2].split()[0] != "Z"
@@ -436,7 +436,7 @@ class SupervisionContract:
         "echo it works; "
     )
 
-    def test_what_it_says_and_used(self, host: Host, place: Path) -> None:
+    def test_what_it_says_and_used(self, host: LiveHost, place: Path) -> None:
         log = place / "log"
         command = ["sh", "-c", 'echo "$MARK"; pwd -P; echo also >&2; exit 3']
         run = host.supervise(command, log=log, cwd=place, env={"MARK": "here"})
@@ -452,13 +452,13 @@ class SupervisionContract:
         folder = os.fsencode(host.files.resolve(place))
         assert host.files.read(log) == b"here\n" + folder + b"\nalso\n"
 
-    def test_one_that_is_killed(self, host: Host, place: Path) -> None:
+    def test_one_that_is_killed(self, host: LiveHost, place: Path) -> None:
         run = host.supervise(["sh", "-c", "kill -9 $$"], log=place / "log", cwd=place, env={})
         assert run.report["status"] == -9
         run.release()
         run.reap()
 
-    def test_one_that_cannot_be_executed(self, host: Host, place: Path) -> None:
+    def test_one_that_cannot_be_executed(self, host: LiveHost, place: Path) -> None:
         run = host.supervise([place / "nothing"], log=place / "log", cwd=place, env={})
         assert run.report["status"] != 0
         run.release()
@@ -466,7 +466,7 @@ class SupervisionContract:
         assert run.ended
 
     def test_nothing_is_left_of_one_that_ends(
-        self, host: Host, place: Path, alive: Callable[[], list[int]]
+        self, host: LiveHost, place: Path, alive: Callable[[], list[int]]
     ) -> None:
         script = f"{self.HIDING} while [ $(ls pids | wc -l) -lt 2 ]; do sleep 0.02; done"
         run = host.supervise(["sh", "-c", script], log=place / "log", cwd=place, env={})
@@ -477,7 +477,7 @@ class SupervisionContract:
 
     @pytest.mark.slow
     def test_nothing_is_left_of_one_that_is_let_go(
-        self, host: Host, place: Path, alive: Callable[[], list[int]]
+        self, host: LiveHost, place: Path, alive: Callable[[], list[int]]
     ) -> None:
         script = f"{self.HIDING} exec sleep 600"
         run = host.supervise(["sh", "-c", script], log=place / "log", cwd=place, env={})
@@ -489,7 +489,7 @@ class SupervisionContract:
 
     @pytest.mark.slow
     def test_nothing_is_left_when_venturi_is_killed(
-        self, host: Host, place: Path, tmp_path: Path, alive: Callable[[], list[int]]
+        self, host: LiveHost, place: Path, tmp_path: Path, alive: Callable[[], list[int]]
     ) -> None:
         program = (
             "import sys, time\n"
@@ -511,7 +511,7 @@ class SupervisionContract:
         wait_until(lambda: alive() == [])
 
     @pytest.mark.slow
-    def test_daemons(self, host: Host, place: Path, alive: Callable[[], list[int]]) -> None:
+    def test_daemons(self, host: LiveHost, place: Path, alive: Callable[[], list[int]]) -> None:
         with Daemons(host, "abacus", place) as daemons:
             for name in ("one", "two"):
                 script = f"{self.HIDING} exec sleep 600"
@@ -521,7 +521,7 @@ class SupervisionContract:
             daemons.check()
         assert alive() == []
 
-    def test_a_daemon_that_ends(self, host: Host, place: Path) -> None:
+    def test_a_daemon_that_ends(self, host: LiveHost, place: Path) -> None:
         with Daemons(host, "abacus", place) as daemons:
             daemons.start("frail", ["sh", "-c", "echo a cause; exit 3"], env={}, cwd=place)
             wait_until(lambda: daemons.dead() == ("frail",))
@@ -532,7 +532,7 @@ class SupervisionContract:
 class LockContract:
     """The lock of measurements of a machine."""
 
-    def test_only_one_holds_it(self, host: Host) -> None:
+    def test_only_one_holds_it(self, host: LiveHost) -> None:
         with host.lock("the first") as before:
             assert before is None
             with host.lock("another") as other:
@@ -547,7 +547,7 @@ class HostContract(FilesContract, ProcessContract, SupervisionContract, LockCont
     """All of it."""
 
     @pytest.fixture
-    def small_disk(self, host: Host, place: Path) -> Iterator[Path]:
+    def small_disk(self, host: LiveHost, place: Path) -> Iterator[Path]:
         """A file system of SMALL_DISK_BYTES in a folder of its own; skips who may not mount one."""
         folder = place / "with disk" / "disk"
         host.files.mkdir(folder, parents=True)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from venturi.measure.hosts.host import Info, Supervised
+from venturi.measure.hosts.host import FileInfo, Supervised
 from venturi.measure.hosts.local import LocalHost, LocalProcess
 
 ELSEWHERE = Path("/venturi-elsewhere")
@@ -96,7 +96,7 @@ class _Files:
         match value:
             case Path():
                 return Path(self._host.there(str(value)))
-            case Info():
+            case FileInfo():
                 return replace(value, path=self._there(value.path))
             case tuple():
                 return tuple(map(self._there, value))

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.local import LocalHost
-from venturi.measure.trial.job import Step
+from venturi.measure.trial.job import StepContext
 
 HOST = LocalHost()
 FILES = HOST.files
-STEP = Step(Agent("/no/agent", HOST), 0.0, None)
+STEP = StepContext(Agent("/no/agent", HOST), 0.0, None)

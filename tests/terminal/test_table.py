@@ -9,12 +9,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from venturi.terminal.table import UNKNOWN, Line, Table, pairs, table
+from venturi.terminal.table import UNKNOWN, Paragraph, Table, pairs, table
 
 words = st.lists(st.text("abcdefgh", min_size=1, max_size=9), min_size=1, max_size=8).map(" ".join)
 
 
-def on_terminal(part: Table | Line, width: int) -> list[str]:
+def on_terminal(part: Table | Paragraph, width: int) -> list[str]:
     file = io.StringIO()
     Console(file=file, width=width, force_terminal=True, color_system=None).print(part)
     return [line.rstrip() for line in file.getvalue().splitlines()]
@@ -65,7 +65,7 @@ def test_a_table_that_has_no_room_is_written_row_by_row() -> None:
 def test_no_cell_is_empty_in_a_pipe_and_nothing_commands_a_terminal() -> None:
     made = of_trials(("a", "", "\x1b[2Jb\nc"))
     assert list(made.lines())[1].split() == ["a", UNKNOWN, "[2Jb", "c"]
-    assert "\x1b" not in "".join(on_terminal(Line("\x1b[2J"), 80))
+    assert "\x1b" not in "".join(on_terminal(Paragraph("\x1b[2J"), 80))
     for width in (80, 12):  # side by side, and row by row
         assert "\x1b" not in "".join(on_terminal(made, width))
     headed = table("a\x1b[31m", "b")

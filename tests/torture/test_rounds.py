@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from torture.__main__ import main
 from torture.play import Play, Round, UnavailableError
-from torture.report import Played, line_of, written
+from torture.report import RoundResult, line_of, written
 from torture.rounds import ROUNDS
 
 SEED = 20_150_827
@@ -72,8 +72,8 @@ def test_what_is_no_failed_assertion_ends_the_round(tmp_path: Path) -> None:
         raise OSError("full")
 
 
-def _played(name: str, done: int, faults: tuple[str, ...] = ()) -> Played:
-    return Played(
+def _played(name: str, done: int, faults: tuple[str, ...] = ()) -> RoundResult:
+    return RoundResult(
         name, "Is it so?", "2026-11-22", 1, done, 61.0, {"old": 2, "new": 3}, faults, None
     )
 

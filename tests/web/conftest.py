@@ -10,11 +10,11 @@ import pytest
 
 from api_client import Server, client_of
 from fork_server import ForkServer
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 
 @pytest.fixture
-def client(repository: Repository) -> Iterator[httpx.Client]:
+def client(repository: TrialRepository) -> Iterator[httpx.Client]:
     """A client of a server on loopback without tokens, on SQLite and on PostgreSQL."""
     with client_of(repository) as made:
         yield made

@@ -20,11 +20,11 @@ from api_client import client_of
 from venturi.core.errors import CODES, VenturiError
 from venturi.core.settings import Settings
 from venturi.core.statistics.stats import Missing
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Provenance, ProvenanceKind, State, Trial
 from venturi.web import document
 from venturi.web.api.context import Services
-from venturi.web.api.twins import answer
+from venturi.web.api.endpoints import answer
 from venturi.web.export import export_page
 from venturi.web.pages import pages, requests_of
 
@@ -131,7 +131,7 @@ def test_what_json_has_no_number_for_is_refused(bad: float) -> None:
 def services(settings: Settings, make_trial: Callable[..., Trial]) -> Any:
     """600 trials in four groups; a disk has a hostile name."""
     imported = Provenance(ProvenanceKind.IMPORTED, "aloja")
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         repository.add_many(
             make_trial(
                 id=f"t{number:04}",

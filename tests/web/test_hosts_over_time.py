@@ -14,7 +14,7 @@ import cluster_samples
 from api_client import client_of
 from cluster_samples import LAB, SLOW
 from venturi.measure.clusters.traits import recorded_differences, sentence
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.series import SeriesWriter
 from venturi.record.trial import Cluster, Host, Trial
 from venturi.results.hosts.use import HostUse
@@ -23,13 +23,13 @@ from venturi.web.hosts_over_time import hosts_over_time
 
 
 @pytest.fixture
-def many(repository: Repository, tmp_path: Path) -> Trial:
+def many(repository: TrialRepository, tmp_path: Path) -> Trial:
     """A trial on 16 hosts."""
     return cluster_samples.many(repository, tmp_path, 16, 1)
 
 
 def test_hosts_stand_on_one_axis_and_the_narrowest_is_marked(
-    repository: Repository, many: Trial
+    repository: TrialRepository, many: Trial
 ) -> None:
     found = hosts_over_time(repository, many)
     assert [each.host for each in found.hosts] == [host.name for host in many.cluster.hosts]
@@ -54,7 +54,7 @@ def test_hosts_stand_on_one_axis_and_the_narrowest_is_marked(
 
 
 def test_series_are_those_of_one_host_at_its_own_moments(
-    repository: Repository, many: Trial
+    repository: TrialRepository, many: Trial
 ) -> None:
     names = [host.name for host in many.cluster.hosts]
     with client_of(repository) as client:
@@ -81,7 +81,7 @@ def test_series_are_those_of_one_host_at_its_own_moments(
 
 
 def test_a_host_of_a_lab_has_the_lines_of_its_own_disks(
-    repository: Repository, make_trial: Callable[..., Trial], tmp_path: Path
+    repository: TrialRepository, make_trial: Callable[..., Trial], tmp_path: Path
 ) -> None:
     """In a lab each host sees the disks of all, and the machine's own below them."""
 
@@ -114,7 +114,7 @@ def test_a_host_of_a_lab_has_the_lines_of_its_own_disks(
     assert asked("one", "another") == [None, "loop0", "loop1", "vda"]
 
 
-def test_one_host_is_beside_no_other(repository: Repository, many: Trial) -> None:
+def test_one_host_is_beside_no_other(repository: TrialRepository, many: Trial) -> None:
     alone = replace(many, artifacts=many.artifacts[:1])
     assert hosts_over_time(repository, alone).missing_reason == "one host was watched"
     none = replace(many, artifacts=())
@@ -176,7 +176,7 @@ def test_hosts_that_lack_a_class_of_disks_have_none_of_it() -> None:
     assert recorded_differences((first, second, master)) == (), "only like is compared with like"
 
 
-def test_a_cluster_has_its_hosts_its_probes_and_its_trials(repository: Repository) -> None:
+def test_a_cluster_has_its_hosts_its_probes_and_its_trials(repository: TrialRepository) -> None:
     with client_of(repository) as client:
         nothing = client.get("/api/clusters").json()
         assert (nothing["clusters"], nothing["chosen"]) == ([], None)
@@ -208,7 +208,7 @@ def test_a_cluster_has_its_hosts_its_probes_and_its_trials(repository: Repositor
 
 
 def test_recorded_hosts_stand_at_their_own_moments_on_one_axis(
-    repository: Repository,
+    repository: TrialRepository,
 ) -> None:
     cluster_samples.recorded(repository)
     with client_of(repository) as client:

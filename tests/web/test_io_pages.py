@@ -19,12 +19,12 @@ from venturi.core.settings import Settings
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.local import LocalHost
 from venturi.record.io_trace import HEAT_NAME, RECORDING_NAME, TRACE_NAME
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial
-from venturi.terminal.io_shares import whose
+from venturi.terminal.io_shares import share_tables
 from venturi.terminal.io_trace import parts, read
 from venturi.web.io.charts import io_of, page
-from venturi.web.io.heat import COLUMNS_MOST, HeatFile, Part, heat_part
+from venturi.web.io.heat import COLUMNS_MOST, HeatFile, HeatWindow, heat_part
 from venturi.web.io.page import IoHeat
 
 RECORDING = Path(__file__).parents[1] / "data" / "blktrace" / "6.18" / "whose"
@@ -48,7 +48,7 @@ def said(agent_binary: Path, heat: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def traced(
-    repository: Repository, make_trial: Callable[..., Trial], said: dict[str, Any], heat: Path
+    repository: TrialRepository, make_trial: Callable[..., Trial], said: dict[str, Any], heat: Path
 ) -> Trial:
     """A trial with that trace."""
     trial = repository.add(make_trial())
@@ -82,10 +82,12 @@ def test_tasks_are_told_where_threads_said_which_they_run(
     task = {"stage": "3.1", "task": 44, "read": read_by, "written": nothing}
     told = {**said["whose"], "tasks": [task], "task_count": 1, "task_bytes": 2 * MIB}
     trace = read({**said, "whose": told})
-    lines = [" ".join(line.split()) for part in whose(trace, "task") for line in part.lines()]
+    lines = [
+        " ".join(line.split()) for part in share_tables(trace, "task") for line in part.lines()
+    ]
     assert lines[1].startswith("told by the threads of 1 task: 11")
     assert lines[-1] == "44 3.1 2.1 MB 4 0 B 0"
-    assert any(lines[1] in part.lines() for part in whose(trace, "stage"))
+    assert any(lines[1] in part.lines() for part in share_tables(trace, "stage"))
 
 
 def test_two_traces_are_told_pattern_by_pattern(tmp_path: Path) -> None:
@@ -100,7 +102,7 @@ def test_two_traces_are_told_pattern_by_pattern(tmp_path: Path) -> None:
 
 
 def test_the_page_has_the_patterns_with_shares_that_sum_up(
-    repository: Repository, traced: Trial, said: dict[str, Any]
+    repository: TrialRepository, traced: Trial, said: dict[str, Any]
 ) -> None:
     found = io_of(repository, traced)
     assert found.missing_reason is None
@@ -138,7 +140,10 @@ def test_the_page_has_the_patterns_with_shares_that_sum_up(
 
 
 def test_a_trace_without_files_or_of_another_version_says_so(
-    repository: Repository, traced: Trial, make_trial: Callable[..., Trial], said: dict[str, Any]
+    repository: TrialRepository,
+    traced: Trial,
+    make_trial: Callable[..., Trial],
+    said: dict[str, Any],
 ) -> None:
     by_disk = page(read({**said, "whose": None}))
     assert {each.name for each in by_disk.patterns} == {"read", "written"}
@@ -177,7 +182,7 @@ def test_what_a_trace_lacks_is_told_on_its_page_as_in_the_terminal(
 
 
 def test_parts_of_a_chart_are_finer_and_have_what_is_in_them(
-    repository: Repository, traced: Trial, said: dict[str, Any], heat: Path
+    repository: TrialRepository, traced: Trial, said: dict[str, Any], heat: Path
 ) -> None:
     found = io_of(repository, traced)
     assert {stage.phase for stage in found.stages} == {"map", "reduce"}
@@ -186,7 +191,7 @@ def test_parts_of_a_chart_are_finer_and_have_what_is_in_them(
     end_s = found.elapsed_s
 
     def part(chart: Literal["places", "times"], from_s: float, until_s: float) -> IoHeat:
-        return heat_part(repository, traced, Part(of.device, of.name, chart, from_s, until_s))
+        return heat_part(repository, traced, HeatWindow(of.device, of.name, chart, from_s, until_s))
 
     whole = part("places", 0, end_s)
     assert sum(count for _, _, count in whole.cells) == of.requests
@@ -202,7 +207,7 @@ def test_parts_of_a_chart_are_finer_and_have_what_is_in_them(
     assert set(named) <= set(whole.names)
     assert all(each.names == () or each.files for each in finest)
     with pytest.raises(VenturiError, match="has no finer cells"):
-        heat_part(repository, traced, Part("1,1", of.name, "places", 0, 1))
+        heat_part(repository, traced, HeatWindow("1,1", of.name, "places", 0, 1))
     heat.with_name("damaged").write_bytes(heat.read_bytes()[:900])
     with pytest.raises(VenturiError, match="are damaged"):
         HeatFile(heat.with_name("damaged"))
@@ -236,7 +241,9 @@ def test_finer_cells_are_made_of_the_recording_where_none_are_kept(
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         archive.add(RECORDING, "trace")
-    with Repository.open(Settings(tmp_path / "home", None, None, allow_debug=False)) as repository:
+    with TrialRepository.open(
+        Settings(tmp_path / "home", None, None, allow_debug=False)
+    ) as repository:
         trial = repository.add(make_trial())
         trial = repository.attach(trial, "other", TRACE_NAME, json.dumps(said).encode())
         assert "nor the recording" in (io_of(repository, trial).no_closer_look or "")

@@ -21,7 +21,7 @@ from venturi.web import document
 from venturi.web.document import write_page
 from venturi.web.export import data_page
 from venturi.web.report import report_data
-from venturi.web.report.data import Answer, Number, ReportData
+from venturi.web.report.data import Number, ReportAnswer, ReportData
 from venturi.web.report.timeline import POINTS_MAX, timeline
 
 
@@ -44,7 +44,7 @@ def twin(html: str) -> dict[str, Any]:
 
 
 def answer(data: ReportData, question: str) -> str:
-    found = next(a for a in data.answers if isinstance(a, Answer) and question in a.question)
+    found = next(a for a in data.answers if isinstance(a, ReportAnswer) and question in a.question)
     return " ".join(found.sentences)
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from torture.changes import Changes, Kill, follow
 from torture.measure.plan_kills import wait_until_gone
-from torture.play import Case, Play, Round, UnavailableError
+from torture.play import Play, Round, TortureCase, UnavailableError
 from torture.record.stores import Store, Stores
-from torture.verbs import Ran, Verbs, processes_of
+from torture.verbs import VerbResult, VerbRunner, processes_of
 from venturi.core.errors import FailureClass
 from venturi.core.settings import load
 from venturi.measure.engines.registry import engine
@@ -34,20 +34,20 @@ def play(round_: Play) -> None:
     found = _engines(round_.folder)
     stores = Stores(round_)
     changes: dict[str, Changes] = {}
-    with Verbs(round_.folder / "work") as verbs:
+    with VerbRunner(round_.folder / "work") as verbs:
         (verbs.folder / "data").mkdir()
         for case in round_.cases():
             name = list(found)[case.number % len(found)]
             number = case.number // len(found)
             if name not in changes:
                 with stores.one(number) as store:
-                    job = _Job(verbs, store, name, found[name])
+                    job = _KilledJob(verbs, store, name, found[name])
                     changes[name] = job.follow(None)
                     assert job.end().status == 0
             with stores.one(number) as store, case:
                 kill = changes[name].draw(round_.chance)
                 case.label = f"{name}, {store.kind}, {kill}"
-                _kill(case, _Job(verbs, store, name, found[name]), kill, changes[name])
+                _kill(case, _KilledJob(verbs, store, name, found[name]), kill, changes[name])
 
 
 def _engines(folder: Path) -> dict[str, Mapping[str, str]]:
@@ -73,10 +73,10 @@ def _hadoop(home: Path, folder: Path) -> dict[str, str]:
     return {"HADOOP_HOME": str(home)}
 
 
-class _Job:
+class _KilledJob:
     """A job that has begun, in a JVM unless its verb ended before that."""
 
-    def __init__(self, verbs: Verbs, store: Store, name: str, more: Mapping[str, str]) -> None:
+    def __init__(self, verbs: VerbRunner, store: Store, name: str, more: Mapping[str, str]) -> None:
         self.verbs, self.store, self._name = verbs, store, name
         self.data = verbs.folder / "data"
         verbs.begin(
@@ -127,7 +127,7 @@ class _Job:
         by = lambda: os.kill(pid, signal.SIGKILL)  # noqa: E731
         return follow(self.stage, lambda: self._is_jvm(pid), kill, by, every_s=_LOOK_S)
 
-    def end(self) -> Ran:
+    def end(self) -> VerbResult:
         """Waits for its verb; nothing is left of either."""
         ran = self.verbs.end()
         wait_until_gone(self.verbs.folder)
@@ -136,7 +136,7 @@ class _Job:
         return ran
 
 
-def _kill(case: Case, job: _Job, kill: Kill, changes: Changes) -> None:
+def _kill(case: TortureCase, job: _KilledJob, kill: Kill, changes: Changes) -> None:
     seen = job.follow(kill)
     ran = job.end()
     (trial,) = job.store.trials(tidy=True).values()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from torture.measure.lab_remains import ADDRESSES, NAME, NEEDS, SMALL, id_of, left, remains
-from torture.play import Case, Play, Round, UnavailableError
-from torture.verbs import Verbs
+from torture.play import Play, Round, TortureCase, UnavailableError
+from torture.verbs import VerbRunner
 from venturi.core.settings import Settings
 from venturi.measure.lab import lab
 
@@ -20,7 +20,7 @@ def play(round_: Play) -> None:
     settings = Settings(home=home, database_url=None, agent=None, allow_debug=True)
     file = round_.folder / "lab.toml"
     file.write_text(SMALL.replace("NAME", NAME).replace("ADDRESSES", ADDRESSES), "utf-8")
-    with Verbs(round_.folder / "work") as verbs:
+    with VerbRunner(round_.folder / "work") as verbs:
         whole_s = {}
         try:
             for words in (("up", file), ("down",)):
@@ -36,7 +36,7 @@ def play(round_: Play) -> None:
 
 
 def _kill(
-    case: Case, verbs: Verbs, settings: Settings, file: Path, whole_s: dict[str, float]
+    case: TortureCase, verbs: VerbRunner, settings: Settings, file: Path, whole_s: dict[str, float]
 ) -> None:
     which = case.play.chance.choice(("up", "down"))
     delay_s = case.play.chance.uniform(0, 1.1 * whole_s[which])

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 from torture.changes import Changes
-from torture.play import Case, Play, Round
+from torture.play import Play, Round, TortureCase
 from torture.record.stores import Store, Stores
-from torture.verbs import Verbs, processes_of
+from torture.verbs import VerbRunner, processes_of
 from venturi.record.trial import State
 
 _REPEATS = 2
@@ -36,7 +36,7 @@ def play(round_: Play) -> None:
     stores = Stores(round_)
     work = round_.folder / "work"
     plan, data = work / "plan.toml", work / "data"
-    with Verbs(work) as verbs:
+    with VerbRunner(work) as verbs:
         _tidy(data)
         plan.write_text(_PLAN)
         with stores.one(0) as store:
@@ -59,7 +59,9 @@ def _tidy(data: Path) -> None:
     (data / _ANOTHERS).write_text("another's")
 
 
-def _until_done(case: Case, verbs: Verbs, store: Store, plan: Path, changes: Changes) -> int:
+def _until_done(
+    case: TortureCase, verbs: VerbRunner, store: Store, plan: Path, changes: Changes
+) -> int:
     """How many kills it took."""
     data = plan.parent / "data"
     begun, kills = False, 0

@@ -17,7 +17,7 @@ from torture.mutation import TEXTS, VALUES, changed_bytes, changed_json
 from venturi.core.settings import Settings
 from venturi.record.importing.exchange import MANIFEST, RECORDS, export_trials
 from venturi.record.query.paging import whole_trials
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.series import SeriesWriter
 from venturi.record.trial import State
 
@@ -64,7 +64,9 @@ class Archive:
 
 def exported(folder: Path, trials: int = 2) -> Archive:
     """An export of `trials` trials, each with a log and a series."""
-    with Repository.open(Settings(folder / "exporting", None, None, allow_debug=False)) as made:
+    with TrialRepository.open(
+        Settings(folder / "exporting", None, None, allow_debug=False)
+    ) as made:
         some = (each for each in synthetic_trials(100) if each.state is State.SUCCEEDED)
         for number, each in zip(range(trials), some, strict=False):
             trial = replace(each, id=f"t{number}")

@@ -21,13 +21,13 @@ from torture import worker
 from torture.mutation import TEXTS
 from torture.play import Play, Round
 from torture.record.archive_parts import NAMES, Archive, changed, exported, with_lines, zipped
-from torture.worker import Attempt
+from torture.worker import AttemptFunction
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
 from venturi.record.importing.exchange import MANIFEST, RECORDS, export_trials, import_archive
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.frames import pl
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.upkeep.check import check
 from venturi.web.api.results.series import series_of
 
@@ -36,11 +36,11 @@ _BOMB_BYTES = 100_000_000
 Make = Callable[[Random, Archive], bytes]
 
 
-def attempts(folder: Path) -> Attempt:
+def attempts(folder: Path) -> AttemptFunction:
     """Each into an empty repository of its own."""
     archive = exported(folder, 3)
     empty = folder / "empty"
-    Repository.open(Settings(empty, None, None, allow_debug=False)).close()
+    TrialRepository.open(Settings(empty, None, None, allow_debug=False)).close()
     outside = sorted(path.name for path in folder.iterdir())
 
     def attempt(chance: Random) -> str:
@@ -50,7 +50,7 @@ def attempts(folder: Path) -> Attempt:
         shutil.copytree(empty, home)
         try:
             settings = Settings(home, None, None, allow_debug=False)
-            with Repository.open(settings) as repository:
+            with TrialRepository.open(settings) as repository:
                 taken = _import(repository, path)
                 _require_whole(repository, taken, folder / "again.zip")
         finally:
@@ -65,7 +65,7 @@ def attempts(folder: Path) -> Attempt:
     return attempt
 
 
-def _import(repository: Repository, path: Path) -> int:
+def _import(repository: TrialRepository, path: Path) -> int:
     """How many trials it took in."""
     try:
         return import_archive(repository, path).added
@@ -73,7 +73,7 @@ def _import(repository: Repository, path: Path) -> int:
         return len(whole_trials(repository))
 
 
-def _require_whole(repository: Repository, taken: int, again: Path) -> None:
+def _require_whole(repository: TrialRepository, taken: int, again: Path) -> None:
     """Whatever is stored is as it was meant, can be shown, and handed on; nothing else is there."""
     report = check(repository)
     assert not report.findings, f"{report.findings[0].kind}: {report.findings[0].message}"

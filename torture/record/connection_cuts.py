@@ -13,7 +13,7 @@ from torture.play import Play, Round
 from torture.postgresql import Postgresql
 from torture.record.import_kills import write_results
 from torture.record.stores import Store, Stores
-from torture.verbs import Ran, Verbs
+from torture.verbs import VerbResult, VerbRunner
 from torture.web.proxy import Proxy
 from venturi.core.settings import Settings
 from venturi.record.trial import Trial
@@ -31,7 +31,7 @@ def play(round_: Play) -> None:
     number = stores.kinds.index("postgresql")
     table = round_.folder / "CP_sort.csv"
     write_results(table, _ROWS)
-    with Verbs(round_.folder / "work") as verbs, Proxy(server.socket) as proxy:
+    with VerbRunner(round_.folder / "work") as verbs, Proxy(server.socket) as proxy:
         with stores.one(number) as store:
             verbs.learn(_through(store, proxy), "import", table)
         with stores.one(number) as store:
@@ -61,7 +61,7 @@ def play(round_: Play) -> None:
                 case.saw(f"{how}, {state}" if ran.status else f"{how}, done")
 
 
-def _check(ran: Ran, found: Mapping[str, Trial], wanted: Mapping[str, Trial]) -> None:
+def _check(ran: VerbResult, found: Mapping[str, Trial], wanted: Mapping[str, Trial]) -> None:
     """All or nothing; a failure that is told by its code."""
     assert found in ({}, wanted), f"half a table: {len(found)} trials"
     if ran.status == 0:

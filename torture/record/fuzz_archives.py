@@ -13,18 +13,18 @@ from typing import ClassVar
 from torture import worker
 from torture.play import Play, Round
 from torture.record.archive_parts import changed, exported
-from torture.worker import Attempt
+from torture.worker import AttemptFunction
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
-from venturi.record.importing.exchange import Limits, import_archive
-from venturi.record.store.repository import Repository
+from venturi.record.importing.exchange import ArchiveLimits, import_archive
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.rows import delete_trials
 from venturi.record.trial import Trial
 
-_LIMITS = Limits(members=1_000, total_bytes=1 << 26)
+_LIMITS = ArchiveLimits(members=1_000, total_bytes=1 << 26)
 
 
-def attempts(folder: Path) -> Attempt:
+def attempts(folder: Path) -> AttemptFunction:
     """Into a repository that has the trials of the archive already: then only news are stored."""
     archive = exported(folder, 1)
     path = folder / "changed.zip"
@@ -56,7 +56,7 @@ def attempts(folder: Path) -> Attempt:
     return attempt
 
 
-class _Remembering(Repository):
+class _Remembering(TrialRepository):
     """Knows some trials by heart: half of the time would go into asking a database for them."""
 
     known: ClassVar[dict[str, Trial]] = {}

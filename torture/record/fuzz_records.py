@@ -18,13 +18,13 @@ from benchmarks.repository import synthetic_trials
 from torture import worker
 from torture.mutation import changed_bytes, changed_json, changed_lines
 from torture.play import Play, Round
-from torture.worker import ROOT, Attempt
+from torture.worker import ROOT, AttemptFunction
 from venturi.core.errors import VenturiError
-from venturi.core.settings import Limits
+from venturi.core.settings import TrialLimits
 from venturi.jobs.logs.trial import trial_of
 from venturi.record import starter
 from venturi.record.importing.formats import FORMATS, Log
-from venturi.record.importing.items import Source
+from venturi.record.importing.items import ImportSource
 from venturi.record.limits import check, fitted
 from venturi.record.store.tables import configuration_rows, record_row, trial_row
 from venturi.record.trial import Trial
@@ -50,11 +50,11 @@ LOGS = {
     "spark-eventlog": ("spark/*/*.log", "spark/*/tiny*", "spark/*/aqe*"),
     "mapreduce-history": ("mapreduce/*/*.jhist",),
 }
-_LIMITS = Limits()
+_LIMITS = TrialLimits()
 _TRIAL_BYTES_MAX = 4_000  # of those that are changed: bigger ones are read more slowly, not better
 
 
-def attempts(folder: Path) -> Attempt:
+def attempts(folder: Path) -> AttemptFunction:
     """Most of them change a trial, the rest what others wrote."""
     results = {
         name: [(DATA / each).read_bytes() for each in files] for name, files in RESULTS.items()
@@ -113,7 +113,7 @@ def _trials(results: dict[str, list[bytes]], logs: dict[str, list[Path]]) -> Seq
 
 
 def _items(name: str, data: bytes) -> Iterable[object]:
-    source = Source("a file", hashlib.sha256(data).hexdigest())
+    source = ImportSource("a file", hashlib.sha256(data).hexdigest())
     found: Iterable[object] = FORMATS[name].reader.read(io.BytesIO(data), source)
     return found
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from torture.instants import Instants
-from torture.play import Case, Play, Round
+from torture.play import Play, Round, TortureCase
 from torture.record.stores import Store, Stores, write_archive
-from torture.verbs import Verbs
+from torture.verbs import VerbRunner
 from venturi.record.trial import Trial
 
 _ROWS = 100
@@ -34,7 +34,7 @@ def play(round_: Play) -> None:
     stores = Stores(round_)
     wanted: dict[Path, dict[str, Trial]] = {}
     instants: dict[tuple[Path, str], Instants] = {}
-    with Verbs(round_.folder / "work") as verbs:
+    with VerbRunner(round_.folder / "work") as verbs:
         for source in (table, archive):
             for number, kind in enumerate(stores.kinds):
                 with stores.one(number) as store:
@@ -55,8 +55,8 @@ def play(round_: Play) -> None:
 
 
 def _kill(
-    case: Case,
-    verbs: Verbs,
+    case: TortureCase,
+    verbs: VerbRunner,
     store: Store,
     source: Path,
     wanted: Mapping[str, Trial],

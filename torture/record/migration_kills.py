@@ -9,9 +9,9 @@ from alembic import command
 from alembic.config import Config
 
 from torture.changes import Changes, Kill
-from torture.play import Case, Play, Round
+from torture.play import Play, Round, TortureCase
 from torture.record.stores import Store, Stores, trial
-from torture.verbs import Verbs
+from torture.verbs import VerbRunner
 from venturi.core.settings import Settings
 from venturi.record.store import tables
 from venturi.record.trial import Trial
@@ -25,7 +25,7 @@ def play(round_: Play) -> None:
     """Kills from its beginning to after the end of an upgrade: see `Changes`."""
     stores = Stores(round_, _first_revision)
     changes: dict[str, Changes] = {}
-    with Verbs(round_.folder / "work") as verbs:
+    with VerbRunner(round_.folder / "work") as verbs:
         for run in (verbs.learn, verbs.run_followed):
             for number, kind in enumerate(stores.kinds):
                 with stores.one(number) as store:
@@ -68,7 +68,7 @@ def _revision(settings: Settings) -> str:
     return str(found)
 
 
-def _kill(case: Case, verbs: Verbs, store: Store, kill: Kill, changes: Changes) -> None:
+def _kill(case: TortureCase, verbs: VerbRunner, store: Store, kill: Kill, changes: Changes) -> None:
     ran = verbs.run_followed(store.settings, "ls", "--limit", 1, kill=kill)
     changes.learn(ran.all_changes(), killed=ran.killed)
     assert ran.killed or ran.status == 0, ran.stderr

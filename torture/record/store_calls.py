@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torture.agent import counted, strace
-from torture.play import Case, Play, Round, UnavailableError
+from torture.play import Play, Round, TortureCase, UnavailableError
 from torture.record.import_kills import write_results
 from torture.record.stores import Store, Stores, write_archive
-from torture.verbs import Ran, Verbs
+from torture.verbs import VerbResult, VerbRunner
 from venturi.core.settings import Settings
 from venturi.record.importing.exchange import import_archive
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 
 ERRORS: Mapping[str, tuple[str, ...]] = {
@@ -71,7 +71,7 @@ def play(round_: Play) -> None:
     if tracer is None:
         raise UnavailableError("needs strace (Debian: strace)")
     stores = Stores(round_)
-    with Verbs(round_.folder / "work") as verbs:
+    with VerbRunner(round_.folder / "work") as verbs:
         tasks = _tasks(round_.folder, verbs.folder, len(stores.kinds))
         if round_.count < len(tasks):  # to find the sites of a verb takes as long as two cases
             tasks = round_.chance.sample(tasks, 2)
@@ -121,7 +121,7 @@ def _has_succeeded(trials: dict[str, Trial]) -> bool:
     return [each.state for each in trials.values()] == [State.SUCCEEDED]
 
 
-def _calls_of(tracer: str, verbs: Verbs, stores: Stores, task: _Task) -> Counter[str]:
+def _calls_of(tracer: str, verbs: VerbRunner, stores: Stores, task: _Task) -> Counter[str]:
     """How often each call is made at most in one thread of the verb and what it starts."""
     log = verbs.folder / "trace"
     with stores.one(task.number) as store:
@@ -142,7 +142,9 @@ def _remove(path: Path | None) -> None:
         path.unlink(missing_ok=True)
 
 
-def _one(case: Case, verbs: Verbs, store: Store, task: _Task, trace: tuple[str, ...]) -> None:
+def _one(
+    case: TortureCase, verbs: VerbRunner, store: Store, task: _Task, trace: tuple[str, ...]
+) -> None:
     ran = verbs.run(store.settings, *task.arguments, trace=trace)
     found = store.trials()
     well = ran.status == 0
@@ -172,7 +174,7 @@ def _one(case: Case, verbs: Verbs, store: Store, task: _Task, trace: tuple[str, 
         case.saw("said what failed")
 
 
-def _require_word(ran: Ran) -> None:
+def _require_word(ran: VerbResult) -> None:
     lines = ran.stderr.splitlines()
     if "Traceback (most recent call last):" in lines:
         raise AssertionError(f"a traceback: {' <- '.join(lines[-1:-6:-1])}")
@@ -184,7 +186,7 @@ def _require_word(ran: Ran) -> None:
 def _is_archive(path: Path, home: Path, wanted: Mapping[str, Trial]) -> bool:
     """Whether all of `wanted` can be taken in from it."""
     try:
-        with Repository.open(Settings(home, None, None, allow_debug=False)) as repository:
+        with TrialRepository.open(Settings(home, None, None, allow_debug=False)) as repository:
             return import_archive(repository, path).added == len(wanted)
     finally:
         shutil.rmtree(home)

@@ -15,7 +15,7 @@ from torture.postgresql import Postgresql
 from venturi.core.settings import Settings
 from venturi.record.importing.exchange import export_trials
 from venturi.record.query.paging import whole_trials
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.series import SeriesWriter
 from venturi.record.trial import (
     Cluster,
@@ -29,7 +29,7 @@ from venturi.record.trial import (
     Workload,
 )
 from venturi.record.upkeep.check import check
-from venturi.record.upkeep.findings import Kind
+from venturi.record.upkeep.findings import FindingKind
 
 _OTHERS = ("notes.txt", ".mine.part", "venturi.sqlite.bak", "artifacts/README")
 
@@ -50,7 +50,7 @@ def trial(id_: str) -> Trial:
     )
 
 
-def add_with_files(repository: Repository, id_: str, scratch: Path) -> Trial:
+def add_with_files(repository: TrialRepository, id_: str, scratch: Path) -> Trial:
     """Adds a trial with a log of some 100 kB and a series."""
     made = repository.attach(trial(id_), "log", "log.txt", random.Random(id_).randbytes(100_000))
     series = scratch / f"{id_}.parquet"
@@ -66,7 +66,7 @@ def add_with_files(repository: Repository, id_: str, scratch: Path) -> Trial:
 def write_archive(path: Path, ids: list[str]) -> dict[str, Trial]:
     """An archive of trials with files; the trials by id."""
     home = path.with_suffix(".home")
-    with Repository.open(Settings(home, None, None, allow_debug=False)) as repository:
+    with TrialRepository.open(Settings(home, None, None, allow_debug=False)) as repository:
         trials = [add_with_files(repository, id_, home) for id_ in ids]
         export_trials(repository, trials, path)
     shutil.rmtree(home)
@@ -87,10 +87,12 @@ class Store:
         Whatever is there can be read; nothing of others has changed; of what was killed nothing is
         left over, if it is to be `tidy`.
         """
-        with Repository.open(self.settings) as repository:
+        with TrialRepository.open(self.settings) as repository:
             repository.recover()
             report = check(repository)
-            wrong = [each for each in report.findings if tidy or each.kind is not Kind.LEFTOVER]
+            wrong = [
+                each for each in report.findings if tidy or each.kind is not FindingKind.LEFTOVER
+            ]
             assert not wrong, f"{wrong[0].kind}: {wrong[0].subject}: {wrong[0].message}"
             found = {each.id: each for each in whole_trials(repository)}
         for id_, each in self.foreign.items():
@@ -108,14 +110,14 @@ class Store:
 
     def mend(self) -> int:
         """Removes what is left over; how many files that was."""
-        with Repository.open(self.settings) as repository:
+        with TrialRepository.open(self.settings) as repository:
             report = check(repository, mend=True)
         assert report.whole, f"not mended: {report.findings}"
         return len(report.findings)
 
     def export(self, path: Path) -> None:
         """Everything can be handed on."""
-        with Repository.open(self.settings) as repository:
+        with TrialRepository.open(self.settings) as repository:
             export_trials(repository, whole_trials(repository), path, overwrite=True)
 
 
@@ -178,6 +180,6 @@ class Stores:
 
 
 def _with_some(settings: Settings) -> dict[str, Trial]:
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         ids = [f"before{number}" for number in range(3)]
         return {id_: add_with_files(repository, id_, settings.home) for id_ in ids}

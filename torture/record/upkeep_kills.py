@@ -12,12 +12,12 @@ from dataclasses import replace
 import sqlalchemy as sa
 
 from torture.instants import Instants
-from torture.play import Case, Play, Round
+from torture.play import Play, Round, TortureCase
 from torture.record.stores import Store, Stores, add_with_files
-from torture.verbs import Ran, Verbs
+from torture.verbs import VerbResult, VerbRunner
 from venturi.core.settings import Settings
 from venturi.record.query.paging import whole_trials
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import CONFIGURATION, RECORDS, TRIALS
 from venturi.record.trial import Trial
 from venturi.record.upkeep import quarantine, removal
@@ -30,10 +30,10 @@ _REMOVE = ("remove", "--where", "workload=terasort", "--reason", "torture", "--y
 _MEND = ("repository", "check", "--mend")
 
 
-class _Bench:
+class _KillBench:
     """What the kills of one round share: verbs, stores, and a backup of what they all hold."""
 
-    def __init__(self, round_: Play, verbs: Verbs) -> None:
+    def __init__(self, round_: Play, verbs: VerbRunner) -> None:
         self.verbs, self.stores = verbs, Stores(round_, _filled)
         self.backup = round_.folder / "whole.zip"
         self._new = round_.folder / "new"
@@ -56,20 +56,20 @@ class _Bench:
             if url is not None:
                 self.stores.drop(url)
 
-    def ran_well(self, settings: Settings, *arguments: object) -> Ran:
+    def ran_well(self, settings: Settings, *arguments: object) -> VerbResult:
         ran = self.verbs.run(settings, *arguments)
         assert ran.status == 0, ran.stderr[:500]
         return ran
 
 
-Kill = Callable[[_Bench, Store, "float | None"], "tuple[Ran, str]"]
+KillFunction = Callable[[_KillBench, Store, "float | None"], "tuple[VerbResult, str]"]
 """Runs a verb, killed after so many seconds, and again; how it ended first, and what was there."""
 
 
 def play(round_: Play) -> None:
     """Each verb in turn, on each kind of database; `Instants` says when it is killed."""
-    with Verbs(round_.folder / "work") as verbs:
-        bench = _Bench(round_, verbs)
+    with VerbRunner(round_.folder / "work") as verbs:
+        bench = _KillBench(round_, verbs)
         instants: dict[tuple[str, str], Instants] = {}
         for case in round_.cases():
             what = list(_WHAT)[case.number % len(_WHAT)]
@@ -81,7 +81,7 @@ def play(round_: Play) -> None:
                 _case(case, bench, store, what, instants[key])
 
 
-def _whole_s(bench: _Bench, number: int, what: str) -> float:
+def _whole_s(bench: _KillBench, number: int, what: str) -> float:
     """How long it takes, once what it imports is known."""
     took_s = 0.0
     for delay_s in (None, _GONE_S):
@@ -90,7 +90,9 @@ def _whole_s(bench: _Bench, number: int, what: str) -> float:
     return took_s
 
 
-def _case(case: Case, bench: _Bench, store: Store, what: str, instants: Instants) -> None:
+def _case(
+    case: TortureCase, bench: _KillBench, store: Store, what: str, instants: Instants
+) -> None:
     delay_s = instants.draw_s()
     case.label = f"{what}, {store.kind}, killed after {1000 * delay_s:.1f} ms"
     ran, state = _WHAT[what](bench, store, delay_s)
@@ -99,7 +101,7 @@ def _case(case: Case, bench: _Bench, store: Store, what: str, instants: Instants
     case.saw(f"{what} killed, {state} there" if ran.killed else f"{what} done")
 
 
-def _backup(bench: _Bench, store: Store, delay_s: float | None) -> tuple[Ran, str]:
+def _backup(bench: _KillBench, store: Store, delay_s: float | None) -> tuple[VerbResult, str]:
     shutil.rmtree(bench.file.parent, ignore_errors=True)
     bench.file.parent.mkdir()
     ran = _run(bench, store.settings, delay_s, "backup", bench.file)
@@ -115,13 +117,13 @@ def _backup(bench: _Bench, store: Store, delay_s: float | None) -> tuple[Ran, st
     return ran, "all" if made else "some" if begun else "none"
 
 
-def _require_restores(bench: _Bench, store: Store) -> None:
+def _require_restores(bench: _KillBench, store: Store) -> None:
     with bench.empty(store) as settings:
         bench.ran_well(settings, "restore", bench.file)
         assert _trials(settings) == bench.wanted, "the backup lacks something"
 
 
-def _restore(bench: _Bench, store: Store, delay_s: float | None) -> tuple[Ran, str]:
+def _restore(bench: _KillBench, store: Store, delay_s: float | None) -> tuple[VerbResult, str]:
     with bench.empty(store) as settings:
         ran = _run(bench, settings, delay_s, "restore", bench.backup)
         found = _trials(settings)
@@ -139,7 +141,7 @@ def _restore(bench: _Bench, store: Store, delay_s: float | None) -> tuple[Ran, s
     return ran, "all" if found else "none"
 
 
-def _remove(bench: _Bench, store: Store, delay_s: float | None) -> tuple[Ran, str]:
+def _remove(bench: _KillBench, store: Store, delay_s: float | None) -> tuple[VerbResult, str]:
     ran = _run(bench, store.settings, delay_s, *_REMOVE)
     there = _trials(store.settings)
     assert there in ({}, store.foreign), f"half is removed: {len(there)} trials are there"
@@ -150,7 +152,7 @@ def _remove(bench: _Bench, store: Store, delay_s: float | None) -> tuple[Ran, st
     store = replace(store, foreign={})
     store.mend()
     assert store.trials(tidy=True) == {}
-    with Repository.open(store.settings) as repository:
+    with TrialRepository.open(store.settings) as repository:
         (recorded,) = removal.find(repository)
     assert set(recorded.trials) == bench.wanted.keys(), "not all that went is on record"
     left = [path.name for path in (store.settings.home / "artifacts").iterdir()]
@@ -158,7 +160,7 @@ def _remove(bench: _Bench, store: Store, delay_s: float | None) -> tuple[Ran, st
     return ran, "none" if there else "all"
 
 
-def _mend(bench: _Bench, store: Store, delay_s: float | None) -> tuple[Ran, str]:
+def _mend(bench: _KillBench, store: Store, delay_s: float | None) -> tuple[VerbResult, str]:
     _break(store.settings)
     ran = _run(bench, store.settings, delay_s, *_MEND)
     before = _set_aside(store.settings)
@@ -184,11 +186,13 @@ def _break(settings: Settings) -> None:
 
 
 def _set_aside(settings: Settings) -> list[str]:
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         return [each.subject for each in quarantine.find(repository)]
 
 
-def _run(bench: _Bench, settings: Settings, delay_s: float | None, *arguments: object) -> Ran:
+def _run(
+    bench: _KillBench, settings: Settings, delay_s: float | None, *arguments: object
+) -> VerbResult:
     """The first time, without an instant, what it imports is learnt."""
     if delay_s is None:
         return bench.verbs.learn(settings, *arguments)
@@ -196,17 +200,17 @@ def _run(bench: _Bench, settings: Settings, delay_s: float | None, *arguments: o
 
 
 def _trials(settings: Settings) -> Mapping[str, Trial]:
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         return {each.id: each for each in whole_trials(repository)}
 
 
 def _filled(settings: Settings) -> dict[str, Trial]:
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         ids = [f"before{number}" for number in range(_TRIALS)]
         return {id_: add_with_files(repository, id_, settings.home) for id_ in ids}
 
 
-_WHAT: Mapping[str, Kill] = {
+_WHAT: Mapping[str, KillFunction] = {
     "backup": _backup,
     "restore": _restore,
     "remove": _remove,

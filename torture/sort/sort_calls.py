@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torture.agent import AGENT, counted, run, strace
-from torture.play import Case, Play, Round, UnavailableError
+from torture.play import Play, Round, TortureCase, UnavailableError
 from torture.sort.sort_kills import MIB, Folders
 from torture.sort.sort_state import RECORD
 
@@ -63,7 +63,7 @@ ERRORS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class CallSite:
     """The `nth` call of a kind in each thread, and how it fails."""
 
     task: str
@@ -97,7 +97,7 @@ def play(round_: Play) -> None:
         counts = calls_of(tracer, arguments, round_.folder / "trace")
         generated.unlink(missing_ok=True)
         sites += [
-            Site(task, call, nth, error)
+            CallSite(task, call, nth, error)
             for call, errors in ERRORS.items()
             for error in errors
             for nth in range(1, counts[call] + 1)
@@ -140,7 +140,7 @@ def calls_of(tracer: str, arguments: Sequence[object], log: Path) -> Counter[str
 
 
 def _one(
-    case: Case,
+    case: TortureCase,
     folders: Folders,
     arguments: Sequence[object],
     prefix: Sequence[str],

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from torture.agent import run
-from torture.play import Case, Play, Round
+from torture.play import Play, Round, TortureCase
 
 _MIB = 1 << 20
 _RECORD_BYTES = (1, 2, 7, 8, 9, 10, 16, 90, 99, 100, 101, 512, 4096, 4097, 65_536, 300_001)
@@ -49,7 +49,7 @@ def play(round_: Play) -> None:
 
 
 def _sort(
-    case: Case, folder: Path, files: Sequence[Path], flags: Sequence[object], expected: bytes
+    case: TortureCase, folder: Path, files: Sequence[Path], flags: Sequence[object], expected: bytes
 ) -> None:
     inputs = [word for file in files for word in ("--input", file)]
     refused = ""

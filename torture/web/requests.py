@@ -30,7 +30,7 @@ from starlette.types import ASGIApp
 from benchmarks.repository import synthetic_trials
 from torture.play import FAULTS_MAX, Play, Round
 from torture.record.archive_parts import exported
-from torture.web.asked import Maker, Request
+from torture.web.openapi_requests import HttpRequest, RequestMaker
 from torture.worker import ROOT
 from venturi.cli.share.changes import RepositoryChanges
 from venturi.core.settings import Settings
@@ -42,7 +42,7 @@ from venturi.record.access import tokens
 from venturi.record.access.authors import Author
 from venturi.record.importing.exchange import import_archive
 from venturi.record.query.paging import whole_trials
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.rows import delete_trials
 from venturi.record.store.tables import EXCLUSIONS, METADATA, VIEWS
 from venturi.record.trial import now
@@ -58,11 +58,11 @@ _AT_ONCE = 4
 _OVER_SOCKETS = 0.1
 _NOT_WATCHED = {"sessions", "changes", "trials", "configuration"}  # made anew from the others
 _NOT_READERS = ("nobody", "expired", "revoked", "unknown", "garbled")
-Ask = Callable[[Request], Awaitable["Answer"]]
+Ask = Callable[[HttpRequest], Awaitable["HttpResponse"]]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpResponse:
     """`status` is 0 where the server closed without one, as it may on what is no HTTP."""
 
     status: int
@@ -75,7 +75,7 @@ def play(round_: Play) -> None:
     with ExitStack() as stack:
         url = round_.postgresql().new_repository()
         settings = Settings(round_.folder / "home", url, None, allow_debug=False)
-        repository = stack.enter_context(Repository.open(settings))
+        repository = stack.enter_context(TrialRepository.open(settings))
         archive = exported(round_.folder)
         _fill(repository, round_.folder / "exported.zip")
         base = [trial.id for trial in whole_trials(repository)]
@@ -89,7 +89,7 @@ def play(round_: Play) -> None:
             "name": ["run.log", "host.parquet", "view 1", "my view"],
             "values": ["terasort", "kmeans", "mapreduce", "spark", "HDD", "IB", "succeeded"],
         }
-        maker = Maker(app.openapi(), archive, known)
+        maker = RequestMaker(app.openapi(), archive, known)
         with asyncio.Runner() as runner:
             cookies = runner.run(_sessions(app, roles))
             round_.say(f"{len(base)} trials, two servers")
@@ -121,7 +121,7 @@ class _Batch:
     def __init__(
         self,
         round_: Play,
-        maker: Maker,
+        maker: RequestMaker,
         app: ASGIApp,
         address: tuple[str, int],
         roles: Mapping[str, str | None],
@@ -167,11 +167,11 @@ class _Batch:
         except AssertionError as error:
             self._fault(f"{label}: {error}", request)
 
-    def _fault(self, what: str, request: Request) -> None:
+    def _fault(self, what: str, request: HttpRequest) -> None:
         self._round.fault(f"{what} ({request.target[:300]} {request.body[:200]!r})")
 
 
-def _judged(request: Request, who: str, answer: Answer) -> str:
+def _judged(request: HttpRequest, who: str, answer: HttpResponse) -> str:
     """What was seen, if it is in order."""
     status, body = answer.status, answer.body
     if status == 0 or (status == 400 and body == b"Invalid HTTP request received."):
@@ -195,7 +195,7 @@ def _judged(request: Request, who: str, answer: Answer) -> str:
     return f"refused {status}"
 
 
-def _fill(repository: Repository, archive: Path) -> None:
+def _fill(repository: TrialRepository, archive: Path) -> None:
     """Trials of publications, made ones, one with a log and series, one of an engine's account."""
     starter.import_starter(repository)
     repository.add_many(synthetic_trials(400))
@@ -204,7 +204,7 @@ def _fill(repository: Repository, archive: Path) -> None:
         take_in(repository, [read(log)])
 
 
-def _roles(repository: Repository) -> dict[str, str | None]:
+def _roles(repository: TrialRepository) -> dict[str, str | None]:
     """What each sends as Authorization."""
     by = Author("torture", "login")
     _, writer = tokens.add(repository, "writer", "write", by)
@@ -234,7 +234,7 @@ async def _sessions(app: ASGIApp, roles: Mapping[str, str | None]) -> dict[str, 
         body = json.dumps({"token": str(shown).partition(" ")[2]}).encode()
         headers = (("Content-Type", "application/json"),)
         cookies: list[str] = []
-        request = Request("POST", SESSION, "log in", headers, body)
+        request = HttpRequest("POST", SESSION, "log in", headers, body)
         answer = await in_process(app, request, cookies)
         assert (answer.status == 200) == (who in ("writer", "reader")), f"{who} logs in"
         if cookies:
@@ -242,7 +242,9 @@ async def _sessions(app: ASGIApp, roles: Mapping[str, str | None]) -> dict[str, 
     return found
 
 
-async def in_process(app: ASGIApp, request: Request, cookies: list[str] | None = None) -> Answer:
+async def in_process(
+    app: ASGIApp, request: HttpRequest, cookies: list[str] | None = None
+) -> HttpResponse:
     """Asks an application without a network."""
     path, _, query = request.target.partition("?")
     headers = [(b"host", b"localhost"), (b"content-length", str(len(request.body)).encode())]
@@ -284,10 +286,10 @@ async def in_process(app: ASGIApp, request: Request, cookies: list[str] | None =
             body.append(message.get("body", b""))
 
     await app(scope, receive, send)
-    return Answer(status, kind, b"".join(body))
+    return HttpResponse(status, kind, b"".join(body))
 
 
-async def over_socket(address: tuple[str, int], request: Request) -> Answer:
+async def over_socket(address: tuple[str, int], request: HttpRequest) -> HttpResponse:
     """Asks a server; the answer is what came before it closed."""
     reading, writing = await asyncio.open_connection(*address, limit=1 << 26)
     try:
@@ -310,7 +312,7 @@ async def over_socket(address: tuple[str, int], request: Request) -> Answer:
     if said.get("transfer-encoding") == "chunked":
         body = b"".join(_chunks(body))
     status = int(first.split(" ")[1]) if first.startswith("HTTP/1.1 ") else 0
-    return Answer(status, said.get("content-type", "").partition(";")[0], body)
+    return HttpResponse(status, said.get("content-type", "").partition(";")[0], body)
 
 
 def _chunks(data: bytes) -> Iterator[bytes]:
@@ -348,7 +350,7 @@ def _served(settings: Settings, log: Path) -> Iterator[tuple[str, int]]:
         process.wait(60)
 
 
-def _stored(repository: Repository) -> str:
+def _stored(repository: TrialRepository) -> str:
     """A digest of all that people and trials have left, in the database and beside."""
     digest = hashlib.sha256()
     with repository.reading() as connection:
@@ -362,7 +364,7 @@ def _stored(repository: Repository) -> str:
     return digest.hexdigest()
 
 
-def _tidy(repository: Repository, base: set[str]) -> None:
+def _tidy(repository: TrialRepository, base: set[str]) -> None:
     """Takes back what those did who may write, so that there is as much to read as before."""
     there = {trial.id for trial in whole_trials(repository)}
     assert base <= there, "a trial is gone"

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from torture.play import Case, Play, Round
+from torture.play import Play, Round, TortureCase
 from torture.record.stores import Store, Stores, write_archive
-from torture.verbs import Verbs
+from torture.verbs import VerbRunner
 from torture.web.upload_kills import TOKEN, Server
 from venturi.record.trial import Trial
 
@@ -27,7 +27,7 @@ def play(round_: Play) -> None:
     archive = round_.folder / "trials.zip"
     wanted = write_archive(archive, [f"sent{number}" for number in range(_TRIALS)])
     stores = Stores(round_)
-    with Verbs(round_.folder / "work") as verbs:
+    with VerbRunner(round_.folder / "work") as verbs:
         with stores.one(0) as store:
             server = Server(verbs, store, learn=True)
             server.post(archive)
@@ -38,7 +38,12 @@ def play(round_: Play) -> None:
 
 
 def _cut(
-    case: Case, verbs: Verbs, store: Store, archive: Path, wanted: Mapping[str, Trial], how: str
+    case: TortureCase,
+    verbs: VerbRunner,
+    store: Store,
+    archive: Path,
+    wanted: Mapping[str, Trial],
+    how: str,
 ) -> None:
     body = archive.read_bytes()
     sent, half = _request(how, body, case)
@@ -56,7 +61,7 @@ def _cut(
     case.saw(f"{how}, answered {answer}" if answer else f"{how}, not answered")
 
 
-def _request(how: str, body: bytes, case: Case) -> tuple[bytes, bool]:
+def _request(how: str, body: bytes, case: TortureCase) -> tuple[bytes, bool]:
     """What is sent of a request, and whether the way there is closed after it."""
     chance = case.play.chance
     at = chance.randrange(len(body))

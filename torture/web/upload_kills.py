@@ -12,9 +12,9 @@ from pathlib import Path
 import httpx
 
 from torture.instants import Instants
-from torture.play import Case, Play, Round
+from torture.play import Play, Round, TortureCase
 from torture.record.stores import Store, Stores, write_archive
-from torture.verbs import Verbs
+from torture.verbs import VerbRunner
 from venturi.record.trial import Trial
 
 _TRIALS = 4
@@ -28,7 +28,7 @@ def play(round_: Play) -> None:
     wanted = write_archive(archive, [f"sent{number}" for number in range(_TRIALS)])
     stores = Stores(round_)
     instants: dict[str, Instants] = {}
-    with Verbs(round_.folder / "work") as verbs:
+    with VerbRunner(round_.folder / "work") as verbs:
         with stores.one(0) as store:
             server = Server(verbs, store, learn=True)
             server.post(archive)
@@ -51,7 +51,7 @@ def play(round_: Play) -> None:
 class Server:
     """A `venturi serve` that has begun to listen."""
 
-    def __init__(self, verbs: Verbs, store: Store, *, learn: bool = False) -> None:
+    def __init__(self, verbs: VerbRunner, store: Store, *, learn: bool = False) -> None:
         self._verbs = verbs
         self._pid = verbs.begin(
             store.settings,
@@ -96,8 +96,8 @@ class Server:
 
 
 def _kill(
-    case: Case,
-    verbs: Verbs,
+    case: TortureCase,
+    verbs: VerbRunner,
     store: Store,
     archive: Path,
     wanted: Mapping[str, Trial],

@@ -109,7 +109,7 @@ const files = {
     NOTE +
     `import type {\n${roots.map((each) => `  ${each},\n`).join("")}} from "./api";\n\n` +
     'export type * from "./api";\n\n' +
-    "export interface Twins {\n" +
+    "export interface Endpoints {\n" +
     `${twins.map(([path, shape]) => `  "${path}": ${named(shape)};\n`).join("")}}\n`,
   "api/index.ts":
     NOTE +

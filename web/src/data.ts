@@ -2,7 +2,7 @@
 // was exported carries the answers with it and asks nobody.
 import { keepPreviousData, QueryCache, QueryClient, useQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
-import type { Problem, Twins } from "./generated/types";
+import type { Endpoints, Problem } from "./generated/types";
 import { canonical } from "./url";
 
 const FRESH_MS = 30_000;
@@ -150,12 +150,12 @@ export interface Twin<T> {
 }
 
 /** The answer of the API at `path` to `search`, of the trial `id`. Null asks nothing. */
-export function useTwin<Path extends keyof Twins>(
+export function useTwin<Path extends keyof Endpoints>(
   path: Path | null,
   search?: URLSearchParams,
   id = "",
-): Twin<Twins[Path]> {
-  type T = Twins[Path];
+): Twin<Endpoints[Path]> {
+  type T = Endpoints[Path];
   const url = path ? canonical(path.replace("{id}", encodeURIComponent(id)), search) : "";
   const asked = useQuery<T>({
     queryKey: [url],

@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from venturi.cli.outputs import ready_file, writing
 
 if TYPE_CHECKING:
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
     from venturi.web.export import PageData
 
 _ALSO = "Also write the answer with charts to FILE, one self-contained HTML page."
@@ -36,7 +36,7 @@ class PageFile:
 
         self._write(data_page(page, data))
 
-    def write_answers(self, url: str, repository: Repository) -> None:
+    def write_answers(self, url: str, repository: TrialRepository) -> None:
         """Writes the page at `url` (path and query, as in the browser) with what is recorded."""
         from venturi.web.api.context import Services
         from venturi.web.export import export_page

@@ -50,7 +50,7 @@ RENAMED = {
 _OVER = threading.Event()  # set once the command has ended
 
 
-class Verbs(click.Group):
+class VerbGroup(click.Group):
     """The verbs, each imported when it is used. `scripts/verbs.py` finds them."""
 
     @cached_property
@@ -119,7 +119,7 @@ class Verbs(click.Group):
 
 
 @click.group(
-    cls=Verbs,
+    cls=VerbGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="`venturi help COMMAND` describes one command.",
 )
@@ -189,7 +189,7 @@ def _refused_by_system(error: BaseException) -> VenturiError | None:
     return starved(f"a library gave up: {error}")
 
 
-class _Talk(io.FileIO):
+class _LossyStream(io.FileIO):
     """A file whose disk may be full, or whose reader gone: what it does not take is gone, too."""
 
     def write(self, data: Any, /) -> int:
@@ -209,7 +209,7 @@ def program() -> NoReturn:
     """
     if sys.__stderr__ is not None:  # it was not closed
         sys.stderr = io.TextIOWrapper(
-            io.BufferedWriter(_Talk(sys.__stderr__.fileno(), "w", closefd=False), 1),
+            io.BufferedWriter(_LossyStream(sys.__stderr__.fileno(), "w", closefd=False), 1),
             encoding=sys.__stderr__.encoding,
             errors="backslashreplace",
             write_through=True,

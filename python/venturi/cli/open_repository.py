@@ -22,20 +22,20 @@ from venturi.record.trial import State
 if TYPE_CHECKING:
     from venturi.record.query.conditions import Condition
     from venturi.record.query.selection import Query
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
 
 F = TypeVar("F", bound=Callable[..., Any])
 _IDS_SHOWN = 5
 
 
-def open_repository(patience_s: float | None = None) -> Repository:
+def open_repository(patience_s: float | None = None) -> TrialRepository:
     """The repository, after telling on stderr which trials were found interrupted.
 
     Who writes waits for others for `patience_s` at the most, as `Database` has it.
     """
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
 
-    repository = Repository.open(settings.load(), patience_s=patience_s)
+    repository = TrialRepository.open(settings.load(), patience_s=patience_s)
     try:
         for trial in repository.recover():
             assert trial.failure is not None
@@ -99,7 +99,7 @@ class MomentType(click.ParamType[datetime]):
 SINCE = MomentType(-1, "write it like 2026-01-31, 2026-01-31T12:00 or 7d")
 
 
-def say_none_match(repository: Repository) -> None:
+def say_none_match(repository: TrialRepository) -> None:
     """Says that no trials match; of an empty repository, how it gets some."""
     try:
         repository.get("last")
@@ -113,7 +113,7 @@ def say_none_match(repository: Repository) -> None:
     click.echo("no trials match", err=True)
 
 
-def say_left_out(repository: Repository, query: Query) -> None:
+def say_left_out(repository: TrialRepository, query: Query) -> None:
     """Says how many trials would be among those of `query`, were there no exclusions, and how many
     that are among them were disturbed by others.
     """
@@ -208,9 +208,9 @@ def counting(what: str, unit: str = "trials") -> Iterator[Callable[[int, int | N
         if show is None:
             yield lambda done, total: None
             return
-        from venturi.measure.hosts.agent import Progress
+        from venturi.measure.hosts.agent import AgentProgress
 
         start_s = time.monotonic()
         yield lambda done, total: show(
-            Progress(what, done, total, unit, time.monotonic() - start_s)
+            AgentProgress(what, done, total, unit, time.monotonic() - start_s)
         )

@@ -15,7 +15,7 @@ from venturi.core.units import format_bytes_decimal, format_rate
 if TYPE_CHECKING:
     from rich.progress import Task, TaskID
 
-    from venturi.measure.hosts.agent import OnProgress, Progress
+    from venturi.measure.hosts.agent import AgentProgress, OnProgress
 
 
 EVERY_S = 10.0
@@ -43,19 +43,19 @@ def progress_bars(*, enabled: bool = True) -> Iterator[OnProgress | None]:
     from rich.progress import Progress as Bars
     from rich.text import Text
 
-    class Amount(ProgressColumn):
+    class AmountColumn(ProgressColumn):
         def render(self, task: Task) -> Text:
             return Text(amount(task.completed, task.total, str(task.fields["unit"])))
 
-    class Speed(ProgressColumn):
+    class SpeedColumn(ProgressColumn):
         def render(self, task: Task) -> Text:
             return Text(rate(task.speed, str(task.fields["unit"])))
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        Amount(),
-        Speed(),
+        AmountColumn(),
+        SpeedColumn(),
         TimeRemainingColumn(compact=True),
     )
     # Not redirect_stdout: what is data must not go where the bars are.
@@ -63,7 +63,7 @@ def progress_bars(*, enabled: bool = True) -> Iterator[OnProgress | None]:
     with Bars(*columns, console=console, transient=True, redirect_stdout=False) as bars:
         current: tuple[str, TaskID] | None = None
 
-        def show(event: Progress | None) -> None:
+        def show(event: AgentProgress | None) -> None:
             nonlocal current
             if current is not None and (event is None or current[0] != event.phase):
                 bars.remove_task(current[1])
@@ -83,7 +83,7 @@ def _lines() -> OnProgress:
     """Says every `EVERY_S` seconds how far the phase is; a short one says nothing."""
     last_s = time.monotonic()
 
-    def tell(event: Progress | None) -> None:
+    def print_line(event: AgentProgress | None) -> None:
         nonlocal last_s
         if event is None or time.monotonic() - last_s < EVERY_S:
             return
@@ -92,7 +92,7 @@ def _lines() -> OnProgress:
         per_s = event.done / event.elapsed_s if event.elapsed_s > 0 else None
         step(f"{event.phase}: {done}, {rate(per_s, event.unit)}".rstrip(", "))
 
-    return tell
+    return print_line
 
 
 def amount(done: float, total: float | None, unit: str) -> str:

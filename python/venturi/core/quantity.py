@@ -10,7 +10,7 @@ from enum import StrEnum
 from venturi.core.domain import invalid
 
 
-class Kind(StrEnum):
+class ValueKind(StrEnum):
     """How a value is known, from weakest to strongest."""
 
     ASSUMED = "assumed"
@@ -30,7 +30,7 @@ class Quantity:
     value: float
     low: float
     high: float
-    kind: Kind
+    kind: ValueKind
     source: str
     as_of: date | None = None
     note: str = ""
@@ -47,7 +47,7 @@ class Quantity:
             self.value * factor,
             self.low * factor,
             self.high * factor,
-            min(self.kind, Kind.DERIVED, key=list(Kind).index),
+            min(self.kind, ValueKind.DERIVED, key=list(ValueKind).index),
             self.source,
             self.as_of,
             note,
@@ -57,5 +57,5 @@ class Quantity:
 
 
 UNLIMITED = Quantity(
-    math.inf, math.inf, math.inf, Kind.ASSUMED, "asked for", note="taken to be no limit"
+    math.inf, math.inf, math.inf, ValueKind.ASSUMED, "asked for", note="taken to be no limit"
 )

@@ -73,7 +73,7 @@ SERVER_LIMITS = {f"VENTURI_SERVE_{each.name.upper()}": each for each in fields(S
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TrialLimits:
     """The most that a trial may have, so that whatever reads it can bear it (see `record.limits`).
 
     Each is a setting: `configuration_keys` is VENTURI_MAX_CONFIGURATION_KEYS.
@@ -124,11 +124,11 @@ class Limits:
 
 
 def variable_of(limit: str) -> str:
-    """The environment variable of a field of `Limits`."""
+    """The environment variable of a field of `TrialLimits`."""
     return f"VENTURI_MAX_{limit.upper()}"
 
 
-RECORD_LIMITS = {variable_of(each.name): each for each in fields(Limits)}
+RECORD_LIMITS = {variable_of(each.name): each for each in fields(TrialLimits)}
 
 
 SETTINGS = (
@@ -179,7 +179,7 @@ class Settings:
     ssh: tuple[str, ...] = ("ssh",)
     stall_s: float | None = None
     """None: the agent's own default."""
-    limits: Limits = Limits()
+    limits: TrialLimits = TrialLimits()
     read_token: str | None = field(default=None, repr=False)
     write_token: str | None = field(default=None, repr=False)
     push_token: str | None = field(default=None, repr=False)
@@ -207,7 +207,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
         database_url=env.get("VENTURI_DATABASE_URL") or None,
         agent=Path(agent) if agent else None,
         allow_debug=_flag(env, "VENTURI_ALLOW_DEBUG"),
-        limits=Limits(
+        limits=TrialLimits(
             **{each.name: _number(env, variable) for variable, each in RECORD_LIMITS.items()}
         ),
         lock=Path(env.get("VENTURI_LOCK") or f"{temporary_folder(env)}/venturi-measuring.lock"),

@@ -88,7 +88,7 @@ Count = Annotated[int, Field(ge=0, strict=True)]
 Text = Annotated[str, Field(min_length=1, strict=True), AfterValidator(_without_nul)]
 
 
-class Lines:
+class KeyLines:
     """The line of every key of a TOML text (tomllib does not say)."""
 
     def __init__(self, text: str) -> None:
@@ -158,12 +158,12 @@ def read(file: Path, code: str, hint: str = "") -> str:
 
 def parse(
     model: type[Model], text: str, what: str, parts: Mapping[str, str] | None = None
-) -> tuple[Model | None, Lines, tuple[Mistake, ...]]:
+) -> tuple[Model | None, KeyLines, tuple[Mistake, ...]]:
     """`text` as `model`, which people call `what` (`a plan`), with its lines; or every mistake.
 
     `parts` are what people call the tables of some keys: `hosts`, `a host`.
     """
-    lines = Lines(text)
+    lines = KeyLines(text)
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also numbers of thousands of digits

@@ -15,7 +15,7 @@ _PROBES = frozenset({"diskbench", "netbench", "hostfacts"})
 
 
 @dataclass(frozen=True, slots=True)
-class Modelled:
+class RealMachineRate:
     """A sample's rate times the lab's k (B/s or 1/s)."""
 
     metric: str
@@ -25,7 +25,7 @@ class Modelled:
 
 
 @dataclass(frozen=True, slots=True)
-class AsOnRealMachines:
+class RealMachineRates:
     """Rates times `dilation`, and the trial's time divided by it; None of a probe, whose time was
     set. Unless `dilate_cpu` the time is the least that it would be: processors were not slowed.
     """
@@ -33,7 +33,7 @@ class AsOnRealMachines:
     dilation: float
     dilate_cpu: bool | None
     elapsed_s: float | None
-    rates: tuple[Modelled, ...]
+    rates: tuple[RealMachineRate, ...]
 
 
 def real_rate(trial: Trial, value: float | None, unit: str = "B/s") -> float | None:
@@ -52,14 +52,14 @@ def real_time_s(trial: Trial) -> float | None:
     return elapsed_s / k
 
 
-def as_on_real_machines(trial: Trial) -> AsOnRealMachines | None:
+def as_on_real_machines(trial: Trial) -> RealMachineRates | None:
     """All of it; None of a trial on real machines."""
     k = trial.cluster.dilation
     if k is None:
         return None
     rates = tuple(
-        Modelled(sample.metric, dict(sample.labels), sample.unit, value)
+        RealMachineRate(sample.metric, dict(sample.labels), sample.unit, value)
         for sample in trial.samples
         if (value := real_rate(trial, sample.value, sample.unit)) is not None
     )
-    return AsOnRealMachines(k, trial.cluster.dilate_cpu, real_time_s(trial), rates)
+    return RealMachineRates(k, trial.cluster.dilate_cpu, real_time_s(trial), rates)

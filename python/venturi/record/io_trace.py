@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from venturi.core.errors import VenturiError
 
 if TYPE_CHECKING:
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
     from venturi.record.trial import Trial
 
 TRACE_NAME = "io-trace.json"
@@ -24,7 +24,7 @@ def has_trace(trial: Trial) -> bool:
     return any(artifact.name == TRACE_NAME for artifact in trial.artifacts)
 
 
-def load(repository: Repository, trial: Trial) -> dict[str, Any]:
+def load(repository: TrialRepository, trial: Trial) -> dict[str, Any]:
     """What the trace of `trial` says; VEN-RECORD-ARTIFACT if it has none or it is damaged."""
     found = next((each for each in trial.artifacts if each.name == TRACE_NAME), None)
     if found is None:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import polars as pl
     from pydantic import TypeAdapter
 
-    from venturi.record.store.keeping import Keeper
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
+    from venturi.record.store.trial_store import TrialStore
     from venturi.record.trial import Trial
 
 Outcome = Literal["succeeded", "failed", "unfinished"]
@@ -75,7 +75,7 @@ class Application:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class AccountReading:
     """How an account was read: nothing is left out silently.
 
     `sha256` is that of the uncompressed text, so that it does not depend on the compression.
@@ -124,7 +124,7 @@ class JobAccount:
     """
 
     application: Application
-    reading: Reading
+    reading: AccountReading
     jobs: pl.DataFrame
     stages: pl.DataFrame
     tasks: pl.DataFrame
@@ -197,7 +197,7 @@ def files(account: JobAccount) -> Iterator[tuple[str, bytes]]:
         yield f"{name}.parquet", parquet.getvalue()
 
 
-def attach(repository: Repository, trial: Trial, account: JobAccount) -> Trial:
+def attach(repository: TrialRepository, trial: Trial, account: JobAccount) -> Trial:
     """Keeps `account` among the artifacts of `trial`, which the caller saves next."""
     for name, content in files(account):
         trial = repository.attach(trial, "other", name, content)
@@ -240,7 +240,7 @@ def _checker(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def load(repository: Keeper, trial: Trial) -> JobAccount:
+def load(repository: TrialStore, trial: Trial) -> JobAccount:
     """The account kept with `trial`; VEN-RECORD-ARTIFACT if there is none or it is damaged.
 
     What an earlier version did not read, so that a column is not there, is not known.
@@ -273,7 +273,7 @@ def load(repository: Keeper, trial: Trial) -> JobAccount:
             raise ValueError("there are tasks, and no end of the application")
         return JobAccount(
             application=application,
-            reading=_checker(Reading).validate_python(facts["reading"]),
+            reading=_checker(AccountReading).validate_python(facts["reading"]),
             configuration=facts["configuration"],
             chosen=tuple(facts["chosen"]),
             origin_ms=_checker(float | None).validate_python(facts.get("origin_ms")),

@@ -4,7 +4,7 @@ What is measured here, imported, uploaded, ingested or moved from another databa
 same limits, and so whatever is stored can be listed, shown, grouped, exported and moved on, on
 SQLite and on PostgreSQL. What others send is refused (`check`); what was measured, or told by a log
 that is written once, is cut and says so (`fitted`). How much a trial may have is in
-`settings.Limits`. What no setting changes:
+`settings.TrialLimits`. What no setting changes:
 
 - instants lie between 1990 and 2100 in UTC: no trial is older, and every calendar has them,
 - seconds are not negative and at most as many as that, so that sums of them mean something,
@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from venturi.core.errors import VenturiError
-from venturi.core.settings import Limits, variable_of
+from venturi.core.settings import TrialLimits, variable_of
 from venturi.record.trial import (
     Artifact,
     Clock,
@@ -69,8 +69,8 @@ _NAMED_MAX = 3
 class Excess:
     """A value beyond a limit: its field, its text (shortened), and the limit in words.
 
-    `setting` is the field of `Limits` that says how much is possible, if one does; `cut` whether
-    the trial makes sense without what is beyond.
+    `setting` is the field of `TrialLimits` that says how much is possible, if one does; `cut`
+    whether the trial makes sense without what is beyond.
     """
 
     field: str
@@ -84,31 +84,31 @@ Seen = dict[int, object]
 """What fits and many trials share, such as their hosts, by identity: it is looked at once."""
 
 
-def check(trial: Trial, limits: Limits, seen: Seen | None = None) -> None:
+def check(trial: Trial, limits: TrialLimits, seen: Seen | None = None) -> None:
     """VEN-RECORD-LIMIT, with field, value and limit, if readers cannot bear `trial`.
 
     Of many trials, all are given the same `seen`, empty at first.
     """
-    fitting = _Fitting(limits, seen)
+    fitting = _RecordFitter(limits, seen)
     fitting.record(trial)
     if fitting.beyond:
         raise refused(trial.id, fitting.beyond[0], len(fitting.beyond) - 1)
 
 
-def check_size(id_: str, record: str, limits: Limits) -> None:
+def check_size(id_: str, record: str, limits: TrialLimits) -> None:
     """VEN-RECORD-LIMIT if `record`, trial `id_` as JSON, has too many bytes."""
     if (size_bytes := _size_bytes(record, limits)) is not None:
         raise refused(id_, _too_large(size_bytes, limits))
 
 
-def fitted(trial: Trial, limits: Limits) -> Trial:
+def fitted(trial: Trial, limits: TrialLimits) -> Trial:
     """`trial` without what readers cannot bear, and a warning (VEN-RECORD-CUT) of what was cut.
 
     VEN-RECORD-LIMIT for what has no smaller form, all of it chosen or known before a trial begins.
     """
     from venturi.record.trial_json import encode  # noqa: PLC0415 - loads pydantic
 
-    fitting = _Fitting(limits)
+    fitting = _RecordFitter(limits)
     made = fitting.record(trial)
     beyond = list(fitting.beyond)
     for each in beyond:
@@ -120,7 +120,7 @@ def fitted(trial: Trial, limits: Limits) -> Trial:
         if _halved(tight) == tight:
             raise refused(trial.id, beyond[-1])
         tight = _halved(tight)
-        made = _Fitting(tight).record(made)
+        made = _RecordFitter(tight).record(made)
     if not beyond:
         return trial
     named = [_sentence(each) for each in beyond[:_NAMED_MAX]]
@@ -130,13 +130,13 @@ def fitted(trial: Trial, limits: Limits) -> Trial:
     return replace(made, warnings=(*made.warnings[: limits.warnings - 1], said))
 
 
-def _halved(limits: Limits) -> Limits:
+def _halved(limits: TrialLimits) -> TrialLimits:
     """`limits` with half of what a trial has many of; what was chosen stays whole."""
     many = ("text_characters", "entries", "phases", "samples", "warnings")
     return replace(limits, **{name: -(-getattr(limits, name) // 2) for name in many})
 
 
-def _size_bytes(record: str, limits: Limits) -> int | None:
+def _size_bytes(record: str, limits: TrialLimits) -> int | None:
     """The bytes of `record` if they are more than possible."""
     most = limits.record_bytes
     if len(record) <= most // 4:  # a character has at most four
@@ -145,7 +145,7 @@ def _size_bytes(record: str, limits: Limits) -> int | None:
     return size_bytes if size_bytes > most else None
 
 
-def _too_large(size_bytes: int, limits: Limits) -> Excess:
+def _too_large(size_bytes: int, limits: TrialLimits) -> Excess:
     reason = f"longer than {limits.record_bytes:,} bytes as JSON"
     return Excess("the record", f"{size_bytes:,} bytes", reason, "record_bytes")
 
@@ -182,14 +182,14 @@ def shown(value: object) -> str:
     return text.encode("unicode_escape").decode() if _NOT_IN_NAMES.search(text) else text
 
 
-class _Fitting:
+class _RecordFitter:
     """Walks through a record: what it returns fits, and `beyond` is what did not.
 
     A value that fits is returned itself. Each rule notes what is beyond with the field's last part;
     whoever called it puts the rest before.
     """
 
-    def __init__(self, limits: Limits, seen: Seen | None = None) -> None:
+    def __init__(self, limits: TrialLimits, seen: Seen | None = None) -> None:
         self.limits = limits
         self._seen = {} if seen is None else seen
         self.beyond: list[Excess] = []
@@ -283,7 +283,7 @@ class _Fitting:
     def mapping(
         self,
         found: Mapping[str, T],
-        rule: Callable[[_Fitting, T], T],
+        rule: Callable[[_RecordFitter, T], T],
         setting: str = "entries",
     ) -> Mapping[str, T]:
         most = getattr(self.limits, setting)
@@ -305,7 +305,7 @@ class _Fitting:
         self, found: Mapping[str, Scalar], setting: str = "entries"
     ) -> Mapping[str, Scalar]:
         fits = len(found) <= getattr(self.limits, setting) and self._plain(found)
-        return found if fits else self.mapping(found, _Fitting.scalar, setting)
+        return found if fits else self.mapping(found, _RecordFitter.scalar, setting)
 
     def _plain(self, found: Mapping[str, Scalar]) -> bool:
         """Whether all of `found` fits, told at once; if not so, it may fit all the same."""
@@ -325,7 +325,7 @@ class _Fitting:
     def configuration(self, found: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
         return self.scalars(found, "configuration_keys")
 
-    def shared(self, value: T, rule: Callable[[_Fitting, T], T]) -> T:
+    def shared(self, value: T, rule: Callable[[_RecordFitter, T], T]) -> T:
         """What `rule` makes of `value`, which other trials may have, too."""
         if self._seen.get(id(value)) is value:
             return value
@@ -335,13 +335,13 @@ class _Fitting:
         return made
 
     def software(self, found: Software) -> Software:
-        return self.shared(found, _Fitting.record)
+        return self.shared(found, _RecordFitter.record)
 
     def names_of(self, found: Mapping[str, str]) -> Mapping[str, str]:
-        return self.mapping(found, _Fitting.prose)
+        return self.mapping(found, _RecordFitter.prose)
 
     def folders(self, found: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
-        return self.mapping(found, lambda fit, each: fit.items(each, _Fitting.path, "entries"))
+        return self.mapping(found, lambda fit, each: fit.items(each, _RecordFitter.path, "entries"))
 
     def path(self, text: str) -> str:
         fit = self.prose(text)
@@ -351,14 +351,14 @@ class _Fitting:
         return fit
 
     def items(
-        self, found: tuple[T, ...], rule: Callable[[_Fitting, T], U], setting: str
+        self, found: tuple[T, ...], rule: Callable[[_RecordFitter, T], U], setting: str
     ) -> tuple[U, ...]:
         most = getattr(self.limits, setting)
         start = len(self.beyond)
         kept: Sequence[T] = found
         if len(found) > most:
             self.note(found, f"more than {most:,} entries", setting)
-            kept = _most_telling(found, most)
+            kept = _most_important(found, most)
         made: list[U] = []
         for place, each in enumerate(kept):
             before = len(self.beyond)
@@ -368,19 +368,19 @@ class _Fitting:
         return tuple(made) if len(self.beyond) > start else found  # type: ignore[return-value]
 
     def hosts(self, found: tuple[Host, ...]) -> tuple[Host, ...]:
-        return self.shared(found, lambda fit, each: fit.items(each, _Fitting.record, "hosts"))
+        return self.shared(found, lambda fit, each: fit.items(each, _RecordFitter.record, "hosts"))
 
     def names(self, found: tuple[str, ...]) -> tuple[str, ...]:
-        return self.items(found, _Fitting.name, "entries")
+        return self.items(found, _RecordFitter.name, "entries")
 
     def links(self, found: Mapping[str, Link]) -> Mapping[str, Link]:
-        return self.mapping(found, _Fitting.record)
+        return self.mapping(found, _RecordFitter.record)
 
     def racks(self, found: tuple[Rack, ...]) -> tuple[Rack, ...]:
-        return self.items(found, _Fitting.record, "entries")
+        return self.items(found, _RecordFitter.record, "entries")
 
     def phases(self, found: tuple[Phase, ...]) -> tuple[Phase, ...]:
-        made = self.items(found, _Fitting.phase, "phases")
+        made = self.items(found, _RecordFitter.phase, "phases")
         return tuple(each for each in made if each is not None)
 
     def phase(self, found: Phase) -> Phase | None:
@@ -392,13 +392,13 @@ class _Fitting:
         return made if timed else None
 
     def samples(self, found: tuple[Sample, ...]) -> tuple[Sample, ...]:
-        return self.items(found, _Fitting.sample, "samples")
+        return self.items(found, _RecordFitter.sample, "samples")
 
     def warnings(self, found: tuple[TrialWarning, ...]) -> tuple[TrialWarning, ...]:
-        return self.items(found, _Fitting.record, "warnings")
+        return self.items(found, _RecordFitter.record, "warnings")
 
     def artifacts(self, found: tuple[Artifact, ...]) -> tuple[Artifact, ...]:
-        return self.items(found, _Fitting.record, "artifacts")
+        return self.items(found, _RecordFitter.record, "artifacts")
 
     def sample(self, found: Sample) -> Sample:
         made = self.record(found)
@@ -451,7 +451,7 @@ def _written(value: float) -> str:
     return repr(value)
 
 
-def _most_telling(found: tuple[T, ...], most: int) -> Sequence[T]:
+def _most_important(found: tuple[T, ...], most: int) -> Sequence[T]:
     """Of phases the longest, in their order; of all else the first."""
     places = range(len(found))
     if isinstance(found[0], Phase):
@@ -460,9 +460,14 @@ def _most_telling(found: tuple[T, ...], most: int) -> Sequence[T]:
     return found[:most]
 
 
-_Rule = Callable[[_Fitting, Any], Any]
-_NAME, _PROSE, _COUNT, _SIZE = _Fitting.name, _Fitting.prose, _Fitting.count, _Fitting.size
-_SECONDS, _SCALARS, _RECORD = _Fitting.seconds, _Fitting.scalars, _Fitting.record
+_Rule = Callable[[_RecordFitter, Any], Any]
+_NAME, _PROSE, _COUNT, _SIZE = (
+    _RecordFitter.name,
+    _RecordFitter.prose,
+    _RecordFitter.count,
+    _RecordFitter.size,
+)
+_SECONDS, _SCALARS, _RECORD = _RecordFitter.seconds, _RecordFitter.scalars, _RecordFitter.record
 
 
 def _rules(**rules: _Rule) -> tuple[tuple[str, _Rule], ...]:
@@ -475,18 +480,18 @@ _RULES: Mapping[type, tuple[tuple[str, _Rule], ...]] = {
         workload=_RECORD,
         engine=_RECORD,
         cluster=_RECORD,
-        configuration=_Fitting.configuration,
-        software=_Fitting.software,
+        configuration=_RecordFitter.configuration,
+        software=_RecordFitter.software,
         provenance=_RECORD,
-        started_at=_Fitting.instant,
+        started_at=_RecordFitter.instant,
         experiment=_NAME,
         repetition=_COUNT,
         seed=_SIZE,
         elapsed_s=_SECONDS,
-        phases=_Fitting.phases,
-        samples=_Fitting.samples,
-        artifacts=_Fitting.artifacts,
-        warnings=_Fitting.warnings,
+        phases=_RecordFitter.phases,
+        samples=_RecordFitter.samples,
+        artifacts=_RecordFitter.artifacts,
+        warnings=_RecordFitter.warnings,
         failure=_RECORD,
         owner=_RECORD,
     ),
@@ -495,42 +500,44 @@ _RULES: Mapping[type, tuple[tuple[str, _Rule], ...]] = {
     ),
     Engine: _rules(name=_NAME, version=_NAME),
     Cluster: _rules(
-        hosts=_Fitting.hosts,
-        disks_by_role=_Fitting.folders,
+        hosts=_RecordFitter.hosts,
+        disks_by_role=_RecordFitter.folders,
         instance_type=_NAME,
         network=_NAME,
         price=_RECORD,
         name=_NAME,
-        racks=_Fitting.racks,
-        dilation=_Fitting.scalar,
+        racks=_RecordFitter.racks,
+        dilation=_RecordFitter.scalar,
     ),
     Host: _rules(
         name=_NAME,
-        facts=_Fitting.facts,
-        roles=_Fitting.names,
-        links=_Fitting.links,
+        facts=_RecordFitter.facts,
+        roles=_RecordFitter.names,
+        links=_RecordFitter.links,
         rack=_NAME,
-        disks=_Fitting.folders,
+        disks=_RecordFitter.folders,
         clock=_RECORD,
     ),
-    Link: _rules(address=_NAME, bytes_per_s=_Fitting.scalar, flow_bytes_per_s=_Fitting.scalar),
-    Clock: _rules(offset_s=_Fitting.offset, error_s=_SECONDS),
-    Rack: _rules(name=_NAME, within=_NAME, uplink_bytes_per_s=_Fitting.scalar),
+    Link: _rules(
+        address=_NAME, bytes_per_s=_RecordFitter.scalar, flow_bytes_per_s=_RecordFitter.scalar
+    ),
+    Clock: _rules(offset_s=_RecordFitter.offset, error_s=_SECONDS),
+    Rack: _rules(name=_NAME, within=_NAME, uplink_bytes_per_s=_RecordFitter.scalar),
     PriceQuote: _rules(
-        amount=_Fitting.scalar, currency=_NAME, per=_NAME, source=_NAME, as_of=_NAME
+        amount=_RecordFitter.scalar, currency=_NAME, per=_NAME, source=_NAME, as_of=_NAME
     ),
     Software: _rules(
         venturi_version=_NAME,
         git_sha=_NAME,
         build_profile=_NAME,
         kernel=_NAME,
-        others=_Fitting.names_of,
+        others=_RecordFitter.names_of,
     ),
     Provenance: _rules(source=_NAME, digest=_NAME),
     Sample: _rules(metric=_NAME, unit=_NAME, phase=_NAME, labels=_SCALARS, missing_reason=_PROSE),
-    Phase: _rules(name=_NAME, started_s=_Fitting.offset, elapsed_s=_SECONDS),
+    Phase: _rules(name=_NAME, started_s=_RecordFitter.offset, elapsed_s=_SECONDS),
     Artifact: _rules(
-        name=_NAME, path=_Fitting.path, size_bytes=_Fitting.artifact_size, sha256=_NAME
+        name=_NAME, path=_RecordFitter.path, size_bytes=_RecordFitter.artifact_size, sha256=_NAME
     ),
     TrialWarning: _rules(code=_NAME, message=_PROSE),
     Failure: _rules(kind=_NAME, code=_NAME, message=_PROSE),

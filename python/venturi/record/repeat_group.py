@@ -10,7 +10,7 @@ from venturi.record.access.exclusions import covering
 from venturi.record.query.conditions import Condition, Op
 from venturi.record.query.paging import rows, whole_trials
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 
 
@@ -22,7 +22,7 @@ class RepeatGroup:
     left_out: int
 
 
-def repeat_group(repository: Repository, name: str, *where: Condition) -> RepeatGroup:
+def repeat_group(repository: TrialRepository, name: str, *where: Condition) -> RepeatGroup:
     """The group with the key `name`, else that of the trial that `name` means: of its trials those
     that meet all of `where`.
 
@@ -50,7 +50,7 @@ def repeat_group(repository: Repository, name: str, *where: Condition) -> Repeat
     return RepeatGroup(kept, len(excluded))
 
 
-def newest_group_of_same_work(repository: Repository, trial: Trial) -> str | None:
+def newest_group_of_same_work(repository: TrialRepository, trial: Trial) -> str | None:
     """Return the group of the newest trial that did the same work in another setting."""
     work = trial.workload
     size = work.input_bytes
@@ -69,7 +69,7 @@ def newest_group_of_same_work(repository: Repository, trial: Trial) -> str | Non
     return next((group for group in found if group != trial.group_key), None)
 
 
-def _key(repository: Repository, name: str) -> str:
+def _key(repository: TrialRepository, name: str) -> str:
     """`name` itself if it is a group's key, else that of the trial's group."""
     if whole_trials(repository, Condition.equal("group", name), most=1):
         return name

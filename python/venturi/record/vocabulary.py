@@ -160,7 +160,7 @@ def sayings() -> Iterable[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodeMeaning:
     """Values of `keys` that fit `pattern` (which may count disks: {n}), what they mean, and who
     says so."""
 
@@ -174,36 +174,46 @@ _LAYOUTS = "ALOJA's bench program (Aloja/aloja, aloja-bench), disk layouts"
 _PAPER = "N. Poggi et al. 2015, SSD and InfiniBand under Hadoop"
 
 CODES = (
-    Code(("network", "net"), "ETH", "Ethernet", _PAPER),
-    Code(("network", "net"), "IB", "InfiniBand", _PAPER),
-    Code(("disk",), "HDD", "one hard disk", _PAPER),
-    Code(("disk",), "HD([0-9]+)", "{n} hard disks", _PAPER),
-    Code(("disk",), "SSD", "one SSD", _PAPER),
-    Code(("disk",), "SS([0-9]+)", "{n} SSDs", _PAPER),
-    Code(("disk",), "HS([0-9]+)", "HDFS on {n} hard disks, temporary files on an SSD", _PAPER),
-    Code(
+    CodeMeaning(("network", "net"), "ETH", "Ethernet", _PAPER),
+    CodeMeaning(("network", "net"), "IB", "InfiniBand", _PAPER),
+    CodeMeaning(("disk",), "HDD", "one hard disk", _PAPER),
+    CodeMeaning(("disk",), "HD([0-9]+)", "{n} hard disks", _PAPER),
+    CodeMeaning(("disk",), "SSD", "one SSD", _PAPER),
+    CodeMeaning(("disk",), "SS([0-9]+)", "{n} SSDs", _PAPER),
+    CodeMeaning(
+        ("disk",), "HS([0-9]+)", "HDFS on {n} hard disks, temporary files on an SSD", _PAPER
+    ),
+    CodeMeaning(
         ("disk",),
         "RL([0-9]+)",
         "HDFS on {n} remote disks, temporary files on a local disk",
         _LAYOUTS,
     ),
-    Code(("disk",), "RR([0-9]+)", "HDFS and temporary files on {n} remote disks", _LAYOUTS),
-    Code(("disk",), "RS([0-9]+)", "{n} remote disks; its source does not say for what", _LAYOUTS),
-    Code(("compression",), "none|0", "not compressed", _LAYOUTS),
-    Code(("compression",), "zlib|1", "zlib, Hadoop's default codec (code 1 of ALOJA)", _LAYOUTS),
-    Code(("compression",), "lzo|2", "LZO (code 2 of ALOJA, whose pages call it bzip2)", _LAYOUTS),
-    Code(("compression",), "snappy|3", "Snappy (code 3 of ALOJA)", _LAYOUTS),
-    Code(("service_type",), "IaaS", "rented machines", _LAYOUTS),
-    Code(("service_type",), "PaaS", "a managed Hadoop service", _LAYOUTS),
-    Code(("published_statistic",), "single", "of one execution", "the publication"),
-    Code(("published_statistic",), "best", "the best of several executions", "the publication"),
-    Code(
+    CodeMeaning(("disk",), "RR([0-9]+)", "HDFS and temporary files on {n} remote disks", _LAYOUTS),
+    CodeMeaning(
+        ("disk",), "RS([0-9]+)", "{n} remote disks; its source does not say for what", _LAYOUTS
+    ),
+    CodeMeaning(("compression",), "none|0", "not compressed", _LAYOUTS),
+    CodeMeaning(
+        ("compression",), "zlib|1", "zlib, Hadoop's default codec (code 1 of ALOJA)", _LAYOUTS
+    ),
+    CodeMeaning(
+        ("compression",), "lzo|2", "LZO (code 2 of ALOJA, whose pages call it bzip2)", _LAYOUTS
+    ),
+    CodeMeaning(("compression",), "snappy|3", "Snappy (code 3 of ALOJA)", _LAYOUTS),
+    CodeMeaning(("service_type",), "IaaS", "rented machines", _LAYOUTS),
+    CodeMeaning(("service_type",), "PaaS", "a managed Hadoop service", _LAYOUTS),
+    CodeMeaning(("published_statistic",), "single", "of one execution", "the publication"),
+    CodeMeaning(
+        ("published_statistic",), "best", "the best of several executions", "the publication"
+    ),
+    CodeMeaning(
         ("published_statistic",),
         "mean of ([0-9]+)",
         "the mean of {n} executions",
         "the publication",
     ),
-    Code(
+    CodeMeaning(
         ("published_statistic",),
         "not stated",
         "how many executions it stands for is not said",
@@ -213,7 +223,7 @@ CODES = (
 _CALLED_SO = frozenset({"HDD", "SSD", "none", "zlib", "snappy"})  # what needs no explanation
 
 
-def code_of(key: str, value: object) -> Code | None:
+def code_of(key: str, value: object) -> CodeMeaning | None:
     """The entry that explains `value` of `key`, `{n}` filled in; None if it needs or has none."""
     plain = key.removeprefix(PREFIX)
     for code in CODES:
@@ -223,7 +233,7 @@ def code_of(key: str, value: object) -> Code | None:
             meaning = code.meaning.replace("{n}", count)
             if count == "1":
                 meaning = meaning.replace("disks", "disk").replace("executions", "execution")
-            return Code(code.keys, code.pattern, meaning, code.source)
+            return CodeMeaning(code.keys, code.pattern, meaning, code.source)
     return None
 
 

@@ -15,11 +15,11 @@ from venturi.core.units import format_duration, format_rate, format_usd
 from venturi.core.wording import count_of
 from venturi.machines.advice.decide import Measurement, ties_with_first
 from venturi.machines.advice.explain import Explanation, Sensitivity
-from venturi.machines.advice.hardware import Advice, ClassAdvice, Request, nearest
-from venturi.machines.advice.option import Objective, Option, RuledOut
-from venturi.machines.advice.suppose import SPOT_LOSSES
+from venturi.machines.advice.hardware import Advice, ClassAdvice, HardwareRequest, nearest
+from venturi.machines.advice.option import AdviceObjective, Option, RuledOut
+from venturi.machines.advice.suppositions import SPOT_LOSSES
 from venturi.machines.cost.dataflow import Bounds
-from venturi.terminal.table import Line, Table, pairs
+from venturi.terminal.table import Paragraph, Table, pairs
 
 FRONTIER_SHOWN = 12
 DETAILS_SHOWN = 4  # groups of excluded types under one reason
@@ -53,7 +53,7 @@ def _range(span: Bounds, scale: float, before: str, after: str, at_least: bool) 
     return told if bounds[0] == bounds[1] else f"{told} ({bounds[0]}–{bounds[1]})"
 
 
-def advice_lines(advice: Advice) -> Iterator[Line | Table]:
+def advice_lines(advice: Advice) -> Iterator[Paragraph | Table]:
     """Everything that is shown, in order."""
     request = advice.request
     asked = [f"network {request.network}", f"objective {request.objective}"]
@@ -63,43 +63,43 @@ def advice_lines(advice: Advice) -> Iterator[Line | Table]:
         asked.append(f"budget {format_usd(request.budget_usd)}")
     for found in advice.classes:
         title = f"{request.job.name}, {found.durability}, on {' and '.join(advice.catalogs)}"
-        yield Line(title, "bold")
-        yield Line(f"{', '.join(asked)}", "dim", 2)
+        yield Paragraph(title, "bold")
+        yield Paragraph(f"{', '.join(asked)}", "dim", 2)
         yield from _class_lines(advice, found)
-        yield Line("")
+        yield Paragraph("")
 
 
-def _class_lines(advice: Advice, found: ClassAdvice) -> Iterator[Line | Table]:
+def _class_lines(advice: Advice, found: ClassAdvice) -> Iterator[Paragraph | Table]:
     limit = advice.request.shown
     shown = found.ranked[:limit]
     if shown:
-        yield Line(headline(advice.request.objective, found), "bold")
+        yield Paragraph(headline(advice.request.objective, found), "bold")
         yield ranking(advice, found)
         yield from _notes(advice, found)
     else:
         near = nearest(found.excluded)
-        yield Line("No type can be ranked." + (f" Nearest: {near}." if near else ""))
+        yield Paragraph("No type can be ranked." + (f" Nearest: {near}." if near else ""))
     if found.at_least:
-        yield Line(
+        yield Paragraph(
             "\nAt least (≥), not ranked: of network or volumes only the line rate is known", "bold"
         )
         yield prediction_table(found.at_least[:limit])
         yield from _more(len(found.at_least) - limit)
     if found.frontier:
-        yield Line("\nFrontier: no other is surely better in time and cost", "bold")
+        yield Paragraph("\nFrontier: no other is surely better in time and cost", "bold")
         yield _frontier(found)
         others = sum(not point.by_middle for point in found.frontier)
         if others:
             told = f"{others} more may be as good within their ranges (see --json)"
-            yield Line(told, "dim", 2)
+            yield Paragraph(told, "dim", 2)
     if found.excluded:
-        yield Line(f"\nNo options: {len(found.excluded)} types", "bold")
+        yield Paragraph(f"\nNo options: {len(found.excluded)} types", "bold")
         yield from _excluded(found.excluded)
 
 
-def _more(count: int) -> Iterator[Line | Table]:
+def _more(count: int) -> Iterator[Paragraph | Table]:
     if count > 0:
-        yield Line(f"and {count} more (--limit)", "dim", 2)
+        yield Paragraph(f"and {count} more (--limit)", "dim", 2)
 
 
 def ranking(advice: Advice, found: ClassAdvice) -> Table:
@@ -168,28 +168,28 @@ def _price_date(option: Option) -> str:
     return f"{option.price_as_of:%Y-%m}{'!' if option.price_is_stale else ''}"
 
 
-def _notes(advice: Advice, found: ClassAdvice) -> Iterator[Line | Table]:
+def _notes(advice: Advice, found: ClassAdvice) -> Iterator[Paragraph | Table]:
     shown = found.ranked[: advice.request.shown]
     if told := not_in_cost(shown):
-        yield Line(told, "yellow", 2)
+        yield Paragraph(told, "yellow", 2)
     best = found.ranked[0]
     if fewer := fewer_nodes(best):
-        yield Line(fewer, "dim", 2)
+        yield Paragraph(fewer, "dim", 2)
     if capped := most_considered(advice.request, best):
-        yield Line(f"{capped} (--max-nodes).", "dim", 2)
+        yield Paragraph(f"{capped} (--max-nodes).", "dim", 2)
     tied, told = standing(advice.request.objective, found, len(shown))
-    yield Line(told, "yellow" if tied else "green") if told else Line("")
+    yield Paragraph(told, "yellow" if tied else "green") if told else Paragraph("")
     if tied:
         for each in found.measure[:1]:
-            yield Line(f"Measure {_measure(each)}.", indent=2)
+            yield Paragraph(f"Measure {_measure(each)}.", indent=2)
     yield from _more(len(found.ranked) - len(shown))
     for told in best_elsewhere(found, len(shown)):
-        yield Line(told, indent=2)
+        yield Paragraph(told, indent=2)
 
 
-def standing(objective: Objective, found: ClassAdvice, shown: int) -> tuple[bool, str]:
+def standing(objective: AdviceObjective, found: ClassAdvice, shown: int) -> tuple[bool, str]:
     """Whether the first option of `shown` cannot be told from another, and the sentence for it."""
-    best, less = found.ranked[0], "faster" if objective is Objective.FASTEST else "cheaper"
+    best, less = found.ranked[0], "faster" if objective is AdviceObjective.FASTEST else "cheaper"
     tied = ties_with_first(objective, found.ranked)
     if len(tied) == 2:
         other = f"{tied[1]} ({found.ranked[tied[1] - 1].instance_type})"
@@ -208,7 +208,7 @@ def standing(objective: Objective, found: ClassAdvice, shown: int) -> tuple[bool
     return False, f"1 ({best.instance_type}) is {less} {sure}"
 
 
-def headline(objective: Objective, found: ClassAdvice) -> str:
+def headline(objective: AdviceObjective, found: ClassAdvice) -> str:
     """The first option, and how many others may be as good; `found` has ranked some."""
     first = found.ranked[0]
     priced = first.metered_usd is not None
@@ -217,7 +217,7 @@ def headline(objective: Objective, found: ClassAdvice) -> str:
     others = len(ties_with_first(objective, found.ranked)) - 1
     if others < 1:
         return told
-    good = "as fast" if objective is Objective.FASTEST else "as cheap"
+    good = "as fast" if objective is AdviceObjective.FASTEST else "as cheap"
     return f"{told}; {count_of(others, 'other type')} may be {good}"
 
 
@@ -230,7 +230,7 @@ def fewer_nodes(best: Option) -> str:
     return f"Fewer nodes cost the same and take longer: {machines} take {takes}."
 
 
-def most_considered(request: Request, best: Option) -> str:
+def most_considered(request: HardwareRequest, best: Option) -> str:
     """What to say where more nodes were not looked at; "" if they were, or were asked for."""
     if request.nodes is not None or best.nodes != request.max_nodes:
         return ""
@@ -307,19 +307,19 @@ def _ends(options: Sequence[Option]) -> list[Option]:
     ]
 
 
-def _excluded(excluded: Sequence[RuledOut]) -> Iterator[Line | Table]:
+def _excluded(excluded: Sequence[RuledOut]) -> Iterator[Paragraph | Table]:
     groups: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for each in excluded:
         groups[each.reason.value][each.detail].append(each.instance_type)
     for reason, details in sorted(groups.items(), key=lambda g: -sum(map(len, g[1].values()))):
-        yield Line(f"{sum(map(len, details.values()))}: {reason}", indent=2)
+        yield Paragraph(f"{sum(map(len, details.values()))}: {reason}", indent=2)
         ordered = sorted(details.items(), key=lambda item: -len(item[1]))
         for detail, names in ordered[:DETAILS_SHOWN]:
             more = f" and {len(names) - TYPES_SHOWN} more" if len(names) > TYPES_SHOWN else ""
-            yield Line(f"{', '.join(names[:TYPES_SHOWN])}{more}: {detail}", "dim", 5)
+            yield Paragraph(f"{', '.join(names[:TYPES_SHOWN])}{more}: {detail}", "dim", 5)
         rest = sum(len(names) for _, names in ordered[DETAILS_SHOWN:])
         if rest:
-            yield Line(f"and {rest} more (--json lists them)", "dim", 5)
+            yield Paragraph(f"and {rest} more (--json lists them)", "dim", 5)
 
 
 def prediction_table(options: Sequence[Option]) -> Table:
@@ -351,11 +351,13 @@ def unpriced(options: Sequence[Option]) -> list[tuple[str, str]]:
     )
 
 
-def explanation_lines(explanation: Explanation) -> Iterator[Line | Table]:
+def explanation_lines(explanation: Explanation) -> Iterator[Paragraph | Table]:
     """One option with every figure's origin."""
     option, job = explanation.option, explanation.job
     bound = option.lower_bound
-    yield Line(f"{job.name}, {job.durability}, on {option.nodes:,} {option.instance_type}", "bold")
+    yield Paragraph(
+        f"{job.name}, {job.durability}, on {option.nodes:,} {option.instance_type}", "bold"
+    )
     rows = [
         ("time", time_text(option.time_s, bound)),
         ("cost, by the second", usd_text(option.metered_usd, bound)),
@@ -366,7 +368,7 @@ def explanation_lines(explanation: Explanation) -> Iterator[Line | Table]:
         *(("assumed", text) for text in option.assumptions),
     ]
     yield pairs(rows)
-    yield Line("\nTime: each phase takes as long as its slowest term (*)", "bold")
+    yield Paragraph("\nTime: each phase takes as long as its slowest term (*)", "bold")
     terms = _table("", "phase", "what", "formula", "time", prose=("what", "formula"))
     for term in explanation.terms:
         terms.add(
@@ -377,7 +379,7 @@ def explanation_lines(explanation: Explanation) -> Iterator[Line | Table]:
             time_text(term.seconds),
         )
     yield terms
-    yield Line("\nRates of one node", "bold")
+    yield Paragraph("\nRates of one node", "bold")
     seen: dict[str, Quantity] = {}
     for term in explanation.terms:
         if term.rate is not None:
@@ -386,30 +388,32 @@ def explanation_lines(explanation: Explanation) -> Iterator[Line | Table]:
         yield from _rate_lines(name, rate)
     yield from _bill_lines(explanation)
     if explanation.sensitivity:
-        yield Line("\nWhat would change the answer: one rate at either end of its range", "bold")
+        yield Paragraph(
+            "\nWhat would change the answer: one rate at either end of its range", "bold"
+        )
         changes = _table("rate", "at", "time", "cost", "rank")
         for each in explanation.sensitivity:
             _add_sensitivity(changes, each, option, explanation.rank)
         yield changes
 
 
-def _rate_lines(name: str, rate: Quantity) -> Iterator[Line | Table]:
+def _rate_lines(name: str, rate: Quantity) -> Iterator[Paragraph | Table]:
     limit = ", at most" if rate.upper_bound else ""
-    yield Line(f"{name.replace('_', ' ')}: {_known(rate)} MB/s{limit}", indent=2)
+    yield Paragraph(f"{name.replace('_', ' ')}: {_known(rate)} MB/s{limit}", indent=2)
     as_of = f", {rate.as_of}" if rate.as_of else ""
-    yield Line(f"source: {rate.source}{as_of}", "dim", 5)
+    yield Paragraph(f"source: {rate.source}{as_of}", "dim", 5)
     if rate.range_from:
-        yield Line(f"range:  {rate.range_from}", "dim", 5)
+        yield Paragraph(f"range:  {rate.range_from}", "dim", 5)
     if rate.note:
-        yield Line(f"note:   {rate.note}", "dim", 5)
+        yield Paragraph(f"note:   {rate.note}", "dim", 5)
 
 
-def _bill_lines(explanation: Explanation) -> Iterator[Line | Table]:
+def _bill_lines(explanation: Explanation) -> Iterator[Paragraph | Table]:
     bill = explanation.bill
     if bill is None:
-        yield Line(f"\nNo cost: {explanation.no_price}", "bold")
+        yield Paragraph(f"\nNo cost: {explanation.no_price}", "bold")
         return
-    yield Line("\nBill, by the middle of the time", "bold")
+    yield Paragraph("\nBill, by the middle of the time", "bold")
     made = _table(
         "item", "by the second", "billed", "formula", "price of", prose=("item", "formula")
     )
@@ -423,9 +427,9 @@ def _bill_lines(explanation: Explanation) -> Iterator[Line | Table]:
         )
     yield made
     for item in bill.items:
-        yield Line(f"{item.name}: {item.source}", "dim", 2)
+        yield Paragraph(f"{item.name}: {item.source}", "dim", 2)
     for text in (*bill.assumptions, *bill.missing):
-        yield Line(f"{text}", "dim", 2)
+        yield Paragraph(f"{text}", "dim", 2)
 
 
 def _add_sensitivity(made: Table, each: Sensitivity, option: Option, rank: int | None) -> None:

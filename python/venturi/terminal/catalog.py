@@ -14,7 +14,7 @@ from venturi.terminal.table import UNKNOWN, Table, table
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class CatalogSummary:
     """A catalogue at a glance. `oldest` and `newest` are the days of its values."""
 
     name: str
@@ -27,14 +27,14 @@ class Summary:
     stale_prices: int
 
 
-def summarise(catalog: Catalog, today: date, name: str = "") -> Summary:
+def summarise(catalog: Catalog, today: date, name: str = "") -> CatalogSummary:
     """How much `catalog` knows, how old it is, and how many prices are older than a year."""
     facts = [fact for t in catalog.types.values() for fact in t.facts.values()]
     known = [fact for fact in facts if fact.value is not None]
     days = [fact.as_of for fact in known if fact.as_of]
     prices = [t.fact("price") for t in catalog.types.values()]
     dated = [price.as_of for price in prices if price.value is not None and price.as_of]
-    return Summary(
+    return CatalogSummary(
         name or catalog.name,
         len(catalog.types),
         len(known),
@@ -46,7 +46,7 @@ def summarise(catalog: Catalog, today: date, name: str = "") -> Summary:
     )
 
 
-def list_table(summaries: Sequence[Summary]) -> Table:
+def list_table(summaries: Sequence[CatalogSummary]) -> Table:
     """One catalogue a row."""
     made = table(
         "catalogue",

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from venturi.core.units import format_duration
 from venturi.jobs.diagnosis.find import Diagnosis, Finding
 from venturi.jobs.stages.stage import Analysis
-from venturi.terminal.table import Line, Table, pairs
+from venturi.terminal.table import Paragraph, Table, pairs
 
 SHOWN = 3
 
 
-def opening(analysis: Analysis, found: Diagnosis) -> Iterator[Line | Table]:
+def opening(analysis: Analysis, found: Diagnosis) -> Iterator[Paragraph | Table]:
     """The narrowest point, then the findings that cost the most time, or why there is none."""
-    yield Line("Narrowest point", "bold")
+    yield Paragraph("Narrowest point", "bold")
     yield pairs([("", headline(analysis, found))])
-    yield Line("\nWhat to do, by the time that it costs", "bold")
+    yield Paragraph("\nWhat to do, by the time that it costs", "bold")
     rows = [row for n, each in enumerate(found.findings[:SHOWN], 1) for row in _rows(n, each)]
     if len(found.findings) > SHOWN:
         rest = ", ".join(bound(each) for each in found.findings[SHOWN:])

@@ -8,7 +8,7 @@ from typing import TypeVar
 from venturi.core.units import binary_size, format_bytes_decimal, format_latency
 from venturi.measure.hosts.trace_results import IoTrace, TracedOperation
 from venturi.terminal.io_shares import not_attributed, pattern_name
-from venturi.terminal.table import UNKNOWN, Line, Table, table
+from venturi.terminal.table import UNKNOWN, Paragraph, Table, table
 
 T = TypeVar("T")
 
@@ -20,14 +20,14 @@ _ACCESS = {
 }
 
 
-def parts(before: IoTrace, after: IoTrace) -> Iterator[Table | Line]:
+def parts(before: IoTrace, after: IoTrace) -> Iterator[Table | Paragraph]:
     """What could not be attributed in each, then every pattern of either."""
     for name, trace in (("before", before), ("after", after)):
         if trace.whose is not None:
-            yield Line(f"{name}: {not_attributed(trace.whose)}")
+            yield Paragraph(f"{name}: {not_attributed(trace.whose)}")
     by_files = before.whose is not None and after.whose is not None
     if not by_files:
-        yield Line("by disks: not both tell whose their requests are")
+        yield Paragraph("by disks: not both tell whose their requests are")
     one, other = (_operations(each, by_files=by_files) for each in (before, after))
     yield _table(one, other)
 

@@ -16,7 +16,7 @@ from venturi.measure.hosts.trace_results import (
     TraceOwners,
     TraceShare,
 )
-from venturi.terminal.table import UNKNOWN, Line, Table, table
+from venturi.terminal.table import UNKNOWN, Paragraph, Table, table
 
 FILES = {
     "unknown": "no known file",
@@ -52,7 +52,7 @@ NO_OWNERS = "whose requests these are is not known: only a recording by venturi 
 
 
 @dataclass(frozen=True)
-class Sum:
+class RequestSum:
     """Requests of one kind."""
 
     reads: int = 0
@@ -61,10 +61,10 @@ class Sum:
     written_bytes: int = 0
     served_s: float | None = None
 
-    def with_share(self, share: TraceShare) -> Sum:
+    def with_share(self, share: TraceShare) -> RequestSum:
         """With one more share; discards count as neither."""
         reads, writes = share.operation == "read", share.operation == "write"
-        return Sum(
+        return RequestSum(
             self.reads + reads * share.requests,
             self.read_bytes + reads * share.bytes,
             self.writes + writes * share.requests,
@@ -82,33 +82,33 @@ def _added(one: float | None, other: float | None) -> float | None:
     return one if other is None else other if one is None else one + other
 
 
-def whose(trace: IoTrace, by: str) -> Iterator[Table | Line]:
+def share_tables(trace: IoTrace, by: str) -> Iterator[Table | Paragraph]:
     """What could not be attributed, then the requests summed up.
 
     `by` is class, stage, task, process, device or host.
     """
     owners = trace.whose
     if owners is None:
-        yield Line(NO_OWNERS)
+        yield Paragraph(NO_OWNERS)
         if by in {"device", "host"}:
             yield _summed(_of_disks(trace), by, _of(by, trace))
         return
-    yield Line(not_attributed(owners))
+    yield Paragraph(not_attributed(owners))
     if by == "task":
         yield from _tasks(owners)
         return
     if by == "stage":
         if not any(share.stage for share in owners.shares):
-            yield Line(NO_STAGES)
+            yield Paragraph(NO_STAGES)
             return
         if owners.task_count:
-            yield Line(_told_by_tasks(owners))
+            yield Paragraph(_task_coverage(owners))
     yield _summed(owners.shares, by, _of(by, trace))
     if by == "stage":
         yield _in_stages(owners.staged)
     if by == "class":
         yield _patterns(owners.patterns)
-        yield from map(Line, limits_of(trace))
+        yield from map(Paragraph, limits_of(trace))
 
 
 def not_attributed(owners: TraceOwners) -> str:
@@ -141,8 +141,8 @@ def disk_names(trace: IoTrace) -> dict[str, str]:
     return {disk.device: f"{disk.name} ({disk.device})" for disk in trace.disks}
 
 
-def _sum(shares: Iterator[TraceShare] | Sequence[TraceShare]) -> Sum:
-    total = Sum()
+def _sum(shares: Iterator[TraceShare] | Sequence[TraceShare]) -> RequestSum:
+    total = RequestSum()
     for share in shares:
         total = total.with_share(share)
     return total
@@ -184,10 +184,10 @@ def _summed(shares: Sequence[TraceShare], by: str, called: Callable[[TraceShare]
         left=1,
         spare=("writes", "reads"),
     )
-    sums: dict[str, Sum] = {}
+    sums: dict[str, RequestSum] = {}
     for share in shares:
         name = called(share)
-        sums[name] = sums.get(name, Sum()).with_share(share)
+        sums[name] = sums.get(name, RequestSum()).with_share(share)
     all_bytes = sum(each.bytes for each in sums.values())
     for name, each in sorted(sums.items(), key=lambda item: (-item[1].bytes, item[0])):
         made.add(
@@ -202,12 +202,12 @@ def _summed(shares: Sequence[TraceShare], by: str, called: Callable[[TraceShare]
     return made
 
 
-def _tasks(owners: TraceOwners) -> Iterator[Table | Line]:
+def _tasks(owners: TraceOwners) -> Iterator[Table | Paragraph]:
     """The tasks whose threads read and wrote most."""
     if not owners.task_count:
-        yield Line(NO_TASKS)
+        yield Paragraph(NO_TASKS)
         return
-    yield Line(_told_by_tasks(owners))
+    yield Paragraph(_task_coverage(owners))
     made = table("task", "stage", "read", "reads", "written", "writes", left=0)
     for each in owners.tasks:
         made.add(
@@ -221,7 +221,7 @@ def _tasks(owners: TraceOwners) -> Iterator[Table | Line]:
     yield made
 
 
-def _told_by_tasks(owners: TraceOwners) -> str:
+def _task_coverage(owners: TraceOwners) -> str:
     """How much is of threads that said which task they run."""
     all_bytes = _sum(owners.shares).bytes
     share = percent_of(owners.task_bytes, all_bytes)

@@ -18,8 +18,8 @@ from venturi.measure.hosts.trace_results import (
     TracedDevice,
     TracedOperation,
 )
-from venturi.terminal.io_shares import disk_names, percent_of, whose
-from venturi.terminal.table import UNKNOWN, Line, Table, pairs, table
+from venturi.terminal.io_shares import disk_names, percent_of, share_tables
+from venturi.terminal.table import UNKNOWN, Paragraph, Table, pairs, table
 
 SIZES_SHOWN = 3
 """So many sizes of requests are named, those with the most bytes."""
@@ -40,19 +40,19 @@ def read(data: Mapping[str, Any]) -> IoTrace:
         ) from error
 
 
-def parts(trace: IoTrace) -> Iterator[Table | Line]:
+def parts(trace: IoTrace) -> Iterator[Table | Paragraph]:
     """The trace: whose requests are, then each device with verdicts, sizes, times and seeks."""
     yield pairs(_card(trace))
     if trace.whose is not None:
-        yield Line("")
-        yield from whose(trace, "class")
+        yield Paragraph("")
+        yield from share_tables(trace, "class")
     names = disk_names(trace)
     for device in trace.devices:
-        yield Line("")
-        yield Line(_device(device, names.get(device.device, device.device), trace.elapsed_s))
+        yield Paragraph("")
+        yield Paragraph(_device(device, names.get(device.device, device.device), trace.elapsed_s))
         for operation in device.operations:
             if operation.verdict is not None:
-                yield Line(f"{operation.operation}: {operation.verdict.text}", indent=2)
+                yield Paragraph(f"{operation.operation}: {operation.verdict.text}", indent=2)
         yield _requests(device)
         yield _locality(device)
 

@@ -15,20 +15,20 @@ from venturi.core.units import (
 from venturi.core.wording import count_of
 from venturi.jobs.stages.caches import HOW_TO_RECORD, cache_uses
 from venturi.jobs.stages.executors import executor_uses
-from venturi.jobs.stages.host_use import Meanwhile, sentence
+from venturi.jobs.stages.host_use import HostUseByStage, sentence
 from venturi.jobs.stages.queries import QueryWork, changes_of, works_of
 from venturi.jobs.stages.stage import Analysis, Bound
 from venturi.jobs.stages.streaming import stream_uses
 from venturi.jobs.stages.timeline import Timeline
 from venturi.jobs.stages.verdict import in_words
-from venturi.jobs.tiers.recorded import tier_uses
+from venturi.jobs.tiers.recorded_tiers import tier_uses
 from venturi.jobs.whatif.ideal import LONGER, Ideals
 from venturi.jobs.whatif.outlook import Outlooks
 from venturi.record.job_account import JobAccount
 from venturi.terminal import job_stages
 from venturi.terminal.table import (
     UNKNOWN,
-    Line,
+    Paragraph,
     Table,
     format_count,
     format_share,
@@ -46,14 +46,14 @@ LEAST_TIMED = 0.05
 _LEAST_SHARE = 0.005
 
 
-def parts(line: Timeline, analysis: Analysis, host: Meanwhile) -> Iterator[Line | Table]:
+def parts(line: Timeline, analysis: Analysis, host: HostUseByStage) -> Iterator[Paragraph | Table]:
     """Titles and tables, in the order in which they are read."""
     account = line.account
     stages, left_out = job_stages.longest_stages(analysis.stages)
     for title, content in (
         ("What failed", _failures(account, analysis)),
         ("Narrowest host", pairs([("", host.narrowest.sentence)] if host.narrowest else [])),
-        (_watched_in(host), _meanwhile(analysis, host)),
+        (_watched_in(host), _host_use_table(analysis, host)),
         ("Where the time went", _shares(analysis)),
         ("Cores: offered, used, unused", _cores(analysis)),
         ("Tasks without an end", job_stages.unfinished_tasks(stages)),
@@ -76,11 +76,11 @@ def parts(line: Timeline, analysis: Analysis, host: Meanwhile) -> Iterator[Line 
         ("What was read", _reading(account)),
     ):
         if content.rows:
-            yield Line(f"\n{title}", "bold")
+            yield Paragraph(f"\n{title}", "bold")
             yield content
 
 
-def operators(line: Timeline, analysis: Analysis) -> Iterator[Line | Table]:
+def operators(line: Timeline, analysis: Analysis) -> Iterator[Paragraph | Table]:
     """What the operators of the longest stages timed themselves."""
     made = table(
         "stage", "operator", "timer", "time", "of its task time", left=3, prose=("operator",)
@@ -93,11 +93,13 @@ def operators(line: Timeline, analysis: Analysis) -> Iterator[Line | Table]:
                     share = f"{time_s / stage.task_s:.0%}"
                     made.add(stage.label, shorten(each.text), timer, format_duration(time_s), share)
     if made.rows:
-        yield Line("\nWhat operators timed: one holds what is below it, so do not add up", "bold")
+        yield Paragraph(
+            "\nWhat operators timed: one holds what is below it, so do not add up", "bold"
+        )
         yield made
 
 
-def outlook(found: Outlooks) -> Iterator[Line | Table]:
+def outlook(found: Outlooks) -> Iterator[Paragraph | Table]:
     """The application's time on other numbers of slots, and how far to trust it."""
     if found.reason is not None or found.replayed_s is None:
         yield pairs([("", f"cannot tell: {found.reason}")])
@@ -113,13 +115,13 @@ def outlook(found: Outlooks) -> Iterator[Line | Table]:
             f"{each.use:.0%}",
         )
     yield made
-    yield Line(
+    yield Paragraph(
         f"{found.assumes}; on the slots that there were it gives "
         f"{format_duration(found.replayed_s)}"
     )
 
 
-def ideal(found: Ideals) -> Iterator[Line | Table]:
+def ideal(found: Ideals) -> Iterator[Paragraph | Table]:
     """The slots that each of the longest jobs needs, and what that means."""
     if found.reason is not None:
         yield pairs([("", f"each job by itself: cannot tell: {found.reason}")])
@@ -152,7 +154,7 @@ def ideal(found: Ideals) -> Iterator[Line | Table]:
     if more > 0:
         made.notes.append(("job", f"{more:,} shorter jobs are left out"))
     yield made
-    yield Line(
+    yield Paragraph(
         "each job by itself, by the same replay: of the slots that its tasks can fill at once, so "
         f"many are enough that it takes at most {LONGER:.0%} longer than with all of them"
     )
@@ -171,12 +173,12 @@ def _failures(account: JobAccount, analysis: Analysis) -> Table:
     return pairs(rows[: job_stages.SHOWN_STAGES])
 
 
-def _watched_in(host: Meanwhile) -> str:
+def _watched_in(host: HostUseByStage) -> str:
     of = "the narrowest host" if any(use.host for use in host.uses.values()) else "the host"
     return f"What {of} did in the longest stages"
 
 
-def _meanwhile(analysis: Analysis, host: Meanwhile) -> Table:
+def _host_use_table(analysis: Analysis, host: HostUseByStage) -> Table:
     if host.reason is not None:
         return pairs([("", f"cannot tell: {host.reason}")] if host.watched else [])
     told = [stage for stage in analysis.stages if stage.key in host.uses]

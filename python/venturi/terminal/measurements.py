@@ -14,7 +14,7 @@ from venturi.core.units import (
 )
 from venturi.record.trial import Sample, Scalar, State, Trial, TrialWarning
 from venturi.results.bottleneck import narrowest_points
-from venturi.terminal.predicted import predicted_and_taken
+from venturi.terminal.predictions import predicted_and_taken
 from venturi.terminal.table import Table, pairs, table
 
 REGIMES = {"in-memory": "in memory", "hybrid": "in two passes"}

@@ -9,21 +9,23 @@ from venturi.machines.scaling.between_hosts import BetweenHosts, between_hosts
 from venturi.machines.scaling.disks_of_hosts import DisksOfHosts, disks_of_hosts
 from venturi.record.dilation import as_on_real_machines, real_rate
 from venturi.record.trial import Trial
-from venturi.terminal.table import Line, Table, table
+from venturi.terminal.table import Paragraph, Table, table
 
 REAL = "as on real machines"
 MATRIX_HOSTS_MAX = 16
 """A matrix of more hosts fits no terminal: the page and the JSON have it."""
 
 
-def parts(trial: Trial) -> Iterator[Line | Table]:
+def parts(trial: Trial) -> Iterator[Paragraph | Table]:
     """What a probe of several hosts found; nothing for other trials."""
     if (k := trial.cluster.dilation) is not None:
-        yield Line(f"emulated: rates were divided by k = {k:g}; {REAL}: modelled, rates times k")
+        yield Paragraph(
+            f"emulated: rates were divided by k = {k:g}; {REAL}: modelled, rates times k"
+        )
     if (found := between_hosts(trial)) is not None:
         yield from _network(found, trial)
     if (disks := disks_of_hosts(trial)) is not None:
-        yield Line("\nDisks, all hosts at work", "bold")
+        yield Paragraph("\nDisks, all hosts at work", "bold")
         yield _disks(disks, trial)
 
 
@@ -39,18 +41,18 @@ def data(trial: Trial) -> dict[str, object]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _network(found: BetweenHosts, trial: Trial) -> Iterator[Line | Table]:
+def _network(found: BetweenHosts, trial: Trial) -> Iterator[Paragraph | Table]:
     if len(found.hosts) <= MATRIX_HOSTS_MAX:
-        yield Line("\nFrom the host of the row to the host of the column", "bold")
+        yield Paragraph("\nFrom the host of the row to the host of the column", "bold")
         yield _matrix(found)
-    yield Line("\nEach host with one other", "bold")
+    yield Paragraph("\nEach host with one other", "bold")
     real = (REAL,) if trial.cluster.dilation is not None else ()
     made = table("host", "rate", *real, "of the others", "", left=1, prose=("host",))
     for each in found.standings:
         slow = "slow" if each.slow else ""
         made.add(each.host, *_rates(trial, each.bytes_per_s), f"{each.share:.0%}", slow)
     yield made
-    yield Line("\nAll to all", "bold")
+    yield Paragraph("\nAll to all", "bold")
     made = table(
         "hosts", "slowest host", "it moves", *real, "mean of all", left=0, prose=("slowest host",)
     )
@@ -63,7 +65,7 @@ def _network(found: BetweenHosts, trial: Trial) -> Iterator[Line | Table]:
         )
     yield made
     if found.culled:
-        yield Line("\nAll to all without the slowest", "bold")
+        yield Paragraph("\nAll to all without the slowest", "bold")
         made = table(
             "without",
             "hosts",

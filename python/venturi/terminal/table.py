@@ -21,12 +21,12 @@ PROSE_WIDTH_MIN = 12  # of a column whose text may be wrapped
 NAME_WIDTH = 40
 UNKNOWN = "—"
 
-Cell = str | tuple[str, str]
+TableCell = str | tuple[str, str]
 """A text, or a text and the style that it has on a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Paragraph:
     """A paragraph; on a terminal it has a style, and all its lines begin `indent` columns in."""
 
     text: str
@@ -59,10 +59,10 @@ class Table:
     prose: frozenset[str]
     spare: tuple[str, ...]
     header: bool = True
-    rows: list[tuple[Cell, ...]] = field(default_factory=list)
+    rows: list[tuple[TableCell, ...]] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
 
-    def add(self, *cells: Cell) -> None:
+    def add(self, *cells: TableCell) -> None:
         """Adds a row, a cell for each heading."""
         assert len(cells) == len(self.headings), (self.headings, cells)
         self.rows.append(cells)
@@ -109,10 +109,10 @@ class Table:
         if told := self._notes(name for n, name in enumerate(self.headings) if n in widths | same):
             yield told
 
-    def _notes(self, shown: Iterable[str]) -> Line | None:
+    def _notes(self, shown: Iterable[str]) -> Paragraph | None:
         names = set(shown)
         told = "; ".join(text for name, text in self.notes if name in names)
-        return Line(told, "dim", GAP) if told else None
+        return Paragraph(told, "dim", GAP) if told else None
 
     def _same(self) -> dict[int, str]:
         """The columns that have one text in all of several rows, but not all columns."""
@@ -174,7 +174,7 @@ class Table:
                 yield _text("")
             for name, cell in zip(self.headings, row, strict=True):
                 if _words(cell):
-                    yield Line(f"{name}: {_words(cell)}" if name else _words(cell))
+                    yield Paragraph(f"{name}: {_words(cell)}" if name else _words(cell))
         if told := self._notes(self.headings):
             yield told
 
@@ -188,7 +188,7 @@ def table(
     return Table(headings, numeric, texts, tuple(spare))
 
 
-def pairs(rows: Iterable[tuple[str, Cell]]) -> Table:
+def pairs(rows: Iterable[tuple[str, TableCell]]) -> Table:
     """Names and values, without a header."""
     made = Table(("", "value"), (False, False), frozenset({"value"}), (), header=False)
     for row in rows:
@@ -216,7 +216,7 @@ def plain(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
-def _plain(cell: Cell) -> Cell:
+def _plain(cell: TableCell) -> TableCell:
     return plain(cell) if isinstance(cell, str) else (plain(cell[0]), cell[1])
 
 
@@ -225,11 +225,11 @@ def _needed(widths: Iterable[int]) -> int:
     return sum(found) + GAP * (len(found) - 1)
 
 
-def _words(cell: Cell) -> str:
+def _words(cell: TableCell) -> str:
     return cell if isinstance(cell, str) else cell[0]
 
 
-def _text(cell: Cell) -> Text:
+def _text(cell: TableCell) -> Text:
     from rich.text import Text
 
     # Text: a unit such as [s] is no markup.

@@ -8,18 +8,18 @@ from venturi.core.units import format_bytes_decimal, format_duration, format_rat
 from venturi.core.wording import count_of
 from venturi.jobs.tiers.advice import TiersAdvice
 from venturi.terminal.advice import time_text, usd_text
-from venturi.terminal.table import Line, Table, table
+from venturi.terminal.table import Paragraph, Table, table
 
 SHOWN_STAGES = 20
 LITTLE = 0.05  # of the trial's time: our judgement
 
 
-def tiers_lines(advice: TiersAdvice) -> Iterator[Line | Table]:
+def tiers_lines(advice: TiersAdvice) -> Iterator[Paragraph | Table]:
     """The whole output, in order."""
     size = format_bytes_decimal
     title = f"{advice.workload} on {advice.engine}: {format_duration(advice.elapsed_s)}"
-    yield Line(f"{title} (trial {advice.trial})", "bold")
-    yield Line(sentence(advice))
+    yield Paragraph(f"{title} (trial {advice.trial})", "bold")
+    yield Paragraph(sentence(advice))
     made = table("fast storage", "time", "saves", "cost", left=0)
     for step in advice.steps:
         made.add(
@@ -41,14 +41,14 @@ def tiers_lines(advice: TiersAdvice) -> Iterator[Line | Table]:
         made.notes.append(("cost", f"cost: not known, {advice.usd_missing_reason}"))
     yield made
     if advice.more:
-        yield Line(f"\nBeyond the {size(advice.held_bytes)} that the trial used", "bold")
+        yield Paragraph(f"\nBeyond the {size(advice.held_bytes)} that the trial used", "bold")
         made = table("more", "saves", left=0)
         for each in advice.more:
             made.add(size(each.more_bytes), time_text(each.saved_s))
         yield made
-    yield Line("\nLocal files by stage", "bold")
+    yield Paragraph("\nLocal files by stage", "bold")
     yield _stages(advice)
-    yield Line("\nRates of all disks of a class in a host", "bold")
+    yield Paragraph("\nRates of all disks of a class in a host", "bold")
     made = table("disks", "of", "rate", "from", left=4, prose=("disks", "from"))
     for rate in advice.rates:
         text, low, high = map(format_rate, (rate.value, rate.low, rate.high))
@@ -56,7 +56,7 @@ def tiers_lines(advice: TiersAdvice) -> Iterator[Line | Table]:
         made.add(rate.disks, rate.what, text, rate.source)
     yield made
     for note in advice.notes:
-        yield Line(note, "dim", 2)
+        yield Paragraph(note, "dim", 2)
 
 
 def sentence(advice: TiersAdvice) -> str:

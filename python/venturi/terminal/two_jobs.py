@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from venturi.core.units import format_bytes, format_duration, format_figure
-from venturi.jobs.diagnosis.changes import AmountChange, Difference
+from venturi.jobs.diagnosis.changes import AmountChange, JobDifference
 from venturi.jobs.diagnosis.find import Diagnosis
 from venturi.terminal.findings import bound
-from venturi.terminal.table import UNKNOWN, Line, Table, pairs, table
+from venturi.terminal.table import UNKNOWN, Paragraph, Table, pairs, table
 
 SHOWN = 15
 _LEAST_S = 0.05  # what is less rounds to nothing
@@ -19,9 +19,9 @@ _FORMATS: Mapping[str, Callable[[float], str]] = {
 }
 
 
-def parts(found: Difference, diagnoses: Sequence[Diagnosis]) -> Iterator[Line | Table]:
+def parts(found: JobDifference, diagnoses: Sequence[Diagnosis]) -> Iterator[Paragraph | Table]:
     """The sentence, then what it rests on; `diagnoses` are those of the two jobs."""
-    yield Line(found.sentence, "bold")
+    yield Paragraph(found.sentence, "bold")
     for title, content in (
         ("Where the time went", _times(found)),
         ("Settings that differ", _settings(found)),
@@ -31,7 +31,7 @@ def parts(found: Difference, diagnoses: Sequence[Diagnosis]) -> Iterator[Line | 
         ("What to do about each", _findings(diagnoses)),
     ):
         if content.rows:
-            yield Line(f"\n{title}", "bold")
+            yield Paragraph(f"\n{title}", "bold")
             yield content
 
 
@@ -40,7 +40,7 @@ def amount(change: AmountChange, value: float | None) -> str:
     return UNKNOWN if value is None else _FORMATS[change.unit](value)
 
 
-def _times(found: Difference) -> Table:
+def _times(found: JobDifference) -> Table:
     made = table("part", "before", "after", "difference")
     for each in found.parts:
         gap_s = each.after_s - each.before_s
@@ -62,7 +62,7 @@ def _amounts(amounts: Sequence[AmountChange]) -> Table:
     return made
 
 
-def _settings(found: Difference) -> Table:
+def _settings(found: JobDifference) -> Table:
     made = table("setting", "before", "after", left=3, prose=("before", "after"))
     for each in found.settings[:SHOWN]:
         made.add(each.key, each.before or "not set", each.after or "not set")
@@ -71,7 +71,7 @@ def _settings(found: Difference) -> Table:
     return made
 
 
-def _plans(found: Difference) -> Table:
+def _plans(found: JobDifference) -> Table:
     made = table(
         "query",
         "name",
@@ -87,7 +87,7 @@ def _plans(found: Difference) -> Table:
     return made
 
 
-def _stages(found: Difference) -> Table:
+def _stages(found: JobDifference) -> Table:
     made = table("stage", "name", "before", "after", "difference", left=2, prose=("name",))
     for each in found.stages[:SHOWN]:
         both = each.before_s is not None and each.after_s is not None

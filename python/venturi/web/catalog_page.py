@@ -11,10 +11,10 @@ from venturi.core.quantity import Quantity
 from venturi.core.statistics.stats import Missing
 from venturi.machines.catalog import Catalog, Fact, InstanceType
 from venturi.machines.catalog.diff import CatalogDifference
-from venturi.machines.cost.choices import Network
+from venturi.machines.cost.choices import NetworkChoice
 from venturi.machines.cost.node import Node, node_of
 from venturi.machines.cost.price import is_stale
-from venturi.terminal.catalog import Summary, summarise
+from venturi.terminal.catalog import CatalogSummary, summarise
 from venturi.web.report.data import Number, Text, number
 
 
@@ -42,7 +42,7 @@ class CatalogPage:
 
     title: str
     generated_at: datetime
-    catalogs: tuple[Summary, ...] = ()
+    catalogs: tuple[CatalogSummary, ...] = ()
     types: tuple[TypeRow, ...] = ()
     facts: Mapping[str, Fact] = field(default_factory=dict)
     chosen: str | None = None
@@ -51,7 +51,9 @@ class CatalogPage:
     commands: tuple[str, ...] = ()
 
 
-def list_page(catalogs: tuple[Summary, ...], generated_at: datetime, **more: Any) -> CatalogPage:
+def list_page(
+    catalogs: tuple[CatalogSummary, ...], generated_at: datetime, **more: Any
+) -> CatalogPage:
     """How much each of `catalogs` knows."""
     title = f"{len(catalogs)} catalogues of machines"
     return CatalogPage(title, generated_at, catalogs=catalogs, **more)
@@ -81,7 +83,7 @@ def difference_page(
 
 
 def _type_row(instance_type: InstanceType, today: date) -> TypeRow:
-    node, price = node_of(instance_type, Network.AT_SCALE), instance_type.fact("price")
+    node, price = node_of(instance_type, NetworkChoice.AT_SCALE), instance_type.fact("price")
     day = price.as_of
     return TypeRow(
         instance_type.name,

@@ -10,16 +10,16 @@ from venturi.core.errors import VenturiError
 from venturi.core.statistics.stats import ALPHA
 from venturi.core.wording import NAMES_SHOWN
 from venturi.record.query.checks import require_keys
-from venturi.record.query.chosen import CHOSEN, ORIGIN, WORK, check_settings, chosen
 from venturi.record.query.conditions import OF_RECORDS, refused
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import Repository
+from venturi.record.query.trial_columns import CHOSEN, ORIGIN, WORK, check_settings, trial_columns
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import text_of
 from venturi.record.vocabulary import explained
 from venturi.results.effects.effect import Effects, Key
 from venturi.results.effects.effect_words import named
-from venturi.results.effects.effects import Asked, UnknownBaselineError, effects_of
+from venturi.results.effects.effects import EffectQuestion, UnknownBaselineError, effects_of
 
 LEVEL_LEAST, LEVEL_MOST = 0.5, 0.999
 
@@ -39,7 +39,7 @@ class Question:
     values: Sequence[str] | None = None
 
 
-def effects(repository: Repository, query: Query, question: Question) -> Effects:
+def effects(repository: TrialRepository, query: Query, question: Question) -> Effects:
     """What the keys of `question` bring to the trials of `query`; VEN-QUERY-VALUE of wrong ones."""
     keys = require_keys(repository, question.keys, columns=CHOSEN)
     if not keys or not all(keys):
@@ -61,7 +61,7 @@ def effects(repository: Repository, query: Query, question: Question) -> Effects
             f"{work[0]} cannot be left out", "ignore", "times of different work are not compared"
         )
     texts = None if question.baseline is None else _values(question.baseline, len(keys))
-    found = chosen(repository, query)
+    found = trial_columns(repository, query)
     columns = [found.column(key).values for key in keys]
 
     def written(texts: Sequence[str]) -> Key:
@@ -74,7 +74,7 @@ def effects(repository: Repository, query: Query, question: Question) -> Effects
     values = None
     if question.values is not None:
         values = tuple(written(_values(text, len(keys))) for text in question.values)
-    asked = Asked(keys, baseline, ignored, question.level, question.crude, values)
+    asked = EffectQuestion(keys, baseline, ignored, question.level, question.crude, values)
     try:
         answer = effects_of(found, asked)
     except UnknownBaselineError as error:

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from venturi.web import document
 from venturi.web.api.context import Services
-from venturi.web.api.twins import answer
-from venturi.web.moved import PREFIX, moved
+from venturi.web.api.endpoints import answer
+from venturi.web.legacy_addresses import PREFIX, current_address
 from venturi.web.pages import canonical, requests_of
 
 
@@ -35,7 +35,7 @@ def export_page(services: Services, url: str, written_at: datetime) -> str:
     Raises VEN-API-UNKNOWN if there is no such page, what the API refuses, and VEN-REPORT-ASSET
     when the pages were not built.
     """
-    parts = urlsplit(moved(url))
+    parts = urlsplit(current_address(url))
     page = canonical(parts.path or "/", parts.query)
     twins = {each: answer(services, each) for each in requests_of(url)}
     return document.page(page, f"Venturi {page}", twins, written_at=written_at)

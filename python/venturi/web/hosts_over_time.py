@@ -12,17 +12,17 @@ from venturi.core.errors import VenturiError
 from venturi.jobs.stages.analysis import analyse
 from venturi.record.job_account import has_account, load
 from venturi.results.hosts.use import HostOverTime, HostsOverTime
-from venturi.results.hosts.watched import Span, Watched, narrowest_of
+from venturi.results.hosts.watched import TimeSpan, WatchedHosts, narrowest_of
 
 if TYPE_CHECKING:
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
     from venturi.record.trial import Trial
 
 PARTS = 120
 """Of the time: more points cannot be told apart where many hosts stand beside one another."""
 
 
-def hosts_over_time(repository: Repository, trial: Trial, parts: int = PARTS) -> HostsOverTime:
+def hosts_over_time(repository: TrialRepository, trial: Trial, parts: int = PARTS) -> HostsOverTime:
     """What the hosts of `trial` did in each of at most so many equal `parts` of its time."""
     kept = [artifact for artifact in trial.artifacts if artifact.kind == "series"]
     if len(kept) < 2:
@@ -31,7 +31,7 @@ def hosts_over_time(repository: Repository, trial: Trial, parts: int = PARTS) ->
     if end_s <= 0:
         return _nothing("no phase was recorded with this trial")
     spans, what = _spans(repository, trial)
-    watched = Watched(repository, trial, [(0.0, end_s), *spans.values()])
+    watched = WatchedHosts(repository, trial, [(0.0, end_s), *spans.values()])
     if watched.reason is not None:
         return _nothing(watched.reason)
     uses = {key: use for key, span in spans.items() if (use := watched.narrowest(span)) is not None}
@@ -65,14 +65,14 @@ def _nothing(reason: str) -> HostsOverTime:
     return HostsOverTime((), (), None, None, reason)
 
 
-def _spans(repository: Repository, trial: Trial) -> tuple[dict[object, Span], str]:
+def _spans(repository: TrialRepository, trial: Trial) -> tuple[dict[object, TimeSpan], str]:
     """The stages of its engine's account if that is on the trial's clock, else its phases."""
     try:
         account = load(repository, trial) if has_account(trial) else None
     except VenturiError:  # the page of its job says so
         account = None
     if account is not None and account.began_s is not None:
-        stages: dict[object, Span] = {
+        stages: dict[object, TimeSpan] = {
             stage.key: (account.began_s + stage.started_s, stage.elapsed_s)
             for stage in analyse(account).stages
             if stage.started_s is not None and stage.elapsed_s

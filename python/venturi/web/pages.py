@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from venturi.core.errors import ExitCode, VenturiError
-from venturi.web.moved import moved
+from venturi.web.legacy_addresses import current_address
 
 FILE = Path(__file__).with_name("pages.json")
 
@@ -81,7 +81,7 @@ def requests_of(page_url: str) -> tuple[str, ...]:
 
     VEN-API-UNKNOWN if there is no such page.
     """
-    parts = urlsplit(moved(page_url))
+    parts = urlsplit(current_address(page_url))
     found = None if parts.scheme or parts.netloc else _found(parts.path or "/")
     if found is None:
         paths = (page.path.replace("{id}", "ID") for page in pages() if page.served)

@@ -19,7 +19,7 @@ from event_log import SparkLog, event
 from tiers_samples import FAST, SLOW
 from venturi.core.settings import Settings
 from venturi.record.job_account import TIERS_SETTING
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import CLUSTER_HOUR, PriceQuote, Sample, Trial, Workload
 
 Row = tuple[float, str, str, float, str]
@@ -54,7 +54,7 @@ def kept(
     cluster = report_samples.trial(930, "terasort", "spark").cluster
     host = replace(cluster.hosts[0], facts=FACTS)
     cluster = replace(cluster, hosts=(host,), **changes)
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         return tiers_samples.recorded(repository, folder, log, cluster, series).id
 
 
@@ -77,7 +77,7 @@ def probe(settings: Settings, number: int, rates: Mapping[str, float]) -> Trial:
         samples=tuple(samples),
         cluster=replace(trial.cluster, hosts=(host,)),
     )
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         repository.add(trial)
     return trial
 
@@ -218,7 +218,7 @@ def test_in_words(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_real_trial_of_spark(settings: Settings) -> None:
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         trial = own_samples.own_trial(repository)
     fast, slow = "read=2GB/s,write=1GB/s,iops=90000", "read=100MB/s,write=90MB/s,iops=120"
     found = advised(settings.home, trial.id, "--fast", fast, "--slow", slow)
@@ -362,7 +362,7 @@ def test_what_is_missing_is_said_and_what_to_do(
 
 
 def test_a_trial_without_an_account_cannot_tell(settings: Settings) -> None:
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         repository.add(trial := report_samples.trial(930, "terasort", "native"))
     done = venturi("advise", "tiers", trial.id, "--fast", FAST, home=settings.home)
     assert done.returncode == 1
@@ -432,7 +432,7 @@ def test_an_imported_log_has_the_same_table_in_the_terminal_and_on_the_page(
     assert "ssd shuffle uses at most 800.0 MB 800.0 MB 800.0 MB 2 0 —" in shown
     assert "last shuffle takes what is left 800.0 MB 800.0 MB 2 1 after 11.0 s" in shown
     told = json.loads(venturi("show", trial, "--json", home=settings.home).stdout)["data"]["job"]
-    with Repository.open(settings) as repository, client_of(repository) as client:
+    with TrialRepository.open(settings) as repository, client_of(repository) as client:
         page = client.get(f"/api/trials/{trial}/job").json()
     assert page["tiers"] == told["tiers"]
     assert [use["tier"] for use in page["tiers"]] == ["ssd", "last"]

@@ -18,7 +18,7 @@ from venturi.cli.main import cli, main
 from venturi.core.settings import Settings
 from venturi.machines import catalog
 from venturi.machines.catalog.importers import IMPORTERS
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Cluster, Engine, Host, Sample, State, Trial, Workload
 
 DATA = Path(__file__).parents[2] / "data" / "catalogs"
@@ -83,7 +83,7 @@ def probe(make_trial: MakeTrial, engine: str, metric: str, **changes: Any) -> Tr
 @pytest.fixture
 def probed(settings: Settings, make_trial: MakeTrial) -> None:
     """One disk probe and one loopback probe of the same host are recorded."""
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         repository.add(probe(make_trial, "diskbench", "disk_read_bytes_per_s", id="disk1"))
         loopback = Cluster((Host("n1"),), network="loopback: memory copying, not a network")
         repository.add(
@@ -244,7 +244,7 @@ def test_overlay_refuses_loopback_asked_for_and_hosts_mixed(
     assert done.status == 1
     assert "--at-nodes needs" in done.stderr
     assert "trial net1: loopback is memory copying" in done.stderr
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         other = Cluster((Host("n2"),))
         repository.add(
             probe(make_trial, "diskbench", "disk_read_bytes_per_s", id="disk2", cluster=other)

@@ -17,10 +17,10 @@ from venturi.cli.measure.run import compared
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
 from venturi.measure.engines.native.engine import Native, NativeJob
-from venturi.measure.engines.protocol import Availability, Missing, Resources, TrialSpec
-from venturi.measure.hosts.host import Host
+from venturi.measure.engines.protocol import Availability, MissingRequirement, Resources, TrialSpec
+from venturi.measure.hosts.host import LiveHost
 from venturi.measure.hosts.local import LocalHost
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Engine, State, Trial, new_id
 
 
@@ -133,7 +133,7 @@ class _Stage(Native):
         self.deployment = spec.partition(":")[2] or None  # type: ignore[assignment]
 
     def available(self) -> Availability:
-        missing = (Missing("no such thing", "get it"),) if self._missing else ()
+        missing = (MissingRequirement("no such thing", "get it"),) if self._missing else ()
         return Availability(self.spec, "1", missing=missing)
 
     def start(self, resources: Resources) -> None:
@@ -158,7 +158,7 @@ def on_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
     def run(specs: str, missing: str | None = None) -> list[str]:
         says: list[str] = []
 
-        def engine(spec: str, host: Host, **_: Mapping[str, Any]) -> _Stage:
+        def engine(spec: str, host: LiveHost, **_: Mapping[str, Any]) -> _Stage:
             return _Stage(spec, says, missing=spec == missing)
 
         monkeypatch.setattr("venturi.cli.measure.run.engine_of", engine)
@@ -230,7 +230,7 @@ def test_several_engines_end_with_their_ratio(
         for name, middle in zip(("native", "spark"), middles, strict=True)
         for number in range(count)
     ]
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         repository.add_many(trials)
         lines = [str(getattr(part, "text", part)) for part in compared(repository, trials)]
     unsure = [line for line in lines if line.startswith("spark against native: cannot tell")]

@@ -13,7 +13,7 @@ from api_client import client_of
 from venturi.cli.main import cli
 from venturi.core import settings
 from venturi.core.errors import VenturiError
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 HEADER = (
     "ID,Benchmark,Exe.Time,Net,Disk,Maps,IO.SFac,Rep,IO.FBuf,Comp,Blk.size,Cluster,Cl.Name,"
@@ -91,7 +91,7 @@ def test_a_row_of_the_table_says_perhaps_where_the_first_line_does(
 @pytest.mark.usefixtures("home")
 def test_json_is_what_the_interface_answers() -> None:
     said = json.loads(run("effect", "disk", "--baseline", "HDD", "--level", "0.9", "--json"))
-    with Repository.open(settings.load()) as repository, client_of(repository) as client:
+    with TrialRepository.open(settings.load()) as repository, client_of(repository) as client:
         asked = {"key": "disk", "baseline": "HDD", "level": 0.9}
         assert said["data"] == client.get("/api/effect", params=asked).json()
 

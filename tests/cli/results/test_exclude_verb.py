@@ -12,7 +12,7 @@ import pytest
 
 from venturi.cli.main import main
 from venturi.core.settings import Settings
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 
 Venturi = Callable[..., tuple[int, str, str]]
@@ -28,7 +28,7 @@ def venturi(
     """Runs `venturi` on twelve trials in two repeat groups; its status, stdout and stderr."""
     monkeypatch.setenv("VENTURI_HOME", str(settings.home))
     monkeypatch.setenv("LOGNAME", "root-of-all")  # whoever types it may say so, and is not believed
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         repository.add_many(
             make_trial(
                 id=f"t{number:02}",

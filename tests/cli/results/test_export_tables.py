@@ -17,7 +17,7 @@ import pytest
 import command_line
 from venturi.core.settings import Settings
 from venturi.record.access import exclusions
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Failure, Sample, State, Trial
 
 Export = Callable[..., subprocess.CompletedProcess[str]]
@@ -34,7 +34,7 @@ def export(settings: Settings) -> Export:
 @pytest.fixture(autouse=True)
 def _trials(settings: Settings, make_trial: Callable[..., Trial]) -> None:
     """Two on disks that differ, of which one measured by device, one failure, and one under way."""
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         for number, disk in enumerate(("HDD", "SSD")):
             rates = [Sample("rate", 1.0, "B/s", labels={"device": d}) for d in ("sda", "sdb")]
             repository.add(
@@ -111,7 +111,7 @@ def test_trials_are_chosen_as_by_ls(export: Export) -> None:
 def test_a_missing_value_of_one_column_is_a_row_and_no_empty_text(
     export: Export, settings: Settings, make_trial: Callable[..., Trial], tmp_path: Path
 ) -> None:
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         repository.add(make_trial(id="t4", state=State.PLANNED, configuration={"disk": ""}))
     table = ("--all", "--format", "csv", "-o", "-", "--column")
     assert export(*table, "disk").stdout.splitlines() == [
@@ -130,7 +130,7 @@ def test_a_missing_value_of_one_column_is_a_row_and_no_empty_text(
 
 
 def test_exclusions_are_left_out_and_said(export: Export, settings: Settings) -> None:
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         rule = exclusions.add(repository, ["disk=SSD"], "Ada", "cold")
     words = (
         "--state",

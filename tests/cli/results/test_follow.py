@@ -22,7 +22,7 @@ from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
 from venturi.record.importing.formats import FORMATS, Format
 from venturi.record.query.paging import whole_trials
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 LOGS = Path(__file__).parents[2] / "data" / "spark" / "4.3.0"
 SPARK = FORMATS["spark-eventlog"]
@@ -60,7 +60,7 @@ def put(folder: Path, name: str, content: bytes) -> None:
 
 
 def names(settings: Settings) -> set[str]:
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         return {trial.workload.name for trial in whole_trials(repository)}
 
 

@@ -21,7 +21,7 @@ from venturi.record.account_tables import TABLES
 from venturi.record.job_account import ACCOUNT_NAME, load
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import ProvenanceKind
 
 DATA = Path(__file__).parents[2] / "data"
@@ -63,7 +63,7 @@ def test_an_event_log_becomes_a_trial(venturi: Venturi, settings: Settings) -> N
     assert (status, stdout) == (0, "")
     assert "added: trial spark-eventlog-" in stderr
     assert "4 stages, 18 attempts at tasks, 58 events, of them 1 of no use, 0 unknown" in stderr
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         (trial,) = whole_trials(repository)
         assert trial.provenance.kind is ProvenanceKind.IMPORTED
         assert {artifact.name for artifact in trial.artifacts} == {
@@ -85,7 +85,7 @@ def test_the_same_log_is_taken_in_once(venturi: Venturi, settings: Settings) -> 
         status, stdout, _ = venturi("import", "spark-eventlog", SPARK / again, "--json")
         assert status == 0
         assert imported(stdout)[0]["added"] is False
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         assert len(whole_trials(repository)) == 1
 
 
@@ -106,7 +106,7 @@ def test_a_folder_with_good_bad_and_unfinished_logs(
     assert found["killed.log.inprogress"]["elapsed_s"] is None
     assert found["notes.txt"]["error"]["code"] == "VEN-INGEST-FORMAT"
     assert "notes.txt: refused" in stderr
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         assert len(whole_trials(repository)) == 3
 
 
@@ -166,7 +166,7 @@ def test_job_histories(venturi: Venturi, settings: Settings) -> None:
         "succeeded",
         "succeeded",
     ]
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         words = whole_trials(repository, Condition.equal("workload", "word count"))[0]
         assert words.configuration["mapreduce.task.io.sort.mb"] == "1"
         assert words.cluster.hosts[0].name == "localhost"
@@ -218,7 +218,7 @@ def test_show_tells_what_is_cached_and_what_changed_of_plans(
 
 
 def test_show_says_of_which_time_the_shares_are(venturi: Venturi, settings: Settings) -> None:
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         trial = own_samples.own_trial(repository)
     opening = venturi("show", trial.id)[1].partition("\ntrial ")[0]
     assert "these shares are of the application's own" in opening

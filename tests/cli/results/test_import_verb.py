@@ -15,7 +15,7 @@ from venturi.core.settings import Settings
 from venturi.record import starter
 from venturi.record.importing.formats import FORMATS
 from venturi.record.query.paging import whole_trials
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 RESULTS = Path(__file__).parents[2] / "data" / "results"
 SCOUT = RESULTS / "scout" / "runs.csv"
@@ -54,7 +54,7 @@ def test_results_are_imported_and_told(venturi: Venturi, settings: Settings) -> 
     assert "Service.Type 'On-Premise' was taken as 'On-premise' 1 times" in stderr
     assert "refused, 1 times: Maps: below 1" in stderr
     assert "line 6: Maps '0'" in stderr
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         assert len(whole_trials(repository)) == 5
 
 
@@ -80,7 +80,7 @@ def test_a_file_is_taken_for_what_it_begins_like(venturi: Venturi, settings: Set
         status, stdout, stderr = venturi("import", *words)
         assert (status, stdout) == (0, "")
         assert f"{SCOUT}: taken for scout: scout: Spark and Hadoop on AWS" in stderr
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         assert len(whole_trials(repository)) == 4
 
 
@@ -116,7 +116,7 @@ def test_of_several_files_one_that_is_refused_stops_no_other(
     assert [each["added"] for each in (log, results, job)] == [1, 5, 1]
     assert log["trials"][0]["name"] == "venturi-fixture-tiny"
     assert job["trials"][0]["state"] == "succeeded"
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         assert len(whole_trials(repository)) == 7
 
 
@@ -142,7 +142,7 @@ def test_a_file_of_another_format_is_an_error_and_leaves_nothing(
     assert (status, stdout) == (1, "")
     assert "error[VEN-IMPORT-FORMAT]: wrong header" in stderr
     assert str(SCOUT) in stderr
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         assert whole_trials(repository) == []
 
 

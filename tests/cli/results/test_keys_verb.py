@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from venturi.cli.main import cli
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.core.settings import Settings
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 
 
@@ -21,7 +21,7 @@ def trials(
     settings: Settings, make_trial: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VENTURI_HOME", str(settings.home))
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         repository.add_many(
             make_trial(
                 id=f"t{number}",

@@ -11,7 +11,7 @@ import pytest
 from venturi.cli.main import main
 from venturi.core.settings import Settings
 from venturi.record.access import exclusions
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import DISTURBED, Provenance, ProvenanceKind, Trial, TrialWarning
 
 Ls = Callable[..., tuple[int, str, str]]
@@ -27,7 +27,7 @@ def ls(
     """Runs `venturi ls` on 1,203 trials, three of which have threads, and one no date."""
     monkeypatch.setenv("VENTURI_HOME", str(settings.home))
     imported = Provenance(ProvenanceKind.IMPORTED, "aloja")
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         repository.add_many(
             make_trial(
                 id=f"t{number:04}",
@@ -104,7 +104,7 @@ def test_what_leaves_out_disturbed_trials_leaves_in_those_of_which_nothing_is_kn
     ls: Ls, settings: Settings, make_trial: Callable[..., Trial]
 ) -> None:
     loud = (TrialWarning(DISTURBED, "others used 61 % of the processor time"),)
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         repository.add(make_trial(id="loud", warnings=loud))
         repository.add(make_trial(id="first", warnings=loud, warm_up=True))
     _, _, said = ls("--where", "elapsed_s<2")
@@ -112,6 +112,6 @@ def test_what_leaves_out_disturbed_trials_leaves_in_those_of_which_nothing_is_kn
     _, _, said = ls("--limit", "1")
     assert "1 of 1,204 trials (warm-ups not counted) was disturbed by others on the host" in said
     assert "`venturi exclude add --where disturbed=true --reason TEXT`" in said
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         exclusions.add(repository, ["disturbed=true"], "me", "others")
     assert len(ids(ls, "--limit", "0")) == 1_203

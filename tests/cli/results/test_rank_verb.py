@@ -18,7 +18,7 @@ from command_line import printed
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.core.settings import Settings
 from venturi.record.cost import cost_of
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Cluster, Host, PriceQuote, State, Trial
 from venturi.results.ranking.rank_words import sentences
 
@@ -156,7 +156,7 @@ def test_costs_recorded_with_the_trials_rank_them_everywhere_alike(costed: Path)
 def test_what_a_clusters_hosts_cost_ranks_its_trials_and_is_told_with_source_and_date(
     settings: Settings, make_trial: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         for name, usd_per_hour, seconds in (("dear", 36.0, 10.0), ("cheap", 3.6, 20.0)):
             price = PriceQuote(usd_per_hour, "USD", "cluster-hour", "a price list", "2026-07-20")
             for n in range(8):

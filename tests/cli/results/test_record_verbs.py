@@ -17,7 +17,7 @@ from venturi.core.settings import Settings
 from venturi.record.access.owner import current_owner
 from venturi.record.importing.exchange import export_trials
 from venturi.record.query.paging import whole_trials
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import (
     Failure,
     Phase,
@@ -67,7 +67,7 @@ def venturi(
 def trials(settings: Settings, make_trial: MakeTrial) -> list[Trial]:
     """What the repository holds: a success with everything, a failure, and a spark trial."""
     stage = {"stage": "sort", "device": None}
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         full = make_trial(
             id="full",
             state=State.SUCCEEDED,
@@ -179,7 +179,7 @@ def test_trials_found_interrupted_are_told(
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         pass
     owner = replace(current_owner(), pid=ended.pid)
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         repository.add(make_trial(id="orphan", state=State.EXECUTING, owner=owner))
     outcome = venturi("ls", "--json")
     assert "found interrupted: trial orphan" in outcome.stderr
@@ -214,7 +214,7 @@ def test_export_and_import(
     assert [(entry["added"], entry["already_present"]) for entry in first.data] == [(1, 0), (1, 1)]
     trials_ = [{each["trial"]: each["added"] for each in entry["trials"]} for entry in first.data]
     assert trials_ == [{"failed": True}, {"failed": False, "full": True}]
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         assert repository.get("full") == trials[0]
         assert repository.artifact_path(trials[0].artifacts[0]).read_bytes() == b"text"
     assert venturi("export", "full", "-o", archive, "--overwrite").status == 0
@@ -238,7 +238,7 @@ def test_import_tells_what_it_refuses(
     other = replace(settings, home=tmp_path / "other")
     failure = Failure("test", "VEN-TEST", "")
     for where, experiment in ((other, "theirs"), (settings, "mine")):
-        with Repository.open(where) as repository:
+        with TrialRepository.open(where) as repository:
             trial = make_trial(id="same", state=State.FAILED, failure=failure)
             repository.add(replace(trial, experiment=experiment))
             if where is other:

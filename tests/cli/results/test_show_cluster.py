@@ -9,7 +9,7 @@ import pytest
 from api_client import client_of
 from command_line import venturi
 from venturi.core.settings import Settings
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Clock, Cluster, Engine, Host, Link, PriceQuote, Rack, Sample, Trial
 
 
@@ -34,7 +34,7 @@ def test_hosts_links_racks_clocks_and_dilation(
     cluster = Cluster(
         hosts, name="aloja", network="data", racks=(Rack("r1", None, 1.25e9),), dilation=20.0
     )
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         trial = make_trial(cluster=cluster, elapsed_s=40.0)
         repository.add(trial)
     shown = venturi("show", trial.id, home=settings.home)
@@ -67,7 +67,7 @@ def test_of_a_dilated_lab_it_is_said_how_far_its_time_holds(
 ) -> None:
     cluster = Cluster((Host("h1"),), name="l", dilation=20.0, dilate_cpu=dilate_cpu)
     probe = Engine("diskbench", "1")
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         job = make_trial(cluster=cluster, elapsed_s=40.0)
         timed = make_trial(cluster=cluster, elapsed_s=40.0, engine=probe)
         repository.add_many([job, timed])
@@ -85,7 +85,7 @@ def test_a_bond_says_what_one_flow_gets(
     settings: Settings, make_trial: Callable[..., Trial]
 ) -> None:
     host = Host("h1", {}, ("worker",), {"data": Link("10.0.0.1", 5e8, 1.25e8)})
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         trial = make_trial(cluster=Cluster((host,), network="data"))
         repository.add(trial)
     shown = venturi("show", trial.id, home=settings.home).stdout
@@ -94,7 +94,7 @@ def test_a_bond_says_what_one_flow_gets(
 
 def test_price_and_cost(settings: Settings, make_trial: Callable[..., Trial]) -> None:
     price = PriceQuote(1.376, "USD", "cluster-hour", "a price list", "2026-07-20")
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         trial = make_trial(
             cluster=Cluster((Host("h", {}),), price=price),
             elapsed_s=36.0,
@@ -107,7 +107,7 @@ def test_price_and_cost(settings: Settings, make_trial: Callable[..., Trial]) ->
     ]
     assert "price 1.376 USD per cluster-hour (a price list; 2026-07-20)" in lines
     assert "cost 0.01376 USD" in lines
-    with Repository.open(settings) as repository, client_of(repository) as client:
+    with TrialRepository.open(settings) as repository, client_of(repository) as client:
         seen = client.get(f"/api/trials/{trial.id}").json()["cost"]
     assert seen == {"text": "0.01376 USD", "missing_reason": None}, "the page says the same"
 
@@ -117,7 +117,7 @@ def test_a_cost_that_is_not_known_says_why(
 ) -> None:
     why = "the cluster is emulated: its rates were divided by 20"
     of_a_part = Sample("cost_usd", 3.0, "USD", "sort")
-    with Repository.open(settings) as repository, client_of(repository) as client:
+    with TrialRepository.open(settings) as repository, client_of(repository) as client:
         plain = make_trial(id="plain", samples=(of_a_part,))
         trial = make_trial(
             id="trial", samples=(of_a_part, Sample("cost_usd", None, "USD", missing_reason=why))
@@ -135,7 +135,7 @@ def test_a_cost_that_is_not_known_says_why(
 def test_a_trial_of_one_host_says_nothing_of_a_cluster(
     settings: Settings, make_trial: Callable[..., Trial]
 ) -> None:
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         trial = make_trial()
         repository.add(trial)
     shown = venturi("show", trial.id, home=settings.home).stdout

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from venturi.cli.main import cli
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Provenance, ProvenanceKind, State, Trial
 
 WEB = Path(__file__).parents[3] / "web"
@@ -39,7 +39,7 @@ def home(
 ) -> Path:
     """Nine trials of each of four configurations, 4 s apart."""
     monkeypatch.setenv("VENTURI_HOME", str(settings.home))
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         repository.add_many(
             make_trial(
                 id=f"t{10 * place + number:04}",

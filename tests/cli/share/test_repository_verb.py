@@ -17,7 +17,7 @@ from command_line import venturi
 from planted import OVERFLOWING, add_overflowing
 from venturi.core.settings import Settings
 from venturi.record.access.owner import current_owner
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 
 MakeTrial = Callable[..., Trial]
@@ -28,7 +28,7 @@ HERE = ("--dir", Path(__file__).parent)  # where no other test puts data
 def bad(settings: Settings, make_trial: MakeTrial) -> Trial:
     """Of a sound trial and one that cannot be read, the second."""
     trial = make_trial()
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         repository.add(replace(make_trial(), state=State.SUCCEEDED, elapsed_s=3.0))
         add_overflowing(repository, trial, OVERFLOWING[0])
     return trial
@@ -87,7 +87,7 @@ def test_a_killed_attach_leaves_what_the_check_finds(
     settings: Settings, make_trial: MakeTrial
 ) -> None:
     trial = make_trial()
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         ended = repository.attach(trial, "log", "its.log", b"what it said")
         repository.add(replace(ended, state=State.SUCCEEDED, elapsed_s=3.0))
     script = (
@@ -113,7 +113,7 @@ def test_a_killed_attach_leaves_what_the_check_finds(
 def test_removing_is_a_dry_run_until_it_is_confirmed(
     settings: Settings, make_trial: MakeTrial
 ) -> None:
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         old = replace(make_trial(experiment="old"), state=State.SUCCEEDED, elapsed_s=3.0)
         repository.add_many([old, make_trial(experiment="new")])
     home = settings.home
@@ -141,7 +141,7 @@ def test_removing_is_a_dry_run_until_it_is_confirmed(
 def test_a_repository_is_backed_up_and_restored(
     settings: Settings, make_trial: MakeTrial, tmp_path: Path
 ) -> None:
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         trial = repository.attach(make_trial(), "log", "its.log", b"what it said")
         trial = replace(trial, state=State.SUCCEEDED, elapsed_s=3.0)
         repository.add(trial)

@@ -10,7 +10,7 @@ import pytest
 from command_line import venturi
 from venturi.core.settings import Settings
 from venturi.record.access import tokens
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 
 def test_a_token_is_added_listed_and_revoked(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_a_token_is_added_listed_and_revoked(tmp_path: Path) -> None:
     assert (row["name"], row["role"], row["state"]) == ("ci", "write", "in force")
     assert (row["last_used_at"], row["revoked_at"]) == (None, None)
     assert secret.strip() not in text
-    with Repository.open(Settings(tmp_path, None, None, allow_debug=False)) as repository:
+    with TrialRepository.open(Settings(tmp_path, None, None, allow_debug=False)) as repository:
         found = tokens.holder(repository, secret.strip())
     assert found is not None
     assert found.expires_at is not None

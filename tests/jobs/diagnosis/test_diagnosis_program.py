@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from event_log import SparkLog
-from venturi.jobs.diagnosis.case import Where
+from venturi.jobs.diagnosis.case import FindingScope
 from venturi.jobs.diagnosis.find import Finding, diagnose
 from venturi.jobs.logs import spark
 from venturi.jobs.logs.find import spark_logs
@@ -55,8 +55,8 @@ def test_a_long_pause_is_told_with_what_was_asked_before_and_after_it(tmp_path: 
         "query 0 (collect at app.py:0) and query 1 (collect at app.py:1)"
     )
     assert told.where == (
-        Where(query=0, operator="collect at app.py:0"),
-        Where(query=1, operator="collect at app.py:1"),
+        FindingScope(query=0, operator="collect at app.py:0"),
+        FindingScope(query=1, operator="collect at app.py:1"),
     )
     assert told.saves_s == pytest.approx(30)
     assert told.share == pytest.approx(30 / 86)
@@ -67,7 +67,7 @@ def test_the_pause_may_be_between_jobs_that_are_of_no_query(tmp_path: Path) -> N
     jobs = gap(tmp_path, paused(0, 40, queries=False))
     assert jobs is not None
     assert jobs.says.endswith("between job 0 (collect at app.py:0) and job 1 (collect at app.py:1)")
-    assert jobs.where[1] == Where(operator="job 1 (collect at app.py:1)")
+    assert jobs.where[1] == FindingScope(operator="job 1 (collect at app.py:1)")
 
 
 @pytest.mark.parametrize(

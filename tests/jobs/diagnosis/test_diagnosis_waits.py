@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from event_log import SparkLog, event
-from venturi.jobs.diagnosis.case import Where
+from venturi.jobs.diagnosis.case import FindingScope
 from venturi.jobs.diagnosis.find import Finding, diagnose
 from venturi.jobs.logs.spark_queries import DRIVER_VALUES
 from venturi.jobs.stages.analysis import analyse
@@ -48,7 +48,7 @@ def test_long_tasks_on_some_of_the_slots_could_be_more(
         assert few.says == "stage 0 (collect at app.py:0) had 2 tasks of 12.0 s on 4 slots"
         assert few.do.startswith("make at least 4 partitions")
         assert few.saves_s == pytest.approx(12 - 2 * 12 / 4)
-        assert few.where == (Where(stage="0"),)
+        assert few.where == (FindingScope(stage="0"),)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_what_tasks_waited_for_is_told_from_a_share_on(
         f"{says} of the tasks' time of stage 0 (collect at app.py:0), {2 * saved_s:.1f} s"
     )
     assert told.saves_s == pytest.approx(saved_s)
-    assert (told.where, told.confidence) == ((Where(stage="0"),), "high")
+    assert (told.where, told.confidence) == ((FindingScope(stage="0"),), "high")
 
 
 def reading(folder: Path, files: int, mean_bytes: int) -> Finding | None:
@@ -135,7 +135,7 @@ def test_a_host_whose_tasks_take_longer_with_no_more_data_is_slow(tmp_path: Path
         "in stage 0 (collect at app.py:0) tasks took 16.0 s on h1, 1.6 times as long as on the "
         "others with no more data"
     )
-    assert told.where == (Where(stage="0", host="h1"),)
+    assert told.where == (FindingScope(stage="0", host="h1"),)
     assert told.do.startswith("look at h1: ")
     # Thirteen tasks of 10 s on two slots.
     assert told.saves_s == pytest.approx(80 - 70)
@@ -160,5 +160,8 @@ def test_executors_are_late_that_come_when_there_is_none(tmp_path: Path) -> None
     log.task(0, 70, 100, executor="2")
     log.end(100)
     told = found(tmp_path, log)["late-executors"]
-    assert told.where == (Where(host="h1", executor="1"), Where(host="h2", executor="2"))
+    assert told.where == (
+        FindingScope(host="h1", executor="1"),
+        FindingScope(host="h2", executor="2"),
+    )
     assert told.saves_s == pytest.approx(30 + 20)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from event_log import SparkLog
-from venturi.jobs.diagnosis.changes import Difference
+from venturi.jobs.diagnosis.changes import JobDifference
 from venturi.jobs.diagnosis.difference import difference
 from venturi.jobs.logs import spark
 from venturi.jobs.logs.find import spark_logs
@@ -20,7 +20,7 @@ from venturi.record.trial import State
 LOGS = Path(__file__).parents[2] / "data" / "spark" / "4.3.0" / "faults"
 
 
-def between(one: JobAccount, other: JobAccount, after: State = State.SUCCEEDED) -> Difference:
+def between(one: JobAccount, other: JobAccount, after: State = State.SUCCEEDED) -> JobDifference:
     lines = [timeline(each) for each in (one, other)]
     jobs = [(line, analyse(line.account, None, line)) for line in lines]
     return difference(jobs[0], jobs[1], (State.SUCCEEDED, after))

@@ -19,7 +19,7 @@ from venturi.jobs.logs.hadoop_xml import read_properties
 from venturi.jobs.logs.trial import trial_of
 from venturi.record.account_kind import MAPREDUCE
 from venturi.record.importing.formats import Log
-from venturi.record.importing.streams import Limits
+from venturi.record.importing.streams import LogLimits
 from venturi.record.job_account import JobAccount
 from venturi.record.trial import State
 from venturi.record.trial_json import decode, encode
@@ -29,7 +29,7 @@ NAMES = {log.path.name.split("-")[3]: log.path for log in histories(FOLDER)}
 WORDS, PI, FAILED = NAMES["word+count"], NAMES["QuasiMonteCarlo"], NAMES["TeraSort"]
 
 
-def read(path: Path, limits: Limits | None = None) -> JobAccount:
+def read(path: Path, limits: LogLimits | None = None) -> JobAccount:
     log = Log(path, (path,))
     return mapreduce.read(log) if limits is None else mapreduce.read(log, limits)
 
@@ -255,7 +255,7 @@ def test_types_nested_too_deeply_by_name_are_damage(tmp_path: Path) -> None:
 def test_a_line_that_is_too_long_is_counted_(tmp_path: Path) -> None:
     path = tmp_path / "job_1_1.jhist"
     path.write_bytes(PI.read_bytes() + b'{"type":"' + b"x" * 60_000 + b'"}\n')
-    assert read(path, Limits(line_bytes=40_000)).reading.oversized == 1
+    assert read(path, LogLimits(line_bytes=40_000)).reading.oversized == 1
 
 
 def test_an_attempt_whose_number_no_table_holds_is_damage(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from venturi.jobs.logs.configuration import MASK
 from venturi.jobs.logs.find import spark_logs
 from venturi.jobs.logs.trial import lost, trial_of
 from venturi.record.importing.formats import Log
-from venturi.record.importing.streams import Limits, Text
+from venturi.record.importing.streams import LogLimits, LogText
 from venturi.record.job_account import OUTPUT_LOST, JobAccount
 from venturi.record.trial import State
 from venturi.record.trial_json import decode, encode
@@ -29,7 +29,7 @@ TINY = LOGS / "4.3.0" / "tiny.log"
 ROLLING = LOGS / "4.3.0" / "eventlog_v2_local-1795206808966"
 
 
-def read(path: Path, limits: Limits | None = None) -> JobAccount:
+def read(path: Path, limits: LogLimits | None = None) -> JobAccount:
     (log,) = spark_logs(path)
     return spark.read(log) if limits is None else spark.read(log, limits)
 
@@ -195,7 +195,7 @@ def test_a_cut_zstd_frame_gives_every_byte_before_the_cut(write: Write) -> None:
     packed = bytes(pa.Codec("zstd").compress(b"x" * 9 + b"\n", asbytes=True))
     noise = random.Random(1).randbytes(3_000_000).hex().encode()
     whole = packed + bytes(pa.Codec("zstd").compress(noise, asbytes=True))
-    text = Text([write(whole[:-1_000])])
+    text = LogText([write(whole[:-1_000])])
     lines = list(text.lines())
     assert lines[0] == b"x" * 9
     assert lines[1] == noise[: len(lines[1])]

@@ -16,11 +16,11 @@ from venturi.core.errors import VenturiError
 from venturi.jobs.logs import spark
 from venturi.jobs.logs.find import spark_logs
 from venturi.jobs.logs.trial import lost
-from venturi.record.importing.streams import Limits, Oversized, Text
+from venturi.record.importing.streams import LogLimits, LogText, OversizedLine
 from venturi.record.job_account import JobAccount
 
 
-def read(path: Path, limits: Limits | None = None) -> JobAccount:
+def read(path: Path, limits: LogLimits | None = None) -> JobAccount:
     (log,) = spark_logs(path)
     return spark.read(log) if limits is None else spark.read(log, limits)
 
@@ -28,14 +28,14 @@ def read(path: Path, limits: Limits | None = None) -> JobAccount:
 def test_an_event_that_is_too_long_is_counted(write: Write) -> None:
     long = event("SparkListenerJobStart", Padding="x" * 5_000)
     useless = event("SparkListenerTaskGettingResult", Padding="x" * 5_000)
-    reading = read(write(START + long + useless + END), Limits(line_bytes=4_000)).reading
+    reading = read(write(START + long + useless + END), LogLimits(line_bytes=4_000)).reading
     assert (reading.oversized, sum(reading.skipped.values())) == (1, 1)
 
 
 def test_a_line_without_end_is_held_only_to_its_limit(write: Write) -> None:
-    text = Text([write(START + b'{"Event":"x' + b"a" * (8 << 20))], Limits(line_bytes=1_000))
+    text = LogText([write(START + b'{"Event":"x' + b"a" * (8 << 20))], LogLimits(line_bytes=1_000))
     *_, last = text.lines()
-    assert isinstance(last, Oversized)
+    assert isinstance(last, OversizedLine)
     assert len(last) <= 512
 
 
@@ -57,7 +57,7 @@ def bomb(codec: str, size: int) -> bytes:
 @pytest.mark.slow
 def test_a_block_of_short_lines_is_never_in_memory_at_once(write: Write) -> None:
     block_bytes = 6 << 20
-    text = Text([write(lz4_block(START + b"ab\n" * (block_bytes // 3)))])
+    text = LogText([write(lz4_block(START + b"ab\n" * (block_bytes // 3)))])
     tracemalloc.start()
     try:
         assert sum(1 for _ in text.lines()) == 2 + block_bytes // 3
@@ -71,10 +71,10 @@ def test_segments_share_what_a_log_may_unpack_to(tmp_path: Path) -> None:
     files = [tmp_path / f"events_{number}" for number in (1, 2)]
     for file in files:
         file.write_bytes(gzip.compress(START + b"{}\n" * (1 << 20)))
-    limits = Limits(free_bytes=4 << 20, expansion=1)
-    assert sum(1 for _ in Text(files[:1], limits).lines()) == 2 + (1 << 20)
+    limits = LogLimits(free_bytes=4 << 20, expansion=1)
+    assert sum(1 for _ in LogText(files[:1], limits).lines()) == 2 + (1 << 20)
     with pytest.raises(VenturiError) as raised:
-        list(Text(files, limits).lines())
+        list(LogText(files, limits).lines())
     assert raised.value.code == "VEN-INGEST-LIMIT"
 
 
@@ -135,7 +135,7 @@ def test_lists_of_stages_are_bounded_in_all(
 
 @pytest.mark.parametrize("codec", ["lz4", "gzip", "zstd"])
 def test_a_bomb_is_refused_before_it_is_unpacked(codec: str, write: Write) -> None:
-    limits = Limits(line_bytes=1 << 20, free_bytes=4 << 20, expansion=10)
+    limits = LogLimits(line_bytes=1 << 20, free_bytes=4 << 20, expansion=10)
     with pytest.raises(VenturiError, match="unpacks to more") as raised:
         read(write(bomb(codec, 64 << 20)), limits)
     assert raised.value.code == "VEN-INGEST-LIMIT"

@@ -9,7 +9,7 @@ import pytest
 
 from event_log import END, START, Write, event
 from venturi.jobs.logs import spark
-from venturi.jobs.tiers.recorded import tier_levels, tier_uses
+from venturi.jobs.tiers.recorded_tiers import tier_levels, tier_uses
 from venturi.record.account_kind import SPARK
 from venturi.record.importing.formats import Log
 from venturi.record.job_account import JobAccount

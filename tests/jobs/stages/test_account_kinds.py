@@ -24,8 +24,15 @@ from venturi.record.account_kind import (
 )
 from venturi.record.account_tables import metric
 from venturi.record.importing.formats import FORMATS
-from venturi.record.job_account import ACCOUNT_NAME, Application, JobAccount, Reading, attach, load
-from venturi.record.store.repository import Repository
+from venturi.record.job_account import (
+    ACCOUNT_NAME,
+    AccountReading,
+    Application,
+    JobAccount,
+    attach,
+    load,
+)
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial
 
 START_MS = 1_800_000_000_000
@@ -68,7 +75,7 @@ def account(kind: AccountKind, **metrics: list[int]) -> JobAccount:
             ended_ms=START_MS + 13_000,
             outcome="succeeded",
         ),
-        reading=Reading(("log",), "0", 0, None, 1),
+        reading=AccountReading(("log",), "0", 0, None, 1),
         jobs=kind.table("jobs", [{"job_id": 0, "stage_ids": [0], **span}]),
         stages=kind.table(
             "stages",
@@ -123,7 +130,7 @@ def test_an_account_does_not_say_what_it_cannot(make_trial: Callable[..., Trial]
 
 
 @pytest.fixture
-def kept(repository: Repository, make_trial: Callable[..., Trial]) -> Callable[..., Trial]:
+def kept(repository: TrialRepository, make_trial: Callable[..., Trial]) -> Callable[..., Trial]:
     """A trial with an account."""
 
     def keep(found: JobAccount) -> Trial:
@@ -135,7 +142,7 @@ def kept(repository: Repository, make_trial: Callable[..., Trial]) -> Callable[.
 
 
 def test_an_account_comes_back_with_its_description(
-    repository: Repository, kept: Callable[..., Trial]
+    repository: TrialRepository, kept: Callable[..., Trial]
 ) -> None:
     found = account(BEADS, moved_ms=[1, 2, 3, 4, 5], beads=[0] * 5)
     again = load(repository, kept(found))
@@ -144,7 +151,7 @@ def test_an_account_comes_back_with_its_description(
 
 
 def test_accounts_from_logs_are_kept_without_one(
-    repository: Repository, kept: Callable[..., Trial]
+    repository: TrialRepository, kept: Callable[..., Trial]
 ) -> None:
     trial = kept(replace(account(SPARK), described=None))
     assert load(repository, trial).kind is SPARK
@@ -166,7 +173,7 @@ def test_accounts_from_logs_are_kept_without_one(
     ],
 )
 def test_a_wrong_description_is_a_damaged_account(
-    repository: Repository, kept: Callable[..., Trial], change: dict[str, Any] | None
+    repository: TrialRepository, kept: Callable[..., Trial], change: dict[str, Any] | None
 ) -> None:
     trial = kept(account(BEADS))
     facts = next(each for each in trial.artifacts if each.name == ACCOUNT_NAME)

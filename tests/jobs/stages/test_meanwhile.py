@@ -11,18 +11,18 @@ import pytest
 import own_samples
 from venturi.core.settings import Settings
 from venturi.jobs.stages.analysis import analyse
-from venturi.jobs.stages.host_use import Meanwhile, meanwhile, sentence
+from venturi.jobs.stages.host_use import HostUseByStage, host_use_by_stage, sentence
 from venturi.jobs.stages.stage import Analysis, Stage
 from venturi.jobs.stages.timeline import timeline
 from venturi.record.job_account import JobAccount, attach
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.series import SeriesWriter, read_series
 from venturi.record.trial import Cluster, Host, Link, Trial
 from venturi.results.hosts.use import HostUse
 from venturi.terminal.job import parts
 
 Rows = Sequence[tuple[float, str, str | None, float | None, str]]
-Ask = Callable[..., tuple[Analysis, Meanwhile]]
+Ask = Callable[..., tuple[Analysis, HostUseByStage]]
 BUSY = HostUse(0.95, 0.02, None, "vda", 0.1, 1e6, 2e6, 3e6, 4e6)
 
 
@@ -30,9 +30,9 @@ BUSY = HostUse(0.95, 0.02, None, "vda", 0.1, 1e6, 2e6, 3e6, 4e6)
 def ask(settings: Settings, make_trial: Callable[..., Trial], tmp_path: Path) -> Ask:
     """What is known of the host of a trial with the recorded account and these series."""
 
-    def of(*series: Rows, **changes: object) -> tuple[Analysis, Meanwhile]:
+    def of(*series: Rows, **changes: object) -> tuple[Analysis, HostUseByStage]:
         told: JobAccount = replace(own_samples.account(), **changes)  # type: ignore[arg-type]
-        with Repository.open(settings) as repository:
+        with TrialRepository.open(settings) as repository:
             trial = attach(repository, make_trial(), told)
             for number, rows in enumerate(series):
                 path = tmp_path / f"series{number}.parquet"
@@ -41,7 +41,7 @@ def ask(settings: Settings, make_trial: Callable[..., Trial], tmp_path: Path) ->
                         writer.append(*row)
                 trial = repository.attach(trial, "series", path.name, path)
             analysis = analyse(told)
-            return analysis, meanwhile(repository, trial, told, analysis)
+            return analysis, host_use_by_stage(repository, trial, told, analysis)
 
     return of
 
@@ -130,9 +130,9 @@ def test_the_narrowest_of_several_hosts_is_named(
     )
     told, analysis = own_samples.account(), analyse(own_samples.account())
 
-    def ask(hosts: tuple[Host, ...], **measured: dict[str, float]) -> Meanwhile:
+    def ask(hosts: tuple[Host, ...], **measured: dict[str, float]) -> HostUseByStage:
         cluster = Cluster(hosts, network="data")
-        with Repository.open(settings) as repository:
+        with TrialRepository.open(settings) as repository:
             trial = attach(repository, make_trial(cluster=cluster), told)
             for name, each in measured.items():
                 path = tmp_path / f"series.{name}.parquet"
@@ -152,7 +152,7 @@ def test_the_narrowest_of_several_hosts_is_named(
                     ):
                         writer.append(*row)
                 trial = repository.attach(trial, "series", path.name, path)
-            return meanwhile(repository, trial, told, analysis)
+            return host_use_by_stage(repository, trial, told, analysis)
 
     stage = analysis.stages[2]
     slow_disk = ask(

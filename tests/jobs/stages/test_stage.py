@@ -23,7 +23,7 @@ from venturi.jobs.stages.path import StageSpan, critical_path, without_stage_s
 from venturi.jobs.stages.replay import schedule, slots_used
 from venturi.jobs.stages.stage import Analysis, Stage
 from venturi.record.account_kind import ACCOUNT_KINDS
-from venturi.record.job_account import Application, JobAccount, Reading
+from venturi.record.job_account import AccountReading, Application, JobAccount
 
 DATA = Path(__file__).parents[2] / "data"
 LOGS = sorted(path for path in (DATA / "spark").glob("*/*.log*"))
@@ -75,7 +75,7 @@ def account(
             ended_ms=ORIGIN_MS + round(ended_s * 1e3),
             outcome="succeeded",
         ),
-        reading=Reading(("a",), "0", 0, None, 1),
+        reading=AccountReading(("a",), "0", 0, None, 1),
         jobs=table("jobs", engine, []),
         stages=table("stages", engine, [stage | absolute(row) for row in stages]),
         tasks=table(

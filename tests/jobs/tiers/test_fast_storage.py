@@ -9,20 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.core.errors import VenturiError
-from venturi.core.quantity import Kind, Quantity
-from venturi.jobs.tiers.fast_storage import DiskRates, FastStorage, Requests, missing_rates
-from venturi.jobs.tiers.local_bytes import JobLoad, Moved, StageLoad
+from venturi.core.quantity import Quantity, ValueKind
+from venturi.jobs.tiers.fast_storage import DiskClassRates, FastStorage, Requests, missing_rates
+from venturi.jobs.tiers.local_bytes import JobLoad, StageLoad, TransferredBytes
 
 GB = 1e9
 
 
 def quantity(value: float, low: float = 1.0, high: float = 1.0) -> Quantity:
-    return Quantity(value, value * low, value * high, Kind.MEASURED, "a test")
+    return Quantity(value, value * low, value * high, ValueKind.MEASURED, "a test")
 
 
-def disks(rate: float, shuffle: float, low: float = 1.0, high: float = 1.0) -> DiskRates:
+def disks(rate: float, shuffle: float, low: float = 1.0, high: float = 1.0) -> DiskClassRates:
     each = quantity(rate, low, high)
-    return DiskRates(each, each, shuffle=quantity(shuffle, low, high))
+    return DiskClassRates(each, each, shuffle=quantity(shuffle, low, high))
 
 
 FAST, SLOW = disks(500e6, 500e6), disks(125e6, 50e6)
@@ -32,8 +32,11 @@ def sort(fast: float = 0.0, spilled: float = 0.0, **more: float) -> JobLoad:
     """A sort of 10 GB on slow disks: 100 s of maps (20 s of them computing), 240 s of reduces (40 s
     computing), 10 s of the driver.
     """
-    written, read = Moved(10 * GB, 0, fast, fast), Moved(0, 10 * GB, fast, fast)
-    spill = Moved(spilled, spilled, fast, fast)
+    written, read = (
+        TransferredBytes(10 * GB, 0, fast, fast),
+        TransferredBytes(0, 10 * GB, fast, fast),
+    )
+    spill = TransferredBytes(spilled, spilled, fast, fast)
     maps = StageLoad(
         (0, 0),
         "0",
@@ -67,7 +70,7 @@ def test_times_of_a_sort_by_hand(fast_gb: float, time_s: float) -> None:
 
 def test_what_was_hidden_behind_computing_stays_so() -> None:
     """80 s of writing and 60 of computing in 100 s: 40 of them at once."""
-    stage = StageLoad((0, 0), "0", 100, 100, 60, shuffle=Moved(10 * GB), write_wait_s=80)
+    stage = StageLoad((0, 0), "0", 100, 100, 60, shuffle=TransferredBytes(10 * GB), write_wait_s=80)
     found = FastStorage(JobLoad(100, 1, 2, (stage,)), FAST, SLOW).time_s(10 * GB)
     assert found.value == pytest.approx(60 + 20 * (1 - 40 / 60))
     assert found.low == pytest.approx(60)  # or only what did not show was hidden
@@ -76,7 +79,7 @@ def test_what_was_hidden_behind_computing_stays_so() -> None:
 
 def test_rates_that_say_more_than_the_trial_took_are_cut_to_it() -> None:
     """Half of what was written was still in memory when the stage ended."""
-    stage = StageLoad((0, 0), "0", 40, 40, 4, shuffle=Moved(10 * GB), from_disk=1.0)
+    stage = StageLoad((0, 0), "0", 40, 40, 4, shuffle=TransferredBytes(10 * GB), from_disk=1.0)
     storage = FastStorage(JobLoad(40, 1, 2, (stage,)), FAST, SLOW)
     assert storage.time_s(0).value == pytest.approx(40)
     assert storage.time_s(10 * GB).value == pytest.approx(10)
@@ -90,7 +93,7 @@ def written(waited_s: float, to_disk: float | None = None) -> JobLoad:
         40,
         40,
         20,
-        shuffle=Moved(10 * GB, 0, 1.0, 1.0),
+        shuffle=TransferredBytes(10 * GB, 0, 1.0, 1.0),
         write_wait_s=waited_s,
         to_disk=to_disk,
     )
@@ -125,16 +128,20 @@ def test_spills_give_their_room_back_and_what_stays_does_not() -> None:
 
 
 def test_the_knee_is_where_more_saves_much_less() -> None:
-    reading = StageLoad((1, 0), "1", 240, 240, 40, shuffle=Moved(0, 10 * GB), from_disk=1.0)
+    reading = StageLoad(
+        (1, 0), "1", 240, 240, 40, shuffle=TransferredBytes(0, 10 * GB), from_disk=1.0
+    )
     # Disks of half the speed: from half on, the fast ones are the slower ones of the two.
-    job = JobLoad(240, 1, 2, (StageLoad((0, 0), "0", 1, 0, 1, shuffle=Moved(10 * GB)), reading))
+    job = JobLoad(
+        240, 1, 2, (StageLoad((0, 0), "0", 1, 0, 1, shuffle=TransferredBytes(10 * GB)), reading)
+    )
     fast = disks(500e6, 100e6)
     assert FastStorage(job, fast, SLOW).knee_bytes() == pytest.approx(5 * GB, rel=0.05)
     assert FastStorage(job, disks(500e6, 1000e6), SLOW).knee_bytes() is None
 
 
 def test_random_reads_lie_between_the_sizes_that_were_measured() -> None:
-    rates = DiskRates(
+    rates = DiskClassRates(
         quantity(100e6),
         requests=(Requests(4096, quantity(200)), Requests(1 << 20, quantity(50))),
         read_ahead_bytes=128 << 10,
@@ -157,12 +164,12 @@ def test_random_reads_lie_between_the_sizes_that_were_measured() -> None:
     assert large is not None
     assert large[0] == pytest.approx(100e6, rel=0.02)
     assert rates.shuffle_read(100) is not None
-    assert DiskRates(quantity(1.0)).shuffle_read(100) is None
+    assert DiskClassRates(quantity(1.0)).shuffle_read(100) is None
 
 
 def test_what_is_not_known_and_needed_is_named() -> None:
-    assert missing_rates(sort(), DiskRates()) == ("write", "random reads")
-    assert missing_rates(sort(spilled=1), DiskRates()) == ("write", "read", "random reads")
+    assert missing_rates(sort(), DiskClassRates()) == ("write", "random reads")
+    assert missing_rates(sort(spilled=1), DiskClassRates()) == ("write", "read", "random reads")
     assert missing_rates(sort(), SLOW) == ()
 
 
@@ -183,7 +190,9 @@ def loads(draw: st.DrawFn) -> JobLoad:
     for number in range(draw(st.integers(1, 4))):
         elapsed_s = draw(seconds)
         earlier = [stage.key for stage in stages]
-        moved = [Moved(draw(sizes), draw(sizes), draw(shares), draw(shares)) for _ in range(3)]
+        moved = [
+            TransferredBytes(draw(sizes), draw(sizes), draw(shares), draw(shares)) for _ in range(3)
+        ]
         stages.append(
             StageLoad(
                 (number, 0),
@@ -231,7 +240,7 @@ def test_all_that_fits_is_as_all_fast_and_none_as_all_slow(load: JobLoad, faster
             s.path_s,
             s.compute_s,
             *(
-                Moved(m.written_bytes, m.read_bytes, share, share)
+                TransferredBytes(m.written_bytes, m.read_bytes, share, share)
                 for m in (s.shuffle, s.spill, s.cached)
             ),
             spill_at_once_bytes=s.spill_at_once_bytes,

@@ -12,7 +12,7 @@ from venturi.jobs.logs.find import spark_logs
 from venturi.jobs.stages.timeline import Timeline, timeline
 from venturi.jobs.whatif import ideal
 from venturi.jobs.whatif.ideal import IdealSlots, ideals
-from venturi.jobs.whatif.on_slots import OnSlots
+from venturi.jobs.whatif.slot_simulation import SlotSimulation
 
 DATA = Path(__file__).parents[2] / "data" / "spark" / "4.3.0"
 LOGS = [DATA / "join.log", *sorted((DATA / "faults").glob("*-sound.zstd"))]
@@ -103,7 +103,7 @@ def test_one_slot_less_takes_longer_in_recorded_jobs(log: Path) -> None:
             for span in line.spans.values()
             if span.key[0] in row["stage_ids"] and from_s <= span.from_s <= to_s
         ]
-        replay = OnSlots(line, own, from_s, to_s, line.tasks.times.elapsed_s)
+        replay = SlotSimulation(line, own, from_s, to_s, line.tasks.times.elapsed_s)
         assert "withThreadLocalCaptured" not in each.name
         assert replay.on(each.useful_slots).elapsed_s == pytest.approx(each.least_s)
         assert replay.on(each.useful_slots + 5).elapsed_s == pytest.approx(each.least_s)

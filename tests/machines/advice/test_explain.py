@@ -9,15 +9,15 @@ import pytest
 
 from advice_samples import TB, catalog_of, machine, request, without
 from venturi.core.errors import VenturiError
-from venturi.core.quantity import Kind
+from venturi.core.quantity import ValueKind
 from venturi.machines.advice.explain import explain, explain_type
-from venturi.machines.advice.hardware import Request, advise, predict
+from venturi.machines.advice.hardware import HardwareRequest, advise, predict
 from venturi.machines.catalog import load_shipped
-from venturi.machines.cost.choices import Durability, Exchange, Network
+from venturi.machines.cost.choices import Durability, Exchange, NetworkChoice
 from venturi.machines.cost.job import sort_job
 
 EC2 = load_shipped("ec2-2014")
-ASKED = Request(sort_job(100 * TB, exchange=Exchange.ALL), today=date(2015, 8, 27))
+ASKED = HardwareRequest(sort_job(100 * TB, exchange=Exchange.ALL), today=date(2015, 8, 27))
 
 
 def test_i2_8xlarge_explained() -> None:
@@ -30,7 +30,7 @@ def test_i2_8xlarge_explained() -> None:
     assert shuffle.formula == "100.0 TB / (178 x 879 MB/s)"
     assert shuffle.narrowest
     assert shuffle.rate is not None
-    assert shuffle.rate.kind is Kind.MEASURED
+    assert shuffle.rate.kind is ValueKind.MEASURED
     assert "5.1" in shuffle.rate.source
     assert shuffle.rate.range_from == "from the slowest node at scale to two nodes alone"
     assert shuffle.equation == "(1)"
@@ -67,7 +67,7 @@ def test_sensitivity_says_when_the_rank_would_change() -> None:
 
 def test_each_term_is_its_formula() -> None:
     job = replace(sort_job(TB, Durability.REPLICATED), map_core_s_per_byte=1e-8, partition_skew=1.5)
-    candidate = predict(job, "t", machine("a"), 10, Network.AT_SCALE)
+    candidate = predict(job, "t", machine("a"), 10, NetworkChoice.AT_SCALE)
     why = explain(request(job), candidate, 10)
     for term in why.terms:
         if term.rate is not None and term.demand_bytes is not None:
@@ -82,8 +82,8 @@ def test_each_term_is_its_formula() -> None:
 
 def test_no_limit_and_no_price_are_said() -> None:
     bare = without(machine("a"), "price")
-    candidate = predict(sort_job(TB), "t", bare, 10, Network.UNLIMITED)
-    why = explain(request(network=Network.UNLIMITED), candidate, 10)
+    candidate = predict(sort_job(TB), "t", bare, 10, NetworkChoice.UNLIMITED)
+    why = explain(request(network=NetworkChoice.UNLIMITED), candidate, 10)
     shuffle = next(t for t in why.terms if t.what == "shuffle")
     assert (shuffle.rate, shuffle.formula) == (None, "taken to be no limit")
     assert why.bill is None
@@ -110,6 +110,6 @@ def test_a_type_without_a_price_is_explained_beside_a_ranking() -> None:
 
 def test_what_moves_nothing_says_so() -> None:
     dark = without(machine("a", disk_size=9000.0), "network_rate")
-    candidate = predict(sort_job(TB), "t", dark, 1, Network.AT_SCALE)
+    candidate = predict(sort_job(TB), "t", dark, 1, NetworkChoice.AT_SCALE)
     shuffle = next(t for t in explain(request(), candidate, 1).terms if t.what == "shuffle")
     assert (shuffle.formula, shuffle.seconds.value) == ("nothing to move", 0)

@@ -11,30 +11,30 @@ from hypothesis import strategies as st
 
 from advice_samples import ALL, DAY, TB, catalog_of, machine, request, without
 from venturi.core.errors import VenturiError
-from venturi.core.quantity import Kind
+from venturi.core.quantity import ValueKind
 from venturi.machines.advice.assume import assume, parse_assumption
 from venturi.machines.advice.frontier import unbeaten, undominated_counts
 from venturi.machines.advice.hardware import (
     GRID_POINTS,
     Advice,
     ClassAdvice,
-    Request,
+    HardwareRequest,
     advise,
     grid,
     predict,
 )
-from venturi.machines.advice.option import Fewer, Objective, Option, Reason
-from venturi.machines.advice.suppose import assumed
+from venturi.machines.advice.option import AdviceObjective, FewestNodes, Option, RuledOutReason
+from venturi.machines.advice.suppositions import assumed
 from venturi.machines.catalog import Fact, InstanceType, load_shipped
-from venturi.machines.cost.choices import Durability, Exchange, Network
+from venturi.machines.cost.choices import Durability, Exchange, NetworkChoice
 from venturi.machines.cost.job import sort_job
 
 
-def only(asked: Request, *types: InstanceType) -> ClassAdvice:
+def only(asked: HardwareRequest, *types: InstanceType) -> ClassAdvice:
     return advise(asked, [catalog_of(*types)]).classes[0]
 
 
-def best(asked: Request, *types: InstanceType) -> Option:
+def best(asked: HardwareRequest, *types: InstanceType) -> Option:
     return only(asked, *types).ranked[0]
 
 
@@ -49,7 +49,7 @@ def test_one_option_by_hand() -> None:
     assert option.billed_usd.value >= option.metered_usd.value
     assert [phase.narrowest for phase in option.phases] == ["network", "storage"]
     assert all(phase.certain for phase in option.phases)
-    assert (option.weakest, option.lower_bound) == (Kind.MEASURED, False)
+    assert (option.weakest, option.lower_bound) == (ValueKind.MEASURED, False)
     assert (option.price_as_of, option.price_is_stale) == (DAY, False)
 
 
@@ -65,17 +65,17 @@ def test_of_counts_that_cost_the_same_the_fastest_is_chosen_and_the_fewest_named
     asked = request(max_nodes_of={"a": 50})
     option = best(asked, machine("a"))
     assert option.nodes == 50
-    assert option.fewer == Fewer(4, pytest.approx(7500))
-    assert best(replace(asked, objective=Objective.FASTEST), machine("a")).nodes == 50
+    assert option.fewer == FewestNodes(4, pytest.approx(7500))
+    assert best(replace(asked, objective=AdviceObjective.FASTEST), machine("a")).nodes == 50
     dearer = replace(asked, job=replace(asked.job, startup_s=600.0))  # more nodes wait for it too
     assert (best(dearer, machine("a")).nodes, best(dearer, machine("a")).fewer) == (4, None)
 
 
 @pytest.mark.parametrize("exchange", list(Exchange))
-@pytest.mark.parametrize("objective", list(Objective))
+@pytest.mark.parametrize("objective", list(AdviceObjective))
 @pytest.mark.parametrize("catalog", ["current", "ec2-2014"])
 def test_nothing_on_the_frontier_beats_the_headline(
-    exchange: Exchange, objective: Objective, catalog: str
+    exchange: Exchange, objective: AdviceObjective, catalog: str
 ) -> None:
     """47 nodes for 61 minutes were the first answer where 186 took 15 for the same money."""
     asked = request(sort_job(100 * TB, exchange=exchange), objective=objective)
@@ -111,11 +111,11 @@ def test_a_deadline_names_the_fewest_nodes_that_keep_it() -> None:
 def test_a_budget_bounds_the_fastest() -> None:
     # With 600 s of start-up more nodes cost more: N * (600 + 30000/N) / 3600 USD.
     job = replace(sort_job(10 * TB, exchange=Exchange.ALL), startup_s=600.0)
-    asked = request(job, objective=Objective.FASTEST, budget_usd=20.0)
+    asked = request(job, objective=AdviceObjective.FASTEST, budget_usd=20.0)
     option = best(asked, machine("a"))
     assert option.usd.value <= 20.0
     assert option.nodes == pytest.approx((20 * 3600 - 30000) / 600, abs=1)
-    assert best(replace(asked, objective=Objective.CHEAPEST), machine("a")).nodes == 4
+    assert best(replace(asked, objective=AdviceObjective.CHEAPEST), machine("a")).nodes == 4
 
 
 def test_what_keeps_the_limits_only_perhaps_comes_after_what_surely_does() -> None:
@@ -135,15 +135,15 @@ def test_types_are_excluded_with_every_reason() -> None:
         without(machine("free"), "price"),
     )
     out = {each.instance_type: each for each in found.excluded}
-    assert out["diskless"].reason is Reason.UNKNOWN
+    assert out["diskless"].reason is RuledOutReason.UNKNOWN
     assert "size of each local disk" in out["diskless"].detail
-    assert out["few"].reason is Reason.TOO_MANY
+    assert out["few"].reason is RuledOutReason.TOO_MANY
     assert "need 4" in out["few"].detail
     assert (out["few"].nearest, out["few"].also) == (4, ())
-    assert out["dark"].reason is Reason.TOO_MANY
+    assert out["dark"].reason is RuledOutReason.TOO_MANY
     assert "at most 3" in out["dark"].detail
     assert [text.partition(":")[0] for text in out["dark"].also] == ["storage", "price"]
-    assert out["free"].reason is Reason.NO_PRICE
+    assert out["free"].reason is RuledOutReason.NO_PRICE
     assert [each.instance_type for each in found.ranked] == ["good"]
 
 
@@ -158,7 +158,9 @@ def test_a_line_rate_alone_is_never_ranked() -> None:
         replace(bound, name="slow"),
         machine("fast", storage_rate=1e6, network_rate=1e6),
     ).excluded
-    assert [(each.instance_type, each.reason) for each in out] == [("slow", Reason.DEADLINE)]
+    assert [(each.instance_type, each.reason) for each in out] == [
+        ("slow", RuledOutReason.DEADLINE)
+    ]
     assert "at least" in out[0].detail
 
 
@@ -248,7 +250,7 @@ def test_each_durability_class_is_answered_apart() -> None:
     unpriced = advise(
         request(durabilities=ALL[2:] + ALL[:1]), [catalog_of(without(with_volumes, "volume_price"))]
     )
-    assert unpriced.classes[0].excluded[0].reason is Reason.NO_PRICE
+    assert unpriced.classes[0].excluded[0].reason is RuledOutReason.NO_PRICE
 
 
 def test_a_replica_needs_another_node() -> None:
@@ -256,7 +258,7 @@ def test_a_replica_needs_another_node() -> None:
     assert best(request(job), machine("a", disk_size=10000.0)).least_nodes == 4
 
 
-def nowhere(asked: Request, *types: InstanceType) -> VenturiError:
+def nowhere(asked: HardwareRequest, *types: InstanceType) -> VenturiError:
     with pytest.raises(VenturiError) as caught:
         advise(asked, [catalog_of(*types)])
     assert caught.value.code == "VEN-ADVISE-NOWHERE"
@@ -293,7 +295,7 @@ def test_a_job_that_fits_nowhere_is_told_the_nearest_limit() -> None:
 def test_the_number_of_nodes_asked_for_is_taken_as_it_is() -> None:
     found = only(request(nodes=1500), machine("a"), machine("b", max_nodes=1400.0))
     assert [option.nodes for option in found.ranked] == [1500]
-    assert found.excluded[0].reason is Reason.TOO_MANY
+    assert found.excluded[0].reason is RuledOutReason.TOO_MANY
 
 
 @pytest.mark.parametrize(
@@ -314,16 +316,18 @@ def test_a_request_out_of_its_domain_is_refused(asked: dict[str, object]) -> Non
 
 def test_a_prediction_for_given_machines() -> None:
     job = sort_job(10 * TB, exchange=Exchange.ALL)
-    made = predict(job, "test", machine("a"), 10, Network.AT_SCALE)
+    made = predict(job, "test", machine("a"), 10, NetworkChoice.AT_SCALE)
     assert made.seconds[0, 0] == pytest.approx(3000)
-    unpriced = predict(sort_job(10 * TB), "t", without(machine("a"), "price"), 10, Network.AT_SCALE)
+    unpriced = predict(
+        sort_job(10 * TB), "t", without(machine("a"), "price"), 10, NetworkChoice.AT_SCALE
+    )
     assert unpriced.metered_usd is None
     assert "price" in unpriced.no_price
     with pytest.raises(VenturiError, match="does not fit") as caught:
-        predict(sort_job(10 * TB), "test", machine("a"), 3, Network.AT_SCALE)
+        predict(sort_job(10 * TB), "test", machine("a"), 3, NetworkChoice.AT_SCALE)
     assert "4 nodes" in caught.value.hint
     with pytest.raises(VenturiError, match="not all is known"):
-        predict(sort_job(TB), "t", without(machine("a"), "storage_rate"), 9, Network.AT_SCALE)
+        predict(sort_job(TB), "t", without(machine("a"), "storage_rate"), 9, NetworkChoice.AT_SCALE)
 
 
 RATES = ("storage_rate", "network_rate", "volume_read_rate", "volume_write_rate")
@@ -393,7 +397,7 @@ def test_assumptions_fill_in_what_is_unknown_and_nothing_else() -> None:
     assert filled.types["known"].facts == given.types["known"].facts
     storage = filled.types["bare"].fact("storage_rate")
     assert (storage.value, storage.low, storage.high) == (1600.0, 800.0, 2400.0)  # 8 disks / 2
-    assert storage.kind is Kind.ASSUMED
+    assert storage.kind is ValueKind.ASSUMED
     network = filled.types["bare"].fact("network_rate")
     assert network.value == pytest.approx(700)
     assert network.high == pytest.approx(1000)  # the line rate

@@ -8,11 +8,11 @@ from datetime import date
 import pytest
 
 from venturi.core.errors import VenturiError
-from venturi.machines.advice.hardware import ClassAdvice, Request, advise, predict
-from venturi.machines.advice.option import Candidate, least_nodes, ran
+from venturi.machines.advice.hardware import ClassAdvice, HardwareRequest, advise, predict
+from venturi.machines.advice.option import Candidate, least_nodes, measured_job
 from venturi.machines.advice.volumes import attach, parse_volumes
 from venturi.machines.catalog import Catalog, load_shipped
-from venturi.machines.cost.choices import Durability, Network
+from venturi.machines.cost.choices import Durability, NetworkChoice
 from venturi.machines.cost.job import sort_job
 from venturi.machines.cost.node import node_of
 
@@ -25,12 +25,14 @@ def given(catalog: Catalog, text: str) -> Catalog:
     return attach(catalog, *parse_volumes(text))
 
 
-def predicted(text: str, name: str, nodes: int, network: Network = Network.AT_SCALE) -> Candidate:
+def predicted(
+    text: str, name: str, nodes: int, network: NetworkChoice = NetworkChoice.AT_SCALE
+) -> Candidate:
     return predict(SORT, "current", given(CURRENT, text).types[name], nodes, network)
 
 
 def answer(text: str) -> ClassAdvice:
-    asked = Request(SORT, today=date(2026, 11, 22))
+    asked = HardwareRequest(SORT, today=date(2026, 11, 22))
     return advise(asked, [given(CURRENT, text)]).classes[0]
 
 
@@ -91,8 +93,8 @@ def test_the_sort_of_2014_on_volumes_costs_what_was_published() -> None:
     r3 = given(EC2, "gp2:8,size=135GiB").types["r3.4xlarge"]
     disk = replace(EC2.types["i2.8xlarge"].fact("storage_rate"), value=500.0, low=None, high=None)
     r3 = replace(r3, facts={**r3.facts, "storage_rate": disk})
-    found = predict(SORT, "ec2-2014", r3, 330, Network.UNLIMITED)
-    run = ran(found, 2980.76)
+    found = predict(SORT, "ec2-2014", r3, 330, NetworkChoice.UNLIMITED)
+    run = measured_job(found, 2980.76)
     assert run.usd is not None
     assert round(run.usd, 2) == 450.84
     assert run.model_s == pytest.approx(100e12 / 330 * (1 / 243e6 + 1 / 226e6))
@@ -126,6 +128,6 @@ def test_kinds_and_limits_are_checked() -> None:
     with pytest.raises(VenturiError, match="at most 2000"):
         given(CURRENT, "gp3:4,throughput=4000MiB/s")
     unpriced = given(CURRENT, "premium-ssd-v2:4").types["Standard_L8s_v3"]
-    found = predict(SORT, "current", unpriced, 400, Network.AT_SCALE)
+    found = predict(SORT, "current", unpriced, 400, NetworkChoice.AT_SCALE)
     assert found.metered_usd is None
     assert "no dated public price" in found.no_price

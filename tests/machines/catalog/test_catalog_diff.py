@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.core.quantity import Kind
+from venturi.core.quantity import ValueKind
 from venturi.machines import catalog
 from venturi.machines.catalog import ATTRIBUTES, Catalog, Fact, InstanceType, parse
 from venturi.machines.catalog.diff import diff
@@ -22,10 +22,10 @@ BASE = Catalog(
         "x": InstanceType(
             "x",
             {
-                "memory": Fact(64.0, "GiB", Kind.ADVERTISED, "sheet", DAY, ""),
+                "memory": Fact(64.0, "GiB", ValueKind.ADVERTISED, "sheet", DAY, ""),
                 "storage_rate": Fact(None, "MB/s", None, "", None, "not measured"),
-                "price": Fact(2.0, "USD/h", Kind.ADVERTISED, "sheet", DAY, ""),
-                "disk_kind": Fact("SSD", "", Kind.ADVERTISED, "sheet", DAY, ""),
+                "price": Fact(2.0, "USD/h", ValueKind.ADVERTISED, "sheet", DAY, ""),
+                "disk_kind": Fact("SSD", "", ValueKind.ADVERTISED, "sheet", DAY, ""),
             },
         )
     },
@@ -43,7 +43,7 @@ def test_prices_come_first_and_changes_are_relative() -> None:
     new = changed(
         memory=replace(facts["memory"], value=128.0),
         price=replace(facts["price"], value=1.5, as_of=date(2026, 6, 1)),
-        storage_rate=Fact(1500.0, "MB/s", Kind.MEASURED, "trial 1", DAY, ""),
+        storage_rate=Fact(1500.0, "MB/s", ValueKind.MEASURED, "trial 1", DAY, ""),
         disk_kind=None,
     )
     changes = diff(BASE, new).changes
@@ -60,7 +60,7 @@ def test_prices_come_first_and_changes_are_relative() -> None:
 def test_a_kind_a_range_or_a_currency_is_a_change_and_a_date_is_none() -> None:
     price = BASE.types["x"].facts["price"]
     for other in (
-        replace(price, kind=Kind.MEASURED),
+        replace(price, kind=ValueKind.MEASURED),
         replace(price, low=1.5),
         replace(price, unit="EUR/h"),
     ):
@@ -94,9 +94,9 @@ NUMBERS = st.floats(1e-12, 1e18)
 NAMES = st.sampled_from([name for name, (unit, _) in ATTRIBUTES.items() if unit])
 
 
-@given(NAMES, NUMBERS, WORDS, WORDS, st.sampled_from(list(Kind)), st.dates(), WORDS)
+@given(NAMES, NUMBERS, WORDS, WORDS, st.sampled_from(list(ValueKind)), st.dates(), WORDS)
 def test_every_fact_survives_being_written(
-    attribute: str, value: float, type_name: str, source: str, kind: Kind, day: date, note: str
+    attribute: str, value: float, type_name: str, source: str, kind: ValueKind, day: date, note: str
 ) -> None:
     unit = ATTRIBUTES[attribute][0]
     fact = Fact(value, unit, kind, source, day, note, value / 3, value * 3)

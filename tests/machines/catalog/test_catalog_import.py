@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.core.errors import ExitCode, VenturiError
-from venturi.core.quantity import Kind
+from venturi.core.quantity import ValueKind
 from venturi.machines import catalog
 from venturi.machines.catalog import ATTRIBUTES, InstanceType
 from venturi.machines.catalog.importers import IMPORTERS, import_catalog
-from venturi.machines.catalog.importers.reading import Imported, Options, Source
+from venturi.machines.catalog.importers.reading import CatalogSource, ImportedCatalog, ImportOptions
 from venturi.machines.catalog.units_check import check_units
 from venturi.machines.catalog.write import render
 from venturi.machines.cost.overlay import overlay
@@ -27,12 +27,12 @@ DAY = date(2026, 7, 20)
 REPOSITORY = Path(__file__).parents[3]
 
 
-def read(format_name: str, *names: str, region: str | None = "east-1") -> Imported:
-    sources = [Source(name, (DATA / name).read_text(encoding="utf-8")) for name in names]
-    return import_catalog(format_name, sources, Options(region, DAY, "mine"))
+def read(format_name: str, *names: str, region: str | None = "east-1") -> ImportedCatalog:
+    sources = [CatalogSource(name, (DATA / name).read_text(encoding="utf-8")) for name in names]
+    return import_catalog(format_name, sources, ImportOptions(region, DAY, "mine"))
 
 
-def refused(imported: Imported) -> dict[str, tuple[str, str]]:
+def refused(imported: ImportedCatalog) -> dict[str, tuple[str, str]]:
     return {r.instance_type: (r.place, r.field) for r in imported.refused}
 
 
@@ -132,7 +132,7 @@ def test_ec2instances() -> None:
         "spot_price": 0.21,
     }
     assert disk.local_bytes == 3800 * 10**9
-    assert disk.fact("coremark").kind is Kind.MEASURED
+    assert disk.fact("coremark").kind is ValueKind.MEASURED
     assert disk.fact("volume_line_rate").low == 850.0
     assert (disk.fact("spot_price").low, disk.fact("spot_price").high) == (0.19, 0.25)
     assert "only the burst" in disk.fact("network_line_rate").note
@@ -252,7 +252,7 @@ def test_wide() -> None:
         "local_size": 475.0,
     }
     assert "only the size of all" in nvme.fact("disk_count").note
-    assert nvme.fact("coremark").kind is Kind.MEASURED
+    assert nvme.fact("coremark").kind is ValueKind.MEASURED
     assert nvme.fact("price").as_of == DAY
     plain = imported.catalog.types["plain.xlarge"]
     assert plain.fact("price").note == "price_usd_hour is empty in the source"
@@ -286,7 +286,7 @@ def test_wide_with_all_its_columns() -> None:
     )
     loss = full.fact("spot_loss_rate")
     assert loss.value == pytest.approx(-math.log(0.9) / 730)
-    assert loss.kind is Kind.DERIVED
+    assert loss.kind is ValueKind.DERIVED
     assert full.fact("volume_line_rate").low == 1000.0
 
 
@@ -312,7 +312,7 @@ def test_a_file_that_is_none_is_refused_in_its_place(
     format_name: str, text: str, field: str
 ) -> None:
     with pytest.raises(VenturiError) as caught:
-        import_catalog(format_name, [Source("it.csv", text)], Options(as_of=DAY))
+        import_catalog(format_name, [CatalogSource("it.csv", text)], ImportOptions(as_of=DAY))
     assert caught.value.code == "VEN-CATALOG-FORMAT"
     assert caught.value.where["file"] == "it.csv"
     assert caught.value.where["field"] == field
@@ -327,21 +327,21 @@ def test_a_choice_that_is_open_is_asked_for() -> None:
             read("skypilot", "vms.csv", region=region)
         assert caught.value.code == code
         assert says in caught.value.hint
-    source = Source("wide.csv", (DATA / "wide.csv").read_text(encoding="utf-8"))
+    source = CatalogSource("wide.csv", (DATA / "wide.csv").read_text(encoding="utf-8"))
     with pytest.raises(VenturiError) as caught:
-        import_catalog("wide", [source], Options())
+        import_catalog("wide", [source], ImportOptions())
     assert caught.value.exit_code == ExitCode.USAGE
     assert "--as-of" in caught.value.hint
     with pytest.raises(VenturiError) as caught:
-        import_catalog("skypiolt", [source], Options())
+        import_catalog("skypiolt", [source], ImportOptions())
     assert "did you mean skypilot?" in caught.value.hint
 
 
 @given(st.sampled_from(list(IMPORTERS)), st.text(max_size=300))
 def test_no_text_brings_an_importer_down(format_name: str, text: str) -> None:
-    source = Source("vms.csv", text)
+    source = CatalogSource("vms.csv", text)
     with pytest.raises(VenturiError):
-        import_catalog(format_name, [source], Options(as_of=DAY))
+        import_catalog(format_name, [source], ImportOptions(as_of=DAY))
 
 
 @given(st.sampled_from(["vms.csv", "instances.json", "machines.csv", "wide.csv"]), st.data())
@@ -351,10 +351,10 @@ def test_no_damage_to_a_file_brings_an_importer_down(name: str, data: st.DataObj
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, min(len(text), start + 40)))
     damaged = text[:start] + data.draw(st.text(max_size=5)) + text[end:]
-    options = Options(None if name == "machines.csv" else "east-1", DAY, "damaged")
+    options = ImportOptions(None if name == "machines.csv" else "east-1", DAY, "damaged")
     with contextlib.suppress(VenturiError):  # anything else is a fault
         imported = import_catalog(
-            formats.get(name.partition(".")[0], "wide"), [Source(name, damaged)], options
+            formats.get(name.partition(".")[0], "wide"), [CatalogSource(name, damaged)], options
         )
         assert imported.catalog.types
         catalog.parse(render(imported.catalog), "damaged")
@@ -375,7 +375,9 @@ def snapshot() -> Path:
 @pytest.mark.slow
 def test_a_provider_s_whole_list_is_imported_and_read_again() -> None:
     text = snapshot().read_text(encoding="utf-8")
-    imported = import_catalog("wide", [Source("snapshot.csv", text)], Options(None, DAY))
+    imported = import_catalog(
+        "wide", [CatalogSource("snapshot.csv", text)], ImportOptions(None, DAY)
+    )
     doubts = check_units(imported.catalog, imported.places)
     written = render(imported.catalog)
     assert len(imported.catalog.types) >= 1363
@@ -407,10 +409,10 @@ def test_iotune_s_rates_of_one_disk_are_multiplied_and_those_of_all_are_not() ->
     imported = ALL["scylla"]
     types = imported.catalog.types
     whole = types["i9.large"].fact("local_read_rate")
-    assert (whole.value, whole.kind, whole.low) == (600, Kind.MEASURED, None)
+    assert (whole.value, whole.kind, whole.low) == (600, ValueKind.MEASURED, None)
     one, two, four = (types[f"i3.{n}xlarge"].fact("local_read_rate") for n in ("", "4", "8"))
-    assert (one.value, one.kind) == (1000, Kind.MEASURED)  # a line of its own before i3.ALL
-    assert (two.value, two.kind, two.low) == (4000, Kind.DERIVED, 3600)
+    assert (one.value, one.kind) == (1000, ValueKind.MEASURED)  # a line of its own before i3.ALL
+    assert (two.value, two.kind, two.low) == (4000, ValueKind.DERIVED, 3600)
     assert (four.value, four.low) == (8000, pytest.approx(8000 * 0.69))
     assert types["Standard_X8"].number("local_write_iops") == 600_000
     assert refused(imported)["m5d.8xlarge"][1] == "disk_count"
@@ -421,7 +423,7 @@ def test_both_directions_at_once_are_reckoned_from_each_alone_with_their_range()
     types = ALL["scylla"].catalog.types
     alone = types["i3.xlarge"].fact("storage_rate")
     assert alone.value == pytest.approx(1000 * 400 / 1400)
-    assert (alone.low, alone.high, alone.kind) == (alone.value, 400, Kind.DERIVED)
+    assert (alone.low, alone.high, alone.kind) == (alone.value, 400, ValueKind.DERIVED)
     array = types["i3.8xlarge"].fact("storage_rate")
     assert (array.low, array.high) == (1600, 3200)
 
@@ -433,9 +435,9 @@ def test_network_tables_give_the_line_its_burst_and_what_of_it_is_payload() -> N
     assert types["i9.large"].number("network_rate") == pytest.approx(25_000 / 8 * 0.99)
     assert types["Standard_X8"].number("network_rate") == pytest.approx(12_500 / 8 * 0.942)
     assert refused(ALL["scylla"])["i9.small"][1] == "baseline"
-    nameless = Source("net.json", "[]")
+    nameless = CatalogSource("net.json", "[]")
     with pytest.raises(VenturiError, match="whose network it is"):
-        import_catalog("scylla", [nameless], Options(None, DAY, "mine"))
+        import_catalog("scylla", [nameless], ImportOptions(None, DAY, "mine"))
 
 
 def test_figures_no_machine_can_have_are_refused_with_their_place() -> None:
@@ -448,10 +450,10 @@ def test_figures_no_machine_can_have_are_refused_with_their_place() -> None:
         for each in ("read_iops", "read_bandwidth", "write_iops", "write_bandwidth")
     )
     given = [
-        Source("aws_net_params.json", f"[{rows}]"),
-        Source("aws_io_params.yaml", f"m8.large:\n{rates}\n"),
+        CatalogSource("aws_net_params.json", f"[{rows}]"),
+        CatalogSource("aws_io_params.yaml", f"m8.large:\n{rates}\n"),
     ]
-    imported = import_catalog("scylla", given, Options(None, DAY, "mine"))
+    imported = import_catalog("scylla", given, ImportOptions(None, DAY, "mine"))
     assert list(imported.catalog.types) == ["i3.large"]
     assert [(each.place, each.instance_type, each.field) for each in imported.refused] == [
         ("aws_net_params.json, $[1]", "m5.large", "up to"),
@@ -463,9 +465,9 @@ def test_figures_no_machine_can_have_are_refused_with_their_place() -> None:
 
 def test_a_type_that_is_twice_in_a_network_table_is_refused() -> None:
     of = '{"Network_Limit_Gbps": 1}'
-    twice = Source("gcp_net_params.json", f'{{"n2-a": {of}, "n2-a": {of}}}')
+    twice = CatalogSource("gcp_net_params.json", f'{{"n2-a": {of}, "n2-a": {of}}}')
     with pytest.raises(VenturiError, match=r"n2-a.*twice") as caught:
-        import_catalog("scylla", [twice], Options(None, DAY, "mine"))
+        import_catalog("scylla", [twice], ImportOptions(None, DAY, "mine"))
     assert caught.value.code == "VEN-CATALOG-FORMAT"
 
 

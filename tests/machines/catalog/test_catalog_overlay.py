@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from model_trials import succeeded
 from venturi.core.errors import VenturiError
-from venturi.core.quantity import Kind
+from venturi.core.quantity import ValueKind
 from venturi.machines.catalog import ATTRIBUTES, Catalog, Fact, InstanceType, parse
 from venturi.machines.catalog.units_check import check_units
 from venturi.machines.catalog.write import render
 from venturi.machines.cost.node import node_of
 from venturi.machines.cost.overlay import (
-    FromTrials,
+    TrialFacts,
     need_facts,
     network_at,
     overlay,
@@ -41,7 +41,9 @@ from venturi.record.trial import (
 DAY = date(2026, 1, 1)
 
 
-def fact(value: float | None, kind: Kind | None = Kind.ADVERTISED, day: date = DAY) -> Fact:
+def fact(
+    value: float | None, kind: ValueKind | None = ValueKind.ADVERTISED, day: date = DAY
+) -> Fact:
     if value is None:
         return Fact(None, "MB/s", None, "", None, "nobody knows")
     return Fact(value, "MB/s", kind, "sheet", day, "")
@@ -57,7 +59,7 @@ def merged(below: Fact, above: Fact) -> Fact:
 
 
 def test_the_stronger_kind_stays_then_the_newer_day() -> None:
-    kinds = list(Kind)
+    kinds = list(ValueKind)
     for weak, strong in itertools.pairwise(kinds):
         assert merged(fact(1.0, weak), fact(2.0, strong)).value == 2.0
         assert merged(fact(1.0, strong), fact(2.0, weak)).value == 1.0
@@ -66,7 +68,7 @@ def test_the_stronger_kind_stays_then_the_newer_day() -> None:
     assert merged(fact(1.0, day=later), fact(2.0)).value == 1.0
     assert merged(fact(1.0), fact(2.0)).value == 2.0
     assert merged(fact(1.0), fact(None)).value == 1.0
-    assert merged(fact(None), fact(2.0, Kind.ASSUMED)).value == 2.0
+    assert merged(fact(None), fact(2.0, ValueKind.ASSUMED)).value == 2.0
 
 
 def test_types_and_facts_that_only_one_has_are_kept() -> None:
@@ -80,7 +82,7 @@ def test_types_and_facts_that_only_one_has_are_kept() -> None:
 
 def test_the_number_of_nodes_goes_with_its_rate() -> None:
     old = {"network_rate_at_scale": fact(900.0), "network_nodes": fact(178.0)}
-    new = {"network_rate_at_scale": fact(700.0, Kind.MEASURED)}
+    new = {"network_rate_at_scale": fact(700.0, ValueKind.MEASURED)}
     result = overlay(catalog_of(x=old), catalog_of(x=new)).types["x"]
     assert result.number("network_rate_at_scale") == 700.0
     assert result.fact("network_nodes").value is None
@@ -89,17 +91,19 @@ def test_the_number_of_nodes_goes_with_its_rate() -> None:
     assert back.fact("network_nodes").value is None
 
 
-@given(st.lists(st.tuples(st.sampled_from(list(Kind)), st.dates(), st.floats(1, 100)), min_size=1))
+@given(
+    st.lists(st.tuples(st.sampled_from(list(ValueKind)), st.dates(), st.floats(1, 100)), min_size=1)
+)
 def test_no_overlay_makes_a_value_less_well_known(
-    layers: list[tuple[Kind, date, float]],
+    layers: list[tuple[ValueKind, date, float]],
 ) -> None:
     result = catalog_of(x={})
     for kind, day, value in layers:
         result = overlay(result, catalog_of(x={"network_rate": fact(value, kind, day)}))
-    best = max((list(Kind).index(kind), day) for kind, day, _ in layers)
+    best = max((list(ValueKind).index(kind), day) for kind, day, _ in layers)
     final = result.types["x"].facts["network_rate"]
     assert final.kind is not None
-    assert (list(Kind).index(final.kind), final.as_of) == best
+    assert (list(ValueKind).index(final.kind), final.as_of) == best
     assert overlay(result, result) == result
 
 
@@ -179,7 +183,7 @@ def test_disk_rates_are_equation_5_with_the_range_of_the_iterations() -> None:
     measured = of(disk())
     storage = measured.fact("storage_rate")
     assert (storage.value, storage.low, storage.high) == (1500.0, 1300.0, 1600.0)
-    assert (storage.kind, storage.source) == (Kind.MEASURED, "trial disk-n1-1")
+    assert (storage.kind, storage.source) == (ValueKind.MEASURED, "trial disk-n1-1")
     assert storage.as_of == date(2026, 3, 1)
     read, write = measured.fact("local_read_rate"), measured.fact("local_write_rate")
     assert (read.value, read.low, read.high) == (3000.0, 2900.0, 3100.0)
@@ -240,7 +244,7 @@ def test_the_network_at_a_size_that_was_not_measured_follows_the_curve() -> None
     at = network_at([trial, disk()], "x", 100).types["x"]
     rate = at.fact("network_rate_at_scale")
     assert rate.value == pytest.approx(1e3 * 100**-0.1, rel=1e-3)
-    assert rate.kind is Kind.DERIVED
+    assert rate.kind is ValueKind.DERIVED
     assert rate.low is not None
     assert rate.high is not None
     assert rate.low <= rate.value <= rate.high
@@ -283,7 +287,7 @@ def test_what_is_measured_fits_over_a_catalogue_and_into_the_model() -> None:
     assert (node.storage.value, node.storage.low) == (1.5e9, 1.3e9)
     assert node.network is not None
     assert node.network.value == 0.8e9
-    assert node.network.kind is Kind.MEASURED
+    assert node.network.kind is ValueKind.MEASURED
 
 
 @pytest.mark.parametrize(
@@ -314,7 +318,7 @@ def test_a_trial_asked_for_is_not_left_out_silently() -> None:
     with pytest.raises(VenturiError, match="loopback"):
         need_facts(found, ["lo"])
     with pytest.raises(VenturiError, match="no probe"):
-        need_facts(FromTrials(Catalog("x", {}), {}), [])
+        need_facts(TrialFacts(Catalog("x", {}), {}), [])
 
 
 def test_every_measured_fact_has_the_attribute_s_unit() -> None:

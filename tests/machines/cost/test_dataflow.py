@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import io_cost
 from venturi.core.errors import VenturiError
-from venturi.core.quantity import Kind, Quantity
+from venturi.core.quantity import Quantity, ValueKind
 from venturi.machines import catalog
 from venturi.machines.catalog import load_shipped
-from venturi.machines.cost.choices import Durability, Exchange, Network
+from venturi.machines.cost.choices import Durability, Exchange, NetworkChoice
 from venturi.machines.cost.dataflow import MAP, REDUCE, Bounds, job_time
 from venturi.machines.cost.job import Job, parse_job
 from venturi.machines.cost.job import sort_job as remote_sort
@@ -32,7 +32,7 @@ def sort_job(size: float, durability: Durability = Durability.TWO_IO) -> Job:
 
 def rate(mb_per_s: float, spread: float = 0.0) -> Quantity:
     value = mb_per_s * 1e6
-    return Quantity(value, value * (1 - spread), value * (1 + spread), Kind.MEASURED, "test")
+    return Quantity(value, value * (1 - spread), value * (1 + spread), ValueKind.MEASURED, "test")
 
 
 def node(
@@ -176,10 +176,10 @@ def test_a_catalogue_entry_as_a_node() -> None:
     assert at_scale.storage.value == pytest.approx(1738e6)
     assert at_scale.network is not None
     assert (at_scale.network.value, at_scale.network.high) == (879e6, 1090e6)
-    baseline = node_of(I2, Network.BASELINE).network
+    baseline = node_of(I2, NetworkChoice.BASELINE).network
     assert baseline is not None
     assert (baseline.low, baseline.value, baseline.high) == (1085e6, 1090e6, 1095e6)
-    free = node_of(I2, Network.UNLIMITED)
+    free = node_of(I2, NetworkChoice.UNLIMITED)
     assert free.network is not None
     assert math.isinf(free.network.value)
     # 218 USD by storage alone, as printed
@@ -220,7 +220,7 @@ h,network_ports,4,1,advertised,sheet,2026-01-01,
 
 
 def test_an_advertised_line_rate_makes_a_lower_bound() -> None:
-    line = Quantity(1.25e9, 8e8, 1.25e9, Kind.ADVERTISED, "list", upper_bound=True)
+    line = Quantity(1.25e9, 8e8, 1.25e9, ValueKind.ADVERTISED, "list", upper_bound=True)
     time = job_time(sort_job(TB), Node("n", rate(1000), network=line, disks=8), 4)
     assert time.lower_bound
 
@@ -349,7 +349,7 @@ def test_what_moves_nothing_need_not_be_known() -> None:
     scan = replace(sort_job(TB), intermediate_bytes=0.0, output_bytes=0.0)
     assert seconds(scan, dark, 10) == pytest.approx(TB / 10 / 1e9)
     assert job_time(sort_job(TB), dark, [1, 2]).missing == {"network": "not given"}
-    line = Quantity(1e9, 7e8, 1e9, Kind.ADVERTISED, "sheet", upper_bound=True)
+    line = Quantity(1e9, 7e8, 1e9, ValueKind.ADVERTISED, "sheet", upper_bound=True)
     assert not job_time(scan, replace(node(), network=line), 10).lower_bound
     reading = Job("read", TB, 0, 0, Durability.VOLUMES)
     bare = Node("n", volume_read=rate(200), missing={"storage": "no disks"})

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.core.errors import VenturiError
-from venturi.core.quantity import UNLIMITED, Kind, Quantity
+from venturi.core.quantity import UNLIMITED, Quantity, ValueKind
 from venturi.machines.cost.extensions import (
     bonded,
     capped,
@@ -19,12 +19,12 @@ from venturi.machines.cost.extensions import (
 )
 
 TEN_GBE = Quantity(
-    1.25e9, 1.2e9, 1.25e9, Kind.ADVERTISED, "sheet", range_from="r", upper_bound=True
+    1.25e9, 1.2e9, 1.25e9, ValueKind.ADVERTISED, "sheet", range_from="r", upper_bound=True
 )
 
 
 def rate(value: float, low: float | None = None, high: float | None = None) -> Quantity:
-    return Quantity(value, low or value, high or value, Kind.MEASURED, "probe", note="disks")
+    return Quantity(value, low or value, high or value, ValueKind.MEASURED, "probe", note="disks")
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_bond_reaches_as_many_members_as_there_are_units_to_spread(
     assert bond.value == used * TEN_GBE.value
     assert bond.high == used * TEN_GBE.high
     assert bond.low == TEN_GBE.low  # all on one member, in the worst case
-    assert (bond.kind, bond.upper_bound) == (Kind.ADVERTISED, True)
+    assert (bond.kind, bond.upper_bound) == (ValueKind.ADVERTISED, True)
     assert f"{units} virtual port" in bond.note
     assert ("one member" in bond.range_from) == (used > 1)
 
@@ -49,12 +49,12 @@ def test_a_bond_of_nothing_is_refused() -> None:
 
 
 def test_the_least_cap_binds_and_is_named() -> None:
-    controller = Quantity(550.0, 500.0, 600.0, Kind.ADVERTISED, "sheet", upper_bound=True)
+    controller = Quantity(550.0, 500.0, 600.0, ValueKind.ADVERTISED, "sheet", upper_bound=True)
     found = capped(
         rate(900, 850, 950), {"storage controller": controller, "hypervisor": rate(700, 490, 800)}
     )
     assert (found.low, found.value, found.high) == (490, 550, 600)
-    assert (found.kind, found.source, found.upper_bound) == (Kind.ADVERTISED, "sheet", True)
+    assert (found.kind, found.source, found.upper_bound) == (ValueKind.ADVERTISED, "sheet", True)
     assert "capped by the storage controller" in found.note
     assert "hypervisor" in found.range_from
 

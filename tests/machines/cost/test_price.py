@@ -18,9 +18,9 @@ from venturi.machines.catalog import InstanceType
 from venturi.machines.cost.charges import Volumes, volumes_of
 from venturi.machines.cost.on_premises import OnPremises, on_premises_of
 from venturi.machines.cost.price import (
+    BillItem,
     ExchangeRate,
-    Item,
-    Part,
+    PriceComponent,
     Tariff,
     bill,
     billed,
@@ -209,7 +209,7 @@ def test_a_quote_is_stale_after_365_days() -> None:
 
 
 def test_currencies_are_never_mixed() -> None:
-    euro = Part("disks", 1.0, "EUR", 2)
+    euro = PriceComponent("disks", 1.0, "EUR", 2)
     error = refused(lambda: replace(BY_SECOND, parts=(euro,)), "EUR and USD")
     assert "exchange rate" in error.hint
     refused(lambda: one_currency(["USD", "EUR"]))
@@ -267,7 +267,7 @@ def test_conversion_is_explicit_and_dated() -> None:
     assert quote == PriceQuote(
         1.1, "USD", "node-hour", "list; at 1.1 USD/EUR (central bank, 2025-03-01)", "2025-03-01"
     )
-    item = convert(Item("egress", 1.0, None, "EUR", "1", "list", None), rate)
+    item = convert(BillItem("egress", 1.0, None, "EUR", "1", "list", None), rate)
     assert (item.amount, item.billed, item.as_of) == (1.1, None, None)
     refused(lambda: convert(BY_SECOND, rate), "currency is USD")
     refused(lambda: ExchangeRate("EUR", "USD", 0, "s", DAY))
@@ -348,7 +348,10 @@ TARIFFS = st.builds(
         minimum,
         DAY,
         "test",
-        (Part("volumes", volume, "USD", 3, pro_rata=True), Part("path", surcharge, "USD")),
+        (
+            PriceComponent("volumes", volume, "USD", 3, pro_rata=True),
+            PriceComponent("path", surcharge, "USD"),
+        ),
     ),
     PRICE,
     PRICE,

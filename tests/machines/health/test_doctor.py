@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doctor_facts import changed, tuned
-from venturi.machines.health.doctor import Finding, Rule, Severity, examine, load_rules
+from venturi.machines.health.doctor import DoctorRule, HostFinding, Severity, examine, load_rules
 
 RULES = load_rules()
 BY_ID = {rule.id: rule for rule in RULES}
@@ -138,11 +138,11 @@ FIRES: dict[str, tuple[str, Any, str, Any, str]] = {
 }
 
 
-def found(facts: dict[str, Any], rule: str) -> list[Finding]:
+def found(facts: dict[str, Any], rule: str) -> list[HostFinding]:
     return [finding for finding in examine(facts, RULES) if finding.rule == rule]
 
 
-def only(facts: dict[str, Any], rule: str) -> Finding:
+def only(facts: dict[str, Any], rule: str) -> HostFinding:
     (finding,) = found(facts, rule)
     return finding
 
@@ -184,7 +184,7 @@ def test_every_rule_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_the_table_is_complete(rule: Rule) -> None:
+def test_the_table_is_complete(rule: DoctorRule) -> None:
     for text in (rule.title, rule.checks, rule.effect, rule.source, rule.fix):
         assert text.strip() == text
         assert len(text) >= 3
@@ -222,9 +222,9 @@ def test_a_rule_that_contradicts_itself_is_refused(changes: dict[str, Any]) -> N
         "source": "x",
         "fix": "x",
     }
-    Rule(**good)
+    DoctorRule(**good)
     with pytest.raises(ValueError, match="x: "):
-        Rule(**{**good, **changes})
+        DoctorRule(**{**good, **changes})
 
 
 def test_without_facts_nothing_is_ok() -> None:
@@ -272,7 +272,7 @@ def test_a_fact_that_tells_nothing_is_unknown(path: str, value: Any, rule: str) 
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule.bounds and "[]" not in rule.fact])
-def test_the_threshold_itself_is_ok_and_the_next_value_is_not(rule: Rule) -> None:
+def test_the_threshold_itself_is_ok_and_the_next_value_is_not(rule: DoctorRule) -> None:
     assert rule.threshold is not None
     step = 1 if rule.test == "at_most" else -1
     for value, severity in ((rule.threshold, "ok"), (rule.threshold + step, rule.severity)):
@@ -329,7 +329,7 @@ DANGEROUS = re.compile(r"\b(mkfs|ip link|ifconfig|swapoff|dd|rm|reboot|umount|fd
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_no_advice_is_a_command_that_can_do_harm(rule: Rule) -> None:
+def test_no_advice_is_a_command_that_can_do_harm(rule: DoctorRule) -> None:
     assert not DANGEROUS.search(rule.fix)
     # Words, that a shell would not run, wherever there is a risk.
     assert rule.risk is None or rule.fix[0].isupper()

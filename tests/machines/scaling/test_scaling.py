@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from model_trials import MakeTrial
 from venturi.core.errors import VenturiError
-from venturi.core.quantity import Kind
+from venturi.core.quantity import ValueKind
 from venturi.machines.scaling.network import (
     RIVAL,
     Curve,
     NetworkScaling,
-    ScalingPoint,
+    NetworkScalingPoint,
     check_range,
     network_scaling,
     network_scaling_from_trials,
@@ -41,7 +41,9 @@ MB = 1e6
 
 
 def through(rate: Callable[[int], float], sizes: tuple[int, ...] = SIZES) -> NetworkScaling:
-    return network_scaling([ScalingPoint(n, rate(n)) for n in sizes], "test", date(2026, 1, 2))
+    return network_scaling(
+        [NetworkScalingPoint(n, rate(n)) for n in sizes], "test", date(2026, 1, 2)
+    )
 
 
 CURVES: dict[Curve, Callable[[int], float]] = {
@@ -60,7 +62,7 @@ def test_a_curve_without_noise_is_found_and_continued(curve: Curve) -> None:
         found = scaling.at(nodes)
         assert found.value == pytest.approx(CURVES[curve](nodes), rel=1e-9)
         assert found.high / found.low == pytest.approx(1, abs=1e-6)
-    assert found.kind is Kind.DERIVED
+    assert found.kind is ValueKind.DERIVED
     assert curve.value in found.note
     assert "2 to 64 nodes" in found.note
     assert "prediction interval" in found.range_from
@@ -82,7 +84,10 @@ def test_a_further_measurement_lies_in_the_range_as_often_as_promised(curve: Cur
     for _ in range(rounds):
         noise = random.normal(0, 0.03, len(SIZES) + 1)
         scaling = network_scaling(
-            [ScalingPoint(n, truth(n) * math.exp(e)) for n, e in zip(SIZES, noise, strict=False)],
+            [
+                NetworkScalingPoint(n, truth(n) * math.exp(e))
+                for n, e in zip(SIZES, noise, strict=False)
+            ],
             "test",
         )
         found = scaling.at(256)
@@ -120,11 +125,16 @@ def test_a_rise_is_never_carried_on() -> None:
 
 def test_with_two_sizes_there_is_what_was_measured_and_nothing_else() -> None:
     scaling = network_scaling(
-        [ScalingPoint(2, 1085 * MB), ScalingPoint(178, 879 * MB), ScalingPoint(2, 1095 * MB)], "s"
+        [
+            NetworkScalingPoint(2, 1085 * MB),
+            NetworkScalingPoint(178, 879 * MB),
+            NetworkScalingPoint(2, 1095 * MB),
+        ],
+        "s",
     )
     twice, once = scaling.at(2), scaling.at(178)
     assert (twice.value, twice.low, twice.high) == (1090 * MB, 1085 * MB, 1095 * MB)
-    assert (once.value, once.kind) == (879 * MB, Kind.MEASURED)
+    assert (once.value, once.kind) == (879 * MB, ValueKind.MEASURED)
     assert "range is not known" in once.range_from
     with pytest.raises(VenturiError, match="fewer than 3") as caught:
         scaling.at(64, force=True)
@@ -162,8 +172,8 @@ def test_more_nodes_never_get_more_and_the_unit_does_not_matter(
     rates: list[float], scale: float, nodes: int
 ) -> None:
     sizes = SIZES[: len(rates)]
-    scaling = network_scaling(map(ScalingPoint, sizes, rates), "s")
-    scaled = network_scaling(map(ScalingPoint, sizes, [scale * r for r in rates]), "s")
+    scaling = network_scaling(map(NetworkScalingPoint, sizes, rates), "s")
+    scaled = network_scaling(map(NetworkScalingPoint, sizes, [scale * r for r in rates]), "s")
     assume(scaling.fits[0].value(2 * nodes) > 0)  # else refused: there is a test of its own
     few, more = scaling.at(nodes, force=True), scaling.at(2 * nodes, force=True)
     assert more.value <= few.value * (1 + 1e-9)
@@ -174,7 +184,7 @@ def test_more_nodes_never_get_more_and_the_unit_does_not_matter(
 @pytest.mark.parametrize(("nodes", "rate"), [(1, 1.0), (2, 0.0), (2, -1.0), (2, math.nan)])
 def test_a_point_that_cannot_be_is_refused(nodes: int, rate: float) -> None:
     with pytest.raises(VenturiError):
-        ScalingPoint(nodes, rate)
+        NetworkScalingPoint(nodes, rate)
 
 
 def test_no_points_and_one_node_are_refused() -> None:

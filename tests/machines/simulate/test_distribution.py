@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.core.units import parse_rate
 from venturi.machines.catalog import load_shipped
-from venturi.machines.cost.choices import Network
+from venturi.machines.cost.choices import NetworkChoice
 from venturi.machines.simulate.distribution import (
     Constant,
     Distribution,
@@ -21,7 +21,7 @@ from venturi.machines.simulate.distribution import (
     LogNormal,
     Mixture,
     Normal,
-    Rate,
+    RateDistribution,
     SlowestOf,
     Uniform,
     bimodal,
@@ -85,14 +85,14 @@ def test_the_minimum_that_is_predicted_is_calibrated() -> None:
 
 def test_a_node_is_as_slow_as_its_slowest_device() -> None:
     each = 1 - 0.95**0.25
-    rate = Rate(4 * 55e6, node=bimodal(55e6, 55e6 / 3, each), devices=4)
+    rate = RateDistribution(4 * 55e6, node=bimodal(55e6, 55e6 / 3, each), devices=4)
     speeds = rate.speeds(rng(), 500, 200)
     assert set(np.round(speeds.ravel(), 9)) == {1.0, round(1 / 3, 9)}
     assert np.mean(speeds < 0.5) == pytest.approx(0.05, abs=0.004)
 
 
 def test_the_whole_cluster_may_share_a_draw() -> None:
-    both = Rate(100.0, node=Normal(100, 5), cluster=Uniform(0.5, 1))
+    both = RateDistribution(100.0, node=Normal(100, 5), cluster=Uniform(0.5, 1))
     speeds = both.speeds(rng(), 300, 400)
     assert speeds.mean(axis=1).std() == pytest.approx(0.5 / math.sqrt(12), rel=0.1)
     assert parse_rates("shared:uniform(1MB/s,2MB/s)").speeds(rng(), 5, 70).shape == (5, 1)
@@ -117,7 +117,7 @@ def test_text_in_full() -> None:
     assert parse_distribution(" bimodal( 220MB/s, 73MB/s, 1.25% )") == bimodal(220e6, 73e6, 0.0125)
     assert parse_distribution("normal(100MB/s,5MB/s)") == Normal(100e6, 5e6)
     assert parse_distribution("samples(1MB/s,2MB/s)") == Empirical((1e6, 2e6))
-    assert parse_rates("4:55MB/s") == Rate(220e6, node=Constant(55e6), devices=4)
+    assert parse_rates("4:55MB/s") == RateDistribution(220e6, node=Constant(55e6), devices=4)
     assert parse_rate("10Gbit/s") == 1.25e9
     assert parse_rate("1MiB/s") == 2**20
 
@@ -168,10 +168,10 @@ def test_values_outside_the_domain_are_refused(text: str) -> None:
 
 def test_a_catalogue_gives_the_distributions() -> None:
     rates = distributions_of(TYPES["i2.8xlarge"])
-    assert rates["storage"] == Rate(1738e6, node=SlowestOf(1738e6, 1515e6, 178))
-    assert rates["network"] == Rate(879e6, cluster=Uniform(879e6, 1090e6))
+    assert rates["storage"] == RateDistribution(1738e6, node=SlowestOf(1738e6, 1515e6, 178))
+    assert rates["network"] == RateDistribution(879e6, cluster=Uniform(879e6, 1090e6))
     assert "volumes" not in rates
-    alone = distributions_of(TYPES["i2.8xlarge"], Network.UNLIMITED)
+    alone = distributions_of(TYPES["i2.8xlarge"], NetworkChoice.UNLIMITED)
     assert alone.keys() == {"storage"}
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 
 from venturi.core.errors import VenturiError
-from venturi.core.quantity import UNLIMITED, Kind, Quantity
+from venturi.core.quantity import UNLIMITED, Quantity, ValueKind
 from venturi.machines.cost.choices import Durability
 from venturi.machines.cost.dataflow import job_time
 from venturi.machines.cost.job import Job, sort_job
@@ -22,7 +22,7 @@ from venturi.machines.simulate.distribution import (
     Constant,
     Distribution,
     Normal,
-    Rate,
+    RateDistribution,
     Uniform,
     bimodal,
     within_range,
@@ -35,7 +35,7 @@ TB, MB = 1e12, 1e6
 
 def quantity(mb_per_s: float) -> Quantity:
     value = mb_per_s * MB
-    return Quantity(value, value, value, Kind.MEASURED, "test")
+    return Quantity(value, value, value, ValueKind.MEASURED, "test")
 
 
 def node(storage: float = 1000, network: float = 500, disks: int | None = 8) -> Node:
@@ -51,9 +51,9 @@ def node(storage: float = 1000, network: float = 500, disks: int | None = 8) -> 
     )
 
 
-def disks_like(drawn: Distribution) -> dict[str, Rate]:
+def disks_like(drawn: Distribution) -> dict[str, RateDistribution]:
     """Relative speeds of the disks of a node of 1000 MB/s."""
-    return {"storage": Rate(1000 * MB, node=drawn, cluster=Constant(1000 * MB))}
+    return {"storage": RateDistribution(1000 * MB, node=drawn, cluster=Constant(1000 * MB))}
 
 
 def scenario(
@@ -146,7 +146,7 @@ def test_the_slowest_of_many_follows_order_statistics() -> None:
 
 
 def test_what_the_cluster_shares_moves_all_nodes_together() -> None:
-    rates = {"network": Rate(500 * MB, cluster=Uniform(250 * MB, 500 * MB))}
+    rates = {"network": RateDistribution(500 * MB, cluster=Uniform(250 * MB, 500 * MB))}
     result = simulate(scenario(rates=rates), 4000)
     each = TB / 100 / MB
     assert result.phase_quantile_s(0, 0.5) == pytest.approx(0.99 * each / 375, rel=0.02)
@@ -257,7 +257,7 @@ def test_when_all_nodes_are_lost_the_job_does_not_finish() -> None:
 # --- speculation ---
 
 
-def speculated(rates: dict[str, Rate], durability: Durability, **more: Any) -> float:
+def speculated(rates: dict[str, RateDistribution], durability: Durability, **more: Any) -> float:
     """Time with speculation over time without, on the same draws."""
     with_it, without = (
         simulate(
@@ -282,7 +282,7 @@ def test_speculation_helps_where_one_node_is_really_slow_and_the_data_are_elsewh
 
 def test_speculation_helps_slow_processors_even_with_one_copy() -> None:
     job = replace(sort_job(TB), map_core_s_per_byte=2e-8, reduce_core_s_per_byte=2e-8)
-    rates = {"cpu": Rate(1.0, node=bimodal(1, 0.15, 0.01))}
+    rates = {"cpu": RateDistribution(1.0, node=bimodal(1, 0.15, 0.01))}
     with_it, without = (
         simulate(scenario(job, rates=rates, speculation=rule), 100).median_s
         for rule in (Speculation(), None)
@@ -294,7 +294,7 @@ def test_speculation_helps_slow_processors_even_with_one_copy() -> None:
 def test_a_copy_takes_as_long_as_computing_or_fetching(network: float) -> None:
     """By hand, one task a node: noticed at 1.5 times the median, then done anew elsewhere."""
     job, machine = sort_job(TB, Durability.VOLUMES), node(network=network)
-    rates = {"volumes": Rate(1.0, node=bimodal(1, 0.01, 0.01))}
+    rates = {"volumes": RateDistribution(1.0, node=bimodal(1, 0.01, 0.01))}
     result = simulate(
         scenario(job, machine, rates=rates, speculation=Speculation(), tasks_per_node=1), 50
     )
@@ -308,7 +308,7 @@ def test_volumes_that_are_the_only_storage_are_drawn_once(on_volumes: bool, slow
     machine = replace(
         node(), on_volumes=on_volumes, volume_read=quantity(1000), volume_write=quantity(1000)
     )
-    rate = Rate(1000 * MB, cluster=bimodal(1000 * MB, 10 * MB, 0.5))
+    rate = RateDistribution(1000 * MB, cluster=bimodal(1000 * MB, 10 * MB, 0.5))
     rates = {"storage": rate, "volumes": rate}
     result = simulate(scenario(sort_job(TB, Durability.VOLUMES), machine, rates=rates), 1000)
     assert np.mean(result.total_s > 2 * result.total_s.min()) == pytest.approx(slow, abs=0.06)
@@ -357,7 +357,7 @@ def test_the_result_in_numbers() -> None:
         ({"share_cv": 0.5, "nodes": 1}, "share_cv"),
         ({"share_cv": 100}, "share_cv"),
         ({"share_cv": math.nan}, "share_cv"),
-        ({"rates": {"disk": Rate(1.0)}}, "rates"),
+        ({"rates": {"disk": RateDistribution(1.0)}}, "rates"),
         ({"recovery": Recovery.TASKS}, "recovery"),
         ({"job": replace(sort_job(TB), partition_skew=101)}, "partition_skew"),
         ({"job": replace(sort_job(TB), partition_skew=2), "share_cv": 0.1}, "share_cv"),

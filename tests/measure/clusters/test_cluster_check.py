@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from venturi.core.errors import VenturiError
-from venturi.measure.clusters.check import Checked, judge
-from venturi.measure.clusters.clocks import ClockOffset, Round, offset_of
+from venturi.measure.clusters.check import ClusterCheck, judge
+from venturi.measure.clusters.clocks import ClockOffset, RoundTrip, offset_of
 from venturi.measure.clusters.cluster_file import cluster_of
 from venturi.measure.clusters.cluster_spec import Port
 from venturi.measure.clusters.survey import FolderSurvey, HostSurvey
-from venturi.measure.clusters.traits import Value, differences, sentence
+from venturi.measure.clusters.traits import TraitValue, differences, sentence
 from venturi.measure.hosts.agent import Identity
 
 GIB = 1 << 30
@@ -72,7 +72,9 @@ def said(name: str, **changes: Any) -> HostSurvey:
     return replace(survey, **changes)
 
 
-def checked(failures: Mapping[str, VenturiError] | None = None, **changed: HostSurvey) -> Checked:
+def checked(
+    failures: Mapping[str, VenturiError] | None = None, **changed: HostSurvey
+) -> ClusterCheck:
     failures = failures or {}
     surveys = {name: said(name) for name in NAMES if name not in failures}
     return judge(SPEC, {**surveys, **changed}, failures)
@@ -207,7 +209,12 @@ def test_java_agent_and_free_space_differ() -> None:
 
 
 def test_where_no_value_is_the_usual_one_it_is_said() -> None:
-    values = {"a": Value("1"), "b": Value("2"), "c": Value("1"), "d": Value("2")}
+    values = {
+        "a": TraitValue("1"),
+        "b": TraitValue("2"),
+        "c": TraitValue("1"),
+        "d": TraitValue("2"),
+    }
     found = differences({host: {"kernel": value} for host, value in values.items()})
     assert [sentence(each) for each in found] == [
         "kernel differs, and no value is the usual one: a, c: 1; b, d: 2"
@@ -302,14 +309,14 @@ def test_addresses_and_names() -> None:
 
 values = st.one_of(
     st.none(),
-    st.sampled_from([Value("a"), Value("b")]),
-    st.integers(0, 4).map(lambda n: Value(str(n), 100.0 * n, 0.01, "B")),
+    st.sampled_from([TraitValue("a"), TraitValue("b")]),
+    st.integers(0, 4).map(lambda n: TraitValue(str(n), 100.0 * n, 0.01, "B")),
 )
 clusters = st.dictionaries(st.sampled_from("abcdefgh"), values, min_size=1)
 
 
 @given(clusters)
-def test_the_majority_decides(hosts: dict[str, Value | None]) -> None:
+def test_the_majority_decides(hosts: dict[str, TraitValue | None]) -> None:
     found = differences({host: {"trait": value} for host, value in hosts.items()})
     known = [value for value in hosts.values() if value is not None]
     if len(set(hosts.values())) == 1 or not known:
@@ -329,7 +336,7 @@ def test_the_majority_decides(hosts: dict[str, Value | None]) -> None:
 
 
 @given(clusters, st.randoms())
-def test_the_order_of_hosts_changes_nothing(hosts: dict[str, Value | None], draw: Any) -> None:
+def test_the_order_of_hosts_changes_nothing(hosts: dict[str, TraitValue | None], draw: Any) -> None:
     order = list(hosts)
     draw.shuffle(order)
     one = differences({host: {"trait": hosts[host]} for host in hosts})
@@ -347,7 +354,7 @@ def test_the_true_offset_is_within_the_error(
     offset_s: float, ways: list[tuple[float, float]]
 ) -> None:
     rounds = [
-        Round(100.0 * n, 100.0 * n + there_s + offset_s, 100.0 * n + there_s + back_s)
+        RoundTrip(100.0 * n, 100.0 * n + there_s + offset_s, 100.0 * n + there_s + back_s)
         for n, (there_s, back_s) in enumerate(ways)
     ]
     found = offset_of(rounds)

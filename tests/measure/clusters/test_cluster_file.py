@@ -13,8 +13,8 @@ from venturi.core.errors import VenturiError
 from venturi.measure.clusters.cluster_file import cluster_of, parse_cluster
 from venturi.measure.clusters.cluster_spec import (
     ClusterSpec,
+    HostPrice,
     Port,
-    Price,
     RackSpec,
 )
 from venturi.measure.clusters.names import expand
@@ -80,7 +80,7 @@ def test_all_of_a_file() -> None:
     head, node = spec.master, spec.host("node10")
     assert (head.name, head.reached, spec.client) == ("head", LocalAccess(), head)
     assert head.ports == {"infiniband": Port("10.1.0.1", 5e9), "ethernet": Port("10.0.0.1", 125e6)}
-    assert head.price == Price(0.4, "EUR", "an invoice", date(2026, 11, 1))
+    assert head.price == HostPrice(0.4, "EUR", "an invoice", date(2026, 11, 1))
     assert (node.reached, node.roles) == (SshAccess("root@node10.example.org"), ("worker",))
     assert node.ports == {"infiniband": Port("10.1.0.10", 2.5e9)}
     assert spec.address(node) == "10.1.0.10"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from venturi.measure.clusters.clocks import ClockOffset
 from venturi.measure.clusters.cluster_file import cluster_of
-from venturi.measure.clusters.recorded import cluster_record, host_record
+from venturi.measure.clusters.cluster_record import cluster_record, host_record
 from venturi.record.trial import Clock, Host, Link, PriceQuote, Rack
 
 TEXT = """\

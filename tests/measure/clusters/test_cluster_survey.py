@@ -22,7 +22,7 @@ from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec
 from venturi.measure.clusters.connect import connected, on_each
 from venturi.measure.clusters.survey import MARKER, survey
 from venturi.measure.hosts import remote
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import LiveHost
 
 
 def cluster(folder: Path, names: str = "h[1-3]", count: int = 3) -> ClusterSpec:
@@ -46,7 +46,7 @@ address = "127.0.1.[1-{count}]"
     return spec
 
 
-def by_link(spec: HostSpec) -> AbstractContextManager[Host]:
+def by_link(spec: HostSpec) -> AbstractContextManager[LiveHost]:
     return remote.connected([AGENT, "host"], spec.name)
 
 
@@ -108,7 +108,7 @@ def test_a_host_that_cannot_be_connected_does_not_keep_the_others(
     closed: list[str] = []
 
     @contextmanager
-    def open_host(host: HostSpec) -> Iterator[Host]:
+    def open_host(host: HostSpec) -> Iterator[LiveHost]:
         command = [AGENT, "host"] if host.name != "h2" else [sys.executable, "-c", "exit(7)"]
         with remote.connected(command, host.name) as found:
             try:
@@ -131,7 +131,7 @@ def test_a_host_that_hangs_is_given_up_and_closed_when_it_comes(tmp_path: Path) 
     answer, closed = threading.Event(), threading.Event()
 
     @contextmanager
-    def open_host(host: HostSpec) -> Iterator[Host]:
+    def open_host(host: HostSpec) -> Iterator[LiveHost]:
         if host.name == "h1":
             answer.wait(60)
         yield HOST

@@ -14,7 +14,7 @@ from venturi.measure.clusters.cluster_file import cluster_of
 from venturi.measure.engines.hadoop.conf import racks
 from venturi.measure.engines.hadoop.install import place_of
 from venturi.measure.engines.hadoop.installed import look_on_nodes, send_to_nodes
-from venturi.measure.engines.nodes import Node, Nodes, nodes_of, on_one_host
+from venturi.measure.engines.nodes import ClusterNode, ClusterNodes, nodes_of, on_one_host
 from venturi.measure.engines.process_job import memory_bytes_on
 from venturi.measure.engines.registry import engine
 
@@ -31,7 +31,7 @@ folders = { output = ["hdd"] }
 """
 
 
-def nodes(text: str = FILE, workers_each: int = 1) -> Nodes:
+def nodes(text: str = FILE, workers_each: int = 1) -> ClusterNodes:
     spec = cluster_of(text, Path("cluster.toml"))
     return nodes_of(spec, {host.name: HOST for host in spec.hosts}, workers_each)
 
@@ -112,8 +112,10 @@ def test_hadoop_is_sent_to_the_hosts_that_lack_it(
     (place / "hadoop.jar").write_bytes(b"a jar" * 1000)
     there.mkdir()
     monkeypatch.setattr(rooted_host, "ELSEWHERE", home)
-    near = Node("m", HOST, "10.0.0.1", {})
-    both = Nodes(near, near, (Node("w", rooted_host.RootedHost(there), "10.0.0.2", {}),))
+    near = ClusterNode("m", HOST, "10.0.0.1", {})
+    both = ClusterNodes(
+        near, near, (ClusterNode("w", rooted_host.RootedHost(there), "10.0.0.2", {}),)
+    )
     environ = {name: value for name, value in os.environ.items() if name != "HADOOP_HOME"}
     found, hadoop = look_on_nodes(both, home, environ)
     assert not any(
@@ -136,8 +138,10 @@ def test_hadoop_that_cannot_be_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     place_of(home).mkdir(parents=True)
     there.write_text("no folder")
     monkeypatch.setattr(rooted_host, "ELSEWHERE", home)
-    near = Node("m", HOST, "10.0.0.1", {})
-    both = Nodes(near, near, (Node("w", rooted_host.RootedHost(there), "10.0.0.2", {}),))
+    near = ClusterNode("m", HOST, "10.0.0.1", {})
+    both = ClusterNodes(
+        near, near, (ClusterNode("w", rooted_host.RootedHost(there), "10.0.0.2", {}),)
+    )
     with pytest.raises(VenturiError, match=r"cannot be sent to .* on w") as caught:
         send_to_nodes(both, home, {})
     assert caught.value.code == "VEN-ENGINE-INSTALL"

@@ -27,20 +27,20 @@ from venturi.core.settings import Settings
 from venturi.measure.engines.hadoop import cluster as hadoop_cluster
 from venturi.measure.engines.hadoop import engine as mapreduce
 from venturi.measure.engines.hadoop.conf import block_bytes, containers
+from venturi.measure.engines.hadoop.deployment import HadoopOnCluster
 from venturi.measure.engines.hadoop.engine import MapReduce
-from venturi.measure.engines.hadoop.place import OnCluster
 from venturi.measure.engines.protocol import Resources, TrialSpec
 from venturi.measure.engines.registry import engine
 from venturi.measure.hosts import daemons
 from venturi.measure.hosts.agent import Agent
-from venturi.measure.hosts.host import Host
-from venturi.measure.hosts.owned import PREFIX
+from venturi.measure.hosts.host import LiveHost
+from venturi.measure.hosts.owned_folders import PREFIX
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.runner import Session, open_session, run_trial
 from venturi.measure.workloads.definition import Size
 from venturi.measure.workloads.inputs import inputs_of
 from venturi.measure.workloads.registry import size_of, workload
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 
 pytestmark = pytest.mark.engines
@@ -136,7 +136,7 @@ def hadoop(engines_home: Path, disk: Path, scratch: Path, killed: Path) -> Itera
         other.bind(("127.0.0.1", 0))
         other.listen()
 
-        def first_without_luck(host: Host, count: int) -> tuple[int, ...]:
+        def first_without_luck(host: LiveHost, count: int) -> tuple[int, ...]:
             ports = free_ports(host, count)
             chosen.append(ports)
             taken = other.getsockname()[1]
@@ -162,7 +162,7 @@ def hadoop(engines_home: Path, disk: Path, scratch: Path, killed: Path) -> Itera
 @pytest.fixture
 def session(settings: Settings, agent_binary: Path) -> Iterator[Session]:
     real = replace(settings, agent=agent_binary, allow_debug=True)
-    with Repository.open(real) as opened:
+    with TrialRepository.open(real) as opened:
         yield open_session(Agent.find(real), opened)
 
 
@@ -216,7 +216,7 @@ def running(on: MapReduce) -> list[str]:
 
 
 def cluster_of(on: MapReduce) -> Any:
-    assert isinstance(on._place, OnCluster)
+    assert isinstance(on._place, HadoopOnCluster)
     return on._place._cluster
 
 

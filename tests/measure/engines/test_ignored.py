@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from venturi.measure.engines.ignored import ignored, in_words, rules_of, without_effect
+from venturi.measure.engines.ignored_settings import ignored, in_words, rules_of, without_effect
 from venturi.measure.engines.registry import ENGINES
 from venturi.record.job_account import TIERS_SETTING
 

@@ -30,7 +30,7 @@ from venturi.measure.workloads.inputs import inputs_of
 from venturi.measure.workloads.registry import size_of, workload
 from venturi.measure.workloads.shared import halton
 from venturi.record.query.paging import whole_trials
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 
 FILES, EACH_BYTES = 16, 2**20  # dfsio at scale tiny
@@ -43,7 +43,7 @@ MakeJob = Callable[[str], TrialJob]
 def real(settings: Settings, agent_binary: Path) -> Iterator[Session]:
     """A session on the real agent."""
     chosen = replace(settings, agent=agent_binary)
-    with Repository.open(chosen) as repository:
+    with TrialRepository.open(chosen) as repository:
         yield open_session(Agent.find(chosen), repository)
 
 

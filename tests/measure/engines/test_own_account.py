@@ -24,14 +24,14 @@ from venturi.measure.trial.job import Attachment
 from venturi.record import job_account
 from venturi.record.job_account import JobAccount
 from venturi.record.query.paging import whole_trials
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial
 
 DATA = Path(__file__).parents[2] / "data"
 SPARK, HADOOP = DATA / "spark" / "4.3.0", DATA / "mapreduce" / "3.4.2"
 MOMENTS = ("submitted_ms", "ended_ms")
 ORIGIN_S = 5_000.0  # of a monotonic clock
-Keep = Callable[..., own.Kept]
+Keep = Callable[..., own.KeptAccount]
 
 
 def _read(files: Files, log: Attachment, logs: Sequence[Attachment]) -> JobAccount | None:
@@ -48,7 +48,7 @@ def keep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Keep:
         *logs: tuple[str, Path],
         origin_ms: float = own_samples.FACTS["origin_ms"],
         executed_s: tuple[float, float] = (0.2, 18.0),
-    ) -> own.Kept:
+    ) -> own.KeptAccount:
         now = SimpleNamespace(
             time=lambda: origin_ms / 1e3 + 120.0, monotonic=lambda: ORIGIN_S + 120.0
         )
@@ -63,11 +63,11 @@ def keep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Keep:
 @pytest.fixture
 def loaded(
     settings: Settings, make_trial: Callable[..., Trial]
-) -> Callable[[own.Kept], JobAccount]:
+) -> Callable[[own.KeptAccount], JobAccount]:
     """The account that was kept, as it comes back from a repository."""
 
-    def of(kept: own.Kept) -> JobAccount:
-        with Repository.open(settings) as repository:
+    def of(kept: own.KeptAccount) -> JobAccount:
+        with TrialRepository.open(settings) as repository:
             trial = make_trial()
             for each in kept.attachments:
                 trial = repository.attach(trial, each.kind, each.name, each.path)
@@ -78,7 +78,7 @@ def loaded(
 
 
 def test_stages_lie_within_the_phases_of_the_trial(
-    keep: Keep, loaded: Callable[[own.Kept], JobAccount]
+    keep: Keep, loaded: Callable[[own.KeptAccount], JobAccount]
 ) -> None:
     kept = keep(("engine.log", DATA / "no-such-file"), ("eventlog.json", own_samples.LOG))
     assert kept.warnings == ()
@@ -95,7 +95,7 @@ def test_stages_lie_within_the_phases_of_the_trial(
 
 @pytest.mark.parametrize(("off_s", "said"), [(-7.0, "at least 4 s"), (30.0, "at least 30 s")])
 def test_a_driver_with_another_clock_is_not_put_on_the_axis(
-    keep: Keep, loaded: Callable[[own.Kept], JobAccount], off_s: float, said: str
+    keep: Keep, loaded: Callable[[own.KeptAccount], JobAccount], off_s: float, said: str
 ) -> None:
     origin_ms = own_samples.FACTS["origin_ms"] - off_s * 1e3
     kept = keep(("eventlog.json", own_samples.LOG), origin_ms=origin_ms)
@@ -106,7 +106,7 @@ def test_a_driver_with_another_clock_is_not_put_on_the_axis(
 
 
 def test_of_several_applications_one_that_failed_else_the_longest(
-    keep: Keep, loaded: Callable[[own.Kept], JobAccount], tmp_path: Path
+    keep: Keep, loaded: Callable[[own.KeptAccount], JobAccount], tmp_path: Path
 ) -> None:
     short, long, failed = SPARK / "tiny.log", SPARK / "spill.log", SPARK / "failedjob.log"
     account = loaded(keep(("eventlog-1.json", short), ("eventlog-2.json", long)))
@@ -120,7 +120,7 @@ def test_of_several_applications_one_that_failed_else_the_longest(
 
 
 def test_an_application_that_never_ended_has_an_account(
-    keep: Keep, loaded: Callable[[own.Kept], JobAccount]
+    keep: Keep, loaded: Callable[[own.KeptAccount], JobAccount]
 ) -> None:
     account = loaded(keep(("eventlog.json", SPARK / "killed.log.inprogress")))
     assert account.application.outcome == "unfinished"
@@ -128,7 +128,7 @@ def test_an_application_that_never_ended_has_an_account(
 
 
 def test_a_history_under_the_names_it_was_kept_by(
-    keep: Keep, loaded: Callable[[own.Kept], JobAccount], tmp_path: Path
+    keep: Keep, loaded: Callable[[own.KeptAccount], JobAccount], tmp_path: Path
 ) -> None:
     history, conf = tmp_path / "a", tmp_path / "b"
     shutil.copy(next(HADOOP.glob("*_0001-*word+count*.jhist")), history)
@@ -153,7 +153,7 @@ def test_what_cannot_be_read_is_a_warning(keep: Keep, tmp_path: Path) -> None:
 
 
 def test_a_trial_without_logs_has_no_account(keep: Keep) -> None:
-    assert keep(("engine.log", DATA), ("counters.json", DATA)) == own.Kept()
+    assert keep(("engine.log", DATA), ("counters.json", DATA)) == own.KeptAccount()
 
 
 def test_an_account_from_before_trials_had_origins_still_loads(
@@ -164,7 +164,7 @@ def test_an_account_from_before_trials_had_origins_still_loads(
     facts = json.loads(files[job_account.ACCOUNT_NAME])
     old = {key: facts[key] for key in ("application", "reading", "configuration", "chosen")}
     files[job_account.ACCOUNT_NAME] = json.dumps(old).encode()
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         trial = make_trial()
         for name, content in files.items():
             trial = repository.attach(trial, "other", name, content)
@@ -222,7 +222,7 @@ def test_a_trial_whose_job_failed_has_its_account(tmp_path: Path, mark: str) -> 
         JAVA_HOME=str(java),
     )
     assert (status, done["error"]["code"]) == (1, "VEN-ENGINE-FAILED")
-    with Repository.open(Settings(home, None, None, allow_debug=False)) as repository:
+    with TrialRepository.open(Settings(home, None, None, allow_debug=False)) as repository:
         (trial,) = whole_trials(repository)
         account = job_account.load(repository, trial)
     assert account.application.outcome == "unfinished"

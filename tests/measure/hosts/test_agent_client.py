@@ -16,19 +16,19 @@ import pytest
 
 from venturi.core.errors import AgentError, ExitCode, Interrupted, VenturiError
 from venturi.core.settings import Settings
-from venturi.measure.hosts.agent import Agent, AgentResult, Progress
-from venturi.measure.hosts.agent_results import Generated, Validated
-from venturi.measure.hosts.at_once import Following, on_all
+from venturi.measure.hosts.agent import Agent, AgentProgress, AgentResult
+from venturi.measure.hosts.agent_results import GenResult, ValidateResult
+from venturi.measure.hosts.concurrent_commands import FollowedCommand, on_all
 
 
 def test_a_result_comes_with_identity_progress_and_typed_data(
     fake_agent: Agent, tmp_path: Path
 ) -> None:
-    heard: list[Progress | None] = []
+    heard: list[AgentProgress | None] = []
     result = fake_agent.run(
         "gen", "--count", 10, "--output", tmp_path / "x", on_progress=heard.append
     )
-    assert result.read(Generated) == Generated(10, 1000, None, 0.5, 0.5)
+    assert result.read(GenResult) == GenResult(10, 1000, None, 0.5, 0.5)
     assert result.identity.build_profile == "release"
     assert result.exit_code == 0
     *told, end = heard
@@ -42,7 +42,7 @@ def test_status_3_is_a_result(fake_agent: Agent, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"b" * 100 + b"a" * 100)
     result = fake_agent.run("validate", "--input", tmp_path / "x")
     assert result.exit_code == ExitCode.INVALID
-    assert not result.read(Validated).ordered
+    assert not result.read(ValidateResult).ordered
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_result_of_another_shape_names_the_field(
 ) -> None:
     fault("odd-result")
     with pytest.raises(VenturiError) as caught:
-        fake_agent.run("facts").read(Generated)
+        fake_agent.run("facts").read(GenResult)
     assert caught.value.code == "VEN-AGENT-PROTOCOL"
     assert caught.value.where["field"] == "records"
 
@@ -132,7 +132,7 @@ def test_ctrl_c_reaches_the_agent_which_cleans_up(
 
 
 def test_what_goes_on_has_a_result_after_ctrl_c(fake_agent: Agent) -> None:
-    following = Following(fake_agent, "sample", "--interval-ms", 50)
+    following = FollowedCommand(fake_agent, "sample", "--interval-ms", 50)
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.2)
@@ -154,7 +154,7 @@ def test_a_failing_callback_leaves_no_process(
     monkeypatch.setenv("FAKE_MARKER", str(marker))
     fault("hang")
 
-    def fail(_: Progress | None) -> None:
+    def fail(_: AgentProgress | None) -> None:
         raise RuntimeError("the terminal went away")
 
     with pytest.raises(RuntimeError, match="terminal"):

@@ -16,13 +16,13 @@ from venturi.measure.engines.registry import engine
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.probes.probes import DiskOptions, probe_disk
 from venturi.measure.trial.folders import DataFolders, parse_roles
-from venturi.measure.trial.job import Step
+from venturi.measure.trial.job import StepContext
 from venturi.measure.trial.runner import Session, open_session, run_trial
 from venturi.measure.workloads import outputs
-from venturi.measure.workloads.checking import Checking
+from venturi.measure.workloads.checking import CheckInput
 from venturi.measure.workloads.inputs import inputs_of
 from venturi.measure.workloads.registry import size_of, size_of_bytes, workload
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 
 DISK = ELSEWHERE / "disk"
@@ -39,7 +39,7 @@ def root(tmp_path: Path) -> Path:
 def elsewhere(root: Path, settings: Settings, agent_binary: Path) -> Iterator[Session]:
     """A session of the real agent on the other host."""
     chosen = replace(settings, agent=agent_binary, allow_debug=True)
-    with Repository.open(chosen) as repository:
+    with TrialRepository.open(chosen) as repository:
         yield open_session(Agent.find(chosen, RootedHost(root)), repository)
 
 
@@ -119,14 +119,14 @@ def test_tables_graphs_and_examples(
     """They are written, and read for the check, which sees the input in the place of an output."""
     files, definition = elsewhere.agent.host.files, workload(name)
     size = size_of_bytes(definition, size_bytes)
-    step = Step(elsewhere.agent, 0.0, None)
+    step = StepContext(elsewhere.agent, 0.0, None)
     with DataFolders(files, parse_roles((), DISK)) as folders:
         given, _ = inputs_of(folders, definition, size).provide(step)
         assert given.files
         assert all(file.is_relative_to(DISK) for file in given.files)
         answer = {"records": size.records if says is None else 0}
         output = given.files[0].parent
-        verdict = outputs.check(Checking(step, definition, size, given, output, answer))
+        verdict = outputs.check(CheckInput(step, definition, size, given, output, answer))
     if says is None:
         assert verdict.invalid is None
     else:

@@ -16,7 +16,7 @@ import pytest
 
 import venturi
 from venturi.core.errors import VenturiError
-from venturi.measure.hosts.link import Kind
+from venturi.measure.hosts.link import FrameKind
 from venturi.measure.hosts.remote import RemoteHost, connected
 
 _HELLO = {
@@ -49,7 +49,7 @@ def liar(says: str, **hello: Any) -> AbstractContextManager[RemoteHost]:
     return connected([sys.executable, "-IS", "-c", _LIAR, greeting, says], "far")
 
 
-def frame(kind: Kind, payload: bytes) -> str:
+def frame(kind: FrameKind, payload: bytes) -> str:
     """To say this on the call's channel."""
     return f"say({int(kind)}, channel, {payload!r})"
 
@@ -57,14 +57,14 @@ def frame(kind: Kind, payload: bytes) -> str:
 @pytest.mark.parametrize(
     "says",
     [
-        frame(Kind.ANSWER, b"5"),
-        frame(Kind.ANSWER, b"null"),
-        frame(Kind.ANSWER, b"\xff{"),
+        frame(FrameKind.ANSWER, b"5"),
+        frame(FrameKind.ANSWER, b"null"),
+        frame(FrameKind.ANSWER, b"\xff{"),
         "say(6, channel, b'[' * 200_000)",
-        frame(Kind.NOTE, b"5"),
-        frame(Kind.NOTE, b'{"ended": "never"}'),
-        frame(Kind.NOTE, b'{"hue": "red"}'),
-        frame(Kind.CREDIT, b"\x01"),
+        frame(FrameKind.NOTE, b"5"),
+        frame(FrameKind.NOTE, b'{"ended": "never"}'),
+        frame(FrameKind.NOTE, b'{"hue": "red"}'),
+        frame(FrameKind.CREDIT, b"\x01"),
         f"sys.stdout.buffer.write({struct.pack('<BII', 99, 1, 0)!r}); sys.stdout.buffer.flush()",
     ],
 )
@@ -104,7 +104,7 @@ def test_more_than_there_is_credit_for_loses_the_link() -> None:
 def test_an_answer_of_another_shape_is_of_another_version(
     answer: bytes, ask: Callable[[RemoteHost], object]
 ) -> None:
-    with liar(frame(Kind.ANSWER, answer)) as host:
+    with liar(frame(FrameKind.ANSWER, answer)) as host:
         for _ in range(2):  # the link is as it was
             with pytest.raises(VenturiError, match="no proper answer to the call") as caught:
                 ask(host)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from host_contract import HostContract
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import LiveHost
 from venturi.measure.hosts.local import LocalHost
 
 
@@ -17,7 +17,7 @@ class TestLocalHost(HostContract):
     MADE_BY = "from venturi.measure.hosts.local import LocalHost; host = LocalHost()"
 
     @pytest.fixture
-    def host(self) -> Host:
+    def host(self) -> LiveHost:
         return LocalHost()
 
     @pytest.fixture

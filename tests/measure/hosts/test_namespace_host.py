@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from host_contract import HostContract, sh
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import LiveHost
 from venturi.measure.hosts.remote import connected
 
 NAME = "venturi-test-host"
@@ -51,7 +51,7 @@ class TestInNamespaces(HostContract):
         )
 
     @pytest.fixture
-    def host(self, enter: list[str], agent_binary: Path) -> Iterator[Host]:
+    def host(self, enter: list[str], agent_binary: Path) -> Iterator[LiveHost]:
         with connected([*enter, agent_binary, "host"], "far") as host:
             yield host
 
@@ -61,7 +61,7 @@ class TestInNamespaces(HostContract):
         folder.mkdir()
         return folder
 
-    def test_it_is_another_host(self, host: Host, place: Path) -> None:
+    def test_it_is_another_host(self, host: LiveHost, place: Path) -> None:
         assert host.name == NAME
         sh(host, 'mount -t tmpfs venturi-test "$1"', place)
         try:

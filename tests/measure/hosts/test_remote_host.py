@@ -20,10 +20,10 @@ from command_line import venturi
 from host_contract import HostContract, output_of, wait_until
 from venturi.core.errors import VenturiError
 from venturi.measure.hosts.agent import Agent, AgentResult
-from venturi.measure.hosts.at_once import on_all
+from venturi.measure.hosts.concurrent_commands import on_all
 from venturi.measure.hosts.far_end import FarEnd
-from venturi.measure.hosts.host import Host
-from venturi.measure.hosts.link import WINDOW_BYTES, Channel, Link
+from venturi.measure.hosts.host import LiveHost
+from venturi.measure.hosts.link import WINDOW_BYTES, AgentLink, Channel
 from venturi.measure.hosts.lock import alone_on, measuring
 from venturi.measure.hosts.remote import BUFFER_BYTES, RemoteFiles, RemoteHost, connected
 
@@ -41,7 +41,7 @@ class TestOverPipes(HostContract):
         type(self).MADE_BY = OVER_PIPES.format(agent=str(agent_binary))
 
     @pytest.fixture
-    def host(self, agent_binary: Path) -> Iterator[Host]:
+    def host(self, agent_binary: Path) -> Iterator[LiveHost]:
         with connected([agent_binary, "host"], "far") as host:
             yield host
 
@@ -56,7 +56,7 @@ FAR_BYTES_MAX = 64 << 20
 """Of memory, whatever is asked of the far end."""
 
 
-def far_end(host: Host) -> tuple[int, int]:
+def far_end(host: LiveHost) -> tuple[int, int]:
     """Its process, and the most memory that it ever had, in bytes."""
     status = dict(
         line.split(":", 1)
@@ -93,7 +93,7 @@ def test_a_copy_that_is_cut_leaves_what_was_there(
     with source.open("wb") as file:
         file.truncate(1 << 33)
 
-    def copies(ways: Callable[[Host], None], folder: Path) -> None:
+    def copies(ways: Callable[[LiveHost], None], folder: Path) -> None:
         with connected([agent_binary, "host"], "far") as host:
             pid = far_end(host)[0]
 
@@ -126,7 +126,7 @@ def test_a_process_that_says_more_than_anybody_hears(agent_binary: Path) -> None
 
 
 @contextmanager
-def linked(agent_binary: Path, kind: type[Link] = Link) -> Iterator[Any]:
+def linked(agent_binary: Path, kind: type[AgentLink] = AgentLink) -> Iterator[Any]:
     """A link to an agent that is our child."""
     link = kind(FarEnd([agent_binary, "host"], "far"), "far")
     try:
@@ -148,7 +148,7 @@ def test_an_agent_that_does_not_know_a_call_is_called_another_version(agent_bina
         assert link.ask("unix_time") > 0, "the link is as it was"
 
 
-class _Noting(Link):
+class _Noting(AgentLink):
     """Notes where what is read from files begins."""
 
     def __init__(self, far: FarEnd, name: str) -> None:
@@ -279,7 +279,7 @@ def test_a_lock_ends_with_the_far_end(agent_binary: Path) -> None:
 def test_a_measurement_holds_the_lock_of_each_host(
     agent_binary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def host_of(stack: ExitStack, name: str, machine: str) -> Host:
+    def host_of(stack: ExitStack, name: str, machine: str) -> LiveHost:
         monkeypatch.setenv("VENTURI_LOCK", str(tmp_path / machine))
         return stack.enter_context(connected([agent_binary, "host"], name))
 

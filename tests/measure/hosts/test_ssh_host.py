@@ -25,7 +25,7 @@ from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
 from venturi.measure.clusters.connect import on_each
 from venturi.measure.hosts.agent import Agent
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import LiveHost
 from venturi.measure.hosts.ssh import connected
 
 
@@ -43,7 +43,7 @@ def own_server(tmp_path: Path) -> Iterator[Sshd]:
 
 
 @pytest.fixture(scope="module")
-def connection(server: Sshd, agent_binary: Path) -> Iterator[Host]:
+def connection(server: Sshd, agent_binary: Path) -> Iterator[LiveHost]:
     with connected("far", agent_binary, ssh=server.ssh) as host:
         yield host
 
@@ -60,7 +60,7 @@ class TestOverSsh(HostContract):
         )
 
     @pytest.fixture
-    def host(self, connection: Host) -> Host:
+    def host(self, connection: LiveHost) -> LiveHost:
         return connection
 
     @pytest.fixture
@@ -325,7 +325,7 @@ def test_where_the_agent_cannot_be_kept(
 
 
 @contextmanager
-def _at_work(host: Host, place: Path) -> Iterator[tuple[Callable[[], bool], Iterator[bytes]]]:
+def _at_work(host: LiveHost, place: Path) -> Iterator[tuple[Callable[[], bool], Iterator[bytes]]]:
     """What is to end with the link: whether any of it is left, and lines that never end."""
     script = "echo $$ > pid$1; while :; do echo line; sleep 0.05; done"
     process = host.start(["sh", "-c", f"setsid sleep 601 & {script}", "sh", "1"], cwd=place)

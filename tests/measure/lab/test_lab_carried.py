@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from venturi.measure.lab.carried import Carried, Images, shortfalls
 from venturi.measure.lab.lab_file import lab_of
 from venturi.measure.lab.lab_spec import LabSpec, dilated
+from venturi.measure.lab.machine_rates import Images, MachineRates, shortfalls
 
 LAB = """
 dilation = 2
@@ -30,8 +30,10 @@ def made() -> LabSpec:
     return dilated(lab_of(LAB, Path("lab.toml")), cores=2)
 
 
-def carried(write: float, read: float, memory: float, links: float) -> Carried:
-    return Carried((Images("/images", NAMES, write * 1e6, read * 1e6),), memory * 1e6, links * 1e6)
+def carried(write: float, read: float, memory: float, links: float) -> MachineRates:
+    return MachineRates(
+        (Images("/images", NAMES, write * 1e6, read * 1e6),), memory * 1e6, links * 1e6
+    )
 
 
 def test_nothing_is_said_of_what_the_machine_gives() -> None:
@@ -59,4 +61,4 @@ def test_each_sum_that_is_above_what_the_machine_gives_is_said_with_both() -> No
 
 
 def test_what_has_no_limit_or_was_not_measured_is_not_short() -> None:
-    assert list(shortfalls(made(), Carried((), None, None))) == []
+    assert list(shortfalls(made(), MachineRates((), None, None))) == []

@@ -22,7 +22,7 @@ from torture.measure.lab_remains import ADDRESSES, NAME, NEEDS, id_of, inside, l
 from venturi.core.settings import load
 from venturi.measure.lab import lab, machine
 from venturi.measure.lab.lab_file import lab_of
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 pytestmark = [
     pytest.mark.root,
@@ -210,7 +210,7 @@ def test_mapreduce_over_ssh_and_a_daemon_that_is_killed(home: Path, tmp_path: Pa
     assert command.returncode == 1
     assert "NodeManager on w2 ended unexpectedly: killed by signal 9" in said
     require_nothing_left(home)
-    with Repository.open(replace(load({}), home=home)) as repository:
+    with TrialRepository.open(replace(load({}), home=home)) as repository:
         trial = repository.get(done[0])
         (failed_id,) = listed(home, "failed")
         failed = repository.get(failed_id)

@@ -12,9 +12,9 @@ import pytest
 from command_line import AGENT, venturi
 from host_contract import HostContract
 from torture.measure.lab_remains import NAME, NEEDS, small
-from venturi.cli.measure.target import Ground
-from venturi.measure.engines.nodes import Node, Nodes
-from venturi.measure.hosts.host import Host
+from venturi.cli.measure.target import ExecutionTarget
+from venturi.measure.engines.nodes import ClusterNode, ClusterNodes
+from venturi.measure.hosts.host import LiveHost
 from venturi.measure.hosts.remote import connected
 from venturi.measure.lab import lab
 
@@ -45,18 +45,18 @@ class TestLabHost(HostContract):
         )
 
     @pytest.fixture
-    def host(self, home: Path) -> Iterator[Host]:
+    def host(self, home: Path) -> Iterator[LiveHost]:
         with connected([*lab.enter(home, NAME, "h1"), AGENT, "host"], "h1") as host:
             yield host
 
     @pytest.fixture
-    def place(self, host: Host) -> Iterator[Path]:
+    def place(self, host: LiveHost) -> Iterator[Path]:
         folder = Path(f"/venturi/ssd0/place{next(_NUMBERS)}")
         host.files.mkdir(folder)
         yield folder
         host.files.remove(folder)
 
-    def test_it_is_the_host_of_its_name(self, host: Host) -> None:
+    def test_it_is_the_host_of_its_name(self, host: LiveHost) -> None:
         assert host.name == "h1"
         assert not Path("/venturi/ssd0").exists()
         assert host.files.is_folder(Path("/venturi/ssd0"))
@@ -70,8 +70,8 @@ def test_an_engine_gets_no_more_memory_than_half_of_what_a_host_has(
     monkeypatch.setenv("VENTURI_AGENT", str(AGENT))
     nothing = {"threads": None, "memory_bytes": None}
     with connected([*lab.enter(home, NAME, "h1"), AGENT, "host"], "h1") as host:
-        node = Node("h1", host, "10.0.0.1", {})
-        where = Ground(host, {}, Nodes(node, node, (node,)))
+        node = ClusterNode("h1", host, "10.0.0.1", {})
+        where = ExecutionTarget(host, {}, ClusterNodes(node, node, (node,)))
         assert where.sized(nothing) == {"threads": host.cores, "memory_bytes": 128 << 20}
         assert where.sized({**nothing, "memory_bytes": 1 << 30})["memory_bytes"] == 1 << 30
 

@@ -20,7 +20,7 @@ from venturi.core.settings import load
 from venturi.measure.lab import lab
 from venturi.measure.lab.lab_file import lab_of
 from venturi.record.access.owner import current_owner
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial
 
 pytestmark = [
@@ -93,7 +93,7 @@ def told(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 def trials(home: Path) -> dict[str, Trial]:
     """By the plan's name of the cluster; the newest of each."""
-    with Repository.open(replace(load({}), home=home)) as repository:
+    with TrialRepository.open(replace(load({}), home=home)) as repository:
         rows = json.loads(venturi("ls", "--json", home=home).stdout)["data"]
         found = [repository.get(row["id"]) for row in reversed(rows)]
     return {str(trial.configuration["cluster"]): trial for trial in found}

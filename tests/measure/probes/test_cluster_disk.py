@@ -17,10 +17,10 @@ from venturi.machines.scaling.disks_of_hosts import disks_of_hosts
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.local import LocalHost
 from venturi.measure.probes.disk_cluster import ClusterDiskJob, ClusterDiskOptions, overlap
-from venturi.measure.probes.members import Place
+from venturi.measure.probes.members import ProbedHost
 from venturi.measure.probes.probes import DiskOptions
 from venturi.measure.trial.runner import open_cluster_session, run_trial
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 
 EACH = DiskOptions((), ("read", "write"), bytes=4 << 20, iterations=1, min_seconds=0)
@@ -30,13 +30,14 @@ Probe = Callable[..., Trial]
 @pytest.fixture
 def probe(settings: Settings, agent_binary: Path) -> Iterator[Probe]:
     """Measures the folders of hosts, which are by name."""
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
 
         def measure(folders: Mapping[str, tuple[Path, ...]], alone: bool | None = None) -> Trial:
             agents = {name: Agent(str(agent_binary), LocalHost()) for name in folders}
             session, _ = open_cluster_session(agents, repository, sample_interval_ms=100)
             places = [
-                Place(name, agents[name], disks={"ssd": paths}) for name, paths in folders.items()
+                ProbedHost(name, agents[name], disks={"ssd": paths})
+                for name, paths in folders.items()
             ]
             options = ClusterDiskOptions(EACH, alone)
             return run_trial(session, ClusterDiskJob(places, options, engine_version="test"))

@@ -15,10 +15,10 @@ from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.remote import connected
 from venturi.measure.lab import lab
 from venturi.measure.lab.lab_file import lab_of
-from venturi.measure.probes.members import Place
+from venturi.measure.probes.members import ProbedHost
 from venturi.measure.probes.net_cluster import ClusterNetJob, ClusterNetOptions
 from venturi.measure.trial.runner import open_cluster_session, run_trial
-from venturi.record.store.keeping import Nowhere
+from venturi.record.store.trial_store import NullRepository
 from venturi.record.trial import State
 
 pytestmark = [
@@ -85,10 +85,10 @@ def test_a_link_that_breaks_in_mid_probe_costs_that_host_alone(home: Path) -> No
             command = [*lab.enter(home, NAME, name), *brief, AGENT, "host"]
             host = stack.enter_context(connected(command, name))
             agents[name] = Agent(str(AGENT), host)
-        session, lost = open_cluster_session(agents, Nowhere())
+        session, lost = open_cluster_session(agents, NullRepository())
         assert not lost
         places = [
-            Place(name, agents[name], ADDRESSES.replace(".0/24", f".{place}"))
+            ProbedHost(name, agents[name], ADDRESSES.replace(".0/24", f".{place}"))
             for place, name in enumerate(agents, start=1)
         ]
         options = ClusterNetOptions(seconds=0.2, iterations=4)

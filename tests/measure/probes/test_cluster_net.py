@@ -15,15 +15,15 @@ from venturi.machines.health.verdict import verdicts
 from venturi.machines.scaling.between_hosts import between_hosts
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.agent_results import Iterations, NetMeasurement, SlowPeer
-from venturi.measure.hosts.host import Host, Process
+from venturi.measure.hosts.host import LiveHost, Process
 from venturi.measure.hosts.local import LocalHost
-from venturi.measure.probes.members import Place
+from venturi.measure.probes.members import ProbedHost
 from venturi.measure.probes.net_cluster import ClusterNetJob, ClusterNetOptions
 from venturi.measure.probes.net_rounds import Rounds, host_rates, message_bytes, next_to_cull
 from venturi.measure.probes.slow import standings
 from venturi.measure.trial.runner import open_cluster_session, run_trial
 from venturi.record.measured_over import measured_over
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.series import read_series
 from venturi.record.trial import State, Trial
 
@@ -48,32 +48,34 @@ class _Brief(LocalHost):
 
 
 @pytest.fixture
-def repository(settings: Settings) -> Iterator[Repository]:
-    with Repository.open(settings) as opened:
+def repository(settings: Settings) -> Iterator[TrialRepository]:
+    with TrialRepository.open(settings) as opened:
         yield opened
 
 
 @pytest.fixture
-def probe(repository: Repository, agent_binary: Path) -> Probe:
+def probe(repository: TrialRepository, agent_binary: Path) -> Probe:
     """Measures between `hosts` (host and data address by name)."""
 
-    def measure(hosts: Mapping[str, tuple[Host, str]], options: ClusterNetOptions = BRIEF) -> Trial:
+    def measure(
+        hosts: Mapping[str, tuple[LiveHost, str]], options: ClusterNetOptions = BRIEF
+    ) -> Trial:
         agents = {name: Agent(str(agent_binary), host) for name, (host, _) in hosts.items()}
         session, lost = open_cluster_session(agents, repository, sample_interval_ms=100)
         assert not lost
-        places = [Place(name, agents[name], address) for name, (_, address) in hosts.items()]
+        places = [ProbedHost(name, agents[name], address) for name, (_, address) in hosts.items()]
         return run_trial(session, ClusterNetJob(places, options, engine_version="test"))
 
     return measure
 
 
-def _hosts(count: int) -> dict[str, tuple[Host, str]]:
+def _hosts(count: int) -> dict[str, tuple[LiveHost, str]]:
     return {f"h{n}": (LocalHost(), f"127.0.0.{n + 1}") for n in range(1, count + 1)}
 
 
 @pytest.mark.slow
 def test_every_pair_and_every_size_is_in_one_trial_of_all_hosts(
-    probe: Probe, repository: Repository
+    probe: Probe, repository: TrialRepository
 ) -> None:
     trial = probe(_hosts(4))
     names = ["h1", "h2", "h3", "h4"]

@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 
 from venturi.core.errors import VenturiError
 from venturi.measure.studies import sizes as plan
-from venturi.measure.studies.sizes import DataSize, DiskProbeSize, Rates, Skipped
+from venturi.measure.studies.sizes import DataSize, DiskProbeSize, MeasuredRates, SkippedStep
 
 SIZES = st.integers(0, 10**15)
 SPEEDS = st.floats(1e5, 1e11)
-RATES = st.builds(Rates, SPEEDS, SPEEDS, SPEEDS)
-FAST = Rates(2e9, 2e9, 2e9)
+RATES = st.builds(MeasuredRates, SPEEDS, SPEEDS, SPEEDS)
+FAST = MeasuredRates(2e9, 2e9, 2e9)
 
 
 @given(usable=SIZES, memory=SIZES, left_s=st.floats(-100, 10**5), rates=RATES)
 def test_data_fits_everything_or_is_skipped(
-    usable: int, memory: int, left_s: float, rates: Rates
+    usable: int, memory: int, left_s: float, rates: MeasuredRates
 ) -> None:
     size = plan.data_size(usable, memory, left_s, rates)
-    if isinstance(size, Skipped):
+    if isinstance(size, SkippedStep):
         assert size.reason
         return
     assert size.input_bytes % 100 == 0
@@ -56,13 +56,13 @@ def test_exact_size_by_disk() -> None:
 
 def test_seconds_per_byte_by_hand() -> None:
     # 3/R + 2/W + 4/m with R = 1, W = 2, m = 4 bytes a second: 3 + 1 + 1.
-    assert plan.seconds_per_byte(Rates(1.0, 2.0, 4.0)) == pytest.approx(5.0)
+    assert plan.seconds_per_byte(MeasuredRates(1.0, 2.0, 4.0)) == pytest.approx(5.0)
 
 
 @given(usable=SIZES, budget_s=st.floats(5, 10**5), dirs=st.integers(1, 50))
 def test_the_disk_probe_fits_disk_and_time(usable: int, budget_s: float, dirs: int) -> None:
     size = plan.disk_probe_size(usable, budget_s, dirs)
-    if isinstance(size, Skipped):
+    if isinstance(size, SkippedStep):
         assert "MB" in size.reason or "B" in size.reason
         return
     assert isinstance(size, DiskProbeSize)
@@ -75,7 +75,7 @@ def test_the_disk_probe_fits_disk_and_time(usable: int, budget_s: float, dirs: i
 @given(budget_s=st.floats(0, 10**5))
 def test_the_net_probe_takes_its_share_or_nothing(budget_s: float) -> None:
     seconds = plan.net_probe_seconds(budget_s)
-    assert isinstance(seconds, Skipped) == (budget_s * plan.NET_SHARE < plan.NET_MIN_S)
+    assert isinstance(seconds, SkippedStep) == (budget_s * plan.NET_SHARE < plan.NET_MIN_S)
     if isinstance(seconds, float):
         assert 0 < seconds <= 1
         assert seconds * plan.NET_MEASUREMENTS <= budget_s * plan.NET_SHARE * 1.01
@@ -84,7 +84,7 @@ def test_the_net_probe_takes_its_share_or_nothing(budget_s: float) -> None:
 @given(size=st.integers(1, 10**13), minimum=st.integers(1, 10**12))
 def test_two_passes_spill_or_are_skipped(size: int, minimum: int) -> None:
     memory = plan.two_pass_bytes(size, minimum)
-    if isinstance(memory, Skipped):
+    if isinstance(memory, SkippedStep):
         assert minimum >= size or size // 4 >= size
     else:
         assert minimum <= memory < size

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from plan_samples import FILES, QUICK, parsed, plan, require_mistake
 
 from venturi.core.errors import VenturiError
-from venturi.measure.clusters.cluster_spec import Price
-from venturi.measure.clusters.recorded import cluster_record, host_record
+from venturi.measure.clusters.cluster_record import cluster_record, host_record
+from venturi.measure.clusters.cluster_spec import HostPrice
 from venturi.measure.studies.study import (
     Combination,
     Plan,
-    alike,
     disks_by_role,
+    matches_plan,
     peak_bytes,
 )
 from venturi.measure.workloads.registry import workload
@@ -63,12 +63,12 @@ def clusters(**changes: str) -> str:
 
 def test_hosts_of_a_type_have_the_price_that_is_asked_for() -> None:
     rented = clusters(file="file = 'rented.toml'")
-    price = Price(0.5, "USD", "a list", date(2026, 5, 1))
+    price = HostPrice(0.5, "USD", "a list", date(2026, 5, 1))
     found, mistakes = parsed(rented, lambda name, catalog, folder: price)
     assert found is not None, mistakes
     assert [host.price for host in found.clusters["there"].spec.hosts] == [price]
 
-    def unknown(name: str, catalog: str | None, folder: Path) -> Price | None:
+    def unknown(name: str, catalog: str | None, folder: Path) -> HostPrice | None:
         raise VenturiError("VEN-CATALOG-UNKNOWN", f"no type {name}", where={"instance_type": name})
 
     found, mistakes = parsed(rented, unknown)
@@ -171,18 +171,18 @@ def test_what_was_done_on_other_hosts_is_not_alike(make_trial: Callable[..., Tri
     made = plan(clusters(cluster="['there', 'ether']", folders="['/venturi/ssd1']"))
     for one in made.combinations:
         trial = did(make_trial, made, one)
-        assert [alike(trial, each, None, made) for each in made.combinations] == [
+        assert [matches_plan(trial, each, None, made) for each in made.combinations] == [
             each == one for each in made.combinations
         ]
         slower = replace(trial, cluster=replace(trial.cluster, dilation=3.0))
-        assert not alike(slower, one, None, made)
+        assert not matches_plan(slower, one, None, made)
         moved = replace(
             trial,
             cluster=replace(
                 trial.cluster, disks_by_role={"output": ("w1:/venturi/ssd0", "one:/venturi/ssd0")}
             ),
         )
-        assert not alike(moved, one, None, made)
+        assert not matches_plan(moved, one, None, made)
 
 
 def did(make: Callable[..., Trial], made: Plan, one: Combination) -> Trial:

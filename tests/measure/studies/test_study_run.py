@@ -13,12 +13,12 @@ import pytest
 
 from venturi.core.errors import FailureClass, VenturiError
 from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec
-from venturi.measure.engines.protocol import Availability, Engine, Resources, TrialSpec
+from venturi.measure.engines.protocol import Availability, Resources, TrialSpec, WorkloadEngine
 from venturi.measure.engines.registry import split_spec
 from venturi.measure.hosts.kinds.here import LocalAccess
 from venturi.measure.studies.run import take
-from venturi.measure.studies.study import LOCAL, Combination, PlaceState, Plan, PlanCluster
-from venturi.measure.trial.job import Chosen, Report, Step
+from venturi.measure.studies.study import LOCAL, Combination, Plan, PlanCluster, PlannedTrialState
+from venturi.measure.trial.job import StepContext, StepReport, TrialChoices
 from venturi.measure.trial.runner import Session
 from venturi.record.trial import Engine as EngineRecord
 from venturi.record.trial import State, Workload
@@ -40,9 +40,9 @@ class StandInJob:
     log: list[str]
 
     @property
-    def chosen(self) -> Chosen:
+    def chosen(self) -> TrialChoices:
         spec = self.spec
-        return Chosen(
+        return TrialChoices(
             workload=Workload(spec.definition.name, spec.definition.version),
             engine=EngineRecord(self.name, "1"),
             configuration={},
@@ -51,16 +51,16 @@ class StandInJob:
             series=False,
         )
 
-    def prepare(self, step: Step) -> Report:
-        return Report()
+    def prepare(self, step: StepContext) -> StepReport:
+        return StepReport()
 
-    def execute(self, step: Step) -> Report:
+    def execute(self, step: StepContext) -> StepReport:
         self.log.append(f"execute {self.name}")
         raise_next(self.faults, f"execute {self.name}")
-        return Report(elapsed_s=1.0)
+        return StepReport(elapsed_s=1.0)
 
-    def validate(self, step: Step) -> Report:
-        return Report()
+    def validate(self, step: StepContext) -> StepReport:
+        return StepReport()
 
     def clean(self) -> None:
         pass
@@ -117,7 +117,7 @@ class Hall:
 
     def take(
         self, *combinations: Combination, repeats: int = 1, retries: int = 0
-    ) -> tuple[PlaceState, ...]:
+    ) -> tuple[PlannedTrialState, ...]:
         plan = Plan(
             name="",
             combinations=combinations,
@@ -152,7 +152,7 @@ class StandInSite:
     def session(self) -> Session:
         return self.hall.session
 
-    def engine(self, combination: Combination) -> Engine:
+    def engine(self, combination: Combination) -> WorkloadEngine:
         return StandIn(combination.engine, self.hall.faults, self.hall.log)
 
     def resources(self, combination: Combination) -> Resources:

@@ -23,8 +23,8 @@ from venturi.measure.trial.disturbance import (
     disturbance_of_one_machine,
     tick,
 )
-from venturi.measure.trial.job import Chosen, Report, Step
-from venturi.measure.trial.runner import Member, Session, run_trial
+from venturi.measure.trial.job import StepContext, StepReport, TrialChoices
+from venturi.measure.trial.runner import Session, SessionMember, run_trial
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.paging import rows
 from venturi.record.query.selection import Query
@@ -40,7 +40,7 @@ from venturi.record.trial import (
     Workload,
 )
 
-SPEC = Chosen(Workload("terasort", "v1"), Engine("native", "1"), {})
+SPEC = TrialChoices(Workload("terasort", "v1"), Engine("native", "1"), {})
 HOST = {"cpu_user": 0.5, "cpu_nice": 0.1, "cpu_system": 0.2, "own_cpu": 0.3, "cpu_steal": 0.0}
 OWN_DISK = {"own_disk_read_bytes_per_s": 60.0, "own_disk_write_bytes_per_s": 20.0}
 DISK = ("disk_read_bytes_per_s", "disk_write_bytes_per_s", "disk_busy")
@@ -50,28 +50,28 @@ DISK = ("disk_read_bytes_per_s", "disk_write_bytes_per_s", "disk_busy")
 class Idle:
     """A job that does nothing for a while."""
 
-    chosen: Chosen
+    chosen: TrialChoices
     seconds: float = 0.3
     error: Exception | None = None
 
-    def prepare(self, step: Step) -> Report:
+    def prepare(self, step: StepContext) -> StepReport:
         if self.chosen.series:
             sampling = Path(os.environ["FAKE_SAMPLING"])
             deadline_s = time.monotonic() + 60
             while not sampling.exists() and time.monotonic() < deadline_s:
                 time.sleep(0.01)
             sampling.unlink()
-        return Report()
+        return StepReport()
 
-    def execute(self, step: Step) -> Report:
+    def execute(self, step: StepContext) -> StepReport:
         time.sleep(self.seconds)
         if self.error is not None:
             raise self.error
-        return Report(elapsed_s=self.seconds)
+        return StepReport(elapsed_s=self.seconds)
 
-    def validate(self, step: Step) -> Report:
+    def validate(self, step: StepContext) -> StepReport:
         time.sleep(0.1)
-        return Report()
+        return StepReport()
 
     def clean(self) -> None:
         pass
@@ -230,7 +230,7 @@ def test_what_others_did_on_several_hosts(
     """Each host had 30 % of the processors; hosts of one machine see what the others do there."""
     monkeypatch.setenv("FAKE_OTHERS", "0.61")
     members = tuple(
-        Member(session.agent, Host(f"h{number}", {**session.host.facts, "boot_id": machine}))
+        SessionMember(session.agent, Host(f"h{number}", {**session.host.facts, "boot_id": machine}))
         for number, machine in enumerate(machines, 1)
     )
     trial = run_trial(replace(session, members=members), Idle(SPEC))

@@ -11,9 +11,9 @@ import pytest
 
 from this_host import FILES
 from venturi.core.errors import VenturiError
-from venturi.measure.hosts.host import Info
+from venturi.measure.hosts.host import FileInfo
 from venturi.measure.hosts.local import LocalFiles
-from venturi.measure.hosts.owned import discard, make, sweep, temporary
+from venturi.measure.hosts.owned_folders import discard, make, sweep, temporary
 from venturi.measure.trial import space
 from venturi.measure.trial.folders import DataFolders, parse_roles
 from venturi.record.access.owner import current_owner
@@ -232,7 +232,7 @@ def test_a_maker_and_a_sweeper_at_the_same_time(tmp_path: Path) -> None:
 class LookedAt(LocalFiles):
     """A folder gets its owner, and data, just after a sweeper has seen that it has none."""
 
-    def entries(self, folder: Path) -> tuple[Info, ...]:
+    def entries(self, folder: Path) -> tuple[FileInfo, ...]:
         found = super().entries(folder)
         if folder.name == BEGUN and not (folder / "input").exists():
             make(FILES, folder)

@@ -18,11 +18,11 @@ import pytest
 from venturi.core.errors import ExitCode, FailureClass, Interrupted, VenturiError
 from venturi.core.settings import Settings
 from venturi.measure.studies.study import failure_class
-from venturi.measure.trial.job import Chosen, Report, Step
+from venturi.measure.trial.job import StepContext, StepReport, TrialChoices
 from venturi.measure.trial.runner import Session, already_succeeded, run_trial
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.series import read_series
 from venturi.record.trial import (
     Cluster,
@@ -35,7 +35,7 @@ from venturi.record.trial import (
     Workload,
 )
 
-SPEC = Chosen(
+SPEC = TrialChoices(
     workload=Workload("terasort", "v1", "tiny", 1000, 10),
     engine=Engine("native", "1"),
     configuration={"memory_bytes": 5},
@@ -50,7 +50,7 @@ class StepwiseJob:
     """Does what it is told in each step and looks at what the repository says meanwhile."""
 
     session: Session
-    chosen: Chosen = SPEC
+    chosen: TrialChoices = SPEC
     raises: dict[str, BaseException] = field(default_factory=dict)
     invalid: str | None = None
     pause_s: float = 0.0
@@ -64,21 +64,21 @@ class StepwiseJob:
         if name in self.raises:
             raise self.raises[name]
 
-    def prepare(self, step: Step) -> Report:
+    def prepare(self, step: StepContext) -> StepReport:
         self._step("prepare")
-        return Report(configuration={"regime_expected": "in-memory"})
+        return StepReport(configuration={"regime_expected": "in-memory"})
 
-    def execute(self, step: Step) -> Report:
+    def execute(self, step: StepContext) -> StepReport:
         self._step("execute")
-        return Report(
+        return StepReport(
             phases=(Phase("work", step.since_start_s(), 1.0),),
             samples=(Sample("records", 10, "1"),),
             elapsed_s=1.0,
         )
 
-    def validate(self, step: Step) -> Report:
+    def validate(self, step: StepContext) -> StepReport:
         self._step("validate")
-        return Report(invalid=self.invalid)
+        return StepReport(invalid=self.invalid)
 
     def clean(self) -> None:
         self.cleaned += 1
@@ -303,7 +303,7 @@ def test_a_killed_trial_is_found_at_the_next_start(fake_settings: Settings, tmp_
     assert "left behind by a killed process" in again.stderr
     assert not list(tmp_path.glob("venturi-data-*"))
     assert [t["state"] for t in json.loads(again.stdout)["data"]] == ["succeeded"] * 2
-    with Repository.open(fake_settings) as repository:
+    with TrialRepository.open(fake_settings) as repository:
         (lost,) = whole_trials(repository, Condition.equal("state", State.INTERRUPTED))
         assert lost.failure is not None
         assert "executing" in lost.failure.message

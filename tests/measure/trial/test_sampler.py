@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from this_host import HOST
-from venturi.core.settings import Limits
+from venturi.core.settings import TrialLimits
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.trial.sampling import Sampler
-from venturi.record.store.growing import GrowingTable
+from venturi.record.store.growing_table import GrowingTable
 from venturi.record.trial import Clock, TrialWarning
 
 
@@ -25,7 +25,7 @@ def sampled(
         path,
         origin_s=time.monotonic(),
         interval_ms=50,
-        limits=Limits(),
+        limits=TrialLimits(),
         clock=clock,
     )
     sampler.start()

@@ -8,7 +8,7 @@ import polars as pl
 
 from venturi.measure.trial.tracing import TracedStage, stages_of
 from venturi.record.account_kind import ACCOUNT_KINDS
-from venturi.record.job_account import Application, JobAccount, Reading
+from venturi.record.job_account import AccountReading, Application, JobAccount
 
 
 def account(engine: str, stages: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> JobAccount:
@@ -19,7 +19,7 @@ def account(engine: str, stages: list[dict[str, Any]], tasks: list[dict[str, Any
 
     return JobAccount(
         application=Application("app", "app", engine, "1"),
-        reading=Reading((), "", 0, None, 0),
+        reading=AccountReading((), "", 0, None, 0),
         jobs=frame("jobs", []),
         stages=frame("stages", stages),
         tasks=frame("tasks", tasks),

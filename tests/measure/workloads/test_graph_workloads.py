@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from this_host import FILES, STEP
 from venturi.core.errors import VenturiError
-from venturi.measure.workloads.checking import Checking
+from venturi.measure.workloads.checking import CheckInput
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.graph import check as graph_check
 from venturi.measure.workloads.graph import data as graph_data
@@ -45,7 +45,7 @@ def made(name: str, folder: Path, seed: int) -> tuple[Definition, Size, InputDat
 def checking(
     definition: Definition, size: Size, data: InputData, output: Path
 ) -> Callable[[], str | None]:
-    return lambda: graph_check.check(Checking(STEP, definition, size, data, output, {}))
+    return lambda: graph_check.check(CheckInput(STEP, definition, size, data, output, {}))
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)

@@ -9,7 +9,7 @@ from pathlib import Path
 from this_host import FILES
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.trial.folders import DataFolders
-from venturi.measure.trial.job import Step
+from venturi.measure.trial.job import StepContext
 from venturi.measure.workloads.inputs import KEPT, GeneratedInputs, InputData
 from venturi.measure.workloads.registry import size_of_bytes, workload
 
@@ -28,7 +28,7 @@ def inputs(
 def provided(agent: Agent, folder: Path, **choices: int | bool) -> tuple[InputData, bool]:
     """The input, and whether it had to be generated."""
     with inputs(folder, **choices) as found:  # type: ignore[arg-type]
-        step = Step(agent, 0.0, None)
+        step = StepContext(agent, 0.0, None)
         missing_bytes = found.missing_bytes
         data, phases = found.provide(step)
         assert bool(phases) == bool(missing_bytes)

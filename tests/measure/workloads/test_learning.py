@@ -24,7 +24,7 @@ from spark_session import local_spark
 from this_host import FILES, STEP
 from venturi.core.errors import VenturiError
 from venturi.measure.workloads import outputs as checks
-from venturi.measure.workloads.checking import Checking
+from venturi.measure.workloads.checking import CheckInput
 from venturi.measure.workloads.definition import MB, SCALES, Definition, Size
 from venturi.measure.workloads.inputs import InputData
 from venturi.measure.workloads.learning import check as learning_check
@@ -109,7 +109,7 @@ def a_model(
     def verdict(seed: int) -> checks.Verdict:
         data = InputData((), size.bytes or 0, size.records, answer={"seed": seed})
         said: dict[str, Scalar] = {"records": size.records}
-        return checks.check(Checking(STEP, DEFINITIONS[name], size, data, folder / "out", said))
+        return checks.check(CheckInput(STEP, DEFINITIONS[name], size, data, folder / "out", said))
 
     return verdict
 
@@ -260,7 +260,7 @@ def test_witnesses_tell_the_class_three_times_out_of_four() -> None:
 class Trained:
     """What a program left, and the model as Spark has it."""
 
-    checking: Checking
+    checking: CheckInput
     own: Any
     samples: dict[str, float]
 
@@ -311,7 +311,7 @@ def trained(
                     }
                     answer = programs.PROGRAMS[name](session, task)
                     samples = {metric: value for metric, value, _ in answer.pop("samples")}
-                    checking = Checking(STEP, definition, size, data, output, answer)
+                    checking = CheckInput(STEP, definition, size, data, output, answer)
                     done[name] = Trained(checking, own[-1], samples)
                 return done[name]
 

@@ -11,12 +11,12 @@ import pytest
 from venturi.core.errors import VenturiError
 from venturi.measure.engines.hadoop.spread import shared_out
 from venturi.measure.hosts.agent import Agent
-from venturi.measure.hosts.agent_results import Generated
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.agent_results import GenResult
+from venturi.measure.hosts.host import LiveHost
 from venturi.measure.hosts.remote import connected
-from venturi.measure.trial.job import Step
+from venturi.measure.trial.job import StepContext
 from venturi.measure.workloads import outputs
-from venturi.measure.workloads.checking import Checking, CheckResult, Portion
+from venturi.measure.workloads.checking import CheckInput, CheckResult, Portion
 from venturi.measure.workloads.definition import Definition
 from venturi.measure.workloads.inputs import InputData
 from venturi.measure.workloads.registry import size_of_bytes, workload
@@ -28,7 +28,7 @@ Check = Callable[..., CheckResult]
 
 
 @pytest.fixture(scope="module")
-def hosts(agent_binary: Path) -> Iterator[tuple[Host, ...]]:
+def hosts(agent_binary: Path) -> Iterator[tuple[LiveHost, ...]]:
     """Three, each with an agent of its own."""
     with ExitStack() as stack:
         yield tuple(
@@ -38,16 +38,20 @@ def hosts(agent_binary: Path) -> Iterator[tuple[Host, ...]]:
 
 
 @pytest.fixture
-def given(agent_binary: Path, hosts: tuple[Host, ...], tmp_path: Path) -> tuple[Step, InputData]:
+def given(
+    agent_binary: Path, hosts: tuple[LiveHost, ...], tmp_path: Path
+) -> tuple[StepContext, InputData]:
     """Records to be sorted."""
-    step = Step(Agent(str(agent_binary), hosts[0], allow_debug=True), 0.0, None)
+    step = StepContext(Agent(str(agent_binary), hosts[0], allow_debug=True), 0.0, None)
     file = tmp_path / "input"
-    made = step.run("gen", "--count", RECORDS, "--checksum", "--output", file).read(Generated)
+    made = step.run("gen", "--count", RECORDS, "--checksum", "--output", file).read(GenResult)
     return step, InputData((file,), RECORDS * RECORD_BYTES, RECORDS, checksum=made.checksum)
 
 
 @pytest.fixture
-def check(given: tuple[Step, InputData], hosts: tuple[Host, ...], tmp_path: Path) -> Check:
+def check(
+    given: tuple[StepContext, InputData], hosts: tuple[LiveHost, ...], tmp_path: Path
+) -> Check:
     """The verdict on these contents of the hosts, in this order."""
     step, data = given
 
@@ -64,14 +68,14 @@ def check(given: tuple[Step, InputData], hosts: tuple[Host, ...], tmp_path: Path
             portions.append(Portion(f"w{number}", host, folder, parts))
         size = size_of_bytes(definition, RECORDS * RECORD_BYTES)
         return outputs.check(
-            Checking(step, definition, size, data, tmp_path / "none", {}, tuple(portions))
+            CheckInput(step, definition, size, data, tmp_path / "none", {}, tuple(portions))
         )
 
     return checked
 
 
 def test_what_several_hosts_have_is_judged_as_a_whole(
-    check: Check, given: tuple[Step, InputData]
+    check: Check, given: tuple[StepContext, InputData]
 ) -> None:
     content = given[1].files[0].read_bytes()
     records = sorted(content[at : at + RECORD_BYTES] for at in range(0, len(content), RECORD_BYTES))
@@ -87,7 +91,7 @@ def test_what_several_hosts_have_is_judged_as_a_whole(
 
 
 def test_records_that_were_made_on_several_hosts_need_no_order(
-    check: Check, given: tuple[Step, InputData]
+    check: Check, given: tuple[StepContext, InputData]
 ) -> None:
     content = given[1].files[0].read_bytes()
     a, b, c = (content[at : at + 100_000] for at in range(0, len(content), 100_000))
@@ -100,13 +104,13 @@ def test_records_that_were_made_on_several_hosts_need_no_order(
 
 
 def test_a_host_that_cannot_read_its_part_is_named(
-    given: tuple[Step, InputData], hosts: tuple[Host, ...], tmp_path: Path
+    given: tuple[StepContext, InputData], hosts: tuple[LiveHost, ...], tmp_path: Path
 ) -> None:
     step, data = given
     gone = Portion("w1", hosts[1], tmp_path, (tmp_path / "part-0",))
     size = size_of_bytes(TERASORT, RECORDS * RECORD_BYTES)
     with pytest.raises(VenturiError) as caught:
-        outputs.check(Checking(step, TERASORT, size, data, tmp_path, {}, (gone,)))
+        outputs.check(CheckInput(step, TERASORT, size, data, tmp_path, {}, (gone,)))
     assert caught.value.where["host"] == "w1"
 
 

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from this_host import FILES, STEP
-from venturi.measure.workloads.checking import Checking
+from venturi.measure.workloads.checking import CheckInput
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.inputs import InputData
 from venturi.measure.workloads.sql import check as sql_check
@@ -171,7 +171,7 @@ def test_spark_agrees_with_the_reference_and_a_changed_output_does_not(
     programs.PROGRAMS[name](spark_session, {"input": str(tmp_path / "in"), "output": str(output)})
 
     def problem() -> str | None:
-        return sql_check.check(Checking(STEP, definition, size, data, output, {}))
+        return sql_check.check(CheckInput(STEP, definition, size, data, output, {}))
 
     assert problem() is None
     file = max(output.glob("part-*"), key=lambda path: path.stat().st_size)

@@ -10,8 +10,8 @@ from zlib import crc32
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from venturi.measure.workloads.shared.spark_records import Range
-from venturi.measure.workloads.shared.spark_storage import Disk
+from venturi.measure.workloads.shared.spark_records import ByteRange
+from venturi.measure.workloads.shared.spark_storage import DiskStorage
 from venturi.measure.workloads.tera.on_spark import (
     CHUNK_RECORDS,
     RECORD_BYTES,
@@ -54,7 +54,7 @@ def looked_at(tmp_path: Path, records: list[bytes]) -> tuple[int, int]:
     """Records out of order, and the checksum."""
     path = tmp_path / "part-00000"
     path.write_bytes(b"".join(records))
-    seen = look_at(Disk(), Range(str(path), 0, path.stat().st_size))
+    seen = look_at(DiskStorage(), ByteRange(str(path), 0, path.stat().st_size))
     assert seen.records == len(records)
     assert (seen.first, seen.last) == (records[0][:10], records[-1][:10])
     return seen.unordered, seen.checksum

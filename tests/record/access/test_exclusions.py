@@ -22,7 +22,7 @@ from venturi.record.query.conditions import parse_condition
 from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query
 from venturi.record.store import tables
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial, now
 
 MakeTrial = Callable[..., Trial]
@@ -36,14 +36,14 @@ def error_of(action: Callable[[], object]) -> VenturiError:
     return caught.value
 
 
-def ids(repository: Repository, *texts: str, with_excluded: bool = False) -> set[str]:
+def ids(repository: TrialRepository, *texts: str, with_excluded: bool = False) -> set[str]:
     conditions = tuple(map(parse_condition, texts))
     page = paging.rows(repository, Query(conditions, with_excluded=with_excluded))
     return {row.id for row in page.rows}
 
 
 def test_a_rule_covers_what_is_there_and_what_comes_until_it_is_revoked(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     repository.add_many(make_trial(id=f"t{n}", configuration={"n": n}) for n in range(4))
     before = whole_trials(repository)
@@ -81,7 +81,7 @@ def test_a_rule_covers_what_is_there_and_what_comes_until_it_is_revoked(
 
 
 def test_the_oldest_of_several_rules_is_named(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     repository.add(make_trial(id="t0", configuration={"disk": "SSD"}))
     texts = [("disk=SSD",), ("elapsed_s=",), ("disk=HDD",)]
@@ -97,7 +97,7 @@ def test_the_oldest_of_several_rules_is_named(
 
 
 def test_a_missing_value_is_covered_only_where_it_is_asked_for(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     """NULL in a column must neither cover a trial nor make it disappear."""
     repository.add_many([make_trial(id="none"), make_trial(id="slow", elapsed_s=9.0)])
@@ -128,7 +128,7 @@ def test_a_missing_value_is_covered_only_where_it_is_asked_for(
     ],
 )
 def test_a_rule_that_makes_no_sense_is_refused(
-    repository: Repository, texts: list[str], author: str, reason: str, code: str
+    repository: TrialRepository, texts: list[str], author: str, reason: str, code: str
 ) -> None:
     error = error_of(lambda: exclusions.add(repository, texts, author, reason))
     assert error.code == code
@@ -136,7 +136,7 @@ def test_a_rule_that_makes_no_sense_is_refused(
     assert exclusions.find(repository) == ()
 
 
-def test_unknown_ids_are_errors(repository: Repository) -> None:
+def test_unknown_ids_are_errors(repository: TrialRepository) -> None:
     for unknown in ("", "x", "\0", "\ud800", "01" * 40):
         error = error_of(partial(exclusions.revoke, repository, unknown, "me"))
         assert error.code == "VEN-EXCLUSION-UNKNOWN"
@@ -145,7 +145,7 @@ def test_unknown_ids_are_errors(repository: Repository) -> None:
 
 
 def test_only_so_many_rules_are_in_force(
-    repository: Repository, make_trial: MakeTrial, monkeypatch: pytest.MonkeyPatch
+    repository: TrialRepository, make_trial: MakeTrial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exclusions, "IN_FORCE_MAX", 3)
     repository.add_many(make_trial(id=f"t{n}") for n in range(4))
@@ -158,7 +158,7 @@ def test_only_so_many_rules_are_in_force(
     assert ids(repository) == {"t1"}
 
 
-def test_views_are_saved_listed_and_deleted(repository: Repository) -> None:
+def test_views_are_saved_listed_and_deleted(repository: TrialRepository) -> None:
     made = views.save(repository, " fast ones ", "/trials?where=elapsed_s%3C60", "Ann")
     assert (made.name, made.author) == ("fast ones", Author(said="Ann"))
     other = views.save(repository, "Über", "/cost?by=disk", "Bob")
@@ -194,14 +194,14 @@ def test_views_are_saved_listed_and_deleted(repository: Repository) -> None:
     ],
 )
 def test_a_view_that_is_none_is_refused(
-    repository: Repository, name: str, url: str, author: str
+    repository: TrialRepository, name: str, url: str, author: str
 ) -> None:
     assert error_of(lambda: views.save(repository, name, url, author)).code == "VEN-VIEW-VALUE"
     assert views.find(repository) == ()
 
 
 def test_only_so_many_views_are_kept(
-    repository: Repository, monkeypatch: pytest.MonkeyPatch
+    repository: TrialRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(views, "VIEWS_MAX", 2)
     for name in ("a", "b"):
@@ -223,19 +223,19 @@ def test_going_back_would_lose_what_people_added_and_is_refused(
             config.attributes["connection"] = connection
             command.downgrade(config, "0002")
 
-    with Repository.open(repository_settings) as repository:
+    with TrialRepository.open(repository_settings) as repository:
         repository.add(make_trial(id="t"))
         rule = exclusions.add(repository, ["id=t"], "me", "why")
     engine = sa.create_engine(url)
     with pytest.raises(ValueError, match="1 exclusions are recorded"):
         go_back()
-    with Repository.open(repository_settings) as repository:
+    with TrialRepository.open(repository_settings) as repository:
         assert exclusions.find(repository) == (rule,)
     with engine.begin() as connection:
         connection.execute(sa.text("DELETE FROM exclusions"))
     go_back()
     engine.dispose()
-    with Repository.open(repository_settings) as repository:
+    with TrialRepository.open(repository_settings) as repository:
         assert [trial.id for trial in whole_trials(repository)] == ["t"]
         exclusions.add(repository, ["id=t"], "me", "again")
         assert counting.count(repository, Query()) == 0

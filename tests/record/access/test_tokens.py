@@ -17,7 +17,7 @@ from venturi.core.settings import Settings
 from venturi.record.access import exclusions, tokens, views
 from venturi.record.access.actions import ADDED, added_by, find_actions
 from venturi.record.access.authors import Author
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial, now
 
 ADA = Author("ada", "login")
@@ -39,7 +39,7 @@ def later(monkeypatch: pytest.MonkeyPatch, by: timedelta) -> None:
     monkeypatch.setattr(tokens, "now", lambda: there)
 
 
-def test_a_token_is_found_by_its_secret_alone(repository: Repository) -> None:
+def test_a_token_is_found_by_its_secret_alone(repository: TrialRepository) -> None:
     made, secret = tokens.add(repository, "ci", "write", ADA)
     assert (made.name, made.role, made.author, state_of(made)) == ("ci", "write", ADA, "in force")
     assert tokens.holder(repository, secret) == made
@@ -62,7 +62,7 @@ def test_a_token_is_found_by_its_secret_alone(repository: Repository) -> None:
     assert tokens.holder(repository, other) == tokens.find(repository)[1]
 
 
-def test_no_secret_is_stored(repository: Repository) -> None:
+def test_no_secret_is_stored(repository: TrialRepository) -> None:
     made, secret = tokens.add(repository, "ci", "write", ADA)
     session = tokens.open_session(repository, made)
     with repository.reading() as connection:
@@ -80,7 +80,7 @@ def test_no_secret_is_stored(repository: Repository) -> None:
 
 
 def test_expiry_and_revocation_end_it_and_its_sessions(
-    repository: Repository, monkeypatch: pytest.MonkeyPatch
+    repository: TrialRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     short, secret = tokens.add(repository, "short", "read", ADA, now() + timedelta(hours=1))
     kept, other = tokens.add(repository, "kept", "read", ADA)
@@ -100,7 +100,7 @@ def test_expiry_and_revocation_end_it_and_its_sessions(
 
 
 def test_a_session_lasts_a_week_and_can_be_closed(
-    repository: Repository, monkeypatch: pytest.MonkeyPatch
+    repository: TrialRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, _ = tokens.add(repository, "ci", "write", ADA)
     first, second = (tokens.open_session(repository, made) for _ in range(2))
@@ -112,13 +112,13 @@ def test_a_session_lasts_a_week_and_can_be_closed(
     assert tokens.holder_of_session(repository, second) is None
 
 
-def test_who_has_no_session_waits_for_no_writer(repository: Repository) -> None:
+def test_who_has_no_session_waits_for_no_writer(repository: TrialRepository) -> None:
     with repository.writing():
         tokens.close_session(repository, f"session_{'a' * 43}")
 
 
 def test_a_token_has_so_many_sessions_and_the_oldest_end(
-    repository: Repository, monkeypatch: pytest.MonkeyPatch
+    repository: TrialRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tokens, "SESSIONS_MAX", 2)
     made, _ = tokens.add(repository, "ci", "write", ADA)
@@ -130,7 +130,7 @@ def test_a_token_has_so_many_sessions_and_the_oldest_end(
 
 
 def test_names_stand_for_one_holder(
-    repository: Repository, monkeypatch: pytest.MonkeyPatch
+    repository: TrialRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in (
         "",
@@ -163,7 +163,7 @@ def test_names_stand_for_one_holder(
 
 
 def test_use_is_noted_once_a_minute_and_changes_no_answer(
-    repository: Repository, monkeypatch: pytest.MonkeyPatch
+    repository: TrialRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def changes() -> int:
         with repository.reading() as connection:
@@ -186,7 +186,7 @@ def test_use_is_noted_once_a_minute_and_changes_no_answer(
     assert changes() == before
 
 
-def test_a_role_of_a_newer_venturi_grants_the_least(repository: Repository) -> None:
+def test_a_role_of_a_newer_venturi_grants_the_least(repository: TrialRepository) -> None:
     _, secret = tokens.add(repository, "ci", "write", ADA)
     with repository.writing() as connection:
         connection.execute(sa.text("UPDATE tokens SET role = 'admin'"))
@@ -205,7 +205,7 @@ def test_what_was_recorded_before_is_kept_as_said(bare_settings: Settings) -> No
         ):
             connection.execute(sa.text(statement))
     for _ in range(2):
-        with Repository.open(bare_settings) as repository:
+        with TrialRepository.open(bare_settings) as repository:
             (found,) = exclusions.find(repository)
             assert (found.author, found.revoked_by) == (Author(said="Ada"), Author(said="Bob"))
             assert found.author.text == "Ada (not verified)"
@@ -215,7 +215,7 @@ def test_what_was_recorded_before_is_kept_as_said(bare_settings: Settings) -> No
 
 
 def test_an_author_is_who_the_token_says_beside_what_they_say(
-    repository: Repository, make_trial: Callable[..., Trial]
+    repository: TrialRepository, make_trial: Callable[..., Trial]
 ) -> None:
     repository.add(make_trial(id="t"))
     ci = Author("ci", "token", "Ada")
@@ -234,18 +234,18 @@ def test_an_author_is_who_the_token_says_beside_what_they_say(
 
 
 def test_going_back_with_tokens_is_refused(repository_settings: Settings) -> None:
-    with Repository.open(repository_settings) as repository:
+    with TrialRepository.open(repository_settings) as repository:
         _, secret = tokens.add(repository, "ci", "write", ADA)
     old = OldDatabase(repository_settings)
     with pytest.raises(ValueError, match="1 tokens are recorded"):
         old.move(command.downgrade, "0007")
     old.engine.dispose()
-    with Repository.open(repository_settings) as repository:
+    with TrialRepository.open(repository_settings) as repository:
         assert tokens.holder(repository, secret) is not None
 
 
 def test_who_brought_a_trial_is_kept_with_it(
-    repository: Repository, make_trial: Callable[..., Trial]
+    repository: TrialRepository, make_trial: Callable[..., Trial]
 ) -> None:
     trial = make_trial(id="t")
     repository.add(trial, Author("ci", "token"))

@@ -20,15 +20,15 @@ from venturi.core.settings import Settings
 from venturi.record.importing.exchange import (
     MANIFEST,
     RECORDS,
-    Limits,
+    ArchiveLimits,
     export_trials,
     import_archive,
 )
-from venturi.record.importing.take_in import import_file
-from venturi.record.importing.tally import Imported
+from venturi.record.importing.importer import import_file
+from venturi.record.importing.tally import ImportReport
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.files import replacing
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Failure, State, Trial, new_id
 from venturi.record.trial_json import encode
 
@@ -37,20 +37,20 @@ Members = dict[str, bytes]
 
 
 @pytest.fixture
-def others(settings: object, tmp_path: Path) -> Iterator[Callable[[], Repository]]:
+def others(settings: object, tmp_path: Path) -> Iterator[Callable[[], TrialRepository]]:
     """Opens further, empty repositories."""
     with ExitStack() as stack:
         count = iter(range(100))
 
-        def open_another() -> Repository:
+        def open_another() -> TrialRepository:
             home = tmp_path / f"other{next(count)}"
             another = Settings(home=home, database_url=None, agent=None, allow_debug=False)
-            return stack.enter_context(Repository.open(another))
+            return stack.enter_context(TrialRepository.open(another))
 
         yield open_another
 
 
-def finished(repository: Repository, trial: Trial, content: bytes = b"content") -> Trial:
+def finished(repository: TrialRepository, trial: Trial, content: bytes = b"content") -> Trial:
     """`trial` as it ended, with two artifacts, stored."""
     trial = replace(trial, state=State.SUCCEEDED, elapsed_s=1.5)
     trial = repository.attach(trial, "log", "run.log", content)
@@ -59,7 +59,7 @@ def finished(repository: Repository, trial: Trial, content: bytes = b"content") 
     return trial
 
 
-def contents(repository: Repository) -> list[tuple[Trial, list[bytes]]]:
+def contents(repository: TrialRepository) -> list[tuple[Trial, list[bytes]]]:
     """Everything in `repository`."""
     return [
         (trial, [repository.artifact_path(artifact).read_bytes() for artifact in trial.artifacts])
@@ -72,11 +72,11 @@ def members_of(path: Path) -> Members:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def added(report: Imported) -> tuple[str, ...]:
+def added(report: ImportReport) -> tuple[str, ...]:
     return tuple(each.trial for each in report.trials if each.added)
 
 
-def present(report: Imported) -> tuple[str, ...]:
+def present(report: ImportReport) -> tuple[str, ...]:
     return tuple(each.trial for each in report.trials if not each.added)
 
 
@@ -88,8 +88,8 @@ def write(path: Path, members: Members) -> Path:
 
 
 def test_export_and_import_lose_nothing(
-    repository: Repository,
-    others: Callable[[], Repository],
+    repository: TrialRepository,
+    others: Callable[[], TrialRepository],
     make_trial: MakeTrial,
     tmp_path: Path,
 ) -> None:
@@ -115,7 +115,7 @@ def test_export_and_import_lose_nothing(
 
 
 def test_equal_trials_give_equal_archives(
-    repository: Repository, make_trial: MakeTrial, tmp_path: Path
+    repository: TrialRepository, make_trial: MakeTrial, tmp_path: Path
 ) -> None:
     trials = [finished(repository, make_trial()) for _ in range(2)]
     export_trials(repository, trials, tmp_path / "a")
@@ -124,8 +124,8 @@ def test_equal_trials_give_equal_archives(
 
 
 def test_two_repositories_merge(
-    repository: Repository,
-    others: Callable[[], Repository],
+    repository: TrialRepository,
+    others: Callable[[], TrialRepository],
     make_trial: MakeTrial,
     tmp_path: Path,
 ) -> None:
@@ -145,7 +145,7 @@ def test_two_repositories_merge(
 
 
 def test_a_trial_without_its_files_gets_them_back(
-    repository: Repository, make_trial: MakeTrial, tmp_path: Path
+    repository: TrialRepository, make_trial: MakeTrial, tmp_path: Path
 ) -> None:
     trial = finished(repository, make_trial())
     before = contents(repository)
@@ -155,7 +155,7 @@ def test_a_trial_without_its_files_gets_them_back(
     assert contents(repository) == before
 
 
-def test_export_refuses(repository: Repository, make_trial: MakeTrial, tmp_path: Path) -> None:
+def test_export_refuses(repository: TrialRepository, make_trial: MakeTrial, tmp_path: Path) -> None:
     path = tmp_path / "a"
     trial = finished(repository, make_trial())
     running = make_trial(state=State.EXECUTING)
@@ -181,7 +181,7 @@ def test_export_refuses(repository: Repository, make_trial: MakeTrial, tmp_path:
 
 
 @pytest.fixture
-def archive(others: Callable[[], Repository], make_trial: MakeTrial, tmp_path: Path) -> Path:
+def archive(others: Callable[[], TrialRepository], make_trial: MakeTrial, tmp_path: Path) -> Path:
     """A sound archive of three trials."""
     repository = others()
     for number in range(3):
@@ -261,7 +261,7 @@ ONE_BAD_TRIAL: dict[str, tuple[str, Callable[[Members], Members]]] = {
 
 @pytest.mark.parametrize("damage", ONE_BAD_TRIAL)
 def test_a_damaged_trial_is_refused_by_itself(
-    repository: Repository, archive: Path, tmp_path: Path, damage: str
+    repository: TrialRepository, archive: Path, tmp_path: Path, damage: str
 ) -> None:
     code, change = ONE_BAD_TRIAL[damage]
     path = write(tmp_path / "bad.zip", change(members_of(archive)))
@@ -366,7 +366,11 @@ BAD_ARCHIVES: dict[str, Callable[[Path, Members], None]] = {
 
 @pytest.mark.parametrize("damage", BAD_ARCHIVES)
 def test_a_bad_archive_is_an_error(
-    settings: object, others: Callable[[], Repository], archive: Path, tmp_path: Path, damage: str
+    settings: object,
+    others: Callable[[], TrialRepository],
+    archive: Path,
+    tmp_path: Path,
+    damage: str,
 ) -> None:
     repository, path = others(), tmp_path / "bad.zip"
     BAD_ARCHIVES[damage](path, members_of(archive))
@@ -381,14 +385,16 @@ def test_a_bad_archive_is_an_error(
 @pytest.mark.parametrize(
     "limits",
     [
-        Limits(members=3),
-        Limits(total_bytes=1000),
-        Limits(free_bytes=0, manifest_times=0),
-        Limits(free_bytes=0, manifest_line_bytes=0),
-        Limits(free_bytes=0, records_times=0),
+        ArchiveLimits(members=3),
+        ArchiveLimits(total_bytes=1000),
+        ArchiveLimits(free_bytes=0, manifest_times=0),
+        ArchiveLimits(free_bytes=0, manifest_line_bytes=0),
+        ArchiveLimits(free_bytes=0, records_times=0),
     ],
 )
-def test_limits_are_kept(others: Callable[[], Repository], archive: Path, limits: Limits) -> None:
+def test_limits_are_kept(
+    others: Callable[[], TrialRepository], archive: Path, limits: ArchiveLimits
+) -> None:
     repository = others()
     with pytest.raises(VenturiError) as caught:
         import_archive(repository, archive, limits=limits)
@@ -397,19 +403,19 @@ def test_limits_are_kept(others: Callable[[], Repository], archive: Path, limits
 
 
 def test_the_directory_of_an_archive_is_not_read_if_it_is_too_big(
-    others: Callable[[], Repository], tmp_path: Path
+    others: Callable[[], TrialRepository], tmp_path: Path
 ) -> None:
     path = tmp_path / "many.zip"
     with zipfile.ZipFile(path, "w") as many:
         for number in range(30_000):
             many.writestr(zipfile.ZipInfo(str(number)), b"")
     with pytest.raises(VenturiError, match=r"its directory has \d{7} bytes") as caught:
-        import_archive(others(), path, limits=Limits(members=10))
+        import_archive(others(), path, limits=ArchiveLimits(members=10))
     assert caught.value.code == "VEN-EXCHANGE-FORMAT"
 
 
 def test_a_manifest_that_unpacks_to_more_than_digests_do_is_not_read(
-    others: Callable[[], Repository], archive: Path, tmp_path: Path
+    others: Callable[[], TrialRepository], archive: Path, tmp_path: Path
 ) -> None:
     manifest = json.loads(members_of(archive)[MANIFEST])
     manifest["trials"] += [{"id": "x", "sha256": "0" * 64}] * 300_000
@@ -424,7 +430,7 @@ def test_a_manifest_that_unpacks_to_more_than_digests_do_is_not_read(
 
 
 def test_nobody_waits_while_an_archive_is_read(
-    others: Callable[[], Repository], archive: Path
+    others: Callable[[], TrialRepository], archive: Path
 ) -> None:
     """Only the storing of a trial that was read and checked is done one after the other."""
     repository, stored = others(), []
@@ -461,7 +467,7 @@ def test_nobody_waits_while_an_archive_is_read(
     ids=["year 1", "year 9999", "negative time", "NUL", "1 MB", "100,000 keys"],
 )
 def test_what_readers_cannot_bear_is_refused_by_itself(
-    repository: Repository, archive: Path, tmp_path: Path, old: bytes, new: bytes, field: str
+    repository: TrialRepository, archive: Path, tmp_path: Path, old: bytes, new: bytes, field: str
 ) -> None:
     path = write(tmp_path / "bad.zip", swapped(members_of(archive), old, new))
     report = import_archive(repository, path)
@@ -511,7 +517,7 @@ EQUAL = {"t_s": pl.when(pl.col("row") < 0).then(0.0).otherwise(1.0)}
     ids=["sound", "too many rows", "another type", "nested", "no Parquet", "a long text"],
 )
 def test_the_end_of_a_series_says_whether_it_can_be_read(
-    others: Callable[[], Repository],
+    others: Callable[[], TrialRepository],
     settings: Settings,
     make_trial: MakeTrial,
     tmp_path: Path,
@@ -526,7 +532,7 @@ def test_the_end_of_a_series_says_whether_it_can_be_read(
     source.add(trial)
     export_trials(source, [trial], tmp_path / "a.zip")
     limits = replace(settings.limits, series_rows=1_000)
-    with Repository.open(replace(settings, limits=limits)) as repository:
+    with TrialRepository.open(replace(settings, limits=limits)) as repository:
         report = import_archive(repository, tmp_path / "a.zip")
         assert [refusal.code for refusal in report.refused] == ([code] if code else [])
         assert all(said in refusal.reason for refusal in report.refused)
@@ -536,7 +542,7 @@ def test_the_end_of_a_series_says_whether_it_can_be_read(
 
 
 def test_another_trial_with_the_same_id_is_refused(
-    repository: Repository, archive: Path, make_trial: MakeTrial
+    repository: TrialRepository, archive: Path, make_trial: MakeTrial
 ) -> None:
     mine = finished(repository, make_trial(id="trial1", experiment="mine"), b"mine")
     report = import_archive(repository, archive)
@@ -546,7 +552,7 @@ def test_another_trial_with_the_same_id_is_refused(
 
 
 def test_an_id_that_begins_another_is_its_own(
-    repository: Repository, archive: Path, make_trial: MakeTrial
+    repository: TrialRepository, archive: Path, make_trial: MakeTrial
 ) -> None:
     finished(repository, make_trial(id="trial12"))
     assert added(import_archive(repository, archive)) == ("trial0", "trial1", "trial2")
@@ -561,7 +567,7 @@ def test_the_same_record_by_its_text(archive: Path, make_trial: MakeTrial) -> No
 
 
 def test_what_a_killed_import_had_begun_to_write_is_removed_and_nothing_else(
-    others: Callable[[], Repository], archive: Path, tmp_path: Path
+    others: Callable[[], TrialRepository], archive: Path, tmp_path: Path
 ) -> None:
     repository = others()
     folder = repository.artifacts_dir / "trial9"

@@ -16,12 +16,12 @@ from public_data import dataset
 from venturi.core.errors import CODES, ExitCode, VenturiError
 from venturi.core.settings import Settings
 from venturi.record.importing.formats import FORMATS, declared_format
-from venturi.record.importing.take_in import import_file, store
-from venturi.record.importing.tally import Imported, Reason, Variant
+from venturi.record.importing.importer import import_file, store
+from venturi.record.importing.tally import ImportReport, RefusalReason, Variant
 from venturi.record.importing.text import Refusal
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State
 
 REPOSITORY = Path(__file__).parents[3]
@@ -30,17 +30,17 @@ SET4 = FIXTURES / "aloja" / "set4.csv"
 
 
 @pytest.fixture
-def sqlite(settings: Settings) -> Iterator[Repository]:
-    with Repository.open(settings) as opened:
+def sqlite(settings: Settings) -> Iterator[TrialRepository]:
+    with TrialRepository.open(settings) as opened:
         yield opened
 
 
-def test_what_becomes_of_each_row_is_counted(repository: Repository) -> None:
+def test_what_becomes_of_each_row_is_counted(repository: TrialRepository) -> None:
     results = import_file(repository, "aloja", SET4)
     assert (results.added, results.already_present, results.repeated) == (5, 0, 0)
     assert (results.failed, results.alike, results.refused_count) == (0, 1, 3)
     assert [refusal.line for refusal in results.refused] == [6, 8, 9]
-    assert Reason("Maps", "below 1", 1) in results.reasons
+    assert RefusalReason("Maps", "below 1", 1) in results.reasons
     assert Variant("Service.Type", "On-Premise", "On-premise", 1) in results.spellings
     stored = whole_trials(repository)
     assert len(stored) == 5
@@ -49,7 +49,7 @@ def test_what_becomes_of_each_row_is_counted(repository: Repository) -> None:
 
 
 def test_long_rows_of_digits_that_are_no_number_are_refused(
-    sqlite: Repository, tmp_path: Path
+    sqlite: TrialRepository, tmp_path: Path
 ) -> None:
     """Each at once: tried in all ways to split it in two, these would take minutes."""
     lines = (FIXTURES / "scout/runs.csv").read_text().splitlines()
@@ -59,10 +59,10 @@ def test_long_rows_of_digits_that_are_no_number_are_refused(
     path.write_text("\n".join([lines[0], *[",".join(fields)] * 500]) + "\n")
     results = import_file(sqlite, "scout", path)
     assert (results.added, results.refused_count) == (0, 500)
-    assert results.reasons == (Reason("input_size", "not a number", 500),)
+    assert results.reasons == (RefusalReason("input_size", "not a number", 500),)
 
 
-def test_a_second_import_adds_nothing(repository: Repository) -> None:
+def test_a_second_import_adds_nothing(repository: TrialRepository) -> None:
     first = import_file(repository, "scout", FIXTURES / "scout" / "runs.csv")
     stored = whole_trials(repository)
     again = import_file(repository, "scout", FIXTURES / "scout" / "runs.csv")
@@ -72,7 +72,7 @@ def test_a_second_import_adds_nothing(repository: Repository) -> None:
     assert whole_trials(repository) == stored
 
 
-def test_a_row_that_is_there_twice_is_added_once(sqlite: Repository, tmp_path: Path) -> None:
+def test_a_row_that_is_there_twice_is_added_once(sqlite: TrialRepository, tmp_path: Path) -> None:
     twice = tmp_path / "twice.csv"
     header, *rows = SET4.read_bytes().splitlines(keepends=True)
     twice.write_bytes(b"".join((header, *rows, *rows)))
@@ -85,22 +85,24 @@ def test_rows_that_readers_cannot_bear_are_refused_by_line_and_the_others_taken_
     repository_settings: Settings,
 ) -> None:
     limits = replace(repository_settings.limits, hosts=8)
-    with Repository.open(replace(repository_settings, limits=limits)) as repository:
+    with TrialRepository.open(replace(repository_settings, limits=limits)) as repository:
         results = import_file(repository, "aloja", SET4)
         assert (results.added, results.refused_count) == (4, 4)
         refusal = Refusal(7, "cluster.hosts", "16 entries", "more than 8 entries")
         assert refusal in results.refused
-        assert Reason("cluster.hosts", "more than 8 entries", 1) in results.reasons
+        assert RefusalReason("cluster.hosts", "more than 8 entries", 1) in results.reasons
         assert {len(trial.cluster.hosts) for trial in whole_trials(repository)} == {3, 8}
 
 
-def test_failed_trials_are_stored_as_failed(repository: Repository) -> None:
+def test_failed_trials_are_stored_as_failed(repository: TrialRepository) -> None:
     results = import_file(repository, "ibm", FIXTURES / "ibm" / "trials.csv")
     assert (results.added, results.failed, results.refused_count) == (5, 4, 2)
     assert len(whole_trials(repository, Condition.equal("state", State.FAILED))) == 4
 
 
-def test_of_a_file_that_is_cut_off_nothing_is_kept(repository: Repository, tmp_path: Path) -> None:
+def test_of_a_file_that_is_cut_off_nothing_is_kept(
+    repository: TrialRepository, tmp_path: Path
+) -> None:
     cut = tmp_path / "cut.csv"
     cut.write_bytes(SET4.read_bytes()[:-30])
     with pytest.raises(VenturiError) as caught:
@@ -111,7 +113,7 @@ def test_of_a_file_that_is_cut_off_nothing_is_kept(repository: Repository, tmp_p
 
 
 def test_an_unknown_format_and_an_unreadable_file_are_errors(
-    sqlite: Repository, tmp_path: Path
+    sqlite: TrialRepository, tmp_path: Path
 ) -> None:
     with pytest.raises(VenturiError) as caught:
         import_file(sqlite, "xls", SET4)
@@ -122,7 +124,7 @@ def test_an_unknown_format_and_an_unreadable_file_are_errors(
     assert caught.value.where == {"file": str(tmp_path)}
 
 
-def test_progress_ends_at_the_end(sqlite: Repository) -> None:
+def test_progress_ends_at_the_end(sqlite: TrialRepository) -> None:
     seen: list[tuple[int, int]] = []
     import_file(sqlite, "aloja", SET4, lambda done, total: seen.append((done, total)))
     size_bytes = SET4.stat().st_size
@@ -130,15 +132,15 @@ def test_progress_ends_at_the_end(sqlite: Repository) -> None:
     assert all(0 <= done <= total == size_bytes for done, total in seen)
 
 
-def test_all_refusals_are_counted_and_the_first_are_kept(sqlite: Repository) -> None:
+def test_all_refusals_are_counted_and_the_first_are_kept(sqlite: TrialRepository) -> None:
     results = store(sqlite, (Refusal(line, "f", "v" * 9999, "no") for line in range(1, 2001)))
     assert (results.added, results.refused_count, len(results.refused)) == (0, 2000, 1000)
-    assert results.reasons == (Reason("f", "no", 2000),)
+    assert results.reasons == (RefusalReason("f", "no", 2000),)
     assert len(results.refused[0].value) < 1000
     assert not results.sound
 
 
-def test_every_format_has_its_reader(repository: Repository) -> None:
+def test_every_format_has_its_reader(repository: TrialRepository) -> None:
     assert all(name == each.name and each.title for name, each in FORMATS.items())
     for name, each in FORMATS.items():
         with pytest.raises(VenturiError) as caught:
@@ -173,12 +175,12 @@ def test_the_list_of_formats_loads_no_reader() -> None:
     assert ours == {"venturi.record.importing", "venturi.record.importing.formats"}
 
 
-def rows_of(results: Imported) -> int:
+def rows_of(results: ImportReport) -> int:
     return results.added + results.already_present + results.repeated + results.refused_count
 
 
 @pytest.mark.slow
-def test_the_whole_of_aloja_s_fourth_set(sqlite: Repository) -> None:
+def test_the_whole_of_aloja_s_fourth_set(sqlite: TrialRepository) -> None:
     results = import_file(sqlite, "aloja", dataset("aloja_dataset4.csv"))
     assert rows_of(results) == 37_049
     assert (results.added, results.repeated, results.alike) == (37_047, 0, 972)
@@ -188,7 +190,7 @@ def test_the_whole_of_aloja_s_fourth_set(sqlite: Repository) -> None:
     assert spellings["Service.Type", "On-Premise"] == 3_701
 
 
-def test_the_whole_of_scout(sqlite: Repository) -> None:
+def test_the_whole_of_scout(sqlite: TrialRepository) -> None:
     results = import_file(sqlite, "scout", dataset("scout.csv"))
     assert (rows_of(results), results.added, results.failed) == (1_242, 1_242, 75)
     workloads = {(t.workload.name, t.engine.name, t.workload.scale) for t in whole_trials(sqlite)}
@@ -196,7 +198,7 @@ def test_the_whole_of_scout(sqlite: Repository) -> None:
 
 
 @pytest.mark.slow
-def test_the_whole_of_ibm_s_set(sqlite: Repository) -> None:
+def test_the_whole_of_ibm_s_set(sqlite: TrialRepository) -> None:
     results = import_file(sqlite, "ibm", dataset("ibm_multicloud.csv"))
     assert (rows_of(results), results.added, results.failed) == (2_507, 2_507, 305)
     failed = whole_trials(sqlite, Condition.equal("state", State.FAILED))

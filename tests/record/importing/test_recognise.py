@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from venturi.core.errors import VenturiError
 from venturi.record import starter
-from venturi.record.importing.formats import FORMATS, Kind
+from venturi.record.importing.formats import FORMATS, FormatKind
+from venturi.record.importing.importer import found
 from venturi.record.importing.recognise import recognise
-from venturi.record.importing.take_in import found
 from venturi.record.query.paging import whole_trials
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 DATA = Path(__file__).parents[2] / "data"
 RESULTS = DATA / "results"
@@ -168,7 +168,7 @@ def test_a_line_of_1_gb_is_an_error_in_little_memory(name: str, tmp_path: Path) 
     path = tmp_path / "file"
     begins = dict.fromkeys(FORMATS, b"a" * 100)
     for known, example in EXAMPLES:
-        if FORMATS[known].kind is Kind.RESULTS or example.suffix in {".log", ".jhist"}:
+        if FORMATS[known].kind is FormatKind.RESULTS or example.suffix in {".log", ".jhist"}:
             begins[known] = example.read_bytes().split(b"\n")[0]
     _line_of_1_gb(path, begins[name])
     program = "import sys; from venturi.cli.main import main; sys.argv[0] = 'venturi'; main()"
@@ -197,7 +197,9 @@ def test_a_packed_bomb_is_looked_at_and_not_unpacked(tmp_path: Path) -> None:
         recognise(bomb)
 
 
-def test_a_zip_bomb_is_an_error_and_leaves_nothing(repository: Repository, tmp_path: Path) -> None:
+def test_a_zip_bomb_is_an_error_and_leaves_nothing(
+    repository: TrialRepository, tmp_path: Path
+) -> None:
     bomb = tmp_path / "bomb.zip"
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("manifest.json", bytes(300 << 20))

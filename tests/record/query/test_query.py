@@ -21,10 +21,10 @@ from venturi.record.access import exclusions
 from venturi.record.query import counting, faceting, grouping, known_keys, paging
 from venturi.record.query.checks import require_keys
 from venturi.record.query.conditions import COLUMNS, Condition, Op, parse_condition
-from venturi.record.query.grouping import Group
+from venturi.record.query.grouping import GroupRow
 from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -250,7 +250,7 @@ def conditions() -> st.SearchStrategy[Condition]:
     return st.one_of(choices)
 
 
-def pages(repository: Repository, question: Query) -> Iterator[paging.Page]:
+def pages(repository: TrialRepository, question: Query) -> Iterator[paging.QueryPage]:
     while True:
         page = paging.rows(repository, question)
         yield page
@@ -259,12 +259,12 @@ def pages(repository: Repository, question: Query) -> Iterator[paging.Page]:
         question = replace(question, cursor=page.next_cursor)
 
 
-def plain_groups(trials: list[Trial], keys: list[str]) -> dict[tuple[Any, ...], Group]:
+def plain_groups(trials: list[Trial], keys: list[str]) -> dict[tuple[Any, ...], GroupRow]:
     members: dict[tuple[Any, ...], list[Trial]] = {}
     for trial in trials:
         members.setdefault(tuple(value_of(trial, key) for key in keys), []).append(trial)
     return {
-        values: Group(
+        values: GroupRow(
             values,
             len(of),
             Counter(trial.state.value for trial in of),
@@ -301,7 +301,7 @@ def plain_groups(trials: list[Trial], keys: list[str]) -> dict[tuple[Any, ...], 
     rules=st.lists(st.sampled_from(RULES), max_size=2),
 )
 def test_queries_answer_as_plain_python_does(
-    repository: Repository,
+    repository: TrialRepository,
     made: list[Trial],
     chosen: list[Condition],
     sort: str,
@@ -336,7 +336,7 @@ def test_queries_answer_as_plain_python_does(
 
 
 def answers_as_python_does(
-    repository: Repository,
+    repository: TrialRepository,
     question: Query,
     made: list[Trial],
     keys: list[str],
@@ -384,7 +384,7 @@ def resealed(cursor: str, change: Callable[[list[Any]], list[Any]]) -> str:
 
 
 def test_a_cursor_that_was_not_given_out_is_refused(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     repository.add_many(make_trial(elapsed_s=float(number)) for number in range(4))
     question = Query(sort="elapsed_s", limit=2)
@@ -432,7 +432,7 @@ def test_a_cursor_that_was_not_given_out_is_refused(
 
 
 def test_pages_stay_in_step_while_trials_are_added(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     old = [make_trial(started_at=DAY + timedelta(seconds=second)) for second in range(6)]
     repository.add_many(old)
@@ -502,7 +502,7 @@ def test_a_condition_is_read_from_text(text: str, condition: Condition) -> None:
 
 
 def test_too_many_groups_facets_and_keys_are_refused(
-    repository: Repository, make_trial: MakeTrial, monkeypatch: pytest.MonkeyPatch
+    repository: TrialRepository, make_trial: MakeTrial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repository.add_many(make_trial(configuration={"run": number}) for number in range(12))
     monkeypatch.setattr(grouping, "GROUPS_MAX", 11)
@@ -519,7 +519,7 @@ def test_too_many_groups_facets_and_keys_are_refused(
 
 
 def test_saving_keeps_what_is_searched_in_step(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     trial = make_trial(configuration={"threads": 1, "old": "x"})
     repository.add(trial)
@@ -535,7 +535,9 @@ def test_saving_keeps_what_is_searched_in_step(
     assert counting.count(repository, Query((parse_condition("failure_kind=space"),))) == 1
 
 
-def test_keys_are_known_with_what_they_hold(repository: Repository, make_trial: MakeTrial) -> None:
+def test_keys_are_known_with_what_they_hold(
+    repository: TrialRepository, make_trial: MakeTrial
+) -> None:
     assert {key.n for key in known_keys.keys(repository)} == {0}
     values: list[Any] = [1, 2.5, True, "SSD", "7", None]
     repository.add_many(
@@ -581,7 +583,7 @@ def test_keys_are_known_with_what_they_hold(repository: Repository, make_trial: 
 
 
 def test_a_key_that_no_database_can_hold_is_of_no_trial(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     repository.add(make_trial(configuration={"disk": "SSD"}))
     for odd in ("\0", "a\0b"):

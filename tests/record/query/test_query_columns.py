@@ -10,7 +10,7 @@ from venturi.record.query import columns, faceting, grouping
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.grouping import TooManyGroupsError
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial
 
 MakeTrial = Callable[..., Trial]
@@ -19,7 +19,7 @@ KEYS = ("disk", "hosts", "workload", "none", "state")
 
 @pytest.mark.parametrize("conditions", [(), ("disk=SSD",), ("elapsed_s<3",)])
 def test_few_and_many_trials_are_read_alike(
-    repository: Repository,
+    repository: TrialRepository,
     make_trial: MakeTrial,
     monkeypatch: pytest.MonkeyPatch,
     conditions: tuple[str, ...],
@@ -35,7 +35,7 @@ def test_few_and_many_trials_are_read_alike(
 
 
 def test_too_many_values_of_one_column_are_refused_as_groups(
-    repository: Repository, make_trial: MakeTrial, monkeypatch: pytest.MonkeyPatch
+    repository: TrialRepository, make_trial: MakeTrial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repository.add_many(make_trial(configuration={"run": number}) for number in range(4))
     monkeypatch.setattr(grouping, "GROUPS_MAX", 3)

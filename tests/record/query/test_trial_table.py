@@ -25,8 +25,8 @@ from venturi.record.query.conditions import COLUMNS, Condition, parse_condition
 from venturi.record.query.selection import Query
 from venturi.record.query.table_files import columns_of as csv_columns
 from venturi.record.query.table_files import content
-from venturi.record.query.trial_table import COLUMNS_MAX, Table, sample_table, trial_table
-from venturi.record.store.repository import Repository
+from venturi.record.query.trial_table import COLUMNS_MAX, TrialTable, sample_table, trial_table
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Failure, Phase, Sample, Scalar, State, Trial
 
 Make = Callable[..., Trial]
@@ -39,22 +39,22 @@ def asked(*texts: str, with_excluded: bool = False) -> Query:
     return Query(tuple(map(parse_condition, texts)), with_excluded=with_excluded)
 
 
-def by_ndjson(table: Table) -> Rows:
+def by_ndjson(table: TrialTable) -> Rows:
     return [json.loads(line) for line in b"".join(content(table, "ndjson")).split(b"\n")[:-1]]
 
 
-def by_csv(table: Table) -> list[list[str]]:
+def by_csv(table: TrialTable) -> list[list[str]]:
     """As RFC 4180 has it: read strictly, a header before the rows."""
     text = b"".join(content(table, "csv")).decode()
     return list(csv.reader(io.StringIO(text, newline=""), strict=True))
 
 
-def by_parquet(table: Table) -> Rows:
+def by_parquet(table: TrialTable) -> Rows:
     rows: Rows = pq.read_table(io.BytesIO(b"".join(content(table, "parquet")))).to_pylist()
     return rows
 
 
-def frame_of(table: Table) -> pl.DataFrame:
+def frame_of(table: TrialTable) -> pl.DataFrame:
     return pl.concat([pl.DataFrame(schema=table.schema), *(part for part, _ in table.parts())])
 
 
@@ -129,7 +129,7 @@ names = itertools.count()
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(contents)
 def test_every_format_has_the_same_rows_and_values(
-    repository: Repository, make_trial: Make, contents: list[tuple[Any, ...]]
+    repository: TrialRepository, make_trial: Make, contents: list[tuple[Any, ...]]
 ) -> None:
     study = f"study-{next(names)}"
     trials = [make_of(make_trial, study, *each) for each in contents]
@@ -216,7 +216,7 @@ def text(value: object) -> str:
 
 
 def test_what_was_measured_under_one_name_is_numbered_before_its_unit(
-    repository: Repository, make_trial: Make
+    repository: TrialRepository, make_trial: Make
 ) -> None:
     samples_ = (Sample("a: time", 1.0, "s"), Sample("time", 2.0, "s", "a"))
     repository.add(make_trial(configuration={}, samples=samples_, phases=()))
@@ -231,7 +231,7 @@ def test_what_was_measured_under_one_name_is_numbered_before_its_unit(
 
 
 @pytest.fixture
-def three(repository: Repository, make_trial: Make) -> list[Trial]:
+def three(repository: TrialRepository, make_trial: Make) -> list[Trial]:
     """Two that succeeded, with settings of several types, and one that failed."""
     trials = [
         make_trial(
@@ -264,7 +264,9 @@ def three(repository: Repository, make_trial: Make) -> list[Trial]:
 
 
 @pytest.mark.usefixtures("three")
-def test_columns_have_one_order_units_and_the_types_of_the_record(repository: Repository) -> None:
+def test_columns_have_one_order_units_and_the_types_of_the_record(
+    repository: TrialRepository,
+) -> None:
     table = trial_table(repository, asked())
     assert [column.name for column in table.columns] == [
         *COLUMNS,
@@ -304,7 +306,7 @@ def test_columns_have_one_order_units_and_the_types_of_the_record(repository: Re
 
 
 @pytest.mark.usefixtures("three")
-def test_what_is_missing_is_said_to_be(repository: Repository) -> None:
+def test_what_is_missing_is_said_to_be(repository: TrialRepository) -> None:
     table = trial_table(repository, asked())
     failed, _, first = by_ndjson(table)
     assert failed["missing"] == {"elapsed_s": "disk ran full"}
@@ -320,7 +322,7 @@ def test_what_is_missing_is_said_to_be(repository: Repository) -> None:
 
 
 @pytest.mark.usefixtures("three")
-def test_columns_are_chosen_by_any_of_their_names(repository: Repository) -> None:
+def test_columns_are_chosen_by_any_of_their_names(repository: TrialRepository) -> None:
     names = ("bytes_read [B]", "id", "configuration.disk", "map tasks", "hosts")
     table = trial_table(repository, asked("id=t1"), columns=names)
     assert frame_of(table).rows() == [(5e6, "t1", "SSD", 1, 1)]
@@ -336,7 +338,7 @@ def test_columns_are_chosen_by_any_of_their_names(repository: Repository) -> Non
         assert hint in caught.value.hint
 
 
-def test_exclusions_and_limits_count(repository: Repository, three: list[Trial]) -> None:
+def test_exclusions_and_limits_count(repository: TrialRepository, three: list[Trial]) -> None:
     rule = exclusions.add(repository, ["id=t1"], "Ada", "cold")
     assert ids(trial_table(repository, asked())) == ["t2", "t0"]
     whole = frame_of(trial_table(repository, asked(with_excluded=True)))
@@ -348,7 +350,7 @@ def test_exclusions_and_limits_count(repository: Repository, three: list[Trial])
     assert [trial.id for trial in three] == ["t0", "t1", "t2"]
 
 
-def test_an_empty_text_is_not_a_missing_one(repository: Repository, make_trial: Make) -> None:
+def test_an_empty_text_is_not_a_missing_one(repository: TrialRepository, make_trial: Make) -> None:
     made = make_trial(configuration={"note": ""}, experiment="")
     repository.add_many([made, replace(make_trial(configuration={}))])
     table = trial_table(repository, asked(), columns=("note", "experiment", "warnings"))
@@ -357,7 +359,7 @@ def test_an_empty_text_is_not_a_missing_one(repository: Repository, make_trial: 
 
 
 def test_a_table_is_what_was_there_when_it_was_asked_for(
-    repository: Repository, make_trial: Make
+    repository: TrialRepository, make_trial: Make
 ) -> None:
     repository.add_many([make_trial(id=f"m{number:04}") for number in range(2_500)])
     told: list[tuple[int, int | None]] = []
@@ -375,7 +377,7 @@ def test_a_table_is_what_was_there_when_it_was_asked_for(
 
 
 def test_columns_of_few_trials_are_left_out_where_there_are_too_many(
-    repository: Repository, make_trial: Make
+    repository: TrialRepository, make_trial: Make
 ) -> None:
     odd = make_trial(configuration={f"k{number}": 1 for number in range(1_000)})
     repository.add_many([odd, *(make_trial(configuration={"threads": n}) for n in range(3))])
@@ -393,5 +395,5 @@ def test_columns_of_few_trials_are_left_out_where_there_are_too_many(
     assert "choose some" in caught.value.hint
 
 
-def ids(table: Table) -> Iterable[str]:
+def ids(table: TrialTable) -> Iterable[str]:
     return list(frame_of(table)["id"])

@@ -23,7 +23,7 @@ from venturi.record.query.conditions import Condition, Op, parse_condition
 from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query
 from venturi.record.store import tables
-from venturi.record.store.repository import AddReport, Repository
+from venturi.record.store.repository import AddReport, TrialRepository
 from venturi.record.trial import (
     Cluster,
     Failure,
@@ -42,7 +42,7 @@ IMPORTED = Provenance(ProvenanceKind.IMPORTED, "aloja", "0" * 64)
 
 
 @pytest.mark.slow
-def test_many_are_added_once(repository: Repository, make_trial: MakeTrial) -> None:
+def test_many_are_added_once(repository: TrialRepository, make_trial: MakeTrial) -> None:
     trials = [make_trial(id=f"t{number}", configuration={"n": number}) for number in range(2_345)]
     changed = replace(trials[7], configuration={"n": -1})
     repository.add(trials[0])
@@ -55,7 +55,7 @@ def test_many_are_added_once(repository: Repository, make_trial: MakeTrial) -> N
     assert counting.count(repository, Query((parse_condition("n>=0"),))) == 2_345
 
 
-def test_what_raises_leaves_nothing(repository: Repository, make_trial: MakeTrial) -> None:
+def test_what_raises_leaves_nothing(repository: TrialRepository, make_trial: MakeTrial) -> None:
     kept = make_trial()
     repository.add(kept)
 
@@ -78,7 +78,7 @@ def test_what_raises_leaves_nothing(repository: Repository, make_trial: MakeTria
 
 
 def test_imports_at_once_store_every_trial_once(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     trials = [make_trial(id=f"t{number}", provenance=IMPORTED) for number in range(300)]
     orders = [trials, trials[::-1], trials[150:] + trials[:150], trials[::3]]
@@ -105,7 +105,7 @@ def test_imports_at_once_store_every_trial_once(
 
 
 def test_trials_without_a_date_come_last_and_are_never_recent(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     moments = [datetime(1990, 1, 1, tzinfo=UTC), None, datetime(2026, 1, 1, tzinfo=UTC), None]
     repository.add_many(
@@ -155,18 +155,18 @@ def test_an_older_database_is_filled_and_can_go_back(
     old.fill(trials)
     before = old.rows("trials")
     for _ in range(2):
-        with Repository.open(bare_settings) as repository:
+        with TrialRepository.open(bare_settings) as repository:
             assert whole_trials(repository) == sorted(trials, key=lambda t: t.id, reverse=True)
             filled = {name: old.rows(name) for name in ("records", "trials", "configuration")}
         old.move(command.downgrade, "0001")
         assert old.rows("trials") == before
     # What the migration derived is what adding the same trials writes.
-    with Repository.open(bare_settings):
+    with TrialRepository.open(bare_settings):
         pass
     with old.engine.begin() as connection:
         for name in filled:
             connection.execute(sa.text(f"DELETE FROM {name}"))
-    with Repository.open(bare_settings) as repository:
+    with TrialRepository.open(bare_settings) as repository:
         repository.add_many(trials)
 
     def comparable(rows: list[dict[str, Any]], ids: dict[int, str]) -> list[Any]:
@@ -202,7 +202,7 @@ def test_failures_of_older_trials_are_classed_when_they_are_read(
     after: str,
 ) -> None:
     trial = make_trial(state=state, failure=Failure(before, code, "it failed"))
-    with Repository.open(repository_settings):
+    with TrialRepository.open(repository_settings):
         pass
     old = OldDatabase(repository_settings)
     old.move(command.downgrade, "0004")
@@ -213,7 +213,7 @@ def test_failures_of_older_trials_are_classed_when_they_are_read(
         record = {"id": trial.id, "configuration": "{}", "record": encode(trial)}
         connection.execute(sa.insert(tables.RECORDS), [record])
     for _ in range(2):
-        with Repository.open(repository_settings) as repository:
+        with TrialRepository.open(repository_settings) as repository:
             found = repository.get(trial.id)
             assert found.failure == Failure(after, code, "it failed")
             assert found.failure_class == ("engine failure" if after == "bug" else after)
@@ -229,12 +229,12 @@ def test_what_a_source_calls_a_failure_stays(
 ) -> None:
     failure = Failure("failed", "VEN-IMPORT-FAILED", "said so")
     trial = make_trial(provenance=IMPORTED, state=State.FAILED, failure=failure)
-    with Repository.open(repository_settings) as repository:
+    with TrialRepository.open(repository_settings) as repository:
         repository.add(trial)
     old = OldDatabase(repository_settings)
     old.move(command.downgrade, "0004")
     old.engine.dispose()
-    with Repository.open(repository_settings) as repository:
+    with TrialRepository.open(repository_settings) as repository:
         assert repository.get(trial.id).failure == failure
         assert paging.rows(repository, Query()).rows[0].failure_kind == "failed"
 
@@ -254,7 +254,7 @@ def test_names_of_clusters_are_taken_from_what_was_stored_before(
         on(None, "e", configuration={"dilation": "k"}),
     ]
     old_record = make_trial(id="f")
-    with Repository.open(repository_settings) as repository:
+    with TrialRepository.open(repository_settings) as repository:
         repository.add_many([*trials, old_record])
     old = OldDatabase(repository_settings)
     old.move(command.downgrade, "0009")
@@ -271,7 +271,7 @@ def test_names_of_clusters_are_taken_from_what_was_stored_before(
     before = {name: old.rows(name) for name in ("records", "trials", "configuration")}
     assert "cluster_name" not in before["trials"][0]
     for _ in range(2):
-        with Repository.open(repository_settings) as repository:
+        with TrialRepository.open(repository_settings) as repository:
             found = {each.name: each.trials for each in clusters(repository)}
             assert found == {"rack7": 2, odd: 1}
             assert [row.id for row in trials_on(repository, odd, 9)] == ["c"]
@@ -289,11 +289,11 @@ def test_going_back_would_lose_trials_without_a_date_and_is_refused(
     repository_settings: Settings, make_trial: MakeTrial
 ) -> None:
     trial = make_trial(provenance=IMPORTED, started_at=None)
-    with Repository.open(repository_settings) as repository:
+    with TrialRepository.open(repository_settings) as repository:
         repository.add(trial)
     old = OldDatabase(repository_settings)
     with pytest.raises(ValueError, match="1 trials have no date"):
         old.move(command.downgrade, "0001")
     old.engine.dispose()
-    with Repository.open(repository_settings) as repository:
+    with TrialRepository.open(repository_settings) as repository:
         assert whole_trials(repository) == [trial]

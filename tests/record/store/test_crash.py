@@ -23,7 +23,7 @@ from venturi.core.settings import Settings
 from venturi.record.access.owner import current_owner
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.files import TEMPORARY_SUFFIX
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.series import read_series
 from venturi.record.trial import SUCCESSORS, TERMINAL, Failure, State, Trial
 
@@ -89,7 +89,7 @@ def test_killed_writers_lose_at_most_the_step_in_progress(bare_settings: Setting
             while "pid" not in (step := json.loads(stdout.readline())):
                 accepted[step["id"]] = State(step["state"])
             kill_after(step["pid"], 0.0)
-            with Repository.open(settings) as repository:
+            with TrialRepository.open(settings) as repository:
                 found = repository.recover()
                 interrupted += len(found)
                 assert len(found) <= 1
@@ -110,7 +110,7 @@ def test_killed_writers_lose_at_most_the_step_in_progress(bare_settings: Setting
 
 def check_artifacts(settings: Settings) -> None:
     """Every artifact of every record is whole, and no half file looks like a whole one."""
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         whole = 0
         for trial in whole_trials(repository):
             assert trial.state in TERMINAL
@@ -136,7 +136,7 @@ def test_concurrent_writers_and_readers(bare_settings: Settings) -> None:
         stdin.flush()
         seen: dict[str, Trial] = {}
         looks = 0
-        with Repository.open(settings) as repository:
+        with TrialRepository.open(settings) as repository:
             while len([t for t in seen.values() if t.state in TERMINAL]) < writers * each:
                 for trial in whole_trials(repository):
                     earlier = seen.get(trial.id, trial)
@@ -158,7 +158,7 @@ def race(settings: Settings, wishes: list[Trial]) -> list[str]:
     outcomes = [""] * len(wishes)
 
     def save(number: int) -> None:
-        with Repository.open(settings) as repository:
+        with TrialRepository.open(settings) as repository:
             barrier.wait(30)
             try:
                 repository.save(wishes[number])
@@ -175,7 +175,7 @@ def race(settings: Settings, wishes: list[Trial]) -> list[str]:
 
 
 def test_of_writers_with_different_endings_one_wins(
-    repository: Repository, repository_settings: Settings, make_trial: Callable[..., Trial]
+    repository: TrialRepository, repository_settings: Settings, make_trial: Callable[..., Trial]
 ) -> None:
     for _ in range(5):
         trial = make_trial(state=State.EXECUTING, owner=current_owner())
@@ -197,7 +197,7 @@ def test_of_writers_with_different_endings_one_wins(
 
 
 def test_of_processes_that_claim_a_trial_one_wins(
-    repository: Repository, repository_settings: Settings, make_trial: Callable[..., Trial]
+    repository: TrialRepository, repository_settings: Settings, make_trial: Callable[..., Trial]
 ) -> None:
     for _ in range(5):
         trial = make_trial()

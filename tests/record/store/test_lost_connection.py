@@ -20,7 +20,7 @@ from venturi.core.settings import Settings
 from venturi.record.query import counting
 from venturi.record.query.selection import Query
 from venturi.record.store.database import Database
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 
 @pytest.mark.parametrize(
@@ -70,5 +70,7 @@ def test_packets_that_vanish_end_an_import_and_a_later_one_completes(
     assert status == 1
     assert "[VEN-RECORD-DATABASE]" in said
     assert again == 0, told
-    with Repository.open(Settings(tmp_path / "home", url, None, allow_debug=False)) as repository:
+    with TrialRepository.open(
+        Settings(tmp_path / "home", url, None, allow_debug=False)
+    ) as repository:
         assert counting.count(repository, Query()) == 20

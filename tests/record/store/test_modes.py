@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from venturi.core.settings import Settings
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial
 
 MakeTrial = Callable[..., Trial]
@@ -30,7 +30,7 @@ def _umask(request: pytest.FixtureRequest) -> Iterator[None]:
 
 def filled(settings: Settings, trial: Trial) -> dict[str, int]:
     """The modes of what is in the home of a repository with one trial, by path."""
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         repository.add(repository.attach(trial, "log", "its.log", b"what it said"))
         found = {
             str(path.relative_to(settings.home)): mode_of(path) for path in settings.home.rglob("*")
@@ -68,5 +68,5 @@ def test_a_home_that_a_group_shares_stays_shared_and_closed_to_others(
 def test_a_database_that_is_named_by_its_file_is_private_too(settings: Settings) -> None:
     settings.home.mkdir(0o700)
     file = settings.home.parent / "other.sqlite"
-    Repository.open(replace(settings, database_url=f"sqlite:///{file}")).close()
+    TrialRepository.open(replace(settings, database_url=f"sqlite:///{file}")).close()
     assert mode_of(file) == 0o600

@@ -25,7 +25,7 @@ from venturi.record.access.owner import current_owner, is_alive
 from venturi.record.query.conditions import Condition, Op
 from venturi.record.query.paging import whole_trials
 from venturi.record.store import tables
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Engine, Failure, Owner, State, Trial, Workload
 
 MakeTrial = Callable[..., Trial]
@@ -44,7 +44,7 @@ def dead_owner() -> Owner:
     return replace(current_owner(), pid=process.pid)
 
 
-def test_what_is_added_is_found_again(repository: Repository, make_trial: MakeTrial) -> None:
+def test_what_is_added_is_found_again(repository: TrialRepository, make_trial: MakeTrial) -> None:
     trial = make_trial(configuration={"lines": "a\n\tb", "big": 1 << 80, "": "é"})
     trial = replace(trial, experiment="über '\"%")
     repository.add(trial)
@@ -54,7 +54,7 @@ def test_what_is_added_is_found_again(repository: Repository, make_trial: MakeTr
 
 
 def test_a_beginning_of_an_id_is_enough_if_only_one_has_it(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     for id_ in ("aa1", "aa2", "aa22", "b-_9", "AA1"):
         repository.add(make_trial(id=id_))
@@ -68,7 +68,9 @@ def test_a_beginning_of_an_id_is_enough_if_only_one_has_it(
         assert ("aa1, aa2, aa22" in (error.hint or "")) == (unknown in {"a", "aa"})
 
 
-def test_last_is_the_one_that_started_last(repository: Repository, make_trial: MakeTrial) -> None:
+def test_last_is_the_one_that_started_last(
+    repository: TrialRepository, make_trial: MakeTrial
+) -> None:
     assert error_of(lambda: repository.get("last")).code == "VEN-RECORD-UNKNOWN"
     for day in (3, 1, 2):
         repository.add(make_trial(started_at=datetime(2026, 1, day, tzinfo=UTC)))
@@ -81,7 +83,7 @@ def test_last_is_the_one_that_started_last(repository: Repository, make_trial: M
 
 
 def test_whole_trials_of_a_query_are_newest_first(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     trials = [
         make_trial(
@@ -113,7 +115,7 @@ def test_whole_trials_of_a_query_are_newest_first(
     assert ids(workload="s%") == []
 
 
-def test_save_follows_the_state_machine(repository: Repository, make_trial: MakeTrial) -> None:
+def test_save_follows_the_state_machine(repository: TrialRepository, make_trial: MakeTrial) -> None:
     trial = make_trial(owner=current_owner())
     assert error_of(lambda: repository.save(trial)).code == "VEN-RECORD-UNKNOWN"
     repository.add(trial)
@@ -130,7 +132,7 @@ def test_save_follows_the_state_machine(repository: Repository, make_trial: Make
 
 
 def test_recover_interrupts_trials_of_dead_processes_only(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     dead = dead_owner()
     failure = Failure("test", "VEN-TEST", "")
@@ -187,7 +189,7 @@ def test_a_zombie_has_ended() -> None:
 
 
 def test_artifacts_are_kept_with_their_digest(
-    repository: Repository, make_trial: MakeTrial, tmp_path: Path
+    repository: TrialRepository, make_trial: MakeTrial, tmp_path: Path
 ) -> None:
     source = tmp_path / "source"
     source.write_bytes(b"from a file")
@@ -212,7 +214,7 @@ def test_artifacts_are_kept_with_their_digest(
 
 
 def test_the_migrations_make_the_tables_that_the_code_declares(
-    repository: Repository, repository_settings: Settings
+    repository: TrialRepository, repository_settings: Settings
 ) -> None:
     folder = Path(tables.__file__).parents[1] / "migrations"
     assert ScriptDirectory(str(folder)).get_current_head() == tables.REVISION
@@ -226,13 +228,13 @@ def test_the_migrations_make_the_tables_that_the_code_declares(
 
 
 def test_a_newer_database_is_refused_and_left_alone(
-    repository: Repository, repository_settings: Settings
+    repository: TrialRepository, repository_settings: Settings
 ) -> None:
     url = repository_settings.database_url or f"sqlite:///{repository_settings.home}/venturi.sqlite"
     engine = sa.create_engine(url)
     with engine.begin() as connection:
         connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
-    error = error_of(lambda: Repository.open(repository_settings))
+    error = error_of(lambda: TrialRepository.open(repository_settings))
     assert error.code == "VEN-RECORD-DATABASE"
     assert "9999" in error.message
     assert "update" in error.hint
@@ -254,7 +256,7 @@ def test_a_newer_database_is_refused_and_left_alone(
 def test_an_unusable_database_is_an_error_without_the_password(
     settings: Settings, url: str
 ) -> None:
-    error = error_of(lambda: Repository.open(replace(settings, database_url=url)))
+    error = error_of(lambda: TrialRepository.open(replace(settings, database_url=url)))
     assert error.code == "VEN-RECORD-DATABASE"
     assert "secret" not in f"{error.message} {error.where} {error.hint}"
 
@@ -303,18 +305,18 @@ def test_tables_of_extensions_and_other_schemas_are_nobodys(
     engine.dispose()
     here = replace(settings, database_url=url)
     if taken:
-        Repository.open(here).close()
+        TrialRepository.open(here).close()
     else:
-        assert error_of(lambda: Repository.open(here)).code == "VEN-RECORD-DATABASE"
+        assert error_of(lambda: TrialRepository.open(here)).code == "VEN-RECORD-DATABASE"
 
 
 @pytest.mark.parametrize("name", ["what?mode=ro", "100%41", "a#b", "with space", "a;b&c"])
 def test_a_folder_may_have_any_name(settings: Settings, make_trial: MakeTrial, name: str) -> None:
     here = replace(settings, home=settings.home / name)
-    with Repository.open(here) as repository:
+    with TrialRepository.open(here) as repository:
         repository.add(make_trial(id="t1"))
     assert (here.home / "venturi.sqlite").is_file()
-    with Repository.open(here, read_only=True) as repository:
+    with TrialRepository.open(here, read_only=True) as repository:
         assert repository.get("t1").id == "t1"
     assert [each.name for each in settings.home.iterdir()] == [name]
 
@@ -322,21 +324,24 @@ def test_a_folder_may_have_any_name(settings: Settings, make_trial: MakeTrial, n
 def test_a_file_that_is_no_database_or_folder_is_an_error(settings: Settings) -> None:
     settings.home.mkdir()
     (settings.home / "venturi.sqlite").write_bytes(b"no database" * 1000)
-    assert error_of(lambda: Repository.open(settings)).code == "VEN-RECORD-DATABASE"
+    assert error_of(lambda: TrialRepository.open(settings)).code == "VEN-RECORD-DATABASE"
     inside_a_file = replace(settings, home=settings.home / "venturi.sqlite" / "home")
-    assert error_of(lambda: Repository.open(inside_a_file)).code == "VEN-RECORD-DATABASE"
+    assert error_of(lambda: TrialRepository.open(inside_a_file)).code == "VEN-RECORD-DATABASE"
 
 
 def test_who_waits_too_long_for_another_writer_is_told(
-    repository: Repository, repository_settings: Settings
+    repository: TrialRepository, repository_settings: Settings
 ) -> None:
     with (
-        Repository.open(repository_settings, patience_s=0.2) as other,
+        TrialRepository.open(repository_settings, patience_s=0.2) as other,
         repository.writing(alone=True),
         pytest.raises(VenturiError) as caught,
         other.writing(alone=True),
     ):
         pass
     assert caught.value.code == "VEN-RECORD-BUSY"
-    with Repository.open(repository_settings, patience_s=0.2) as other, other.writing(alone=True):
+    with (
+        TrialRepository.open(repository_settings, patience_s=0.2) as other,
+        other.writing(alone=True),
+    ):
         pass

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from venturi.core.errors import VenturiError
-from venturi.core.settings import Limits
+from venturi.core.settings import TrialLimits
 from venturi.record.store.series import SeriesWriter, check_series, read_parts, read_series
 
 
@@ -64,7 +64,7 @@ def test_what_is_no_series_is_an_error(tmp_path: Path) -> None:
 def test_a_series_of_too_many_values_is_thinned_to_means(tmp_path: Path) -> None:
     path = tmp_path / "s.parquet"
     moments, most = 200_000, 50_000
-    with SeriesWriter(path, Limits(series_rows=most)) as writer:
+    with SeriesWriter(path, TrialLimits(series_rows=most)) as writer:
         for number in range(moments):
             writer.append(float(number), "cpu", None, float(number % 2), "fraction")
             writer.append(float(number), "read", "sda", None if number < 1_000 else 5.0, "B/s")
@@ -97,18 +97,18 @@ def test_no_more_is_read_than_the_end_of_the_file_says(tmp_path: Path) -> None:
     assert len(pl.read_parquet(path, columns=["t_s"])) == many
     assert len(read_series(path)) == few
     with pytest.raises(VenturiError) as caught:
-        check_series(path, "x", Limits(series_rows=few - 1))
+        check_series(path, "x", TrialLimits(series_rows=few - 1))
     assert caught.value.code == "VEN-RECORD-LIMIT"
     assert caught.value.where["value"] == "1,100,000 rows"
 
 
 def test_a_series_has_so_many_lines_and_no_more(tmp_path: Path) -> None:
-    path, few = tmp_path / "s.parquet", Limits(series_lines=3)
+    path, few = tmp_path / "s.parquet", TrialLimits(series_lines=3)
     with SeriesWriter(path) as writer:
         for moment in range(2):
             for disk in range(4):
                 writer.append(float(moment), "read", f"d{disk}", 1.0, "B/s")
-    check_series(path, "x", Limits(series_lines=4))
+    check_series(path, "x", TrialLimits(series_lines=4))
     with pytest.raises(VenturiError) as caught:
         check_series(path, "x", few)
     assert caught.value.code == "VEN-RECORD-LIMIT"

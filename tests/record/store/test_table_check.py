@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from venturi.core.errors import VenturiError
-from venturi.core.settings import Limits
+from venturi.core.settings import TrialLimits
 from venturi.record.store import table_check
 from venturi.record.store.series import SeriesWriter
 from venturi.record.store.table_check import TableChecker
@@ -38,19 +38,19 @@ def series(tmp_path: Path) -> Path:
 def test_one_process_checks_all_and_its_refusals_are_those_of_the_check(
     checker: TableChecker, series: Path, tmp_path: Path
 ) -> None:
-    checker.check(series, "t1", Limits(), series=True)
+    checker.check(series, "t1", TrialLimits(), series=True)
     other = tmp_path / "other.parquet"
     other.write_bytes(b"PAR1")
     for path, limits, code in (
-        (other, Limits(), "VEN-RECORD-ARTIFACT"),
-        (series, Limits(series_rows=99), "VEN-RECORD-LIMIT"),
+        (other, TrialLimits(), "VEN-RECORD-ARTIFACT"),
+        (series, TrialLimits(series_rows=99), "VEN-RECORD-LIMIT"),
     ):
         with pytest.raises(VenturiError) as refusal:
             checker.check(path, "t1", limits, series=True)
         assert refusal.value.code == code
         assert refusal.value.where["trial"] == "t1"
     assert "VENTURI_MAX_SERIES_ROWS" in refusal.value.hint
-    checker.check(series, "t1", Limits(series_rows=100), series=True)
+    checker.check(series, "t1", TrialLimits(series_rows=100), series=True)
 
 
 # Who has no memory may hang in it: only the time ends that, and here it is shorter.
@@ -67,9 +67,9 @@ def test_a_table_that_takes_too_much_is_refused_and_the_next_is_checked(
         for name, value in least.items():
             patch.setattr(table_check, name, value)
         with pytest.raises(VenturiError, match="too large a table once unpacked") as refusal:
-            checker.check(bomb, "t1", Limits(), series=True)
+            checker.check(bomb, "t1", TrialLimits(), series=True)
     assert refusal.value.code == "VEN-RECORD-LIMIT"
-    checker.check(series, "t1", Limits(), series=True)
+    checker.check(series, "t1", TrialLimits(), series=True)
 
 
 @pytest.mark.parametrize("program", ["exit 1", "exec sleep 60"])
@@ -87,14 +87,14 @@ def test_what_the_machine_refuses_is_not_the_tables_fault(
         patch.setattr(sys, "executable", str(python))
         patch.setattr(table_check, "BEGIN_S", 0.5)
         with pytest.raises(VenturiError) as refusal:
-            checker.check(series, "t1", Limits(), series=True)
+            checker.check(series, "t1", TrialLimits(), series=True)
     assert refusal.value.code == "VEN-SYSTEM"
-    checker.check(series, "t1", Limits(), series=True)
+    checker.check(series, "t1", TrialLimits(), series=True)
 
 
 def test_what_hangs_ends_though_nobody_waits_for_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "table")
-    asked = {"path": str(tmp_path / "table"), "trial": "t1", "limits": asdict(Limits())}
+    asked = {"path": str(tmp_path / "table"), "trial": "t1", "limits": asdict(TrialLimits())}
     process = subprocess.Popen(
         [sys.executable, "-m", "venturi.record.store.table_check", "1000000000", "3"],
         stdin=subprocess.PIPE,

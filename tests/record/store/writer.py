@@ -19,7 +19,7 @@ import psycopg  # noqa: F401
 
 from venturi.core.settings import Settings
 from venturi.record.access.owner import current_owner
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.series import SeriesWriter
 from venturi.record.trial import (
     Cluster,
@@ -57,7 +57,7 @@ def planned(seed: int) -> Trial:
     )
 
 
-def march(repository: Repository, home: Path, seed: int, number: int) -> None:
+def march(repository: TrialRepository, home: Path, seed: int, number: int) -> None:
     """One trial from its plan to its end, with an artifact and a series on the way."""
     trial = planned(seed)
     repository.add(trial)
@@ -94,7 +94,9 @@ def start(home: Path, database_url: str | None, seed: int, limit: int) -> int:
     child = os.fork()
     if child == 0:
         say(pid=os.getpid())
-        with Repository.open(Settings(home, database_url, None, allow_debug=False)) as repository:
+        with TrialRepository.open(
+            Settings(home, database_url, None, allow_debug=False)
+        ) as repository:
             for number in range(limit):
                 march(repository, home, seed, number)
         say(done=True)

@@ -28,7 +28,7 @@ from venturi.record.access.authors import Author
 from venturi.record.access.owner import current_owner
 from venturi.record.query import paging
 from venturi.record.query.conditions import parse_condition
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import SESSIONS
 from venturi.record.trial import State, Trial
 from venturi.record.upkeep import quarantine, removal
@@ -43,28 +43,28 @@ SEED = 20261122
 @pytest.fixture
 def emptied(
     request: pytest.FixtureRequest, tmp_path: Path, repository_settings: Settings
-) -> Iterator[Repository]:
+) -> Iterator[TrialRepository]:
     """An empty repository to restore into: on the other kind of database."""
     url = None
     if repository_settings.database_url is None:
         url = request.getfixturevalue("postgresql").new_repository()
     settings = replace(repository_settings, home=tmp_path / "other", database_url=url)
-    with Repository.open(settings) as opened:
+    with TrialRepository.open(settings) as opened:
         yield opened
 
 
-def ended(repository: Repository, trial: Trial, content: bytes = b"what it said") -> Trial:
+def ended(repository: TrialRepository, trial: Trial, content: bytes = b"what it said") -> Trial:
     trial = repository.attach(trial, "log", "its.log", content)
     trial = replace(trial, state=State.SUCCEEDED, elapsed_s=3.0)
     repository.add(trial)
     return trial
 
 
-def trials_in(repository: Repository) -> dict[str, Trial]:
+def trials_in(repository: TrialRepository) -> dict[str, Trial]:
     return {trial.id: trial for trial in paging.whole_trials(repository)}
 
 
-def rows_in(repository: Repository) -> dict[str, list[dict[str, object]]]:
+def rows_in(repository: TrialRepository) -> dict[str, list[dict[str, object]]]:
     with repository.reading() as connection:
         return {
             table.name: [
@@ -77,7 +77,7 @@ def rows_in(repository: Repository) -> dict[str, list[dict[str, object]]]:
         }
 
 
-def fill(repository: Repository, make_trial: MakeTrial) -> list[Trial]:
+def fill(repository: TrialRepository, make_trial: MakeTrial) -> list[Trial]:
     """Something of everything."""
     trials = [ended(repository, make_trial(), bytes([n]) * n * 1000) for n in range(1, 4)]
     exclusions.add(repository, ["workload=terasort"], "Ada", "because")
@@ -93,7 +93,7 @@ def fill(repository: Repository, make_trial: MakeTrial) -> list[Trial]:
 
 
 def test_all_of_it_comes_back_on_the_other_database(
-    repository: Repository, emptied: Repository, make_trial: MakeTrial, tmp_path: Path
+    repository: TrialRepository, emptied: TrialRepository, make_trial: MakeTrial, tmp_path: Path
 ) -> None:
     fill(repository, make_trial)
     file = tmp_path / "whole.backup"
@@ -130,7 +130,7 @@ def test_all_of_it_comes_back_on_the_other_database(
 
 
 def test_tokens_come_back_revoked_unless_they_are_kept(
-    repository: Repository, emptied: Repository, tmp_path: Path
+    repository: TrialRepository, emptied: TrialRepository, tmp_path: Path
 ) -> None:
     file = tmp_path / "whole.backup"
     _, secret = tokens.add(repository, "ci", "write", ANN)
@@ -162,7 +162,7 @@ def test_every_table_is_copied_or_derived() -> None:
 
 
 def test_only_an_empty_repository_is_filled(
-    repository: Repository, emptied: Repository, make_trial: MakeTrial, tmp_path: Path
+    repository: TrialRepository, emptied: TrialRepository, make_trial: MakeTrial, tmp_path: Path
 ) -> None:
     fill(repository, make_trial)
     file = tmp_path / "whole.backup"
@@ -183,7 +183,7 @@ def test_only_an_empty_repository_is_filled(
 
 
 def test_what_was_at_work_is_interrupted_and_what_cannot_be_read_set_aside(
-    repository: Repository, emptied: Repository, make_trial: MakeTrial, tmp_path: Path
+    repository: TrialRepository, emptied: TrialRepository, make_trial: MakeTrial, tmp_path: Path
 ) -> None:
     running = make_trial(state=State.EXECUTING, owner=current_owner())
     planned, bad = make_trial(), make_trial()
@@ -204,8 +204,8 @@ def test_what_was_at_work_is_interrupted_and_what_cannot_be_read_set_aside(
 
 
 def test_what_an_older_version_let_in_is_restored_as_the_door_has_it(
-    repository: Repository,
-    emptied: Repository,
+    repository: TrialRepository,
+    emptied: TrialRepository,
     make_trial: MakeTrial,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -243,13 +243,13 @@ def test_what_an_older_version_let_in_is_restored_as_the_door_has_it(
     assert [view.name for view in views.find(emptied)] == ["a\u2400view"]
 
 
-def repository_is_lite(repository: Repository) -> bool:
+def repository_is_lite(repository: TrialRepository) -> bool:
     with repository.reading() as connection:
         return connection.dialect.name == "sqlite"
 
 
 def test_damaged_and_missing_artifacts_are_told_and_stay_what_they_were(
-    repository: Repository, emptied: Repository, make_trial: MakeTrial, tmp_path: Path
+    repository: TrialRepository, emptied: TrialRepository, make_trial: MakeTrial, tmp_path: Path
 ) -> None:
     damaged, missing = (ended(repository, make_trial()) for _ in range(2))
     repository.artifact_path(damaged.artifacts[0]).write_bytes(b"another")
@@ -324,7 +324,11 @@ DAMAGES: dict[str, Callable[[dict[str, bytes]], None]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_what_is_damaged_restores_nothing(
-    repository: Repository, emptied: Repository, make_trial: MakeTrial, tmp_path: Path, damage: str
+    repository: TrialRepository,
+    emptied: TrialRepository,
+    make_trial: MakeTrial,
+    tmp_path: Path,
+    damage: str,
 ) -> None:
     fill(repository, make_trial)
     file = tmp_path / "damaged.backup"
@@ -340,7 +344,7 @@ def test_what_is_damaged_restores_nothing(
 
 
 def test_artifacts_that_unpack_to_more_than_the_file_are_not_unpacked(
-    repository: Repository, emptied: Repository, make_trial: MakeTrial, tmp_path: Path
+    repository: TrialRepository, emptied: TrialRepository, make_trial: MakeTrial, tmp_path: Path
 ) -> None:
     fill(repository, make_trial)
     file = tmp_path / "bomb.backup"
@@ -358,8 +362,8 @@ def test_artifacts_that_unpack_to_more_than_the_file_are_not_unpacked(
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
 def test_a_backup_that_was_cut_off_restores_nothing(
-    repository: Repository,
-    emptied: Repository,
+    repository: TrialRepository,
+    emptied: TrialRepository,
     make_trial: MakeTrial,
     tmp_path: Path,
     share: float,
@@ -375,9 +379,9 @@ def test_a_backup_that_was_cut_off_restores_nothing(
 
 
 def test_it_is_one_moment_while_others_write(
-    repository: Repository,
+    repository: TrialRepository,
     repository_settings: Settings,
-    emptied: Repository,
+    emptied: TrialRepository,
     make_trial: MakeTrial,
     tmp_path: Path,
 ) -> None:
@@ -385,7 +389,7 @@ def test_it_is_one_moment_while_others_write(
     written = threading.Event()
 
     def write() -> None:
-        with Repository.open(repository_settings) as own:
+        with TrialRepository.open(repository_settings) as own:
             for number, trial in enumerate(trials):
                 ended(own, trial, str(number).encode())
                 if number == 20:
@@ -441,9 +445,9 @@ def _killed_after(
 
 @pytest.mark.slow
 def test_a_killed_backup_or_restore_leaves_nothing_half(
-    repository: Repository,
+    repository: TrialRepository,
     repository_settings: Settings,
-    emptied: Repository,
+    emptied: TrialRepository,
     make_trial: MakeTrial,
     tmp_path: Path,
     request: pytest.FixtureRequest,

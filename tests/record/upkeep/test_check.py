@@ -22,18 +22,18 @@ from venturi.record.access import exclusions
 from venturi.record.query import counting, faceting, grouping, paging
 from venturi.record.query.selection import Query
 from venturi.record.query.trial_table import sample_table, trial_table
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import CONFIGURATION, EXCLUSIONS, RECORDS, TRIALS
 from venturi.record.trial import State, Trial
 from venturi.record.upkeep import quarantine
 from venturi.record.upkeep.check import check
-from venturi.record.upkeep.findings import Kind
-from venturi.record.upkeep.locks import working
+from venturi.record.upkeep.findings import FindingKind
+from venturi.record.upkeep.locks import upkeep_lock
 
 MakeTrial = Callable[..., Trial]
 
 
-def ended(repository: Repository, trial: Trial, content: bytes = b"what it said") -> Trial:
+def ended(repository: TrialRepository, trial: Trial, content: bytes = b"what it said") -> Trial:
     """`trial` recorded as succeeded, with an artifact."""
     trial = repository.attach(trial, "log", "its.log", content)
     trial = replace(trial, state=State.SUCCEEDED, elapsed_s=3.0)
@@ -41,14 +41,14 @@ def ended(repository: Repository, trial: Trial, content: bytes = b"what it said"
     return trial
 
 
-def kinds(repository: Repository, *, mend: bool = False) -> list[tuple[Kind, str]]:
+def kinds(repository: TrialRepository, *, mend: bool = False) -> list[tuple[FindingKind, str]]:
     found = check(repository, mend=mend).findings
     assert all(each.mended == mend for each in found)
     return sorted((each.kind, each.subject) for each in found)
 
 
 def test_nothing_is_wrong_in_a_sound_repository(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     trial = ended(repository, make_trial())
     repository.add(make_trial(state=State.EXECUTING))
@@ -61,7 +61,7 @@ def test_nothing_is_wrong_in_a_sound_repository(
 
 @pytest.mark.parametrize("started_at", OVERFLOWING)
 def test_one_trial_that_cannot_be_read_keeps_nobody_from_the_others(
-    repository: Repository, make_trial: MakeTrial, started_at: str
+    repository: TrialRepository, make_trial: MakeTrial, started_at: str
 ) -> None:
     sound, bad = ended(repository, make_trial()), make_trial()
     add_overflowing(repository, bad, started_at)
@@ -80,7 +80,7 @@ def test_one_trial_that_cannot_be_read_keeps_nobody_from_the_others(
     "record", ["", "{", "[]", "null", '{"schema_version": 1}', '{"schema_version": 99}']
 )
 def test_a_damaged_record_is_left_out_and_named(
-    repository: Repository, make_trial: MakeTrial, record: str
+    repository: TrialRepository, make_trial: MakeTrial, record: str
 ) -> None:
     sound, bad = ended(repository, make_trial()), ended(repository, make_trial())
     with repository.writing() as connection:
@@ -96,11 +96,11 @@ def test_a_damaged_record_is_left_out_and_named(
         repository.get(bad.id)
     if "99" not in record:
         assert "repository check --mend" in caught.value.hint
-    assert kinds(repository) == [(Kind.UNREADABLE, f"trial {bad.id}")]
+    assert kinds(repository) == [(FindingKind.UNREADABLE, f"trial {bad.id}")]
 
 
 def test_a_record_of_an_unfinished_trial_that_cannot_be_read_does_not_stop_recovery(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     bad = make_trial(state=State.EXECUTING)
     repository.add(bad)
@@ -110,7 +110,7 @@ def test_a_record_of_an_unfinished_trial_that_cannot_be_read_does_not_stop_recov
 
 
 def test_mending_sets_aside_what_cannot_be_read_as_it_is(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     sound, bad = ended(repository, make_trial()), make_trial()
     bad = repository.attach(bad, "log", "its.log", b"its log")
@@ -119,9 +119,9 @@ def test_mending_sets_aside_what_cannot_be_read_as_it_is(
         stored = connection.execute(
             sa.select(RECORDS.c.record).where(RECORDS.c.id == bad.id)
         ).scalar_one()
-    assert kinds(repository) == [(Kind.UNREADABLE, f"trial {bad.id}")]
+    assert kinds(repository) == [(FindingKind.UNREADABLE, f"trial {bad.id}")]
     assert quarantine.find(repository) == ()
-    assert kinds(repository, mend=True) == [(Kind.UNREADABLE, f"trial {bad.id}")]
+    assert kinds(repository, mend=True) == [(FindingKind.UNREADABLE, f"trial {bad.id}")]
     (kept,) = quarantine.find(repository)
     assert (kept.kind, kept.subject, kept.content) == ("trial", bad.id, stored)
     assert kept.reason == "started_at: no date of any calendar in UTC"
@@ -138,19 +138,19 @@ def test_mending_sets_aside_what_cannot_be_read_as_it_is(
 
 
 def test_rules_that_cannot_be_read_are_set_aside(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     trial = ended(repository, make_trial())
     rule = exclusions.add(repository, ["workload=terasort"], "Ada", "because")
     with repository.writing() as connection:
         connection.execute(sa.update(EXCLUSIONS).values(conditions='["no condition"]'))
-    assert kinds(repository, mend=True) == [(Kind.UNREADABLE, f"exclusion {rule.id}")]
+    assert kinds(repository, mend=True) == [(FindingKind.UNREADABLE, f"exclusion {rule.id}")]
     assert [row.id for row in paging.rows(repository, Query()).rows] == [trial.id]
     assert "no condition" in quarantine.find(repository)[0].content
 
 
 def test_copies_are_made_anew_and_rows_without_parents_removed(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     wrong, listless, settings, lost = (ended(repository, make_trial()) for _ in range(4))
     serial = sa.select(TRIALS.c.serial)
@@ -172,12 +172,12 @@ def test_copies_are_made_anew_and_rows_without_parents_removed(
     assert [len(frame) for frame, _ in trial_table(repository, Query()).parts()] == [2]
     expected = sorted(
         [
-            (Kind.COPY, f"trial {wrong.id}"),
-            (Kind.COPY, f"trial {listless.id}"),
-            (Kind.COPY, f"trial {settings.id}"),
-            (Kind.ORPHAN_ROW, f"trial {lost.id}"),
-            (Kind.ORPHAN_ROW, "configuration"),
-            (Kind.LEFTOVER, str(repository.artifacts_dir / lost.id)),
+            (FindingKind.COPY, f"trial {wrong.id}"),
+            (FindingKind.COPY, f"trial {listless.id}"),
+            (FindingKind.COPY, f"trial {settings.id}"),
+            (FindingKind.ORPHAN_ROW, f"trial {lost.id}"),
+            (FindingKind.ORPHAN_ROW, "configuration"),
+            (FindingKind.LEFTOVER, str(repository.artifacts_dir / lost.id)),
         ]
     )
     assert kinds(repository) == expected
@@ -188,7 +188,7 @@ def test_copies_are_made_anew_and_rows_without_parents_removed(
 
 
 def test_what_killed_commands_left_is_removed_and_nothing_else(
-    repository: Repository, make_trial: MakeTrial, repository_settings: object
+    repository: TrialRepository, make_trial: MakeTrial, repository_settings: object
 ) -> None:
     trial, running = ended(repository, make_trial()), make_trial(state=State.EXECUTING)
     running = repository.attach(running, "log", "its.log", b"so far")
@@ -217,7 +217,7 @@ def test_what_killed_commands_left_is_removed_and_nothing_else(
     for path in others:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"somebody's")
-    expected = sorted((Kind.LEFTOVER, str(path)) for path in orphans)
+    expected = sorted((FindingKind.LEFTOVER, str(path)) for path in orphans)
     with ExitStack() as writers:
         for path in others[3:]:
             fcntl.flock(writers.enter_context(path.open("r+b")), fcntl.LOCK_EX)
@@ -229,33 +229,37 @@ def test_what_killed_commands_left_is_removed_and_nothing_else(
         assert all(path.exists() for path in others)
         assert check(repository).findings == ()
     assert repository.artifact_path(trial.artifacts[0]).read_bytes() == b"what it said"
-    assert kinds(repository, mend=True) == sorted((Kind.LEFTOVER, str(path)) for path in others[3:])
+    assert kinds(repository, mend=True) == sorted(
+        (FindingKind.LEFTOVER, str(path)) for path in others[3:]
+    )
     assert check(repository).findings == ()
 
 
-def test_what_a_restore_unpacks_is_no_leftover_while_it_does(repository: Repository) -> None:
+def test_what_a_restore_unpacks_is_no_leftover_while_it_does(repository: TrialRepository) -> None:
     home = repository.artifacts_dir.parent
     mark = home / ".restoring.4194305"  # no process here has the number, nor ever will
     mark.mkdir()
-    with working(home, "venturi restore"):
+    with upkeep_lock(home, "venturi restore"):
         assert check(repository).findings == ()
-    assert kinds(repository) == [(Kind.LEFTOVER, str(mark))]
+    assert kinds(repository) == [(FindingKind.LEFTOVER, str(mark))]
 
 
 def test_files_of_another_database_are_left_alone(
-    repository: Repository, make_trial: MakeTrial, tmp_path: Path
+    repository: TrialRepository, make_trial: MakeTrial, tmp_path: Path
 ) -> None:
     trial = ended(repository, make_trial())
     home = repository.artifacts_dir.parent
     url = f"sqlite:///{tmp_path / 'another.sqlite'}"
-    with Repository.open(Settings(home, url, None, allow_debug=False)) as mistaken:
+    with TrialRepository.open(Settings(home, url, None, allow_debug=False)) as mistaken:
         report = check(mistaken, mend=True)
-        assert [(each.kind, each.mended) for each in report.findings] == [(Kind.FOREIGN, False)]
+        assert [(each.kind, each.mended) for each in report.findings] == [
+            (FindingKind.FOREIGN, False)
+        ]
     assert check(repository).whole
     assert repository.artifact_path(trial.artifacts[0]).read_bytes() == b"what it said"
 
 
-def test_what_a_killed_restore_has_put_in_place_is_removed(repository: Repository) -> None:
+def test_what_a_killed_restore_has_put_in_place_is_removed(repository: TrialRepository) -> None:
     home = repository.artifacts_dir.parent
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         mark = home / f".restoring.{process.pid}"
@@ -263,14 +267,17 @@ def test_what_a_killed_restore_has_put_in_place_is_removed(repository: Repositor
     left = repository.artifacts_dir / "01NOSUCHTRIAL" / "its.log"
     left.parent.mkdir(parents=True)
     left.write_bytes(b"left")
-    assert kinds(repository, mend=True) == [(Kind.LEFTOVER, str(mark)), (Kind.LEFTOVER, str(left))]
+    assert kinds(repository, mend=True) == [
+        (FindingKind.LEFTOVER, str(mark)),
+        (FindingKind.LEFTOVER, str(left)),
+    ]
     assert not mark.exists()
     assert not left.exists()
     assert check(repository).findings == ()
 
 
 def test_missing_and_wrong_artifacts_are_reported_and_left_alone(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     first, short, other = (ended(repository, make_trial()) for _ in range(3))
     paths = [repository.artifact_path(each.artifacts[0]) for each in (first, short, other)]
@@ -280,11 +287,13 @@ def test_missing_and_wrong_artifacts_are_reported_and_left_alone(
     paths[2].write_bytes(b"what it SAID")
     report = check(repository, mend=True)
     found = {(each.kind, each.subject): each for each in report.findings}
-    for kind, path in zip((Kind.MISSING, Kind.WRONG, Kind.WRONG), paths, strict=True):
+    for kind, path in zip(
+        (FindingKind.MISSING, FindingKind.WRONG, FindingKind.WRONG), paths, strict=True
+    ):
         assert not found.pop((kind, str(path))).mended
     assert not report.whole
     (left,) = found.values()
-    assert left.kind is Kind.LEFTOVER
+    assert left.kind is FindingKind.LEFTOVER
     assert paths[1].read_bytes() == b"cut"
     with repository.reading() as connection:
         shared = connection.dialect.name == "postgresql"
@@ -295,15 +304,15 @@ def test_missing_and_wrong_artifacts_are_reported_and_left_alone(
 
 
 def test_a_home_that_is_open_to_others_is_closed_to_them_and_not_to_its_group(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     trial = ended(repository, make_trial())
     home = repository.artifacts_dir.parent
     path = repository.artifact_path(trial.artifacts[0])
     home.chmod(0o755)
     path.chmod(0o644)
-    assert kinds(repository) == [(Kind.OPEN, str(home))]
-    assert kinds(repository, mend=True) == [(Kind.OPEN, str(home))]
+    assert kinds(repository) == [(FindingKind.OPEN, str(home))]
+    assert kinds(repository, mend=True) == [(FindingKind.OPEN, str(home))]
     assert (home.stat().st_mode & 0o777, path.stat().st_mode & 0o777) == (0o750, 0o640)
     home.chmod(0o750)
     assert check(repository).findings == ()
@@ -320,7 +329,7 @@ with arriving(Path(sys.argv[1])), working(Path(sys.argv[1]), "a test"):
 
 
 def test_files_of_a_trial_that_is_being_taken_in_are_waited_for(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     ended(repository, make_trial())
     home = repository.artifacts_dir.parent
@@ -339,7 +348,7 @@ def test_files_of_a_trial_that_is_being_taken_in_are_waited_for(
 
 
 def test_what_no_door_lets_in_any_more_is_set_aside_too(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     sound, bad = ended(repository, make_trial()), ended(repository, make_trial())
     with repository.writing() as connection:
@@ -348,6 +357,6 @@ def test_what_no_door_lets_in_any_more_is_set_aside_too(
         assert '"elapsed_s":3.0' in record
         write_record(connection, bad.id, record.replace('"elapsed_s":3.0', '"elapsed_s":-5.0'))
         connection.execute(sa.update(TRIALS).where(TRIALS.c.id == bad.id).values(elapsed_s=-5.0))
-    assert kinds(repository, mend=True) == [(Kind.UNREADABLE, f"trial {bad.id}")]
+    assert kinds(repository, mend=True) == [(FindingKind.UNREADABLE, f"trial {bad.id}")]
     assert "elapsed_s" in quarantine.find(repository)[0].reason
     assert [row.id for row in paging.rows(repository, Query()).rows] == [sound.id]

@@ -22,25 +22,25 @@ from venturi.record.importing.exchange import export_trials, import_archive
 from venturi.record.query import paging
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import AddReport, Repository
+from venturi.record.store.repository import AddReport, TrialRepository
 from venturi.record.store.tables import CONFIGURATION, RECORDS, TRIALS
 from venturi.record.trial import State, Trial
 from venturi.record.upkeep import removal
 from venturi.record.upkeep.check import check
-from venturi.record.upkeep.findings import Kind
+from venturi.record.upkeep.findings import FindingKind
 
 MakeTrial = Callable[..., Trial]
 ANN = Author("ann", "login")
 
 
-def ended(repository: Repository, trial: Trial) -> Trial:
+def ended(repository: TrialRepository, trial: Trial) -> Trial:
     trial = repository.attach(trial, "log", "its.log", b"what it said")
     trial = replace(trial, state=State.SUCCEEDED, elapsed_s=3.0)
     repository.add(trial)
     return trial
 
 
-def remove(repository: Repository, *texts: str) -> tuple[removal.Removal, Sequence[str]]:
+def remove(repository: TrialRepository, *texts: str) -> tuple[removal.Removal, Sequence[str]]:
     conditions = [parse_condition(text) for text in texts]
     done, found = removal.remove(repository, conditions, texts, ANN, "for a test")
     assert done is not None
@@ -48,12 +48,12 @@ def remove(repository: Repository, *texts: str) -> tuple[removal.Removal, Sequen
     return done, found.ids
 
 
-def ids(repository: Repository) -> set[str]:
+def ids(repository: TrialRepository) -> set[str]:
     return {row.id for row in paging.rows(repository, Query(with_excluded=True)).rows}
 
 
 def test_a_dry_run_counts_and_changes_nothing(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     gone, kept = ended(repository, make_trial(experiment="old")), ended(repository, make_trial())
     running = make_trial(experiment="old", state=State.EXECUTING)
@@ -69,7 +69,7 @@ def test_a_dry_run_counts_and_changes_nothing(
 
 
 def test_trials_go_with_rows_and_files_and_it_stays_on_record(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     gone = [ended(repository, make_trial(experiment="old")) for _ in range(3)]
     kept = ended(repository, make_trial())
@@ -89,7 +89,7 @@ def test_trials_go_with_rows_and_files_and_it_stays_on_record(
 
 
 def test_what_was_removed_is_not_taken_in_again_until_it_is_readmitted(
-    repository: Repository, make_trial: MakeTrial, tmp_path: Path
+    repository: TrialRepository, make_trial: MakeTrial, tmp_path: Path
 ) -> None:
     gone, kept = ended(repository, make_trial(experiment="old")), ended(repository, make_trial())
     archive = tmp_path / "both.zip"
@@ -119,7 +119,7 @@ def test_what_was_removed_is_not_taken_in_again_until_it_is_readmitted(
 
 
 def test_a_trial_that_cannot_be_read_can_be_removed(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     bad = make_trial()
     add_overflowing(repository, bad, OVERFLOWING[0])
@@ -132,7 +132,7 @@ def test_a_trial_that_cannot_be_read_can_be_removed(
 
 @pytest.mark.parametrize("reason", ["", "  ", "two\nlines", "x" * 1001])
 def test_a_removal_needs_a_reason(
-    repository: Repository, make_trial: MakeTrial, reason: str
+    repository: TrialRepository, make_trial: MakeTrial, reason: str
 ) -> None:
     trial = ended(repository, make_trial())
     with pytest.raises(VenturiError, match="one line") as caught:
@@ -164,7 +164,7 @@ with Repository.open(settings) as repository:
 
 
 def test_what_a_kill_leaves_of_a_removal_the_check_finds(
-    repository: Repository, repository_settings: Settings, make_trial: MakeTrial
+    repository: TrialRepository, repository_settings: Settings, make_trial: MakeTrial
 ) -> None:
     gone, kept = ended(repository, make_trial(experiment="old")), ended(repository, make_trial())
     home, url = repository_settings.home, repository_settings.database_url
@@ -178,13 +178,13 @@ def test_what_a_kill_leaves_of_a_removal_the_check_finds(
     assert ids(repository) == {kept.id}
     assert [each.reason for each in removal.find(repository)] == ["killed"]
     left = [(each.kind, each.subject) for each in check(repository, mend=True).findings]
-    assert left == [(Kind.LEFTOVER, str(repository.artifacts_dir / gone.id / "its.log"))]
+    assert left == [(FindingKind.LEFTOVER, str(repository.artifacts_dir / gone.id / "its.log"))]
     assert check(repository).findings == ()
     assert repository.artifact_path(kept.artifacts[0]).is_file()
 
 
 def test_files_that_a_killed_removal_left_are_ours_and_removed(
-    repository: Repository, make_trial: MakeTrial
+    repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     trial = ended(repository, make_trial())
     left = repository.artifact_path(trial.artifacts[0])
@@ -192,6 +192,6 @@ def test_files_that_a_killed_removal_left_are_ours_and_removed(
     left.parent.mkdir()
     left.write_bytes(b"what it said")
     (finding,) = check(repository, mend=True).findings
-    assert (finding.kind, finding.mended) == (Kind.LEFTOVER, True)
+    assert (finding.kind, finding.mended) == (FindingKind.LEFTOVER, True)
     assert finding.message == f"trial {trial.id} was removed"
     assert not left.parent.exists()

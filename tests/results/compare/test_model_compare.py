@@ -13,7 +13,7 @@ from model_trials import MakeTrial
 from venturi.cli.main import cli
 from venturi.core import settings
 from venturi.core.errors import VenturiError
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import (
     DISTURBED,
     Failure,
@@ -161,7 +161,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("home")
 def test_command_takes_group_keys_and_ids(make_trial: MakeTrial) -> None:
     slow, fast = group(make_trial, SLOW, 1), group(make_trial, FAST, 2)
-    with Repository.open(settings.load()) as repository:
+    with TrialRepository.open(settings.load()) as repository:
         for trial in (*slow, *fast, failed(make_trial, 2)):
             repository.add(trial)
     names = [slow[0].group_key, fast[3].id]

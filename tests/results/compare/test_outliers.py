@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.results.compare.outliers import LEAST_TRIALS, Marks, shared_spread
+from venturi.results.compare.outliers import LEAST_TRIALS, OutlierMarks, shared_spread
 
 values = st.lists(st.floats(1, 1e6), min_size=LEAST_TRIALS, max_size=30)
 
 
-def alone(group: list[float]) -> Marks:
+def alone(group: list[float]) -> OutlierMarks:
     (found,) = shared_spread([group])
     return found
 

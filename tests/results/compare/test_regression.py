@@ -12,9 +12,9 @@ from command_line import venturi
 from model_trials import MakeTrial
 from venturi.core import settings
 from venturi.core.errors import ExitCode, VenturiError
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Failure, Sample, State, Trial, new_id
-from venturi.results.compare.regression import Decision, Speed, decide
+from venturi.results.compare.regression import Decision, Slowdown, decide
 from venturi.results.compare.repeat_groups import Comparison, compare_groups
 
 BEFORE = [10.0, 10.2, 9.9, 10.1, 10.3, 10.15]
@@ -54,13 +54,13 @@ def only(decisions: tuple[Decision, ...]) -> Decision:
 @pytest.mark.parametrize(
     ("after", "limit", "outcome"),
     [
-        (SLOWER, 1.05, Speed.SLOWER),
-        (SLOWER, 1.5, Speed.NOT_SLOWER),
-        (SLOWER, 1.1, Speed.CANNOT_TELL),
-        (ALIKE, 1.05, Speed.NOT_SLOWER),
-        (FASTER, 1.0, Speed.NOT_SLOWER),
-        (NOISY, 1.05, Speed.CANNOT_TELL),
-        (SLOWER[:1], 1.05, Speed.CANNOT_TELL),
+        (SLOWER, 1.05, Slowdown.SLOWER),
+        (SLOWER, 1.5, Slowdown.NOT_SLOWER),
+        (SLOWER, 1.1, Slowdown.CANNOT_TELL),
+        (ALIKE, 1.05, Slowdown.NOT_SLOWER),
+        (FASTER, 1.0, Slowdown.NOT_SLOWER),
+        (NOISY, 1.05, Slowdown.CANNOT_TELL),
+        (SLOWER[:1], 1.05, Slowdown.CANNOT_TELL),
     ],
 )
 def test_only_an_interval_wholly_beyond_the_limit_is_slower(
@@ -68,14 +68,14 @@ def test_only_an_interval_wholly_beyond_the_limit_is_slower(
     made: Callable[..., Comparison],
     after: list[float],
     limit: float,
-    outcome: Speed,
+    outcome: Slowdown,
 ) -> None:
     found = only(decide(made(make_trial, BEFORE, after), limit))
     assert found.outcome is outcome
     assert found.factor == pytest.approx(sum(after) / len(after) / 10.1, rel=0.06)
     if found.low is not None and found.high is not None:
         assert found.low <= found.factor <= found.high
-    assert ("cannot tell" in found.sentence) == (outcome is Speed.CANNOT_TELL)
+    assert ("cannot tell" in found.sentence) == (outcome is Slowdown.CANNOT_TELL)
 
 
 def test_the_decision_is_of_the_interval_that_is_shown(make_trial: MakeTrial) -> None:
@@ -86,13 +86,13 @@ def test_the_decision_is_of_the_interval_that_is_shown(make_trial: MakeTrial) ->
     found = only(decide(comparison, 1.05))
     ends = shown.interval.low, shown.interval.high
     assert (found.factor, found.low, found.high) == (shown.ratio, *ends)
-    assert only(decide(comparison, ends[0])).outcome is Speed.CANNOT_TELL
-    assert only(decide(comparison, ends[1])).outcome is Speed.NOT_SLOWER
+    assert only(decide(comparison, ends[0])).outcome is Slowdown.CANNOT_TELL
+    assert only(decide(comparison, ends[1])).outcome is Slowdown.NOT_SLOWER
 
 
 def test_each_group_is_decided_against_the_first(make_trial: MakeTrial) -> None:
     found = decide(of_times(make_trial, BEFORE * 2, SLOWER * 2, FASTER * 2), 1.05)
-    assert [each.outcome for each in found] == [Speed.SLOWER, Speed.NOT_SLOWER]
+    assert [each.outcome for each in found] == [Slowdown.SLOWER, Slowdown.NOT_SLOWER]
 
 
 def test_what_failed_may_have_been_the_slowest(make_trial: MakeTrial) -> None:
@@ -108,10 +108,10 @@ def test_what_failed_may_have_been_the_slowest(make_trial: MakeTrial) -> None:
     before = group(make_trial, BEFORE, "0")
     alike = [*group(make_trial, ALIKE, "1"), *failed]
     decision = only(decide(compare_groups([before, alike]), 1.05))
-    assert decision.outcome is Speed.CANNOT_TELL
+    assert decision.outcome is Slowdown.CANNOT_TELL
     assert "14 failed do not count" in decision.sentence
     slower = [*group(make_trial, SLOWER, "1"), *failed]
-    assert only(decide(compare_groups([before, slower]), 1.05)).outcome is Speed.SLOWER
+    assert only(decide(compare_groups([before, slower]), 1.05)).outcome is Slowdown.SLOWER
 
 
 def test_a_size_is_not_slower(make_trial: MakeTrial) -> None:
@@ -135,7 +135,7 @@ def ids(tmp_path: Path, make_trial: MakeTrial) -> dict[str, str]:
     groups["failed"] = [
         make_trial(id=new_id(), configuration={"of": "failed"}, state=State.FAILED, failure=failure)
     ]
-    with Repository.open(settings.load({"VENTURI_HOME": str(tmp_path)})) as repository:
+    with TrialRepository.open(settings.load({"VENTURI_HOME": str(tmp_path)})) as repository:
         for trials in groups.values():
             for trial in trials:
                 repository.add(trial)

@@ -8,10 +8,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from venturi.core.statistics.two_groups import Outcome, compare_samples, least_p
+from venturi.core.statistics.two_groups import ComparisonOutcome, compare_samples, least_p
 from venturi.results.effects.design import (
     Design,
-    Spread,
+    RepeatSpread,
     factor,
     least_ratio,
     repeats_for,
@@ -43,7 +43,7 @@ def test_a_difference_at_the_limit_is_found_in_four_cases_of_five() -> None:
     found = 0
     for _ in range(300):
         a, b = np.exp(rng.normal(0, sd, n)), np.exp(rng.normal(math.log(ratio), sd, n))
-        found += compare_samples(a.tolist(), b.tolist()).outcome is Outcome.HIGHER
+        found += compare_samples(a.tolist(), b.tolist()).outcome is ComparisonOutcome.HIGHER
     assert found / 300 == pytest.approx(0.8, abs=0.08)
 
 
@@ -84,7 +84,7 @@ def test_the_spread_is_that_within_groups() -> None:
             ),
         ),
         (
-            Design(5, 2, Spread(0.047, 12, 3)),
+            Design(5, 2, RepeatSpread(0.047, 12, 3)),
             (
                 "5 counted repetitions a group find a difference of 11% or more in 80% of cases",
                 "5% takes 17",
@@ -92,7 +92,7 @@ def test_the_spread_is_that_within_groups() -> None:
             ),
         ),
         (
-            Design(5, 14, Spread(0.001, 12, 1)),
+            Design(5, 14, RepeatSpread(0.001, 12, 1)),
             ("difference of 0.22%", "ranking 14 groups takes 6 each", "in 1 group"),
         ),
         (Design(1, 2, None), ("1 counted repetition a group can never decide", "p = 1")),

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 
 from venturi.core.statistics.quantiles import chi_squared_tail
 from venturi.core.statistics.two_groups import compare_samples
-from venturi.record.query.chosen import Chosen
 from venturi.record.query.columns import Column
+from venturi.record.query.trial_columns import TrialColumns
 from venturi.results.effects.dependence import kruskal_wallis
-from venturi.results.effects.effect import Effect, Effects, Outcome
-from venturi.results.effects.effects import Asked, UnknownBaselineError, effects_of
+from venturi.results.effects.effect import Effect, EffectOutcome, Effects
+from venturi.results.effects.effects import EffectQuestion, UnknownBaselineError, effects_of
 from venturi.results.effects.strata import for_these_only, over_machines, over_works, pooled
 
 Row = tuple[Mapping[str, Any], float]
 
 
-def chosen(rows: Sequence[Row]) -> Chosen:
+def chosen(rows: Sequence[Row]) -> TrialColumns:
     """Counted trials with these keys and times."""
     columns = {}
     for key in rows[0][0] if rows else ():
@@ -33,13 +33,13 @@ def chosen(rows: Sequence[Row]) -> Chosen:
         columns[key] = Column(known, np.array([known.index(v) for v in values], dtype=np.int64))
     times = np.array([seconds for _, seconds in rows], dtype=np.float64)
     serials = np.arange(len(rows))
-    return Chosen(
+    return TrialColumns(
         serials, columns, {}, times, np.ones(len(rows), bool), np.zeros(len(rows), bool), {}
     )
 
 
 def ask(rows: Sequence[Row], key: str = "disk", **more: Any) -> Effects:
-    return effects_of(chosen(rows), Asked((key,), **more))
+    return effects_of(chosen(rows), EffectQuestion((key,), **more))
 
 
 def only(rows: Sequence[Row], **more: Any) -> Effect:
@@ -62,7 +62,7 @@ def test_the_worked_example_of_strata() -> None:
     assert one.interval is not None
     told = one.ratio, one.interval.low, one.interval.high
     assert told == pytest.approx((0.8310, 0.7881, 0.8761), abs=5e-5)
-    assert (one.outcome, one.strata, one.n, one.n_baseline) == (Outcome.FASTER, 5, 5, 5)
+    assert (one.outcome, one.strata, one.n, one.n_baseline) == (EffectOutcome.FASTER, 5, 5, 5)
     two = only(rows_of((0.5, 0.6)), level=0.9)
     assert two.interval is not None
     told = two.ratio, two.interval.low, two.interval.high
@@ -100,7 +100,7 @@ def test_what_was_measured_on_other_machines_only_is_refused() -> None:
     rows += [({"disk": "SSD", "cluster": f"b{n}"}, 50.0 + n) for n in range(6)]
     one = only(rows)
     assert (one.outcome, one.ratio, one.interval, one.adjusted) == (
-        Outcome.CONFOUNDED,
+        EffectOutcome.CONFOUNDED,
         None,
         None,
         None,
@@ -109,7 +109,7 @@ def test_what_was_measured_on_other_machines_only_is_refused() -> None:
     assert [(each.keys, each.strata) for each in one.omissions] == [(("cluster",), 1)]
     assert one.next.ignore == ("cluster",)
     ignored = only(rows, ignored=frozenset({"cluster"}))
-    assert (ignored.outcome, ignored.strata) == (Outcome.FASTER, 1)
+    assert (ignored.outcome, ignored.strata) == (EffectOutcome.FASTER, 1)
 
 
 def test_what_changes_only_with_the_setting_confounds_it_and_work_is_never_left_out() -> None:
@@ -120,7 +120,7 @@ def test_what_changes_only_with_the_setting_confounds_it_and_work_is_never_left_
     answer = ask(rows, baseline=("HDD",))
     assert answer.along == ("disks",)
     one = answer.effects[0]
-    assert (one.outcome, one.sure, one.strata) == (Outcome.CONFOUNDED, False, 4)
+    assert (one.outcome, one.sure, one.strata) == (EffectOutcome.CONFOUNDED, False, 4)
     assert [(each.key, each.value, each.baseline) for each in one.together] == [("disks", 2, 1)]
     assert answer.verdict.startswith(
         "Cannot tell SSD from HDD: confounded by disks, which never differs alone; "
@@ -128,14 +128,14 @@ def test_what_changes_only_with_the_setting_confounds_it_and_work_is_never_left_
         "Together: SSD disks 2 against HDD disks 1: 50 % less time (ratio 0.500"
     )
     assert one.next.words.startswith("add trials with disk changed and disks not")
-    asked = effects_of(chosen(rows), Asked(("disk", "disks"), ("HDD", 1)))
-    assert asked.effects[0].outcome is not Outcome.CONFOUNDED
+    asked = effects_of(chosen(rows), EffectQuestion(("disk", "disks"), ("HDD", 1)))
+    assert asked.effects[0].outcome is not EffectOutcome.CONFOUNDED
     third = [*rows, ({"disk": "NVMe", "maps": 0, "disks": 1}, 70.0)]
     by_value = {each.value: each for each in ask(third, baseline=("HDD",)).effects}
     assert [e.key for e in by_value[("SSD",)].together] == ["disks"]
     assert by_value[("NVMe",)].together == ()
     works = [({**row, "workload": row["disk"]}, t) for row, t in rows_of([0.5] * 4)]
-    assert ask(works).effects[0].outcome is Outcome.CONFOUNDED
+    assert ask(works).effects[0].outcome is EffectOutcome.CONFOUNDED
 
 
 def test_the_name_in_a_clusters_file_does_not_confound_the_plans_name_of_it() -> None:
@@ -145,7 +145,7 @@ def test_the_name_in_a_clusters_file_does_not_confound_the_plans_name_of_it() ->
         for row, t in rows_of((0.5, 0.49, 0.51, 0.5, 0.5, 0.49))
     ]
     answer = ask(rows, "cluster", baseline=("HDD",))
-    assert answer.effects[0].outcome is Outcome.FASTER
+    assert answer.effects[0].outcome is EffectOutcome.FASTER
     assert answer.verdict.startswith("SSD takes 50 % less time than HDD")
     by_disk: list[Row] = [
         ({"disk": row["cluster"], "maps": row["maps"], "cluster_name": row["cluster_name"]}, t)
@@ -157,12 +157,12 @@ def test_the_name_in_a_clusters_file_does_not_confound_the_plans_name_of_it() ->
 def test_a_difference_under_the_margin_is_none_and_few_strata_say_why_not() -> None:
     rng = np.random.default_rng(3)
     alike = only(rows_of(np.exp(rng.normal(0, 0.03, 40)).tolist()))
-    assert alike.outcome is Outcome.NO_DIFFERENCE
+    assert alike.outcome is EffectOutcome.NO_DIFFERENCE
     unsure = only(rows_of((0.5, 1.9, 0.8)))
-    assert unsure.outcome is Outcome.CANNOT_TELL
+    assert unsure.outcome is EffectOutcome.CANNOT_TELL
     assert unsure.next.words
     alone = only(rows_of((0.5,)))
-    assert (alone.outcome, alone.interval) == (Outcome.CANNOT_TELL, None)
+    assert (alone.outcome, alone.interval) == (EffectOutcome.CANNOT_TELL, None)
     assert alone.ratio == pytest.approx(0.5)
 
 
@@ -174,7 +174,7 @@ def test_a_verdict_that_turns_round_with_a_key_names_it() -> None:
         keys = {"maps": place, "block": "small" if place % 2 else "large"}
         rows += [({**keys, "disk": "HDD"}, 100.0), ({**keys, "disk": "SSD"}, 100.0 * ratio)]
     one = only(rows)
-    assert one.outcome is Outcome.DEPENDS
+    assert one.outcome is EffectOutcome.DEPENDS
     assert one.depends[0].keys == ("block",)
     assert one.depends[0].opposite
     assert "depends on block" in one.verdict
@@ -222,7 +222,7 @@ def test_combinations_are_compared_as_wholes() -> None:
         for net, lag in (("ETH", 1.0), ("IB", 0.8))
         for n in range(5)
     ]
-    found = effects_of(chosen(rows), Asked(("disk", "net"), ("HDD", "ETH")))
+    found = effects_of(chosen(rows), EffectQuestion(("disk", "net"), ("HDD", "ETH")))
     ratios = {each.value: each.ratio for each in found.effects}
     assert ratios == {
         ("HDD", "IB"): pytest.approx(0.8),
@@ -274,7 +274,10 @@ def test_swapping_value_and_baseline_inverts_the_ratio(
     if one.interval is not None and one.strata > 1:
         assert other.interval is not None
         assert one.interval.low == pytest.approx(1 / other.interval.high)
-    turned = {Outcome.FASTER: Outcome.SLOWER, Outcome.SLOWER: Outcome.FASTER}
+    turned = {
+        EffectOutcome.FASTER: EffectOutcome.SLOWER,
+        EffectOutcome.SLOWER: EffectOutcome.FASTER,
+    }
     assert other.outcome is turned.get(one.outcome, one.outcome)
 
 

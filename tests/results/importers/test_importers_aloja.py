@@ -12,22 +12,22 @@ from hypothesis import strategies as st
 
 from venturi.core.errors import VenturiError
 from venturi.record.importing.formats import FORMATS
-from venturi.record.importing.items import Item, Source, Spelling, imported_id
-from venturi.record.importing.tables import Limits, rows
+from venturi.record.importing.items import ImportedItem, ImportSource, Spelling, imported_id
+from venturi.record.importing.tables import TableLimits, rows
 from venturi.record.importing.text import Refusal
 from venturi.record.trial import ProvenanceKind, Sample, State, Trial
 from venturi.record.trial_json import decode, encode
 
 FIXTURES = Path(__file__).parents[2] / "data" / "results" / "aloja"
 SET4 = (FIXTURES / "set4.csv").read_bytes()
-SOURCE = Source("file.csv", "ab" * 32)
+SOURCE = ImportSource("file.csv", "ab" * 32)
 
 
-def read(data: bytes) -> list[Item]:
+def read(data: bytes) -> list[ImportedItem]:
     return list(FORMATS["aloja"].reader.read(io.BytesIO(data), SOURCE))
 
 
-def trials(items: list[Item]) -> list[Trial]:
+def trials(items: list[ImportedItem]) -> list[Trial]:
     return [item for item in items if isinstance(item, Trial)]
 
 
@@ -268,9 +268,9 @@ def test_what_is_no_such_table_is_an_error_with_its_place(
 
 def test_there_may_not_be_more_rows_than_the_limit() -> None:
     table = b"a\n" + b"1\n" * 4
-    assert len(list(rows(io.BytesIO(table), SOURCE, ["a"], limits=Limits(rows=4)))) == 4
+    assert len(list(rows(io.BytesIO(table), SOURCE, ["a"], limits=TableLimits(rows=4)))) == 4
     with pytest.raises(VenturiError, match="more than 3 rows"):
-        list(rows(io.BytesIO(table), SOURCE, ["a"], limits=Limits(rows=3)))
+        list(rows(io.BytesIO(table), SOURCE, ["a"], limits=TableLimits(rows=3)))
 
 
 @given(st.binary(max_size=300), st.integers(0, len(SET4)))

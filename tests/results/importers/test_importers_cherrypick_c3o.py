@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from public_data import dataset
 from venturi.core.errors import VenturiError
 from venturi.record.importing.formats import FORMATS
-from venturi.record.importing.items import Item, Source, Spelling
+from venturi.record.importing.items import ImportedItem, ImportSource, Spelling
 from venturi.record.importing.text import Refusal
 from venturi.record.trial import ProvenanceKind, State, Trial
 from venturi.record.trial_json import decode, encode
@@ -23,24 +23,24 @@ DATA = Path(__file__).parents[2] / "data" / "results"
 ROWS = {"kmeans": 47, "spark": 59, "terasort": 72, "tpcds": 61, "tpch": 52}
 
 
-def read(format: str, name: str, content: bytes) -> list[Item]:
-    source = Source(name, hashlib.sha256(content).hexdigest())
+def read(format: str, name: str, content: bytes) -> list[ImportedItem]:
+    source = ImportSource(name, hashlib.sha256(content).hexdigest())
     return list(FORMATS[format].reader.read(io.BytesIO(content), source))
 
 
-def fixture(format: str, name: str) -> list[Item]:
+def fixture(format: str, name: str) -> list[ImportedItem]:
     return read(format, name, (DATA / format / name).read_bytes())
 
 
-def trials(items: list[Item]) -> list[Trial]:
+def trials(items: list[ImportedItem]) -> list[Trial]:
     return [item for item in items if isinstance(item, Trial)]
 
 
-def refusals(items: list[Item]) -> list[tuple[int, str, str]]:
+def refusals(items: list[ImportedItem]) -> list[tuple[int, str, str]]:
     return [(item.line, item.field, item.reason) for item in items if isinstance(item, Refusal)]
 
 
-def spellings(items: list[Item]) -> set[tuple[int, str, str, str]]:
+def spellings(items: list[ImportedItem]) -> set[tuple[int, str, str, str]]:
     return {
         (item.line, item.field, item.written, item.taken_as)
         for item in items

@@ -9,7 +9,7 @@ import pytest
 
 from venturi.core.errors import VenturiError
 from venturi.record.importing.formats import FORMATS
-from venturi.record.importing.items import Item, Source, Spelling
+from venturi.record.importing.items import ImportedItem, ImportSource, Spelling
 from venturi.record.importing.text import Refusal
 from venturi.record.trial import Sample, State, Trial
 from venturi.record.trial_json import decode, encode
@@ -19,11 +19,11 @@ SCOUT = (FIXTURES / "scout" / "runs.csv").read_bytes()
 IBM = (FIXTURES / "ibm" / "trials.csv").read_bytes()
 
 
-def read(format: str, data: bytes) -> list[Item]:
-    return list(FORMATS[format].reader.read(io.BytesIO(data), Source("file.csv", "cd" * 32)))
+def read(format: str, data: bytes) -> list[ImportedItem]:
+    return list(FORMATS[format].reader.read(io.BytesIO(data), ImportSource("file.csv", "cd" * 32)))
 
 
-def trials(items: list[Item]) -> list[Trial]:
+def trials(items: list[ImportedItem]) -> list[Trial]:
     return [item for item in items if isinstance(item, Trial)]
 
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from venturi.core.errors import VenturiError
 from venturi.record.importing.formats import FORMATS
-from venturi.record.importing.items import Item, Source, Spelling
-from venturi.record.importing.json_text import Limits, lines
-from venturi.record.importing.take_in import import_file
+from venturi.record.importing.importer import import_file
+from venturi.record.importing.items import ImportedItem, ImportSource, Spelling
+from venturi.record.importing.json_text import JsonLimits, lines
 from venturi.record.importing.text import Refusal
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 from venturi.record.trial_json import decode, encode
 
@@ -34,20 +34,20 @@ FIXTURES = (
 HEADER = "Type Date Time Input_data_size Duration(s) Throughput(bytes/s) Throughput/node\n"
 
 
-def read(format: str, content: bytes, name: str = "file") -> list[Item]:
-    source = Source(name, hashlib.sha256(content).hexdigest())
+def read(format: str, content: bytes, name: str = "file") -> list[ImportedItem]:
+    source = ImportSource(name, hashlib.sha256(content).hexdigest())
     return list(FORMATS[format].reader.read(io.BytesIO(content), source))
 
 
-def fixture(format: str, name: str) -> list[Item]:
+def fixture(format: str, name: str) -> list[ImportedItem]:
     return read(format, (DATA / format / name).read_bytes(), name)
 
 
-def trials(items: list[Item]) -> list[Trial]:
+def trials(items: list[ImportedItem]) -> list[Trial]:
     return [item for item in items if isinstance(item, Trial)]
 
 
-def refused(items: list[Item]) -> list[Refusal]:
+def refused(items: list[ImportedItem]) -> list[Refusal]:
     return [item for item in items if isinstance(item, Refusal)]
 
 
@@ -286,10 +286,15 @@ def test_limits_of_json() -> None:
 
 @pytest.mark.parametrize(
     ("limits", "line"),
-    [(Limits(file_bytes=5), 3), (Limits(records=2), 3), (Limits(line_bytes=1), 1), (Limits(), 0)],
+    [
+        (JsonLimits(file_bytes=5), 3),
+        (JsonLimits(records=2), 3),
+        (JsonLimits(line_bytes=1), 1),
+        (JsonLimits(), 0),
+    ],
 )
-def test_limits_of_lines(limits: Limits, line: int) -> None:
-    file, source = io.BytesIO(b"1\n2\n3\n"), Source("file", "0" * 64)
+def test_limits_of_lines(limits: JsonLimits, line: int) -> None:
+    file, source = io.BytesIO(b"1\n2\n3\n"), ImportSource("file", "0" * 64)
     if not line:
         assert list(lines(file, source, limits)) == [(1, "1"), (2, "2"), (3, "3")]
         return
@@ -314,7 +319,7 @@ def sample(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def pkb(*records: dict[str, Any]) -> list[Item]:
+def pkb(*records: dict[str, Any]) -> list[ImportedItem]:
     return read("pkb", "".join(json.dumps(record) + "\n" for record in records).encode())
 
 
@@ -462,7 +467,7 @@ def test_the_same_file_gives_the_same_trials(format: str, name: str) -> None:
         assert decode(encode(trial)) == trial
 
 
-def test_stored_once_however_often_they_are_imported(repository: Repository) -> None:
+def test_stored_once_however_often_they_are_imported(repository: TrialRepository) -> None:
     files = [("cherrypick", "CP_sort.csv"), ("c3o", "sort.tsv"), *FIXTURES]
     expected = [
         {trial.id: trial for trial in trials(fixture(format, name))} for format, name in files

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from venturi.core.errors import VenturiError
 from venturi.core.statistics.stats import median
 from venturi.results.compare.groups import Group, Key
-from venturi.results.ranking.ranking import Axis, Objective, Rank, Ranked, Ranking, rank_groups
+from venturi.results.ranking.ranking import Axis, GroupRank, Objective, Rank, Ranking, rank_groups
 
 times = st.lists(st.floats(1, 1e4), min_size=5, max_size=9)
 many = st.lists(times, min_size=1, max_size=5)
@@ -30,7 +30,7 @@ def groups_of(samples: Sequence[Sequence[float]], price: float | None = None) ->
     return [group_of(f"g{index}", sample, price) for index, sample in enumerate(samples)]
 
 
-def places(found: Sequence[Ranked]) -> dict[object, tuple[int | None, Rank]]:
+def places(found: Sequence[GroupRank]) -> dict[object, tuple[int | None, Rank]]:
     return {one.key: (one.rank, one.standing) for one in found}
 
 

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from venturi.record.query.columns import Column
-from venturi.results.scaling.contexts import Contexts, beside, contexts_of, telling
+from venturi.results.scaling.contexts import (
+    Contexts,
+    comparable_first,
+    contexts_of,
+    distinguishing_keys,
+)
 
 
 def found(rows: list[dict[str, Any]], x: str, *leave_out: str) -> Contexts:
@@ -43,7 +48,7 @@ def test_nothing_is_pooled_over_sizes_machines_or_parameters() -> None:
     contexts = found(C3O, "hosts")
     assert len(contexts.contexts) == 2 * 3 * 2
     assert all(each.x == (2, 4, 8) and each.trials == 3 for each in contexts.contexts)
-    assert set(telling(contexts.contexts)) == {"instance_type", "data_size_MB", "k"}
+    assert set(distinguishing_keys(contexts.contexts)) == {"instance_type", "data_size_MB", "k"}
     assert contexts.along == ("nodes", "slots")
 
 
@@ -62,7 +67,7 @@ def test_measured_sizes_that_hardly_differ_are_one() -> None:
     ]
     contexts = found(rows, "hosts")
     assert [each.x for each in contexts.contexts] == [(4, 6, 8)] * 2
-    assert telling(contexts.contexts) == ("input_bytes",)
+    assert distinguishing_keys(contexts.contexts) == ("input_bytes",)
 
 
 def test_data_that_grow_with_the_hosts_are_said_to() -> None:
@@ -106,7 +111,7 @@ def test_first_are_those_that_differ_in_the_key_asked_for_alone() -> None:
     ]
     contexts = found(rows, "hosts")
     assert contexts.contexts[0].settings["job"] == "grep"
-    first = beside(contexts, ("type",)).contexts[:2]
+    first = comparable_first(contexts, ("type",)).contexts[:2]
     assert [(each.settings["job"], each.settings["type"]) for each in first] == [
         ("sort", "m4"),
         ("sort", "c4"),

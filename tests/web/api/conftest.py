@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from analysis_requests import WORK, Add, MakeTrial
 
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import (
     Cluster,
     Failure,
@@ -25,7 +25,7 @@ def kind_of_database(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def add(repository: Repository, make_trial: MakeTrial) -> Add:
+def add(repository: TrialRepository, make_trial: MakeTrial) -> Add:
     """Stores succeeded trials with these times."""
 
     def store(

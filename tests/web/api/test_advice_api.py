@@ -10,14 +10,14 @@ import pytest
 
 from api_client import client_of
 from venturi.core.settings import Settings
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     home = tmp_path_factory.mktemp("advice")
     settings = Settings(home=home, database_url=None, agent=None, allow_debug=False)
-    with Repository.open(settings) as repository, client_of(repository) as made:
+    with TrialRepository.open(settings) as repository, client_of(repository) as made:
         yield made
 
 

@@ -11,7 +11,7 @@ import pytest
 from analysis_requests import WORK, Add, MakeTrial, around, ask, refused
 
 from venturi.record.access import exclusions
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import (
     Cluster,
     Host,
@@ -285,7 +285,7 @@ def test_an_effect_never_matches_different_work_or_other_machines(
 
 
 def test_hosts_of_other_names_are_other_machines(
-    client: httpx.Client, repository: Repository, make_trial: MakeTrial
+    client: httpx.Client, repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     for host, disk, seconds in (("old", "HDD", 100), ("new", "SSD", 50), ("new", "HDD", 51)):
         here = {"cluster": Cluster((Host(host),)), "configuration": {"disk": disk}}
@@ -383,7 +383,7 @@ def test_an_empty_selection_is_an_answer(client: httpx.Client, path: str) -> Non
 
 @pytest.mark.parametrize("path", ASKED)
 def test_excluded_trials_do_not_count_unless_asked_for(
-    client: httpx.Client, repository: Repository, add: Add, path: str
+    client: httpx.Client, repository: TrialRepository, add: Add, path: str
 ) -> None:
     add(around(100), configuration={"disk": "SSD"})
     add(around(300), configuration={"disk": "HDD"})

@@ -11,7 +11,7 @@ import pytest
 from api_client import READ_TOKEN, UPLOAD_BYTES_MAX, WRITE_TOKEN, client_of
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.web.api.security import BODY_BYTES_MAX, Access
 
 EXCLUSION = {"conditions": ["disk=SSD"], "author": "Ada", "reason": "cold"}
@@ -19,8 +19,8 @@ VIEW = {"name": "mine", "url": "/trials?sort=elapsed_s", "author": "Ada"}
 
 
 @pytest.fixture
-def empty(settings: Settings) -> Iterator[Repository]:
-    with Repository.open(settings) as opened:
+def empty(settings: Settings) -> Iterator[TrialRepository]:
+    with TrialRepository.open(settings) as opened:
         yield opened
 
 
@@ -36,7 +36,7 @@ def both() -> Access:
     return Access(READ_TOKEN, WRITE_TOKEN, upload_bytes_max=UPLOAD_BYTES_MAX)
 
 
-def test_names_that_are_not_ours_are_refused(empty: Repository) -> None:
+def test_names_that_are_not_ours_are_refused(empty: TrialRepository) -> None:
     access = Access(hosts=frozenset({"lab.example"}))
     with client_of(empty, access) as client:
         for host in ("localhost", "localhost:8321", "127.0.0.1:1", "[::1]:8321", "lab.example:80"):
@@ -48,7 +48,7 @@ def test_names_that_are_not_ours_are_refused(empty: Repository) -> None:
 
 
 def test_a_server_beyond_loopback_answers_to_addresses_but_not_to_other_names(
-    empty: Repository,
+    empty: TrialRepository,
 ) -> None:
     access = Access(READ_TOKEN, loopback=False, hosts=frozenset({"lab.example"}))
     with client_of(empty, access) as client:
@@ -57,7 +57,7 @@ def test_a_server_beyond_loopback_answers_to_addresses_but_not_to_other_names(
             assert answer.status_code == status
 
 
-def test_pages_of_other_sites_change_nothing(empty: Repository) -> None:
+def test_pages_of_other_sites_change_nothing(empty: TrialRepository) -> None:
     with client_of(empty) as client:
         for headers in (
             {"Origin": "http://evil.example"},
@@ -82,7 +82,7 @@ def test_pages_of_other_sites_change_nothing(empty: Repository) -> None:
             assert answer.status_code == 201
 
 
-def test_on_loopback_without_tokens_uploads_say_how_to_allow_them(empty: Repository) -> None:
+def test_on_loopback_without_tokens_uploads_say_how_to_allow_them(empty: TrialRepository) -> None:
     with client_of(empty) as client:
         zipped = {"Content-Type": "application/zip"}
         answer = client.post("/api/uploads", content=b"x", headers=zipped)
@@ -92,7 +92,7 @@ def test_on_loopback_without_tokens_uploads_say_how_to_allow_them(empty: Reposit
         assert client.get("/api/status", headers=bearer("x" * 20)).status_code == 401
 
 
-def test_a_write_token_alone_leaves_reading_open_and_changes_closed(empty: Repository) -> None:
+def test_a_write_token_alone_leaves_reading_open_and_changes_closed(empty: TrialRepository) -> None:
     with client_of(empty, Access(write_token=WRITE_TOKEN)) as client:
         found = client.get("/api/status").json()
         assert (found["role"], found["uploads"]) == ("read", True)
@@ -101,7 +101,7 @@ def test_a_write_token_alone_leaves_reading_open_and_changes_closed(empty: Repos
         assert answer.status_code == 201
 
 
-def test_with_tokens_each_role_does_what_it_may(empty: Repository, tmp_path: Path) -> None:
+def test_with_tokens_each_role_does_what_it_may(empty: TrialRepository, tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("<!doctype html><title>Venturi</title>")
     with client_of(empty, both(), tmp_path) as client:
         for path in ("/api/status", "/api/trials", "/api/openapi.json", "/api/nothing"):
@@ -119,7 +119,7 @@ def test_with_tokens_each_role_does_what_it_may(empty: Repository, tmp_path: Pat
         assert client.post("/api/views", json=VIEW, headers=write).status_code == 201
 
 
-def test_a_browser_trades_a_token_for_a_cookie(empty: Repository) -> None:
+def test_a_browser_trades_a_token_for_a_cookie(empty: TrialRepository) -> None:
     with client_of(empty, both()) as client:
         assert client.post("/api/session", json={"token": "wrong" * 5}).status_code == 401
         answer = client.post("/api/session", json={"token": WRITE_TOKEN})
@@ -137,7 +137,7 @@ def test_a_browser_trades_a_token_for_a_cookie(empty: Repository) -> None:
 
 
 def test_a_cookie_is_good_for_a_week_and_for_its_role_only(
-    empty: Repository, monkeypatch: pytest.MonkeyPatch
+    empty: TrialRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with client_of(empty, both()) as client:
         value = both().new_session("read")
@@ -187,7 +187,7 @@ def test_tokens_are_not_shown() -> None:
     assert WRITE_TOKEN not in repr(both())
 
 
-def test_big_bodies_are_refused_before_they_are_read(empty: Repository) -> None:
+def test_big_bodies_are_refused_before_they_are_read(empty: TrialRepository) -> None:
     with client_of(empty, Access(write_token=WRITE_TOKEN, upload_bytes_max=10_000)) as client:
         write = bearer(WRITE_TOKEN)
 
@@ -210,7 +210,7 @@ def test_big_bodies_are_refused_before_they_are_read(empty: Repository) -> None:
 # ---- the pages' files ----
 
 
-def test_pages_files_and_policy(empty: Repository, tmp_path: Path) -> None:
+def test_pages_files_and_policy(empty: TrialRepository, tmp_path: Path) -> None:
     (tmp_path / "assets").mkdir()
     (tmp_path / "index.html").write_text("<!doctype html><title>Venturi</title>")
     (tmp_path / "assets/app-DkJ3f9_x.js").write_text("console.log(1);" * 200)
@@ -239,7 +239,9 @@ def test_pages_files_and_policy(empty: Repository, tmp_path: Path) -> None:
         assert status_of(client.post("/trials"))[0] == 405
 
 
-def test_pages_that_were_not_built_say_how_to_build_them(empty: Repository, tmp_path: Path) -> None:
+def test_pages_that_were_not_built_say_how_to_build_them(
+    empty: TrialRepository, tmp_path: Path
+) -> None:
     with client_of(empty, assets=tmp_path / "none") as client:
         answer = client.get("/trials", headers={"Accept": "text/html"})
         assert (answer.status_code, "make setup" in answer.text) == (503, True)

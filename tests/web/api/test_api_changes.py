@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from venturi.core.errors import VenturiError
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 from venturi.web.pages import pages, requests_of
 
@@ -22,7 +22,7 @@ def kind_of_database(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def three(repository: Repository, make_trial: Callable[..., Trial]) -> None:
+def three(repository: TrialRepository, make_trial: Callable[..., Trial]) -> None:
     trial = make_trial(state=State.SUCCEEDED, elapsed_s=1.0)
     disks = ("SSD", "SSD", "HDD")
     repository.add_many(

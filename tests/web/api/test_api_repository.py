@@ -17,7 +17,7 @@ import pytest
 from api_client import client_of
 from venturi.record.access import exclusions
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.series import SeriesWriter
 from venturi.record.trial import Failure, Phase, Sample, State, Trial
 from venturi.record.trial_json import decode
@@ -48,7 +48,7 @@ def succeeded(make_trial: Make) -> Make:
 
 
 @pytest.fixture
-def seven(repository: Repository, succeeded: Make) -> list[Trial]:
+def seven(repository: TrialRepository, succeeded: Make) -> list[Trial]:
     failure = Failure("space", "VEN-MEASURE-SPACE", "full")
     trials = [succeeded(number) for number in range(6)]
     trials.append(succeeded(6, state=State.FAILED, failure=failure, elapsed_s=None))
@@ -103,7 +103,7 @@ def test_conditions_are_alternatives_of_one_key_and_all_of_several(client: httpx
 
 @pytest.mark.usefixtures("seven")
 def test_what_is_excluded_is_counted_and_shown_only_on_request(
-    client: httpx.Client, repository: Repository
+    client: httpx.Client, repository: TrialRepository
 ) -> None:
     rule = exclusions.add(repository, ["disk=SSD", "maps>3"], "Ada", "cold caches")
     page = get(client, "/api/trials")
@@ -152,7 +152,7 @@ def test_keys_say_what_can_be_grouped_by(client: httpx.Client, seven: list[Trial
 
 
 def test_a_trial_comes_whole_with_its_group(
-    client: httpx.Client, repository: Repository, succeeded: Make
+    client: httpx.Client, repository: TrialRepository, succeeded: Make
 ) -> None:
     def labelled(metric: str, value: float) -> Sample:
         return Sample(f"stage_{metric}", value, "s", "sort+reduce", {"stage": "write_output"})
@@ -174,7 +174,7 @@ def test_an_id_is_meant_whole(client: httpx.Client, seven: list[Trial]) -> None:
 
 
 def test_series_are_aligned_and_thinned(
-    client: httpx.Client, repository: Repository, succeeded: Make, tmp_path: Path
+    client: httpx.Client, repository: TrialRepository, succeeded: Make, tmp_path: Path
 ) -> None:
     file = tmp_path / "host.parquet"
     with SeriesWriter(file) as writer:
@@ -202,7 +202,7 @@ def test_series_are_aligned_and_thinned(
 
 def test_what_is_too_much_to_show_is_said(
     client: httpx.Client,
-    repository: Repository,
+    repository: TrialRepository,
     succeeded: Make,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -226,7 +226,7 @@ def test_what_is_too_much_to_show_is_said(
 
 
 def test_files_are_looked_up_by_name_and_only_downloaded(
-    client: httpx.Client, repository: Repository, succeeded: Make
+    client: httpx.Client, repository: TrialRepository, succeeded: Make
 ) -> None:
     text = b"<script>alert(1)</script>\n"
     repository.add(repository.attach(succeeded(1), "log", "agent.log", text))
@@ -261,7 +261,7 @@ def test_files_are_looked_up_by_name_and_only_downloaded(
 
 
 def test_one_part_of_a_file_that_is_there_may_be_asked_for(
-    client: httpx.Client, repository: Repository, succeeded: Make
+    client: httpx.Client, repository: TrialRepository, succeeded: Make
 ) -> None:
     text = b"0123456789"
     repository.add(repository.attach(succeeded(1), "log", "agent.log", text))
@@ -289,7 +289,7 @@ def test_whole_records_are_downloaded(client: httpx.Client, seven: list[Trial]) 
 
 def test_spreadsheets_get_no_formulas(
     client: httpx.Client,
-    repository: Repository,
+    repository: TrialRepository,
     succeeded: Make,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -348,7 +348,7 @@ def test_tables_have_the_columns_asked_for(client: httpx.Client) -> None:
 
 @pytest.mark.slow
 def test_a_download_of_many_pages_is_complete_while_others_write(
-    repository: Repository, succeeded: Make
+    repository: TrialRepository, succeeded: Make
 ) -> None:
     trials = [succeeded(number, id=f"m{number:05}") for number in range(2_500)]
     repository.add_many(trials)
@@ -366,7 +366,7 @@ def test_a_download_of_many_pages_is_complete_while_others_write(
 
 
 @pytest.mark.usefixtures("seven")
-def test_what_is_known_is_not_sent_again(client: httpx.Client, repository: Repository) -> None:
+def test_what_is_known_is_not_sent_again(client: httpx.Client, repository: TrialRepository) -> None:
     answer = client.get("/api/trials")
     etag = answer.headers["etag"]
     assert etag.startswith('"')
@@ -413,7 +413,7 @@ def test_every_error_is_a_problem(client: httpx.Client, seven: list[Trial]) -> N
 
 
 def test_a_fault_of_ours_tells_nothing_but_the_log(
-    repository: Repository, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    repository: TrialRepository, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("secret /etc/passwd")
@@ -428,7 +428,7 @@ def test_a_fault_of_ours_tells_nothing_but_the_log(
 
 
 def test_a_database_that_fails_is_not_described(
-    repository: Repository, caplog: pytest.LogCaptureFixture
+    repository: TrialRepository, caplog: pytest.LogCaptureFixture
 ) -> None:
     with client_of(repository) as client, repository.writing() as connection:
         connection.exec_driver_sql("DROP TABLE configuration")

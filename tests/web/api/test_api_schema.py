@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, assume, settings
 from api_client import UPLOAD_BYTES_MAX, WRITE_TOKEN, client_of
 from benchmarks.repository import synthetic_trials
 from venturi.core.settings import Settings
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 from venturi.web.api.app import create_app
 from venturi.web.api.context import Services
@@ -56,7 +56,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """A server with some trials, asked by one who may write."""
     home = Settings(tmp_path_factory.mktemp("home"), None, None, allow_debug=False)
     access = Access(write_token=WRITE_TOKEN, upload_bytes_max=UPLOAD_BYTES_MAX)
-    with Repository.open(home) as repository, client_of(repository, access) as client:
+    with TrialRepository.open(home) as repository, client_of(repository, access) as client:
         repository.add_many(_trials())
         client.headers["Authorization"] = f"Bearer {WRITE_TOKEN}"
         yield client

@@ -15,7 +15,7 @@ import report_samples
 from api_client import client_of
 from venturi.core.settings import ServerLimits
 from venturi.record.access import exclusions
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Failure, Sample, State, Trial, TrialWarning
 from venturi.web.api.results import start as first_page
 from venturi.web.pages import is_page
@@ -40,7 +40,7 @@ def test_an_empty_repository_has_nothing_to_say(client: httpx.Client) -> None:
     assert [told[part] for part in ("figures", "answers", "findings", "recent")] == [[], [], [], []]
 
 
-def test_it_is_given_up_when_it_takes_too_long(repository: Repository) -> None:
+def test_it_is_given_up_when_it_takes_too_long(repository: TrialRepository) -> None:
     with (
         client_of(repository, limits=ServerLimits(compute_timeout_s=1)) as client,
         first_page._ONE_AT_A_TIME,  # as while another's is computed
@@ -51,7 +51,7 @@ def test_it_is_given_up_when_it_takes_too_long(repository: Repository) -> None:
 
 
 def test_probes_and_sorts_of_this_machine_answer_in_its_report_s_words(
-    client: httpx.Client, repository: Repository
+    client: httpx.Client, repository: TrialRepository
 ) -> None:
     repository.add_many([report_samples.disk_probe(), report_samples.network_probe()])
     told = start(client)
@@ -62,7 +62,7 @@ def test_probes_and_sorts_of_this_machine_answer_in_its_report_s_words(
 
 
 def test_times_are_told_by_repeat_group_never_pooled(
-    client: httpx.Client, repository: Repository, make_trial: MakeTrial
+    client: httpx.Client, repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     for memory, times in (("1 GiB", (15.0, 17.0, 16.0)), ("4 GiB", (4.0,))):
         repository.add_many(
@@ -80,7 +80,7 @@ def test_times_are_told_by_repeat_group_never_pooled(
 
 
 def test_the_narrowest_point_is_that_of_the_newest_trial_that_tells(
-    client: httpx.Client, repository: Repository
+    client: httpx.Client, repository: TrialRepository
 ) -> None:
     own_samples.own_trial(repository)
     held = answer_to(start(client), "What held up the latest ")
@@ -89,7 +89,7 @@ def test_the_narrowest_point_is_that_of_the_newest_trial_that_tells(
 
 
 def test_what_failed_is_to_be_looked_at_and_what_is_excluded_is_counted(
-    client: httpx.Client, repository: Repository, make_trial: MakeTrial
+    client: httpx.Client, repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     good = make_trial(state=State.SUCCEEDED, elapsed_s=5.0)
     slow = TrialWarning("VEN-SORT-SLOW", "it was slow")
@@ -111,7 +111,7 @@ def test_what_failed_is_to_be_looked_at_and_what_is_excluded_is_counted(
 
 
 def test_what_was_added_since_is_told(
-    client: httpx.Client, repository: Repository, make_trial: MakeTrial
+    client: httpx.Client, repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     repository.add(make_trial())
     before = start(client)["headline"]
@@ -120,7 +120,7 @@ def test_what_was_added_since_is_told(
 
 
 def test_what_a_setting_brings_is_told_as_its_page_tells_it(
-    client: httpx.Client, repository: Repository
+    client: httpx.Client, repository: TrialRepository
 ) -> None:
     repository.add_many(pages_samples.lab_trials())
     told = start(client)
@@ -141,7 +141,7 @@ def test_what_a_setting_brings_is_told_as_its_page_tells_it(
 
 
 def test_the_cheapest_is_told_by_the_costs_that_were_recorded(
-    client: httpx.Client, repository: Repository, make_trial: MakeTrial
+    client: httpx.Client, repository: TrialRepository, make_trial: MakeTrial
 ) -> None:
     def trial(disk: str, number: int, usd: float | None) -> Trial:
         samples = () if usd is None else (Sample("cost_usd", usd + number / 1000, "USD"),)

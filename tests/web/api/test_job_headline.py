@@ -15,7 +15,7 @@ from venturi.jobs.diagnosis.find import diagnose
 from venturi.jobs.stages.analysis import analyse
 from venturi.jobs.stages.timeline import timeline
 from venturi.record.query.paging import whole_trials
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.terminal.findings import headline
 
 
@@ -92,7 +92,7 @@ def test_what_stands_out_nowhere_is_told_after_the_finding_that_costs_most(
         return done.stdout, done.stderr
 
     _, taken = venturi("import", "spark-eventlog", str(hot_key(tmp_path)))
-    with Repository.open(settings) as repository, client_of(repository) as client:
+    with TrialRepository.open(settings) as repository, client_of(repository) as client:
         (trial,) = whole_trials(repository)
         first: str = client.get(f"/api/trials/{trial.id}/job").json()["verdict"]
     assert first.startswith(

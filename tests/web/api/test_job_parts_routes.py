@@ -17,12 +17,12 @@ from venturi.jobs.logs.trial import trial_of
 from venturi.jobs.stages.caches import CacheUse
 from venturi.jobs.stages.queries import QueryWork
 from venturi.record.importing.formats import FORMATS
-from venturi.record.importing.take_in import import_file
+from venturi.record.importing.importer import import_file
 from venturi.record.job_account import attach, load
-from venturi.record.store import answers as answers_module
-from venturi.record.store.answers import forget
-from venturi.record.store.repository import Repository
-from venturi.web.api.jobs import kept
+from venturi.record.store import answer_cache as answers_module
+from venturi.record.store.answer_cache import forget_answers
+from venturi.record.store.repository import TrialRepository
+from venturi.web.api.jobs import cached_answers
 from venturi.web.api.jobs.jobs import job_of
 
 FAULTS = Path(__file__).parents[2] / "data" / "spark" / "4.3.0" / "faults"
@@ -31,7 +31,7 @@ FAULTS = Path(__file__).parents[2] / "data" / "spark" / "4.3.0" / "faults"
 @pytest.fixture
 def answers(settings: Settings) -> Iterator[Any]:
     """What is answered at a path about the jobs with a missed broadcast, and without the fault."""
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         ids = {
             kind: import_file(
                 repository, "spark-eventlog", FAULTS / f"missed-broadcast-{kind}.zstd"
@@ -96,7 +96,7 @@ def test_plans_stand_with_what_their_operators_counted(answers: Any) -> None:
 
 
 def test_queries_have_their_work_and_caches_are_told(tmp_path: Path, settings: Settings) -> None:
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         trial = job_samples.planned(repository, tmp_path)
         job = job_of(repository, trial)
     (query,) = job.queries
@@ -110,7 +110,7 @@ def test_queries_have_their_work_and_caches_are_told(tmp_path: Path, settings: S
 def test_accounts_that_earlier_versions_kept_are_read(tmp_path: Path, settings: Settings) -> None:
     account = job_samples.planned_log().account(tmp_path)
     old = replace(account, jobs=account.jobs.drop("query_id"), plan_changes=None, caches=None)
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         trial = attach(repository, trial_of(old), old)
         repository.add(trial)
         assert load(repository, trial).jobs["query_id"].to_list() == [None, None]
@@ -138,7 +138,7 @@ def test_two_jobs_say_what_differs_and_without_two_what_is_lacking(answers: Any)
 
 
 def test_memory_stands_over_time_beside_what_there_is(tmp_path: Path, settings: Settings) -> None:
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         trial = job_samples.planned(repository, tmp_path)
         first, second = job_of(repository, trial).memory
     assert (first.executor_id, first.heap_bytes, first.region_bytes) == ("1", 4 << 30, 2 << 30)
@@ -149,7 +149,7 @@ def test_memory_stands_over_time_beside_what_there_is(tmp_path: Path, settings: 
 
 
 def test_batches_of_a_stream_stand_over_time(tmp_path: Path, settings: Settings) -> None:
-    with Repository.open(settings) as repository, client_of(repository) as client:
+    with TrialRepository.open(settings) as repository, client_of(repository) as client:
         trial = job_samples.planned(repository, tmp_path)
         job = client.get(f"/api/trials/{trial.id}/job").json()
     (stream,), (batches,) = job["streams"], job["batches"]
@@ -162,12 +162,12 @@ def test_batches_of_a_stream_stand_over_time(tmp_path: Path, settings: Settings)
 def test_answers_about_a_large_job_are_kept_until_program_or_trial_change(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "LARGE_BYTES", 1)
+    monkeypatch.setattr(cached_answers, "LARGE_BYTES", 1)
     monkeypatch.setenv("VENTURI_HOME", str(settings.home))
     log = FAULTS / "missed-broadcast-faulty.zstd"
     (outcome,), _ = import_all(FORMATS["spark-eventlog"], [log])
     assert outcome.imported is not None
-    with Repository.open(settings) as repository, client_of(repository) as client:
+    with TrialRepository.open(settings) as repository, client_of(repository) as client:
         trial = repository.get(outcome.imported.trials[0].trial)
         table = settings.home / "artifacts" / trial.id / "tasks.parquet"
         aside = settings.home / "aside"
@@ -191,5 +191,5 @@ def test_answers_about_a_large_job_are_kept_until_program_or_trial_change(
         (settings.home / "answers" / f"{trial.id}.tasks.json").write_bytes(b"damaged")
         aside.rename(table)
         assert told() == first
-        forget(settings.home, trial.id)
+        forget_answers(settings.home, trial.id)
         assert list((settings.home / "answers").iterdir()) == []

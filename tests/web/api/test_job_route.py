@@ -18,7 +18,7 @@ from venturi.cli.main import cli
 from venturi.core.settings import Settings
 from venturi.record.job_account import ACCOUNT_NAME
 from venturi.record.query.paging import whole_trials
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial
 
 FAULTS = Path(__file__).parents[2] / "data" / "spark" / "4.3.0" / "faults"
@@ -29,7 +29,7 @@ def _imported(settings: Settings, monkeypatch: pytest.MonkeyPatch, log: Path = L
     monkeypatch.setenv("VENTURI_HOME", str(settings.home))
     done = CliRunner().invoke(cli, ["import", "spark-eventlog", str(log)], catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         (trial,) = whole_trials(repository)
     return trial
 
@@ -38,7 +38,7 @@ def test_the_parts_of_every_stage_add_up(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trial = _imported(settings, monkeypatch)
-    with Repository.open(settings) as repository, client_of(repository) as client:
+    with TrialRepository.open(settings) as repository, client_of(repository) as client:
         detail = client.get(f"/api/trials/{trial.id}").json()
         job: dict[str, Any] = client.get(f"/api/trials/{trial.id}/job").json()
     assert detail["has_job"]
@@ -60,7 +60,7 @@ def test_findings_come_with_where_they_were_seen_and_cores_add_up(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trial = _imported(settings, monkeypatch, FAULTS / "executor-killed-faulty.zstd")
-    with Repository.open(settings) as repository, client_of(repository) as client:
+    with TrialRepository.open(settings) as repository, client_of(repository) as client:
         job: dict[str, Any] = client.get(f"/api/trials/{trial.id}/job").json()
     first = job["findings"][0]
     assert (first["rule"], first["confidence"]) == ("executor-lost", "medium")
@@ -95,7 +95,7 @@ def test_findings_come_with_where_they_were_seen_and_cores_add_up(
 def test_a_trial_without_an_account_says_so(
     settings: Settings, make_trial: Callable[..., Trial]
 ) -> None:
-    with Repository.open(settings) as repository, client_of(repository) as client:
+    with TrialRepository.open(settings) as repository, client_of(repository) as client:
         repository.add(trial := make_trial())
         job = client.get(f"/api/trials/{trial.id}/job").json()
         assert client.get(f"/api/trials/{trial.id}").json()["has_job"] is False
@@ -117,7 +117,7 @@ def test_show_writes_the_page_of_the_trial(
 
 
 def test_a_job_that_venturi_ran_stands_on_the_clock_of_its_trial(settings: Settings) -> None:
-    with Repository.open(settings) as repository, client_of(repository) as client:
+    with TrialRepository.open(settings) as repository, client_of(repository) as client:
         trial = own_samples.own_trial(repository)
         job: dict[str, Any] = client.get(f"/api/trials/{trial.id}/job").json()
     assert job["began_s"] == pytest.approx(2.8215, abs=1e-3)
@@ -139,7 +139,7 @@ def test_a_job_that_failed_says_why_and_in_which_stage(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trial = _imported(settings, monkeypatch, LOG.with_name("failedjob.log"))
-    with Repository.open(settings) as repository, client_of(repository) as client:
+    with TrialRepository.open(settings) as repository, client_of(repository) as client:
         job = client.get(f"/api/trials/{trial.id}/job").json()
     assert job["failure"].startswith("failed: job ")
     (failed,) = [stage for stage in job["stages"] if stage["outcome"] == "failed"]
@@ -153,7 +153,7 @@ def test_show_names_the_narrowest_device_beside_the_narrowest_point(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VENTURI_HOME", str(settings.home))
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         trial = own_samples.own_trial(repository)
     shown = CliRunner().invoke(cli, ["show", trial.id], catch_exceptions=False)
     said = " ".join(shown.stdout.split())
@@ -179,7 +179,7 @@ def test_an_account_of_other_types_is_missing_with_a_reason(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, part: str, field: str, value: object
 ) -> None:
     trial = _imported(settings, monkeypatch)
-    with Repository.open(settings) as repository, client_of(repository) as client:
+    with TrialRepository.open(settings) as repository, client_of(repository) as client:
         kept = next(each for each in trial.artifacts if each.name == ACCOUNT_NAME)
         path = repository.artifact_path(kept)
         facts = json.loads(path.read_bytes())
@@ -203,7 +203,7 @@ def test_an_account_whose_rows_refer_to_nothing_is_missing_with_a_reason(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, table: str, key: str
 ) -> None:
     trial = _imported(settings, monkeypatch)
-    with Repository.open(settings) as repository, client_of(repository) as client:
+    with TrialRepository.open(settings) as repository, client_of(repository) as client:
         kept = next(each for each in trial.artifacts if each.name == f"{table}.parquet")
         path = repository.artifact_path(kept)
         rows = pl.read_parquet(path)
@@ -217,7 +217,7 @@ def test_of_many_queries_and_jobs_it_is_told_how_many_are_not_shown(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trial = _imported(settings, monkeypatch, FAULTS / "driver-loop-faulty.zstd")
-    with Repository.open(settings) as repository, client_of(repository) as client:
+    with TrialRepository.open(settings) as repository, client_of(repository) as client:
         job: dict[str, Any] = client.get(f"/api/trials/{trial.id}/job").json()
     assert len(job["queries"]) + job["queries_left_out"] == 60
     assert job["queries_left_out"] > 0

@@ -7,7 +7,7 @@ from dataclasses import replace
 import report_samples
 from api_client import client_of
 from venturi.core.settings import Settings
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Cluster, Host, Sample
 
 
@@ -19,7 +19,7 @@ def test_a_trial_between_hosts_has_its_matrix_and_others_have_none(settings: Set
         samples=(pair,),
     )
     other = report_samples.trial(2, "terasort", "native")
-    with Repository.open(settings) as repository, client_of(repository) as client:
+    with TrialRepository.open(settings) as repository, client_of(repository) as client:
         repository.add_many([between, other])
         said = client.get(f"/api/trials/{between.id}").json()
         assert said["between_hosts"]["hosts"] == ["a", "b"]

@@ -25,7 +25,7 @@ from command_line import venturi
 from venturi.core.settings import Settings
 from venturi.record.access import tokens
 from venturi.record.access.authors import Author
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "share" / "proxy.md"
@@ -152,7 +152,7 @@ def lab(
     start_server: Callable[..., Server], tmp_path: Path, make_trial: Callable[..., Trial]
 ) -> Iterator[Lab]:
     home = Settings(tmp_path / "server", None, None, allow_debug=False)
-    with Repository.open(home) as repository:
+    with TrialRepository.open(home) as repository:
         roles: dict[str, tokens.Role] = {"reader": "read", "writer": "write"}
         made = {
             name: tokens.add(repository, name, role, Author("ada", "login"))[1]
@@ -211,7 +211,7 @@ def test_big_archives_and_downloads_pass_without_being_kept(
     lab: Lab, tmp_path: Path, make_trial: Callable[..., Trial]
 ) -> None:
     source = Settings(tmp_path / "source", None, None, allow_debug=False)
-    with Repository.open(source) as repository:
+    with TrialRepository.open(source) as repository:
         trial = make_trial(id="pushed", state=State.SUCCEEDED, elapsed_s=1.0)
         content = secrets.token_bytes(3 << 20)  # nginx itself takes no more than 1 MB
         trial = repository.attach(trial, "log", "a.log", content)
@@ -249,7 +249,7 @@ def test_the_word_of_a_proxy_that_is_none_counts_for_nothing(
     start_server: Callable[..., Server], tmp_path: Path
 ) -> None:
     home = Settings(tmp_path / "server", None, None, allow_debug=False)
-    with Repository.open(home) as repository:
+    with TrialRepository.open(home) as repository:
         _, secret = tokens.add(repository, "ci", "read", Author("ada", "login"))
     server = start_server("--proxy", "192.0.2.0/24")
     with httpx.Client(base_url=server.url, trust_env=False) as client:

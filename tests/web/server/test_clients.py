@@ -21,7 +21,7 @@ import pytest
 from api_client import READ_TOKEN, Server
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings, load
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 
 Start = Callable[..., Server]
@@ -168,7 +168,7 @@ def test_a_body_that_trickles_ends_and_holds_no_place(
 def test_who_does_not_take_an_answer_loses_it(
     start_server: Start, connect: Connect, make_trial: Callable[..., Trial], tmp_path: Path
 ) -> None:
-    with Repository.open(Settings(tmp_path / "server", None, None, allow_debug=False)) as own:
+    with TrialRepository.open(Settings(tmp_path / "server", None, None, allow_debug=False)) as own:
         trial = replace(make_trial(state=State.SUCCEEDED, elapsed_s=1.0), id="t1")
         own.add(own.attach(trial, "log", "a.log", bytes(30_000_000)))
     server = start_server(
@@ -269,7 +269,7 @@ def test_an_answer_that_takes_too_long_is_given_up_and_others_are_answered(
         value=pl.lit(0.5),
         unit=pl.lit("fraction"),
     ).write_parquet(file, row_group_size=1_000_000)
-    with Repository.open(Settings(tmp_path / "server", None, None, allow_debug=False)) as own:
+    with TrialRepository.open(Settings(tmp_path / "server", None, None, allow_debug=False)) as own:
         trial = replace(make_trial(state=State.SUCCEEDED, elapsed_s=1.0), id="t1")
         own.add(own.attach(trial, "series", "host.parquet", file))
     server = start_server(VENTURI_SERVE_COMPUTE_TIMEOUT_S="1", VENTURI_SERVE_SERIES_AT_ONCE_MAX="1")
@@ -387,7 +387,7 @@ def test_a_small_file_of_many_equal_rows_is_shown_without_being_held(
         unit=pl.lit("fraction"),
     ).write_parquet(file, row_group_size=rows)
     assert file.stat().st_size < 100_000
-    with Repository.open(Settings(tmp_path / "server", None, None, allow_debug=False)) as own:
+    with TrialRepository.open(Settings(tmp_path / "server", None, None, allow_debug=False)) as own:
         trial = replace(make_trial(state=State.SUCCEEDED, elapsed_s=1.0), id="t1")
         own.add(own.attach(trial, "series", "host.parquet", file))
     server = start_server(

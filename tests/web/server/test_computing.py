@@ -9,9 +9,9 @@ from threading import Event
 import pytest
 
 from venturi.core.errors import VenturiError
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.web.api.computing import Computing
-from venturi.web.api.health import Watch
+from venturi.web.api.health import ServerState
 
 
 @pytest.fixture
@@ -28,9 +28,9 @@ def code_of(error: object) -> str:
 
 
 def test_who_takes_too_long_keeps_its_place_and_no_more(
-    repository: Repository, done: Event, caplog: pytest.LogCaptureFixture
+    repository: TrialRepository, done: Event, caplog: pytest.LogCaptureFixture
 ) -> None:
-    watch = Watch(repository)
+    watch = ServerState(repository)
     computing = Computing("computing", watch, at_once=2, waiting=1, timeout_s=0.2)
 
     async def ask() -> None:
@@ -52,8 +52,8 @@ def test_who_takes_too_long_keeps_its_place_and_no_more(
     assert [each.getMessage() for each in caplog.records] == ["given up after 0.2 s: /cost"] * 4
 
 
-def test_what_an_answer_fails_with_is_its_own(repository: Repository) -> None:
-    watch = Watch(repository)
+def test_what_an_answer_fails_with_is_its_own(repository: TrialRepository) -> None:
+    watch = ServerState(repository)
     computing = Computing("computing", watch, at_once=1, waiting=1, timeout_s=5)
 
     def slow_disk() -> None:
@@ -64,7 +64,7 @@ def test_what_an_answer_fails_with_is_its_own(repository: Repository) -> None:
     assert not watch.refused
 
 
-def test_an_iterator_that_ended_unseen_is_an_error_and_no_hang(repository: Repository) -> None:
-    computing = Computing("computing", Watch(repository), at_once=1, waiting=1, timeout_s=60)
+def test_an_iterator_that_ended_unseen_is_an_error_and_no_hang(repository: TrialRepository) -> None:
+    computing = Computing("computing", ServerState(repository), at_once=1, waiting=1, timeout_s=60)
     with pytest.raises(RuntimeError, match="StopIteration"):
         asyncio.run(computing.answer("/cost", lambda: next(iter(()))))

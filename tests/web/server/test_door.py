@@ -23,7 +23,7 @@ from venturi.core.settings import Settings
 from venturi.record.importing.exchange import export_trials, import_archive
 from venturi.record.query.counting import count
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import CONFIGURATION, RECORDS, TRIALS
 from venturi.record.trial import (
     Cluster,
@@ -182,21 +182,21 @@ def trials(draw: st.DrawFn) -> Trial:
 @pytest.fixture
 def elsewhere(
     request: pytest.FixtureRequest, tmp_path: Path
-) -> Iterator[list[tuple[Repository, httpx.Client]]]:
+) -> Iterator[list[tuple[TrialRepository, httpx.Client]]]:
     """Empty repositories on both databases, and a client of each."""
     postgresql = request.getfixturevalue("postgresql")
     urls = {"sqlite": None, "postgresql": postgresql.new_repository()}
     with ExitStack() as stack:
         both = [
             stack.enter_context(
-                Repository.open(Settings(tmp_path / name, url, None, allow_debug=False))
+                TrialRepository.open(Settings(tmp_path / name, url, None, allow_debug=False))
             )
             for name, url in urls.items()
         ]
         yield [(each, stack.enter_context(client_of(each))) for each in both]
 
 
-def forget(repository: Repository) -> None:
+def forget(repository: TrialRepository) -> None:
     with repository.writing() as connection:
         for table in (CONFIGURATION, TRIALS, RECORDS):
             connection.execute(sa.delete(table))
@@ -268,7 +268,7 @@ def asked() -> Asked:
 )
 @given(trial=trials())
 def test_what_passes_the_door_can_be_read_in_every_way_and_the_rest_is_not_stored(
-    elsewhere: list[tuple[Repository, httpx.Client]],
+    elsewhere: list[tuple[TrialRepository, httpx.Client]],
     asked: Asked,
     tmp_path: Path,
     trial: Trial,
@@ -299,7 +299,7 @@ def test_what_passes_the_door_can_be_read_in_every_way_and_the_rest_is_not_store
 
 
 def test_the_largest_that_passes_can_be_read(
-    elsewhere: list[tuple[Repository, httpx.Client]],
+    elsewhere: list[tuple[TrialRepository, httpx.Client]],
     make_trial: Callable[..., Trial],
     tmp_path: Path,
 ) -> None:

@@ -24,7 +24,7 @@ from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
 from venturi.record.query.counting import count
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 
 Start = Callable[..., Server]
@@ -113,7 +113,7 @@ def source(
     monkeypatch.setenv("VENTURI_PUSH_TOKEN", WRITE_TOKEN)
     trial = make_trial(state=State.SUCCEEDED, elapsed_s=1.0)
     ids = [f"p{number:03}" for number in range(250)]
-    with Repository.open(Settings(home, None, None, allow_debug=False)) as repository:
+    with TrialRepository.open(Settings(home, None, None, allow_debug=False)) as repository:
         for id_ in ids[:2]:
             repository.add(repository.attach(replace(trial, id=id_), "log", "a.log", b"ran"))
         repository.add_many(
@@ -140,7 +140,7 @@ def test_trials_are_pushed_once_in_batches(start_server: Start, source: list[str
     status, sent = push(server.url, "--all")
     assert (status, len(sent["added"]), len(sent["already_present"])) == (0, 244, 6)
     server.end()
-    with Repository.open(Settings(server.home, None, None, allow_debug=False)) as repository:
+    with TrialRepository.open(Settings(server.home, None, None, allow_debug=False)) as repository:
         assert count(repository, Query()) == 250
         (log,) = repository.get("p000").artifacts
         assert repository.artifact_path(log).read_bytes() == b"ran"
@@ -168,7 +168,7 @@ def test_a_trial_that_the_server_refuses_does_not_hold_up_others(
     start_server: Start, source: list[str], make_trial: Callable[..., Trial], tmp_path: Path
 ) -> None:
     settings = Settings(tmp_path / "server", None, None, allow_debug=False)
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         repository.add(make_trial(id=source[1], state=State.SUCCEEDED, elapsed_s=9.0))
     server = start_server(VENTURI_WRITE_TOKEN=WRITE_TOKEN)
     status, sent = push(server.url, *source[:3])
@@ -227,7 +227,7 @@ def test_what_the_server_refuses_for_good_is_sent_once_and_named(
         more["VENTURI_DATABASE_URL"] = request.getfixturevalue("postgresql").new_repository()
     server = start_server(**more)
     home = Settings(tmp_path / "home", None, None, allow_debug=False)
-    with monkeypatch.context() as older, Repository.open(home) as repository:
+    with monkeypatch.context() as older, TrialRepository.open(home) as repository:
         older.setattr("venturi.record.store.rows.check", lambda *_: None)
         old = make_trial(id="old", state=State.SUCCEEDED, elapsed_s=1.0, experiment="a\0b")
         repository.add(old)

@@ -22,7 +22,7 @@ from venturi.record.access import tokens
 from venturi.record.access.actions import VIEW_DELETED, find_actions
 from venturi.record.access.authors import Author
 from venturi.record.importing.exchange import export_trials
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial, now
 
 Start = Callable[..., Server]
@@ -38,7 +38,7 @@ class Door:
     """A server that asks everybody for a token, and tokens of every kind."""
 
     server: Server
-    repository: Repository
+    repository: TrialRepository
     secrets: dict[str, str]
 
     @contextmanager
@@ -65,7 +65,7 @@ class Door:
 @pytest.fixture
 def door(start_server: Start, tmp_path: Path) -> Iterator[Door]:
     home = Settings(tmp_path / "server", None, None, allow_debug=False)
-    with Repository.open(home) as repository:
+    with TrialRepository.open(home) as repository:
         roles: dict[str, tokens.Role] = {"reader": "read", "writer": "write", "gone": "write"}
         secrets = {name: tokens.add(repository, name, role, ADA)[1] for name, role in roles.items()}
         tokens.revoke(repository, "gone")
@@ -75,7 +75,7 @@ def door(start_server: Start, tmp_path: Path) -> Iterator[Door]:
 
 
 def archive_of(make_trial: Callable[..., Trial], folder: Path) -> bytes:
-    with Repository.open(Settings(folder, None, None, allow_debug=False)) as source:
+    with TrialRepository.open(Settings(folder, None, None, allow_debug=False)) as source:
         trial = make_trial(id="pushed", state=State.SUCCEEDED, elapsed_s=1.0)
         file = folder / "trials.zip"
         export_trials(source, [replace(trial, configuration={"disk": "SSD"})], file)
@@ -208,7 +208,7 @@ def test_nothing_but_the_secret_itself_opens(door: Door) -> None:
         assert client.get("/api/status").status_code == 401
 
 
-def tokens_digests(repository: Repository) -> list[str]:
+def tokens_digests(repository: TrialRepository) -> list[str]:
     with repository.reading() as connection:
         return list(connection.exec_driver_sql("SELECT digest FROM tokens").scalars())
 
@@ -287,7 +287,7 @@ def test_two_servers_of_one_database_take_and_drop_a_token_at_once(
     try:
         for server in both:
             server.start()
-        with Repository.open(settings) as repository, httpx.Client(trust_env=False) as client:
+        with TrialRepository.open(settings) as repository, httpx.Client(trust_env=False) as client:
 
             def statuses(**headers: str) -> list[int]:
                 return [

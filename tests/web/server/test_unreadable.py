@@ -9,7 +9,7 @@ import pytest
 
 from api_client import client_of
 from planted import OVERFLOWING, add_overflowing, write_record
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 
 MakeTrial = Callable[..., Trial]
@@ -30,7 +30,7 @@ ASKED = (
 
 @pytest.mark.parametrize("planted", [*OVERFLOWING, "{"])
 def test_what_cannot_be_read_is_named_and_the_rest_is_answered(
-    repository: Repository, make_trial: MakeTrial, planted: str
+    repository: TrialRepository, make_trial: MakeTrial, planted: str
 ) -> None:
     sound = replace(make_trial(), state=State.SUCCEEDED, elapsed_s=3.0)
     bad = replace(make_trial(), state=State.SUCCEEDED, elapsed_s=4.0)

@@ -25,9 +25,9 @@ from venturi.record.importing.exchange import export_trials
 from venturi.record.query.counting import count
 from venturi.record.query.paging import whole_trials
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
-from venturi.record.upkeep.locks import none_arriving
+from venturi.record.upkeep.locks import exclusive_files_lock
 from venturi.web.api.security import Access
 
 HEADERS = {"Authorization": f"Bearer {WRITE_TOKEN}", "Content-Type": "application/zip"}
@@ -39,7 +39,7 @@ def archive(tmp_path: Path, make_trial: Callable[..., Trial]) -> Iterator[Archiv
     """Makes archives of trials with the ids given, each with a log."""
     trial = make_trial(state=State.SUCCEEDED, elapsed_s=1.0)
     settings = Settings(tmp_path / "source", None, None, allow_debug=False)
-    with Repository.open(settings) as source:
+    with TrialRepository.open(settings) as source:
 
         def make(*ids: str) -> bytes:
             trials = [
@@ -54,7 +54,7 @@ def archive(tmp_path: Path, make_trial: Callable[..., Trial]) -> Iterator[Archiv
 
 
 @pytest.fixture
-def uploads(repository: Repository) -> Iterator[httpx.Client]:
+def uploads(repository: TrialRepository) -> Iterator[httpx.Client]:
     access = Access(write_token=WRITE_TOKEN, upload_bytes_max=UPLOAD_BYTES_MAX)
     with client_of(repository, access) as client:
         client.headers.update(HEADERS)
@@ -76,7 +76,7 @@ def rewritten(content: bytes, change: Callable[[str, bytes], bytes], **more: byt
 
 
 def test_what_is_acknowledged_is_stored_and_a_second_time_changes_nothing(
-    uploads: httpx.Client, repository: Repository, archive: Archive
+    uploads: httpx.Client, repository: TrialRepository, archive: Archive
 ) -> None:
     content = archive("a1", "a2")
     first = uploads.post("/api/uploads", content=content)
@@ -90,7 +90,7 @@ def test_what_is_acknowledged_is_stored_and_a_second_time_changes_nothing(
 
 
 def test_a_damaged_trial_is_refused_by_itself_with_its_line_and_field(
-    uploads: httpx.Client, repository: Repository, archive: Archive
+    uploads: httpx.Client, repository: TrialRepository, archive: Archive
 ) -> None:
     def damage(name: str, data: bytes) -> bytes:
         return data.replace(b"a2 ran", b"a2 RAN") if "a2" in name else data
@@ -121,7 +121,7 @@ def test_a_damaged_trial_is_refused_by_itself_with_its_line_and_field(
 
 
 def test_hostile_archives_are_refused_whole(
-    uploads: httpx.Client, repository: Repository, archive: Archive
+    uploads: httpx.Client, repository: TrialRepository, archive: Archive
 ) -> None:
     content = archive("a1")
 
@@ -167,7 +167,7 @@ def test_only_zips_that_are_not_too_big_are_read(uploads: httpx.Client) -> None:
 
 def test_another_trial_with_an_id_that_is_taken_is_refused(
     uploads: httpx.Client,
-    repository: Repository,
+    repository: TrialRepository,
     make_trial: Callable[..., Trial],
     archive: Archive,
 ) -> None:
@@ -247,7 +247,7 @@ def test_no_acknowledged_trial_is_lost_and_none_is_there_twice(
     status, _ = server.end()
     assert status == 0
     settings = Settings(server.home, None, None, allow_debug=False)
-    with Repository.open(settings) as repository:
+    with TrialRepository.open(settings) as repository:
         stored = [trial.id for trial in whole_trials(repository)]
         assert {id_ for ids in acknowledged for id_ in ids} == set(stored)
         assert len(stored) == expected
@@ -265,7 +265,7 @@ def test_uploads_that_wait_keep_nobody_from_reading(
     server = start_server(VENTURI_WRITE_TOKEN=WRITE_TOKEN)
     content = archive("waiting")
     with ThreadPoolExecutor(20) as clients:
-        with none_arriving(server.home):
+        with exclusive_files_lock(server.home):
             sent = [
                 clients.submit(
                     httpx.post,

@@ -1,7 +1,7 @@
 // What the charts of the analysis pages share: axes, colours of groups, names that meet nothing.
 import type { CustomSeriesOption } from "echarts/charts";
 import { type Key, type Scalar, seconds, size, valueText } from "../format";
-import type { Interval, Spread } from "../generated/types";
+import type { Interval, SpreadData } from "../generated/types";
 import { logTicks } from "../units";
 import { type Box, meet, type Shape, textWidth } from "./plot";
 import { type Axis, axisOf, timeUnit } from "./scale";
@@ -74,11 +74,11 @@ export const within = ({ low, high }: Interval, tell: (value: number) => string)
   `[${tell(low)}, ${tell(high)}]`;
 
 /** The values of a spread that its mark and its whiskers reach. */
-export const reach = ({ median, interval }: Spread): number[] =>
+export const reach = ({ median, interval }: SpreadData): number[] =>
   [median, interval?.low, interval?.high].filter((value) => value != null);
 
 /** What a tooltip says of a spread. */
-export function told(spread: Spread, tell: (value: number) => string = seconds): string[] {
+export function told(spread: SpreadData, tell: (value: number) => string = seconds): string[] {
   if (spread.median === null) return [`n = ${spread.n}: ${spread.reason ?? "no value"}`];
   const { interval } = spread;
   return [

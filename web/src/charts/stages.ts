@@ -1,5 +1,5 @@
 // The stages of a sort: what each did from its first to its last work.
-import type { Stage } from "../generated/types";
+import type { ReportStage } from "../generated/types";
 import type { Plain } from "../missing";
 import { duration, percent } from "../units";
 import { type Row, rowsChart } from "./rows";
@@ -12,7 +12,7 @@ const PARTS = [
   ["blocked_s", "blocked", "blocked"],
 ] as const;
 
-function stageRow(stage: Plain<Stage>): Row {
+function stageRow(stage: Plain<ReportStage>): Row {
   const label = stage.device ? `${stage.name} · ${stage.device}` : stage.name;
   const { started_s: started, ended_s: ended } = stage;
   const known = PARTS.every(([key]) => stage[key] !== null);
@@ -43,7 +43,7 @@ function stageRow(stage: Plain<Stage>): Row {
   };
 }
 
-export function stages(entries: readonly Plain<Stage>[], view: View): Drawing {
+export function stages(entries: readonly Plain<ReportStage>[], view: View): Drawing {
   const rows: Row[] = [];
   let phase: string | null = null;
   for (const stage of entries) {

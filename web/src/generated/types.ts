@@ -5,7 +5,7 @@ import type {
   CatalogPage,
   Catalogs,
   ClusterPage,
-  Comparison,
+  ComparisonData,
   Effects,
   Exclusions,
   Facets,
@@ -16,7 +16,7 @@ import type {
   JobData,
   JobTasks,
   Keys,
-  Ranking,
+  RankingData,
   ReportData,
   Scaling,
   SeriesData,
@@ -32,7 +32,7 @@ import type {
 
 export type * from "./api";
 
-export interface Twins {
+export interface Endpoints {
   "/api/start": Start;
   "/api/status": Status;
   "/api/keys": Keys;
@@ -47,8 +47,8 @@ export interface Twins {
   "/api/trials/{id}/io/heat": IoHeat;
   "/api/clusters": ClusterPage;
   "/api/groups": Groups;
-  "/api/cost": Ranking;
-  "/api/compare": Comparison;
+  "/api/cost": RankingData;
+  "/api/compare": ComparisonData;
   "/api/jobs": TwoJobs;
   "/api/effect": Effects;
   "/api/scaling": Scaling;

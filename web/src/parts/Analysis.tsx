@@ -6,7 +6,7 @@ import { behindGroup, groupName, valueName } from "../charts/common";
 import { farApart } from "../charts/scale";
 import { exported, type Twin, useTwin } from "../data";
 import { count, type Key, keyName, range, type Scalar, trials, valueText } from "../format";
-import type { Interval, KeyInfo, Spread } from "../generated/types";
+import type { Interval, KeyInfo, SpreadData } from "../generated/types";
 import { onPage } from "../here";
 import { byInterest } from "../keys";
 import { useSearch } from "../state";
@@ -526,14 +526,14 @@ export const spreadColumns = (what: string, unit: string): Column[] => [
   { name: `high (${unit})`, number: true },
 ];
 
-export const spreadCells = (spread: Spread | null): Cell[] => [
+export const spreadCells = (spread: SpreadData | null): Cell[] => [
   spread?.median ?? null,
   spread?.interval?.low ?? null,
   spread?.interval?.high ?? null,
 ];
 
 /** A median with its interval, or why there is none. */
-export function spreadCell(spread: Spread | null, tell: (value: number) => string): Cell {
+export function spreadCell(spread: SpreadData | null, tell: (value: number) => string): Cell {
   if (spread === null) return null;
   const { median, interval, reason } = spread;
   if (median === null)

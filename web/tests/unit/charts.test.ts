@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { groupName, names, valueName } from "../../src/charts/common";
 import { meet } from "../../src/charts/plot";
 import { stages } from "../../src/charts/stages";
-import type { Comparison, Effects, Mark, Ranking } from "../../src/generated/types";
+import type { ComparisonData, Effects, RankingData, TimeMark } from "../../src/generated/types";
 import { histogram } from "../../src/pages/machines/simulation/charts";
 import { ecdf, ratios } from "../../src/pages/results/compare/charts";
 import { costScatter, MOST_BUBBLES } from "../../src/pages/results/cost/charts";
@@ -61,13 +61,13 @@ test("ratios to the first have a row each, and the line of no difference is on t
     ratio_interval: null,
     outcome: "cannot tell",
   };
-  const data = { by: ["net"], groups: [first, second, third] } as unknown as Comparison;
+  const data = { by: ["net"], groups: [first, second, third] } as unknown as ComparisonData;
   const chart = drawn(ratios(data, view()));
   expect(chart.series[0]?.data).toHaveLength(2);
   const axis = chart.xAxis as unknown as { min: number; max: number };
   expect(axis.min).toBeLessThan(1);
   expect(axis.max).toBeGreaterThan(2.2);
-  const alone = { by: ["net"], groups: [first] } as unknown as Comparison;
+  const alone = { by: ["net"], groups: [first] } as unknown as ComparisonData;
   expect(ratios(alone, view())).toBeNull();
 });
 
@@ -80,7 +80,7 @@ test("the share of trials that took no longer goes up by one trial at each time"
     by_state: {},
   };
   const chart = drawn(
-    ecdf({ by: ["net"], groups: [group] } as unknown as Comparison, false, view()),
+    ecdf({ by: ["net"], groups: [group] } as unknown as ComparisonData, false, view()),
   );
   const [curve] = shapes(chart, 0).filter(({ type }) => type === "polyline");
   const points = curve?.shape?.points as [number, number][];
@@ -97,7 +97,7 @@ test("the share of trials that took no longer goes up by one trial at each time"
   expect(Math.max(...rises) - Math.min(...rises)).toBeLessThanOrEqual(1);
 });
 
-const mark = (name: string, at_s: number): Mark => ({ name, kind: "quantile", at_s });
+const mark = (name: string, at_s: number): TimeMark => ({ name, kind: "quantile", at_s });
 
 test("bins are as high as their shares, and as wide as their times", () => {
   const of = { edges_s: [10, 20, 40, 60], counts: [1, 3, 0] };
@@ -110,7 +110,7 @@ test("bins are as high as their shares, and as wide as their times", () => {
 
 test("names of marks that stand close together get rows of their own", () => {
   const of = { edges_s: [0, 100], counts: [5] };
-  const height = (marks: Mark[]) => {
+  const height = (marks: TimeMark[]) => {
     const texts = shapes(drawn(histogram(of, marks, view())), 1).filter(
       ({ type }) => type === "text",
     );
@@ -221,7 +221,7 @@ test("bubbles of very many groups are drawn together and open the trials of them
     frontier: "no",
     rank: at + 1,
   }));
-  const ranking = { by: ["disk", "cluster"], groups } as unknown as Ranking;
+  const ranking = { by: ["disk", "cluster"], groups } as unknown as RankingData;
   const display = { log: false, time: [0, 1], cost: [0, 1] } as never;
   const drawing = costScatter(ranking, display, view());
   const bubbles = drawn(drawing).series[1]?.data.length ?? 0;

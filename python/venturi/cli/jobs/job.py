@@ -11,18 +11,18 @@ from venturi.record.trial import CPU_OTHERS, Trial
 
 if TYPE_CHECKING:
     from venturi.jobs.diagnosis.find import Diagnosis
-    from venturi.jobs.stages.host_use import Meanwhile
+    from venturi.jobs.stages.host_use import HostUseByStage
     from venturi.jobs.stages.timeline import Timeline
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class AnalyzedJob:
     """The account on its timeline, what can be told from it and from the host, and what to do."""
 
     line: Timeline
     analysis: Analysis
-    host: Meanwhile
+    host: HostUseByStage
     diagnosis: Diagnosis
 
     @property
@@ -31,17 +31,17 @@ class Job:
         return self.line.account
 
 
-def job_of(repository: Repository, trial: Trial) -> Job | None:
+def job_of(repository: TrialRepository, trial: Trial) -> AnalyzedJob | None:
     """That of `trial`, None if no account is kept with it."""
     if not has_account(trial):
         return None
     from venturi.jobs.diagnosis.find import diagnose
     from venturi.jobs.stages.analysis import analyse
-    from venturi.jobs.stages.host_use import meanwhile
+    from venturi.jobs.stages.host_use import host_use_by_stage
     from venturi.jobs.stages.timeline import timeline
 
     account = load(repository, trial)
     line = timeline(account)
     analysis = analyse(account, next(iter(trial.values(CPU_OTHERS)), None), line)
-    host = meanwhile(repository, trial, account, analysis)
-    return Job(line, analysis, host, diagnose(line, analysis))
+    host = host_use_by_stage(repository, trial, account, analysis)
+    return AnalyzedJob(line, analysis, host, diagnose(line, analysis))

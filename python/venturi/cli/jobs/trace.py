@@ -31,8 +31,8 @@ from venturi.record.job_account import has_account, load
 
 if TYPE_CHECKING:
     from venturi.measure.hosts.agent import AgentResult, OnProgress
-    from venturi.measure.hosts.at_once import Outcome
-    from venturi.record.store.repository import Repository
+    from venturi.measure.hosts.concurrent_commands import Outcome
+    from venturi.record.store.repository import TrialRepository
     from venturi.record.trial import Trial
 
 BY = ("class", "stage", "task", "process", "device", "host")
@@ -153,7 +153,7 @@ def record(
     if as_json:
         print_json(dict(outcome.data), tuple(each.message for each in outcome.warnings))
     else:
-        _tell(outcome, output)
+        _print_recording(outcome, output)
     if status != 0:
         raise VenturiError(
             "VEN-TRACE-COMMAND",
@@ -170,11 +170,11 @@ def _mark(text: str) -> str:
     return f"{what}={Path(folder).absolute()}"
 
 
-def _tell(recorded: AgentResult, output: Path) -> None:
+def _print_recording(recorded: AgentResult, output: Path) -> None:
     """Says what was recorded, and how to read it."""
-    from venturi.measure.hosts.trace_results import TraceRecorded
+    from venturi.measure.hosts.trace_results import TraceRecording
 
-    found = recorded.read(TraceRecorded)
+    found = recorded.read(TraceRecording)
     lines = [
         f"{', '.join(found.disks)}: {found.events:,} events while it recorded for "
         f"{format_duration(found.elapsed_s)}, "
@@ -195,10 +195,10 @@ def _record(
     options: Sequence[object], words: Sequence[str], on_progress: OnProgress | None
 ) -> tuple[Outcome, int]:
     """What came of the recording, and the exit status of the command."""
-    from venturi.measure.hosts.at_once import Following
+    from venturi.measure.hosts.concurrent_commands import FollowedCommand
 
     begun = threading.Event()
-    following = Following(
+    following = FollowedCommand(
         find_agent(),
         "trace",
         "record",
@@ -248,7 +248,7 @@ def show(what: str, *, by: str | None, html: PageFile | None, quiet: bool, as_js
     text on standard input. What is missing or damaged in it is told. A TRIAL of `venturi run
     --trace` has its trace with it; `last` is that which started last.
     """
-    from venturi.terminal.io_shares import whose
+    from venturi.terminal.io_shares import share_tables
     from venturi.terminal.io_trace import parts, read
 
     with TemporaryDirectory(prefix="venturi-") as folder:
@@ -264,7 +264,7 @@ def show(what: str, *, by: str | None, html: PageFile | None, quiet: bool, as_js
         print_json(data, tuple(message for _, message in warnings))
         return
     trace = read(data)
-    show_on_screen(*(parts(trace) if by is None else whose(trace, by)))
+    show_on_screen(*(parts(trace) if by is None else share_tables(trace, by)))
     _warn(warnings)
 
 
@@ -286,7 +286,7 @@ def convert(*, path: Path, output: Path, quiet: bool, as_json: bool) -> None:
     PATH is as of `trace show`. It then is one folder in order of time, without the events that no
     analysis needs. What was missing or damaged is told, and told again when the recording is read.
     """
-    from venturi.measure.hosts.trace_results import TraceConverted
+    from venturi.measure.hosts.trace_results import TraceConversion
 
     with progress_bars(enabled=not quiet and not as_json) as on_progress:
         result = find_agent().run(
@@ -300,7 +300,7 @@ def convert(*, path: Path, output: Path, quiet: bool, as_json: bool) -> None:
     if as_json:
         print_json(dict(result.data), tuple(each.message for each in result.warnings))
         return
-    found = result.read(TraceConverted)
+    found = result.read(TraceConversion)
     show_on_screen(
         f"{found.events:,} events of {found.records:,} records; "
         f"{format_bytes_decimal(found.bytes)} in {output}",
@@ -389,7 +389,7 @@ def _of_trial(name: str, heat: Path | None) -> tuple[dict[str, Any], Warned]:
     return data, [each for each in told if each[0].startswith("VEN-TRACE-")]
 
 
-def _cells_of(repository: Repository, trial: Trial, heat: Path) -> None:
+def _cells_of(repository: TrialRepository, trial: Trial, heat: Path) -> None:
     """Puts the cells of the charts of `trial` at `heat`; where none are kept they are made of its
     recording, if that is."""
     kept = {each.name: each for each in trial.artifacts}
@@ -399,7 +399,7 @@ def _cells_of(repository: Repository, trial: Trial, heat: Path) -> None:
         _read_again(repository, trial, repository.artifact_path(recording), heat)
 
 
-def _read_again(repository: Repository, trial: Trial, recording: Path, heat: Path) -> None:
+def _read_again(repository: TrialRepository, trial: Trial, recording: Path, heat: Path) -> None:
     """Reads a recording that is kept, by the stages of its job, for the cells of its charts."""
     from venturi.measure.trial.tracing import stages_of
 

@@ -29,7 +29,7 @@ from venturi.cli.options import DURATION, json_option, print_json
 from venturi.cli.screen import show
 from venturi.machines.catalog import Catalog
 from venturi.machines.catalog.find import unknown
-from venturi.machines.cost.choices import MOST_NODES, Network
+from venturi.machines.cost.choices import MOST_NODES, NetworkChoice
 
 if TYPE_CHECKING:
     from venturi.machines.advice.explain import Explanation
@@ -143,23 +143,23 @@ def hardware(
     "cannot tell", with what to measure.
     """
     from venturi.machines.advice.explain import explain_type
-    from venturi.machines.advice.hardware import DEFAULT_MAX_NODES, Request, advise
-    from venturi.machines.advice.option import Objective
+    from venturi.machines.advice.hardware import DEFAULT_MAX_NODES, HardwareRequest, advise
+    from venturi.machines.advice.option import AdviceObjective
 
     today = datetime.now(UTC).date()
     max_nodes, max_nodes_of = _caps(caps)
     found = the_catalogs(catalogs, measured, assumed, today, owned, volumes=volumes)
     _need_types(max_nodes_of, found)
-    request = Request(
+    request = HardwareRequest(
         job=the_job(sort_bytes, job_file, exchange),
         durabilities=durabilities((*classes, *(("volumes",) if volumes else ()))),
-        objective=Objective(objective),
+        objective=AdviceObjective(objective),
         deadline_s=deadline_s,
         budget_usd=budget_usd,
         nodes=nodes,
         max_nodes=max_nodes or DEFAULT_MAX_NODES,
         max_nodes_of=max_nodes_of,
-        network=Network(network.replace("-", " ")),
+        network=NetworkChoice(network.replace("-", " ")),
         today=today,
         shown=limit,
     )
@@ -191,8 +191,8 @@ def write_advice(
     html: PageFile,
 ) -> None:
     """The page; without --explain it explains the first option of each class."""
-    from venturi.machines.advice.bars import network_costs
     from venturi.machines.advice.explain import explain_first
+    from venturi.machines.advice.network_costs import network_costs
     from venturi.web.advice_page.build import advice_page
 
     explanations = explanations or explain_first(advice, catalogs)

@@ -23,7 +23,7 @@ from venturi.record.trial import Trial
 
 if TYPE_CHECKING:
     from venturi.machines.catalog import Catalog
-    from venturi.machines.catalog.importers.reading import Imported
+    from venturi.machines.catalog.importers.reading import ImportedCatalog
     from venturi.machines.catalog.units_check import Doubt
     from venturi.web.catalog_page import CatalogPage
 
@@ -174,13 +174,17 @@ def import_(
     another unit are asked about: nothing is written until they are corrected or accepted.
     """
     from venturi.machines.catalog.importers import import_catalog
-    from venturi.machines.catalog.importers.reading import MAX_IMPORT_BYTES, Options, Source
+    from venturi.machines.catalog.importers.reading import (
+        MAX_IMPORT_BYTES,
+        CatalogSource,
+        ImportOptions,
+    )
     from venturi.machines.catalog.units_check import check_units
 
     ready_file(output, overwrite=overwrite)
-    options = Options(region, None if as_of is None else as_of.date(), output.stem)
+    options = ImportOptions(region, None if as_of is None else as_of.date(), output.stem)
     texts = [read_text(path, MAX_IMPORT_BYTES, "VEN-CATALOG-FORMAT") for path in files]
-    sources = [Source(str(path), text) for path, text in zip(files, texts, strict=True)]
+    sources = [CatalogSource(str(path), text) for path, text in zip(files, texts, strict=True)]
     imported = import_catalog(format_name, sources, options)
     doubts = check_units(imported.catalog, imported.places)
     catalog = _settle(imported.catalog, doubts, str(files[0]), accept_units)
@@ -356,7 +360,7 @@ def _say(catalog: Catalog, output: Path) -> None:
     click.echo(f"{told} in {output}", err=True)
 
 
-def _refusals(imported: Imported) -> tuple[str, ...]:
+def _refusals(imported: ImportedCatalog) -> tuple[str, ...]:
     """One line a reason, with the first row it was given for."""
     counts = Counter((r.field, r.reason.split(":")[0]) for r in imported.refused)
     first = {(r.field, r.reason.split(":")[0]): r for r in reversed(imported.refused)}

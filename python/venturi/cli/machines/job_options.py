@@ -13,10 +13,10 @@ import click
 
 from venturi.cli.options import SIZE
 from venturi.core.errors import VenturiError, unreadable
-from venturi.machines.advice.suppose import assumed as with_assumed
+from venturi.machines.advice.suppositions import assumed as with_assumed
 from venturi.machines.catalog import Catalog
 from venturi.machines.catalog.find import find, shipped_with
-from venturi.machines.cost.choices import MOST_NODES, Durability, Exchange, Network
+from venturi.machines.cost.choices import MOST_NODES, Durability, Exchange, NetworkChoice
 
 if TYPE_CHECKING:
     from venturi.machines.cost.job import Job
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 DURABILITIES = tuple(each.value for each in Durability)
-NETWORKS = tuple(each.replace(" ", "-") for each in Network)
+NETWORKS = tuple(each.replace(" ", "-") for each in NetworkChoice)
 
 
 assume_option = click.option(
@@ -152,7 +152,7 @@ def the_catalogs(
 
     Without names the default, and those shipped ones that alone have one of `types`.
     """
-    from venturi.machines.advice.own import own, parse_ownership
+    from venturi.machines.advice.own_prices import parse_ownership, with_own_prices
     from venturi.machines.cost.overlay import overlay
 
     ownership = None if owned is None else parse_ownership(owned)
@@ -164,7 +164,7 @@ def the_catalogs(
             catalog = replace(catalog, name=name)  # of two files with one name the whole path
         for each in over:
             catalog = overlay(catalog, each)
-        found.append(own(with_assumed(catalog, assumed, today), ownership, today))
+        found.append(with_own_prices(with_assumed(catalog, assumed, today), ownership, today))
     return found if volumes is None else _attached(found, volumes)
 
 

@@ -26,11 +26,11 @@ from venturi.core.errors import VenturiError
 from venturi.core.units import format_duration, format_usd
 from venturi.machines.catalog import Catalog
 from venturi.machines.catalog.find import type_named
-from venturi.machines.cost.choices import Durability, Network
-from venturi.terminal.table import Line
+from venturi.machines.cost.choices import Durability, NetworkChoice
+from venturi.terminal.table import Paragraph
 
 if TYPE_CHECKING:
-    from venturi.machines.advice.option import Candidate, Option, Ran
+    from venturi.machines.advice.option import Candidate, ReferenceTrial, Option
     from venturi.machines.cost.spot import SpotCost
 
 
@@ -93,7 +93,7 @@ def command(
     """
 
     from venturi.machines.advice.explain import explain
-    from venturi.machines.advice.hardware import Request, compared, predict
+    from venturi.machines.advice.hardware import HardwareRequest, compared, predict
 
     wanted = [type_and_nodes(text) for text in machines]
     job = the_job(sort_bytes, job_file, exchange)
@@ -103,7 +103,7 @@ def command(
     today = datetime.now(UTC).date()
     types = [name for name, _ in wanted]
     found = the_catalogs(catalogs, measured, assumed, today, owned, types=types, volumes=volumes)
-    request = Request(job, network=Network(network.replace("-", " ")), today=today)
+    request = HardwareRequest(job, network=NetworkChoice(network.replace("-", " ")), today=today)
     explanations, candidates = [], []
     for name, nodes in wanted:
         if nodes is None:
@@ -139,25 +139,25 @@ def command(
         print_json(data)
         return
 
-    show(Line(f"{job.name}, {job.durability.value}", "bold"), prediction_table(options))
+    show(Paragraph(f"{job.name}, {job.durability.value}", "bold"), prediction_table(options))
     for name, why in unpriced(options):
-        show(Line(f"no cost of {name}: {why}", "dim", 2))
+        show(Paragraph(f"no cost of {name}: {why}", "dim", 2))
     told = [*map(_run_line, runs), *(_spot_line(name, cost) for name, cost in on_spot.items())]
     for line in told:
-        show(Line(line, indent=2))
+        show(Paragraph(line, indent=2))
     if any(each.lower_bound for each in options):
-        show(Line("≥ at least: of a rate only an upper bound is known", "dim", 2))
+        show(Paragraph("≥ at least: of a rate only an upper bound is known", "dim", 2))
 
 
-def _runs(candidates: Sequence[Candidate], took_s: Sequence[float]) -> list[Ran]:
-    from venturi.machines.advice.option import ran
+def _runs(candidates: Sequence[Candidate], took_s: Sequence[float]) -> list[ReferenceTrial]:
+    from venturi.machines.advice.option import measured_job
 
     if took_s and len(took_s) != len(candidates):
         raise click.UsageError(f"--took is given {len(took_s)} times, --on {len(candidates)} times")
-    return [ran(each, seconds) for each, seconds in zip(candidates, took_s, strict=False)]
+    return [measured_job(each, seconds) for each, seconds in zip(candidates, took_s, strict=False)]
 
 
-def _run_line(run: Ran) -> str:
+def _run_line(run: ReferenceTrial) -> str:
     told = f"{run.nodes:,} {run.instance_type} took {format_duration(run.time_s)}"
     if run.usd is not None:
         told += f" and cost {format_usd(run.usd)}"

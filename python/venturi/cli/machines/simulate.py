@@ -25,7 +25,7 @@ from venturi.cli.machines.job_options import (
 from venturi.cli.options import DURATION, json_option, print_json, quiet_option
 from venturi.cli.progress import progress_bars
 from venturi.cli.screen import show
-from venturi.core.quantity import UNLIMITED, Kind, Quantity
+from venturi.core.quantity import UNLIMITED, Quantity, ValueKind
 from venturi.core.units import format_duration, format_usd
 from venturi.machines.catalog import InstanceType
 from venturi.machines.catalog.find import type_named
@@ -33,9 +33,9 @@ from venturi.machines.cost.choices import Durability
 from venturi.terminal.table import pairs, table
 
 if TYPE_CHECKING:
-    from venturi.machines.advice.option import Price
+    from venturi.machines.advice.option import OptionPrice
     from venturi.machines.cost.node import Node
-    from venturi.machines.simulate.distribution import Rate
+    from venturi.machines.simulate.distribution import RateDistribution
     from venturi.machines.simulate.scenario import Scenario
     from venturi.machines.simulate.simulation import SimulationResult
 
@@ -264,7 +264,7 @@ def scenario_of(
 def run(scenario: Scenario, trials: int, seed: int, *, quiet: bool = False) -> SimulationResult:
     """The simulation, with its progress on stderr."""
     from venturi.machines.simulate.simulation import simulate
-    from venturi.measure.hosts.agent import Progress
+    from venturi.measure.hosts.agent import AgentProgress
 
     started = time.monotonic()
     with progress_bars(enabled=not quiet) as show_progress:
@@ -272,7 +272,7 @@ def run(scenario: Scenario, trials: int, seed: int, *, quiet: bool = False) -> S
         def on_progress(done: int) -> None:
             if show_progress is not None:
                 elapsed_s = time.monotonic() - started
-                show_progress(Progress("simulating", done, trials, "trials", elapsed_s))
+                show_progress(AgentProgress("simulating", done, trials, "trials", elapsed_s))
 
         return simulate(scenario, trials, seed, on_progress)
 
@@ -295,7 +295,7 @@ def _skew(text: str) -> tuple[float, float]:
 
 def _machine(
     instance_type: InstanceType, stated: Mapping[str, str | None]
-) -> tuple[Node, dict[str, Rate]]:
+) -> tuple[Node, dict[str, RateDistribution]]:
     """The node and the distributions of its rates: as stated, else the catalogue's."""
     from venturi.machines.cost.node import node_of
     from venturi.machines.simulate.distribution import distributions_of, parse_rates
@@ -309,7 +309,7 @@ def _machine(
         if text.strip() != "unlimited":
             rates[resource] = parse_rates(text)
             value = rates[resource].nominal
-            quantity = Quantity(value, value, value, Kind.ASSUMED, f"--{resource}", note=text)
+            quantity = Quantity(value, value, value, ValueKind.ASSUMED, f"--{resource}", note=text)
         if resource == "storage":
             node = replace(node, storage=quantity, local_read=None, local_write=None)
         elif resource == "network":
@@ -364,7 +364,7 @@ def settings_of(scenario: Scenario) -> list[tuple[str, str]]:
     return rows
 
 
-def costs_of(result: SimulationResult, price: Price | str) -> dict[float, float | None]:
+def costs_of(result: SimulationResult, price: OptionPrice | str) -> dict[float, float | None]:
     """US dollars by the second of each of `LEVELS` of the time; None where it never ends."""
     from venturi.web.advice_page.build import cost_of
 
@@ -377,7 +377,7 @@ def costs_of(result: SimulationResult, price: Price | str) -> dict[float, float 
 
 
 def as_data(
-    result: SimulationResult, price: Price | str, deadline_s: float | None = None
+    result: SimulationResult, price: OptionPrice | str, deadline_s: float | None = None
 ) -> dict[str, Any]:
     """The result as `--json` prints it; a time is null where that share did not finish."""
     from venturi.machines.simulate.simulation import PHASES
@@ -424,7 +424,7 @@ def as_data(
     }
 
 
-def _cost_line(result: SimulationResult, price: Price | str) -> str:
+def _cost_line(result: SimulationResult, price: OptionPrice | str) -> str:
     if isinstance(price, str):
         return f"no cost: {price}"
     usd = costs_of(result, price)
@@ -440,7 +440,7 @@ def _spread(counts: Any) -> dict[str, float]:
     return {"mean": float(counts.mean()), "max": int(counts.max())}
 
 
-def _print(result: SimulationResult, price: Price | str, deadline_s: float | None) -> None:
+def _print(result: SimulationResult, price: OptionPrice | str, deadline_s: float | None) -> None:
     """Prints the result: settings, quantiles, histogram, what happened."""
     from venturi.machines.simulate.simulation import PHASES
 

@@ -20,20 +20,20 @@ from venturi.core import settings
 from venturi.core.errors import ExitCode
 from venturi.core.units import format_bytes, format_bytes_decimal, format_offset
 from venturi.core.wording import count_of
+from venturi.measure.clusters.cluster_record import price_of
 from venturi.measure.clusters.connect import connected
 from venturi.measure.clusters.names import names_of
-from venturi.measure.clusters.recorded import price_of
 from venturi.measure.clusters.traits import memory_bytes, threads
 from venturi.record.trial import PriceQuote
-from venturi.terminal.table import UNKNOWN, Line, Table, table
+from venturi.terminal.table import UNKNOWN, Paragraph, Table, table
 
 if TYPE_CHECKING:
-    from venturi.machines.health.doctor import Finding
-    from venturi.measure.clusters.check import Checked, Remark
+    from venturi.machines.health.doctor import HostFinding
+    from venturi.measure.clusters.check import ClusterCheck, Remark
     from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec
-    from venturi.measure.clusters.connect import Outcome
+    from venturi.measure.clusters.connect import HostResults
     from venturi.measure.clusters.survey import HostSurvey
-    from venturi.measure.hosts.host import Host
+    from venturi.measure.hosts.host import LiveHost
 
 F = TypeVar("F", bound=Callable[..., Any])
 PUSH_S = 360.0
@@ -83,7 +83,7 @@ def check(cluster: ClusterSpec, *, quiet: bool, as_json: bool) -> int:
     if as_json:
         print_json(_as_data(cluster, asked, checked, findings))
     else:
-        show(Line(checked.verdict, "bold"), _listing(cluster, asked, findings))
+        show(Paragraph(checked.verdict, "bold"), _listing(cluster, asked, findings))
         remarks = (*checked.remarks, *_settings(findings, "advice"))
         show(*(line for each in remarks for line in _lines(each)))
         show(*_price(cluster))
@@ -104,7 +104,7 @@ def push(cluster: ClusterSpec, *, quiet: bool, as_json: bool) -> int:
     """
     sent: dict[str, int] = {}
 
-    def open_one(spec: HostSpec) -> AbstractContextManager[Host]:
+    def open_one(spec: HostSpec) -> AbstractContextManager[LiveHost]:
         return open_host(spec, lambda size_bytes: sent.__setitem__(spec.name, size_bytes))
 
     with (
@@ -120,17 +120,19 @@ def push(cluster: ClusterSpec, *, quiet: bool, as_json: bool) -> int:
     else:
         failed = len(reached.failures)
         count = f"{count_of(len(rows), 'host')}: {len(sent) - len(sent.keys() & reached.failures)}"
-        show(Line(f"{count} got the agent, {failed} failed", "bold"))
+        show(Paragraph(f"{count} got the agent, {failed} failed", "bold"))
         made = table("host", "reached by", "agent", "sha256", left=4, prose=("agent",))
         for row in rows:
             made.add(row["name"], row["reached_by"], row["state"], row["agent_sha256"][:16])
         show(made)
         for error in reached.failures.values():
-            show(Line(f"do: {error.where['host']}: {error.hint}", "cyan"))
+            show(Paragraph(f"do: {error.where['host']}: {error.hint}", "cyan"))
     return ExitCode.USER if reached.failures else ExitCode.OK
 
 
-def _pushed(host: HostSpec, sent_bytes: int | None, reached: Outcome[Host]) -> dict[str, Any]:
+def _pushed(
+    host: HostSpec, sent_bytes: int | None, reached: HostResults[LiveHost]
+) -> dict[str, Any]:
     error = reached.failures.get(host.name)
     if error is not None:
         state = error.message
@@ -158,16 +160,16 @@ def _digest(agent: Path) -> str:
 @contextmanager
 def _steps(*, shown: bool) -> Iterator[OnStep]:
     """Shows how many hosts have answered what is asked."""
-    from venturi.measure.hosts.agent import Progress
+    from venturi.measure.hosts.agent import AgentProgress
 
     with progress_bars(enabled=shown) as on_progress:
         began_s = time.monotonic()
 
-        def told(step: str, done: int, of: int) -> None:
+        def report_step(step: str, done: int, of: int) -> None:
             if on_progress is not None:
-                on_progress(Progress(step, done, of, "hosts", time.monotonic() - began_s))
+                on_progress(AgentProgress(step, done, of, "hosts", time.monotonic() - began_s))
 
-        yield told
+        yield report_step
         if on_progress is not None:
             on_progress(None)
 
@@ -176,7 +178,7 @@ def _hosts_of(on_step: OnStep, cluster: ClusterSpec) -> Callable[[int], None]:
     return lambda done: on_step("connecting", done, len(cluster.hosts))
 
 
-def _findings(asked: Outcome[HostSurvey]) -> Mapping[str, Sequence[Finding]]:
+def _findings(asked: HostResults[HostSurvey]) -> Mapping[str, Sequence[HostFinding]]:
     """What `venturi doctor` says of each host."""
     from venturi.machines.health.doctor import examine, load_rules
 
@@ -185,12 +187,12 @@ def _findings(asked: Outcome[HostSurvey]) -> Mapping[str, Sequence[Finding]]:
 
 
 def _settings(
-    findings: Mapping[str, Sequence[Finding]], severity: Literal["problem", "advice"]
+    findings: Mapping[str, Sequence[HostFinding]], severity: Literal["problem", "advice"]
 ) -> Iterator[Remark]:
     """The settings that are known to hurt so much, each with all hosts that have it."""
     from venturi.measure.clusters.check import Remark
 
-    found: dict[tuple[str, str], tuple[Finding, list[str]]] = {}
+    found: dict[tuple[str, str], tuple[HostFinding, list[str]]] = {}
     for host, each in findings.items():
         for finding in each:
             if finding.severity.value == severity:
@@ -207,7 +209,9 @@ def _settings(
 
 
 def _listing(
-    cluster: ClusterSpec, asked: Outcome[HostSurvey], findings: Mapping[str, Sequence[Finding]]
+    cluster: ClusterSpec,
+    asked: HostResults[HostSurvey],
+    findings: Mapping[str, Sequence[HostFinding]],
 ) -> Table:
     made = table(
         "host",
@@ -250,7 +254,7 @@ def _listing(
     return made
 
 
-def _counts(findings: Sequence[Finding]) -> str:
+def _counts(findings: Sequence[HostFinding]) -> str:
     from venturi.machines.health.doctor import Severity, counts_of
 
     counts = counts_of(findings)
@@ -262,24 +266,24 @@ def _counts(findings: Sequence[Finding]) -> str:
     return ", ".join(told) or "ok"
 
 
-def _lines(remark: Remark) -> Iterator[Line]:
-    yield Line(f"{remark.severity}: {remark.text}", _STYLES[remark.severity])
+def _lines(remark: Remark) -> Iterator[Paragraph]:
+    yield Paragraph(f"{remark.severity}: {remark.text}", _STYLES[remark.severity])
     if remark.fix:
-        yield Line(f"do: {remark.fix}", "cyan", 2)
+        yield Paragraph(f"do: {remark.fix}", "cyan", 2)
 
 
-def _price(cluster: ClusterSpec) -> Iterator[Line]:
+def _price(cluster: ClusterSpec) -> Iterator[Paragraph]:
     """What an hour of it costs, where the file says a price or a type of any host."""
     if any(host.price is not None or host.instance_type for host in cluster.hosts):
         found = price_of(cluster.hosts)
-        yield Line(f"price: {f'not known, {found}' if isinstance(found, str) else found}")
+        yield Paragraph(f"price: {f'not known, {found}' if isinstance(found, str) else found}")
 
 
 def _as_data(
     cluster: ClusterSpec,
-    asked: Outcome[HostSurvey],
-    checked: Checked,
-    findings: Mapping[str, Sequence[Finding]],
+    asked: HostResults[HostSurvey],
+    checked: ClusterCheck,
+    findings: Mapping[str, Sequence[HostFinding]],
 ) -> dict[str, Any]:
     hosts = [_host(each, asked, findings) for each in cluster.hosts]
     price = price_of(cluster.hosts)
@@ -297,7 +301,7 @@ def _as_data(
 
 
 def _host(
-    host: HostSpec, asked: Outcome[HostSurvey], findings: Mapping[str, Sequence[Finding]]
+    host: HostSpec, asked: HostResults[HostSurvey], findings: Mapping[str, Sequence[HostFinding]]
 ) -> dict[str, Any]:
     said = asked.results.get(host.name)
     return {

@@ -16,17 +16,17 @@ from venturi.core import settings
 from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.probes.disk_cluster import ClusterDiskJob, ClusterDiskOptions
-from venturi.measure.probes.members import Lost, Place
+from venturi.measure.probes.members import LostHost, ProbedHost
 from venturi.measure.probes.net_cluster import ClusterNetJob, ClusterNetOptions
 from venturi.measure.probes.probes import DiskOptions
 from venturi.measure.probes.slow import SLOW_FACTOR
 from venturi.measure.trial.runner import Session, open_cluster_session, run_trial
-from venturi.record.store.keeping import Keeper, Nowhere
+from venturi.record.store.trial_store import NullRepository, TrialStore
 from venturi.record.trial import Trial
 
 
 @dataclass(frozen=True)
-class How:
+class ClusterProbeOptions:
     """How a probe of a cluster is run and kept."""
 
     show_progress: bool
@@ -36,7 +36,11 @@ class How:
 
 
 def probe_net(
-    spec: ClusterSpec, how: How, pairs: str | None, seconds: float | None, chosen: Mapping[str, Any]
+    spec: ClusterSpec,
+    how: ClusterProbeOptions,
+    pairs: str | None,
+    seconds: float | None,
+    chosen: Mapping[str, Any],
 ) -> Trial:
     """NetBench between the hosts of a cluster."""
 
@@ -56,7 +60,7 @@ def probe_net(
 
 
 def probe_disk(
-    spec: ClusterSpec, folders: Sequence[Path], how: How, chosen: dict[str, Any]
+    spec: ClusterSpec, folders: Sequence[Path], how: ClusterProbeOptions, chosen: dict[str, Any]
 ) -> Trial:
     """DiskBench on the hosts of a cluster: in `folders`, or in those that its file names."""
 
@@ -73,15 +77,17 @@ def probe_disk(
 
 @contextmanager
 def _session(
-    spec: ClusterSpec, verb: str, how: How, folders: Sequence[Path] = ()
-) -> Iterator[tuple[Session, list[Place], list[Lost]]]:
+    spec: ClusterSpec, verb: str, how: ClusterProbeOptions, folders: Sequence[Path] = ()
+) -> Iterator[tuple[Session, list[ProbedHost], list[LostHost]]]:
     """A session on the hosts that can be reached, their places, and the others."""
     with ExitStack() as stack:
         connected = stack.enter_context(cluster_hosts(spec))
         stack.enter_context(measuring_alone(verb, connected.results, wait=how.wait))
         if not connected.results:
             connected.all()  # the first failure, with the names of all
-        keeper: Keeper = stack.enter_context(open_repository()) if how.record else Nowhere()
+        keeper: TrialStore = (
+            stack.enter_context(open_repository()) if how.record else NullRepository()
+        )
         on_progress = stack.enter_context(progress_bars(enabled=how.show_progress))
         agents = {
             name: Agent.find(settings.load(), host) for name, host in connected.results.items()
@@ -93,7 +99,7 @@ def _session(
             sample_interval_ms=1000 if how.record else None,
         )
         lost = [
-            Lost(name, "before the measurement", error.message)
+            LostHost(name, "before the measurement", error.message)
             for name, error in {**connected.failures, **mute}.items()
         ]
         session = described(spec, session)
@@ -106,7 +112,9 @@ def _session(
         yield session, places, lost
 
 
-def _place(spec: ClusterSpec, host: HostSpec, agent: Agent, folders: Sequence[Path]) -> Place:
+def _place(spec: ClusterSpec, host: HostSpec, agent: Agent, folders: Sequence[Path]) -> ProbedHost:
 
     disks = dict(host.disks) or {"": host.all_folders}
-    return Place(host.name, agent, spec.address(host), {"": tuple(folders)} if folders else disks)
+    return ProbedHost(
+        host.name, agent, spec.address(host), {"": tuple(folders)} if folders else disks
+    )

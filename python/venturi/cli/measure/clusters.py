@@ -14,13 +14,13 @@ from venturi.cli.measure.measuring import find_agent
 from venturi.core import settings
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.measure.clusters import clocks
-from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec, Price
-from venturi.measure.clusters.connect import Outcome, connected, on_each
-from venturi.measure.clusters.recorded import cluster_record, host_record
+from venturi.measure.clusters.cluster_record import cluster_record, host_record
+from venturi.measure.clusters.cluster_spec import ClusterSpec, HostPrice, HostSpec
+from venturi.measure.clusters.connect import HostResults, connected, on_each
 from venturi.measure.hosts.access import HostOpening
 
 if TYPE_CHECKING:
-    from venturi.measure.hosts.host import Host
+    from venturi.measure.hosts.host import LiveHost
     from venturi.measure.trial.runner import Session
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -71,7 +71,7 @@ def _of_lab(name: str) -> Path:
     return lab.cluster_file(settings.load().home, name)
 
 
-def catalog_price(type_name: str, catalog: str | None, folder: Path) -> Price | None:
+def catalog_price(type_name: str, catalog: str | None, folder: Path) -> HostPrice | None:
     """What a host of a type costs by a catalogue, as `PriceOf` has it."""
     from venturi.machines.catalog import shipped
     from venturi.machines.catalog.find import find, shipped_with, unknown
@@ -102,7 +102,7 @@ def catalog_price(type_name: str, catalog: str | None, folder: Path) -> Price | 
     tariff = tariff_of(known.types[type_name])
     if tariff is None or tariff.as_of is None:
         return None
-    return Price(tariff.node_per_hour, tariff.currency, tariff.source, tariff.as_of)
+    return HostPrice(tariff.node_per_hour, tariff.currency, tariff.source, tariff.as_of)
 
 
 CLUSTER = ClusterType()
@@ -124,7 +124,7 @@ def agent_for(spec: HostSpec) -> Path:
 
 def open_host(
     spec: HostSpec, on_send: Callable[[int], None] = lambda sent_bytes: None
-) -> AbstractContextManager[Host]:
+) -> AbstractContextManager[LiveHost]:
     """The connected host; `on_send` is called with the agent's size if it has to be sent."""
     return spec.reached.open(
         HostOpening(
@@ -146,7 +146,7 @@ def _enter_lab(lab: str, host: str) -> Sequence[str]:
 @contextmanager
 def cluster_hosts(
     spec: ClusterSpec, *, on_done: Callable[[int], None] = lambda done: None
-) -> Iterator[Outcome[Host]]:
+) -> Iterator[HostResults[LiveHost]]:
     """The hosts of a cluster by name, connected, until the block is left."""
     with connected(spec, open_host, on_done=on_done) as outcome:
         yield outcome

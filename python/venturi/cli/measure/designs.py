@@ -9,13 +9,13 @@ from venturi.record.trial import State, Trial
 from venturi.results.effects.design import Design, spread_of
 
 if TYPE_CHECKING:
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
 
 MOST_TRIALS = 500  # the newest, of a workload on an engine
 
 
 def design_of(
-    repository: Repository,
+    repository: TrialRepository,
     workload: str,
     engine: str,
     hosts: Iterable[str],

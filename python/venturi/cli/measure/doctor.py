@@ -18,10 +18,10 @@ from venturi.core.errors import ExitCode, VenturiError, unreadable
 from venturi.core.units import format_bytes
 from venturi.core.wording import count_of
 from venturi.record.store.files import is_open_to_others
-from venturi.terminal.table import Line
+from venturi.terminal.table import Paragraph
 
 if TYPE_CHECKING:
-    from venturi.machines.health.doctor import Finding
+    from venturi.machines.health.doctor import HostFinding
 
 _STYLES = {"problem": "bold red", "advice": "yellow", "unknown": "magenta", "ok": "green"}
 _WORDS = {"unknown": "cannot tell"}
@@ -93,15 +93,15 @@ def _facts_here() -> Mapping[str, Any]:
     return find_agent().run("facts").data
 
 
-def _of_repository(home: Path) -> list[Finding]:
+def _of_repository(home: Path) -> list[HostFinding]:
     """Whether others may read what is recorded here; nothing if nothing is."""
-    from venturi.machines.health.doctor import Finding, Severity
+    from venturi.machines.health.doctor import HostFinding, Severity
 
     if not home.is_dir():
         return []
     is_open = is_open_to_others(home)
     return [
-        Finding(
+        HostFinding(
             rule="repository-open",
             title="Repository closed to others",
             severity=Severity.ADVICE if is_open else Severity.OK,
@@ -162,13 +162,13 @@ def _no_facts(path: Path, why: str) -> VenturiError:
     )
 
 
-def _counts(findings: Sequence[Finding]) -> dict[str, int]:
+def _counts(findings: Sequence[HostFinding]) -> dict[str, int]:
     from venturi.machines.health.doctor import counts_of
 
     return {severity.value: count for severity, count in counts_of(findings).items()}
 
 
-def _value(finding: Finding) -> str:
+def _value(finding: HostFinding) -> str:
     value = finding.value
     if isinstance(value, list):
         return ", ".join(str(word) for word in value)
@@ -190,34 +190,36 @@ def words_of(fact: str) -> str:
     return f"{words} of {element}" if rest else words
 
 
-def _print(findings: Sequence[Finding], hostname: object) -> None:
+def _print(findings: Sequence[HostFinding], hostname: object) -> None:
     from venturi.machines.health.doctor import Severity
 
     counts = _counts(findings)
     problems = count_of(counts.pop("problem"), "problem")
     others = (f"{count} {_WORDS.get(name, name)}" for name, count in counts.items())
-    show(Line(f"host {hostname or 'without a name'}: {', '.join((problems, *others))}", "bold"))
+    show(
+        Paragraph(f"host {hostname or 'without a name'}: {', '.join((problems, *others))}", "bold")
+    )
     order = list(Severity)
     for finding in sorted(findings, key=lambda finding: order.index(finding.severity)):
         show(*_lines(finding))
 
 
-def _lines(finding: Finding) -> Iterator[Line]:
+def _lines(finding: HostFinding) -> Iterator[Paragraph]:
     """What was found, and if that is not as it should be: what is wanted, why, and the fix."""
     from venturi.machines.health.doctor import Severity
 
     severity = finding.severity.value
     known = [] if finding.value is None else [_value(finding)]
     why = [] if finding.reason is None else [finding.reason]
-    yield Line(f"{_WORDS.get(severity, severity)}: {finding.title}", _STYLES[severity])
-    yield Line(f"found:  {words_of(finding.fact)}: {'; '.join(known + why)}", indent=2)
+    yield Paragraph(f"{_WORDS.get(severity, severity)}: {finding.title}", _STYLES[severity])
+    yield Paragraph(f"found:  {words_of(finding.fact)}: {'; '.join(known + why)}", indent=2)
     if finding.severity is Severity.OK:
         return
-    yield Line(f"wanted: {finding.checks}", indent=2)
+    yield Paragraph(f"wanted: {finding.checks}", indent=2)
     if finding.fix is None:
         return
-    yield Line(f"effect: {finding.effect}", indent=2)
-    yield Line(f"source: {finding.source}", indent=2)
+    yield Paragraph(f"effect: {finding.effect}", indent=2)
+    yield Paragraph(f"source: {finding.source}", indent=2)
     if finding.risk is not None:
-        yield Line(f"risk:   {finding.risk}", "bold red", 2)
-    yield Line(f"fix:    {finding.fix}", "cyan", 2)
+        yield Paragraph(f"risk:   {finding.risk}", "bold red", 2)
+    yield Paragraph(f"fix:    {finding.fix}", "cyan", 2)

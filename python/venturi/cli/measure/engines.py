@@ -16,7 +16,7 @@ from venturi.core.errors import ExitCode
 from venturi.measure.engines.registry import ENGINES, engine
 from venturi.measure.engines.registry import install as fetch
 from venturi.record.job_account import TIERS_SETTING
-from venturi.terminal.table import UNKNOWN, Line, table
+from venturi.terminal.table import UNKNOWN, Paragraph, table
 
 if TYPE_CHECKING:
     from venturi.measure.engines.protocol import Availability
@@ -45,19 +45,19 @@ def command(context: click.Context, as_json: bool) -> None:
     show(*_lines(found))
 
 
-def _lines(found: Sequence[Availability]) -> Iterator[Line]:
+def _lines(found: Sequence[Availability]) -> Iterator[Paragraph]:
     """A row an engine, and below one that is not ready what to type."""
 
     made = table("engine", "version", "state", left=3)
     for each in found:
         made.add(each.engine, each.version or UNKNOWN, "ready" if each.usable else "not ready")
     heading, *rows = made.lines()
-    yield Line(heading, "dim")
+    yield Paragraph(heading, "dim")
     for row, each in zip(rows, found, strict=True):
         lacks = "; ".join(lack.what for lack in each.missing)
-        yield Line(f"{row}: {lacks}" if lacks else row)
+        yield Paragraph(f"{row}: {lacks}" if lacks else row)
         if lacks:
-            yield Line("type: " + "; ".join(lack.mend for lack in each.missing), "cyan", 2)
+            yield Paragraph("type: " + "; ".join(lack.mend for lack in each.missing), "cyan", 2)
 
 
 @command.command("install")

@@ -15,7 +15,7 @@ from venturi.core import units
 from venturi.core.errors import Interrupted
 
 if TYPE_CHECKING:
-    from venturi.measure.hosts.agent_results import Generated
+    from venturi.measure.hosts.agent_results import GenResult
 
 RECORD_BYTES = 100
 
@@ -81,12 +81,12 @@ def command(
     if as_json:
         print_json(dict(result.data), tuple(w.message for w in result.warnings))
         return
-    from venturi.measure.hosts.agent_results import Generated
+    from venturi.measure.hosts.agent_results import GenResult
 
-    _print(result.read(Generated), output)
+    _print(result.read(GenResult), output)
 
 
-def _print(made: Generated, output: Path) -> None:
+def _print(made: GenResult, output: Path) -> None:
     rate = made.bytes / made.elapsed_s if made.elapsed_s > 0 else None
     click.echo(
         f"{output}: {made.records:,} records, {units.format_bytes_decimal(made.bytes)} in "

@@ -17,11 +17,11 @@ from venturi.cli.screen import show
 from venturi.core import settings
 from venturi.core.errors import ExitCode, Interrupted, VenturiError
 from venturi.core.units import size_text
-from venturi.terminal.table import UNKNOWN, Line, Table, table
+from venturi.terminal.table import UNKNOWN, Paragraph, Table, table
 
 if TYPE_CHECKING:
     from venturi.measure.lab.lab import Lab
-    from venturi.measure.lab.lab_spec import Disk, LabHost, LabSpec
+    from venturi.measure.lab.lab_spec import LabDisk, LabHost, LabSpec
 
 F = TypeVar("F", bound=Callable[..., Any])
 _CLEAR = "\r\033[K"
@@ -80,9 +80,9 @@ def up_command(file: Path, *, quiet: bool, as_json: bool) -> int:
     which = "" if len(lab.labs(settings.load().home)) == 1 else f"--lab {made.name} "
     first = made.spec.hosts[0].name
     show(
-        Line(f"next: venturi lab exec {which}{first} -- CMD", "cyan"),
-        Line(f"      venturi cluster check lab:{made.name}", "cyan"),
-        Line(f"end:  venturi lab down {which}".rstrip(), "cyan"),
+        Paragraph(f"next: venturi lab exec {which}{first} -- CMD", "cyan"),
+        Paragraph(f"      venturi cluster check lab:{made.name}", "cyan"),
+        Paragraph(f"end:  venturi lab down {which}".rstrip(), "cyan"),
     )
     return ExitCode.OK
 
@@ -105,7 +105,7 @@ def status_command(name: str | None, *, as_json: bool) -> int:
             show(*_parts(each))
             if each.state != "up":
                 mend = f"type: venturi lab down --lab {each.name}"
-                show(Line(mend, "cyan", 2))
+                show(Paragraph(mend, "cyan", 2))
     return ExitCode.OK if all(each.state == "up" for each in found) else ExitCode.USER
 
 
@@ -166,12 +166,12 @@ def _progress(quiet: bool) -> Iterator[Callable[[str, str], None]]:
             click.echo(_CLEAR, err=True, nl=False)
 
 
-def _parts(lab: Lab) -> Iterator[Table | Line]:
+def _parts(lab: Lab) -> Iterator[Table | Paragraph]:
     k = lab.spec.dilation
     slower = "" if k == 1 else f", k = {k:g}: rates divided by it, times multiplied"
     style = "bold" if lab.state == "up" else "bold yellow"
     state = _STATES.get(lab.state) or f"up, but {' and '.join(lab.ended)} ended"
-    yield Line(f"lab {lab.name}: {state} (since {lab.since}{slower})", style)
+    yield Paragraph(f"lab {lab.name}: {state} (since {lab.since}{slower})", style)
     rows = table(
         "host", "address", "link", "switch", "disks", "memory", "cpus", "processes", left=5
     )
@@ -195,12 +195,12 @@ def _parts(lab: Lab) -> Iterator[Table | Line]:
     if classes.rows:
         yield classes
     chosen = "" if lab.made.addresses_named else ", the first that were free"
-    yield Line(
+    yield Paragraph(
         f"addresses: {lab.made.network}{chosen}; this machine is "
         f"{lab.made.machine_address} there; the cluster's file: {lab.cluster}"
     )
     for short in lab.shortfalls:
-        yield Line(
+        yield Paragraph(
             f"faster than this machine: {short.what}: set to {short.said} when the lab was "
             "made. All at work at once they are slower than set; have fewer or slower ones, "
             "or a dilation.",
@@ -218,7 +218,7 @@ def _uplinks(spec: LabSpec) -> Table:
 
 def _classes(spec: LabSpec) -> Table:
     rows = table("disks", "model", "size", "read", "write", "IOPS", "seek", "turn", left=2)
-    seen: dict[str, Disk] = {}
+    seen: dict[str, LabDisk] = {}
     for disk in (each for host in spec.hosts for each in host.disks):
         seen.setdefault(disk.disk_class, disk)
     for name, disk in seen.items():

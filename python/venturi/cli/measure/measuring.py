@@ -13,9 +13,9 @@ import click
 from venturi.cli.open_repository import open_repository
 from venturi.cli.progress import progress_bars
 from venturi.core import settings
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import LiveHost
 from venturi.measure.hosts.local import LocalHost
-from venturi.record.store.keeping import Keeper, Nowhere
+from venturi.record.store.trial_store import NullRepository, TrialStore
 from venturi.record.trial import Sample, Scalar, Trial, TrialWarning
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from venturi.machines.cost.rehearsal import Rehearsal
     from venturi.measure.engines.native.engine import Prospect
     from venturi.measure.hosts.agent import Agent
-    from venturi.measure.hosts.agent_results import Sorted
+    from venturi.measure.hosts.agent_results import SortResult
     from venturi.measure.trial.runner import Session
 
 Open = Callable[..., "Session"]
@@ -31,7 +31,7 @@ Open = Callable[..., "Session"]
 NO_RECORD_HELP = "Do not keep the trial in the repository."
 
 
-def this_host() -> Host:
+def this_host() -> LiveHost:
     """The host that is measured: this machine."""
     return LocalHost()
 
@@ -44,15 +44,15 @@ def find_agent() -> Agent:
 
 
 @dataclass(frozen=True)
-class Measuring:
+class MeasuringCommand:
     """A command that may measure now, and where its trials are kept."""
 
-    keeper: Keeper
+    keeper: TrialStore
     more: Mapping[str, Any]
     alone_as: str | None = None
     wait: bool = False
 
-    def alone_on(self, hosts: Mapping[str, Host]) -> AbstractContextManager[None]:
+    def alone_on(self, hosts: Mapping[str, LiveHost]) -> AbstractContextManager[None]:
         """While it is open nothing else measures on `hosts`, if nothing else does here."""
         if self.alone_as is None:
             return nullcontext()
@@ -74,8 +74,8 @@ def measuring_now(
     sample_interval_ms: int = 1000,
     alone_as: str | None = None,
     wait: bool = False,
-    hosts: Mapping[str, Host] | None = None,
-) -> Iterator[Measuring]:
+    hosts: Mapping[str, LiveHost] | None = None,
+) -> Iterator[MeasuringCommand]:
     """What sessions are opened with; with `record` False their trials, and the series of these, are
     kept nowhere.
 
@@ -93,9 +93,9 @@ def measuring_now(
                 warnings = (_disturbing(who),)
         else:
             stack.enter_context(measuring_alone(alone_as, hosts or {}, wait=wait))
-        keeper: Keeper = stack.enter_context(open_repository()) if record else Nowhere()
+        keeper: TrialStore = stack.enter_context(open_repository()) if record else NullRepository()
         on_progress = stack.enter_context(progress_bars(enabled=show_progress))
-        yield Measuring(
+        yield MeasuringCommand(
             keeper,
             {
                 "on_progress": on_progress,
@@ -107,7 +107,7 @@ def measuring_now(
         )
 
 
-class How(TypedDict, total=False):
+class MeasuringOptions(TypedDict, total=False):
     """The arguments of `measuring_now`."""
 
     show_progress: Required[bool]
@@ -115,19 +115,21 @@ class How(TypedDict, total=False):
     sample_interval_ms: int
     alone_as: str | None
     wait: bool
-    hosts: Mapping[str, Host] | None
+    hosts: Mapping[str, LiveHost] | None
 
 
 @contextmanager
-def measuring_session(*, opened: Open | None = None, **how: Unpack[How]) -> Iterator[Session]:
-    """A session to run trials in, opened as `Measuring.session` does; the rest is for
+def measuring_session(
+    *, opened: Open | None = None, **how: Unpack[MeasuringOptions]
+) -> Iterator[Session]:
+    """A session to run trials in, opened as `MeasuringCommand.session` does; the rest is for
     `measuring_now`."""
     with measuring_now(**how) as measuring:
         yield measuring.session(opened)
 
 
 @contextmanager
-def measuring_alone(what: str, hosts: Mapping[str, Host], *, wait: bool) -> Iterator[None]:
+def measuring_alone(what: str, hosts: Mapping[str, LiveHost], *, wait: bool) -> Iterator[None]:
     """While `what` measures, nothing else does, here or on `hosts`: VEN-MEASURE-BUSY names the one
     that is in the way, which with `wait` is waited for."""
     from venturi.measure.hosts.lock import alone
@@ -137,7 +139,9 @@ def measuring_alone(what: str, hosts: Mapping[str, Host], *, wait: bool) -> Iter
         yield
 
 
-def _alone_on(hosts: Mapping[str, Host], what: str, *, wait: bool) -> AbstractContextManager[None]:
+def _alone_on(
+    hosts: Mapping[str, LiveHost], what: str, *, wait: bool
+) -> AbstractContextManager[None]:
     from venturi.measure.hosts.lock import alone_on
 
     return alone_on(hosts, what, wait=wait, on_wait=_waiting)
@@ -216,7 +220,7 @@ class Predictor:
         return replace(prediction, assumptions=(why, *prediction.assumptions))
 
 
-def rehearsal_of(done: Sorted) -> Rehearsal:
+def rehearsal_of(done: SortResult) -> Rehearsal:
     """What the model wants to know of a rehearsal."""
     from venturi.machines.cost.rehearsal import Rehearsal, RehearsedPhase
 

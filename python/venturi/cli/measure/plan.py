@@ -27,18 +27,18 @@ from venturi.machines.cost.predict import (
     predict_native_sort,
 )
 from venturi.measure.clusters.cluster_spec import WORKER
-from venturi.measure.engines.ignored import without_effect
+from venturi.measure.engines.ignored_settings import without_effect
 from venturi.measure.engines.registry import ENGINES, split_spec
-from venturi.measure.hosts.owned import sweep
+from venturi.measure.hosts.owned_folders import sweep
 from venturi.measure.lab import lab
 from venturi.measure.studies import sizes
 from venturi.measure.studies.plan_file import EngineWords, plan_of
 from venturi.measure.studies.study import (
     LOCAL,
     Combination,
-    PlaceState,
     Plan,
-    alike,
+    PlannedTrialState,
+    matches_plan,
     peak_bytes,
     standings,
     unsteady,
@@ -49,7 +49,7 @@ from venturi.measure.workloads.registry import workloads_with
 from venturi.record.trial import State
 
 if TYPE_CHECKING:
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
     from venturi.results.effects.design import Design
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -204,7 +204,7 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
                 step(line)
         try:
             site = partial(site_of, plan, measuring, step if talk else lambda told: None)
-            on_trial = _tell if talk else None
+            on_trial = _print_planned_trial if talk else None
             found = take(plan, measuring.keeper, site, again=again, on_trial=on_trial)
         except (Interrupted, KeyboardInterrupt):
             say(f"stopped; `venturi plan resume {file}` goes on with what is missing")
@@ -226,7 +226,7 @@ def _limits(plan: Plan) -> str:
     return f"at most {', '.join(limits)}" if limits else ""
 
 
-def _exit_code(found: Iterable[PlaceState]) -> ExitCode:
+def _exit_code(found: Iterable[PlannedTrialState]) -> ExitCode:
     missing = [each for each in found if each.status != "done"]
     if any(each.failure is FailureClass.WRONG for each in missing):
         return ExitCode.INVALID
@@ -318,7 +318,7 @@ _Kind = tuple[str, str, str]
 """A workload, an engine, and where it is run."""
 
 
-def _designs(repository: Repository, plan: Plan) -> dict[_Kind, Design]:
+def _designs(repository: TrialRepository, plan: Plan) -> dict[_Kind, Design]:
     """What the plan's repeats can show of each workload on each engine in each place.
 
     A combination is set against all others of its workload.
@@ -372,7 +372,7 @@ def _design_data(workload: str, engine_name: str, place: str, design: Design) ->
 
 
 def _estimate(
-    repository: Repository, plan: Plan, combination: Combination
+    repository: TrialRepository, plan: Plan, combination: Combination
 ) -> tuple[float | None, str]:
     """Seconds of one trial of `combination` and where that comes from."""
     from venturi.measure.studies.run import size_for
@@ -390,7 +390,8 @@ def _estimate(
     walls = [
         wall
         for trial in succeeded
-        if alike(trial, combination, size.bytes, plan) and (wall := wall_s(trial)) is not None
+        if matches_plan(trial, combination, size.bytes, plan)
+        and (wall := wall_s(trial)) is not None
     ]
     if walls:
         return statistics.median(walls), f"median of {count_of(len(walls), 'earlier trial')}"
@@ -399,7 +400,7 @@ def _estimate(
     return None, "no earlier trial"
 
 
-def _predicted(repository: Repository, combination: Combination) -> tuple[float | None, str]:
+def _predicted(repository: TrialRepository, combination: Combination) -> tuple[float | None, str]:
     """What the model of the native sort says; it knows of no other job."""
     from venturi.measure.studies.run import size_for
     from venturi.record.query.conditions import Condition
@@ -446,7 +447,7 @@ def _factor(name: str, value: object) -> str:
     return f"{name} {value}"
 
 
-def _tell(standing: PlaceState) -> None:
+def _print_planned_trial(standing: PlannedTrialState) -> None:
     from venturi.measure.studies.run import describe
 
     trial, place = standing.trial, standing.place
@@ -459,7 +460,9 @@ def _tell(standing: PlaceState) -> None:
         step(f"{name}: {standing.failure}{note}: {describe(trial)}")
 
 
-def _show(plan: Plan, found: Sequence[PlaceState], *, as_json: bool, by_factor: bool) -> None:
+def _show(
+    plan: Plan, found: Sequence[PlannedTrialState], *, as_json: bool, by_factor: bool
+) -> None:
     from venturi.measure.studies.run import describe, summary_of
 
     counts = summary_of(found)
@@ -514,11 +517,11 @@ def _show(plan: Plan, found: Sequence[PlaceState], *, as_json: bool, by_factor: 
         click.echo("not started for lack of time; `venturi plan resume` goes on with them")
 
 
-def _by_factor(found: Iterable[PlaceState]) -> Mapping[str, Mapping[str, Mapping[str, int]]]:
+def _by_factor(found: Iterable[PlannedTrialState]) -> Mapping[str, Mapping[str, Mapping[str, int]]]:
     """How many places are in which status, by value of every factor that varies."""
     from venturi.measure.studies.run import summary_of
 
-    by: dict[str, dict[str, list[PlaceState]]] = {}
+    by: dict[str, dict[str, list[PlannedTrialState]]] = {}
     for each in found:
         for name, value in each.place.combination.values().items():
             by.setdefault(name, {}).setdefault(str(value), []).append(each)
@@ -529,7 +532,7 @@ def _by_factor(found: Iterable[PlaceState]) -> Mapping[str, Mapping[str, Mapping
     }
 
 
-def _eta_s(found: Sequence[PlaceState]) -> float | None:
+def _eta_s(found: Sequence[PlannedTrialState]) -> float | None:
     """Time for what is left, by the median of each combination's own trials; None if unknown."""
 
     walls: dict[int, list[float]] = {}

@@ -13,7 +13,7 @@ import click
 from venturi.cli.measure.clusters import cluster_option
 from venturi.cli.measure.measuring import (
     NO_RECORD_HELP,
-    How,
+    MeasuringOptions,
     measuring_session,
     record_of,
     this_host,
@@ -23,7 +23,7 @@ from venturi.cli.measure.watch import (
     BRIEF_MAX_S,
     BRIEF_MODES,
     EXPERIMENT,
-    Watch,
+    WatchSchedule,
     is_default,
     watch,
     watch_of,
@@ -194,7 +194,7 @@ def disk(
             "alone": alone,
             "max_seconds": max_time or BRIEF_MAX_S,
         }
-        how = cluster_probe.How(show_progress, not no_record, wait, experiment)
+        how = cluster_probe.ClusterProbeOptions(show_progress, not no_record, wait, experiment)
         trial = cluster_probe.probe_disk(cluster, dirs, how, chosen)
         _show(trial, as_json=as_json, verbose=verbose)
         return
@@ -322,7 +322,7 @@ def net(
         from venturi.cli.measure import cluster_probe
 
         chosen |= {"slow_factor": slow_factor, "cull": not no_cull}
-        how = cluster_probe.How(show_progress, not no_record, wait, experiment)
+        how = cluster_probe.ClusterProbeOptions(show_progress, not no_record, wait, experiment)
         _show(cluster_probe.probe_net(cluster, how, pairs, max_time, chosen), as_json=as_json)
         return
     if peers and loopback is not None:
@@ -356,11 +356,11 @@ def net(
 def _probe_this_host(
     probe: Callable[[Session, str | None], Trial],
     experiment: str | None,
-    watching: Watch | None,
+    watching: WatchSchedule | None,
     *,
     as_json: bool,
     verbose: bool = False,
-    **how: Unpack[How],
+    **how: Unpack[MeasuringOptions],
 ) -> None:
     """Probe once and show the trial, or repeatedly if `watching` is given."""
     with measuring_session(**how) as session:

@@ -20,13 +20,13 @@ from venturi.core import settings
 from venturi.core.errors import ExitCode, Interrupted, VenturiError
 from venturi.core.units import format_bytes, format_bytes_decimal, format_duration
 from venturi.measure.studies import sizes as plan
-from venturi.measure.studies.sizes import DataSize, Rates, Skipped, require_time
+from venturi.measure.studies.sizes import DataSize, MeasuredRates, SkippedStep, require_time
 from venturi.measure.trial import space
 from venturi.measure.trial.folders import DataFolders, parse_roles, require_writable
 from venturi.measure.workloads.registry import size_of_bytes, workload
 from venturi.record.store.series import read_series
 from venturi.record.trial import State, Trial
-from venturi.terminal.table import Line, pairs
+from venturi.terminal.table import Paragraph, pairs
 
 if TYPE_CHECKING:
     from venturi.machines.advice.hardware import Advice
@@ -55,7 +55,7 @@ class MainJob:
     talk: bool
     trials: list[Trial] = field(default_factory=list)
     predictions: dict[str, Prediction] = field(default_factory=dict)
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedStep] = field(default_factory=list)
     failed: bool = False
     data: DataSize | None = None
 
@@ -77,7 +77,7 @@ class MainJob:
             raise
         except VenturiError as error:
             self.failed = True
-            self.skipped.append(Skipped(step, f"failed with {error.code}: {error.message}"))
+            self.skipped.append(SkippedStep(step, f"failed with {error.code}: {error.message}"))
             say(f"{step} failed: error[{error.code}]: {error.message}")
             if error.hint:
                 say(f"  hint: {error.hint}")
@@ -162,7 +162,7 @@ def _disk(job: MainJob) -> Trial | None:
     size = plan.disk_probe_size(
         space.usable_bytes(job.session.agent.host.files, job.folder), job.time_budget_s
     )
-    if isinstance(size, plan.Skipped):
+    if isinstance(size, plan.SkippedStep):
         job.skipped.append(size)
         return None
     job.tell(f"measuring the disk behind {job.folder}")
@@ -184,7 +184,7 @@ def _net(job: MainJob) -> None:
     from venturi.measure.probes.probes import NetOptions, probe_net
 
     seconds = plan.net_probe_seconds(job.time_budget_s)
-    if isinstance(seconds, plan.Skipped):
+    if isinstance(seconds, plan.SkippedStep):
         job.skipped.append(seconds)
         return
     job.tell("measuring loopback (memory copying, not a network)")
@@ -208,11 +208,11 @@ def _sorts(job: MainJob, folders: DataFolders, disk: Trial | None) -> None:
 
     rates = _rates(disk)
     memory_bytes = plan.available_memory_bytes(job.session.host.facts)
-    size: DataSize | Skipped
+    size: DataSize | SkippedStep
     if isinstance(rates, str):
-        size = plan.Skipped("sort", rates)
+        size = plan.SkippedStep("sort", rates)
     elif memory_bytes is None:
-        size = plan.Skipped("sort", "the host does not say how much memory is available")
+        size = plan.SkippedStep("sort", "the host does not say how much memory is available")
     else:
         left_s = job.left_s() - plan.REPORT_SHARE * job.time_budget_s
         size = plan.data_size(
@@ -221,7 +221,7 @@ def _sorts(job: MainJob, folders: DataFolders, disk: Trial | None) -> None:
             left_s,
             rates,
         )
-    if isinstance(size, plan.Skipped):
+    if isinstance(size, plan.SkippedStep):
         job.skipped.append(size)
         return
     assert disk is not None
@@ -231,10 +231,10 @@ def _sorts(job: MainJob, folders: DataFolders, disk: Trial | None) -> None:
     in_memory = plan.in_memory_bytes(size.input_bytes)
     minimum_bytes = _sort(job, folders, inputs, disk, step="sort in memory", memory_bytes=in_memory)
     if minimum_bytes is None:
-        job.skipped.append(plan.Skipped("sort in two passes", "the sort in memory failed"))
+        job.skipped.append(plan.SkippedStep("sort in two passes", "the sort in memory failed"))
         return
     two_pass = plan.two_pass_bytes(size.input_bytes, minimum_bytes)
-    if isinstance(two_pass, plan.Skipped):
+    if isinstance(two_pass, plan.SkippedStep):
         job.skipped.append(two_pass)
         return
     _sort(job, folders, inputs, disk, step="sort in two passes", memory_bytes=two_pass)
@@ -249,7 +249,9 @@ def _rates(disk: Trial | None) -> Any:
     found = disk_rates_from_trial(disk)
     if found.read is None or found.write is None or found.mixed_total is None:
         return "; ".join(found.missing.values())
-    return Rates(found.read.bytes_per_s, found.write.bytes_per_s, found.mixed_total.bytes_per_s)
+    return MeasuredRates(
+        found.read.bytes_per_s, found.write.bytes_per_s, found.mixed_total.bytes_per_s
+    )
 
 
 def _sort(
@@ -293,13 +295,13 @@ def _sort(
 
 def _prices() -> tuple[Advice, list[Catalog]]:
     """What the job would take and cost on the machines that can be rented today."""
-    from venturi.machines.advice.hardware import Request, advise
+    from venturi.machines.advice.hardware import HardwareRequest, advise
     from venturi.machines.catalog import DEFAULT, load_shipped
     from venturi.machines.cost.job import sort_job
 
     catalogs = [load_shipped(DEFAULT)]
     today = datetime.now(UTC).date()
-    return advise(Request(sort_job(PRICED_BYTES), today=today, shown=8), catalogs), catalogs
+    return advise(HardwareRequest(sort_job(PRICED_BYTES), today=today, shown=8), catalogs), catalogs
 
 
 def _doctor(job: MainJob) -> str:
@@ -328,7 +330,7 @@ def _write_report(job: MainJob, html: PageFile, advice: Advice, catalogs: list[C
         prices=report.price_rows(advice, catalogs),
         generated_at=datetime.now(UTC),
         job=PRICED_JOB,
-        skipped=[report.Skipped(each.step, each.reason) for each in job.skipped],
+        skipped=[report.SkippedMeasurement(each.step, each.reason) for each in job.skipped],
         commands=(command_line(),),
     )
     html.write("/report", data)
@@ -373,7 +375,7 @@ def _print(
     from venturi.terminal.advice import prediction_table, ranking
 
     def heading(text: str) -> None:
-        show(Line(f"\n{text}", "bold"))
+        show(Paragraph(f"\n{text}", "bold"))
 
     heading("This machine")
     show(terminal.host_facts(job.session.host.facts))
@@ -397,7 +399,7 @@ def _print(
     show(ranking(advice, advice.classes[0]))
     if advice.classes[0].at_least:
         show(prediction_table(advice.classes[0].at_least))
-        show(Line("≥ at least: of the network only the line rate is known", "dim"))
+        show(Paragraph("≥ at least: of the network only the line rate is known", "dim"))
     if job.skipped:
         heading("Not done")
         show(pairs((each.step, each.reason) for each in job.skipped))

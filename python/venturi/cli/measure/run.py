@@ -14,18 +14,18 @@ import click
 from venturi.cli.measure.clusters import cluster_option
 from venturi.cli.measure.designs import design_of
 from venturi.cli.measure.measuring import records, say
-from venturi.cli.measure.target import Ground, ground
+from venturi.cli.measure.target import ExecutionTarget, execution_target
 from venturi.cli.open_repository import open_repository
 from venturi.cli.options import BYTES, DURATION, json_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
-from venturi.cli.results.compare import group_of, told
+from venturi.cli.results.compare import group_of, render_comparison
 from venturi.cli.screen import show
 from venturi.core import settings
 from venturi.core.errors import ExitCode, Interrupted, VenturiError
 from venturi.core.units import format_bytes, format_bytes_decimal, format_duration
 from venturi.core.wording import count_of, near
-from venturi.measure.engines.ignored import CODE as IGNORED
-from venturi.measure.engines.ignored import without_effect
+from venturi.measure.engines.ignored_settings import CODE as IGNORED
+from venturi.measure.engines.ignored_settings import without_effect
 from venturi.measure.engines.registry import DEFAULT, ENGINES, flags_of, full_spec
 from venturi.measure.engines.registry import engine as engine_of
 from venturi.measure.engines.spark import tiers as of_spark
@@ -36,14 +36,14 @@ from venturi.measure.workloads.registry import workload as find_workload
 from venturi.record.job_account import TIERS_SETTING
 from venturi.record.trial import State, Trial
 from venturi.terminal.measurements import narrowest_rows, outcome, repetitions
-from venturi.terminal.table import Line, Table, pairs
+from venturi.terminal.table import Paragraph, Table, pairs
 
 if TYPE_CHECKING:
     from venturi.measure.clusters.cluster_spec import ClusterSpec
-    from venturi.measure.engines.protocol import Engine, Resources, TrialSpec
+    from venturi.measure.engines.protocol import Resources, TrialSpec, WorkloadEngine
     from venturi.measure.trial.job import TrialJob
     from venturi.measure.trial.runner import Session
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
 
 
 @click.command()
@@ -221,7 +221,7 @@ def command(
     definition = find_workload(workload)
     named, size = _size(definition, scale, size_bytes, parameters)
     talk = not quiet and not as_json
-    with ground(cluster, dirs, workers) as where:
+    with execution_target(cluster, dirs, workers) as where:
         limits = where.sized(limits)
         engines = _engines(engine_names, definition, where, hadoop_conf, limits)
         settings = _settings((*chosen, *_as_setting(tiers, chosen, engines)), engines)
@@ -264,8 +264,10 @@ def _traced(session: Session, *, traced: bool) -> Session:
 
 
 def _specs(
-    engines: Sequence[Engine], settings: Mapping[str, dict[str, str]], chosen: Mapping[str, Any]
-) -> dict[Engine, TrialSpec]:
+    engines: Sequence[WorkloadEngine],
+    settings: Mapping[str, dict[str, str]],
+    chosen: Mapping[str, Any],
+) -> dict[WorkloadEngine, TrialSpec]:
     """What each engine is to do: what was `chosen`, with its own settings."""
     from venturi.measure.engines.protocol import TrialSpec
 
@@ -275,10 +277,10 @@ def _specs(
 def _engines(
     names: str,
     definition: Definition,
-    where: Ground,
+    where: ExecutionTarget,
     hadoop_conf: Path | None,
     limits: Mapping[str, Any],
-) -> list[Engine]:
+) -> list[WorkloadEngine]:
     """The engines named, each once; all must have a program for the workload, and take `limits`."""
     from venturi.measure.engines.process_job import require_instances
 
@@ -319,7 +321,7 @@ def _engines_with(definition: Definition) -> str:
     return f"{' and '.join(able)} can: venturi run {definition.name} --engine {able[0]}"
 
 
-def _setting_hint(key: str, known: Sequence[str], engines: Sequence[Engine]) -> str:
+def _setting_hint(key: str, known: Sequence[str], engines: Sequence[WorkloadEngine]) -> str:
     first, dot, rest = key.partition(".")
     close = near(f"{first}.", (prefix.rstrip("*") for prefix in known))
     if dot and close and f"{first}." not in close:
@@ -330,7 +332,7 @@ def _setting_hint(key: str, known: Sequence[str], engines: Sequence[Engine]) -> 
     return f"{names} has no settings of its own: leave --set out, and use --memory and --threads"
 
 
-def _require_flags(engine: Engine, definition: Definition, **given: bool) -> None:
+def _require_flags(engine: WorkloadEngine, definition: Definition, **given: bool) -> None:
     """VEN-MEASURE-WORKLOAD if a flag is given to an engine that would ignore it."""
     wanted = {name for name, chosen in given.items() if chosen}
     if not wanted <= flags_of(engine.kind, definition):
@@ -347,7 +349,7 @@ def _require_flags(engine: Engine, definition: Definition, **given: bool) -> Non
 
 
 def _as_setting(
-    tiers: str | None, chosen: Sequence[str], engines: Sequence[Engine]
+    tiers: str | None, chosen: Sequence[str], engines: Sequence[WorkloadEngine]
 ) -> Iterator[str]:
     """What --tiers stands for; VEN-ENGINE-SETTING if it is wrong, is `chosen` otherwise as well, or
     if no engine has tiers.
@@ -371,7 +373,9 @@ def _wrong_setting(value: str, message: str, hint: str) -> VenturiError:
     )
 
 
-def _settings(chosen: Sequence[str], engines: Sequence[Engine]) -> Mapping[str, dict[str, str]]:
+def _settings(
+    chosen: Sequence[str], engines: Sequence[WorkloadEngine]
+) -> Mapping[str, dict[str, str]]:
     """What was given with --set, by the engine whose names begin so."""
     settings: dict[str, dict[str, str]] = {engine.name: {} for engine in engines}
     for text in chosen:
@@ -404,7 +408,7 @@ def _size(
     return named, size_of(definition, named, chosen)
 
 
-def _groups(engines: Sequence[Engine]) -> list[Sequence[Engine]]:
+def _groups(engines: Sequence[WorkloadEngine]) -> list[Sequence[WorkloadEngine]]:
     """The engines that are up at the same time: all, but each alone if one of them is a cluster,
     whose daemons would be in the way of the others. VEN-ENGINE-MISSING before any is started."""
     from venturi.measure.engines.protocol import require
@@ -429,7 +433,7 @@ def _understood(spec: TrialSpec, *, repeat: int, warm_up: int) -> str:
 
 
 @contextmanager
-def _started(engines: Sequence[Engine], resources: Resources) -> Iterator[None]:
+def _started(engines: Sequence[WorkloadEngine], resources: Resources) -> Iterator[None]:
     with ExitStack() as stack:
         for engine in engines:
             stack.callback(engine.stop)
@@ -437,7 +441,9 @@ def _started(engines: Sequence[Engine], resources: Resources) -> Iterator[None]:
         yield
 
 
-def _jobs(specs: Mapping[Engine, TrialSpec], *, repeat: int, warm_up: int) -> Iterator[TrialJob]:
+def _jobs(
+    specs: Mapping[WorkloadEngine, TrialSpec], *, repeat: int, warm_up: int
+) -> Iterator[TrialJob]:
     """Repetition by repetition, each on every engine; another one begins each time."""
     engines = list(specs)
     for repetition in range(repeat):
@@ -449,7 +455,7 @@ def _jobs(specs: Mapping[Engine, TrialSpec], *, repeat: int, warm_up: int) -> It
 
 def _run(
     session: Session,
-    specs: Mapping[Engine, TrialSpec],
+    specs: Mapping[WorkloadEngine, TrialSpec],
     resources: Resources,
     *,
     repeat: int,
@@ -473,7 +479,7 @@ def _run(
     return trials
 
 
-def _can_show(session: Session, specs: Mapping[Engine, TrialSpec], *, counted: int) -> str:
+def _can_show(session: Session, specs: Mapping[WorkloadEngine, TrialSpec], *, counted: int) -> str:
     """What the repetitions can show, at the widest spread of the engines that are measured."""
     hosts = [each.host.name for each in session.hosts]
     with open_repository() as repository:
@@ -493,8 +499,8 @@ def _can_show(session: Session, specs: Mapping[Engine, TrialSpec], *, counted: i
 
 def _warn_of_ignored(
     settings: Mapping[str, dict[str, str]],
-    engines: Sequence[Engine],
-    where: Ground,
+    engines: Sequence[WorkloadEngine],
+    where: ExecutionTarget,
     *,
     is_there: bool,
 ) -> set[str]:
@@ -570,7 +576,7 @@ def _show(trials: list[Trial], foretold: Collection[str], *, as_json: bool) -> N
         say(f"not compared: {error.message}")
 
 
-def compared(repository: Repository, trials: Sequence[Trial]) -> list[Table | Line | str]:
+def compared(repository: TrialRepository, trials: Sequence[Trial]) -> list[Table | Paragraph | str]:
     """How the groups stand to the first, as `venturi compare` says, and what to type next."""
     from venturi.record.repeat_group import newest_group_of_same_work
 
@@ -581,7 +587,7 @@ def compared(repository: Repository, trials: Sequence[Trial]) -> list[Table | Li
 
         comparison = compare_groups([group_of(repository, key) for key in keys])
         return [
-            *told(comparison),
+            *render_comparison(comparison),
             f"next: {where}; `venturi compare {' '.join(keys)}` compares again",
         ]
     other = newest_group_of_same_work(repository, trials[-1])

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from venturi.cli.measure.clusters import CLUSTER, cluster_hosts
-from venturi.cli.measure.measuring import Measuring, find_agent, say, this_host
-from venturi.cli.measure.target import Ground, session_on
+from venturi.cli.measure.measuring import MeasuringCommand, find_agent, say, this_host
+from venturi.cli.measure.target import ExecutionTarget, session_on
 from venturi.core import settings
 from venturi.core.errors import VenturiError
+from venturi.measure.clusters.cluster_record import cluster_record, host_record
 from venturi.measure.clusters.cluster_spec import WORKER, ClusterSpec
-from venturi.measure.clusters.recorded import cluster_record, host_record
-from venturi.measure.engines.nodes import Nodes, nodes_of
+from venturi.measure.engines.nodes import ClusterNodes, nodes_of
 from venturi.measure.engines.registry import engine, hdfs_spec, starts_daemons
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import LiveHost
 from venturi.measure.lab import lab
 from venturi.measure.lab.lab_spec import FOLDER
 from venturi.measure.studies.study import LOCAL, Combination, Plan, PlanCluster, on_disk
@@ -28,7 +28,7 @@ from venturi.measure.trial.space import SHARE_OF_FREE, existing_parent, usable_b
 from venturi.record.access.owner import current_owner
 
 if TYPE_CHECKING:
-    from venturi.measure.engines.protocol import Engine, Resources
+    from venturi.measure.engines.protocol import Resources, WorkloadEngine
     from venturi.measure.studies.run import Site
     from venturi.measure.trial.runner import Session
 
@@ -36,26 +36,26 @@ Told = Callable[[str], None]
 
 
 @contextmanager
-def site_of(plan: Plan, measuring: Measuring, told: Told, name: str) -> Iterator[Site]:
+def site_of(plan: Plan, measuring: MeasuringCommand, told: Told, name: str) -> Iterator[Site]:
     """The site of a plan's cluster, or of LOCAL; `told` hears what is made for it."""
     if name == LOCAL:
-        yield _Here(plan, replace(measuring.session(), traced=plan.traced))
+        yield _LocalSite(plan, replace(measuring.session(), traced=plan.traced))
         return
     with ExitStack() as stack:
         site: Site
         try:
             site = stack.enter_context(_hosts(plan, name, measuring, told))
         except (VenturiError, OSError) as error:
-            site = _Lost(_stand_in(measuring, plan.clusters[name].spec), error)
+            site = _UnreachableSite(_stand_in(measuring, plan.clusters[name].spec), error)
         yield site
 
 
 @dataclass(frozen=True)
-class _Here:
+class _LocalSite:
     plan: Plan
     session: Session
 
-    def engine(self, combination: Combination) -> Engine:
+    def engine(self, combination: Combination) -> WorkloadEngine:
         return engine_on(combination.engine, this_host())
 
     def resources(self, combination: Combination) -> Resources:
@@ -70,15 +70,15 @@ class _Here:
 
 
 @dataclass(frozen=True)
-class _Hosts:
+class _ClusterSite:
     """The hosts of a cluster, connected; `spec` is without the plan's disks."""
 
     plan: Plan
     session: Session
     spec: ClusterSpec
-    hosts: Mapping[str, Host]
+    hosts: Mapping[str, LiveHost]
 
-    def engine(self, combination: Combination) -> Engine:
+    def engine(self, combination: Combination) -> WorkloadEngine:
         nodes = self._nodes(combination)
         if combination.disk is not None:
             require_folders(nodes, self.spec)
@@ -88,44 +88,44 @@ class _Hosts:
         from venturi.measure.engines.protocol import Resources
 
         nodes = self._nodes(combination)
-        where = Ground(nodes.client.host, nodes.client.dirs, nodes)
+        where = ExecutionTarget(nodes.client.host, nodes.client.dirs, nodes)
         sized = where.sized({"threads": combination.threads, "memory_bytes": combination.memory})
         return Resources(where.roles, sized["threads"], sized["memory_bytes"], combination.workers)
 
-    def _nodes(self, combination: Combination) -> Nodes:
+    def _nodes(self, combination: Combination) -> ClusterNodes:
         return nodes_at(self.plan, combination, self.spec, self.hosts)
 
 
 @dataclass(frozen=True)
-class _Lost:
+class _UnreachableSite:
     """Hosts that could not be connected, or made: each trial fails by that."""
 
     session: Session
     error: VenturiError | OSError
 
-    def engine(self, combination: Combination) -> Engine:
+    def engine(self, combination: Combination) -> WorkloadEngine:
         raise self.error
 
     def resources(self, combination: Combination) -> Resources:
         raise self.error
 
 
-def engine_on(spec: str, host: Host, nodes: Nodes | None = None) -> Engine:
+def engine_on(spec: str, host: LiveHost, nodes: ClusterNodes | None = None) -> WorkloadEngine:
     """The engine of `spec` on one host, or on the nodes of a cluster whose client is `host`."""
     home = settings.load().home
     return engine(spec, host, home=home, environ=os.environ, nodes=nodes)
 
 
 def nodes_at(
-    plan: Plan, combination: Combination, spec: ClusterSpec, hosts: Mapping[str, Host]
-) -> Nodes:
+    plan: Plan, combination: Combination, spec: ClusterSpec, hosts: Mapping[str, LiveHost]
+) -> ClusterNodes:
     """The nodes of a combination on the connected hosts of its cluster."""
     if combination.disk is not None:
         spec = on_disk(spec, plan.disks[combination.disk])
     return nodes_of(spec, hosts, combination.workers or 1)
 
 
-def require_folders(nodes: Nodes, spec: ClusterSpec) -> None:
+def require_folders(nodes: ClusterNodes, spec: ClusterSpec) -> None:
     """VEN-MEASURE-DIR, or -SPACE, if a worker lacks a folder that the plan names for it."""
     workers = {host.name for host in spec.having(WORKER)}
     for node in nodes.all:
@@ -141,7 +141,9 @@ def require_folders(nodes: Nodes, spec: ClusterSpec) -> None:
 
 
 @contextmanager
-def _hosts(plan: Plan, name: str, measuring: Measuring, told: Told) -> Iterator[_Hosts]:
+def _hosts(
+    plan: Plan, name: str, measuring: MeasuringCommand, told: Told
+) -> Iterator[_ClusterSite]:
     cluster = plan.clusters[name]
     with ExitStack() as stack:
         spec = cluster.spec
@@ -150,7 +152,7 @@ def _hosts(plan: Plan, name: str, measuring: Measuring, told: Told) -> Iterator[
         hosts = stack.enter_context(cluster_hosts(spec)).all()
         stack.enter_context(measuring.alone_on(hosts))
         session = measuring.session(partial(session_on, spec, nodes_of(spec, hosts)))
-        yield _Hosts(plan, session, spec, hosts)
+        yield _ClusterSite(plan, session, spec, hosts)
 
 
 @contextmanager
@@ -171,37 +173,37 @@ def _lab(cluster: PlanCluster, told: Told) -> Iterator[ClusterSpec]:
             say(f"warning: {error.message}; {error.hint}")
 
 
-def _stand_in(measuring: Measuring, spec: ClusterSpec) -> Session:
+def _stand_in(measuring: MeasuringCommand, spec: ClusterSpec) -> Session:
     """A session to record that the hosts of a cluster could not be had; no more is known of them
     than its file says.
     """
-    from venturi.measure.trial.runner import Member
+    from venturi.measure.trial.runner import SessionMember
 
     session = measuring.session()
     hosts = [host_record(host, {}) for host in spec.taking_part]
     return replace(
         session,
         host=hosts[0],
-        members=tuple(Member(session.agent, host) for host in hosts),
+        members=tuple(SessionMember(session.agent, host) for host in hosts),
         cluster=cluster_record(spec, hosts),
     )
 
 
 @dataclass
-class Look:
+class SiteSurvey:
     """What the sites of a plan have: usable bytes of disks by place, and what is wrong."""
 
     room_bytes: dict[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
 
-def look(plan: Plan) -> Look:
+def look(plan: Plan) -> SiteSurvey:
     """Looks at the disks and engines of a plan's sites, as far as they are there; of a lab at what
     its file says.
     """
-    found = Look()
+    found = SiteSurvey()
     for made in _engines_here(plan):
-        _tell_lacks(found, made)
+        _warn_of_lacks(found, made)
     for name in dict.fromkeys(each.place for each in plan.combinations):
         own = [each for each in plan.combinations if each.place == name]
         cluster = plan.clusters.get(name)
@@ -229,7 +231,7 @@ def require_engines(plan: Plan) -> None:
         require(made.available())
 
 
-def _engines_here(plan: Plan) -> Iterator[Engine]:
+def _engines_here(plan: Plan) -> Iterator[WorkloadEngine]:
     """Those of this machine, which its labs have, too; there all have their data in HDFS."""
     labs = {name for name, cluster in plan.clusters.items() if cluster.lab is not None}
     for place, spec in dict.fromkeys((each.place, each.engine) for each in plan.combinations):
@@ -245,7 +247,7 @@ def require_lab(cluster: PlanCluster) -> None:
     lab.require(cluster.lab, settings.load().home, cores=this_host().cores)
 
 
-def _look_at_hosts(found: Look, plan: Plan, name: str, own: list[Combination]) -> None:
+def _look_at_hosts(found: SiteSurvey, plan: Plan, name: str, own: list[Combination]) -> None:
     cluster = plan.clusters[name]
     with cluster_hosts(cluster.spec) as reached:
         for host, error in reached.failures.items():
@@ -261,7 +263,7 @@ def _look_at_hosts(found: Look, plan: Plan, name: str, own: list[Combination]) -
             except VenturiError as error:
                 said = f"{error.where['host']} of {name}: {error.message}"
                 found.warnings += [] if said in found.warnings else [said]
-            _tell_lacks(found, engine_on(each.engine, nodes.client.host, nodes))
+            _warn_of_lacks(found, engine_on(each.engine, nodes.client.host, nodes))
             for node in nodes.workers:
                 paths = (path for dirs in node.dirs.values() for path in dirs)
                 folders.setdefault(node.name, set()).update(paths)
@@ -270,13 +272,13 @@ def _look_at_hosts(found: Look, plan: Plan, name: str, own: list[Combination]) -
         )
 
 
-def _tell_lacks(found: Look, made: Engine) -> None:
+def _warn_of_lacks(found: SiteSurvey, made: WorkloadEngine) -> None:
     for lack in made.available().missing:
         said = f"{made.name}: {lack.what}; do: {lack.mend}"
         found.warnings += [] if said in found.warnings else [said]
 
 
-def _usable(host: Host, folders: Iterable[Path]) -> int:
+def _usable(host: LiveHost, folders: Iterable[Path]) -> int:
     """What may be used of the disks of `folders`, each disk once."""
     devices = {existing_parent(host.files, folder).device: folder for folder in folders}
     return sum(usable_bytes(host.files, folder) for folder in devices.values())

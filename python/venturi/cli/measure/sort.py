@@ -175,9 +175,9 @@ def _job(inputs: tuple[Path, ...], experiment: str | None, chosen: dict[str, Any
 
 def _plan(job: NativeJob, *, as_json: bool) -> None:
 
-    from venturi.measure.trial.job import Step
+    from venturi.measure.trial.job import StepContext
 
-    job.prepare(Step(find_agent(), 0.0, None))
+    job.prepare(StepContext(find_agent(), 0.0, None))
     plan = job.last_plan
     assert plan is not None
     if as_json:

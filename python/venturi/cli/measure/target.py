@@ -17,28 +17,28 @@ from venturi.core import settings
 from venturi.core.errors import VenturiError
 from venturi.measure.clusters.cluster_spec import ClusterSpec
 from venturi.measure.clusters.traits import memory_bytes
-from venturi.measure.engines.nodes import Nodes, nodes_of
-from venturi.measure.hosts.host import Host
+from venturi.measure.engines.nodes import ClusterNodes, nodes_of
+from venturi.measure.hosts.host import LiveHost
 from venturi.measure.trial.folders import parse_roles, require_writable
 
 if TYPE_CHECKING:
     from venturi.measure.trial.runner import Session
-    from venturi.record.store.keeping import Keeper
+    from venturi.record.store.trial_store import TrialStore
 
 
 @dataclass(frozen=True)
-class Ground:
+class ExecutionTarget:
     """`host` is where jobs are submitted, `roles` its folders for data, `opened` a session there.
     `nodes` are those of a cluster.
     """
 
-    host: Host
+    host: LiveHost
     roles: Mapping[str, tuple[Path, ...]]
-    nodes: Nodes | None = None
+    nodes: ClusterNodes | None = None
     opened: Open | None = None
 
     @property
-    def hosts(self) -> Mapping[str, Host]:
+    def hosts(self) -> Mapping[str, LiveHost]:
         """The hosts of the cluster, by name."""
         if self.nodes is None:
             return {}
@@ -75,15 +75,15 @@ class Ground:
 
 
 @contextmanager
-def ground(
+def execution_target(
     cluster: ClusterSpec | None, dirs: tuple[str, ...], workers: int | None
-) -> Iterator[Ground]:
+) -> Iterator[ExecutionTarget]:
     """The hosts of `cluster`, connected, until the block is left; this machine if it is None.
 
     VEN-HOST-... of the first host that cannot be reached: an engine needs all of them.
     """
     if cluster is None:
-        yield Ground(this_host(), parse_roles(dirs, Path.cwd()))
+        yield ExecutionTarget(this_host(), parse_roles(dirs, Path.cwd()))
         return
     if dirs:
         raise click.UsageError("--dir is of one machine: the cluster's file says where data go")
@@ -91,14 +91,14 @@ def ground(
         hosts = reached.all()
         nodes = nodes_of(cluster, hosts, workers or 1)
         client = nodes.client
-        yield Ground(client.host, client.dirs, nodes, partial(session_on, cluster, nodes))
+        yield ExecutionTarget(client.host, client.dirs, nodes, partial(session_on, cluster, nodes))
 
 
-def _memory_bytes(nodes: Nodes) -> int:
+def _memory_bytes(nodes: ClusterNodes) -> int:
     """What an engine gets on the workers of a cluster."""
     from venturi.measure.engines.process_job import memory_bytes_on
     from venturi.measure.hosts.agent import Agent
-    from venturi.measure.hosts.at_once import on_all
+    from venturi.measure.hosts.concurrent_commands import on_all
 
     loaded = settings.load()
     agents = {node.name: Agent.find(loaded, node.host) for node in nodes.workers}
@@ -110,7 +110,9 @@ def _memory_bytes(nodes: Nodes) -> int:
     return memory_bytes_on(each)
 
 
-def session_on(cluster: ClusterSpec, nodes: Nodes, keeper: Keeper, **more: Any) -> Session:
+def session_on(
+    cluster: ClusterSpec, nodes: ClusterNodes, keeper: TrialStore, **more: Any
+) -> Session:
     """A session on all `nodes`: that of the client first, for its agent does what one host does."""
     from venturi.measure.hosts.agent import Agent
     from venturi.measure.trial.runner import open_cluster_session

@@ -72,9 +72,9 @@ def command(
         arguments.append("--summaries")
     with progress_bars(enabled=not quiet and not as_json) as on_progress:
         result = find_agent().run("validate", *arguments, on_progress=on_progress)
-    from venturi.measure.hosts.agent_results import Validated
+    from venturi.measure.hosts.agent_results import ValidateResult
 
-    seen = result.read(Validated)
+    seen = result.read(ValidateResult)
     if not seen.records:
         raise VenturiError(
             "VEN-MEASURE-INPUT",

@@ -39,7 +39,7 @@ Rate = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class WatchSchedule:
     """For how long to probe, and from start to start how often."""
 
     lasts_s: float
@@ -65,13 +65,13 @@ def watch_options(function: F) -> F:
     return watch(every(function))
 
 
-def watch_of(watch_s: float | None, every_s: float | None) -> Watch | None:
+def watch_of(watch_s: float | None, every_s: float | None) -> WatchSchedule | None:
     """What was asked for; None: a single probe."""
     if watch_s is None:
         if every_s is not None:
             raise click.UsageError("--every is how often to probe with --watch: add --watch TIME")
         return None
-    return Watch(watch_s, EVERY_S if every_s is None else every_s)
+    return WatchSchedule(watch_s, EVERY_S if every_s is None else every_s)
 
 
 def is_default(name: str) -> bool:
@@ -81,7 +81,12 @@ def is_default(name: str) -> bool:
 
 
 def watch(
-    session: Session, probe: Callable[[], Trial], chosen: Watch, experiment: str, *, as_json: bool
+    session: Session,
+    probe: Callable[[], Trial],
+    chosen: WatchSchedule,
+    experiment: str,
+    *,
+    as_json: bool,
 ) -> None:
     """Probes until the time is over or Ctrl-C, and then says what was found.
 
@@ -104,7 +109,7 @@ def watch(
 def _probe_on(
     session: Session,
     probe: Callable[[], Trial],
-    chosen: Watch,
+    chosen: WatchSchedule,
     experiment: str,
     trials: list[Trial],
 ) -> None:
@@ -129,7 +134,7 @@ def _probe_on(
                     ends_s = begun_s + chosen.lasts_s - done_s
                     say(f"goes on with {count_of(len(trials), 'probe')} of before")
             trials.append(trial)
-            step(f"probe {len(trials)}: {_told(trial)}")
+            step(f"probe {len(trials)}: {_rate_summary(trial)}")
         turn += 1
         next_s = begun_s + turn * chosen.every_s
         if next_s >= ends_s:
@@ -137,7 +142,7 @@ def _probe_on(
         time.sleep(max(0.0, next_s - time.monotonic()))
 
 
-def _before(session: Session, trial: Trial, chosen: Watch, experiment: str) -> list[Trial]:
+def _before(session: Session, trial: Trial, chosen: WatchSchedule, experiment: str) -> list[Trial]:
     """The probes like `trial` of the time before it, the oldest first."""
     since = now() - timedelta(seconds=chosen.lasts_s)
     found = [
@@ -152,7 +157,7 @@ def _before(session: Session, trial: Trial, chosen: Watch, experiment: str) -> l
     return sorted(found, key=lambda each: each.id)
 
 
-def _told(trial: Trial) -> str:
+def _rate_summary(trial: Trial) -> str:
     parts = [f"{' '.join(rate).strip()} {format_rate(value)}" for rate, value in _rates(trial)]
     return ", ".join(parts) + (" (disturbed)" if trial.disturbed else "")
 

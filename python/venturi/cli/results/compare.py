@@ -15,13 +15,13 @@ from venturi.cli.screen import show
 from venturi.core.errors import ExitCode
 from venturi.core.wording import count_of
 from venturi.record.trial import Trial
-from venturi.terminal.table import Line, Table, table
+from venturi.terminal.table import Paragraph, Table, table
 
 if TYPE_CHECKING:
     from venturi.core.statistics.stats import Interval
     from venturi.core.statistics.two_groups import Verdict
     from venturi.record.query.conditions import Condition
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
     from venturi.results.compare.repeat_groups import Comparison
 
 
@@ -85,13 +85,13 @@ def command(
     """
     from venturi.record.query.checks import require_conditions
     from venturi.record.query.conditions import conditions_of
-    from venturi.results.compare.regression import Speed, decide
+    from venturi.results.compare.regression import Slowdown, decide
     from venturi.results.compare.repeat_groups import compare_groups
 
     if why:
         if limit is not None or where or len(groups) != 2:
             raise click.UsageError("--why needs two trials, and no --fail-if-slower or --where")
-        _tell_why(groups, html, as_json=as_json)
+        _print_job_difference(groups, html, as_json=as_json)
         return ExitCode.OK
     if html is not None:
         raise click.UsageError("--html needs --why")
@@ -109,17 +109,17 @@ def command(
             data["slower"] = {"limit": limit, "decisions": decisions}
         print_json(data, comparison.warnings)
     else:
-        show(*told(comparison))
+        show(*render_comparison(comparison))
         show(*(each.sentence for each in decisions))
         for warning in comparison.warnings:
             click.echo(f"warning: {warning}", err=True)
     outcomes = {each.outcome for each in decisions}
-    if Speed.SLOWER in outcomes:
+    if Slowdown.SLOWER in outcomes:
         return ExitCode.REGRESSION
-    return ExitCode.INVALID if fail_if_unsure and Speed.CANNOT_TELL in outcomes else ExitCode.OK
+    return ExitCode.INVALID if fail_if_unsure and Slowdown.CANNOT_TELL in outcomes else ExitCode.OK
 
 
-def _tell_why(names: Sequence[str], html: PageFile | None, *, as_json: bool) -> None:
+def _print_job_difference(names: Sequence[str], html: PageFile | None, *, as_json: bool) -> None:
     """What is not the same in two jobs."""
     from venturi.jobs.diagnosis.difference import difference
     from venturi.jobs.diagnosis.find import diagnose
@@ -138,7 +138,7 @@ def _tell_why(names: Sequence[str], html: PageFile | None, *, as_json: bool) -> 
     show(*parts(found, [diagnose(*each) for each in (one, other)]))
 
 
-def group_of(repository: Repository, name: str, *where: Condition) -> Sequence[Trial]:
+def group_of(repository: TrialRepository, name: str, *where: Condition) -> Sequence[Trial]:
     """What is compared: the trials of the group `name`, else of the group of the trial `name`,
     that meet all of `where` and that no exclusion leaves out."""
     from venturi.record.repeat_group import repeat_group
@@ -159,7 +159,7 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
     return data
 
 
-def told(comparison: Comparison) -> list[Table | Line | str]:
+def render_comparison(comparison: Comparison) -> list[Table | Paragraph | str]:
     """The verdicts, then what they rest on."""
     made = table(
         "group",
@@ -190,8 +190,8 @@ def told(comparison: Comparison) -> list[Table | Line | str]:
             comparison.outcome(result),
             result.group_key,
         )
-    said: list[Table | Line | str] = [
-        *(Line(comparison.sentence(each), "bold") for each in comparison.groups[1:]),
+    said: list[Table | Paragraph | str] = [
+        *(Paragraph(comparison.sentence(each), "bold") for each in comparison.groups[1:]),
         f"{comparison.metric} [{comparison.unit}]"
         + (comparison.caption and f" of {comparison.caption}"),
         made,

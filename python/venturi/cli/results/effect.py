@@ -12,7 +12,7 @@ from venturi.cli.open_repository import open_repository, say_left_out
 from venturi.cli.options import json_option, print_json
 from venturi.cli.screen import show
 from venturi.core.wording import count_of, percent
-from venturi.terminal.table import Line, Table, table
+from venturi.terminal.table import Paragraph, Table, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +107,7 @@ def command(
 def _print(answer: Effects) -> None:
     from venturi.results.effects.effect_words import joined, named
 
-    show(Line(f"{answer.verdict}.", "bold"))
+    show(Paragraph(f"{answer.verdict}.", "bold"))
     if answer.main is None or answer.baseline is None:
         return
     one = answer.effects[answer.main]
@@ -121,7 +121,7 @@ def _print(answer: Effects) -> None:
     unmatched = [each for each in answer.effects if not each.strata]
     if unmatched:
         names = ", ".join(named(answer.keys, each.value) for each in unmatched)
-        show(Line(f"no setting alike in all else with {base}: {names}", indent=2))
+        show(Paragraph(f"no setting alike in all else with {base}: {names}", indent=2))
     _print_one(answer, one)
     if answer.explained:
         show("", *(f"{code}: {meaning}" for code, meaning in answer.explained.items()))
@@ -193,7 +193,7 @@ def _print_one(answer: Effects, one: Effect) -> None:
         show("", f"{name} by {keys}:")
         show(_parts(keys.split(", ")[0], parts))
         if len(parts) > PARTS_SHOWN:
-            show(Line(f"and {len(parts) - PARTS_SHOWN} more (--json has all)", indent=2))
+            show(Paragraph(f"and {len(parts) - PARTS_SHOWN} more (--json has all)", indent=2))
     reach = one.other_machines
     if reach is not None and reach.interval is not None:
         show(

@@ -70,7 +70,9 @@ def add(texts: tuple[str, ...], reason: str, author: str | None, as_json: bool) 
             for line in near_values(repository, conditions):
                 click.echo(f"  {line}", err=True)
     count = count_of(made.trials, "trial")
-    _tell(made, as_json, f"{made.id}: {count} {'is' if made.trials == 1 else 'are'} left out")
+    _print_change(
+        made, as_json, f"{made.id}: {count} {'is' if made.trials == 1 else 'are'} left out"
+    )
 
 
 @command.command("revoke")
@@ -84,7 +86,7 @@ def revoke(id: str, author: str | None, as_json: bool) -> None:
     with open_repository() as repository:
         revoked = exclusions.revoke(repository, id, login().saying(author))
     count = count_of(revoked.trials, "trial")
-    _tell(revoked, as_json, f"{revoked.id}: revoked; it covered {count}")
+    _print_change(revoked, as_json, f"{revoked.id}: revoked; it covered {count}")
 
 
 @command.command("ls")
@@ -106,7 +108,7 @@ def ls(with_revoked: bool, as_json: bool) -> None:
         click.echo("no exclusions", err=True)
 
 
-def _tell(exclusion: Exclusion, as_json: bool, told: str) -> None:
+def _print_change(exclusion: Exclusion, as_json: bool, told: str) -> None:
     if as_json:
         print_json(exclusion)
     else:

@@ -27,12 +27,12 @@ from venturi.record.trial import TERMINAL
 if TYPE_CHECKING:
     from venturi.core.errors import VenturiError
     from venturi.record.query.conditions import Condition
-    from venturi.record.query.table_files import Format
-    from venturi.record.query.trial_table import Table
-    from venturi.record.store.repository import Repository
+    from venturi.record.query.table_files import TableFormat
+    from venturi.record.query.trial_table import TrialTable
+    from venturi.record.store.repository import TrialRepository
 
 ARCHIVE = "archive"
-TABLES: tuple[Format, ...] = ("csv", "parquet", "ndjson")
+TABLES: tuple[TableFormat, ...] = ("csv", "parquet", "ndjson")
 STDOUT = Path("-")
 
 OTHERS = frozenset({".tsv", ".json", ".jsonl", ".xls", ".xlsx", ".txt", ".arrow", ".feather"})
@@ -142,7 +142,7 @@ def command(
         click.echo(f"{what} in {output} ({output.stat().st_size:,} bytes)", err=True)
 
 
-def _format(asked: str | None, output: Path) -> Format | None:
+def _format(asked: str | None, output: Path) -> TableFormat | None:
     """The format of the table to be written; None: an archive."""
     ending = output.suffix.lower()
     by_ending = next((each for each in TABLES if ending == f".{each}"), None)
@@ -166,7 +166,7 @@ def _count(data: dict[str, Any]) -> int:
 
 
 def _archive(
-    repository: Repository,
+    repository: TrialRepository,
     ids: tuple[str, ...],
     conditions: tuple[Condition, ...],
     most: int | None,
@@ -200,16 +200,16 @@ def _say_left_out(error: VenturiError) -> None:
 
 
 def _table(
-    repository: Repository,
+    repository: TrialRepository,
     ids: tuple[str, ...],
     conditions: tuple[Condition, ...],
     most: int | None,
     *,
-    format_: Format,
+    format_: TableFormat,
     columns: tuple[str, ...],
     samples: bool,
     with_excluded: bool,
-) -> Table:
+) -> TrialTable:
     from venturi.record.query.checks import require_conditions
     from venturi.record.query.conditions import Condition, Op
     from venturi.record.query.selection import Query
@@ -253,7 +253,7 @@ def _table(
     return table
 
 
-def _write(table: Table, format_: Format, output: Path) -> dict[str, Any]:
+def _write(table: TrialTable, format_: TableFormat, output: Path) -> dict[str, Any]:
     from venturi.record.query.table_files import content
 
     pieces: Iterable[bytes] = content(table, format_)

@@ -20,11 +20,11 @@ import click
 
 from venturi.cli.open_repository import open_repository
 from venturi.cli.results.import_files import SERVED, import_all, is_url
-from venturi.cli.results.import_messages import Outcome
+from venturi.cli.results.import_messages import FileOutcome
 from venturi.core import settings
 from venturi.core.errors import ExitCode, VenturiError
-from venturi.jobs.logs.history_server import download, served
-from venturi.jobs.logs.object_store import fetch, stored
+from venturi.jobs.logs.history_server import completed_applications, download
+from venturi.jobs.logs.object_store import fetch, stored_logs
 from venturi.record.importing.formats import Format, Log
 from venturi.record.importing.recognise import recognise
 from venturi.record.store.files import make_folder, modes_in, replacing
@@ -34,9 +34,9 @@ EVERY_S = 30.0
 _WRITTEN = ".inprogress"
 
 
-def import_served(url: str) -> tuple[list[Outcome], ExitCode]:
+def import_served(url: str) -> tuple[list[FileOutcome], ExitCode]:
     """Import all finished applications of the history server, or of the store, at `url`."""
-    outcomes: list[Outcome] = []
+    outcomes: list[FileOutcome] = []
     status = ExitCode.OK
     for item in _served(url):
         with ExitStack() as stack:
@@ -44,7 +44,7 @@ def import_served(url: str) -> tuple[list[Outcome], ExitCode]:
                 path = stack.enter_context(item.there())
             except VenturiError as error:  # it is gone, or unreadable: the others may not be
                 click.echo(f"{item.named}: refused: [{error.code}] {error.message}", err=True)
-                outcomes.append(Outcome(item.named, item.format.name, error=error))
+                outcomes.append(FileOutcome(item.named, item.format.name, error=error))
                 status = ExitCode.USER
                 continue
             found, ended = import_all(item.format, [path], item.named)
@@ -65,7 +65,7 @@ def follow(
 
     Without a format, that of a folder is recognized each time, since it may be empty at first.
     """
-    notes = _Notes(sources)
+    notes = _ImportedLogs(sources)
     while True:
         for item in _items(format_, sources, every_s):
             if notes.has(item):
@@ -80,7 +80,7 @@ def follow(
 
 
 @dataclass(frozen=True, slots=True)
-class _Item:
+class _FollowedLog:
     """A log with its stable name; `stamp` changes when the log does.
 
     `place` is its path, or a function that downloads it into a folder.
@@ -106,18 +106,20 @@ class _Item:
             yield self.place(Path(folder))
 
 
-def _served(url: str) -> Iterator[_Item]:
+def _served(url: str) -> Iterator[_FollowedLog]:
     scheme, _, place = url.partition("://")
     url = f"{scheme}://{place.rstrip('/')}"
     if not url.startswith(("http://", "https://")):
-        for log in stored(url):
-            yield _Item(SERVED, log.url, log.stamp, partial(fetch, url, log))
+        for log in stored_logs(url):
+            yield _FollowedLog(SERVED, log.url, log.stamp, partial(fetch, url, log))
         return
-    for each in served(url):
-        yield _Item(SERVED, f"{url} {each.id}", each.stamp, partial(download, url, each))
+    for each in completed_applications(url):
+        yield _FollowedLog(SERVED, f"{url} {each.id}", each.stamp, partial(download, url, each))
 
 
-def _items(format_: Format | None, sources: Sequence[str], every_s: float) -> Iterator[_Item]:
+def _items(
+    format_: Format | None, sources: Sequence[str], every_s: float
+) -> Iterator[_FollowedLog]:
     """Yield the complete logs. A failing server or folder is reported, and asked again later."""
     for source in sources:
         try:
@@ -133,7 +135,7 @@ def _items(format_: Format | None, sources: Sequence[str], every_s: float) -> It
             click.echo(f"{source}: [{error.code}] {error.message}", err=True)
 
 
-def _seen(format_: Format, log: Log, every_s: float) -> _Item | None:
+def _seen(format_: Format, log: Log, every_s: float) -> _FollowedLog | None:
     """Return a log that hasn't been written to since the previous check."""
     names = [each.name for each in (*log.files, log.path)]
     if log.path.is_dir():
@@ -147,10 +149,10 @@ def _seen(format_: Format, log: Log, every_s: float) -> _Item | None:
     if time.time() - max(each.st_mtime for each in found) < every_s:
         return None
     stamp = f"{sum(each.st_size for each in found)} {max(each.st_mtime_ns for each in found)}"
-    return _Item(format_, str(log.path.absolute()), stamp, log.path)
+    return _FollowedLog(format_, str(log.path.absolute()), stamp, log.path)
 
 
-class _Notes:
+class _ImportedLogs:
     """The logs that were imported from some sources, kept in Venturi's home."""
 
     def __init__(self, sources: Sequence[str]) -> None:
@@ -167,11 +169,11 @@ class _Notes:
         except (OSError, ValueError, AttributeError):
             self._seen = {}
 
-    def has(self, item: _Item) -> bool:
+    def has(self, item: _FollowedLog) -> bool:
         """Whether the log was imported in its present state."""
         return self._seen.get(item.key) == item.stamp
 
-    def add(self, item: _Item) -> None:
+    def add(self, item: _FollowedLog) -> None:
         """Record that the log was imported."""
         self._seen[item.key] = item.stamp
         with replacing(self._path, mode=self._mode) as file:

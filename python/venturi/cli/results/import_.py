@@ -12,7 +12,7 @@ from venturi.cli.results.import_files import SERVED, STARTER, check_exist, impor
 from venturi.cli.results.import_messages import fields_of
 from venturi.core.errors import ExitCode
 from venturi.core.wording import did_you_mean
-from venturi.record.importing.formats import AUTO, FORMATS, Format, Kind
+from venturi.record.importing.formats import AUTO, FORMATS, Format, FormatKind
 from venturi.record.importing.recognise import recognise
 
 _WORDS = (AUTO, *FORMATS)
@@ -120,5 +120,5 @@ def _check_watched(format_: Format | None, files: list[Path], *, as_json: bool) 
     if as_json:
         raise click.UsageError("--watch never ends, so it prints no --json")
     found = [format_] if format_ else [recognise(each) for each in files if each.is_file()]
-    for other in (each for each in found if each.kind is not Kind.LOG):
+    for other in (each for each in found if each.kind is not FormatKind.LOG):
         raise click.UsageError(f"--watch imports engines' logs, not {other.name}")

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from venturi.cli.open_repository import counting, open_repository
-from venturi.cli.results.import_messages import Outcome, say, say_imported
+from venturi.cli.results.import_messages import FileOutcome, say, say_imported
 from venturi.core.errors import ExitCode, VenturiError, unreadable
-from venturi.record.importing.formats import FORMATS, Format, Kind
+from venturi.record.importing.formats import FORMATS, Format, FormatKind
 from venturi.record.importing.recognise import recognise
 
 if TYPE_CHECKING:
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
 
 STARTER = "published"
 """The format of the shipped tables, which it stands for without a file."""
@@ -36,19 +36,19 @@ def check_exist(format_: Format | None, files: Sequence[Path], hint: str = "") -
         try:
             file.stat()
         except OSError as error:
-            code = (format_.kind if format_ else Kind.RESULTS).value
+            code = (format_.kind if format_ else FormatKind.RESULTS).value
             raise unreadable(file, error, code, hint) from error
 
 
 def import_all(
     format_: Format | None, files: Sequence[Path], named: str | None = None
-) -> tuple[list[Outcome], ExitCode]:
+) -> tuple[list[FileOutcome], ExitCode]:
     """Import `files`, or without any the shipped tables; return the outcomes and the exit status.
 
     Each outcome is printed. A single file raises its error. `named` is the name of a file from a
     server or store: its applications are printed in a line each.
     """
-    outcomes: list[Outcome] = []
+    outcomes: list[FileOutcome] = []
     refused = 0
     with open_repository() as repository:
         for found in _outcomes(repository, format_, files):
@@ -73,29 +73,29 @@ def import_all(
 
 
 def _outcomes(
-    repository: Repository, format_: Format | None, files: Sequence[Path]
-) -> Iterator[Outcome]:
-    from venturi.record.importing.take_in import found
+    repository: TrialRepository, format_: Format | None, files: Sequence[Path]
+) -> Iterator[FileOutcome]:
+    from venturi.record.importing.importer import found
 
     if not files:
         from venturi.record.starter import import_starter
 
-        yield Outcome(None, STARTER, import_starter(repository))
+        yield FileOutcome(None, STARTER, import_starter(repository))
     for given in files:
         chosen, file = format_, given
         try:
             chosen = format_ or _recognised(given)
-            unit = "trials" if chosen.kind is Kind.ARCHIVE else "bytes"
+            unit = "trials" if chosen.kind is FormatKind.ARCHIVE else "bytes"
             for file, take in found(chosen, given):
                 try:
                     with counting(f"import {file.name}", unit) as progress:
                         imported = take(repository, progress)
                 except VenturiError as error:
-                    yield Outcome(file, chosen.name, error=error)
+                    yield FileOutcome(file, chosen.name, error=error)
                 else:
-                    yield Outcome(file, chosen.name, imported)
+                    yield FileOutcome(file, chosen.name, imported)
         except VenturiError as error:
-            yield Outcome(given, chosen.name if chosen else None, error=error)
+            yield FileOutcome(given, chosen.name if chosen else None, error=error)
 
 
 def _recognised(file: Path) -> Format:

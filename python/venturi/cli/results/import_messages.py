@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from venturi.cli.jobs.job import Job, job_of
+from venturi.cli.jobs.job import AnalyzedJob, job_of
 from venturi.core.errors import VenturiError
 from venturi.core.units import format_duration
 from venturi.core.wording import count_of
 from venturi.terminal.table import plain
 
 if TYPE_CHECKING:
-    from venturi.record.importing.tally import Arrival, Imported
-    from venturi.record.store.repository import Repository
+    from venturi.record.importing.tally import Arrival, ImportReport
+    from venturi.record.store.repository import TrialRepository
     from venturi.record.trial import Trial
 
 _SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FileOutcome:
     """The result of importing a file: `imported`, or the `error` that refused it.
 
     `file` is None for the shipped tables, and a text for a file from a server or store.
@@ -31,11 +31,11 @@ class Outcome:
 
     file: Path | str | None
     format: str | None
-    imported: Imported | None = None
+    imported: ImportReport | None = None
     error: VenturiError | None = None
 
 
-def fields_of(outcome: Outcome) -> dict[str, Any]:
+def fields_of(outcome: FileOutcome) -> dict[str, Any]:
     """Return an outcome as `--json` prints it."""
     file = None if outcome.file is None else str(outcome.file)
     told: dict[str, Any] = {"file": file, "format": outcome.format}
@@ -55,7 +55,7 @@ def say(line: str) -> None:
 
 
 def say_imported(
-    repository: Repository, outcome: Outcome, imported: Imported, *, brief: bool
+    repository: TrialRepository, outcome: FileOutcome, imported: ImportReport, *, brief: bool
 ) -> None:
     """Print the result of a file; `brief` prints a line for each application of a log."""
     if imported.trials and imported.trials[0].account:
@@ -99,7 +99,7 @@ def say_imported(
             say(f"  the first {_SHOWN} {what} are shown; --json has more")
 
 
-def _say_refused(imported: Imported) -> None:
+def _say_refused(imported: ImportReport) -> None:
     damaged = any(refusal.code for refusal in imported.refused)
     for reason in () if damaged else imported.reasons[:_SHOWN]:
         say(f"  refused, {reason.count:,} times: {reason.field or 'row'}: {reason.reason}")
@@ -111,7 +111,7 @@ def _say_refused(imported: Imported) -> None:
             say(f"    line {refusal.line}: {refusal.field or 'row'} {refusal.value!r}")
 
 
-def _say_line(repository: Repository, file: Path | str | None, arrival: Arrival) -> None:
+def _say_line(repository: TrialRepository, file: Path | str | None, arrival: Arrival) -> None:
     """An application with what to do about it, in a line."""
     from venturi.terminal.findings import bound
 
@@ -138,7 +138,7 @@ def _arrived(file: Path | str | None, arrival: Arrival) -> str:
     return f"{file}: {here}: trial {arrival.trial}, {told['name']!r}, {told['state']}"
 
 
-def _job_of(repository: Repository, arrival: Arrival) -> Job | None:
+def _job_of(repository: TrialRepository, arrival: Arrival) -> AnalyzedJob | None:
     try:
         trial = repository.get(arrival.trial)
         job = job_of(repository, trial)
@@ -149,10 +149,10 @@ def _job_of(repository: Repository, arrival: Arrival) -> Job | None:
     return job
 
 
-def _keep_answers(repository: Repository, trial: Trial, job: Job) -> None:
+def _keep_answers(repository: TrialRepository, trial: Trial, job: AnalyzedJob) -> None:
     """Keeps what the pages of a large job say first."""
     from venturi.web.api.jobs import job_tasks, jobs
-    from venturi.web.api.jobs.kept import is_large
+    from venturi.web.api.jobs.cached_answers import is_large
 
     if is_large(trial):
         jobs.JOB.of(
@@ -163,7 +163,7 @@ def _keep_answers(repository: Repository, trial: Trial, job: Job) -> None:
         job_tasks.TASKS.of(repository, trial, lambda: job_tasks.all_tasks(job.line))
 
 
-def _say_job(repository: Repository, arrival: Arrival) -> None:
+def _say_job(repository: TrialRepository, arrival: Arrival) -> None:
     """What took the time, and what to do."""
     from venturi.terminal.findings import SHOWN, as_options, bound, headline
 

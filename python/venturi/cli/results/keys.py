@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from venturi.record.query.faceting import Facet, FacetValue
     from venturi.record.query.known_keys import KeyInfo
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
 
 VALUES_SHOWN = 3  # of a key in the list of all
 VALUES_OF_ONE = 40
@@ -44,7 +44,7 @@ def command(key: str | None, as_json: bool) -> None:
         _print_one(data)
 
 
-def _of_all(repository: Repository) -> list[dict[str, Any]]:
+def _of_all(repository: TrialRepository) -> list[dict[str, Any]]:
     """Every key that some trial has a value of, those that divide the trials first."""
     from venturi.record.query.faceting import FACET_KEYS_MAX, facets
     from venturi.record.query.known_keys import keys
@@ -79,7 +79,7 @@ def _counts(facet: Facet) -> tuple[int, list[tuple[str, int]]]:
     return facet.missing, sorted((text_of(each.value), each.n) for each in facet.values)
 
 
-def _of_one(repository: Repository, key: str) -> dict[str, Any]:
+def _of_one(repository: TrialRepository, key: str) -> dict[str, Any]:
     from venturi.record.query.checks import require_keys
     from venturi.record.query.faceting import facets
     from venturi.record.query.known_keys import KeyInfo, keys

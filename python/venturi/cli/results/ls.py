@@ -23,7 +23,7 @@ from venturi.terminal.table import UNKNOWN, Table
 if TYPE_CHECKING:
     from venturi.record.query.paging import TrialRow
     from venturi.record.query.selection import Query
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
 
 _STYLES = {"succeeded": "green", "failed": "red", "invalid": "red", "interrupted": "yellow"}
 _ROWS = 1_000
@@ -85,7 +85,7 @@ def _query(options: dict[str, Any]) -> Query:
     return Query(asked_of(options), sort.removeprefix("-"), sort.startswith("-"), limit)
 
 
-def _rows(repository: Repository, query: Query, limit: int) -> list[TrialRow]:
+def _rows(repository: TrialRepository, query: Query, limit: int) -> list[TrialRow]:
     """The first `limit` rows, or all if it is 0, page by page."""
 
     from venturi.record.query.paging import rows

@@ -14,13 +14,13 @@ from venturi.cli.screen import show
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.core.units import format_duration
 from venturi.core.wording import NAMES_SHOWN
-from venturi.terminal.table import Line, table
+from venturi.terminal.table import Paragraph, table
 
 if TYPE_CHECKING:
-    from venturi.record.store.repository import Repository
-    from venturi.results.ranking.alike import AlikeRanking, AlikeSet
-    from venturi.results.ranking.rank_trials import Ranked
-    from venturi.results.ranking.ranking import Ranked as Placed
+    from venturi.record.store.repository import TrialRepository
+    from venturi.results.ranking.matched_ranking import MatchedRanking, MatchedSet
+    from venturi.results.ranking.rank_trials import TrialRanking
+    from venturi.results.ranking.ranking import GroupRank as Placed
     from venturi.results.ranking.ranking import Ranking
 
 OBJECTIVES = {"time": "time", "cost": "cost", "cost-time": "cost x time", "pareto": "time and cost"}
@@ -103,9 +103,9 @@ def command(
         --usd-per-hour 3.50 --plus net=IB:0.80 --plus disk=HDD:0.20 --plus disk=SSD:0.70
     """
     from venturi.record.query.checks import require_conditions, require_keys
-    from venturi.record.query.chosen import BELONGING, check_settings
     from venturi.record.query.conditions import parse_condition
     from venturi.record.query.selection import Query
+    from venturi.record.query.trial_columns import BELONGING, check_settings
     from venturi.results.ranking.rank_trials import (
         Prices,
         RecordedPrices,
@@ -161,7 +161,7 @@ def command(
         click.echo(f"warning: {warning}", err=True)
 
 
-def _no_key(repository: Repository) -> VenturiError:
+def _no_key(repository: TrialRepository) -> VenturiError:
     """VEN-QUERY-VALUE with some of the keys by which trials differ."""
     from venturi.record.query.known_keys import keys
 
@@ -199,7 +199,7 @@ def _text(value: object) -> str:
     return "—" if value is None else str(value)
 
 
-def _data(ranked: Ranked, keys: tuple[str, ...]) -> dict[str, Any]:
+def _data(ranked: TrialRanking, keys: tuple[str, ...]) -> dict[str, Any]:
     from venturi.results.ranking.rank_words import sentences
 
     data: dict[str, Any] = {
@@ -213,7 +213,7 @@ def _data(ranked: Ranked, keys: tuple[str, ...]) -> dict[str, Any]:
         "prices": ranked.prices,
     }
     if ranked.alike is not None:
-        return data | _alike_data(ranked, ranked.alike, keys)
+        return data | _matched_data(ranked, ranked.alike, keys)
     ranking = ranked.ranking
     assert ranking is not None
     return data | {
@@ -237,7 +237,9 @@ def _data(ranked: Ranked, keys: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _alike_data(ranked: Ranked, alike: AlikeRanking, keys: tuple[str, ...]) -> dict[str, Any]:
+def _matched_data(
+    ranked: TrialRanking, alike: MatchedRanking, keys: tuple[str, ...]
+) -> dict[str, Any]:
     return {
         "objective": alike.objective.value,
         "alpha": alike.alpha,
@@ -265,10 +267,10 @@ def _alike_data(ranked: Ranked, alike: AlikeRanking, keys: tuple[str, ...]) -> d
     }
 
 
-def _print(ranked: Ranked, keys: tuple[str, ...]) -> None:
+def _print(ranked: TrialRanking, keys: tuple[str, ...]) -> None:
     from venturi.results.ranking.rank_words import sentences
 
-    show(*(Line(sentence, "bold") for sentence in sentences(ranked)))
+    show(*(Paragraph(sentence, "bold") for sentence in sentences(ranked)))
     if ranked.naming.caption:
         show(f"all of them: {ranked.naming.caption}")
     if ranked.alike is not None:
@@ -280,7 +282,7 @@ def _print(ranked: Ranked, keys: tuple[str, ...]) -> None:
     show(*(f"{code}: {meaning}" for code, meaning in ranked.naming.explained.items()))
 
 
-def _print_set(ranked: Ranked, each: AlikeSet) -> None:
+def _print_set(ranked: TrialRanking, each: MatchedSet) -> None:
     if len(each.places) == 1:
         return
     priced = any(ranked.medians[place.key].cost_usd is not None for place in each.places)
@@ -361,11 +363,11 @@ def _summary(one: Placed, axis: Any) -> str:
     if summary is None or summary.median is None:
         return "—"
 
-    def told(value: float) -> str:
+    def shown(value: float) -> str:
         if axis is Axis.ELAPSED_S:
             return format_duration(value)
         return f"${value:,.3f}" if axis is Axis.COST else f"{value:,.0f} $ s"
 
     if summary.interval is None:
-        return told(summary.median)
-    return f"{told(summary.median)} ({told(summary.interval.low)}–{told(summary.interval.high)})"
+        return shown(summary.median)
+    return f"{shown(summary.median)} ({shown(summary.interval.low)}–{shown(summary.interval.high)})"

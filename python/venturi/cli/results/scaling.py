@@ -13,7 +13,7 @@ from venturi.cli.open_repository import open_repository
 from venturi.cli.options import json_option, print_json
 from venturi.cli.screen import show
 from venturi.core.units import format_bytes_decimal, format_duration
-from venturi.terminal.table import UNKNOWN, Line, Table, table
+from venturi.terminal.table import UNKNOWN, Paragraph, Table, table
 
 if TYPE_CHECKING:
     from venturi.web.api.results.scaling_shapes import CurvePoint, Scaling, ScalingGroup
@@ -109,7 +109,7 @@ def command(
 
 
 def _print(found: Scaling) -> None:
-    show(Line(found.verdict, "bold"))
+    show(Paragraph(found.verdict, "bold"))
     if found.leave_out:
         show("Next: " + " ".join(f"--leave-out {shlex.quote(key)}" for key in found.leave_out))
     if not found.groups:
@@ -157,7 +157,7 @@ def _curves(found: Scaling) -> Table:
     return made
 
 
-def _points(found: Scaling, group: ScalingGroup) -> list[Table | Line]:
+def _points(found: Scaling, group: ScalingGroup) -> list[Table | Paragraph]:
     """What was measured of one curve, beside it."""
     curve = {point.x: point for point in group.curve}
     made = table(found.x, "trials", "median", "curve (90 % of one trial)", left=0)
@@ -177,7 +177,7 @@ def _points(found: Scaling, group: ScalingGroup) -> list[Table | Line]:
     ]
     if group.error_relative is not None:
         said.append(f"points left out of the fit are missed by {100 * group.error_relative:.2g} %")
-    return [made, *(Line(text) for text in said if text)]
+    return [made, *(Paragraph(text) for text in said if text)]
 
 
 def _time(point: CurvePoint | None) -> str:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.html import PageFile, html_options
-from venturi.cli.jobs.job import Job, job_of
+from venturi.cli.jobs.job import AnalyzedJob, job_of
 from venturi.cli.open_repository import open_repository
 from venturi.cli.options import json_option, print_json
 from venturi.cli.screen import show
 from venturi.core import units
 from venturi.jobs.stages.stage import Analysis
-from venturi.jobs.tiers.recorded import tier_uses
+from venturi.jobs.tiers.recorded_tiers import tier_uses
 from venturi.record import io_trace
 from venturi.record.cost import recorded_cost
 from venturi.record.dilation import real_rate, real_time_s
@@ -23,12 +23,12 @@ from venturi.record.job_account import NOT_RECORDED
 from venturi.record.trial import Cluster, Link, Sample, Trial
 from venturi.results.bottleneck import narrowest_points
 from venturi.terminal import several_hosts
-from venturi.terminal.table import UNKNOWN, Line, Table, pairs, table
+from venturi.terminal.table import UNKNOWN, Paragraph, Table, pairs, table
 
 if TYPE_CHECKING:
-    from venturi.jobs.stages.host_use import Meanwhile
+    from venturi.jobs.stages.host_use import HostUseByStage
     from venturi.record.access.authors import Author
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
 
 _LONGEST_SETTING = 200  # characters
 # Columns of the stage table: metric, title.
@@ -89,25 +89,25 @@ def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
         show(*_parts(trial, by, job_of(repository, trial)), *_io(repository, trial))
 
 
-def _io(repository: Repository, trial: Trial) -> Iterator[Line | Table]:
+def _io(repository: TrialRepository, trial: Trial) -> Iterator[Paragraph | Table]:
     """Whose the requests to the disks were, if they were traced."""
     if not io_trace.has_trace(trial):
         return
-    from venturi.terminal.io_shares import whose
+    from venturi.terminal.io_shares import share_tables
     from venturi.terminal.io_trace import read
 
-    yield Line("\nBlock I/O", "bold")
-    yield from whose(read(io_trace.load(repository, trial)), "class")
-    yield Line(f"more: venturi trace show {trial.id}")
+    yield Paragraph("\nBlock I/O", "bold")
+    yield from share_tables(read(io_trace.load(repository, trial)), "class")
+    yield Paragraph(f"more: venturi trace show {trial.id}")
 
 
-def _host(analysis: Analysis, host: Meanwhile) -> dict[str, Any]:
+def _host(analysis: Analysis, host: HostUseByStage) -> dict[str, Any]:
     """What the host did, by the labels of stages."""
     uses = {each.label: host.uses[each.key] for each in analysis.stages if each.key in host.uses}
     return {"stages": uses, "narrowest": host.narrowest, "missing_reason": host.reason}
 
 
-def _parts(trial: Trial, by: Author | None, job: Job | None) -> Iterator[Line | Table]:
+def _parts(trial: Trial, by: Author | None, job: AnalyzedJob | None) -> Iterator[Paragraph | Table]:
     from venturi.machines.health.verdict import verdicts
 
     if job is not None:
@@ -115,10 +115,10 @@ def _parts(trial: Trial, by: Author | None, job: Job | None) -> Iterator[Line | 
 
         yield from opening(job.analysis, job.diagnosis)
         if job.account.began_s is not None:
-            yield Line(f"\n{_of_the_trial(trial, job)}")
-        yield Line("")
+            yield Paragraph(f"\n{_of_the_trial(trial, job)}")
+        yield Paragraph("")
     for verdict in verdicts(trial):
-        yield Line(f"{verdict.subject}: {verdict.text}")
+        yield Paragraph(f"{verdict.subject}: {verdict.text}")
     yield _facts(trial, by)
     yield from several_hosts.parts(trial)
     if job is not None:
@@ -128,7 +128,7 @@ def _parts(trial: Trial, by: Author | None, job: Job | None) -> Iterator[Line | 
 
         yield from parts(job.line, job.analysis, job.host)
         yield from operators(job.line, job.analysis)
-        yield Line("\nWith fewer and more slots", "bold")
+        yield Paragraph("\nWith fewer and more slots", "bold")
         yield from outlook(outlooks(job.line))
         yield from ideal(ideals(job.line))
     for title, body in (
@@ -143,11 +143,11 @@ def _parts(trial: Trial, by: Author | None, job: Job | None) -> Iterator[Line | 
         ("Artifacts", _artifacts(trial)),
     ):
         if body.rows:
-            yield Line(f"\n{title}", "bold")
+            yield Paragraph(f"\n{title}", "bold")
             yield body
 
 
-def _of_the_trial(trial: Trial, job: Job) -> str:
+def _of_the_trial(trial: Trial, job: AnalyzedJob) -> str:
     """Of which time the shares are, and that it is not the trial's."""
     whole, own = map(units.format_duration, (trial.elapsed_s, job.analysis.elapsed_s))
     began = units.format_duration(job.account.began_s)

@@ -11,9 +11,9 @@ from venturi.record import starter
 from venturi.record.access import exclusions, tokens, views
 from venturi.record.access.authors import Author
 from venturi.record.importing import exchange
-from venturi.record.importing.tally import Imported
+from venturi.record.importing.tally import ImportReport
 from venturi.record.store.files import remove_abandoned
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 # An archive may unpack to this many times the size that an upload may have.
 _UNPACKED_TIMES = 8
@@ -27,16 +27,16 @@ class RepositoryChanges:
     the same trial would write its files at once.
     """
 
-    def __init__(self, repository: Repository, upload_bytes_max: int) -> None:
+    def __init__(self, repository: TrialRepository, upload_bytes_max: int) -> None:
         self._repository = repository
-        self._limits = exchange.Limits(
+        self._limits = exchange.ArchiveLimits(
             members=_MEMBERS_MAX,
             total_bytes=upload_bytes_max * _UNPACKED_TIMES,
         )
         self._storing = Lock()
         remove_abandoned(repository.artifacts_dir)  # of uploads that were killed
 
-    def take_in(self, archive: Path, by: Author) -> Imported:
+    def take_in(self, archive: Path, by: Author) -> ImportReport:
         try:
             return exchange.import_archive(
                 self._repository, archive, limits=self._limits, storing=self._storing, by=by
@@ -68,5 +68,5 @@ class RepositoryChanges:
     def note_use(self, token: tokens.Token) -> None:
         tokens.note_use(self._repository, token)
 
-    def import_starter(self) -> Imported:
+    def import_starter(self) -> ImportReport:
         return starter.import_starter(self._repository)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import httpx
 
     from venturi.record.query.conditions import Condition
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
 
 _BATCH_TRIALS = 200
 _BATCH_BYTES = 64 << 20
@@ -42,7 +42,7 @@ _TOO_MUCH = {
 
 
 @dataclass
-class Sent:
+class PushReport:
     """What the server has said of the trials; all but `refused` are stored there for good."""
 
     added: list[str] = field(default_factory=list)
@@ -125,7 +125,7 @@ def command(
         fields = {"added": sent.added, "already_present": sent.already_present}
         print_json({"url": url, **fields, "refused": sent.refused})
     else:
-        _tell(url, push.sent)
+        _print_report(url, push.sent)
     return ExitCode.USER if push.sent.refused else ExitCode.OK
 
 
@@ -133,16 +133,16 @@ class _Push:
     """Sends batches of trials, again if need be, and keeps what the server says."""
 
     def __init__(
-        self, repository: Repository, client: httpx.Client, target: str, retry_for_s: float
+        self, repository: TrialRepository, client: httpx.Client, target: str, retry_for_s: float
     ) -> None:
         self._repository, self._client, self._target = repository, client, target
         self._retry_for_s = retry_for_s
-        self.sent = Sent()
+        self.sent = PushReport()
 
     def send(self, trials: Sequence[Trial]) -> None:
         """Sends `trials` in one archive; where the server refuses that, in smaller ones."""
         from venturi.measure.hosts.local import HERE
-        from venturi.measure.hosts.owned import PUSH_PREFIX, sweep, temporary
+        from venturi.measure.hosts.owned_folders import PUSH_PREFIX, sweep, temporary
         from venturi.record.importing.exchange import export_trials
 
         sweep(HERE, HERE.temporaries, prefix=PUSH_PREFIX)  # of those that were killed
@@ -255,7 +255,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _chosen(
-    repository: Repository,
+    repository: TrialRepository,
     ids: Sequence[str],
     conditions: tuple[Condition, ...],
     limit: int | None,
@@ -283,7 +283,7 @@ def _chosen(
         query = replace(query, cursor=page.next_cursor)
 
 
-def _batches(repository: Repository, ids: Sequence[str]) -> Iterator[list[Trial]]:
+def _batches(repository: TrialRepository, ids: Sequence[str]) -> Iterator[list[Trial]]:
     batch: list[Trial] = []
     size_bytes = 0
     for id_ in ids:
@@ -312,7 +312,7 @@ def _problem(answer: httpx.Response) -> dict[str, Any]:
     return problem if isinstance(problem, dict) else {}
 
 
-def _tell(url: str, sent: Sent) -> None:
+def _print_report(url: str, sent: PushReport) -> None:
     click.echo(
         f"{url}: {len(sent.added):,} added, {len(sent.already_present):,} already there, "
         f"{len(sent.refused):,} refused",

@@ -14,7 +14,7 @@ from venturi.core.units import format_bytes_decimal
 from venturi.core.wording import count_of
 
 if TYPE_CHECKING:
-    from venturi.record.upkeep.removal import Removable, Removal
+    from venturi.record.upkeep.removal import RemovableTrials, Removal
 
 
 @click.command()
@@ -66,14 +66,14 @@ def command(
         return
     for id_ in found.ids:
         click.echo(id_)
-    _tell(done, found, yes=yes)
+    _print_removal(done, found, yes=yes)
 
 
-def _data(done: Removal | None, found: Removable) -> dict[str, Any]:
+def _data(done: Removal | None, found: RemovableTrials) -> dict[str, Any]:
     return {"removal": None if done is None else done.id, **asdict(found)}
 
 
-def _tell(done: Removal | None, found: Removable, *, yes: bool) -> None:
+def _print_removal(done: Removal | None, found: RemovableTrials, *, yes: bool) -> None:
     if found.unfinished:
         click.echo(
             f"{count_of(len(found.unfinished), 'trial')} not ended and left alone: "

@@ -18,11 +18,11 @@ from venturi.core.errors import ExitCode
 from venturi.core.units import format_bytes_decimal
 from venturi.core.wording import count_of
 from venturi.record.store.files import replacing
-from venturi.record.upkeep.findings import MENDED_BY, Finding, Kind, Report
-from venturi.terminal.table import Line, Table
+from venturi.record.upkeep.findings import MENDED_BY, CheckReport, FindingKind, RepositoryFinding
+from venturi.terminal.table import Paragraph, Table
 
 if TYPE_CHECKING:
-    from venturi.record.upkeep.quarantine import Quarantined
+    from venturi.record.upkeep.quarantine import QuarantinedRecord
 
 _STDOUT = Path("-")
 
@@ -73,10 +73,10 @@ def check(*, mend: bool, dirs: tuple[Path, ...], as_json: bool) -> ExitCode:
     return ExitCode.OK if report.whole else ExitCode.USER
 
 
-def _scratch(dirs: tuple[Path, ...], *, mend: bool) -> list[Finding]:
+def _scratch(dirs: tuple[Path, ...], *, mend: bool) -> list[RepositoryFinding]:
     """The folders of ours in `dirs` whose process has ended."""
     from venturi.measure.hosts.local import HERE
-    from venturi.measure.hosts.owned import PREFIXES, left_behind, sweep
+    from venturi.measure.hosts.owned_folders import PREFIXES, left_behind, sweep
 
     found = []
     for parent in dict.fromkeys(each.absolute() for each in dirs):
@@ -85,8 +85,8 @@ def _scratch(dirs: tuple[Path, ...], *, mend: bool) -> list[Finding]:
             if mend and left:
                 sweep(HERE, parent, prefix=prefix)
             found += [
-                Finding(
-                    Kind.LEFTOVER,
+                RepositoryFinding(
+                    FindingKind.LEFTOVER,
                     str(folder),
                     "data of a command that was killed",
                     mended=mend and not folder.exists(),
@@ -96,12 +96,12 @@ def _scratch(dirs: tuple[Path, ...], *, mend: bool) -> list[Finding]:
     return found
 
 
-def _print(report: Report, *, mended: bool) -> None:
+def _print(report: CheckReport, *, mended: bool) -> None:
     for each in report.findings:
         done = f" ({MENDED_BY[each.kind]})" if each.mended else ""
         show(
-            Line(f"{each.kind}: {each.subject}{done}", "green" if each.mended else "red"),
-            Line(each.message, indent=2),
+            Paragraph(f"{each.kind}: {each.subject}{done}", "green" if each.mended else "red"),
+            Paragraph(each.message, indent=2),
         )
     click.echo(
         f"{count_of(report.trials, 'trial')}, {count_of(report.artifacts, 'artifact')} "
@@ -164,7 +164,7 @@ def quarantined(*, output: Path | None, overwrite: bool, as_json: bool) -> None:
         click.echo("nothing was set aside", err=True)
 
 
-def _list(found: tuple[Quarantined, ...]) -> None:
+def _list(found: tuple[QuarantinedRecord, ...]) -> None:
     made = Table(
         ("what", "since (UTC)", "size", "reason"),
         (False, False, True, False),

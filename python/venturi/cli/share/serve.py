@@ -23,7 +23,7 @@ from venturi.core.errors import VenturiError
 
 if TYPE_CHECKING:
     from venturi.core.settings import ServerLimits, Settings
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
     from venturi.web.api.security import Access
 
 _BACKLOG = 256
@@ -133,7 +133,7 @@ def _network(text: str) -> str:
         raise click.BadParameter(f"{text!r} is no address or network: {error}") from error
 
 
-def _require_token(repository: Repository, access: Access) -> None:
+def _require_token(repository: TrialRepository, access: Access) -> None:
     """Refuses to start a server that nobody could use."""
     from venturi.record.access import tokens
 
@@ -148,17 +148,17 @@ def _require_token(repository: Repository, access: Access) -> None:
 
 
 def _serve(
-    repository: Repository, access: Access, listener: socket.socket, found: Settings
+    repository: TrialRepository, access: Access, listener: socket.socket, found: Settings
 ) -> None:
     from venturi.cli.share.changes import RepositoryChanges
     from venturi.cli.share.server import server_of
     from venturi.web.api.app import create_app
     from venturi.web.api.context import Services
-    from venturi.web.api.health import Watch
+    from venturi.web.api.health import ServerState
     from venturi.web.api.results.start import start
 
     services = Services(repository, RepositoryChanges(repository, access.upload_bytes_max))
-    watch = Watch(repository, metrics=found.metrics)
+    watch = ServerState(repository, metrics=found.metrics)
     limits = _with_files(found.server)
     _warm_up()
     # The first page looks at all trials; what it finds is kept for it and for the analyses.

@@ -16,8 +16,8 @@ import uvicorn
 
 from venturi.core.errors import ExitCode
 from venturi.core.settings import ServerLimits
-from venturi.web.api.connections import Connection, Connections, Phase
-from venturi.web.api.health import Watch
+from venturi.web.api.connections import Connection, Connections, ConnectionState
+from venturi.web.api.health import ServerState
 from venturi.web.api.log import SeldomHandler
 
 _TAKEN_IN_AT_ONCE = 64  # connections, between two looks at how many there are
@@ -28,7 +28,7 @@ _TICKS_A_SECOND = 10  # uvicorn's
 def server_of(
     app: Any,
     limits: ServerLimits,
-    watch: Watch,
+    watch: ServerState,
     *,
     proxies: Sequence[str] = (),
     listening: Callable[[], None],
@@ -54,15 +54,15 @@ def server_of(
         timeout_keep_alive=limits.idle_timeout_s,
     )
     connections = Connections(limits, proxies)
-    return _Server(config, connections, watch, log, listening)
+    return _UvicornServer(config, connections, watch, log, listening)
 
 
-class _Server(uvicorn.Server):
+class _UvicornServer(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
         connections: Connections,
-        watch: Watch,
+        watch: ServerState,
         log: SeldomHandler,
         listening: Callable[[], None],
     ) -> None:
@@ -107,7 +107,7 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:
-            at_work = len(self.server_state.phases[Phase.WORKING])
+            at_work = len(self.server_state.phases[ConnectionState.WORKING])
             name = signal.Signals(sig).name
             _end(
                 f"{name} again: the server ends at once, {at_work} requests are broken off",

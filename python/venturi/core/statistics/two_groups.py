@@ -41,7 +41,7 @@ _FIRST_STEP = 1_024  # share of the way to where all is rejected
 METHOD = "Brunner-Munzel test inverted"
 
 
-class Outcome(StrEnum):
+class ComparisonOutcome(StrEnum):
     """What a comparison found."""
 
     LOWER = "lower"
@@ -60,7 +60,7 @@ class Verdict:
     "cannot tell".
     """
 
-    outcome: Outcome
+    outcome: ComparisonOutcome
     reason: str | None
     alpha: float
     ratio: float | None = None
@@ -88,26 +88,36 @@ def compare_samples(
         )
     values = checked(first), checked(second)
     if not all(values):
-        return Verdict(Outcome.CANNOT_TELL, "a group has no kept trials", alpha)
+        return Verdict(ComparisonOutcome.CANNOT_TELL, "a group has no kept trials", alpha)
     if (least := min(map(min, values))) <= 0:
         return Verdict(
-            Outcome.CANNOT_TELL, f"a value of {least:g} is not above 0: it has no ratio", alpha
+            ComparisonOutcome.CANNOT_TELL,
+            f"a value of {least:g} is not above 0: it has no ratio",
+            alpha,
         )
     a, b = map(_logs, values)
     if max(b[-1] - a[0], a[-1] - b[0]) > _MOST_LOG_RATIO:
-        return Verdict(Outcome.CANNOT_TELL, "the values are too far apart to have a ratio", alpha)
-    pair = _Small(a, b) if len(a) * len(b) <= MOST_RATIOS else _Large(a, b)
+        return Verdict(
+            ComparisonOutcome.CANNOT_TELL, "the values are too far apart to have a ratio", alpha
+        )
+    pair = _SmallPair(a, b) if len(a) * len(b) <= MOST_RATIOS else _LargePair(a, b)
     ratio, lower = math.exp(pair.estimate()), 1 - pair.chance_above()
     if min(len(a), len(b)) < 2 or least_p(len(a), len(b)) > alpha:
         return Verdict(
-            Outcome.CANNOT_TELL, _too_few(a, b, alpha), alpha, ratio, None, pair.p_value(), lower
+            ComparisonOutcome.CANNOT_TELL,
+            _too_few(a, b, alpha),
+            alpha,
+            ratio,
+            None,
+            pair.p_value(),
+            lower,
         )
     p = pair.p_value()
     low, high = map(math.exp, pair.ends(alpha))
     interval = Interval(low, high, 1 - alpha, METHOD)
-    reason, outcome = None, Outcome.LOWER if high < 1 else Outcome.HIGHER
+    reason, outcome = None, ComparisonOutcome.LOWER if high < 1 else ComparisonOutcome.HIGHER
     if low <= 1 <= high:
-        outcome = Outcome.CANNOT_TELL
+        outcome = ComparisonOutcome.CANNOT_TELL
         reason = (
             f"the ratio is between {low:.3g} and {high:.3g} ({interval.percent} interval, "
             f"p = {p:.2g})"
@@ -117,7 +127,7 @@ def compare_samples(
 
 def median_log_ratio(first: Array, second: Array) -> float:
     """The logarithm of `compare_samples`' ratio, of two sorted arrays of logarithms."""
-    pair = _Small if len(first) * len(second) <= MOST_RATIOS else _Large
+    pair = _SmallPair if len(first) * len(second) <= MOST_RATIOS else _LargePair
     return pair(first, second).estimate()
 
 
@@ -265,7 +275,7 @@ class _Pair:
         return float(self.counts(0.0)[0].mean()) / len(self.b)
 
 
-class _Small(_Pair):
+class _SmallPair(_Pair):
     """Groups of which every difference, and every gap between two, can be tested."""
 
     def __init__(self, a: Array, b: Array) -> None:
@@ -322,7 +332,7 @@ def _not_rejected(t: Array, freedom: Array, n: int, m: int, alpha: float) -> Arr
     return kept
 
 
-class _Large(_Pair):
+class _LargePair(_Pair):
     """Groups with more differences than can be tested each: what is wanted is bisected."""
 
     def estimate(self) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from venturi.jobs.diagnosis.table import Rule
+from venturi.jobs.diagnosis.table import DiagnosisRule
 from venturi.jobs.stages.causes import TO_COMPUTE, Seconds, TaskTimes, total
 from venturi.jobs.stages.stage import Analysis
 from venturi.jobs.stages.timeline import Key, Timeline
@@ -35,7 +35,7 @@ class Confidence(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class FindingScope:
     """What the evidence is of; None is "not of one"."""
 
     stage: str | None = None
@@ -47,7 +47,7 @@ class Where:
 
 
 @dataclass(frozen=True, slots=True)
-class Spared:
+class SparedResources:
     """What an advice would spare at most but time, as "1.2 core-hours", and its share of what there
     was."""
 
@@ -64,18 +64,20 @@ class Hit:
     """
 
     says: str
-    where: tuple[Where, ...]
+    where: tuple[FindingScope, ...]
     saves_s: float
     confidence: Confidence
     variant: str = "any"
     values: Mapping[str, str] = field(default_factory=dict)
-    spares: Spared | None = None
+    spares: SparedResources | None = None
 
 
 class Case:
     """An application: its timeline, what was found out about it, its plans."""
 
-    def __init__(self, line: Timeline, analysis: Analysis, rules: Mapping[str, Rule]) -> None:
+    def __init__(
+        self, line: Timeline, analysis: Analysis, rules: Mapping[str, DiagnosisRule]
+    ) -> None:
         self.line = line
         self.analysis = analysis
         self.plans = line.plans
@@ -144,7 +146,7 @@ class Case:
         It is that of stages which filled all slots and only computed; without any, a default.
         """
         waited_s = all_s = 0.0
-        told = self.plans.told_whole()
+        told = self.plans.fully_explained()
         for stage in self.analysis.stages:
             full = (stage.n_tasks or 0) >= stage.slots and not stage.spilled_bytes
             if full and stage.key in told:
@@ -183,12 +185,14 @@ class Case:
                 saved_s += self.saved_s(stage.key, np.where(here, times.elapsed_s, 0.0))
         return saved_s
 
-    def longest(self, places: Places) -> tuple[Where, ...]:
+    def longest(self, places: Places) -> tuple[FindingScope, ...]:
         """Where those of the attempts at `places` were that took the longest."""
         tasks = self.line.tasks
         elapsed_s = np.nan_to_num(tasks.times.elapsed_s[places])
         found = (tasks.who(int(place)) for place in places[np.argsort(-elapsed_s)[:SHOWN]])
-        return tuple(Where(who.stage, who.task_id, who.host, who.executor_id) for who in found)
+        return tuple(
+            FindingScope(who.stage, who.task_id, who.host, who.executor_id) for who in found
+        )
 
     def at_most_s(self, key: Key, saved_s: float) -> float:
         """`saved_s` of a stage, cut to what it takes of the critical path."""

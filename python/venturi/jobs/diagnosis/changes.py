@@ -56,7 +56,7 @@ class StageChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class JobDifference:
     """What `sentence` says is first; the others are in the order of their differences.
 
     `amounts` has all that both could tell, `settings` and `plans` only what differs.

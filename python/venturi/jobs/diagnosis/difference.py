@@ -15,7 +15,7 @@ from venturi.core.units import format_bytes, format_duration, format_figure
 from venturi.core.wording import count_of
 from venturi.jobs.diagnosis.changes import (
     AmountChange,
-    Difference,
+    JobDifference,
     PartChange,
     PlanChange,
     SettingChange,
@@ -43,7 +43,7 @@ def difference(
     before: tuple[Timeline, Analysis],
     after: tuple[Timeline, Analysis],
     states: Sequence[State] = (State.SUCCEEDED, State.SUCCEEDED),
-) -> Difference:
+) -> JobDifference:
     """What is not the same in two jobs, whose trials ended in `states`.
 
     Times of which one did not come to its end are not compared: who stops early is not faster.
@@ -65,7 +65,7 @@ def difference(
         sentence = _not_compared(broken, one, other, changed)
     else:
         sentence = _sentence(one.elapsed_s, other.elapsed_s, parts, changed)
-    return Difference(
+    return JobDifference(
         _of_two_programs(*applications) + sentence,
         one.elapsed_s,
         other.elapsed_s,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from venturi.core.units import format_duration
 from venturi.core.wording import count_of
-from venturi.jobs.diagnosis.case import Case, Confidence, Hit, Spared, Where
+from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit, SparedResources
 from venturi.jobs.diagnosis.registry import rule_functions
-from venturi.jobs.diagnosis.table import Rule, load_rules
+from venturi.jobs.diagnosis.table import DiagnosisRule, load_rules
 from venturi.jobs.stages.stage import Analysis
 from venturi.jobs.stages.timeline import Timeline
 
@@ -33,13 +33,13 @@ class Finding:
     rule: str
     title: str
     says: str
-    where: tuple[Where, ...]
+    where: tuple[FindingScope, ...]
     costs: str
     do: str
     settings: Mapping[str, str]
     saves_s: float
     share: float
-    spares: Spared | None
+    spares: SparedResources | None
     assumes: str
     confidence: Confidence
     source: str
@@ -99,7 +99,7 @@ def _cost(finding: Finding) -> tuple[float, float]:
     return finding.saves_s, 0.0 if finding.spares is None else finding.spares.share
 
 
-def _finding(rule: Rule, hits: Sequence[Hit], elapsed_s: float) -> Finding:
+def _finding(rule: DiagnosisRule, hits: Sequence[Hit], elapsed_s: float) -> Finding:
     """All that a rule found in a job as one: what is said is of where it costs the most."""
     first, *others = (hit for hit in hits if hit.saves_s > 0 or hit.spares is not None)
     places = "place" if len(others) == 1 else "places"

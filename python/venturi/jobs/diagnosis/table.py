@@ -30,7 +30,7 @@ class Threshold:
 
 
 @dataclass(frozen=True)
-class Rule:
+class DiagnosisRule:
     """One `[[rule]]` of the table."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -50,8 +50,8 @@ class Rule:
 
 
 @cache
-def load_rules() -> Mapping[str, Rule]:
+def load_rules() -> Mapping[str, DiagnosisRule]:
     """The rules by id; an error in the table is a bug and raises pydantic's."""
     text = (resources.files("venturi.jobs.diagnosis") / "diagnosis.toml").read_text("utf-8")
-    rules = TypeAdapter(tuple[Rule, ...]).validate_python(tomllib.loads(text)["rule"])
+    rules = TypeAdapter(tuple[DiagnosisRule, ...]).validate_python(tomllib.loads(text)["rule"])
     return {rule.id: rule for rule in rules}

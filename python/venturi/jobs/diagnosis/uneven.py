@@ -12,7 +12,7 @@ from venturi.jobs.stages.causes import Floats, Truths
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class AttemptData:
     """What each attempt `read` in `unit`, B or, where no bytes are told, 1 for records.
 
     `usual` is the median of those that succeeded, 0 if none is known; `much` are those of them that
@@ -34,7 +34,7 @@ class Data:
         return float(self.read[n]) / self.usual
 
 
-def data_of(case: Case, places: Places) -> Data:
+def data_of(case: Case, places: Places) -> AttemptData:
     """What the attempts at `places`, all those of a stage, read."""
     done = case.line.tasks.succeeded[places]
     read = case.line.tasks.bytes_read[places]
@@ -44,7 +44,7 @@ def data_of(case: Case, places: Places) -> Data:
     known = read[done & ~np.isnan(read)]
     usual = float(np.median(known)) if len(known) else 0.0
     much = done & (read >= case.limit("skew", "bytes_ratio") * usual) & (usual > 0)
-    return Data(read, unit, usual, much)
+    return AttemptData(read, unit, usual, much)
 
 
 def records_of(case: Case, places: Places) -> Floats:

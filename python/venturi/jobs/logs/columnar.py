@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 Key = TypeVar("Key")
 Row = TypeVar("Row")
 TOO_MANY = " (too many)"
-"""Behind the name of an event whose like filled its table: `Reading.damaged` counts it so."""
+"""Behind the name of an event whose like filled its table: `AccountReading.damaged` counts it
+so."""
 _ROWS_A_CHUNK = 16_384
 _INT64 = 1 << 63
 

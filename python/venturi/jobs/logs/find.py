@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from venturi.core.errors import VenturiError, unreadable
-from venturi.record.importing.formats import Kind, Log
+from venturi.record.importing.formats import FormatKind, Log
 from venturi.record.importing.recognise import refuse_special
 
 ROLLING = "eventlog_v2_"
@@ -78,7 +78,7 @@ def histories(path: Path) -> list[Log]:
 
 def _single(path: Path) -> Log:
     """What is not there is said where it is opened."""
-    refuse_special(path, Kind.LOG.value)
+    refuse_special(path, FormatKind.LOG.value)
     return Log(path, (path,))
 
 
@@ -94,7 +94,7 @@ def _entries(folder: Path) -> list[Path]:
     try:
         found = sorted(each for each in folder.iterdir() if not each.name.startswith("."))
     except OSError as error:
-        raise unreadable(folder, error, Kind.LOG.value) from error
+        raise unreadable(folder, error, FormatKind.LOG.value) from error
     if len(found) > _FILES:
         raise VenturiError(
             "VEN-INGEST-LIMIT",

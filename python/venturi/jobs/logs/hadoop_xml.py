@@ -7,7 +7,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from venturi.core.errors import VenturiError, unreadable
-from venturi.record.importing.formats import Kind
+from venturi.record.importing.formats import FormatKind
 
 _FILE_BYTES = 32 << 20
 _PROPERTIES = 50_000
@@ -39,7 +39,7 @@ def read_properties(path: Path) -> tuple[dict[str, str], dict[str, tuple[str, ..
                 parser.Parse(chunk, False)
             parser.Parse(b"", True)
     except OSError as error:
-        raise unreadable(path, error, Kind.LOG.value) from error
+        raise unreadable(path, error, FormatKind.LOG.value) from error
     except expat.ExpatError as error:
         reader.refuse(f"no XML: {error}")
     return reader.properties, reader.sources

@@ -30,14 +30,14 @@ _NAME = re.compile(r"[\w.-]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServerApplication:
     """An application that is over; `stamp` changes when its log does."""
 
     id: str
     stamp: str
 
 
-def served(url: str) -> list[Served]:
+def completed_applications(url: str) -> list[ServerApplication]:
     """The applications that are over on the history server at `url`; VEN-INGEST-SERVER."""
     with _opened(f"{url}/api/v1/applications?status=completed") as answer:
         text = answer.read(_LIST_BYTES + 1)
@@ -49,15 +49,15 @@ def served(url: str) -> list[Served]:
         raise _refused(url, f"its list of applications cannot be read: {error}") from error
 
 
-def _applications(listed: Any) -> Iterator[Served]:
+def _applications(listed: Any) -> Iterator[ServerApplication]:
     for each in listed:
         id_ = each["id"]
         if _NAME.fullmatch(id_) and not id_.startswith("."):
             stamps = [int(attempt.get("lastUpdatedEpoch", 0)) for attempt in each["attempts"]]
-            yield Served(id_, str(max(stamps, default=0)))
+            yield ServerApplication(id_, str(max(stamps, default=0)))
 
 
-def download(url: str, application: Served, folder: Path) -> Path:
+def download(url: str, application: ServerApplication, folder: Path) -> Path:
     """Puts the logs of an application into a folder of its own in `folder`, and returns that."""
     own = folder / application.id
     own.mkdir()

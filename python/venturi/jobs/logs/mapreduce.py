@@ -26,13 +26,13 @@ from venturi.jobs.logs.find import HISTORY_HINT, histories
 from venturi.jobs.logs.hadoop_xml import read_properties
 from venturi.jobs.logs.trial import take_in  # noqa: F401 - part of a reader
 from venturi.record.account_kind import MAPREDUCE
-from venturi.record.importing.formats import Format, Kind, Log
-from venturi.record.importing.streams import LIMITS, Limits, Oversized, Text
+from venturi.record.importing.formats import Format, FormatKind, Log
+from venturi.record.importing.streams import LIMITS, LogLimits, LogText, OversizedLine
 from venturi.record.job_account import (
+    AccountReading,
     Application,
     JobAccount,
     Outcome,
-    Reading,
 )
 
 FORMAT = Format(
@@ -62,7 +62,7 @@ _GROUPS = re.compile(
 )
 
 
-def configuration_beside(history: Path) -> Path | None:
+def configuration_of(history: Path) -> Path | None:
     """The configuration that Hadoop wrote beside `history`: `JOBID_conf.xml`."""
     match = re.match(r"job_\d+_\d+", history.name)
     if match is None:
@@ -78,7 +78,7 @@ def accounts(log: Log, progress: Progress | None = None) -> list[JobAccount]:
 
 def read(
     log: Log,
-    limits: Limits = LIMITS,
+    limits: LogLimits = LIMITS,
     progress: Progress | None = None,
     conf: Path | None = None,
 ) -> JobAccount:
@@ -89,17 +89,17 @@ def read(
     """
     history = log.path
     events = _Events(history, limits, progress)
-    job = _Job()
+    job = _JobHistory()
     for kind, event in events:
         job.take(kind, event)
     if not job.events:
         raise _no_history(history, events.truncated or "it holds no event")
-    conf = conf or configuration_beside(history)
+    conf = conf or configuration_of(history)
     properties, sources = ({}, {}) if conf is None else read_properties(conf)
     configuration = masked(properties)
     return JobAccount(
         application=job.application(history),
-        reading=Reading(
+        reading=AccountReading(
             files=(history.name, *(() if conf is None else (conf.name,))),
             sha256=events.sha256,
             text_bytes=events.text_bytes,
@@ -120,7 +120,7 @@ def read(
 class _Events:
     """The events of a history as (type, record), in either form."""
 
-    def __init__(self, path: Path, limits: Limits, progress: Progress | None) -> None:
+    def __init__(self, path: Path, limits: LogLimits, progress: Progress | None) -> None:
         self._path, self._limits = path, limits
         self._progress = progress or (lambda _: None)
         self.sha256 = ""
@@ -134,11 +134,11 @@ class _Events:
             with self._path.open("rb") as file:
                 binary = file.readline(len(_BINARY) + 1).rstrip(b"\n") == _BINARY
         except OSError as error:
-            raise unreadable(self._path, error, Kind.LOG.value) from error
+            raise unreadable(self._path, error, FormatKind.LOG.value) from error
         yield from self._binary() if binary else self._json()
 
     def _json(self) -> Iterator[tuple[str, Event]]:
-        text = Text([self._path], self._limits)
+        text = LogText([self._path], self._limits)
         for number, line in enumerate(text.lines()):
             if number == 0 and line.rstrip() != _JSON:
                 raise _no_history(self._path, "its first line does not name its format")
@@ -146,7 +146,7 @@ class _Events:
                 self._progress(text.text_bytes)
             if number < 2:  # the format and the schema, which JSON does not need
                 continue
-            if isinstance(line, Oversized):
+            if isinstance(line, OversizedLine):
                 self.oversized += 1
                 continue
             try:
@@ -174,7 +174,7 @@ class _Events:
                 file.seek(len(_BINARY) + 1)
                 yield from self._values(file, file.readline(_SCHEMA_BYTES))
         except OSError as error:
-            raise unreadable(self._path, error, Kind.LOG.value) from error
+            raise unreadable(self._path, error, FormatKind.LOG.value) from error
 
     def _values(self, file: BufferedReader, schema: bytes) -> Iterator[tuple[str, Event]]:
         try:
@@ -219,7 +219,7 @@ def _plain(record: Event) -> Event:
 
 
 @dataclass(slots=True)
-class _Job:
+class _JobHistory:
     """What was read of a job so far."""
 
     events: int = 0

@@ -24,7 +24,7 @@ _STAMPS = ("ETag", "etag", "LastModified", "last_modified", "mtime", "created")
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredLog:
     """A log of which nothing is written any more, by the paths of its files in the store.
 
     `url` is that of its file or folder, `stamp` changes when one of its files does.
@@ -36,7 +36,7 @@ class Stored:
     stamp: str
 
 
-def stored(url: str) -> list[Stored]:
+def stored_logs(url: str) -> list[StoredLog]:
     """The logs at `url`, a file or a folder that holds some at any depth; VEN-INGEST-SERVER."""
     if url.endswith("://"):
         raise _refused(url, "it names no bucket and no folder")
@@ -65,7 +65,7 @@ def stored(url: str) -> list[Stored]:
         stamp = " ".join(_stamp(told) for _, told in sorted(files.items()))
         below = unit.relative_to(path).parts if unit.is_relative_to(path) else unit.parts
         own = "/".join([url, *below])
-        logs.append(Stored(own, tuple(sorted(files)), str(unit) not in files, stamp))
+        logs.append(StoredLog(own, tuple(sorted(files)), str(unit) not in files, stamp))
     return logs
 
 
@@ -79,7 +79,7 @@ def _stamp(told: dict[str, Any]) -> str:
     return f"{told.get('size')} {changed}"
 
 
-def fetch(url: str, log: Stored, folder: Path) -> Path:
+def fetch(url: str, log: StoredLog, folder: Path) -> Path:
     """Brings the files of a log at `url` into `folder`; its path there."""
     own = folder / PurePosixPath(log.url).name
     if log.is_folder:

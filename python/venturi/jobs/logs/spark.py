@@ -41,7 +41,7 @@ from venturi.jobs.logs.spark_fields import (
 )
 from venturi.jobs.logs.spark_memory import Memory
 from venturi.jobs.logs.spark_parts import by_application
-from venturi.jobs.logs.spark_plans import Plans, without_plan
+from venturi.jobs.logs.spark_plans import LoggedPlans, without_plan
 from venturi.jobs.logs.spark_queries import (
     DRIVER_VALUES,
     ENDED,
@@ -54,13 +54,13 @@ from venturi.jobs.logs.spark_timers import Timers
 from venturi.jobs.logs.trial import take_in  # noqa: F401 - part of a reader
 from venturi.record.account_kind import SPARK
 from venturi.record.importing.formats import Format, Log
-from venturi.record.importing.streams import LIMITS, Limits, Oversized, Text
+from venturi.record.importing.streams import LIMITS, LogLimits, LogText, OversizedLine
 from venturi.record.job_account import (
     OUTPUT_LOST,
+    AccountReading,
     Application,
     JobAccount,
     Outcome,
-    Reading,
 )
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ _CANCELLED = re.compile(r"\bcancell?ed\b", re.IGNORECASE)
 
 
 def accounts(
-    log: Log, limits: Limits = LIMITS, progress: Progress | None = None
+    log: Log, limits: LogLimits = LIMITS, progress: Progress | None = None
 ) -> list[JobAccount]:
     """Those of the applications in the event log `log`, mostly one.
 
@@ -110,8 +110,8 @@ def accounts(
     was cut off, or whose application never ended, gives what it holds, and an outcome that is not
     success.
     """
-    text = Text(log.files, limits)
-    told: list[_Told] = []
+    text = LogText(log.files, limits)
+    told: list[_LogState] = []
     for application, count, line in by_application(text.lines()):
         if count == 1 and not _NAME.match(line):
             raise VenturiError(
@@ -121,7 +121,7 @@ def accounts(
                 hint=SPARK_HINT,
             )
         while application >= len(told):
-            told.append(_Told())
+            told.append(_LogState())
         told[application].take(line, count)
         if progress is not None and count % _STEP == 1:
             progress(text.text_bytes)
@@ -135,12 +135,12 @@ def accounts(
     return [each.account(text, log) for each in told]
 
 
-def read(log: Log, limits: Limits = LIMITS, progress: Progress | None = None) -> JobAccount:
+def read(log: Log, limits: LogLimits = LIMITS, progress: Progress | None = None) -> JobAccount:
     """The account of the first application in `log`, as `accounts` has it."""
     return accounts(log, limits, progress)[0]
 
 
-class _Numbers:
+class _NumberSet:
     """A set of numbers from 0, a bit for each; those beyond `_MOST` are never in it."""
 
     _MOST = 1 << 26
@@ -161,7 +161,7 @@ class _Numbers:
 
 
 @dataclass(slots=True)
-class _Told:
+class _LogState:
     """What a log told so far."""
 
     events: int = 0
@@ -182,12 +182,12 @@ class _Told:
     ids: int = 0
     jobs_left_out: bool = False
     running: dict[int, tuple[Any, ...]] = field(default_factory=dict)
-    ended: _Numbers = field(default_factory=_Numbers)
+    ended: _NumberSet = field(default_factory=_NumberSet)
     resubmitted: set[str] = field(default_factory=set)
     tasks: TableBuilder = field(default_factory=lambda: TableBuilder("tasks", SPARK))
     timers: Timers = field(default_factory=Timers)
     queries: Queries = field(default_factory=Queries)
-    plans: Plans = field(default_factory=Plans)
+    plans: LoggedPlans = field(default_factory=LoggedPlans)
     tiers: TableBuilder = field(default_factory=lambda: TableBuilder("tiers", SPARK))
     tier_rows: int = 0
     memory: Memory = field(default_factory=Memory)
@@ -208,7 +208,7 @@ class _Told:
             of_spark = _KNOWN.fullmatch(name) is not None
             _count(self.skipped if of_spark else self.unknown, name)
             return
-        if type(line) is Oversized:
+        if type(line) is OversizedLine:
             self.oversized += 1
             return
         try:
@@ -413,7 +413,7 @@ class _Told:
         if seen is not None and (self.last_ms is None or seen > self.last_ms):
             self.last_ms = seen
 
-    def account(self, text: Text, log: Log) -> JobAccount:
+    def account(self, text: LogText, log: Log) -> JobAccount:
         """What was read, as tables."""
         for row in self.running.values():
             self.tasks.append(row)
@@ -431,7 +431,7 @@ class _Told:
         configuration = masked(self.environment.get("Spark Properties"))
         return JobAccount(
             application=self._application(text, log),
-            reading=Reading(
+            reading=AccountReading(
                 files=tuple(path.name for path in text.files),
                 sha256=text.sha256,
                 text_bytes=text.text_bytes,
@@ -476,7 +476,7 @@ class _Told:
         reason = pl.when(in_vain).then(pl.lit(OUTPUT_LOST)).otherwise("reason")
         return tasks.with_columns(reason=reason)
 
-    def _application(self, text: Text, log: Log) -> Application:
+    def _application(self, text: LogText, log: Log) -> Application:
         outcome, reason = self._outcome(log)
         properties = self.environment.get("Spark Properties")
         named = properties if isinstance(properties, dict) else {}
@@ -531,33 +531,33 @@ _JOB_FIELDS = ("name", "submitted_ms", "ended_ms", "outcome", "reason", "stage_i
 _STAGE_FIELDS = ("parent_ids", "n_tasks", "submitted_ms", "ended_ms", "outcome", "reason")
 _EXECUTOR_FIELDS = ("host", "cores", "added_ms", "removed_ms", "reason")
 _OUTCOMES = {"Success": "succeeded", "TaskKilled": "killed", "TaskCommitDenied": "killed"}
-_HANDLERS: Mapping[str, Callable[[_Told, Event], None]] = {
+_HANDLERS: Mapping[str, Callable[[_LogState, Event], None]] = {
     _PREFIX + name: handler
     for name, handler in (
-        ("LogStart", _Told.log_start),
-        ("ApplicationStart", _Told.application_start),
-        ("ApplicationEnd", _Told.application_end),
-        ("EnvironmentUpdate", _Told.environment_update),
-        ("JobStart", _Told.job_start),
-        ("JobEnd", _Told.job_end),
-        ("StageSubmitted", _Told.stage),
-        ("StageCompleted", _Told.stage),
-        ("TaskStart", _Told.task_start),
-        ("TaskEnd", _Told.task_end),
-        ("ExecutorAdded", _Told.executor_added),
-        ("ExecutorRemoved", _Told.executor_removed),
-        ("StageExecutorMetrics", _Told.stage_memory),
-        ("BlockManagerAdded", _Told.block_manager),
+        ("LogStart", _LogState.log_start),
+        ("ApplicationStart", _LogState.application_start),
+        ("ApplicationEnd", _LogState.application_end),
+        ("EnvironmentUpdate", _LogState.environment_update),
+        ("JobStart", _LogState.job_start),
+        ("JobEnd", _LogState.job_end),
+        ("StageSubmitted", _LogState.stage),
+        ("StageCompleted", _LogState.stage),
+        ("TaskStart", _LogState.task_start),
+        ("TaskEnd", _LogState.task_end),
+        ("ExecutorAdded", _LogState.executor_added),
+        ("ExecutorRemoved", _LogState.executor_removed),
+        ("StageExecutorMetrics", _LogState.stage_memory),
+        ("BlockManagerAdded", _LogState.block_manager),
     )
 } | {
-    STARTED: _Told.query_start,
-    ENDED: _Told.query_end,
+    STARTED: _LogState.query_start,
+    ENDED: _LogState.query_end,
     PLAN_CHANGED: lambda _told, _event: None,  # only the timers in its plan are of use
-    DRIVER_VALUES: _Told.driver_values,
+    DRIVER_VALUES: _LogState.driver_values,
     _PREFIX + "BlockUpdated": lambda told, event: told.caches.updated(event["Block Updated Info"]),
     _PREFIX + "UnpersistRDD": lambda told, event: told.caches.unpersisted(event["RDD ID"]),
     PROGRESS: lambda told, event: told.batches.take(event),
-    TIERED_STORAGE: _Told.tiered_storage,
+    TIERED_STORAGE: _LogState.tiered_storage,
 }
 
 

@@ -37,7 +37,7 @@ _BLOCK = re.compile(r"rdd_(\d{1,18})_(\d{1,18})")
 
 
 @dataclass(slots=True)
-class _Cached:
+class _CachedRdd:
     """An RDD: `most` partitions, bytes in memory and on disk that were stored at once."""
 
     name: str | None = None
@@ -77,7 +77,7 @@ class Caches:
     """What a log told so far."""
 
     def __init__(self) -> None:
-        self._rdds: dict[int, _Cached] = {}
+        self._rdds: dict[int, _CachedRdd] = {}
         self._of_executors: dict[str, set[tuple[int, int]]] = {}
         """The blocks of each executor, by RDD and partition."""
         self._n_blocks = 0
@@ -139,8 +139,8 @@ class Caches:
             del self._of_executors[executor]
         self._n_blocks -= 1
 
-    def _rdd(self, id_: int) -> _Cached:
-        return row_of(self._rdds, id_, _RDDS, _Cached())
+    def _rdd(self, id_: int) -> _CachedRdd:
+        return row_of(self._rdds, id_, _RDDS, _CachedRdd())
 
     def table(self) -> pl.DataFrame | None:
         """All of them, None if nothing was to be stored."""

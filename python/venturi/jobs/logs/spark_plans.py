@@ -60,7 +60,7 @@ def _place(line: bytes) -> slice | None:
     return slice(start, end + 1 if end >= 0 else len(line.rstrip()) - 1)
 
 
-class Plans:
+class LoggedPlans:
     """The plans that a log told of so far, and what changed in them."""
 
     def __init__(self) -> None:

@@ -10,12 +10,12 @@ from venturi.core.errors import VenturiError
 from venturi.jobs.logs.columnar import TOO_MANY
 from venturi.record.account_tables import MOMENT
 from venturi.record.importing.items import SOFTWARE, imported_id
-from venturi.record.importing.tally import Imported, Tally
+from venturi.record.importing.tally import ImportReport, Tally
 from venturi.record.job_account import (
     NOT_RECORDED,
     TIERS_SETTING,
+    AccountReading,
     JobAccount,
-    Reading,
     attach,
     has_tiers,
 )
@@ -35,10 +35,10 @@ from venturi.record.trial import (
     TrialWarning,
     Workload,
 )
-from venturi.record.upkeep.locks import arriving
+from venturi.record.upkeep.locks import import_lock
 
 if TYPE_CHECKING:
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
 
 FAILED = "VEN-INGEST-FAILED"
 UNFINISHED = "VEN-INGEST-UNFINISHED"
@@ -51,16 +51,16 @@ _DISMISSED = "killed by driver"  # as dynamic allocation does with idle executor
 _UNITS = {"ms": ("s", 1e-3), "ns": ("s", 1e-9), "B": ("B", 1.0), "1": ("1", 1.0)}
 
 
-def take_in(repository: Repository, accounts: Iterable[JobAccount]) -> Imported:
+def take_in(repository: TrialRepository, accounts: Iterable[JobAccount]) -> ImportReport:
     """Takes in the applications of `accounts`; one that is here already stays as it is."""
     tally = Tally()
     for account in accounts:
         trial, added = _take(repository, account)
-        tally.arrive(trial, added=added, account=_told(account, trial))
+        tally.arrive(trial, added=added, account=_application_facts(account, trial))
     return tally.done()
 
 
-def _take(repository: Repository, account: JobAccount) -> tuple[Trial, bool]:
+def _take(repository: TrialRepository, account: JobAccount) -> tuple[Trial, bool]:
     """The trial of `account`, and whether it was not here before."""
     # A log is written once: what readers cannot bear of it is cut, and the trial says so.
     trial = fitted(trial_of(account), repository.limits)
@@ -71,12 +71,12 @@ def _take(repository: Repository, account: JobAccount) -> tuple[Trial, bool]:
             raise
     # Its files first: a trial that is recorded has all of them.
     repository.require_admitted(trial.id)
-    with arriving(repository.artifacts_dir.parent):
+    with import_lock(repository.artifacts_dir.parent):
         trial = attach(repository, trial, account)
         return trial, repository.add_many([trial]).added == 1
 
 
-def _told(account: JobAccount, trial: Trial) -> dict[str, Any]:
+def _application_facts(account: JobAccount, trial: Trial) -> dict[str, Any]:
     """What is said of an application that is taken in."""
     reading = account.reading
     return {
@@ -219,7 +219,7 @@ def warnings(account: JobAccount) -> Iterator[TrialWarning]:
         )
 
 
-def lost(reading: Reading) -> Iterator[str]:
+def lost(reading: AccountReading) -> Iterator[str]:
     """What of the text could not be used though it may matter, one sentence each."""
     if reading.truncated:
         yield f"the log is not whole: {reading.truncated}"

@@ -26,24 +26,24 @@ from venturi.jobs.stages.causes import (
     TaskTimes,
     total,
 )
-from venturi.jobs.stages.elapsed import Elapsed, elapsed_parts
+from venturi.jobs.stages.elapsed import ElapsedParts, elapsed_parts
 from venturi.jobs.stages.losses import losses, lost_executors, with_losses
-from venturi.jobs.stages.path import StageSpan, Step, critical_path, without_stage_s
+from venturi.jobs.stages.path import PathStep, StageSpan, critical_path, without_stage_s
 from venturi.jobs.stages.replay import Schedule, schedule, slots_used
-from venturi.jobs.stages.slots import Offered, core_use
+from venturi.jobs.stages.slots import SlotOffer, core_use
 from venturi.jobs.stages.spread import spreads_of
 from venturi.jobs.stages.stage import (
     Analysis,
     Bound,
     CauseTime,
     Skew,
-    Speculation,
+    SpeculationSummary,
     Stage,
     Straggler,
 )
 from venturi.jobs.stages.tasks import Tasks
 from venturi.jobs.stages.timeline import Timeline, timeline
-from venturi.jobs.stages.verdict import application_verdict, beside_others, stage_verdict
+from venturi.jobs.stages.verdict import application_verdict, stage_verdict, with_background_load
 from venturi.record.job_account import JobAccount
 
 # Our judgement, not measured; the factor is the default of spark.speculation.multiplier before 4.0
@@ -70,7 +70,7 @@ def analyse(
     tasks, spans, there, elapsed_s = line.tasks, line.spans, line.there, line.elapsed_s
     timed = list(spans.values())
     rows = {(row["stage_id"], row["attempt"]): row for row in account.stages.rows(named=True)}
-    parts, cores = Elapsed({}, {}, {}), None
+    parts, cores = ElapsedParts({}, {}, {}), None
     if elapsed_s:
         parts = elapsed_parts(account, tasks, timed, there, gaps=line.gaps, elapsed_s=elapsed_s)
         if there is not None:
@@ -79,7 +79,7 @@ def analyse(
     stages = [_stage(row, line, parts.shares.get(key, {})) for key, row in rows.items()]
     path = critical_path(timed, elapsed_s) if elapsed_s else ()
     verdict = application_verdict(stages, parts, elapsed_s, account.kind.silence)
-    verdict = beside_others(verdict, others)
+    verdict = with_background_load(verdict, others)
     lost, executors = losses(tasks), lost_executors(account, tasks.origin_ms)
     verdict = with_losses(verdict, lost, executors, sum(stage.task_s for stage in stages))
     return Analysis(
@@ -91,7 +91,7 @@ def analyse(
         losses=lost,
         lost_executors=executors,
         bounds=_on_path(stages, path),
-        speculation=Speculation(
+        speculation=SpeculationSummary(
             sum(stage.speculation.launched for stage in stages),
             sum(stage.speculation.won for stage in stages),
             sum(stage.speculation.wasted_s for stage in stages),
@@ -171,7 +171,7 @@ def _stage(
     )
 
 
-def _slot_use(ran: TaskTimes, span: StageSpan, there: Offered | None, at_once: int) -> float:
+def _slot_use(ran: TaskTimes, span: StageSpan, there: SlotOffer | None, at_once: int) -> float:
     inside_s = np.clip(ran.finished_s, span.from_s, span.to_s) - np.clip(
         ran.launched_s, span.from_s, span.to_s
     )
@@ -244,15 +244,15 @@ def _stragglers(
     return len(found), tuple(shown)
 
 
-def _speculation(tasks: Tasks, here: slice) -> Speculation:
+def _speculation(tasks: Tasks, here: slice) -> SpeculationSummary:
     copies = tasks.speculative[here]
     if not copies.any():
-        return Speculation(0, 0, 0.0, 0)
+        return SpeculationSummary(0, 0, 0.0, 0)
     won, index = tasks.succeeded[here], tasks.index[here]
     lost = np.isin(index, index[copies]) & ~won
     lost_s = tasks.times.at(here).elapsed_s[lost]
     unended = tasks.unfinished[here][lost] | np.isnan(lost_s)
-    return Speculation(
+    return SpeculationSummary(
         int(copies.sum()), int((copies & won).sum()), total(lost_s), int(unended.sum())
     )
 
@@ -301,7 +301,7 @@ def _bounds(times: TaskTimes, plan: Schedule, tasks: Tasks) -> tuple[Bound, ...]
     )
 
 
-def _on_path(stages: Sequence[Stage], path: Sequence[Step]) -> tuple[Bound, ...]:
+def _on_path(stages: Sequence[Stage], path: Sequence[PathStep]) -> tuple[Bound, ...]:
     """Savings of the stages on the path, added up: the end cannot come sooner by more."""
     on_path = {step.key for step in path}
     of_stages = [stage.bounds for stage in stages if stage.key in on_path and stage.bounds]

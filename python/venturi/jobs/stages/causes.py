@@ -116,13 +116,13 @@ def task_times(tasks: pl.DataFrame, kind: AccountKind, origin_ms: float) -> Task
     measured = np.ones(len(tasks), bool)
     if kind.measured_by is not None:
         measured = ~np.isnan(_column(tasks, kind.measured_by))
-    outside = inside = _Budget(finished_s - launched_s)
+    outside = inside = _TimeBudget(finished_s - launched_s)
     found: dict[str, Seconds] = {
         each.cause: outside.take(seconds(each.metric)) for each in kind.outside
     }
     unmeasured = np.zeros(len(tasks))
     if kind.run_time is not None:
-        inside = _Budget(outside.take(seconds(kind.run_time)))
+        inside = _TimeBudget(outside.take(seconds(kind.run_time)))
         # Without metrics nothing separates a delay from work.
         found[DELAY] = np.where(measured, outside.left, 0.0)
         unmeasured = np.where(measured, 0.0, outside.left)
@@ -144,7 +144,7 @@ def task_times(tasks: pl.DataFrame, kind: AccountKind, origin_ms: float) -> Task
 
 
 def _off_the_processor(
-    tasks: pl.DataFrame, kind: AccountKind, inside: _Budget
+    tasks: pl.DataFrame, kind: AccountKind, inside: _TimeBudget
 ) -> dict[str, Seconds]:
     """What is left of the time in which tasks ran, by `BY_ELIMINATION`."""
     python = tasks["python"].fill_null(value=False).to_numpy()
@@ -171,7 +171,7 @@ def _waited_for_maps_s(tasks: pl.DataFrame, launched_s: Seconds, finished_s: Sec
     return np.where(is_map, 0.0, np.maximum(np.minimum(finished_s, last_s) - launched_s, 0.0))
 
 
-class _Budget:
+class _TimeBudget:
     """Time that parts are taken from, and what of the parts it did not hold."""
 
     def __init__(self, total_s: Seconds) -> None:

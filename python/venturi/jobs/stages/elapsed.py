@@ -17,7 +17,7 @@ from venturi.jobs.stages.causes import NOT_IN_LOG, UNATTRIBUTED, Floats, Seconds
 from venturi.jobs.stages.gaps import Gaps
 from venturi.jobs.stages.path import StageSpan
 from venturi.jobs.stages.replay import slots_used
-from venturi.jobs.stages.slots import Offered
+from venturi.jobs.stages.slots import SlotOffer
 from venturi.jobs.stages.tasks import Tasks
 from venturi.record.job_account import JobAccount
 
@@ -41,7 +41,7 @@ Key = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Elapsed:
+class ElapsedParts:
     """Seconds by part, which add up to the elapsed time; those of them in each stage.
 
     `shares` divides the elapsed time of each stage by itself, and adds up to 1. `lacking` says what
@@ -58,16 +58,16 @@ def elapsed_parts(
     account: JobAccount,
     tasks: Tasks,
     spans: Sequence[StageSpan],
-    there: Offered | None,
+    there: SlotOffer | None,
     *,
     gaps: Gaps,
     elapsed_s: float,
-) -> Elapsed:
+) -> ElapsedParts:
     """Where the time of `account`, of which `tasks` are, from its start to `elapsed_s` went.
 
     `there` are the slots; where they are not known, those that the active stages used at once.
     """
-    jobs = _Open(account, gaps, tasks.origin_ms, elapsed_s)
+    jobs = _OpenWork(account, gaps, tasks.origin_ms, elapsed_s)
     edges = np.concatenate(
         [
             [0.0, elapsed_s],
@@ -80,31 +80,31 @@ def elapsed_parts(
     slots, used_s, active = np.zeros((3, len(pieces.length_s)))
     for span in spans:
         here = pieces.between(span.from_s, span.to_s)
-        work = Work(tasks.times.at(tasks.of(span.key)))
+        work = WorkByCause(tasks.times.at(tasks.of(span.key)))
         active[here] += 1
         used_s[here] += work.within(pieces, here).sum(axis=1)
         if there is None:
             slots[here] += max(work.at_once, 1)
     if there is not None:
         slots = np.maximum(there.at(pieces.edges[:-1]), 0.0)
-    filled = _Filled(np.maximum(slots * pieces.length_s, used_s), used_s, active)
+    filled = _SlotUse(np.maximum(slots * pieces.length_s, used_s), used_s, active)
     parts: dict[str, float] = {}
     of_stages, shares = {}, {}
     for span in spans:
         here = pieces.between(span.from_s, span.to_s)
         free = NOT_IN_LOG if span.key in gaps.stages else IDLE
         # Made a second time: kept, the work of all stages would be several times their tasks.
-        work = Work(tasks.times.at(tasks.of(span.key)))
+        work = WorkByCause(tasks.times.at(tasks.of(span.key)))
         of_stages[span.key], shares[span.key] = _divided(work, pieces, here, filled, free)
         for part, time_s in of_stages[span.key].items():
             parts[part] = parts.get(part, 0.0) + time_s
     for part, time_s in jobs.driver(pieces, active > 0, spans).items():
         parts[part] = parts.get(part, 0.0) + time_s
-    return Elapsed(parts, of_stages, shares, gaps.sentence)
+    return ElapsedParts(parts, of_stages, shares, gaps.sentence)
 
 
 @dataclass(frozen=True, slots=True)
-class _Filled:
+class _SlotUse:
     """For each piece the slot-seconds that there are, those used, and its active stages."""
 
     whole_s: Floats
@@ -113,7 +113,7 @@ class _Filled:
 
 
 def _divided(
-    work: Work, pieces: Pieces, here: slice, filled: _Filled, free: str
+    work: WorkByCause, pieces: Pieces, here: slice, filled: _SlotUse, free: str
 ) -> tuple[dict[str, float], dict[str, float]]:
     """The seconds of the application in a stage, by part; and the shares of the stage's own.
 
@@ -155,7 +155,7 @@ class Pieces:
         return slice(int(first), max(min(int(last), len(self.length_s)), int(first)))
 
 
-class Work:
+class WorkByCause:
     """Task time by cause, as much of it as lies between moments; evenly spread over each task."""
 
     def __init__(self, times: TaskTimes) -> None:
@@ -205,7 +205,7 @@ class _Query:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenWork:
     """What of an application was open when no stage was active."""
 
     account: JobAccount

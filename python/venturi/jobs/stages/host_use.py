@@ -15,11 +15,11 @@ from venturi.jobs.stages.causes import TO_COMPUTE
 from venturi.jobs.stages.stage import Analysis, Stage
 from venturi.jobs.stages.verdict import WORDS
 from venturi.results.hosts.use import PROCESSOR, HostUse
-from venturi.results.hosts.watched import BUSY, Narrowest, Watched, narrowest_of
+from venturi.results.hosts.watched import BUSY, NarrowestHost, WatchedHosts, narrowest_of
 
 if TYPE_CHECKING:
     from venturi.record.job_account import JobAccount
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
     from venturi.record.trial import Trial
 
 # What an engine's causes ask of a host; of the others no device can be named.
@@ -34,7 +34,7 @@ _ASKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Meanwhile:
+class HostUseByStage:
     """What the host did by stage, of several the narrowest; `reason` says why nothing is known,
     `watched` if it could be.
     """
@@ -42,29 +42,29 @@ class Meanwhile:
     uses: Mapping[tuple[int, int], HostUse]
     reason: str | None
     watched: bool = True
-    narrowest: Narrowest | None = None
+    narrowest: NarrowestHost | None = None
 
 
-def meanwhile(
-    repository: Repository, trial: Trial, account: JobAccount, analysis: Analysis
-) -> Meanwhile:
+def host_use_by_stage(
+    repository: TrialRepository, trial: Trial, account: JobAccount, analysis: Analysis
+) -> HostUseByStage:
     """What the host of `trial` did in each stage of its job that is long enough to tell."""
     spans = {
         stage.key: (account.began_s + stage.started_s, stage.elapsed_s)
         for stage in analysis.stages
         if account.began_s is not None and stage.started_s is not None and stage.elapsed_s
     }
-    watched = Watched(repository, trial, list(spans.values()))
+    watched = WatchedHosts(repository, trial, list(spans.values()))
     if not watched.any_series:
-        return Meanwhile({}, watched.reason, watched=False)
+        return HostUseByStage({}, watched.reason, watched=False)
     if account.began_s is None:
-        return Meanwhile({}, account.origin_reason or "the account has a clock of its own")
+        return HostUseByStage({}, account.origin_reason or "the account has a clock of its own")
     if watched.reason is not None:
-        return Meanwhile({}, watched.reason)
+        return HostUseByStage({}, watched.reason)
     found = {key: watched.narrowest(span) for key, span in spans.items()}
     uses = {key: use for key, use in found.items() if use is not None}
     reason = None if uses else "no stage lasted as long as the time between samples"
-    return Meanwhile(uses, reason, narrowest=narrowest_of(uses, spans, "stages"))
+    return HostUseByStage(uses, reason, narrowest=narrowest_of(uses, spans, "stages"))
 
 
 def sentence(stage: Stage, use: HostUse) -> str:

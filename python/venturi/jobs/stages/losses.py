@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from venturi.core.units import format_duration
 from venturi.jobs.stages.causes import Truths
-from venturi.jobs.stages.stage import Loss, LostExecutor, NarrowestPoint
+from venturi.jobs.stages.stage import LostExecutor, NarrowestPoint, WastedTime
 from venturi.jobs.stages.tasks import Tasks
 from venturi.record.job_account import OUTPUT_LOST, JobAccount
 
@@ -86,20 +86,22 @@ _RAISED = re.compile(r"[\w.]+(?:: .*)?$")
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _WasteReason:
     what: str
     said: str | None
 
 
-def losses(tasks: Tasks) -> tuple[Loss, ...]:
+def losses(tasks: Tasks) -> tuple[WastedTime, ...]:
     """What was done in vain by what became of it and what was said, the most time first."""
     elapsed_s = np.nan_to_num(tasks.times.elapsed_s)
-    found: dict[_Part, list[int]] = {}
-    for place, part in _in_vain(tasks):
+    found: dict[_WasteReason, list[int]] = {}
+    for place, part in _wasted_attempts(tasks):
         known = part in found or len(found) < _DISTINCT
-        found.setdefault(part if known else _Part(part.what, "something else"), []).append(place)
+        found.setdefault(part if known else _WasteReason(part.what, "something else"), []).append(
+            place
+        )
     whole = [
-        Loss(
+        WastedTime(
             part.what, len(places), float(elapsed_s[places].sum()), part.said, explained(part.said)
         )
         for part, places in found.items()
@@ -107,13 +109,13 @@ def losses(tasks: Tasks) -> tuple[Loss, ...]:
     return tuple(sorted(whole, key=lambda each: -each.time_s))
 
 
-def in_vain(tasks: Tasks, what: Sequence[str]) -> npt.NDArray[np.intp]:
+def wasted_attempts(tasks: Tasks, what: Sequence[str]) -> npt.NDArray[np.intp]:
     """The places of the attempts that were in vain for one of the reasons `what`."""
-    found = [place for place, part in _in_vain(tasks) if part.what in what]
+    found = [place for place, part in _wasted_attempts(tasks) if part.what in what]
     return np.array(found, dtype=np.intp)
 
 
-def _in_vain(tasks: Tasks) -> Iterator[tuple[int, _Part]]:
+def _wasted_attempts(tasks: Tasks) -> Iterator[tuple[int, _WasteReason]]:
     """The places of all attempts that were in vain, and why they were."""
     concerned = tasks.rows["outcome"].is_in(["failed", "killed"]).fill_null(value=False).to_numpy()
     places = np.flatnonzero(concerned | tasks.output_lost | _run_again(tasks))
@@ -122,14 +124,14 @@ def _in_vain(tasks: Tasks) -> Iterator[tuple[int, _Part]]:
         yield place, _part(*told)
 
 
-def _part(outcome: str, reason: str | None) -> _Part:
+def _part(outcome: str, reason: str | None) -> _WasteReason:
     if outcome == "succeeded":
-        return _Part(OUTPUT if reason == OUTPUT_LOST else AGAIN, None)
+        return _WasteReason(OUTPUT if reason == OUTPUT_LOST else AGAIN, None)
     if outcome == "killed":
         race = reason is not None and _RACE.search(reason) is not None
-        return _Part(RACE, None) if race else _Part(KILLED, headline(reason))
+        return _WasteReason(RACE, None) if race else _WasteReason(KILLED, headline(reason))
     kind = (reason or "").partition(":")[0]
-    return _Part(_FAILED.get(kind, ERROR), headline(reason) or "no reason is recorded")
+    return _WasteReason(_FAILED.get(kind, ERROR), headline(reason) or "no reason is recorded")
 
 
 def _run_again(tasks: Tasks) -> Truths:
@@ -161,7 +163,7 @@ def lost_executors(account: JobAccount, origin_ms: float) -> tuple[LostExecutor,
 
 def with_losses(
     verdict: NarrowestPoint,
-    found: Sequence[Loss],
+    found: Sequence[WastedTime],
     executors: Sequence[LostExecutor],
     task_s: float,
 ) -> NarrowestPoint:

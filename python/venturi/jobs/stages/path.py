@@ -18,7 +18,7 @@ class StageSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """A part of the critical path: a stage, or, where `key` is None, the driver."""
 
     key: tuple[int, int] | None
@@ -31,7 +31,7 @@ class Step:
         return self.to_s - self.from_s
 
 
-def critical_path(spans: Sequence[StageSpan], elapsed_s: float) -> tuple[Step, ...]:
+def critical_path(spans: Sequence[StageSpan], elapsed_s: float) -> tuple[PathStep, ...]:
     """The chain of stages that the end of the application waited for, in time order.
 
     Walks back from the end: to the stage that ended last, from there to the parent that ended last
@@ -39,32 +39,32 @@ def critical_path(spans: Sequence[StageSpan], elapsed_s: float) -> tuple[Step, .
     stage that ended last before this one was submitted. What lies between is the driver's. The
     steps cover the application's time without gap or overlap.
     """
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     place_s = elapsed_s
     inside = (span for span in spans if span.from_s < elapsed_s and span.to_s > 0)
     ordered = sorted(inside, key=_end)
-    walk = _Walk(ordered)
+    walk = _PathFinder(ordered)
     current = len(ordered) - 1
     while current >= 0 and place_s > 0:
         span = ordered[current]
         to_s = min(span.to_s, place_s)
         if to_s < place_s:
-            steps.append(Step(None, to_s, place_s))
+            steps.append(PathStep(None, to_s, place_s))
         current = walk.before(current, to_s)
         from_s = max(span.from_s, 0.0, ordered[current].to_s if current >= 0 else 0.0)
         from_s = min(from_s, to_s)
         if from_s < to_s:
-            steps.append(Step(span.key, from_s, to_s))
+            steps.append(PathStep(span.key, from_s, to_s))
         place_s = from_s
     if place_s > 0:
-        steps.append(Step(None, 0.0, place_s))
+        steps.append(PathStep(None, 0.0, place_s))
     return tuple(reversed(steps))
 
 
 def waited_for(spans: Sequence[StageSpan]) -> dict[tuple[int, int], tuple[int, int] | None]:
     """For each stage the one that it waited for, as `critical_path` has it; None: the driver."""
     ordered = sorted(spans, key=_end)
-    walk = _Walk(ordered)
+    walk = _PathFinder(ordered)
     places = ((span, walk.before(place, span.to_s)) for place, span in enumerate(ordered))
     return {span.key: ordered[before].key if before >= 0 else None for span, before in places}
 
@@ -73,7 +73,7 @@ def _end(span: StageSpan) -> tuple[float, tuple[int, int]]:
     return span.to_s, span.key
 
 
-class _Walk:
+class _PathFinder:
     """Finds what a stage waited for among `ordered` stages; always one that stands before it."""
 
     def __init__(self, ordered: Sequence[StageSpan]) -> None:

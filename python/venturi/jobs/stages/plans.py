@@ -149,14 +149,14 @@ class Plans:
         another."""
         return self._timed_in.get((operator.query_id, operator.node, key), {})
 
-    def told_whole(self) -> frozenset[Key]:
+    def fully_explained(self) -> frozenset[Key]:
         """The stages of which the log tells, as far as plans go, all that their tasks wait for.
 
         Each of their operators computes, or has its waiting recorded or a cause of its own. What is
         not known (sources and sinks of others, typed functions of the program, caches) makes a
         stage none; where it is in no stage for lack of metrics, all stages of its query.
         """
-        told = {place: _is_told(each) for place, each in self.operators.items()}
+        told = {place: _is_explained(each) for place, each in self.operators.items()}
         stages = {
             key: [(each.query_id, each.node) for each in there]
             for key, there in self._of_stages.items()
@@ -231,7 +231,7 @@ class Plans:
         return ", ".join(said[:3]) or None
 
 
-def _is_told(operator: Operator) -> bool:
+def _is_explained(operator: Operator) -> bool:
     """Whether all that it waits for is computing, or has a cause of its own."""
     if _NOWHERE in operator.text:
         return True

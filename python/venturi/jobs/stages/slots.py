@@ -34,7 +34,7 @@ NO_SLOT = "cores too few for another slot"
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class SlotOffer:
     """How many slots there were: `slots[n]` from `from_s[n]` until `from_s[n + 1]`.
 
     Before the first moment there was none; the last holds to the end.
@@ -62,7 +62,7 @@ class Offered:
         return int(self.at(edges).max())
 
 
-def offered(account: JobAccount, origin_ms: float) -> Offered | None:
+def offered(account: JobAccount, origin_ms: float) -> SlotOffer | None:
     """The slots that the executors of `account` offered, None if it does not say all of them.
 
     One of which no beginning is recorded was there from the start.
@@ -86,7 +86,7 @@ def offered(account: JobAccount, origin_ms: float) -> Offered | None:
     at_s, places = np.unique(np.array(moments)[order], return_index=True)
     last = np.append(places[1:], len(order)) - 1
     slots_, spare_ = (np.cumsum(np.array(each, float)[order])[last] for each in (slots, spare))
-    return Offered(at_s, slots_, cpus, spare_)
+    return SlotOffer(at_s, slots_, cpus, spare_)
 
 
 def task_cpus(account: JobAccount) -> int:
@@ -99,7 +99,7 @@ def core_use(
     tasks: Tasks,
     spans: list[StageSpan],
     n_tasks: list[int | None],
-    there: Offered,
+    there: SlotOffer,
     elapsed_s: float,
 ) -> CoreUse:
     """What became of the cores that were `there` from the start to `elapsed_s`.
@@ -110,9 +110,9 @@ def core_use(
     known = ~np.isnan(finished - launched)
     waits = _waits(tasks, spans, n_tasks)
     steps = [
-        _Steps(launched[known], finished[known]),
-        _Steps(waits[:, 0], waits[:, 1], waits[:, 2]),
-        _Steps(*_columns(spans)),
+        _StepFunction(launched[known], finished[known]),
+        _StepFunction(waits[:, 0], waits[:, 1], waits[:, 2]),
+        _StepFunction(*_columns(spans)),
     ]
     edges = _merged([np.array([0.0, elapsed_s]), there.from_s, *(each.moments for each in steps)])
     edges = edges[(edges >= 0) & (edges <= elapsed_s)]
@@ -152,11 +152,11 @@ class Shortages:
 
 
 def shortages(
-    tasks: Tasks, spans: list[StageSpan], n_tasks: list[int | None], there: Offered
+    tasks: Tasks, spans: list[StageSpan], n_tasks: list[int | None], there: SlotOffer
 ) -> Shortages:
     """What waited to be launched beside the slots that were `there`, as `core_use` counts it."""
     waits = _waits(tasks, spans, n_tasks)
-    waiting = _Steps(waits[:, 0], waits[:, 1], waits[:, 2])
+    waiting = _StepFunction(waits[:, 0], waits[:, 1], waits[:, 2])
     edges = _merged([there.from_s, waiting.moments])
     return Shortages(np.diff(edges), waiting.at(edges[:-1]), there.at(edges[:-1]))
 
@@ -204,7 +204,7 @@ def _waits(tasks: Tasks, spans: list[StageSpan], n_tasks: list[int | None]) -> F
     return np.concatenate(found)
 
 
-class _Steps:
+class _StepFunction:
     """How many of some intervals each moment lies in; each counts as many times as it weighs."""
 
     def __init__(self, from_s: Seconds, to_s: Seconds, weights: Floats | None = None) -> None:

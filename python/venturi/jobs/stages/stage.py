@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from venturi.jobs.stages.path import Step
+from venturi.jobs.stages.path import PathStep
 
 
 def label_of(key: tuple[int, int]) -> str:
@@ -88,7 +88,7 @@ class Straggler:
 
 
 @dataclass(frozen=True, slots=True)
-class Unfinished:
+class UnfinishedAttempt:
     """An attempt at a task of which no end is recorded.
 
     `age_s` is for how long it had run when what `until` says happened, `ratio` that by the median
@@ -106,7 +106,7 @@ class Unfinished:
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class WastedTime:
     """Task time in vain: of how many attempts, what they said and what that means, if known."""
 
     what: str
@@ -285,7 +285,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Speculation:
+class SpeculationSummary:
     """Copies started because another was slow: how many, how many of them won, what was wasted.
 
     `wasted_s` is the time of the attempts that lost, originals too; `unended` of them have no
@@ -327,12 +327,12 @@ class Stage:
     spreads: tuple[TaskSpread, ...]
     n_stragglers: int
     stragglers: tuple[Straggler, ...]
-    unfinished: tuple[Unfinished, ...]
+    unfinished: tuple[UnfinishedAttempt, ...]
     at_once: int
     offered_slots: int | None
     waves: float | None
     slot_use: float | None
-    speculation: Speculation
+    speculation: SpeculationSummary
     spilled_bytes: int | None
     bounds: tuple[Bound, ...]
     verdict: NarrowestPoint
@@ -363,11 +363,11 @@ class Analysis:
 
     elapsed_s: float | None
     stages: tuple[Stage, ...]
-    path: tuple[Step, ...]
+    path: tuple[PathStep, ...]
     driver_s: float | None
     cores: CoreUse | None
-    losses: tuple[Loss, ...]
+    losses: tuple[WastedTime, ...]
     lost_executors: tuple[LostExecutor, ...]
     bounds: tuple[Bound, ...]
-    speculation: Speculation
+    speculation: SpeculationSummary
     verdict: NarrowestPoint

@@ -61,10 +61,10 @@ def _over_time(stream: str, batches: Sequence[_Batch], origin_ms: float) -> Stre
     edges = [*range(0, len(batches), -(-len(batches) // _POINTS)), len(batches)]
     groups = [batches[start:end] for start, end in pairwise(edges)]
     slowest = [max(group, key=lambda row: row["took_ms"]) for group in groups]
-    rows = [_told(row["input_rows"] for row in group) for group in groups]
+    rows = [_known_sum(row["input_rows"] for row in group) for group in groups]
     began_ms = [group[-1]["began_ms"] for group in groups]
     since_ms = [None, *(end - start for start, end in pairwise(began_ms))]
-    worked_ms = [_told(row["took_ms"] for row in group) for group in groups]
+    worked_ms = [_known_sum(row["took_ms"] for row in group) for group in groups]
 
     def of_slowest(column: str) -> tuple[float | None, ...]:
         return tuple(None if row[column] is None else row[column] / 1e3 for row in slowest)
@@ -93,7 +93,7 @@ def _over_time(stream: str, batches: Sequence[_Batch], origin_ms: float) -> Stre
     )
 
 
-def _told(values: Iterable[int | None]) -> int | None:
+def _known_sum(values: Iterable[int | None]) -> int | None:
     """The sum of those that are told, None if none is."""
     told = [value for value in values if value is not None]
     return sum(told) if told else None

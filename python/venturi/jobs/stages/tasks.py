@@ -24,7 +24,7 @@ from venturi.jobs.stages.causes import (
     bytes_spilled,
     task_times,
 )
-from venturi.jobs.stages.stage import Unfinished, label_of
+from venturi.jobs.stages.stage import UnfinishedAttempt, label_of
 from venturi.record.job_account import OUTPUT_LOST, JobAccount
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Tasks:
         computing = times.measured & ~self.unfinished
         computing &= _in_stages(told_whole, self.places, len(self.rows))
         lost = ends["lost"].to_numpy()
-        self.times = _told_apart(times, self.unfinished, lost, computing)
+        self.times = _with_rest(times, self.unfinished, lost, computing)
         self.succeeded = (self.rows["outcome"] == "succeeded").to_numpy()
         self.output_lost: Truths = (
             (self.rows["reason"] == OUTPUT_LOST).fill_null(value=False).to_numpy()
@@ -125,7 +125,7 @@ class Tasks:
         """How many of its attempts had which outcome."""
         return self._outcomes.get(key, {})
 
-    def unfinished_of(self, key: tuple[int, int]) -> tuple[Unfinished, ...]:
+    def unfinished_of(self, key: tuple[int, int]) -> tuple[UnfinishedAttempt, ...]:
         """The tasks without an end of a stage, the oldest first."""
         here = self.of(key)
         elapsed_s = self.times.elapsed_s[here]
@@ -140,7 +140,7 @@ class Tasks:
             who = self.who(here.start + place)
             age_s = float(elapsed_s[place])
             found.append(
-                Unfinished(
+                UnfinishedAttempt(
                     who.task_id,
                     who.index,
                     who.host,
@@ -234,7 +234,7 @@ def _with_timers(rows: pl.DataFrame, account: JobAccount) -> pl.DataFrame:
     return rows.hstack(joined.select("python_ms", "scan_ms", python=python))
 
 
-def _told_apart(times: TaskTimes, unfinished: Truths, lost: Truths, computing: Truths) -> TaskTimes:
+def _with_rest(times: TaskTimes, unfinished: Truths, lost: Truths, computing: Truths) -> TaskTimes:
     """`times` with the rest of tasks that were only `computing`, and the time of those without a
     recorded end, as causes of their own."""
     causes = dict(times.causes)

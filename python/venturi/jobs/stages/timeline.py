@@ -10,7 +10,7 @@ from venturi.jobs.stages.gaps import Gaps, gaps_of
 from venturi.jobs.stages.path import StageSpan
 from venturi.jobs.stages.plans import Plans
 from venturi.jobs.stages.replay import Schedule
-from venturi.jobs.stages.slots import Offered, offered
+from venturi.jobs.stages.slots import SlotOffer, offered
 from venturi.jobs.stages.tasks import Tasks
 from venturi.record.job_account import JobAccount
 
@@ -31,7 +31,7 @@ class Timeline:
     tasks: Tasks
     plans: Plans
     spans: Mapping[Key, StageSpan]
-    there: Offered | None
+    there: SlotOffer | None
     gaps: Gaps
     schedules: dict[Key, Schedule] = field(default_factory=dict)
 
@@ -52,7 +52,7 @@ def timeline(account: JobAccount) -> Timeline:
     return Timeline(
         account,
         end_s if end_s is not None and end_s > 0 else None,
-        Tasks(account, origin_ms, plans.told_whole()),
+        Tasks(account, origin_ms, plans.fully_explained()),
         plans,
         spans,
         offered(account, origin_ms),

@@ -36,9 +36,9 @@ from venturi.jobs.stages.elapsed import (
     OTHER_STAGES,
     SCHEDULING,
     START_UP,
-    Elapsed,
+    ElapsedParts,
 )
-from venturi.jobs.stages.stage import NarrowestPoint, Skew, Stage, Unfinished
+from venturi.jobs.stages.stage import NarrowestPoint, Skew, Stage, UnfinishedAttempt
 
 # Our judgement, not measured: two parts within MARGIN of the whole cannot be told apart by one
 # trial, and below LEAST nothing is narrow.
@@ -94,7 +94,7 @@ def stage_verdict(
     elapsed_s: float | None,
     shares: Mapping[str, float],
     skews: Sequence[Skew],
-    unfinished: Sequence[Unfinished],
+    unfinished: Sequence[UnfinishedAttempt],
 ) -> NarrowestPoint:
     """The narrowest point of one stage, whose time `shares` divides."""
     if not elapsed_s or not shares:
@@ -103,7 +103,7 @@ def stage_verdict(
 
 
 def application_verdict(
-    stages: Sequence[Stage], elapsed: Elapsed, elapsed_s: float | None, silence: str
+    stages: Sequence[Stage], elapsed: ElapsedParts, elapsed_s: float | None, silence: str
 ) -> NarrowestPoint:
     """The narrowest point of the whole, whose time `elapsed` divides.
 
@@ -167,7 +167,7 @@ def _hanging(stages: Sequence[Stage], elapsed_s: float) -> str | None:
     )
 
 
-def beside_others(verdict: NarrowestPoint, others: float | None) -> NarrowestPoint:
+def with_background_load(verdict: NarrowestPoint, others: float | None) -> NarrowestPoint:
     """`verdict` as it may be read where others had the share `others` of the host's processors.
 
     Whatever computes, the driver too, then waited for cores, which no engine records as a cause.
@@ -181,7 +181,7 @@ def beside_others(verdict: NarrowestPoint, others: float | None) -> NarrowestPoi
     return replace(verdict, sentence=f"{verdict.sentence}; {said}")
 
 
-def _skewed(skews: Sequence[Skew], unfinished: Sequence[Unfinished]) -> str:
+def _skewed(skews: Sequence[Skew], unfinished: Sequence[UnfinishedAttempt]) -> str:
     for skew in skews:
         if skew.unit == "s" and skew.ratio is not None and skew.largest is not None:
             hangs = any(each.hanging and each.age_s >= skew.largest for each in unfinished)

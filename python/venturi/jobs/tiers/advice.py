@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from venturi.jobs.tiers.disks import TierDisks, local_disks
-from venturi.jobs.tiers.fast_storage import DiskRates, FastStorage
+from venturi.jobs.tiers.fast_storage import DiskClassRates, FastStorage
 from venturi.jobs.tiers.local_bytes import JobLoad, job_load
 from venturi.jobs.tiers.measured import cannot_tell, read_job
 from venturi.jobs.tiers.price import StoragePrice, storage_price
 from venturi.jobs.tiers.rates import rates_of
-from venturi.jobs.tiers.recorded import TierUse, tier_uses
+from venturi.jobs.tiers.recorded_tiers import TierUse, tier_uses
 from venturi.jobs.tiers.series import with_disk_shares
 from venturi.machines.catalog import Catalog
 from venturi.machines.cost.dataflow import Bounds
 from venturi.record.trial import Trial
 
 if TYPE_CHECKING:
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
 
 ROWS = 10
 GB = 1_000_000_000
@@ -109,7 +109,7 @@ class TiersAdvice:
     usd_missing_reason: str | None
 
 
-def advise_tiers(repository: Repository, trial: Trial, question: TiersQuestion) -> TiersAdvice:
+def advise_tiers(repository: TrialRepository, trial: Trial, question: TiersQuestion) -> TiersAdvice:
     """The answer by the account of `trial`; VEN-MODEL-INPUT if it lacks something."""
     measured = read_job(repository, trial)
     if job_load(measured).all_bytes <= 0:
@@ -203,7 +203,7 @@ def _stage_files(load: JobLoad) -> Iterator[StageFiles]:
                 )
 
 
-def _used_rates(disks: TierDisks, rates: DiskRates, load: JobLoad) -> Iterator[UsedRate]:
+def _used_rates(disks: TierDisks, rates: DiskClassRates, load: JobLoad) -> Iterator[UsedRate]:
     """The rates of all disks of a class in a host."""
     for what, each in (("reading", rates.read), ("writing", rates.write)):
         if each is not None:

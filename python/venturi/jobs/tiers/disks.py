@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
 
-from venturi.jobs.tiers.fast_storage import DiskRates
+from venturi.jobs.tiers.fast_storage import DiskClassRates
 from venturi.jobs.tiers.measured import MeasuredJob, cannot_tell
-from venturi.jobs.tiers.recorded import tier_uses
+from venturi.jobs.tiers.recorded_tiers import tier_uses
 from venturi.machines.health.devices import Facts, device_of, mount_of
 from venturi.record.job_account import TIERS_SETTING
 from venturi.record.trial import Trial
@@ -27,7 +27,7 @@ class TierDisks:
 
     name: str
     folders: tuple[str, ...] = ()
-    given: tuple[DiskRates, ...] = ()
+    given: tuple[DiskClassRates, ...] = ()
 
     @property
     def title(self) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from venturi.core.domain import need_size
 from venturi.core.errors import VenturiError
 from venturi.core.quantity import Quantity
-from venturi.jobs.tiers.local_bytes import JobLoad, Key, Moved, StageLoad
+from venturi.jobs.tiers.local_bytes import JobLoad, Key, StageLoad, TransferredBytes
 from venturi.machines.cost.dataflow import Bounds
 
 READ_AHEAD_BYTES = 128 * 1024  # Linux's default
@@ -23,7 +23,7 @@ BEGUN_AHEAD_BYTES = 512 * 1024
 KNEE_LEAST = 0.1  # of the whole saving: what a knee saves beyond what even returns would have
 _POINTS = 50  # that a knee is looked for at
 
-Reading = Callable[[Quantity], float]
+RateChoice = Callable[[Quantity], float]
 Rates = tuple[float, float, float]
 
 
@@ -36,7 +36,7 @@ class Requests:
 
 
 @dataclass(frozen=True, slots=True)
-class DiskRates:
+class DiskClassRates:
     """All disks of a class in a host: bytes/s in sequence, and random reads of some sizes.
 
     `shuffle` is a measured rate of shuffle reads themselves, which counts instead of `requests`.
@@ -68,7 +68,7 @@ class DiskRates:
             max(self._random(ahead, lambda quantity: quantity.high), self.read.high),
         )
 
-    def _random(self, size_bytes: float, of: Reading) -> float:
+    def _random(self, size_bytes: float, of: RateChoice) -> float:
         """Bytes/s of reads of one size: each takes what lies between those of sizes around it."""
         assert self.read is not None
         per_byte_s = 1 / of(self.read)
@@ -83,7 +83,7 @@ class DiskRates:
         return size_bytes / max(took_s + (size_bytes - size) * per_byte_s, took_s / 2)
 
 
-def missing_rates(load: JobLoad, rates: DiskRates) -> tuple[str, ...]:
+def missing_rates(load: JobLoad, rates: DiskClassRates) -> tuple[str, ...]:
     """What of `rates` is not known and this job needs: write, read, random reads."""
     stages = load.stages
     written = any(_kinds(each, lambda kind: kind.written_bytes) for each in stages)
@@ -104,7 +104,7 @@ class FastStorage:
     is slower than the slow disks in a way that this job uses.
     """
 
-    def __init__(self, load: JobLoad, fast: DiskRates, slow: DiskRates) -> None:
+    def __init__(self, load: JobLoad, fast: DiskClassRates, slow: DiskClassRates) -> None:
         if slower := _slower(load, fast, slow):
             raise VenturiError(
                 "VEN-MODEL-INPUT",
@@ -158,7 +158,7 @@ class FastStorage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class _FastShares:
     """Of a stage's files of each kind the share that is on fast disks."""
 
     shuffle_written: float
@@ -169,7 +169,7 @@ class _Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Disk:
+class _DiskSpeeds:
     read: float
     write: float
     random: float
@@ -181,15 +181,15 @@ class _Corner:
     disks, `written` of what is written that takes time of the stage, and not behind it.
     """
 
-    fast: _Disk
-    slow: _Disk
+    fast: _DiskSpeeds
+    slow: _DiskSpeeds
     unknown: float
     written: float
     overlapped: bool
 
 
-def _as_measured(stage: StageLoad) -> _Placed:
-    return _Placed(
+def _as_measured(stage: StageLoad) -> _FastShares:
+    return _FastShares(
         stage.shuffle.written_fast,
         stage.shuffle.read_fast,
         stage.spill.written_fast,
@@ -198,7 +198,7 @@ def _as_measured(stage: StageLoad) -> _Placed:
     )
 
 
-def _placed(load: JobLoad, fast_bytes: float) -> list[_Placed]:
+def _placed(load: JobLoad, fast_bytes: float) -> list[_FastShares]:
     """Where files would be: never less of them on fast disks where there are more of these."""
     free = fast_bytes
     shuffled: dict[Key, tuple[float, float]] = {}
@@ -212,7 +212,7 @@ def _placed(load: JobLoad, fast_bytes: float) -> list[_Placed]:
         share = kept / stay if stay else 1.0
         parents = [shuffled[key] for key in stage.parents] or list(shuffled.values())
         found.append(
-            _Placed(
+            _FastShares(
                 shuffle_written=share,
                 shuffle_read=_share(parents, every),
                 spill=min(free / here, 1.0) if here else every,
@@ -232,7 +232,7 @@ def _share(files: Sequence[tuple[float, float]], unknown: float) -> float:
     return min(sum(fast for _, fast in files) / whole, 1.0) if whole else unknown
 
 
-def _change_s(stage: StageLoad, before: _Placed, after: _Placed, corner: _Corner) -> float:
+def _change_s(stage: StageLoad, before: _FastShares, after: _FastShares, corner: _Corner) -> float:
     """What the end of the job moves by where this stage's files lie otherwise."""
     if not stage.path_s or stage.elapsed_s <= 0:
         return 0.0
@@ -258,7 +258,7 @@ def _stage_s(stage: StageLoad, measured_s: float, there_s: float, *, overlapped:
     return rest_s + max(compute_s, after_s) + (1 - at_once) * min(compute_s, after_s)
 
 
-def _disk_s(stage: StageLoad, placed: _Placed, corner: _Corner) -> float:
+def _disk_s(stage: StageLoad, placed: _FastShares, corner: _Corner) -> float:
     """Seconds of the disks of a host with this stage's files."""
     fast, slow = corner.fast, corner.slow
     from_disk = corner.unknown if stage.from_disk is None else stage.from_disk
@@ -289,7 +289,9 @@ def _at_once(size: float, share: float, fast: float, slow: float) -> float:
     return max(size / fast, size * (1 - share) / slow)
 
 
-def _corners(stage: StageLoad, before: _Placed, fast: DiskRates, slow: DiskRates) -> list[_Corner]:
+def _corners(
+    stage: StageLoad, before: _FastShares, fast: DiskClassRates, slow: DiskClassRates
+) -> list[_Corner]:
     disks = [_disks(rates, stage.segment_bytes) for rates in (fast, slow)]
     middle, low, high = range(3)
     found = []
@@ -303,7 +305,7 @@ def _corners(stage: StageLoad, before: _Placed, fast: DiskRates, slow: DiskRates
     ):
         quick, slower = disks[0][of_fast], disks[1][of_slow]
         # Within their ranges, what is slow is never faster than what is fast.
-        slower = _Disk(
+        slower = _DiskSpeeds(
             min(slower.read, quick.read),
             min(slower.write, quick.write),
             min(slower.random, quick.random),
@@ -318,7 +320,7 @@ def _corners(stage: StageLoad, before: _Placed, fast: DiskRates, slow: DiskRates
 
 
 def _written(
-    stage: StageLoad, before: _Placed, fast: _Disk, slow: _Disk
+    stage: StageLoad, before: _FastShares, fast: _DiskSpeeds, slow: _DiskSpeeds
 ) -> tuple[float, float, float]:
     """The share of what the stage wrote that took its time: the middle, the least and the most.
 
@@ -334,7 +336,7 @@ def _written(
     return middle, min(least, middle), max(middle, 1.0)
 
 
-def _disks(rates: DiskRates, segment_bytes: float | None) -> list[_Disk]:
+def _disks(rates: DiskClassRates, segment_bytes: float | None) -> list[_DiskSpeeds]:
     """Middle, low and high; what is not known is not needed, and takes no time."""
     none = (float("inf"),) * 3
     in_order = [
@@ -342,10 +344,10 @@ def _disks(rates: DiskRates, segment_bytes: float | None) -> list[_Disk]:
         for each in (rates.read, rates.write)
     ]
     random = rates.shuffle_read(segment_bytes) or none
-    return [_Disk(*each) for each in zip(*in_order, random, strict=True)]
+    return [_DiskSpeeds(*each) for each in zip(*in_order, random, strict=True)]
 
 
-def _slower(load: JobLoad, fast: DiskRates, slow: DiskRates) -> str | None:
+def _slower(load: JobLoad, fast: DiskClassRates, slow: DiskClassRates) -> str | None:
     """What the job does that is slower on fast disks, in words."""
     for stage in load.stages:
         quick, slower = (_disks(rates, stage.segment_bytes)[0] for rates in (fast, slow))
@@ -359,7 +361,7 @@ def _slower(load: JobLoad, fast: DiskRates, slow: DiskRates) -> str | None:
     return None
 
 
-def _kinds(stage: StageLoad, of: Callable[[Moved], float]) -> float:
+def _kinds(stage: StageLoad, of: Callable[[TransferredBytes], float]) -> float:
     return sum(of(kind) for kind in (stage.shuffle, stage.spill, stage.cached))
 
 

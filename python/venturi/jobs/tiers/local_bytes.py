@@ -18,7 +18,7 @@ import numpy as np
 from venturi.core.errors import VenturiError
 from venturi.jobs.stages.stage import Stage
 from venturi.jobs.tiers.measured import MeasuredJob
-from venturi.jobs.tiers.recorded import increments, last_told
+from venturi.jobs.tiers.recorded_tiers import increments, last_reported
 from venturi.record.job_account import JobAccount
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ NO_CACHED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class TransferredBytes:
     """Files of one kind: bytes that a stage wrote and read, and what share of each was fast."""
 
     written_bytes: float = 0.0
@@ -70,9 +70,9 @@ class StageLoad:
     elapsed_s: float
     path_s: float
     compute_s: float
-    shuffle: Moved = field(default_factory=Moved)
-    spill: Moved = field(default_factory=Moved)
-    cached: Moved = field(default_factory=Moved)
+    shuffle: TransferredBytes = field(default_factory=TransferredBytes)
+    spill: TransferredBytes = field(default_factory=TransferredBytes)
+    cached: TransferredBytes = field(default_factory=TransferredBytes)
     spill_at_once_bytes: float = 0.0
     parents: tuple[Key, ...] = ()
     segment_bytes: float | None = None
@@ -213,9 +213,9 @@ def _load(
         elapsed_s=elapsed_s,
         path_s=0.0,
         compute_s=elapsed_s * min(known_s / stage.task_s, 1.0) if stage.task_s else elapsed_s,
-        shuffle=Moved(written, read, shares.within("shuffle", from_s, to_s), read_fast),
-        spill=Moved(spilled, spilled, spill_fast, spill_fast),
-        cached=Moved(
+        shuffle=TransferredBytes(written, read, shares.within("shuffle", from_s, to_s), read_fast),
+        spill=TransferredBytes(spilled, spilled, spill_fast, spill_fast),
+        cached=TransferredBytes(
             shares.bytes_in("cached", *cached_s),
             min(taken, shares.bytes_in("cached", 0.0, from_s)),
             shares.within("cached", from_s, to_s),
@@ -275,7 +275,7 @@ class _Shares:
             more=pl.col("change").clip(0),
             fast=pl.col("tier").eq_missing(pl.lit(tier, pl.String)),
         )
-        last = last_told(rows)
+        last = last_reported(rows)
         self.held_bytes = float(last.filter("fast")["peak_bytes"].sum()) / hosts
         for (kind,), own in rows.group_by("kind", maintain_order=True):
             self._kinds[str(kind)] = _sums(own)

@@ -18,7 +18,7 @@ from venturi.record.trial import State, Trial
 if TYPE_CHECKING:
     import polars as pl
 
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
 
 PROBES_MAX = 50
 BUSY, READ, WRITTEN = "disk_busy", "disk_read_bytes_per_s", "disk_write_bytes_per_s"
@@ -51,7 +51,7 @@ def cannot_tell(trial: Trial, why: str, hint: str) -> VenturiError:
     )
 
 
-def read_job(repository: Repository, trial: Trial) -> MeasuredJob:
+def read_job(repository: TrialRepository, trial: Trial) -> MeasuredJob:
     """Read what the repository has; VEN-MODEL-INPUT if the trial has no usable account."""
     account = load(repository, trial) if has_account(trial) else None
     if account is None:
@@ -75,7 +75,7 @@ def read_job(repository: Repository, trial: Trial) -> MeasuredJob:
     return MeasuredJob(trial, account, analysis, elapsed_s, tuple(own), tuple(others), series)
 
 
-def _probes(repository: Repository, hosts: set[str]) -> tuple[list[Trial], list[Trial]]:
+def _probes(repository: TrialRepository, hosts: set[str]) -> tuple[list[Trial], list[Trial]]:
     """Probes of the disks of `hosts`, and those of other hosts."""
     found = whole_trials(
         repository, Condition.equal("workload", "diskbench"), most=PROBES_MAX, skip=lambda _: None
@@ -86,7 +86,7 @@ def _probes(repository: Repository, hosts: set[str]) -> tuple[list[Trial], list[
     return both
 
 
-def _disk_series(repository: Repository, trial: Trial) -> dict[str, pl.DataFrame]:
+def _disk_series(repository: TrialRepository, trial: Trial) -> dict[str, pl.DataFrame]:
     names = [host.name for host in trial.cluster.hosts]
     return {
         names[0] if len(names) == 1 else host_of(artifact.name, names): _by_device(

@@ -10,10 +10,15 @@ from dataclasses import replace
 from statistics import median
 
 from venturi.core.errors import ExitCode, VenturiError
-from venturi.core.quantity import Kind, Quantity
+from venturi.core.quantity import Quantity, ValueKind
 from venturi.core.units import parse_rate
 from venturi.jobs.tiers.disks import SLOW_EXAMPLE, DiskMap, LocalDisks, TierDisks, folders_probed
-from venturi.jobs.tiers.fast_storage import READ_AHEAD_BYTES, DiskRates, Requests, missing_rates
+from venturi.jobs.tiers.fast_storage import (
+    READ_AHEAD_BYTES,
+    DiskClassRates,
+    Requests,
+    missing_rates,
+)
 from venturi.jobs.tiers.local_bytes import JobLoad
 from venturi.jobs.tiers.measured import READ, WRITTEN, MeasuredJob, cannot_tell
 from venturi.jobs.tiers.series import busy_rates
@@ -30,7 +35,7 @@ def disks_given(name: str, texts: Sequence[str]) -> TierDisks:
     return TierDisks(name, tuple(text for text in texts if "=" not in text), tuple(rates))
 
 
-def _given(name: str, text: str) -> DiskRates:
+def _given(name: str, text: str) -> DiskClassRates:
     """Rates of one disk, as they are written."""
     found: dict[str, float] = {}
     for part in text.split(","):
@@ -49,11 +54,11 @@ def _given(name: str, text: str) -> DiskRates:
         value = found.get(key)
         if value is None:
             return None
-        return Quantity(value, value, value, Kind.ASSUMED, f"--{name}")
+        return Quantity(value, value, value, ValueKind.ASSUMED, f"--{name}")
 
     per_s = quantity("iops")
     requests = () if per_s is None else (Requests(_RANDOM_BYTES, per_s),)
-    return DiskRates(quantity("read"), quantity("write"), requests)
+    return DiskClassRates(quantity("read"), quantity("write"), requests)
 
 
 def _bad(name: str, text: str, problem: str) -> VenturiError:
@@ -66,7 +71,9 @@ def _bad(name: str, text: str, problem: str) -> VenturiError:
     )
 
 
-def rates_of(measured: MeasuredJob, disks: LocalDisks, tier: TierDisks, load: JobLoad) -> DiskRates:
+def rates_of(
+    measured: MeasuredJob, disks: LocalDisks, tier: TierDisks, load: JobLoad
+) -> DiskClassRates:
     """The rates of the disks of `tier` together; VEN-MODEL-INPUT if `load` needs one that is
     unknown.
 
@@ -121,10 +128,10 @@ def _used(all_of_them: Quantity | None, disks: int, slots: int) -> Quantity | No
     return replace(all_of_them, value=part * all_of_them.value, low=part * all_of_them.low)
 
 
-def _together(each: Sequence[DiskRates], slots: int) -> DiskRates:
+def _together(each: Sequence[DiskClassRates], slots: int) -> DiskClassRates:
     """The rates of several disks together; unknown if the rate of one of them is unknown."""
     if not each:
-        return DiskRates()
+        return DiskClassRates()
     sizes = set.intersection(*({r.size_bytes for r in rates.requests} for rates in each))
 
     def added(found: Sequence[Quantity | None]) -> Quantity | None:
@@ -136,7 +143,7 @@ def _together(each: Sequence[DiskRates], slots: int) -> DiskRates:
         )
         for size in sorted(sizes)
     }
-    return DiskRates(
+    return DiskClassRates(
         added([rates.read for rates in each]),
         added([rates.write for rates in each]),
         tuple(Requests(size, per_s) for size, per_s in by_size.items() if per_s is not None),
@@ -151,7 +158,7 @@ def _added(found: Sequence[Quantity | None]) -> Quantity | None:
         sum(q.value for q in known),
         sum(q.low for q in known),
         sum(q.high for q in known),
-        min((q.kind for q in known), key=list(Kind).index),
+        min((q.kind for q in known), key=list(ValueKind).index),
         "; ".join(dict.fromkeys(q.source for q in known)),
     )
 
@@ -169,9 +176,9 @@ def _read_ahead(trial: Trial, disks: TierDisks) -> float:
     return median(sizes) if sizes else READ_AHEAD_BYTES
 
 
-def _probed(where: DiskMap, folder: str, slots: int) -> DiskRates:
+def _probed(where: DiskMap, folder: str, slots: int) -> DiskClassRates:
     """Each rate from the newest probe that measured it in `folder`, else elsewhere on its disk."""
-    found = DiskRates()
+    found = DiskClassRates()
     for probe in sorted(where.probes, key=lambda each: folder not in folders_probed(each)):
         labels, of_probe = folders_probed(probe), DiskMap(where.trial, (probe,))
         on_it = sorted(each for each in labels if of_probe.is_one(each, folder))
@@ -205,7 +212,7 @@ def _values(probe: Trial, metric: str, folder: str, **labels: object) -> list[fl
 def _quantity(values: Sequence[float], source: str) -> Quantity | None:
     if not values:
         return None
-    return Quantity(median(values), min(values), max(values), Kind.MEASURED, source)
+    return Quantity(median(values), min(values), max(values), ValueKind.MEASURED, source)
 
 
 def _seen(own: Quantity | None, probed: Quantity | None) -> Quantity | None:
@@ -233,6 +240,6 @@ def _requests(probe: Trial, folder: str, slots: int, source: str) -> tuple[Reque
         if by_depth:
             usual = by_depth[min(by_depth, key=lambda depth: abs(depth - slots))]
             low, high = min(by_depth.values()), max(by_depth.values())
-            quantity = Quantity(usual, low, high, Kind.MEASURED, source)
+            quantity = Quantity(usual, low, high, ValueKind.MEASURED, source)
             found.append(Requests(block, quantity))
     return tuple(found)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from statistics import median, quantiles
 from typing import NamedTuple
 
-from venturi.core.quantity import Kind, Quantity
+from venturi.core.quantity import Quantity, ValueKind
 from venturi.jobs.tiers.local_bytes import JobLoad, StageLoad
 from venturi.jobs.tiers.measured import MeasuredJob
 from venturi.machines.health.devices import device_of, mount_of
@@ -74,7 +74,7 @@ def busy_rates(
     source = f"the disks of trial {measured.trial.id} while they were busy"
     n = max((len(_devices(host, folders)) for host in measured.trial.cluster.hosts), default=0)
     rates = {
-        name: Quantity(n * median(values), n * low, n * high, Kind.DERIVED, source)
+        name: Quantity(n * median(values), n * low, n * high, ValueKind.DERIVED, source)
         for name, values in found.items()
         if len(values) >= SAMPLES
         for low, _, high in [quantiles(values)]

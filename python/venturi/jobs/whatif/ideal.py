@@ -13,8 +13,8 @@ from math import ceil
 
 from venturi.jobs.stages.path import StageSpan
 from venturi.jobs.stages.timeline import Key, Timeline
-from venturi.jobs.whatif.on_slots import OnSlots
-from venturi.jobs.whatif.outlook import MOST_TASKS, executor_slots, untold
+from venturi.jobs.whatif.outlook import MOST_TASKS, executor_slots, why_unpredictable
+from venturi.jobs.whatif.slot_simulation import SlotSimulation
 
 LONGER = 0.1
 """By how much longer than at best a job may take, as a share of that: our judgement."""
@@ -54,7 +54,7 @@ class Ideals:
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
+class _SparkJob:
     job_id: int
     name: str
     stage_ids: tuple[int, ...]
@@ -64,7 +64,7 @@ class _Job:
 
 def ideals(line: Timeline, most_tasks: int = MOST_TASKS) -> Ideals:
     """The slots that each job of `line` needs; none of an application too large for `outlooks`."""
-    if (reason := untold(line, most_tasks)) is not None:
+    if (reason := why_unpredictable(line, most_tasks)) is not None:
         return Ideals((), 0, reason)
     jobs = sorted(_jobs(line), key=lambda job: job.from_s - job.to_s)
     stages: dict[int, list[StageSpan]] = {}
@@ -84,7 +84,7 @@ def ideals(line: Timeline, most_tasks: int = MOST_TASKS) -> Ideals:
         ]
         if own:
             taken.update(span.key for span in own)
-            replay = OnSlots(line, own, job.from_s, job.to_s, line.tasks.times.elapsed_s)
+            replay = SlotSimulation(line, own, job.from_s, job.to_s, line.tasks.times.elapsed_s)
             if replay.warm_s > 0:
                 last = max(own, key=lambda span: (span.to_s, span.key))
                 named = replace(job, name=line.plans.name(last.key, job.name))
@@ -94,13 +94,13 @@ def ideals(line: Timeline, most_tasks: int = MOST_TASKS) -> Ideals:
     return Ideals(tuple(found), max(len(jobs) - MOST_JOBS, 0))
 
 
-def _jobs(line: Timeline) -> Iterator[_Job]:
+def _jobs(line: Timeline) -> Iterator[_SparkJob]:
     """Those whose beginning and end are recorded."""
     columns = ("job_id", "name", "stage_ids", "submitted_ms", "ended_ms")
     origin_ms = line.tasks.origin_ms
     for id_, name, stage_ids, start, end in line.account.jobs.select(columns).rows():
         if start is not None and end is not None and end > start:
-            yield _Job(
+            yield _SparkJob(
                 id_,
                 name or "",
                 tuple(dict.fromkeys(stage_ids or ())),
@@ -109,7 +109,7 @@ def _jobs(line: Timeline) -> Iterator[_Job]:
             )
 
 
-def _ideal(job: _Job, replay: OnSlots, size: int | None) -> IdealSlots:
+def _ideal(job: _SparkJob, replay: SlotSimulation, size: int | None) -> IdealSlots:
     useful, least_s = replay.boundless()
     enough_s = (1 + LONGER) * least_s + _ROUNDING
     times_s = {useful: least_s}

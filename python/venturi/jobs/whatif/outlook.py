@@ -20,7 +20,7 @@ from venturi.jobs.stages.causes import Seconds, TaskTimes
 from venturi.jobs.stages.memory import is_local
 from venturi.jobs.stages.path import without_stage_s
 from venturi.jobs.stages.timeline import Timeline
-from venturi.jobs.whatif.on_slots import OnSlots
+from venturi.jobs.whatif.slot_simulation import SlotSimulation
 
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 MOST_TASKS = 200_000
@@ -77,12 +77,12 @@ def outlooks(
     microseconds for each, number of slots and attempt. `retimed` says how long each task takes
     elsewhere; without it, as long as it did. Pauses and the driver's time stay.
     """
-    if (reason := untold(line, most_tasks)) is not None:
+    if (reason := why_unpredictable(line, most_tasks)) is not None:
         return Outlooks((), None, reason)
     assert line.there is not None
     assert line.elapsed_s is not None
     lasting_s = line.tasks.times.elapsed_s if retimed is None else retimed(line.tasks.times)
-    replay = OnSlots(line, line.spans.values(), 0.0, line.elapsed_s, lasting_s)
+    replay = SlotSimulation(line, line.spans.values(), 0.0, line.elapsed_s, lasting_s)
     now = line.there.most(0.0, line.elapsed_s)
     if now < 1 or not replay.warm_s:
         return Outlooks((), None, "no task of known time, or no slot, is recorded")
@@ -109,7 +109,7 @@ def outlooks(
     return Outlooks(tuple(found), replay.on(now).elapsed_s, assumes=assumes)
 
 
-def untold(line: Timeline, most_tasks: int) -> str | None:
+def why_unpredictable(line: Timeline, most_tasks: int) -> str | None:
     """Why nothing of it is replayed; None: it is."""
     if line.there is None or not line.elapsed_s or not line.spans:
         return "it is not recorded which executors were there, and when"

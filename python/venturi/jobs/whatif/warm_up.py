@@ -29,7 +29,7 @@ Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Warm:
+class WarmTasks:
     """The tasks of a stage as if nothing was to be warmed up: what each takes; and how much more
     the first, second, ... of the stage on a slot take."""
 
@@ -37,7 +37,9 @@ class Warm:
     more_s: tuple[float, ...]
 
 
-def warm(lasting_s: Seconds, places: Places, executors: Places, read: Floats) -> Warm:
+def without_warm_up(
+    lasting_s: Seconds, places: Places, executors: Places, read: Floats
+) -> WarmTasks:
     """The tasks of a stage without their warm-up.
 
     `places` says for each which of the stage it was on its slot, from 0 on (-1: not known),
@@ -51,7 +53,7 @@ def warm(lasting_s: Seconds, places: Places, executors: Places, read: Floats) ->
     rounds = [int(places[executors == executor].max()) + 1 for executor in known]
     several = [each for each in rounds if each > 1]
     if not several:
-        return Warm(lasting_s, ())
+        return WarmTasks(lasting_s, ())
     settled = min(max(int(np.median(several)) // 2, 1), MOST_PLACES)
     over_s, usual_s = _over(lasting_s, places, executors, read, settled)
     more_s: list[float] = []
@@ -63,8 +65,8 @@ def warm(lasting_s: Seconds, places: Places, executors: Places, read: Floats) ->
     taken_s = np.minimum(wanted_s, lasting_s)
     steep = more_s[0] >= (LEAST_RATIO - 1) * usual_s
     if not steep or taken_s.sum() < LEAST_TAKEN * wanted_s.sum():
-        return Warm(lasting_s, ())
-    return Warm(lasting_s - taken_s, tuple(more_s))
+        return WarmTasks(lasting_s, ())
+    return WarmTasks(lasting_s - taken_s, tuple(more_s))
 
 
 def _over(

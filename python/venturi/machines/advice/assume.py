@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from venturi.core.errors import ExitCode, VenturiError
-from venturi.core.quantity import Kind
+from venturi.core.quantity import ValueKind
 from venturi.core.units import format_bytes_decimal, parse_rate
 from venturi.machines.catalog import BYTES_PER_S, DISK_KINDS, Catalog, Fact, InstanceType
 
@@ -136,7 +136,7 @@ def _filled(
         facts[attribute] = Fact(
             value / scale,
             "MB/s",
-            Kind.ASSUMED,
+            ValueKind.ASSUMED,
             f"assumed by the user: {each.text}",
             today,
             note,
@@ -149,7 +149,10 @@ def _filled(
 def _only_line(instance_type: InstanceType) -> bool:
     """Whether the network's rate says no more than its line: what of it is payload."""
     fact, line = (instance_type.fact(name) for name in ("network_rate", "network_line_rate"))
-    if fact.kind is not Kind.DERIVED or instance_type.number("network_rate_at_scale") is not None:
+    if (
+        fact.kind is not ValueKind.DERIVED
+        or instance_type.number("network_rate_at_scale") is not None
+    ):
         return False
     rates = [f.value * BYTES_PER_S[f.unit] for f in (fact, line) if isinstance(f.value, float)]
     return len(rates) == 2 and PAYLOAD * rates[1] <= rates[0] <= rates[1]

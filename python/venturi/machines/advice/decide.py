@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from venturi.core.quantity import Quantity
 from venturi.machines.advice.option import (
     RATES,
+    AdviceObjective,
     Candidate,
-    Objective,
     Option,
     inputs_of,
     span,
@@ -36,14 +36,16 @@ class Measurement:
     how: str
 
 
-def objective_of(objective: Objective, of: Option | Candidate) -> Bounds:
+def objective_of(objective: AdviceObjective, of: Option | Candidate) -> Bounds:
     """What is to be least: the time of an option (of a candidate: its first count), or its cost."""
     if isinstance(of, Candidate):
-        return span(of.seconds if objective is Objective.FASTEST else of.usd)
-    return of.time_s if objective is Objective.FASTEST else of.usd
+        return span(of.seconds if objective is AdviceObjective.FASTEST else of.usd)
+    return of.time_s if objective is AdviceObjective.FASTEST else of.usd
 
 
-def undecided_pairs(objective: Objective, ranked: Sequence[Option]) -> tuple[tuple[int, int], ...]:
+def undecided_pairs(
+    objective: AdviceObjective, ranked: Sequence[Option]
+) -> tuple[tuple[int, int], ...]:
     """Pairs of ranks, from 1, of which neither surely beats the other."""
     spans = [objective_of(objective, option) for option in ranked]
     return tuple(
@@ -54,14 +56,14 @@ def undecided_pairs(objective: Objective, ranked: Sequence[Option]) -> tuple[tup
     )
 
 
-def ties_with_first(objective: Objective, ranked: Sequence[Option]) -> tuple[int, ...]:
+def ties_with_first(objective: AdviceObjective, ranked: Sequence[Option]) -> tuple[int, ...]:
     """The ranks, from 1, of those that may be as good as the first, itself among them."""
     spans = [objective_of(objective, option) for option in ranked]
     return tuple(rank for rank, span in enumerate(spans, 1) if not spans[0].beats(span))
 
 
 def measurements(
-    objective: Objective,
+    objective: AdviceObjective,
     ranked: Sequence[tuple[Option, Candidate]],
     undecided: Sequence[tuple[int, int]],
 ) -> tuple[Measurement, ...]:

@@ -14,10 +14,10 @@ from venturi.core.errors import VenturiError
 from venturi.core.quantity import Quantity
 from venturi.core.units import format_bytes_decimal, format_rate
 from venturi.machines.advice.decide import objective_of
-from venturi.machines.advice.hardware import Advice, Request, predict
+from venturi.machines.advice.hardware import Advice, HardwareRequest, predict
 from venturi.machines.advice.option import (
+    AdviceObjective,
     Candidate,
-    Objective,
     Option,
     RuledOut,
     at_counts,
@@ -30,13 +30,13 @@ from venturi.machines.advice.option import (
 )
 from venturi.machines.catalog import Catalog
 from venturi.machines.catalog.find import type_named
-from venturi.machines.cost.dataflow import Bounds, Phase, Term
+from venturi.machines.cost.dataflow import Bounds, PhaseModel, Term
 from venturi.machines.cost.job import Job
 from venturi.machines.cost.price import Bill
 
 
 @dataclass(frozen=True, slots=True)
-class TermShown:
+class ExplainedTerm:
     """One resource of one phase: bytes over a rate, or core-seconds over cores.
 
     `demand_bytes` is the whole cluster's. `rate` is one node's, None if it was taken to be no limit
@@ -86,14 +86,14 @@ class Explanation:
     job: Job
     rank: int | None
     startup_s: float
-    terms: tuple[TermShown, ...]
+    terms: tuple[ExplainedTerm, ...]
     bill: Bill | None
     no_price: str
     sensitivity: tuple[Sensitivity, ...]
 
 
 def explain(
-    request: Request, candidate: Candidate, nodes: int, others: Sequence[Option] = ()
+    request: HardwareRequest, candidate: Candidate, nodes: int, others: Sequence[Option] = ()
 ) -> Explanation:
     """Why `candidate` with `nodes` nodes takes and costs what it does.
 
@@ -178,7 +178,11 @@ def explain_first(advice: Advice, catalogs: Sequence[Catalog]) -> tuple[Explanat
 
 
 def _sensitivity(
-    objective: Objective, alone: Candidate, name: str, rate: Quantity, rivals: Sequence[Option]
+    objective: AdviceObjective,
+    alone: Candidate,
+    name: str,
+    rate: Quantity,
+    rivals: Sequence[Option],
 ) -> Sensitivity:
     nodes = int(alone.counts[0])
     slow, fast = (with_rate(alone, name, value, nodes) for value in (rate.low, rate.high))
@@ -193,12 +197,12 @@ def _sensitivity(
     )
 
 
-def _rank(objective: Objective, alone: Candidate, rivals: Sequence[Option]) -> int:
+def _rank(objective: AdviceObjective, alone: Candidate, rivals: Sequence[Option]) -> int:
     mine = objective_of(objective, alone).value
     return 1 + sum(objective_of(objective, each).value < mine for each in rivals)
 
 
-def _term(alone: Candidate, phase: Phase, term: Term) -> TermShown:
+def _term(alone: Candidate, phase: PhaseModel, term: Term) -> ExplainedTerm:
     nodes = int(alone.counts[0])
     limited = term.rate is not None and math.isfinite(term.rate.value)
     demand = None if term.demand_bytes is None else float(np.asarray(term.demand_bytes)[0])
@@ -211,7 +215,7 @@ def _term(alone: Candidate, phase: Phase, term: Term) -> TermShown:
             formula += f" x {skew:g} skew"
     else:
         formula = "nothing to move" if term.rate is None else "taken to be no limit"
-    return TermShown(
+    return ExplainedTerm(
         phase=phase.name,
         equation=phase.equation,
         resource=term.resource,

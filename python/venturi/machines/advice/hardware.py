@@ -27,14 +27,14 @@ from venturi.machines.advice.assume import EXAMPLE_OF
 from venturi.machines.advice.decide import Measurement, measurements, undecided_pairs
 from venturi.machines.advice.frontier import Mask, unbeaten, undominated_counts
 from venturi.machines.advice.option import (
+    AdviceObjective,
     Array,
     Candidate,
     Counts,
-    Fewer,
-    Objective,
+    FewestNodes,
     Option,
-    Reason,
     RuledOut,
+    RuledOutReason,
     at_counts,
     candidate_of,
     least_nodes,
@@ -44,7 +44,7 @@ from venturi.machines.advice.option import (
 )
 from venturi.machines.catalog import Catalog, InstanceType
 from venturi.machines.catalog.find import type_named
-from venturi.machines.cost.choices import MOST_NODES, Durability, Network
+from venturi.machines.cost.choices import MOST_NODES, Durability, NetworkChoice
 from venturi.machines.cost.job import Job
 from venturi.machines.cost.node import Node, node_of
 
@@ -57,7 +57,7 @@ SAME_COST = 0.01  # costs that differ by less are the same: of such counts the f
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HardwareRequest:
     """What is asked. Without `durabilities` the job's own class; `nodes` asks for one count.
 
     `max_nodes` holds for types whose number nobody knows, `max_nodes_of` for the types named.
@@ -66,13 +66,13 @@ class Request:
 
     job: Job
     durabilities: tuple[Durability, ...] = ()
-    objective: Objective = Objective.CHEAPEST
+    objective: AdviceObjective = AdviceObjective.CHEAPEST
     deadline_s: float | None = None
     budget_usd: float | None = None
     nodes: int | None = None
     max_nodes: int = DEFAULT_MAX_NODES
     max_nodes_of: Mapping[str, int] = field(default_factory=dict)
-    network: Network = Network.AT_SCALE
+    network: NetworkChoice = NetworkChoice.AT_SCALE
     today: date | None = None
     shown: int = 12
 
@@ -126,7 +126,7 @@ class ClassAdvice:
 class Advice:
     """All that is shown: the question, and the answer for each durability class."""
 
-    request: Request
+    request: HardwareRequest
     catalogs: tuple[str, ...]
     classes: tuple[ClassAdvice, ...]
 
@@ -145,7 +145,7 @@ def type_and_nodes(text: str) -> tuple[str, int | None] | None:
     return None if not name or (colon and nodes is None) else (name, nodes)
 
 
-def advise(request: Request, catalogs: Sequence[Catalog]) -> Advice:
+def advise(request: HardwareRequest, catalogs: Sequence[Catalog]) -> Advice:
     """The answer to `request` from the types of `catalogs`.
 
     Raises VEN-ADVISE-NOWHERE, with the nearest that would do, if no type is an option.
@@ -154,7 +154,7 @@ def advise(request: Request, catalogs: Sequence[Catalog]) -> Advice:
         if not any(name in catalog.types for catalog in catalogs):
             type_named(catalogs[0], name)  # refuses it
     jobs = request.jobs
-    found: list[list[_Settled]] = [[] for _ in jobs]
+    found: list[list[_ChosenOption]] = [[] for _ in jobs]
     excluded: list[list[RuledOut]] = [[] for _ in jobs]
     for catalog in catalogs:
         for instance_type in catalog.types.values():
@@ -167,7 +167,7 @@ def advise(request: Request, catalogs: Sequence[Catalog]) -> Advice:
                 else:
                     found[number].append(settled)
     if not any(found):
-        raise _nowhere(request, [each for of_class in excluded for each in of_class])
+        raise _no_option_error(request, [each for of_class in excluded for each in of_class])
     return Advice(
         request,
         tuple(catalog.name for catalog in catalogs),
@@ -179,23 +179,25 @@ def advise(request: Request, catalogs: Sequence[Catalog]) -> Advice:
 
 
 def fit(
-    request: Request, job: Job, catalog: str, instance_type: InstanceType, node: Node
+    request: HardwareRequest, job: Job, catalog: str, instance_type: InstanceType, node: Node
 ) -> Candidate | RuledOut:
     """The node counts of a type on which the job fits, with time and cost, or why there are none.
 
     All the reasons that are known are given, the first decides the group.
     """
-    reasons: list[tuple[Reason, str]] = []
+    reasons: list[tuple[RuledOutReason, str]] = []
     most, said = _most_nodes(request, instance_type)
     least = wanted = least_nodes(job, node)
     needed = format_bytes_decimal(job.local_bytes)
     if least is None:
-        reasons.append((Reason.UNKNOWN, f"local disks: {node.missing['local_bytes']}"))
+        reasons.append((RuledOutReason.UNKNOWN, f"local disks: {node.missing['local_bytes']}"))
     elif request.nodes is not None and request.nodes < least:
-        reasons.append((Reason.CAPACITY, f"{needed} need {least:,} nodes, not {request.nodes:,}"))
+        reasons.append(
+            (RuledOutReason.CAPACITY, f"{needed} need {least:,} nodes, not {request.nodes:,}")
+        )
     elif max(least, request.nodes or 1) > most:
         needs = f"{needed} need {least:,} nodes" if least > most else f"{request.nodes:,} asked for"
-        reasons.append((Reason.TOO_MANY, f"{needs}; {said}"))
+        reasons.append((RuledOutReason.TOO_MANY, f"{needs}; {said}"))
         wanted = max(least, request.nodes or 1)
     # Rates and price are looked at even if the nodes do not do: the reader wants all the reasons.
     first = min(least or 1, MOST_NODES)
@@ -205,9 +207,9 @@ def fit(
         catalog, instance_type, job, node=node, price=price, counts=counts, limits=(first, most)
     )
     if isinstance(made, str):
-        reasons.append((Reason.UNKNOWN, made))
+        reasons.append((RuledOutReason.UNKNOWN, made))
     if isinstance(price, str):
-        reasons.append((Reason.NO_PRICE, f"price: {price}"))
+        reasons.append((RuledOutReason.NO_PRICE, f"price: {price}"))
     if reasons or isinstance(made, str):
         would_do = wanted is not None and wanted <= MOST_NODES and len(reasons) == 1
         return RuledOut(
@@ -222,7 +224,7 @@ def fit(
 
 
 def predict(
-    job: Job, catalog: str, instance_type: InstanceType, nodes: int, network: Network
+    job: Job, catalog: str, instance_type: InstanceType, nodes: int, network: NetworkChoice
 ) -> Candidate:
     """Time and cost of `job` on exactly `nodes` nodes of `instance_type`; the price may be unknown.
 
@@ -267,7 +269,9 @@ def need_room(job: Job, node: Node, nodes: int) -> None:
         )
 
 
-def compared(request: Request, options: Sequence[Option], catalogs: Sequence[Catalog]) -> Advice:
+def compared(
+    request: HardwareRequest, options: Sequence[Option], catalogs: Sequence[Catalog]
+) -> Advice:
     """The given options, ranked as an answer of their own; those without a price come last."""
 
     def rank(option: Option) -> tuple[bool, float]:
@@ -278,17 +282,17 @@ def compared(request: Request, options: Sequence[Option], catalogs: Sequence[Cat
     found = ClassAdvice(
         durability=request.job.durability,
         ranked=tuple(known),
-        undecided=undecided_pairs(Objective.FASTEST, priced),
+        undecided=undecided_pairs(AdviceObjective.FASTEST, priced),
         measure=(),
         frontier=(),
         at_least=tuple(each for each in options if each.lower_bound),
         excluded=(),
     )
     names = tuple(catalog.name for catalog in catalogs)
-    return Advice(replace(request, objective=Objective.FASTEST), names, (found,))
+    return Advice(replace(request, objective=AdviceObjective.FASTEST), names, (found,))
 
 
-def _most_nodes(request: Request, instance_type: InstanceType) -> tuple[int, str]:
+def _most_nodes(request: HardwareRequest, instance_type: InstanceType) -> tuple[int, str]:
     """How many nodes can be had, and who says so."""
     asked = request.max_nodes_of.get(instance_type.name)
     if asked is not None:
@@ -314,7 +318,7 @@ def grid(least: int, most: int) -> Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Settled:
+class _ChosenOption:
     """A type's `option`: the `at`-th count of `chosen`, which may lie between those of `all`."""
 
     option: Option
@@ -323,7 +327,7 @@ class _Settled:
     at: int
 
 
-def _settle(request: Request, candidate: Candidate) -> _Settled | RuledOut:
+def _settle(request: HardwareRequest, candidate: Candidate) -> _ChosenOption | RuledOut:
     """The count that the objective chooses; near a limit the grid is made finer first."""
     at = _choose(request, candidate)
     chosen, counts = candidate, candidate.counts
@@ -352,19 +356,19 @@ def _about(counts: Counts, at: int) -> Counts:
 
 
 def _at(
-    request: Request, candidate: Candidate, chosen: Candidate, at: int, within: bool | None
-) -> _Settled:
+    request: HardwareRequest, candidate: Candidate, chosen: Candidate, at: int, within: bool | None
+) -> _ChosenOption:
     """The `at`-th count of `chosen`, beside the fewest nodes that cost as much."""
     option = option_of(chosen, at, request.today, within)
     alike = chosen.usd[0] <= chosen.usd[0, at] * (1 + SAME_COST)
     alike &= _within(request, chosen, 2 if within else 0)
     fewest = int(np.argmax(alike))
-    slower = Fewer(int(chosen.counts[fewest]), float(chosen.seconds[0, fewest]))
+    slower = FewestNodes(int(chosen.counts[fewest]), float(chosen.seconds[0, fewest]))
     option = replace(option, fewer=slower if slower.nodes < option.nodes else None)
-    return _Settled(option, candidate, chosen, at)
+    return _ChosenOption(option, candidate, chosen, at)
 
 
-def _nearest_count(request: Request, candidate: Candidate) -> int | None:
+def _nearest_count(request: HardwareRequest, candidate: Candidate) -> int | None:
     """Where no count keeps the limits: next to which one may, between those of the grid, if any."""
     if request.budget_usd is None:  # time only falls with more nodes
         return None
@@ -374,7 +378,7 @@ def _nearest_count(request: Request, candidate: Candidate) -> int | None:
     return int(np.argmax(in_time)) if in_time.any() else None
 
 
-def _within(request: Request, candidate: Candidate, row: int) -> Mask:
+def _within(request: HardwareRequest, candidate: Candidate, row: int) -> Mask:
     """Which counts keep deadline and budget by the `row`: 0 by the middle, 2 surely."""
     if request.deadline_s is None and request.budget_usd is None:
         return np.ones(candidate.counts.size, dtype=np.bool_)
@@ -385,7 +389,7 @@ def _within(request: Request, candidate: Candidate, row: int) -> Mask:
     return within
 
 
-def _choose(request: Request, candidate: Candidate) -> int | RuledOut:
+def _choose(request: HardwareRequest, candidate: Candidate) -> int | RuledOut:
     """Which of the counts is best; those that surely keep the limits are preferred."""
     allowed = _within(request, candidate, 2)
     if not allowed.any():
@@ -393,7 +397,7 @@ def _choose(request: Request, candidate: Candidate) -> int | RuledOut:
     if not allowed.any():
         return _over(request, candidate)
     seconds, usd = candidate.seconds[0], candidate.usd[0]
-    if request.objective is Objective.FASTEST:
+    if request.objective is AdviceObjective.FASTEST:
         fastest = np.where(allowed, seconds, np.inf)
         same = fastest <= fastest.min() * (1 + 1e-9)
         return int(np.argmin(np.where(same, usd, np.inf)))
@@ -402,18 +406,18 @@ def _choose(request: Request, candidate: Candidate) -> int | RuledOut:
     return int(np.argmin(np.where(same, seconds, np.inf)))
 
 
-def _over(request: Request, candidate: Candidate) -> RuledOut:
+def _over(request: HardwareRequest, candidate: Candidate) -> RuledOut:
     """Why no count keeps the limits, and the nearest that would."""
     seconds, usd = candidate.seconds[0], candidate.usd[0]
     within_budget = usd <= (math.inf if request.budget_usd is None else request.budget_usd)
     bound = "at least " if candidate.time.lower_bound else ""
     if within_budget.any() and request.deadline_s is not None:
         at = int(np.argmin(np.where(within_budget, seconds, np.inf)))
-        best, reason = float(seconds[at]), Reason.DEADLINE
+        best, reason = float(seconds[at]), RuledOutReason.DEADLINE
         told = f"takes {bound}{format_duration(best)}"
     else:
         at = int(np.argmax(usd <= usd.min() * (1 + SAME_COST)))  # the fewest nodes
-        best, reason = float(usd[at]), Reason.BUDGET
+        best, reason = float(usd[at]), RuledOutReason.BUDGET
         told = f"costs {bound}{format_usd(best)}"
     count = int(candidate.counts[at])
     return RuledOut(
@@ -427,16 +431,16 @@ def _over(request: Request, candidate: Candidate) -> RuledOut:
 
 
 def _answer(
-    request: Request,
+    request: HardwareRequest,
     job: Job,
-    options: Sequence[_Settled],
+    options: Sequence[_ChosenOption],
     excluded: tuple[RuledOut, ...],
 ) -> ClassAdvice:
     """Ranks what was found in one durability class."""
 
-    cheapest = request.objective is Objective.CHEAPEST
+    cheapest = request.objective is AdviceObjective.CHEAPEST
 
-    def rank(each: _Settled) -> tuple[bool, float, float, str]:
+    def rank(each: _ChosenOption) -> tuple[bool, float, float, str]:
         option = each.option
         costs, takes = option.usd.value, option.time_s.value
         first, second = (costs, takes) if cheapest else (takes, costs)
@@ -459,7 +463,7 @@ def _answer(
     )
 
 
-def _dominating(request: Request, known: Sequence[_Settled]) -> _Settled | None:
+def _dominating(request: HardwareRequest, known: Sequence[_ChosenOption]) -> _ChosenOption | None:
     """Another count of a type that beats the first option in time and cost, by the middles.
 
     There is one where another type was given more nodes for their time, at up to `SAME_COST` more.
@@ -479,7 +483,9 @@ def _dominating(request: Request, known: Sequence[_Settled]) -> _Settled | None:
     return None
 
 
-def _frontier(request: Request, options: Sequence[_Settled]) -> tuple[FrontierPoint, ...]:
+def _frontier(
+    request: HardwareRequest, options: Sequence[_ChosenOption]
+) -> tuple[FrontierPoint, ...]:
     """The counts of all types that no other surely beats, the fastest first."""
     places: list[tuple[Candidate, int]] = []
     columns: list[Array] = []
@@ -511,7 +517,12 @@ def _frontier(request: Request, options: Sequence[_Settled]) -> tuple[FrontierPo
 
 def nearest(excluded: Sequence[RuledOut]) -> str:
     """The least change of a limit that would make an option of one of `excluded`; "" if none."""
-    for reason in (Reason.DEADLINE, Reason.BUDGET, Reason.CAPACITY, Reason.TOO_MANY):
+    for reason in (
+        RuledOutReason.DEADLINE,
+        RuledOutReason.BUDGET,
+        RuledOutReason.CAPACITY,
+        RuledOutReason.TOO_MANY,
+    ):
         near = [
             (each.nearest, each)
             for each in excluded
@@ -520,18 +531,18 @@ def nearest(excluded: Sequence[RuledOut]) -> str:
         if near:
             value, best = min(near, key=lambda each: each[0])
             machines = f"{best.nearest_nodes:,} {best.instance_type}"
-            if reason is Reason.DEADLINE:
+            if reason is RuledOutReason.DEADLINE:
                 return f"{machines} would keep --deadline {math.ceil(value)}s"
-            if reason is Reason.BUDGET:
+            if reason is RuledOutReason.BUDGET:
                 return f"{machines} would keep --budget {math.ceil(value * 100) / 100:.2f}"
-            if reason is Reason.CAPACITY:
+            if reason is RuledOutReason.CAPACITY:
                 return f"{machines} would hold the data (--nodes {best.nearest_nodes})"
             limit = f"--max-nodes {best.instance_type}={best.nearest_nodes}"
             return f"{machines} would hold the data ({limit})"
     return ""
 
 
-def _nowhere(request: Request, excluded: Sequence[RuledOut]) -> VenturiError:
+def _no_option_error(request: HardwareRequest, excluded: Sequence[RuledOut]) -> VenturiError:
     """The error when no type is an option: which limits are hit, and the nearest that would do."""
     by_reason = Counter(each.reason for each in excluded)
     told = ", ".join(f"{reason} ({count})" for reason, count in by_reason.most_common())
@@ -543,9 +554,9 @@ def _nowhere(request: Request, excluded: Sequence[RuledOut]) -> VenturiError:
         where[reason.value] = "; ".join(
             f"{count_of(same, 'type')}: {detail}" for detail, same in details.most_common(SAID)
         ) + (f"; and {len(details) - SAID} other reasons" if len(details) > SAID else "")
-    if Reason.UNKNOWN in by_reason:
+    if RuledOutReason.UNKNOWN in by_reason:
         hints.append(_assumable(excluded))
-    if Reason.NO_PRICE in by_reason:
+    if RuledOutReason.NO_PRICE in by_reason:
         hints.append("give prices in USD, with their source, in a catalogue of --measured")
     if not by_reason:
         hints.append("`venturi catalog show` lists what a catalogue has")
@@ -559,7 +570,7 @@ def _nowhere(request: Request, excluded: Sequence[RuledOut]) -> VenturiError:
 
 def _assumable(excluded: Sequence[RuledOut]) -> str:
     """What to type for the rates that are not known."""
-    said = [each.detail for each in excluded if each.reason is Reason.UNKNOWN]
+    said = [each.detail for each in excluded if each.reason is RuledOutReason.UNKNOWN]
     lacking = [
         example
         for resource, example in EXAMPLE_OF.items()

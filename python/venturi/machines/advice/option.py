@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.core.domain import need_rate
-from venturi.core.quantity import Kind, Quantity
+from venturi.core.quantity import Quantity, ValueKind
 from venturi.core.units import SECONDS_PER_HOUR
 from venturi.machines.catalog import InstanceType
 from venturi.machines.cost.charges import HOURS_PER_MONTH, attached_volumes, volumes_of
@@ -25,7 +25,7 @@ from venturi.machines.cost.job import Job, nodes_for_capacity
 from venturi.machines.cost.node import Node
 from venturi.machines.cost.price import (
     Bill,
-    Part,
+    PriceComponent,
     Tariff,
     bill,
     billed,
@@ -51,14 +51,14 @@ RATES = {
 }
 
 
-class Objective(StrEnum):
+class AdviceObjective(StrEnum):
     """What options are ordered by, the lowest first."""
 
     CHEAPEST = "cheapest"
     FASTEST = "fastest"
 
 
-class Reason(StrEnum):
+class RuledOutReason(StrEnum):
     """Why a type is not among the options."""
 
     UNKNOWN = "a figure is unknown"
@@ -79,7 +79,7 @@ class RuledOut:
 
     catalog: str
     instance_type: str
-    reason: Reason
+    reason: RuledOutReason
     detail: str
     also: tuple[str, ...] = ()
     nearest: float | None = None
@@ -87,11 +87,11 @@ class RuledOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class OptionPrice:
     """What N nodes cost: N times `node`, and once `whole` (the volumes that hold the data)."""
 
     node: Tariff
-    whole: tuple[Part, ...] = ()
+    whole: tuple[PriceComponent, ...] = ()
 
     @property
     def as_of(self) -> date | None:
@@ -118,7 +118,7 @@ class Price:
         return per_hour / SECONDS_PER_HOUR * seconds
 
 
-def price_of(instance_type: InstanceType, job: Job) -> Price | str:
+def price_of(instance_type: InstanceType, job: Job) -> OptionPrice | str:
     """What a node costs for `job`, in US dollars, or why that is not known."""
     fact = instance_type.fact("price")
     others = ["platform_fee"]
@@ -128,8 +128,8 @@ def price_of(instance_type: InstanceType, job: Job) -> Price | str:
         if isinstance(each.value, float) and currency_of(each) != "USD":
             what = "priced" if each is fact else "with a fee"
             return f"{what} in {currency_of(each)}, and amounts are only compared in USD"
-    parts: tuple[Part, ...] = ()
-    whole: tuple[Part, ...] = ()
+    parts: tuple[PriceComponent, ...] = ()
+    whole: tuple[PriceComponent, ...] = ()
     if job.durability is Durability.VOLUMES:
         attached = attached_volumes(instance_type)
         if isinstance(attached, str):
@@ -149,7 +149,9 @@ def price_of(instance_type: InstanceType, job: Job) -> Price | str:
     tariff = tariff_of(instance_type, volumes=(*parts, *whole))
     if tariff is None:
         return fact.note
-    return Price(replace(tariff, parts=tuple(p for p in tariff.parts if p not in whole)), whole)
+    return OptionPrice(
+        replace(tariff, parts=tuple(p for p in tariff.parts if p not in whole)), whole
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +165,7 @@ class Candidate:
     instance_type: InstanceType
     job: Job
     node: Node
-    price: Price | None
+    price: OptionPrice | None
     no_price: str
     least_nodes: int
     most_nodes: int
@@ -203,7 +205,7 @@ class PhaseTime:
 
 
 @dataclass(frozen=True, slots=True)
-class Fewer:
+class FewestNodes:
     """The fewest nodes that cost the same, and the seconds that they take."""
 
     nodes: int
@@ -233,12 +235,12 @@ class Option:
     billed_usd: Bounds | None
     phases: tuple[PhaseTime, ...]
     lower_bound: bool
-    weakest: Kind | None
+    weakest: ValueKind | None
     price_as_of: date | None
     price_is_stale: bool | None
     assumptions: tuple[str, ...]
     within_limits: bool | None = None
-    fewer: Fewer | None = None
+    fewer: FewestNodes | None = None
     left_out: tuple[str, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
 
@@ -251,7 +253,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ReferenceTrial:
     """What a job really took on machines, with its cost by the second, beside the model's middle.
 
     `error`: the model's time over the real one, less 1. Costs are None without a price.
@@ -266,7 +268,7 @@ class Ran:
     error: float
 
 
-def ran(candidate: Candidate, time_s: float) -> Ran:
+def measured_job(candidate: Candidate, time_s: float) -> ReferenceTrial:
     """The first count of `candidate`, on which the job took `time_s` seconds."""
     need_rate("time_s", time_s)
     price, model_s = candidate.price, float(candidate.seconds[0, 0])
@@ -274,7 +276,7 @@ def ran(candidate: Candidate, time_s: float) -> Ran:
     if price is not None:
         usd = float(price.metered_usd(np.array([time_s]), candidate.counts[:1])[0])
     model_usd = None if candidate.metered_usd is None else float(candidate.metered_usd[0, 0])
-    return Ran(
+    return ReferenceTrial(
         candidate.instance_type.name,
         int(candidate.counts[0]),
         time_s,
@@ -323,7 +325,7 @@ def candidate_of(
     job: Job,
     *,
     node: Node,
-    price: Price | str,
+    price: OptionPrice | str,
     counts: Counts,
     limits: tuple[int, int],
 ) -> Candidate | str:
@@ -335,7 +337,7 @@ def candidate_of(
     time = job_time(job, node, counts)  # type: ignore[arg-type]  # an array is a sequence to numpy
     if time.missing:
         return "; ".join(f"{name.replace('_', ' ')}: {why}" for name, why in time.missing.items())
-    known = price if isinstance(price, Price) else None
+    known = price if isinstance(price, OptionPrice) else None
     seconds = time.seconds
     return Candidate(
         catalog=catalog,
@@ -414,7 +416,7 @@ def span(values: Array, at: int = 0) -> Bounds:
     return Bounds(middle, low, high)
 
 
-def _weakest(time: JobTime, at: int) -> Kind | None:
+def _weakest(time: JobTime, at: int) -> ValueKind | None:
     """How the least known of those rates is known that could be a phase's narrowest."""
     kinds = []
     for phase in time.phases:
@@ -426,7 +428,7 @@ def _weakest(time: JobTime, at: int) -> Kind | None:
             and math.isfinite(term.rate.value)
             and term.seconds[2, at] >= least_s
         ]
-    return min(kinds, key=list(Kind).index, default=None)
+    return min(kinds, key=list(ValueKind).index, default=None)
 
 
 def inputs_of(candidate: Candidate) -> dict[str, Quantity]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from venturi.core.errors import ExitCode, VenturiError
-from venturi.core.quantity import Kind
+from venturi.core.quantity import ValueKind
 from venturi.core.units import parse_bytes, parse_rate
-from venturi.machines.catalog import BYTES_PER_S, Attached, Catalog, Fact, InstanceType
+from venturi.machines.catalog import BYTES_PER_S, AttachedVolumes, Catalog, Fact, InstanceType
 from venturi.machines.catalog.find import unknown
 from venturi.machines.cost.charges import HOURS_PER_MONTH
 
@@ -22,7 +22,7 @@ EXAMPLE = "gp3:4 or gp3:8,size=135GiB,iops=6000,throughput=250MiB/s,hours=720"
 KEPT = 0.79
 
 
-def parse_volumes(text: str) -> tuple[str, Attached]:
+def parse_volumes(text: str) -> tuple[str, AttachedVolumes]:
     """The kind in `text` and its volumes, whose facts `attach` fills in."""
     head, *options = (part.strip() for part in text.split(","))
     kind, _, count = head.partition(":")
@@ -40,7 +40,7 @@ def parse_volumes(text: str) -> tuple[str, Attached]:
         if not 0 < value < float("inf"):
             raise _bad(text, f"{name} must be above 0")
         given[name] = value
-    return kind, Attached(
+    return kind, AttachedVolumes(
         InstanceType(kind, {}),
         int(count),
         given.get("size"),
@@ -56,7 +56,7 @@ def _amount(name: str, text: str) -> float:
     return parse_rate(text) / 2**20 if name == "throughput" else float(text)
 
 
-def attach(catalog: Catalog, kind: str, volumes: Attached) -> Catalog:
+def attach(catalog: Catalog, kind: str, volumes: AttachedVolumes) -> Catalog:
     """`catalog` with these volumes on each machine to whose provider they belong.
 
     Raises VEN-CATALOG-UNKNOWN if the catalogue has no such kind, VEN-MODEL-INPUT if a volume of it
@@ -76,7 +76,7 @@ def attach(catalog: Catalog, kind: str, volumes: Attached) -> Catalog:
     return replace(catalog, types=types)
 
 
-def _need_possible(volumes: Attached) -> None:
+def _need_possible(volumes: AttachedVolumes) -> None:
     limits = {
         "size": (volumes.gib, "volume_size_max", "GiB"),
         "iops": (volumes.iops, "volume_iops_max", "IOPS"),
@@ -93,7 +93,7 @@ def _need_possible(volumes: Attached) -> None:
             )
 
 
-def _with(instance_type: InstanceType, volumes: Attached) -> InstanceType:
+def _with(instance_type: InstanceType, volumes: AttachedVolumes) -> InstanceType:
     ours, theirs = instance_type.word("provider"), volumes.kind.word("provider")
     facts = dict(instance_type.facts)
     if ours is not None and theirs is not None and ours != theirs:
@@ -114,7 +114,7 @@ def _with(instance_type: InstanceType, volumes: Attached) -> InstanceType:
     return replace(instance_type, facts=facts, volumes=volumes)
 
 
-def _rate(instance_type: InstanceType, volumes: Attached, path: Fact | None) -> Fact | None:
+def _rate(instance_type: InstanceType, volumes: AttachedVolumes, path: Fact | None) -> Fact | None:
     """What all volumes of a node move in one direction; None if nobody says more than before."""
     each = volumes.throughput
     if each is None or not isinstance(each.value, float):
@@ -136,7 +136,7 @@ def _rate(instance_type: InstanceType, volumes: Attached, path: Fact | None) -> 
     low = value * KEPT
     if of is path and path.unit == "MB/s" and path.low is not None:  # it was measured as it is
         low = min(value, path.low)
-    kind = of.kind if of is path and path.unit == "MB/s" else Kind.DERIVED
+    kind = of.kind if of is path and path.unit == "MB/s" else ValueKind.DERIVED
     return Fact(value, "MB/s", kind, of.source, of.as_of, note, low, value)
 
 

@@ -20,7 +20,7 @@ from importlib import resources
 from pathlib import Path
 
 from venturi.core.errors import VenturiError, unreadable
-from venturi.core.quantity import Kind
+from venturi.core.quantity import ValueKind
 
 COLUMNS = (
     "instance_type",
@@ -105,7 +105,7 @@ class Fact:
 
     value: float | str | None
     unit: str
-    kind: Kind | None
+    kind: ValueKind | None
     source: str
     as_of: date | None
     note: str
@@ -119,7 +119,7 @@ class InstanceType:
 
     name: str
     facts: Mapping[str, Fact]
-    volumes: Attached | None = None
+    volumes: AttachedVolumes | None = None
 
     def fact(self, attribute: str) -> Fact:
         """The fact, or an empty one saying that the catalogue does not have it."""
@@ -154,7 +154,7 @@ class InstanceType:
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class AttachedVolumes:
     """So many network volumes of one kind on a machine.
 
     `gib` of each: None for as much as a job needs. `iops` and `mib_per_s` are provisioned for each:
@@ -174,7 +174,9 @@ class Attached:
         included = self.kind.fact("volume_throughput_included")
         if self.mib_per_s is not None:
             known = self.kind.facts.get("volume_throughput_max", included)
-            return Fact(self.mib_per_s, "MiB/s", Kind.ADVERTISED, known.source, known.as_of, "")
+            return Fact(
+                self.mib_per_s, "MiB/s", ValueKind.ADVERTISED, known.source, known.as_of, ""
+            )
         by_size = self.kind.fact("volume_throughput_per_gib")
         if isinstance(by_size.value, float) and self.gib is not None:
             most = self.kind.number("volume_throughput_max") or math.inf
@@ -320,12 +322,12 @@ def _fact(file: str, line: int, attribute: str, row: Mapping[str, str]) -> Fact:
                 file, "note", "must say why the value is unknown, with no kind", line, row["note"]
             )
         return Fact(None, unit, None, row["source"], _as_of(file, line, row, True), row["note"])
-    if row["kind"] not in set(Kind):
-        raise _error(file, "kind", "is not one", line, row["kind"], hint=", ".join(Kind))
+    if row["kind"] not in set(ValueKind):
+        raise _error(file, "kind", "is not one", line, row["kind"], hint=", ".join(ValueKind))
     if not row["source"]:
         raise _error(file, "source", "is empty", line, "")
     as_of = _as_of(file, line, row, False)
-    kind, source, note = Kind(row["kind"]), row["source"], row["note"]
+    kind, source, note = ValueKind(row["kind"]), row["source"], row["note"]
     if not unit:
         if attribute == "disk_kind":
             row = {**row, "value": disk_kind(row["value"])}

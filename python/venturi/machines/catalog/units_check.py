@@ -16,7 +16,7 @@ from functools import cache
 from importlib import resources
 
 from venturi.core.errors import VenturiError
-from venturi.core.quantity import Kind
+from venturi.core.quantity import ValueKind
 from venturi.machines.catalog import BYTES_PER_S, Catalog, Fact, InstanceType
 
 ACCEPTED = "unit checked"
@@ -26,7 +26,7 @@ _COMPARABLE = frozenset({"USD", "EUR", "GBP", "CHF", "CAD", "AUD"})  # within a 
 
 
 @dataclass(frozen=True)
-class Range:
+class PlausibleRange:
     """A `[[range]]` of `units.toml`, whose head explains the fields: where values lie on real
     machines. If `per` or the disk's kind is unknown, nothing is checked.
     """
@@ -49,7 +49,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Limit:
+class AttributeLimit:
     """A `[[limit]]`: `attribute` cannot be far above the largest of `most` that is known."""
 
     __pydantic_config__ = _STRICT
@@ -64,8 +64,8 @@ class _Tables:
     __pydantic_config__ = _STRICT
 
     units: Mapping[str, Mapping[str, float]]
-    range: tuple[Range, ...]
-    limit: tuple[Limit, ...]
+    range: tuple[PlausibleRange, ...]
+    limit: tuple[AttributeLimit, ...]
 
 
 @cache
@@ -77,7 +77,7 @@ def _tables() -> _Tables:
     return TypeAdapter(_Tables).validate_python(tomllib.loads(text))
 
 
-def ranges() -> tuple[Range, ...]:
+def ranges() -> tuple[PlausibleRange, ...]:
     """All ranges, in the order in which they are checked."""
     return _tables().range
 
@@ -194,7 +194,7 @@ def _number(instance_type: InstanceType, attribute: str) -> float | None:
     return fact.value
 
 
-def _ratio(instance_type: InstanceType, attribute: str, bounds: Range) -> float | None:
+def _ratio(instance_type: InstanceType, attribute: str, bounds: PlausibleRange) -> float | None:
     value = _number(instance_type, attribute)
     if value is None:
         return None
@@ -212,7 +212,7 @@ def _ratio(instance_type: InstanceType, attribute: str, bounds: Range) -> float 
 def _decimal_memory(instance_type: InstanceType) -> str:
     """GB or MB, if the advertised memory is a power of 2 in GB or in thousands of MB."""
     value = _number(instance_type, "memory")
-    if value is None or instance_type.facts["memory"].kind is not Kind.ADVERTISED:
+    if value is None or instance_type.facts["memory"].kind is not ValueKind.ADVERTISED:
         return ""
     # 32 GiB written in GB is 34.36; 16,000 MB taken for MiB is 15.625 GiB.
     for unit, factor, tolerance in (("GB", 1e9 / 2**30, 2e-3), ("MB", 1.024, 1e-5)):
@@ -227,7 +227,7 @@ def _base(fact: Fact) -> float:
     return fact.value * BYTES_PER_S.get(fact.unit, 1.0)
 
 
-def _above(instance_type: InstanceType, limit: Limit) -> tuple[str, ...] | None:
+def _above(instance_type: InstanceType, limit: AttributeLimit) -> tuple[str, ...] | None:
     """(problem, likely unit, attribute, the one it is above) if it is."""
     if _number(instance_type, limit.attribute) is None:
         return None

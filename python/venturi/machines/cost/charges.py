@@ -10,7 +10,7 @@ from datetime import date
 
 from venturi.core.domain import need_rate, need_size
 from venturi.machines.catalog import InstanceType
-from venturi.machines.cost.price import Part, currency_of
+from venturi.machines.cost.price import PriceComponent, currency_of
 
 # Implied by the published cost of the SoCC 2015 paper's volumes; 730 and 744 are in use too.
 HOURS_PER_MONTH = 720.0
@@ -38,7 +38,7 @@ class Volumes:
     included_mib_per_s: float = 0.0
     per_mib_per_s_month: float = 0.0
 
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[PriceComponent, ...]:
         """Capacity, IOPS and throughput: amount * price per month / hours per month, each."""
         need_rate("hours_per_month", self.hours_per_month)
         charges = (
@@ -70,7 +70,7 @@ class Volumes:
             )
             per_hour = amount * per_month / self.hours_per_month
             parts.append(
-                Part(
+                PriceComponent(
                     name,
                     per_hour,
                     self.currency,

@@ -22,7 +22,7 @@ class Exchange(StrEnum):
     ALL = "all"  # every byte, as equations (1) to (11) of the SoCC 2015 paper have it
 
 
-class Network(StrEnum):
+class NetworkChoice(StrEnum):
     """Which network bandwidth counts: the three bars per type of the paper's Figure 9."""
 
     AT_SCALE = "at scale"  # as observed in a large cluster, else the next best that is known

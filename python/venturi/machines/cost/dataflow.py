@@ -67,7 +67,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class PhaseModel:
     """One phase: the largest of its terms. `equation` names the formula that its terms make."""
 
     name: str
@@ -105,7 +105,7 @@ class JobTime:
     """
 
     nodes: Counts
-    phases: tuple[Phase, ...]
+    phases: tuple[PhaseModel, ...]
     startup_s: float
     lower_bound: bool
     assumptions: tuple[str, ...]
@@ -175,7 +175,7 @@ def job_time(job: Job, node: Node, nodes: int | Sequence[int]) -> JobTime:
             most = skew if skewed else 1.0
             seconds = np.broadcast_to(most * core_s / node.cores / counts, (3, counts.size))
             terms.append(Term("cpu", "computing", None, None, core_s, node.cores, seconds, skewed))
-        phases.append(Phase(name, equation, tuple(terms)))
+        phases.append(PhaseModel(name, equation, tuple(terms)))
     lower_bound = any(
         term.rate is not None and term.rate.upper_bound and np.any(term.demand_bytes)
         for phase in phases

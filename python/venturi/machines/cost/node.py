@@ -9,9 +9,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from venturi.core.quantity import UNLIMITED, Kind, Quantity
+from venturi.core.quantity import UNLIMITED, Quantity, ValueKind
 from venturi.machines.catalog import BYTES_PER_S, Fact, InstanceType
-from venturi.machines.cost.choices import Network
+from venturi.machines.cost.choices import NetworkChoice
 from venturi.machines.cost.extensions import bonded, capped
 
 
@@ -32,25 +32,25 @@ _ANOTHER_DAY = (
     "a sort got 1,123 MB/s a node where 879 had been measured (SoCC 2015, 5.1); the same downwards"
 )
 # What one may have to reckon with where a catalogue's figure comes without a range of its own.
-SPREADS: Mapping[tuple[str, Kind], Margin] = {
-    ("storage", Kind.MEASURED): Margin(
+SPREADS: Mapping[tuple[str, ValueKind], Margin] = {
+    ("storage", ValueKind.MEASURED): Margin(
         0.87, 1.0, "slowest of 178 nodes over the mean of a few (SoCC 2015, 5.1)"
     ),
-    ("storage", Kind.DERIVED): Margin(
+    ("storage", ValueKind.DERIVED): Margin(
         0.87, 1.02, "as measured, and the rounding of the published figure"
     ),
-    ("network", Kind.MEASURED): Margin(0.50, 1.0, _AT_SCALE),
-    ("network", Kind.DERIVED): Margin(
+    ("network", ValueKind.MEASURED): Margin(0.50, 1.0, _AT_SCALE),
+    ("network", ValueKind.DERIVED): Margin(
         0.50, 1.02, f"{_AT_SCALE}; and the rounding of the published figure"
     ),
-    ("network", Kind.ADVERTISED): Margin(0.50, 1.0, _AT_SCALE),
-    ("network at scale", Kind.MEASURED): Margin(0.78, 1.28, _ANOTHER_DAY),
-    ("network at scale", Kind.DERIVED): Margin(0.78, 1.28, _ANOTHER_DAY),
-    ("volume", Kind.MEASURED): Margin(
+    ("network", ValueKind.ADVERTISED): Margin(0.50, 1.0, _AT_SCALE),
+    ("network at scale", ValueKind.MEASURED): Margin(0.78, 1.28, _ANOTHER_DAY),
+    ("network at scale", ValueKind.DERIVED): Margin(0.78, 1.28, _ANOTHER_DAY),
+    ("volume", ValueKind.MEASURED): Margin(
         0.87, 1.0, "87 % of the volumes' rate was achieved end to end (SoCC 2015, 5.3)"
     ),
-    ("volume", Kind.DERIVED): Margin(0.87, 1.0, "as measured"),
-    ("volume", Kind.ADVERTISED): Margin(
+    ("volume", ValueKind.DERIVED): Margin(0.87, 1.0, "as measured"),
+    ("volume", ValueKind.ADVERTISED): Margin(
         0.79, 1.0, "226 of 250 MB/s measured, 87 % of it achieved (SoCC 2015, 4.4 and 5.3)"
     ),
 }
@@ -94,7 +94,7 @@ def rate_of(fact: Fact, resource: str, *, upper_bound: bool = False) -> Quantity
     low = fact.value * spread.low if fact.low is None else fact.low
     high = fact.value * spread.high if fact.high is None else fact.high
     given = fact.low is not None or fact.high is not None
-    origin = "as assumed" if fact.kind is Kind.ASSUMED else "the catalogue"
+    origin = "as assumed" if fact.kind is ValueKind.ASSUMED else "the catalogue"
     return Quantity(
         fact.value * scale,
         low * scale,
@@ -108,7 +108,7 @@ def rate_of(fact: Fact, resource: str, *, upper_bound: bool = False) -> Quantity
     )
 
 
-def node_of(instance_type: InstanceType, network: Network = Network.AT_SCALE) -> Node:
+def node_of(instance_type: InstanceType, network: NetworkChoice = NetworkChoice.AT_SCALE) -> Node:
     """What the catalogue knows of `instance_type`, as a job sees it."""
     missing: dict[str, str] = {}
 
@@ -152,15 +152,15 @@ def node_of(instance_type: InstanceType, network: Network = Network.AT_SCALE) ->
 
 
 def _network(
-    instance_type: InstanceType, wanted: Network, missing: dict[str, str]
+    instance_type: InstanceType, wanted: NetworkChoice, missing: dict[str, str]
 ) -> Quantity | None:
-    if wanted is Network.UNLIMITED:
+    if wanted is NetworkChoice.UNLIMITED:
         return UNLIMITED
     attributes = ("network_rate", "network_line_rate")
     baseline = _first(instance_type, "network", "network", attributes, missing)
     fact = instance_type.fact("network_rate_at_scale")
     at_scale = rate_of(fact, "network at scale")
-    if wanted is Network.BASELINE or at_scale is None:
+    if wanted is NetworkChoice.BASELINE or at_scale is None:
         return baseline
     missing.pop("network", None)
     if baseline is None or baseline.upper_bound or instance_type.fact("network_rate").value is None:

@@ -7,7 +7,7 @@ from datetime import date
 
 from venturi.core.domain import invalid, need_rate, need_size
 from venturi.machines.catalog import InstanceType
-from venturi.machines.cost.price import Part, Tariff, currency_of, one_currency
+from venturi.machines.cost.price import PriceComponent, Tariff, currency_of, one_currency
 
 HOURS_PER_YEAR = 8760.0
 
@@ -93,8 +93,8 @@ class OnPremises:
             tuple(assumptions),
         )
 
-    def _part(self, name: str, per_hour: float, formula: str) -> Part:
-        return Part(name, per_hour, self.currency, 1, self.as_of, self.source, formula)
+    def _part(self, name: str, per_hour: float, formula: str) -> PriceComponent:
+        return PriceComponent(name, per_hour, self.currency, 1, self.as_of, self.source, formula)
 
 
 def on_premises_of(

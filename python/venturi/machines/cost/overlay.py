@@ -13,7 +13,7 @@ from datetime import date
 from itertools import chain
 
 from venturi.core.errors import VenturiError
-from venturi.core.quantity import Kind
+from venturi.core.quantity import ValueKind
 from venturi.machines.catalog import ATTRIBUTES, Catalog, Fact, InstanceType
 from venturi.machines.cost.predict import DiskRate, DiskRates, disk_rates_from_trial
 from venturi.machines.scaling.network import network_scaling_from_trials
@@ -21,7 +21,7 @@ from venturi.record.measured_over import measured_over
 from venturi.record.one_host import HOST, of_host
 from venturi.record.trial import State, Trial, started
 
-_KINDS = tuple(Kind)
+_KINDS = tuple(ValueKind)
 # These say how many nodes a rate stands for, and go with it.
 _BELONGS_TO = {"network_nodes": "network_rate_at_scale", "storage_nodes": "storage_rate_slowest"}
 _ARCHITECTURES = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
@@ -93,18 +93,18 @@ def _better(above: Fact | None, below: Fact | None) -> bool:
 
 
 def _strength(fact: Fact) -> tuple[int, date]:
-    return _KINDS.index(fact.kind or Kind.ASSUMED), fact.as_of or date.min
+    return _KINDS.index(fact.kind or ValueKind.ASSUMED), fact.as_of or date.min
 
 
 @dataclass(frozen=True, slots=True)
-class FromTrials:
+class TrialFacts:
     """What trials say of one instance type, and why the others of them say nothing: id -> why."""
 
     catalog: Catalog
     left_out: Mapping[str, str]
 
 
-def overlay_from_trials(trials: Iterable[Trial], type_name: str) -> FromTrials:
+def overlay_from_trials(trials: Iterable[Trial], type_name: str) -> TrialFacts:
     """What succeeded probes measured, as facts of the instance type `type_name`.
 
     DiskBench: storage_rate is the smaller of reading and writing while both go on (equation 5),
@@ -134,7 +134,7 @@ def overlay_from_trials(trials: Iterable[Trial], type_name: str) -> FromTrials:
     if newest:
         _host_facts(max(newest.values(), key=started), facts)
     types = {type_name: InstanceType(type_name, facts.by_name)} if facts.by_name else {}
-    return FromTrials(Catalog(type_name, types), left_out)
+    return TrialFacts(Catalog(type_name, types), left_out)
 
 
 def _by_host(trial: Trial) -> Iterable[Trial]:
@@ -236,7 +236,7 @@ class _Facts:
         self.by_name[attribute] = Fact(
             value,
             ATTRIBUTES[attribute][0],
-            Kind.MEASURED,
+            ValueKind.MEASURED,
             f"{'trials' if ' ' in ids else 'trial'} {ids}",
             max(map(started, trials)).date(),
             note,
@@ -376,7 +376,7 @@ def _host_facts(trial: Trial, facts: _Facts) -> None:
         facts.put("architecture", architecture, [trial])
 
 
-def need_facts(found: FromTrials, wanted: Sequence[str]) -> None:
+def need_facts(found: TrialFacts, wanted: Sequence[str]) -> None:
     """An error if a trial asked for by id was left out, or if nothing came of any trial."""
     refused = {name: why for name, why in found.left_out.items() if name in wanted}
     if not refused and found.catalog.types:

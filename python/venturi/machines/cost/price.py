@@ -49,7 +49,7 @@ def one_currency(currencies: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PriceComponent:
     """What each node costs per hour beside the instance: a fee, disks, volumes, power.
 
     `per_hour` is an amount of `currency` for each of `count`; `formula` says how it came about.
@@ -91,7 +91,7 @@ class Tariff:
     minimum_s: float = 60.0
     as_of: date | None = None
     source: str = ""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[PriceComponent, ...] = ()
     assumptions: tuple[str, ...] = ()
     not_billed: str = ""
 
@@ -190,7 +190,7 @@ def billed(
 
 
 def tariff_of(
-    instance_type: InstanceType, *, volumes: Sequence[Part] = (), price: str = "price"
+    instance_type: InstanceType, *, volumes: Sequence[PriceComponent] = (), price: str = "price"
 ) -> Tariff | None:
     """The tariff of one node by the catalogue, or None: `instance_type.fact(price).note` says why.
 
@@ -214,7 +214,7 @@ def tariff_of(
         path = instance_type.fact("volume_optimised_price")
         if isinstance(path.value, float):
             parts.append(
-                Part(
+                PriceComponent(
                     "path to network volumes",
                     path.value,
                     currency_of(path),
@@ -256,7 +256,7 @@ def currency_of(fact: Fact) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class BillItem:
     """One line of a bill: `amount` is metered, `billed` what is asked for, None if not known."""
 
     name: str
@@ -273,7 +273,7 @@ class Bill:
     """What a job costs, item by item, what was assumed and what is missing from it."""
 
     currency: str
-    items: tuple[Item, ...]
+    items: tuple[BillItem, ...]
     assumptions: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
 
@@ -295,7 +295,7 @@ def bill(tariff: Tariff, elapsed_s: float, nodes: float) -> Bill:
     paid_s = billed_s(tariff, elapsed_s)
     many = "1 node" if nodes == 1 else f"{nodes:g} nodes"
 
-    def item(name: str, part: Part) -> Item:
+    def item(name: str, part: PriceComponent) -> BillItem:
         alone = replace(
             tariff, per_hour=0.0, platform_fee_per_hour=0.0, parts=(part,), assumptions=()
         )
@@ -307,7 +307,7 @@ def bill(tariff: Tariff, elapsed_s: float, nodes: float) -> Bill:
         asked = (
             metered(alone, elapsed_s, nodes) if part.pro_rata else billed(alone, elapsed_s, nodes)
         )
-        return Item(
+        return BillItem(
             name,
             metered(alone, elapsed_s, nodes),
             asked,
@@ -318,9 +318,9 @@ def bill(tariff: Tariff, elapsed_s: float, nodes: float) -> Bill:
         )
 
     quoted = (tariff.currency, 1, tariff.as_of, tariff.source)
-    parts = [Part("instances", tariff.per_hour, *quoted)]
+    parts = [PriceComponent("instances", tariff.per_hour, *quoted)]
     if tariff.platform_fee_per_hour:
-        parts.append(Part("platform fee", tariff.platform_fee_per_hour, *quoted))
+        parts.append(PriceComponent("platform fee", tariff.platform_fee_per_hour, *quoted))
     items = tuple(item(part.name, part) for part in (*parts, *tariff.parts))
     unknown = [f"billed: {tariff.not_billed}"] if tariff.not_billed else []
     undated = [f"date of the quote: {item.name}" for item in items if item.as_of is None]
@@ -349,7 +349,7 @@ class ExchangeRate:
         need_size("factor", self.factor)
 
 
-Quote = TypeVar("Quote", PriceQuote, Part, Tariff, Item)
+Quote = TypeVar("Quote", PriceQuote, PriceComponent, Tariff, BillItem)
 _MONEY = frozenset({"amount", "billed", "per_hour", "platform_fee_per_hour"})
 
 

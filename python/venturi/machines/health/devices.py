@@ -56,7 +56,7 @@ class DiskClass:
 
 
 @dataclass(frozen=True)
-class Link:
+class LinkEfficiency:
     """The table's `[link]`: what a link carries of its line rate."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -86,7 +86,7 @@ class Devices:
     __pydantic_config__ = ConfigDict(extra="forbid")
 
     disk: tuple[DiskClass, ...]
-    link: Link
+    link: LinkEfficiency
 
 
 @cache

@@ -55,7 +55,7 @@ class NoElement:
 
 
 @dataclass(frozen=True)
-class Rule:
+class DoctorRule:
     """One line of the table; its head explains the fields."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -92,7 +92,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Finding:
+class HostFinding:
     """What a rule says of this host.
 
     `fact` and `value` are the evidence; `value` is None only if it is not known. `reason` says why
@@ -114,18 +114,18 @@ class Finding:
     risk: str | None
 
 
-def counts_of(findings: Sequence[Finding]) -> dict[Severity, int]:
+def counts_of(findings: Sequence[HostFinding]) -> dict[Severity, int]:
     """How many findings there are of each severity."""
     return {each: sum(finding.severity is each for finding in findings) for each in Severity}
 
 
-def load_rules() -> tuple[Rule, ...]:
+def load_rules() -> tuple[DoctorRule, ...]:
     """The table's rules; an error in it is a bug and raises pydantic's."""
     text = (resources.files("venturi.machines.health") / "doctor.toml").read_text("utf-8")
-    return TypeAdapter(tuple[Rule, ...]).validate_python(tomllib.loads(text)["rule"])
+    return TypeAdapter(tuple[DoctorRule, ...]).validate_python(tomllib.loads(text)["rule"])
 
 
-def examine(facts: Facts, rules: Iterable[Rule]) -> list[Finding]:
+def examine(facts: Facts, rules: Iterable[DoctorRule]) -> list[HostFinding]:
     """The findings of all rules in their order; a rule about a list gives one for each element."""
     facts = {**facts, **_derived(facts)}
     return [finding for rule in rules for finding in _examine(facts, rule)]
@@ -151,7 +151,7 @@ def _dirty_percent(facts: Facts, prefix: str) -> float | None:
     return round(limit_bytes / memory_bytes * 100, 1) if memory_bytes else None
 
 
-def _examine(facts: Facts, rule: Rule) -> list[Finding]:
+def _examine(facts: Facts, rule: DoctorRule) -> list[HostFinding]:
     condition = rule.only_if
     if condition is not None:
         value = _number(_lookup(facts, condition.fact))
@@ -178,7 +178,7 @@ def _examine(facts: Facts, rule: Rule) -> list[Finding]:
     ]
 
 
-def _judge(facts: Facts, rule: Rule, fact: str, value: Any, element: Element) -> Finding:
+def _judge(facts: Facts, rule: DoctorRule, fact: str, value: Any, element: Element) -> HostFinding:
     passes = None if value is None else TESTS[rule.test](rule, value)
     if passes is None:
         return _unknown(rule, fact, _why(facts, fact, value))
@@ -192,7 +192,7 @@ def _judge(facts: Facts, rule: Rule, fact: str, value: Any, element: Element) ->
 
 
 def _finding(
-    rule: Rule,
+    rule: DoctorRule,
     severity: Severity,
     *,
     fact: str,
@@ -200,8 +200,8 @@ def _finding(
     reason: str | None = None,
     fix: str | None = None,
     risk: str | None = None,
-) -> Finding:
-    return Finding(
+) -> HostFinding:
+    return HostFinding(
         rule=rule.id,
         title=rule.title,
         severity=severity,
@@ -218,7 +218,7 @@ def _finding(
     )
 
 
-def _unknown(rule: Rule, fact: str, reason: str) -> Finding:
+def _unknown(rule: DoctorRule, fact: str, reason: str) -> HostFinding:
     return _finding(rule, Severity.UNKNOWN, fact=fact, reason=reason)
 
 
@@ -258,28 +258,28 @@ def _texts(value: Any) -> set[str] | None:
     return None
 
 
-def _at_most(rule: Rule, value: Any) -> bool | None:
+def _at_most(rule: DoctorRule, value: Any) -> bool | None:
     number = _number(value)
     return None if number is None or rule.threshold is None else number <= rule.threshold
 
 
-def _at_least(rule: Rule, value: Any) -> bool | None:
+def _at_least(rule: DoctorRule, value: Any) -> bool | None:
     number = _number(value)
     return None if number is None or rule.threshold is None else number >= rule.threshold
 
 
-def _one_of(rule: Rule, value: Any) -> bool | None:
+def _one_of(rule: DoctorRule, value: Any) -> bool | None:
     texts = _texts(value)
     return None if texts is None else texts <= set(rule.allowed)
 
 
-def _includes(rule: Rule, value: Any) -> bool | None:
+def _includes(rule: DoctorRule, value: Any) -> bool | None:
     texts = _texts(value)
     return None if texts is None else bool(texts & set(rule.allowed))
 
 
 # Whether a value passes; None if it is not of the type that could tell.
-TESTS: Mapping[str, Callable[[Rule, Any], bool | None]] = MappingProxyType(
+TESTS: Mapping[str, Callable[[DoctorRule, Any], bool | None]] = MappingProxyType(
     {"at_most": _at_most, "at_least": _at_least, "one_of": _one_of, "includes": _includes}
 )
 

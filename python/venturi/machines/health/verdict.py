@@ -17,7 +17,7 @@ from typing import Any
 from venturi.core.units import format_bytes_decimal, format_line_rate, format_rate
 from venturi.core.wording import count_of
 from venturi.machines.health.devices import (
-    Link,
+    LinkEfficiency,
     device_of,
     disk_class,
     load_devices,
@@ -122,7 +122,7 @@ def _disk(trial: Trial, facts: Facts, folder: str) -> DeviceVerdict:
         reason = "the facts of this host do not say what kind of disk it is"
         if found is not None and found.reason is not None:
             reason = f"{found.title}, and {found.reason}"
-        text = f"{reason}. {_beside_known_disks(median(rates))}"
+        text = f"{reason}. {_known_disks_text(median(rates))}"
         return _unknown(subject, text, median(rates), found.title if found else None)
     low, high = (mb * 1e6 for mb in found.read_mb_per_s)
     standing = _standing(rates, low, high)
@@ -141,7 +141,7 @@ def _disk(trial: Trial, facts: Facts, folder: str) -> DeviceVerdict:
     )
 
 
-def _beside_known_disks(rate: float) -> str:
+def _known_disks_text(rate: float) -> str:
     """What a rate says where the class does not: which single disks reach it."""
     ladder = [next(c for c in load_devices().disk if c.id == name) for name in _LADDER]
     said = f"It reads {format_rate(rate)}: "
@@ -183,7 +183,7 @@ def _network(trial: Trial, facts: Facts) -> DeviceVerdict:
             else "the interfaces of this host have different speeds"
         )
         return _unknown(
-            "network", f"{reason}. {_beside_known_links(median(rates), link)}", median(rates)
+            "network", f"{reason}. {_known_links_text(median(rates), link)}", median(rates)
         )
     high = link.payload_bytes_per_s(speed, mtu)
     low = speed / 8 * link.least_share
@@ -242,7 +242,7 @@ def _pair_rate(link: HostLink, flows: int) -> tuple[float, float]:
     return min(whole, of_flows), whole
 
 
-def _beside_known_links(rate: float, link: Link) -> str:
+def _known_links_text(rate: float, link: LinkEfficiency) -> str:
     said = f"A pair of peers moves {format_rate(rate)}: "
     speed = link.at_least(rate)
     if speed is None:

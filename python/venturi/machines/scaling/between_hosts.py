@@ -43,7 +43,7 @@ class AllToAll:
 
 
 @dataclass(frozen=True, slots=True)
-class Culled:
+class CulledRound:
     """All to all without the `dropped` hosts; `gain` is over all of them, 0.1 being 10 % more."""
 
     dropped: tuple[str, ...]
@@ -61,7 +61,7 @@ class BetweenHosts:
     matrix: tuple[tuple[PairRate | None, ...], ...]
     standings: tuple[HostStanding, ...]
     sizes: tuple[AllToAll, ...]
-    culled: tuple[Culled, ...]
+    culled: tuple[CulledRound, ...]
     sentence: str
 
     @property
@@ -133,10 +133,10 @@ def _sizes(trial: Trial) -> list[AllToAll]:
     ]
 
 
-def _culled(trial: Trial) -> list[Culled]:
+def _culled(trial: Trial) -> list[CulledRound]:
     gains = {s.labels.get("dropped"): s.value for s in _of(trial, "net_culled_gain")}
     return [
-        Culled(
+        CulledRound(
             tuple(str(sample.labels.get("dropped")).split(", ")),
             int(float(str(sample.labels.get("peers")))),
             str(sample.labels.get("peer")),
@@ -156,7 +156,7 @@ def _sentence(
     pairs: Mapping[tuple[str, str], PairRate],
     standings: tuple[HostStanding, ...],
     sizes: tuple[AllToAll, ...],
-    culled: tuple[Culled, ...],
+    culled: tuple[CulledRound, ...],
     links: Mapping[str, float],
 ) -> str:
     middle = median(pair.bytes_per_s for pair in pairs.values())

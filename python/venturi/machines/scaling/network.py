@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from venturi.core.domain import invalid
 from venturi.core.errors import VenturiError
-from venturi.core.quantity import Kind, Quantity
+from venturi.core.quantity import Quantity, ValueKind
 from venturi.core.statistics.quantiles import student_quantile
 from venturi.core.units import format_rate
 from venturi.record.measured_over import measured_over
@@ -54,7 +54,7 @@ def check_range(
 
 
 @dataclass(frozen=True, slots=True)
-class ScalingPoint:
+class NetworkScalingPoint:
     """Bandwidth of one node, the slowest, while `nodes` nodes send to each other at once."""
 
     nodes: int
@@ -77,7 +77,7 @@ class Curve(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CurveFit:
+class NetworkCurveFit:
     """One curve through the points, by least squares of relative errors.
 
     CONSTANT and POWER are fitted to ln B, LINE to B and SHARED to 1/B with weights that make their
@@ -172,7 +172,7 @@ def _left_out(curve: Curve, nodes: Array, rates: Array) -> float:
     return math.sqrt(statistics.fmean(squares))
 
 
-def _fit(curve: Curve, nodes: Array, rates: Array) -> CurveFit | None:
+def _fit(curve: Curve, nodes: Array, rates: Array) -> NetworkCurveFit | None:
     """The fit, or None for a rise: noise or another network, never carried beyond what was seen."""
     coefficients = _solve(curve, nodes, rates)
     if not _never_rises(curve, coefficients):
@@ -180,7 +180,7 @@ def _fit(curve: Curve, nodes: Array, rates: Array) -> CurveFit | None:
     design, target = _weighted(curve, nodes, rates)
     freedom = len(nodes) - len(coefficients)
     residuals = target - design @ coefficients
-    return CurveFit(
+    return NetworkCurveFit(
         curve,
         coefficients,
         np.asarray(np.linalg.inv(design.T @ design), dtype=np.float64),
@@ -197,8 +197,8 @@ class NetworkScaling:
     A switch that only fills up beyond the largest size measured shows in no curve.
     """
 
-    points: tuple[ScalingPoint, ...]
-    fits: tuple[CurveFit, ...]
+    points: tuple[NetworkScalingPoint, ...]
+    fits: tuple[NetworkCurveFit, ...]
     source: str
     as_of: date | None = None
 
@@ -236,7 +236,7 @@ class NetworkScaling:
             value,
             min(ends),
             max(ends),
-            Kind.DERIVED,
+            ValueKind.DERIVED,
             self.source,
             self.as_of,
             f"{best.curve}: {best.formula}, fitted to {len(self.points)} figures at "
@@ -256,7 +256,7 @@ class NetworkScaling:
             statistics.median(rates),
             min(rates),
             max(rates),
-            Kind.MEASURED,
+            ValueKind.MEASURED,
             self.source,
             self.as_of,
             f"as measured at {nodes} nodes",
@@ -276,7 +276,7 @@ class NetworkScaling:
 
 
 def network_scaling(
-    points: Iterable[ScalingPoint], source: str, as_of: date | None = None
+    points: Iterable[NetworkScalingPoint], source: str, as_of: date | None = None
 ) -> NetworkScaling:
     """The curve through `points`: constant, a power of N, a line in log2 N, or a shared core.
 
@@ -288,7 +288,7 @@ def network_scaling(
         raise invalid("points", "empty", "one measurement or more")
     nodes = np.array([float(point.nodes) for point in kept])
     rates = np.array([point.bytes_per_s for point in kept])
-    fits: list[CurveFit] = []
+    fits: list[NetworkCurveFit] = []
     if len(np.unique(nodes)) >= MIN_SIZES:
         found = (_fit(curve, nodes, rates) for curve in Curve)
         # Rounded, so that of equally good curves the simpler one stays in front.
@@ -323,7 +323,9 @@ def network_scaling_from_trials(trials: Iterable[Trial]) -> NetworkScaling:
             hint="give trials with one number: the figures of several do not lie on one curve",
         )
     points = [
-        ScalingPoint(_peers(sample), sample.value) for sample in slowest if sample.value is not None
+        NetworkScalingPoint(_peers(sample), sample.value)
+        for sample in slowest
+        if sample.value is not None
     ]
     if not points:
         raise invalid("trials", "without all-to-all figures", "NetBench trials with some")

@@ -21,7 +21,7 @@ from venturi.core.quantity import Quantity
 from venturi.core.statistics.quantiles import normal_quantiles
 from venturi.core.units import parse_rate
 from venturi.machines.catalog import InstanceType
-from venturi.machines.cost.choices import Network
+from venturi.machines.cost.choices import NetworkChoice
 from venturi.machines.cost.node import node_of, rate_of
 
 Array = npt.NDArray[np.float64]
@@ -237,7 +237,7 @@ class SlowestOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class RateDistribution:
     """What a simulation draws for one resource of every node.
 
     A node's rate is `cluster` (drawn once a trial: the day, the fabric) times `node` (drawn for
@@ -276,16 +276,16 @@ class Rate:
         return " times ".join(parts)
 
 
-def within_range(quantity: Quantity) -> Rate:
+def within_range(quantity: Quantity) -> RateDistribution:
     """Somewhere in the quantity's range, the whole cluster alike: what the range leaves open."""
     if quantity.low == quantity.high:
-        return Rate(quantity.value, node=Constant(quantity.value))
-    return Rate(quantity.value, cluster=Uniform(quantity.low, quantity.high))
+        return RateDistribution(quantity.value, node=Constant(quantity.value))
+    return RateDistribution(quantity.value, cluster=Uniform(quantity.low, quantity.high))
 
 
 def distributions_of(
-    instance_type: InstanceType, network: Network = Network.AT_SCALE
-) -> dict[str, Rate]:
+    instance_type: InstanceType, network: NetworkChoice = NetworkChoice.AT_SCALE
+) -> dict[str, RateDistribution]:
     """What a catalogue says of the spread of a type's rates, by resource.
 
     Storage: `SlowestOf` where the mean and the slowest of many nodes are known. Everything else is
@@ -309,7 +309,7 @@ def distributions_of(
     mean = machine.storage.value if machine.storage else 0.0
     # Where all are equally fast, or a path caps them all, there is no spread to draw from.
     if slowest and slowest.value < mean and nodes and nodes >= LEAST_NODES:
-        rates["storage"] = Rate(mean, node=SlowestOf(mean, slowest.value, round(nodes)))
+        rates["storage"] = RateDistribution(mean, node=SlowestOf(mean, slowest.value, round(nodes)))
     return rates
 
 
@@ -361,7 +361,7 @@ def parse_distribution(text: str) -> Distribution:
     return make(arguments)
 
 
-def parse_rates(text: str) -> Rate:
+def parse_rates(text: str) -> RateDistribution:
     """A node's rate in `text`: a distribution, `K:DIST` for K devices a node, or `shared:DIST`.
 
     `shared` draws once a trial for the whole cluster.
@@ -369,11 +369,11 @@ def parse_rates(text: str) -> Rate:
     prefix, colon, rest = text.partition(":")
     drawn = parse_distribution(rest if colon else text)
     if not colon:
-        return Rate(drawn.typical, node=drawn)
+        return RateDistribution(drawn.typical, node=drawn)
     if prefix.strip() == "shared":
-        return Rate(drawn.typical, cluster=drawn)
+        return RateDistribution(drawn.typical, cluster=drawn)
     devices = _count(prefix)
-    return Rate(devices * drawn.typical, node=drawn, devices=devices)
+    return RateDistribution(devices * drawn.typical, node=drawn, devices=devices)
 
 
 def _count(text: str) -> int:

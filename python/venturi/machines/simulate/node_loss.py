@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from venturi.core.units import SECONDS_PER_HOUR
 from venturi.machines.simulate.distribution import Array
-from venturi.machines.simulate.scenario import Plan, Speeds, times
+from venturi.machines.simulate.scenario import SimulationPlan, Speeds, times
 
 Counts = npt.NDArray[np.int64]
 _INSTANT_S = 1e-9
@@ -36,7 +36,12 @@ class Survivors:
     """Nodes of a chunk of trials, some of which are lost while others take over their work."""
 
     def __init__(
-        self, plan: Plan, count: int, shares: Array, speeds: Speeds, rng: np.random.Generator
+        self,
+        plan: SimulationPlan,
+        count: int,
+        shares: Array,
+        speeds: Speeds,
+        rng: np.random.Generator,
     ) -> None:
         shape = count, plan.scenario.nodes
         self.lost = np.zeros(count, dtype=np.int64)

@@ -20,7 +20,7 @@ from venturi.machines.cost.choices import Durability
 from venturi.machines.cost.dataflow import job_time
 from venturi.machines.cost.job import Job
 from venturi.machines.cost.node import Node
-from venturi.machines.simulate.distribution import Array, Rate
+from venturi.machines.simulate.distribution import Array, RateDistribution
 
 NODES_MAX = 10_000
 LOSSES_MAX = 0.1  # of the nodes: beyond, redoing tasks on survivors is no fit description
@@ -70,7 +70,7 @@ class Scenario:
     job: Job
     node: Node
     nodes: int
-    rates: Mapping[str, Rate] = field(default_factory=dict)
+    rates: Mapping[str, RateDistribution] = field(default_factory=dict)
     share_cv: float = 0.0
     spare: int = 0
     cull_below: float | None = None
@@ -116,7 +116,7 @@ class Scenario:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class SimulationTerm:
     """A term of the equations: seconds on the node as stated, with an equal share.
 
     `skewed`: how much of it goes by the node's share, from 0 to 1.
@@ -128,11 +128,11 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SimulationPlan:
     """What all trials have in common. `fetch_s`: to send what a node reads in each phase."""
 
     scenario: Scenario
-    terms: tuple[tuple[Term, ...], tuple[Term, ...]]
+    terms: tuple[tuple[SimulationTerm, ...], tuple[SimulationTerm, ...]]
     fetch_s: tuple[float, float]
 
     @property
@@ -142,7 +142,7 @@ class Plan:
         return first, second
 
 
-def plan_of(scenario: Scenario) -> tuple[Plan, bool, tuple[str, ...]]:
+def plan_of(scenario: Scenario) -> tuple[SimulationPlan, bool, tuple[str, ...]]:
     """The equations' terms, without the skew, which is put back with the shares."""
     job, node, nodes = scenario.job, scenario.node, scenario.nodes
     expected = job_time(job, node, nodes)
@@ -156,10 +156,10 @@ def plan_of(scenario: Scenario) -> tuple[Plan, bool, tuple[str, ...]]:
             "--volumes; or give --assume or --measured",
         )
 
-    def term_of(term: dataflow.Term) -> Term:
+    def term_of(term: dataflow.Term) -> SimulationTerm:
         skewed = float(np.ravel(term.skewed_share)[0])
         most = 1 + skewed * (job.partition_skew - 1)  # of the node with the largest share
-        return Term(term.resource, float(term.seconds[0, 0]) / most, skewed)
+        return SimulationTerm(term.resource, float(term.seconds[0, 0]) / most, skewed)
 
     terms = tuple(tuple(map(term_of, phase.terms)) for phase in expected.phases)
     lost = scenario.loss_per_node_hour * float(expected.seconds[0, 0]) / SECONDS_PER_HOUR
@@ -173,14 +173,14 @@ def plan_of(scenario: Scenario) -> tuple[Plan, bool, tuple[str, ...]]:
         )
     link = np.inf if node.network is None else node.network.value
     read = (job.input_bytes / nodes / link, job.intermediate_bytes / nodes / link)
-    plan = Plan(scenario, (terms[0], terms[1]), read)
+    plan = SimulationPlan(scenario, (terms[0], terms[1]), read)
     assumptions = expected.assumptions
     if job.retained_share and scenario.share_cv:
         assumptions = (*assumptions, "memory keeps the same part of each node's share")
     return plan, expected.lower_bound, assumptions
 
 
-def times(terms: Sequence[Term], share: Array | float, speeds: Speeds) -> Array:
+def times(terms: Sequence[SimulationTerm], share: Array | float, speeds: Speeds) -> Array:
     """Seconds of the slowest term; as small a shape as the inputs have."""
     slowest = np.zeros((1, 1))
     for term in terms:

@@ -9,7 +9,8 @@ therefore takes exactly as long as `job_time` says.
 What is assumed beyond the equations:
 
 - Data are assigned to nodes beforehand, and a node that is done does not take over another's share.
-- The network is slow for all alike or for single nodes, as its `Rate` says; flows do not collide.
+- The network is slow for all alike or for single nodes, as its `RateDistribution` says; flows do
+not collide.
 - Nodes are lost as a Poisson process, each independently of its age and of its load.
 - Restart of the job: the lost node is replaced at once by one as fast, all work begins anew.
 - Restart of tasks: nobody replaces the node; at the moment of the loss the survivors take equal
@@ -36,9 +37,9 @@ from venturi.machines.simulate.distribution import Array
 from venturi.machines.simulate.node_loss import Survivors, restart_job
 from venturi.machines.simulate.scenario import (
     RESOURCES,
-    Plan,
     Recovery,
     Scenario,
+    SimulationPlan,
     Speeds,
     plan_of,
     times,
@@ -204,7 +205,7 @@ def simulate(
     )
 
 
-def _run(plan: Plan, count: int, streams: Mapping[str, np.random.Generator]) -> _Outcome:
+def _run(plan: SimulationPlan, count: int, streams: Mapping[str, np.random.Generator]) -> _Outcome:
     """`count` trials at once; arrays are of the shape (trials, nodes)."""
     scenario = plan.scenario
     provisioned = scenario.nodes + scenario.spare
@@ -261,14 +262,14 @@ def _counted(times: Array, expected_s: float) -> Counts:
     return np.bincount(np.clip(bins, 0, 2 * _BINS - 1), minlength=2 * _BINS)
 
 
-def _finish(plan: Plan, index: int, count: int, share: Array, speeds: Speeds) -> Array:
+def _finish(plan: SimulationPlan, index: int, count: int, share: Array, speeds: Speeds) -> Array:
     """When each node is done with a phase, in seconds since its beginning."""
     shape = count, plan.scenario.nodes
     finish = np.broadcast_to(times(plan.terms[index], share, speeds), shape)
     return _speculate(plan, index, finish, share, speeds)
 
 
-def _cull(plan: Plan, count: int, speeds: Speeds) -> tuple[Speeds, Counts]:
+def _cull(plan: SimulationPlan, count: int, speeds: Speeds) -> tuple[Speeds, Counts]:
     """Drops `spare` nodes by the time that each needs for an equal share of the job."""
     scenario = plan.scenario
     nodes, provisioned = scenario.nodes, scenario.nodes + scenario.spare
@@ -314,7 +315,7 @@ def _shares(scenario: Scenario, count: int, rng: np.random.Generator) -> Array:
 
 
 def _speculate(
-    plan: Plan,
+    plan: SimulationPlan,
     index: int,
     finish: Array,
     share: Array,

@@ -13,7 +13,7 @@ from venturi.measure.clusters.cluster_spec import ClusterSpec
 from venturi.measure.clusters.names import names_of
 from venturi.measure.clusters.survey import HostSurvey
 from venturi.measure.clusters.traits import (
-    Difference,
+    TraitDifference,
     differences,
     disk_of,
     sentence,
@@ -50,7 +50,7 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class ClockSpread:
     """How far the clocks that are furthest apart are from each other; the true value is within
     `error_s` of `apart_s`."""
 
@@ -66,13 +66,13 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class ClusterCheck:
     """All remarks, the worst first; `differences` by the roles of the hosts that were compared."""
 
     hosts: int
     remarks: tuple[Remark, ...]
-    differences: tuple[tuple[str, Difference], ...]
-    spread: Spread | None
+    differences: tuple[tuple[str, TraitDifference], ...]
+    spread: ClockSpread | None
 
     @property
     def wrong(self) -> bool:
@@ -111,13 +111,13 @@ def judge(
     surveys: Mapping[str, HostSurvey],
     failures: Mapping[str, VenturiError],
     others: Sequence[Remark] = (),
-) -> Checked:
+) -> ClusterCheck:
     """What is to be said of a cluster whose hosts said `surveys`, or failed; `others` are remarks
     of who judges settings."""
     spread = spread_of(surveys)
     found = tuple(
         (" and ".join(roles), each)
-        for roles, names in _alike(spec, surveys).items()
+        for roles, names in _hosts_by_role(spec, surveys).items()
         for each in differences({n: traits_of(spec.host(n), surveys[n]) for n in names})
     )
     remarks = [
@@ -131,20 +131,20 @@ def judge(
         *_names(spec, surveys),
     ]
     remarks.sort(key=lambda each: each.severity != "problem")
-    return Checked(len(spec.hosts), tuple(remarks), found, spread)
+    return ClusterCheck(len(spec.hosts), tuple(remarks), found, spread)
 
 
-def spread_of(surveys: Mapping[str, HostSurvey]) -> Spread | None:
+def spread_of(surveys: Mapping[str, HostSurvey]) -> ClockSpread | None:
     """The two clocks that are furthest apart; None of fewer than two."""
     if len(surveys) < 2:
         return None
     by_offset = sorted(surveys, key=lambda name: surveys[name].clock.offset_s)
     behind, ahead = by_offset[0], by_offset[-1]
     early, late = surveys[behind].clock, surveys[ahead].clock
-    return Spread(ahead, behind, late.offset_s - early.offset_s, late.error_s + early.error_s)
+    return ClockSpread(ahead, behind, late.offset_s - early.offset_s, late.error_s + early.error_s)
 
 
-def _alike(
+def _hosts_by_role(
     spec: ClusterSpec, surveys: Mapping[str, HostSurvey]
 ) -> Mapping[tuple[str, ...], list[str]]:
     """The hosts that said something, by their roles: those of the same roles should be alike."""
@@ -275,7 +275,7 @@ def _way(name: str, address: str, found: Sequence[str | None]) -> str:
     )
 
 
-def _clocks(spread: Spread | None) -> Iterator[Remark]:
+def _clocks(spread: ClockSpread | None) -> Iterator[Remark]:
     if spread is None:
         return
     hosts = (spread.ahead, spread.behind)

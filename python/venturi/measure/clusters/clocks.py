@@ -12,13 +12,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import LiveHost
 
 ROUNDS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class RoundTrip:
     """A round trip: when the question left and the answer came, by this machine's clock, and what
     the host's clock said. In seconds since 1970."""
 
@@ -35,14 +35,14 @@ class ClockOffset:
     error_s: float
 
 
-def offset_of(rounds: Sequence[Round]) -> ClockOffset:
+def offset_of(rounds: Sequence[RoundTrip]) -> ClockOffset:
     """The offset by the shortest of `rounds`, which are at least one."""
     best = min(rounds, key=lambda each: each.came_s - each.left_s)
     middle_s = best.left_s + (best.came_s - best.left_s) / 2
     return ClockOffset(best.there_s - middle_s, (best.came_s - best.left_s) / 2)
 
 
-def measure(host: Host, rounds: int = ROUNDS) -> ClockOffset:
+def measure(host: LiveHost, rounds: int = ROUNDS) -> ClockOffset:
     """How far the clock of `host` is off."""
     # The monotonic clock takes the times between: this machine's may be set meanwhile.
     began_s, began = time.time(), time.monotonic()
@@ -50,4 +50,4 @@ def measure(host: Host, rounds: int = ROUNDS) -> ClockOffset:
     def now_s() -> float:
         return began_s + (time.monotonic() - began)
 
-    return offset_of([Round(now_s(), host.unix_time_s(), now_s()) for _ in range(rounds)])
+    return offset_of([RoundTrip(now_s(), host.unix_time_s(), now_s()) for _ in range(rounds)])

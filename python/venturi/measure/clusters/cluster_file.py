@@ -15,16 +15,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, Field, create_model
 
 from venturi.core.errors import VenturiError
-from venturi.core.toml_file import BytesPerS, KeyPath, Lines, Mistake, Strict, Text, parse, refused
+from venturi.core.toml_file import (
+    BytesPerS,
+    KeyLines,
+    KeyPath,
+    Mistake,
+    Strict,
+    Text,
+    parse,
+    refused,
+)
 from venturi.core.wording import count_of, did_you_mean
 from venturi.measure.clusters.cluster_spec import (
     MASTER,
     ROLES,
     WORKER,
     ClusterSpec,
+    HostPrice,
     HostSpec,
     Port,
-    Price,
     RackSpec,
 )
 from venturi.measure.clusters.names import expand
@@ -42,7 +51,7 @@ _ONLY_NETWORK = ""
 """The key of an address or a rate that names no network."""
 
 
-PriceOf = Callable[[str, str | None, Path], Price | None]
+PriceOf = Callable[[str, str | None, Path], HostPrice | None]
 """What a host of a type (the first) costs by a catalogue (the second; None: that which is asked
 where none is named; a file is seen from the folder, the third). None if that has no price for it;
 VEN-CATALOG-... if it has no such type."""
@@ -52,7 +61,7 @@ def _by_network(value: Any) -> Any:
     return value if isinstance(value, dict) else {_ONLY_NETWORK: value}
 
 
-class Network(Strict):
+class NetworkTable(Strict):
     """What is said of a network."""
 
     rate: BytesPerS | None = Field(
@@ -60,7 +69,7 @@ class Network(Strict):
     )
 
 
-class Rack(Strict):
+class RackTable(Strict):
     """What is said of a rack."""
 
     within: Text | None = Field(default=None, description="the row or core that it hangs on")
@@ -174,8 +183,10 @@ class ClusterFile(Strict):
         description="the catalogue that has the prices of types: one that comes with Venturi, or a "
         "file, seen from where the cluster's is",
     )
-    networks: dict[str, Network] = Field(default={}, description="rate of each network, by name")
-    racks: dict[str, Rack] = Field(
+    networks: dict[str, NetworkTable] = Field(
+        default={}, description="rate of each network, by name"
+    )
+    racks: dict[str, RackTable] = Field(
         default={}, description="within and uplink of each rack, by name"
     )
     defaults: HostKeys = Field(
@@ -211,7 +222,7 @@ def parse_cluster(
     if given is None:
         return None, mistakes
     entries = [
-        _Entry(given, index, lines, file.parent, price_of) for index in range(len(given.hosts))
+        _HostEntry(given, index, lines, file.parent, price_of) for index in range(len(given.hosts))
     ]
     hosts = [(each.at, host) for each in entries for host in each.hosts()]
     own = [mistake for each in entries for mistake in each.mistakes]
@@ -234,19 +245,24 @@ def parse_cluster(
     return spec, ()
 
 
-def _networks(given: ClusterFile) -> Mapping[str, Network]:
-    return given.networks or {given.data_network or DATA_NETWORK: Network()}
+def _networks(given: ClusterFile) -> Mapping[str, NetworkTable]:
+    return given.networks or {given.data_network or DATA_NETWORK: NetworkTable()}
 
 
 def _data_network(given: ClusterFile) -> str:
     return given.data_network or next(iter(_networks(given)))
 
 
-class _Entry:
+class _HostEntry:
     """A table of [[hosts]]: what it, or else [defaults], says of its hosts; `mistakes` by key."""
 
     def __init__(
-        self, given: ClusterFile, index: int, lines: Lines, folder: Path, price_of: PriceOf | None
+        self,
+        given: ClusterFile,
+        index: int,
+        lines: KeyLines,
+        folder: Path,
+        price_of: PriceOf | None,
     ) -> None:
         self.mistakes: list[tuple[KeyPath, str]] = []
         self._price_of = price_of
@@ -342,12 +358,12 @@ class _Entry:
             self._mistake(at, f"{wrong[:80]!r} {problem}")
         return filled
 
-    def _price(self) -> Price | None:
+    def _price(self) -> HostPrice | None:
         """What each of the hosts costs: as the file says, else by its type."""
         said, _ = self._value("price")
         kind, at = self._value("type")
         if said is not None:
-            return Price(**dict(said))
+            return HostPrice(**dict(said))
         if kind is None or self._price_of is None:
             return None
         try:
@@ -452,7 +468,7 @@ class _Entry:
         return found
 
 
-def _rate(networks: Mapping[str, Network], name: str) -> float | None:
+def _rate(networks: Mapping[str, NetworkTable], name: str) -> float | None:
     found = networks.get(name)
     return None if found is None else found.rate
 
@@ -517,7 +533,7 @@ def _twice(
                 yield at, said.format(host.name, value, other.name)
 
 
-def _doubtful_racks(racks: Mapping[str, Rack]) -> Iterator[tuple[KeyPath, str]]:
+def _doubtful_racks(racks: Mapping[str, RackTable]) -> Iterator[tuple[KeyPath, str]]:
     told: set[str] = set()
     for name, rack in racks.items():
         if rack.within is not None and rack.within not in racks:

@@ -25,7 +25,7 @@ class Port:
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class HostPrice:
     """What one host costs an hour."""
 
     per_hour: float
@@ -61,7 +61,7 @@ class HostSpec:
     disks: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
     folders: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
     instance_type: str | None = None
-    price: Price | None = None
+    price: HostPrice | None = None
     agent: Path | None = None
     agent_folder: str = ""
     line: int = 0

@@ -14,11 +14,11 @@ from venturi.core.errors import VenturiError, refused
 from venturi.core.units import format_duration
 from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec
 from venturi.measure.hosts import threads
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import LiveHost
 from venturi.measure.hosts.link import UNFIT, other_version
 
 T = TypeVar("T")
-Open = Callable[[HostSpec], AbstractContextManager[Host]]
+Open = Callable[[HostSpec], AbstractContextManager[LiveHost]]
 """How a host is connected; only the command line knows all ways."""
 
 CONNECT_S = 30.0
@@ -27,7 +27,7 @@ CLOSE_S = 40.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[T]):
+class HostResults(Generic[T]):
     """What was learnt of each host, and why not of the others; both in the order asked for."""
 
     results: Mapping[str, T]
@@ -47,7 +47,7 @@ def on_each(
     *,
     timeout_s: float,
     on_done: Callable[[int], None] = lambda done: None,
-) -> Outcome[T]:
+) -> HostResults[T]:
     """What `work` returns for each host's name, all at once. One that raises a VenturiError, an
     OSError or one of UNFIT (what its host said was of another shape), or is not done after
     `timeout_s`, is among the failures; any other error is raised.
@@ -81,12 +81,12 @@ def on_each(
         if error is None:
             results[name] = result  # type: ignore[assignment]
         else:
-            failures[name] = _told(error, name)
+            failures[name] = _host_error(error, name)
     on_done(done)
     for name in wanted:
         if name not in results and name not in failures:
             failures[name] = _late(name, timeout_s)
-    return Outcome(
+    return HostResults(
         {name: results[name] for name in wanted if name in results},
         {name: failures[name] for name in wanted if name in failures},
     )
@@ -99,14 +99,14 @@ def connected(
     *,
     timeout_s: float = CONNECT_S,
     on_done: Callable[[int], None] = lambda done: None,
-) -> Iterator[Outcome[Host]]:
+) -> Iterator[HostResults[LiveHost]]:
     """The hosts of a cluster by name, connected all at once, until the block is left."""
     specs = {each.name: each for each in spec.hosts}
-    opened: dict[str, AbstractContextManager[Host]] = {}
+    opened: dict[str, AbstractContextManager[LiveHost]] = {}
     over = False
     lock = threading.Lock()
 
-    def open_one(name: str) -> Host:
+    def open_one(name: str) -> LiveHost:
         manager = open_host(specs[name])
         host = manager.__enter__()
         with lock:
@@ -130,7 +130,7 @@ def connected(
         on_each(tuple(opened), close_one, timeout_s=CLOSE_S)
 
 
-def _told(error: BaseException, name: str) -> VenturiError:
+def _host_error(error: BaseException, name: str) -> VenturiError:
     if isinstance(error, OSError):
         return refused(error, f"on {name}", where={"host": name})
     if isinstance(error, UNFIT):

@@ -15,9 +15,9 @@ from venturi.core.settings import Settings
 from venturi.core.units import format_duration
 from venturi.measure.clusters import clocks
 from venturi.measure.clusters.cluster_spec import ClusterSpec, HostSpec
-from venturi.measure.clusters.connect import Outcome, on_each
+from venturi.measure.clusters.connect import HostResults, on_each
 from venturi.measure.hosts.agent import Agent, Identity
-from venturi.measure.hosts.host import Host, Process
+from venturi.measure.hosts.host import LiveHost, Process
 
 SURVEY_S = 30.0
 NAMES_S = 1.0
@@ -65,11 +65,11 @@ class HostSurvey:
 
 def survey(
     spec: ClusterSpec,
-    hosts: Mapping[str, Host],
+    hosts: Mapping[str, LiveHost],
     settings: Settings,
     *,
     on_step: Callable[[str, int, int], None] = lambda step, done, of: None,
-) -> Outcome[HostSurvey]:
+) -> HostResults[HostSurvey]:
     """What each of `hosts` says of itself and sees of the others; `on_step` hears what is asked,
     and how many hosts of how many have answered.
 
@@ -77,11 +77,12 @@ def survey(
     """
     check = secrets.token_hex(4)
     asked = {
-        name: _Asked(spec, spec.host(name), host, settings, check) for name, host in hosts.items()
+        name: _SurveyedHost(spec, spec.host(name), host, settings, check)
+        for name, host in hosts.items()
     }
     failures: dict[str, VenturiError] = {}
 
-    def all_of(step: str, work: Callable[[_Asked], None]) -> None:
+    def all_of(step: str, work: Callable[[_SurveyedHost], None]) -> None:
         names = [name for name in asked if name not in failures]
         outcome = on_each(
             names,
@@ -92,21 +93,23 @@ def survey(
         failures.update(outcome.failures)
 
     try:
-        all_of("clocks", _Asked.read_clock)  # alone: what else is done makes round trips longer
-        all_of("hosts", _Asked.ask)
+        all_of(
+            "clocks", _SurveyedHost.read_clock
+        )  # alone: what else is done makes round trips longer
+        all_of("hosts", _SurveyedHost.ask)
         open_ports = {name: port for name, each in asked.items() if (port := each.port) is not None}
         all_of("network", lambda each: each.look_around(open_ports))
     finally:
         on_each(asked, lambda name: asked[name].leave(), timeout_s=SURVEY_S)
     found = {name: each.said() for name, each in asked.items() if name not in failures}
-    return Outcome(found, failures)
+    return HostResults(found, failures)
 
 
-class _Asked:
+class _SurveyedHost:
     """A host while it is asked; each of its methods in a thread of the host's own."""
 
     def __init__(
-        self, spec: ClusterSpec, host_spec: HostSpec, host: Host, settings: Settings, check: str
+        self, spec: ClusterSpec, host_spec: HostSpec, host: LiveHost, settings: Settings, check: str
     ) -> None:
         self.port: int | None = None
         """On which its data address waits for the others."""

@@ -56,7 +56,7 @@ _OF_A_DISK = (
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class TraitValue:
     """A trait's value as people read it. Numbers are alike within `tolerance`, a share of the
     smaller; `unit` says which sizes they are, if they are sizes: decimal or binary."""
 
@@ -67,7 +67,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class TraitDifference:
     """A trait in which hosts differ that should be alike.
 
     `usual` is what most have, and `odd` are the others; if no value has more hosts than every
@@ -75,13 +75,15 @@ class Difference:
     """
 
     trait: str
-    usual: Value | None
-    odd: Mapping[str, Value | None]
+    usual: TraitValue | None
+    odd: Mapping[str, TraitValue | None]
     count: int
     """Hosts that were compared."""
 
 
-def differences(hosts: Mapping[str, Mapping[str, Value | None]]) -> tuple[Difference, ...]:
+def differences(
+    hosts: Mapping[str, Mapping[str, TraitValue | None]],
+) -> tuple[TraitDifference, ...]:
     """The traits in which `hosts`, which should be alike, differ; by name, in the order of their
     traits. A trait that nobody knows is none."""
     names = dict.fromkeys(trait for traits in hosts.values() for trait in traits)
@@ -90,29 +92,29 @@ def differences(hosts: Mapping[str, Mapping[str, Value | None]]) -> tuple[Differ
 
 
 def _values(
-    trait: str, hosts: Mapping[str, Mapping[str, Value | None]]
-) -> Mapping[str, Value | None]:
+    trait: str, hosts: Mapping[str, Mapping[str, TraitValue | None]]
+) -> Mapping[str, TraitValue | None]:
     """A host without disks of a class has none of them, and they have no size or model."""
     if trait.startswith(_NUMBER_OF):
-        return {host: traits.get(trait, Value("none")) for host, traits in hosts.items()}
+        return {host: traits.get(trait, TraitValue("none")) for host, traits in hosts.items()}
     if trait.startswith(_OF_A_DISK):
         return {host: traits[trait] for host, traits in hosts.items() if trait in traits}
     return {host: traits.get(trait) for host, traits in hosts.items()}
 
 
-def _difference(trait: str, values: Mapping[str, Value | None]) -> Difference | None:
-    groups = _alike(values)
+def _difference(trait: str, values: Mapping[str, TraitValue | None]) -> TraitDifference | None:
+    groups = _equal_hosts(values)
     unknown = [host for host, value in values.items() if value is None]
     if not groups or len(groups) + bool(unknown) < 2:
         return None
     first, *others = groups
     if others and len(others[0]) == len(first):
-        return Difference(trait, None, dict(values), len(values))
+        return TraitDifference(trait, None, dict(values), len(values))
     odd = {host: value for host, value in values.items() if host not in first}
-    return Difference(trait, values[first[len(first) // 2]], odd, len(values))
+    return TraitDifference(trait, values[first[len(first) // 2]], odd, len(values))
 
 
-def _alike(values: Mapping[str, Value | None]) -> list[list[str]]:
+def _equal_hosts(values: Mapping[str, TraitValue | None]) -> list[list[str]]:
     """The hosts whose values are alike, the most first; those whose value is not known are none."""
     groups: dict[object, list[str]] = {}
     numbers = sorted(
@@ -135,9 +137,9 @@ def _alike(values: Mapping[str, Value | None]) -> list[list[str]]:
     return sorted(groups.values(), key=len, reverse=True)
 
 
-def sentence(found: Difference) -> str:
+def sentence(found: TraitDifference) -> str:
     """The difference in words: who has what, and what the others have."""
-    having: dict[Value | None, list[str]] = {}
+    having: dict[TraitValue | None, list[str]] = {}
     for host, value in found.odd.items():
         having.setdefault(value, []).append(host)
     if found.usual is None:
@@ -151,7 +153,7 @@ def sentence(found: Difference) -> str:
     )
 
 
-def _clause(hosts: str, have: str, trait: str, value: Value | None, usual: Value) -> str:
+def _clause(hosts: str, have: str, trait: str, value: TraitValue | None, usual: TraitValue) -> str:
     if value is None:
         return f"{trait} of {hosts} is not known (usual: {usual.text})"
     if usual.unit and value.number is not None and usual.number is not None:
@@ -162,7 +164,7 @@ def _clause(hosts: str, have: str, trait: str, value: Value | None, usual: Value
     return f"{hosts} {have} {trait} {value.text} (usual: {usual.text})"
 
 
-def _text(value: Value | None) -> str:
+def _text(value: TraitValue | None) -> str:
     return "not known" if value is None else value.text
 
 
@@ -183,16 +185,16 @@ def _least(facts: Facts, there: str, limit: str) -> float | None:
     return min((each for each in known if isinstance(each, int | float)), default=None)
 
 
-def traits_of(spec: HostSpec, said: HostSurvey) -> Mapping[str, Value | None]:
+def traits_of(spec: HostSpec, said: HostSurvey) -> Mapping[str, TraitValue | None]:
     """The traits of a host, those first that matter most."""
     links = {name: port.bytes_per_s for name, port in spec.ports.items()}
     return dict(_traits(spec.disks, links, said.facts, said))
 
 
-def recorded_differences(hosts: Sequence[Host]) -> tuple[Difference, ...]:
+def recorded_differences(hosts: Sequence[Host]) -> tuple[TraitDifference, ...]:
     """The traits in which the hosts of a trial differ, by their facts; those of the same roles
     should be alike."""
-    alike: dict[tuple[str, ...], dict[str, Mapping[str, Value | None]]] = {}
+    alike: dict[tuple[str, ...], dict[str, Mapping[str, TraitValue | None]]] = {}
     for host in hosts:
         disks = {name: tuple(map(Path, folders)) for name, folders in host.disks.items()}
         links = {name: link.bytes_per_s for name, link in host.links.items()}
@@ -206,14 +208,14 @@ def _traits(
     links: Mapping[str, float | None],
     facts: Facts,
     said: HostSurvey | None,
-) -> Iterator[tuple[str, Value | None]]:
+) -> Iterator[tuple[str, TraitValue | None]]:
     yield "memory", _size(memory_bytes(facts), MEMORY_TOLERANCE, "iB")
     yield "swap space", _size(facts.get("swap_total_bytes"), 0.0, "iB")
     yield "processor threads", _plain(threads(facts))
     yield _PLAIN["cpu_model"], _plain(facts.get("cpu_model"))
     yield from _disks(disks, facts, said)
     for network, rate in links.items():
-        known = None if rate is None else Value(format_line_rate(rate), rate)
+        known = None if rate is None else TraitValue(format_line_rate(rate), rate)
         yield f"link to {network}", known
     for interface in _elements(facts, "network_interfaces"):
         if interface.get("kind") != "loopback" and interface.get("state") == "up":
@@ -223,8 +225,8 @@ def _traits(
     for fact, name in _PLAIN.items():
         yield name, _plain(facts.get(fact))
     if said is not None:
-        yield "Java", Value(said.java or "none")
-        yield "agent", Value(f"{said.agent.version} ({said.agent.git_sha})")
+        yield "Java", TraitValue(said.java or "none")
+        yield "agent", TraitValue(f"{said.agent.version} ({said.agent.git_sha})")
     sysctls = facts.get("sysctls")
     for name, value in sorted(sysctls.items() if isinstance(sysctls, Mapping) else ()):
         if name not in _OF_MEMORY:
@@ -233,11 +235,11 @@ def _traits(
 
 def _disks(
     disks: Mapping[str, Sequence[Path]], facts: Facts, said: HostSurvey | None
-) -> Iterator[tuple[str, Value | None]]:
+) -> Iterator[tuple[str, TraitValue | None]]:
     """Of the disks of the file: of one class, those in the same place should be alike."""
     surveys = {} if said is None else {each.path: each for each in said.folders}
     for name, folders in disks.items():
-        yield f"{_NUMBER_OF}{name} disks", Value(str(len(folders)))
+        yield f"{_NUMBER_OF}{name} disks", TraitValue(str(len(folders)))
         for place, folder in enumerate(folders, start=1):
             disk = f"{name} disk {place}" if len(folders) > 1 else f"{name} disk"
             file_system, device = disk_of(facts, folder)
@@ -270,16 +272,16 @@ def _elements(facts: Facts, name: str) -> list[Facts]:
     return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
 
 
-def _size(value: object, tolerance: float, unit: Literal["B", "iB"]) -> Value | None:
+def _size(value: object, tolerance: float, unit: Literal["B", "iB"]) -> TraitValue | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     text = format_bytes(value) if unit == "iB" else format_bytes_decimal(value)
-    return Value(text, float(value), tolerance, unit)
+    return TraitValue(text, float(value), tolerance, unit)
 
 
-def _plain(value: object, unit: str = "") -> Value | None:
+def _plain(value: object, unit: str = "") -> TraitValue | None:
     if value is None:
         return None
     if isinstance(value, list):
-        return Value(", ".join(map(str, value)))
-    return Value(f"{value}{unit}" if isinstance(value, str) else f"{value:,}{unit}")
+        return TraitValue(", ".join(map(str, value)))
+    return TraitValue(f"{value}{unit}" if isinstance(value, str) else f"{value:,}{unit}")

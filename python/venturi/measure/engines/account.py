@@ -35,7 +35,7 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptAccount:
     """What is to be kept with the trial; both empty if its engine left no log."""
 
     attachments: tuple[Attachment, ...] = ()
@@ -48,7 +48,7 @@ ReadLog = Callable[[Files, Attachment, Sequence[Attachment]], JobAccount | None]
 
 def account_of(
     read: ReadLog, files: Files, logs: Sequence[Attachment], execution: Execution, folder: Path
-) -> Kept:
+) -> KeptAccount:
     """The account that `read` finds in `logs`, in `folder`, which is made.
 
     Of several applications it is that of one that did not succeed, else of the longest.
@@ -64,7 +64,7 @@ def account_of(
     except Exception as error:
         said = f"no account of the job: {type(error).__name__}: {error}"
         warnings.append(TrialWarning(LOST, said))
-    return Kept(attachments, tuple(warnings))
+    return KeptAccount(attachments, tuple(warnings))
 
 
 def aligned(account: JobAccount, execution: Execution) -> JobAccount:

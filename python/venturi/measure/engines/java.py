@@ -10,7 +10,7 @@ from pathlib import Path
 
 from venturi.core.errors import VenturiError
 from venturi.measure.hosts import threads
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import LiveHost
 
 ANSWER_S = 20.0
 _VERSION = re.compile(r'(?:JAVA_VERSION=|version )"(?:1\.)?(\d+)([^"]*)"')
@@ -30,7 +30,7 @@ class Java:
         return self.home / "bin" / "java"
 
 
-def find_java(host: Host, environ: Mapping[str, str]) -> Java | None:
+def find_java(host: LiveHost, environ: Mapping[str, str]) -> Java | None:
     """The Java of JAVA_HOME, else the one on PATH; None if there is none or it is broken."""
     named = environ.get("JAVA_HOME")
     program = Path(named, "bin", "java") if named else None
@@ -50,7 +50,7 @@ def find_java(host: Host, environ: Mapping[str, str]) -> Java | None:
     return Java(home, match[1] + match[2], int(match[1])) if match else None
 
 
-def _asked(host: Host, program: Path) -> str:
+def _asked(host: LiveHost, program: Path) -> str:
     """What it says itself: some distributions have no `release` file. Takes a tenth of a second."""
     try:
         process = host.start([program, "-version"])

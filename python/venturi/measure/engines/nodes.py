@@ -9,7 +9,7 @@ from pathlib import Path
 
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.measure.clusters.cluster_spec import WORKER, ClusterSpec, HostSpec
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import LiveHost
 from venturi.measure.hosts.local import ipv4_of
 from venturi.measure.trial.folders import DataFolders
 
@@ -19,30 +19,30 @@ ROLES = ("input", "scratch", "output")
 
 
 @dataclass(frozen=True)
-class Node:
+class ClusterNode:
     """A host with daemons: how the others call it, the IPv4 address at which they reach it, its
     folders for data by role, and the rack that it stands in.
     """
 
     name: str
-    host: Host
+    host: LiveHost
     address: str
     dirs: Mapping[str, tuple[Path, ...]]
     rack: str | None = None
 
 
 @dataclass(frozen=True)
-class Nodes:
+class ClusterNodes:
     """Where a cluster's daemons and the clients of their jobs run. `workers` has a node once for
     each worker daemon there.
     """
 
-    master: Node
-    client: Node
-    workers: tuple[Node, ...]
+    master: ClusterNode
+    client: ClusterNode
+    workers: tuple[ClusterNode, ...]
 
     @property
-    def all(self) -> tuple[Node, ...]:
+    def all(self) -> tuple[ClusterNode, ...]:
         """Each once: the master, the client if it is another one, those of workers."""
         found = {node.name: node for node in (self.master, self.client, *self.workers)}
         return tuple(found.values())
@@ -63,14 +63,14 @@ class Nodes:
         hosts = {node.name: node.host for node in self.workers}
         return sum(host.cores for host in hosts.values())
 
-    def label(self, node: Node) -> str:
+    def label(self, node: ClusterNode) -> str:
         """The name of a node where there are several, else nothing."""
         return node.name if self.are_several else ""
 
-    def numbered(self) -> tuple[tuple[int | None, Node], ...]:
+    def numbered(self) -> tuple[tuple[int | None, ClusterNode], ...]:
         """The workers, with a number where a host has several of them or all are on one."""
         counts: dict[str, int] = {}
-        found: list[tuple[int | None, Node]] = []
+        found: list[tuple[int | None, ClusterNode]] = []
         several = len(self.workers) > len({node.name for node in self.workers})
         for node in self.workers:
             number = counts.get(node.name, 0)
@@ -79,7 +79,9 @@ class Nodes:
         return tuple(found)
 
 
-def open_folders(stack: ExitStack, nodes: Nodes, roles: tuple[str, ...]) -> dict[str, DataFolders]:
+def open_folders(
+    stack: ExitStack, nodes: ClusterNodes, roles: tuple[str, ...]
+) -> dict[str, DataFolders]:
     """Folders of ours in those that each node has for `roles`, by its name; gone with `stack`."""
     return {
         node.name: stack.enter_context(
@@ -89,13 +91,15 @@ def open_folders(stack: ExitStack, nodes: Nodes, roles: tuple[str, ...]) -> dict
     }
 
 
-def on_one_host(host: Host, dirs: Mapping[str, tuple[Path, ...]], workers: int) -> Nodes:
+def on_one_host(host: LiveHost, dirs: Mapping[str, tuple[Path, ...]], workers: int) -> ClusterNodes:
     """All daemons on `host`, at its loopback address."""
-    node = Node(LOCALHOST, host, LOOPBACK, dirs)
-    return Nodes(node, node, (node,) * workers)
+    node = ClusterNode(LOCALHOST, host, LOOPBACK, dirs)
+    return ClusterNodes(node, node, (node,) * workers)
 
 
-def nodes_of(spec: ClusterSpec, hosts: Mapping[str, Host], workers_each: int = 1) -> Nodes:
+def nodes_of(
+    spec: ClusterSpec, hosts: Mapping[str, LiveHost], workers_each: int = 1
+) -> ClusterNodes:
     """The nodes of a cluster whose `hosts` are connected, with so many worker daemons on each host
     of the role worker. VEN-ENGINE-CLUSTER if there is none, or an address is not known.
     """
@@ -115,19 +119,19 @@ def nodes_of(spec: ClusterSpec, hosts: Mapping[str, Host], workers_each: int = 1
         name: _node(each, hosts[name], LOOPBACK if alone else _ipv4(spec, each))
         for name, each in used.items()
     }
-    return Nodes(
+    return ClusterNodes(
         nodes[spec.master.name],
         nodes[spec.client.name],
         tuple(nodes[each.name] for each in workers for _ in range(workers_each)),
     )
 
 
-def _node(host: HostSpec, connected: Host, address: str) -> Node:
+def _node(host: HostSpec, connected: LiveHost, address: str) -> ClusterNode:
     # A host without disks of its own, such as a master, keeps its files where temporary ones are.
     folders = {
         role: tuple(host.folders.get(role, ())) or (connected.files.temporaries,) for role in ROLES
     }
-    return Node(host.name, connected, address, folders, host.rack)
+    return ClusterNode(host.name, connected, address, folders, host.rack)
 
 
 def _ipv4(spec: ClusterSpec, host: HostSpec) -> str:

@@ -17,23 +17,23 @@ from typing import Protocol, runtime_checkable
 
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.measure.engines import account as own
-from venturi.measure.engines import ignored
+from venturi.measure.engines import ignored_settings
 from venturi.measure.engines.kind import MOST_INSTANCES
 from venturi.measure.engines.nodes import ROLES
 from venturi.measure.engines.protocol import (
     Accounting,
-    Collected,
-    Engine,
+    CollectedAccount,
+    PortionedOutput,
     ProcessEngine,
-    Spread,
     TrialSpec,
+    WorkloadEngine,
 )
-from venturi.measure.hosts.host import Files, Host
+from venturi.measure.hosts.host import Files, LiveHost
 from venturi.measure.trial import space
-from venturi.measure.trial.job import Attachment, Chosen, JobFailed, Report, Step
+from venturi.measure.trial.job import Attachment, JobFailed, StepContext, StepReport, TrialChoices
 from venturi.measure.trial.programs import ProcessResult, labelled
 from venturi.measure.workloads import outputs
-from venturi.measure.workloads.checking import Checking, Portion
+from venturi.measure.workloads.checking import CheckInput, Portion
 from venturi.measure.workloads.inputs import InputData
 from venturi.measure.workloads.programs import Task
 from venturi.measure.workloads.registry import space_factors
@@ -53,7 +53,7 @@ DEFAULT_MEMORY_BYTES = 4 * GIB
 _STEP_BYTES = 64 * 2**20
 
 
-def threads_of(host: Host, chosen: int | None) -> int:
+def threads_of(host: LiveHost, chosen: int | None) -> int:
     """Threads of an engine: as many as there are cores for us, unless chosen."""
     return chosen or host.cores
 
@@ -75,20 +75,20 @@ def memory_bytes_on(hosts_bytes: Sequence[int | None]) -> int:
 
 
 @runtime_checkable
-class Concurrent(Protocol):
+class ConcurrentEngine(Protocol):
     """An engine that can execute several tasks at the same time."""
 
     def submit_concurrently(self, tasks: Sequence[Task]) -> tuple[ProcessResult, ...]:
         """Runs all of `tasks` to their ends; JobFailed, and the others ended, once one failed."""
 
 
-def require_instances(engine: Engine, instances: int) -> None:
+def require_instances(engine: WorkloadEngine, instances: int) -> None:
     """VEN-MEASURE-WORKLOAD unless `engine` can execute a workload so many times at once."""
-    if instances == 1 or (isinstance(engine, Concurrent) and instances <= MOST_INSTANCES):
+    if instances == 1 or (isinstance(engine, ConcurrentEngine) and instances <= MOST_INSTANCES):
         return
     problem = (
         f"{instances} instances are more than {MOST_INSTANCES}"
-        if isinstance(engine, Concurrent)
+        if isinstance(engine, ConcurrentEngine)
         else f"{engine.name} executes a workload once at a time"
     )
     raise VenturiError(
@@ -107,7 +107,7 @@ class _Execution:
     label: str
     task: Task
     ended: ProcessResult
-    collected: Collected
+    collected: CollectedAccount
     phases: tuple[Phase, ...]
 
     @property
@@ -164,7 +164,7 @@ class ProcessJob:
         return {**defaults, **spec.settings}
 
     @property
-    def chosen(self) -> Chosen:
+    def chosen(self) -> TrialChoices:
         spec, size = self.spec, self.spec.size
         configuration: dict[str, Scalar] = {
             "threads": self.threads,
@@ -179,7 +179,7 @@ class ProcessJob:
             configuration["instances"] = spec.instances
         if spec.workers is not None:
             configuration["workers"] = spec.workers
-        return Chosen(
+        return TrialChoices(
             workload=Workload(
                 spec.definition.name,
                 spec.definition.version,
@@ -212,16 +212,16 @@ class ProcessJob:
             return None
         return "a cluster that Venturi did not start does the work: it counts as others'"
 
-    def prepare(self, step: Step) -> Report:
+    def prepare(self, step: StepContext) -> StepReport:
         require_instances(self.engine, self.spec.instances)
         self._require_space()
         self._input, phases = self.spec.inputs.provide(step)
         self._tasks = self._placed(self._input)
         for task in self._tasks:
             self.engine.prepare(task)
-        return Report(phases=phases, warnings=(*self._unused(), *self._ignored()))
+        return StepReport(phases=phases, warnings=(*self._unused(), *self._ignored()))
 
-    def execute(self, step: Step) -> Report:
+    def execute(self, step: StepContext) -> StepReport:
         begun_s = time.monotonic()
         try:
             self._executions = executions = self._executed()
@@ -234,7 +234,7 @@ class ProcessJob:
         phases = _together(executions)
         self._execution = own.Execution(step.origin_s, begun_s, max(map(_end_s, phases)))
         ended = [each.ended for each in executions]
-        return Report(
+        return StepReport(
             phases=tuple(
                 replace(phase, started_s=step.since_start_s(phase.started_s)) for phase in phases
             ),
@@ -246,7 +246,7 @@ class ProcessJob:
             attachments=tuple(kept for each in executions for kept in each.attachments),
         )
 
-    def validate(self, step: Step) -> Report:
+    def validate(self, step: StepContext) -> StepReport:
         assert self._input is not None
         assert self._execution is not None
         started_s = step.since_start_s()
@@ -259,7 +259,7 @@ class ProcessJob:
         for each in self._executions:
             with self._portions(each.task) as portions:
                 verdict = outputs.check(
-                    Checking(
+                    CheckInput(
                         step,
                         spec.definition,
                         spec.size,
@@ -276,7 +276,7 @@ class ProcessJob:
                 whose = f"instance {each.label}: " if each.label else ""
                 invalid = whose + verdict.invalid
         phase = Phase("validate", started_s, step.since_start_s() - started_s)
-        return Report(
+        return StepReport(
             phases=(phase,),
             samples=tuple(samples),
             warnings=tuple(warnings),
@@ -330,14 +330,16 @@ class ProcessJob:
         engine, settings = self.engine, self.spec.settings
         parents = self.spec.folders.parents("scratch") if self._elsewhere is None else ()
         scratch = parents if engine.nodes is None else engine.nodes.folders("scratch")
-        for said in ignored.without_effect(engine.name, engine.deployment, settings, scratch):
-            yield TrialWarning(ignored.CODE, said)
+        for said in ignored_settings.without_effect(
+            engine.name, engine.deployment, settings, scratch
+        ):
+            yield TrialWarning(ignored_settings.CODE, said)
 
     def _executed(self) -> tuple[_Execution, ...]:
         """All of the tasks, at the same time; what of their output is not yet durable then is."""
         tasks, engine = self._tasks, self.engine
         if len(tasks) > 1:
-            assert isinstance(engine, Concurrent)
+            assert isinstance(engine, ConcurrentEngine)
             ended = engine.submit_concurrently(tasks)
         else:
             ended = (engine.submit(tasks[0]),)
@@ -352,17 +354,21 @@ class ProcessJob:
             executions.append(_Execution(label, task, end, collected, phases))
         return tuple(executions)
 
-    def _account(self, logs: Sequence[Attachment], execution: own.Execution) -> own.Kept:
+    def _account(self, logs: Sequence[Attachment], execution: own.Execution) -> own.KeptAccount:
         """The engine's own account of the job, out of `logs`."""
         if not isinstance(self.engine, Accounting):
-            return own.Kept()
+            return own.KeptAccount()
         folder = self._tasks[0].logs.parent / ACCOUNT
         files = self.engine.host.files
         return own.account_of(self.engine.read_account, files, logs, execution, folder)
 
     def _portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
         """The output of a task where several hosts read it again."""
-        return self.engine.portions(task) if isinstance(self.engine, Spread) else nullcontext()
+        return (
+            self.engine.portions(task)
+            if isinstance(self.engine, PortionedOutput)
+            else nullcontext()
+        )
 
     @property
     def _labels(self) -> tuple[str, ...]:

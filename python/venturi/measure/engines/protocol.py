@@ -14,8 +14,8 @@ from typing import Protocol, runtime_checkable
 
 from venturi.core.errors import VenturiError
 from venturi.measure.engines.kind import EngineKind
-from venturi.measure.engines.nodes import Nodes
-from venturi.measure.hosts.host import Files, Host
+from venturi.measure.engines.nodes import ClusterNodes
+from venturi.measure.hosts.host import Files, LiveHost
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.job import Attachment, TrialJob
 from venturi.measure.trial.programs import ProcessResult
@@ -28,7 +28,7 @@ from venturi.record.trial import Phase, Sample, Scalar
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingRequirement:
     """Something an engine lacks here, and the command that mends it."""
 
     what: str
@@ -43,7 +43,7 @@ class Availability:
     engine: str
     version: str | None
     parts: Mapping[str, str] = field(default_factory=dict)
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingRequirement, ...] = ()
 
     @property
     def usable(self) -> bool:
@@ -103,7 +103,7 @@ class TrialSpec:
 
 
 @dataclass(frozen=True)
-class Collected:
+class CollectedAccount:
     """What the engine's own account says. Phases are in seconds of the monotonic clock.
 
     `answer` is what a workload without output files found: for pi the points inside.
@@ -115,7 +115,7 @@ class Collected:
     answer: Mapping[str, Scalar] = field(default_factory=dict)
 
 
-class Engine(Protocol):
+class WorkloadEngine(Protocol):
     """Something workloads run on."""
 
     @property
@@ -143,15 +143,15 @@ class Engine(Protocol):
         """Ends what `start` began; nothing of it is left."""
 
 
-class ProcessEngine(Engine, Protocol):
+class ProcessEngine(WorkloadEngine, Protocol):
     """An engine that runs a task in processes of its own: see `process_job.ProcessJob`."""
 
     @property
-    def host(self) -> Host:
+    def host(self) -> LiveHost:
         """Where its programs are started."""
 
     @property
-    def nodes(self) -> Nodes | None:
+    def nodes(self) -> ClusterNodes | None:
         """Those of a cluster with its daemons, `host` being the client's; None: `host` has all."""
 
     @property
@@ -173,7 +173,7 @@ class ProcessEngine(Engine, Protocol):
     def submit(self, task: Task) -> ProcessResult:
         """Runs `task` to its end; JobFailed if the engine says that it failed."""
 
-    def collect(self, task: Task, ended: ProcessResult) -> Collected:
+    def collect(self, task: Task, ended: ProcessResult) -> CollectedAccount:
         """Reads what the engine wrote about a task that succeeded."""
 
 
@@ -188,7 +188,7 @@ class Accounting(Protocol):
 
 
 @runtime_checkable
-class Spread(Protocol):
+class PortionedOutput(Protocol):
     """An engine whose output may be read again by several hosts."""
 
     def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:

@@ -16,9 +16,9 @@ from venturi.measure.engines.kind import EngineKind
 from venturi.measure.workloads.registry import program, runs
 
 if TYPE_CHECKING:
-    from venturi.measure.engines.nodes import Nodes
-    from venturi.measure.engines.protocol import Engine, Fetched
-    from venturi.measure.hosts.host import Host
+    from venturi.measure.engines.nodes import ClusterNodes
+    from venturi.measure.engines.protocol import Fetched, WorkloadEngine
+    from venturi.measure.hosts.host import LiveHost
     from venturi.measure.workloads.definition import Definition
 
 
@@ -77,23 +77,23 @@ def on_hdfs(spec: str) -> bool:
 
 def flags_of(kind: EngineKind, definition: Definition) -> frozenset[str]:
     """The options of `venturi run` that only this engine takes, for `definition`."""
-    from venturi.measure.workloads.programs import Sort  # noqa: PLC0415 - `venturi --help` needs no programs
+    from venturi.measure.workloads.programs import AgentSort  # noqa: PLC0415 - `venturi --help` needs no programs
 
     if not kind.flags or not runs(definition.name, kind.programs):
         return frozenset()
-    is_sort = isinstance(program(definition, kind.programs), Sort)
+    is_sort = isinstance(program(definition, kind.programs), AgentSort)
     return kind.flags if is_sort else frozenset()
 
 
 def engine(
     spec: str,
-    host: Host,
+    host: LiveHost,
     *,
     home: Path,
     environ: Mapping[str, str],
     hadoop_conf: Path | None = None,
-    nodes: Nodes | None = None,
-) -> Engine:
+    nodes: ClusterNodes | None = None,
+) -> WorkloadEngine:
     """The engine `NAME` or `NAME:DEPLOYMENT` on `host`, or VEN-MEASURE-WORKLOAD. `home` is its
     VENTURI_HOME.
 
@@ -115,7 +115,7 @@ def engine(
         hint = did_you_mean(deployment, known, "one of") if known else "name it alone"
         raise _refused(problem, spec, hint)
     module, _, of = kind.engine.partition(":")
-    made: Engine = getattr(import_module(module), of)(
+    made: WorkloadEngine = getattr(import_module(module), of)(
         host,
         home=home,
         environ=environ,
@@ -127,7 +127,7 @@ def engine(
 
 
 def install(
-    name: str, host: Host, home: Path, environ: Mapping[str, str], say: Callable[[str], None]
+    name: str, host: LiveHost, home: Path, environ: Mapping[str, str], say: Callable[[str], None]
 ) -> Fetched:
     """Fetches the engine, which has an installer; `say` hears how it goes on."""
     module, _, function = ENGINES[name].installer.partition(":")

@@ -14,7 +14,7 @@ from pkgutil import iter_modules
 from typing import ClassVar
 
 from venturi.measure.hosts import kinds
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import LiveHost
 
 DEFAULT_KIND = "ssh"
 
@@ -60,7 +60,7 @@ class HostAccess(ABC):
         return f"{self.key} {self.target}"
 
     @abstractmethod
-    def open(self, opening: HostOpening) -> AbstractContextManager[Host]:
+    def open(self, opening: HostOpening) -> AbstractContextManager[LiveHost]:
         """The connected host, until the block is left; VEN-HOST-... if it can't be reached."""
 
 

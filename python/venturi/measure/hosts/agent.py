@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from venturi.core.errors import AgentError, ExitCode, Interrupted, VenturiError
 from venturi.core.settings import Settings
-from venturi.measure.hosts.host import Host, Process
+from venturi.measure.hosts.host import LiveHost, Process
 from venturi.measure.hosts.local import LocalHost, own_agent
 from venturi.record.trial import Phase, Sample, TrialWarning
 
@@ -28,7 +28,7 @@ def repeated(option: str, values: Iterable[object]) -> list[object]:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class AgentProgress:
     """How far a phase is. `total` is None when nobody knows; `unit` is `bytes`, `records`, ..."""
 
     phase: str
@@ -39,7 +39,7 @@ class Progress:
 
 
 # None says that what was under way has ended.
-OnProgress = Callable[[Progress | None], None]
+OnProgress = Callable[[AgentProgress | None], None]
 OnEvent = Callable[[Mapping[str, Any]], None]
 
 
@@ -111,7 +111,7 @@ class _Collector:
             raise _protocol(self.command, "the first event is not `started`", number, line)
         elif kind == "progress":
             if self.on_progress is not None:
-                self.on_progress(_checked(Progress, event, self.command))
+                self.on_progress(_checked(AgentProgress, event, self.command))
         elif kind == "phase":
             self.phases.append(_checked(Phase, event, self.command))
         elif kind == "sample":
@@ -183,7 +183,7 @@ class Agent:
     def __init__(
         self,
         path: str,
-        host: Host,
+        host: LiveHost,
         *,
         allow_debug: bool = False,
         env: Mapping[str, str] | None = None,
@@ -194,7 +194,7 @@ class Agent:
         self._env = env
 
     @classmethod
-    def find(cls, settings: Settings, host: Host | None = None) -> Agent:
+    def find(cls, settings: Settings, host: LiveHost | None = None) -> Agent:
         """The agent that the host came with, else that of `settings`, else the one beside Python,
         else the one on PATH.
         """
@@ -205,7 +205,7 @@ class Agent:
         return cls(path, host, allow_debug=settings.allow_debug)
 
     @classmethod
-    def of(cls, host: Host, like: Agent) -> Agent:
+    def of(cls, host: LiveHost, like: Agent) -> Agent:
         """The agent that `host` came with, to be used as `like` is."""
         assert host.agent is not None
         return cls(host.agent, host, allow_debug=like.allow_debug)

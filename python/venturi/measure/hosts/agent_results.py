@@ -9,7 +9,7 @@ from pydantic.dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Generated:
+class GenResult:
     """`gen`."""
 
     records: int
@@ -20,7 +20,7 @@ class Generated:
 
 
 @dataclass(frozen=True)
-class Validated:
+class ValidateResult:
     """`validate`. `checksum` is the sum of the records' CRC32 in hexadecimal."""
 
     records: int
@@ -79,7 +79,7 @@ class CpuTime:
 
 
 @dataclass(frozen=True)
-class Used:
+class ResourceUse:
     """What a command used of the machine; None: the kernel does not say."""
 
     cpu: CpuTime | None
@@ -136,7 +136,7 @@ class SortChecksum:
 
 
 @dataclass(frozen=True)
-class Sorted:
+class SortResult:
     """`sort`."""
 
     input: SortInput
@@ -177,18 +177,18 @@ class SortPlan:
 
 
 @dataclass(frozen=True)
-class PiCounted:
+class PiResult:
     """`pi`: how many points of the Halton sequence lie in the circle."""
 
     points: int
     inside: int
     threads: int
     elapsed_s: float
-    used: Used
+    used: ResourceUse
 
 
 @dataclass(frozen=True)
-class FileMoved:
+class FileTransfer:
     """One file's task: of its bytes alone, not of opening it."""
 
     path: str
@@ -197,19 +197,19 @@ class FileMoved:
 
 
 @dataclass(frozen=True)
-class FilesMoved:
+class FilesResult:
     """`files`: `operation` is `read` or `write`, `elapsed_s` from the first task to the last."""
 
     operation: str
-    files: list[FileMoved]
+    files: list[FileTransfer]
     bytes: int
     threads: int
     elapsed_s: float
-    used: Used
+    used: ResourceUse
 
 
 @dataclass(frozen=True)
-class MemoryTouched:
+class MemoryResult:
     """`memory`: how fast as much memory can be touched, fresh and again."""
 
     bytes: int

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from venturi.core.errors import VenturiError
 from venturi.core.units import format_duration
-from venturi.measure.hosts.host import Files, Host, Supervised
+from venturi.measure.hosts.host import Files, LiveHost, Supervised
 from venturi.measure.hosts.logs import complaint, known_cause, tail
 
 POLL_S = 0.1
@@ -32,12 +32,12 @@ Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
-class Ground:
+class DaemonHome:
     """Where daemons are started: a host, a folder there for their logs, and the name of the host
     where there are several.
     """
 
-    host: Host
+    host: LiveHost
     folder: Path
     name: str = ""
 
@@ -47,12 +47,12 @@ class Daemon:
     """A process that Venturi started and will end. `log` has what it says."""
 
     name: str
-    ground: Ground
+    ground: DaemonHome
     log: Path
     process: Supervised
 
     @property
-    def host(self) -> Host:
+    def host(self) -> LiveHost:
         """Where it runs."""
         return self.ground.host
 
@@ -83,10 +83,10 @@ class Daemons:
     They run on `host`, with their logs in `folder`, unless they are started elsewhere.
     """
 
-    def __init__(self, host: Host, engine: str, folder: Path) -> None:
+    def __init__(self, host: LiveHost, engine: str, folder: Path) -> None:
         self.engine = engine
         self.folder = folder
-        self._ground = Ground(host, folder)
+        self._ground = DaemonHome(host, folder)
         self._daemons: dict[str, Daemon] = {}
 
     def start(
@@ -96,7 +96,7 @@ class Daemons:
         *,
         env: Mapping[str, str],
         cwd: Path,
-        at: Ground | None = None,
+        at: DaemonHome | None = None,
     ) -> Daemon:
         """Starts `command` and returns at once; its log is `NAME.log`, with the name of its host
         where it has one, in the folder there.
@@ -191,7 +191,7 @@ def wait_until(ready: Callable[[], bool], *, daemons: Daemons, what: str, timeou
         time.sleep(POLL_S)
 
 
-def free_ports(host: Host, count: int) -> tuple[int, ...]:
+def free_ports(host: LiveHost, count: int) -> tuple[int, ...]:
     """Ports of a host that no connection and no program that listens has now.
 
     Below the kernel's own range: the daemons' connections to each other would take some of it.
@@ -205,7 +205,7 @@ def free_ports(host: Host, count: int) -> tuple[int, ...]:
     return tuple(random.sample(candidates, count))
 
 
-def on_free_ports(host: Host, count: int, bring_up: Callable[[tuple[int, ...]], Made]) -> Made:
+def on_free_ports(host: LiveHost, count: int, bring_up: Callable[[tuple[int, ...]], Made]) -> Made:
     """What `bring_up(ports)` returns; tried again once if somebody else took a port meanwhile.
 
     `bring_up` ends what it started before it fails.

@@ -33,7 +33,7 @@ def lines_of(stdout: BinaryIO) -> Iterator[bytes]:
 
 
 @dataclass(frozen=True, slots=True)
-class Info:
+class FileInfo:
     """What there is at a path, or where its links lead. `kind` `other`: neither file nor folder,
     or a link that leads nowhere. `device` tells one file system from another.
     """
@@ -71,10 +71,10 @@ class Files(Protocol):
     def symlink(self, path: Path, to: Path) -> None:
         """Makes `path` a link to `to`."""
 
-    def stat(self, path: Path) -> Info:
+    def stat(self, path: Path) -> FileInfo:
         """What is at `path`; FileNotFoundError: nothing."""
 
-    def info(self, path: Path) -> Info | None:
+    def info(self, path: Path) -> FileInfo | None:
         """What is at `path`; None: nothing."""
         try:
             return self.stat(path)
@@ -94,10 +94,10 @@ class Files(Protocol):
     def resolve(self, path: Path) -> Path:
         """`path` without links."""
 
-    def entries(self, folder: Path) -> tuple[Info, ...]:
+    def entries(self, folder: Path) -> tuple[FileInfo, ...]:
         """What is in a folder, by name."""
 
-    def find(self, folder: Path, pattern: str) -> tuple[Info, ...]:
+    def find(self, folder: Path, pattern: str) -> tuple[FileInfo, ...]:
         """What is in or below `folder` and has a name like `pattern` (as of Path.glob), by path;
         nothing if there is no such folder.
         """
@@ -196,7 +196,7 @@ class Supervised(Protocol):
         """Returns once nothing of it is left; after `release`."""
 
 
-class Host(Protocol):
+class LiveHost(Protocol):
     """A machine: its files, and the processes that can be started there."""
 
     @property

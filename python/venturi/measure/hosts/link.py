@@ -58,7 +58,7 @@ _WHO: Mapping[str, type[Any]] = {
 T = TypeVar("T")
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     """What a frame is."""
 
     HELLO = 0
@@ -82,7 +82,7 @@ def name_of(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CallContext:
     """What was called, of the agent of which `host`, and that one's version."""
 
     call: str
@@ -107,9 +107,9 @@ class Channel:
     def __init__(
         self,
         number: int,
-        send: Callable[[Kind, int, bytes], None],
+        send: Callable[[FrameKind, int, bytes], None],
         lost: VenturiError | None,
-        asked: Asked,
+        asked: CallContext,
     ) -> None:
         self._number = number
         self._send = send
@@ -139,17 +139,17 @@ class Channel:
                 return False
             with self._changed:
                 self._credit -= len(piece)
-            self._send(Kind.DATA, self._number, piece)
+            self._send(FrameKind.DATA, self._number, piece)
         return True
 
     def end(self) -> None:
         """Says that there is no more data."""
-        self._send(Kind.END, self._number, b"")
+        self._send(FrameKind.END, self._number, b"")
 
     def note(self, note: str | Mapping[str, Any]) -> None:
         """Says something about the call."""
         if not self.ended:
-            self._send(Kind.NOTE, self._number, json.dumps(note).encode())
+            self._send(FrameKind.NOTE, self._number, json.dumps(note).encode())
 
     def receive(self) -> bytes:
         """What comes next of its data; nothing: that was all. VEN-HOST-LOST."""
@@ -158,7 +158,7 @@ class Channel:
             piece = self._arrived.popleft() if self._arrived else b""
             self._arrived_bytes -= len(piece)
         if piece:
-            self._send(Kind.CREDIT, self._number, _CREDIT.pack(len(piece)))
+            self._send(FrameKind.CREDIT, self._number, _CREDIT.pack(len(piece)))
             return piece
         self._check()
         return b""
@@ -214,26 +214,26 @@ class Channel:
         agent says.
         """
         with self._changed:
-            if kind == Kind.DATA:
+            if kind == FrameKind.DATA:
                 self._arrived_bytes += len(payload)
                 if not payload or self._arrived_bytes > WINDOW_BYTES:
                     raise ValueError("it sends more than it has credit for")
                 self._arrived.append(payload)
-            elif kind == Kind.END:
+            elif kind == FrameKind.END:
                 self._complete = True
-            elif kind == Kind.CREDIT:
+            elif kind == FrameKind.CREDIT:
                 if len(payload) != _CREDIT.size:
                     raise _nonsense(payload)
                 self._credit += _CREDIT.unpack(payload)[0]
-            elif kind == Kind.NOTE:
+            elif kind == FrameKind.NOTE:
                 notes = _object(payload)
                 if not all(isinstance(told, _NOTES.get(name, ())) for name, told in notes.items()):
                     raise _nonsense(payload)
                 self._notes |= notes
-            elif kind == Kind.ANSWER:
+            elif kind == FrameKind.ANSWER:
                 self._end_with(_object(payload))
             self._changed.notify_all()
-        self._tell_end()
+        self._notify_end()
 
     def lose(self, error: VenturiError) -> None:
         """The link is lost; in its own thread."""
@@ -241,7 +241,7 @@ class Channel:
             if not self.ended:
                 self._lost = error
             self._changed.notify_all()
-        self._tell_end()
+        self._notify_end()
 
     def _end_with(self, answer: Mapping[str, Any]) -> None:
         number, path = answer.get("errno"), answer.get("path")
@@ -254,7 +254,7 @@ class Channel:
         else:
             self._lost = self._asked.misunderstood()
 
-    def _tell_end(self) -> None:
+    def _notify_end(self) -> None:
         with self._changed:
             tell, self._on_end = (self._on_end, None) if self.ended else (None, self._on_end)
         if tell is not None:
@@ -276,7 +276,7 @@ class Channel:
             )
 
 
-class Link:
+class AgentLink:
     """Calls to the `far` end, on the host that people call `name`.
 
     Made once that has greeted: VEN-HOST-VERSION if it is not one of ours, VEN-HOST-START if it
@@ -302,7 +302,7 @@ class Link:
         self._closing = False
         self._buffer = bytearray()
         self.hello = self._greeted(hello_s)
-        self._send(Kind.HELLO, 0, json.dumps({"silence_s": silence_s}).encode())
+        self._send(FrameKind.HELLO, 0, json.dumps({"silence_s": silence_s}).encode())
         self._threads = [
             threading.Thread(target=each, daemon=True) for each in (self._write, self._read)
         ]
@@ -317,7 +317,7 @@ class Link:
             channel = Channel(number, self._send, self._lost, self._asked(name))
             if self._lost is None:
                 self._channels[number] = channel
-        self._send(Kind.CALL, number, json.dumps({"call": name, **given}).encode())
+        self._send(FrameKind.CALL, number, json.dumps({"call": name, **given}).encode())
         return channel
 
     @contextmanager
@@ -352,15 +352,15 @@ class Link:
         for thread in self._threads:
             thread.join()
 
-    def _asked(self, call: str) -> Asked:
-        return Asked(call, self.name, self.hello["identity"]["version"])
+    def _asked(self, call: str) -> CallContext:
+        return CallContext(call, self.name, self.hello["identity"]["version"])
 
-    def _send(self, kind: Kind, channel: int, payload: bytes) -> None:
+    def _send(self, kind: FrameKind, channel: int, payload: bytes) -> None:
         # By a thread of its own: Ctrl-C must not leave half a frame in the pipe.
         self._outgoing.put(_HEAD.pack(kind, channel, len(payload)) + payload)
 
     def _write(self) -> None:
-        ping = _HEAD.pack(Kind.PING, 0, 0)
+        ping = _HEAD.pack(FrameKind.PING, 0, 0)
         with suppress(OSError, ValueError):  # it is gone, or closed from here
             while True:
                 try:
@@ -380,7 +380,7 @@ class Link:
                     channel = self._channels.get(number)
                 if channel is not None:
                     channel.take(kind, payload)
-                if kind == Kind.ANSWER:
+                if kind == FrameKind.ANSWER:
                     with self._lock:
                         self._channels.pop(number, None)
             why = self._far.last_word() or "it ended"
@@ -408,7 +408,7 @@ class Link:
         while True:
             if len(self._buffer) >= _HEAD.size:
                 kind, channel, length = _HEAD.unpack_from(self._buffer)
-                if kind > max(Kind) or length > MAX_FRAME_BYTES:
+                if kind > max(FrameKind) or length > MAX_FRAME_BYTES:
                     raise _nonsense(self._buffer)
                 whole = _HEAD.size + length
                 if len(self._buffer) >= whole:
@@ -436,7 +436,7 @@ class Link:
             raise self._not_started()
         kind, _, payload = frame
         try:
-            hello: Mapping[str, Any] = _object(payload) if kind == Kind.HELLO else {}
+            hello: Mapping[str, Any] = _object(payload) if kind == FrameKind.HELLO else {}
             protocol, version = hello["protocol"], hello["identity"]["version"]
         except (ValueError, KeyError, TypeError):
             raise other_version(self.name, str(_nonsense(payload))) from None

@@ -27,8 +27,8 @@ from venturi.measure.hosts import durable, threads
 from venturi.measure.hosts.host import (
     STDERR_LINE_BYTES,
     STDERR_LINES,
+    FileInfo,
     Files,
-    Info,
     Process,
     Supervised,
     lines_of,
@@ -66,16 +66,16 @@ class LocalFiles(Files):
     def symlink(self, path: Path, to: Path) -> None:
         path.symlink_to(to)
 
-    def stat(self, path: Path) -> Info:
+    def stat(self, path: Path) -> FileInfo:
         return _info(path, path.stat())
 
     def resolve(self, path: Path) -> Path:
         return path.resolve()
 
-    def entries(self, folder: Path) -> tuple[Info, ...]:
+    def entries(self, folder: Path) -> tuple[FileInfo, ...]:
         return _infos(folder.iterdir())
 
-    def find(self, folder: Path, pattern: str) -> tuple[Info, ...]:
+    def find(self, folder: Path, pattern: str) -> tuple[FileInfo, ...]:
         return _infos(folder.glob(pattern))
 
     def read(self, path: Path, *, last_bytes: int | None = None) -> bytes:
@@ -126,7 +126,7 @@ class LocalFiles(Files):
 
 @contextmanager
 def locked(path: Path, about: str) -> Iterator[str | None]:
-    """Holds the lock in the file `path` until the block is left: see `Host.lock`.
+    """Holds the lock in the file `path` until the block is left: see `LiveHost.lock`.
 
     All users of the host share the file. In a folder that all may write to nobody is led elsewhere,
     and only who makes it creates it.
@@ -155,16 +155,16 @@ for itself until the record has it.
 """
 
 
-def _info(path: Path, found: os.stat_result) -> Info:
+def _info(path: Path, found: os.stat_result) -> FileInfo:
     kind: Literal["file", "folder", "other"] = "other"
     if stat.S_ISREG(found.st_mode):
         kind = "file"
     elif stat.S_ISDIR(found.st_mode):
         kind = "folder"
-    return Info(path, kind, found.st_size, found.st_mtime_ns, found.st_dev)
+    return FileInfo(path, kind, found.st_size, found.st_mtime_ns, found.st_dev)
 
 
-def _infos(paths: Iterator[Path]) -> tuple[Info, ...]:
+def _infos(paths: Iterator[Path]) -> tuple[FileInfo, ...]:
     found = []
     for path in sorted(paths):
         try:
@@ -175,7 +175,7 @@ def _infos(paths: Iterator[Path]) -> tuple[Info, ...]:
     return tuple(found)
 
 
-class _Awaited(io.RawIOBase):
+class _PolledPipe(io.RawIOBase):
     """A pipe that is read when it has something, and looked at twice a second until then.
 
     A signal that comes just before a read that waits would only be heard of after it: Ctrl-C would
@@ -223,7 +223,7 @@ class LocalProcess:
         )
         assert self._popen.stdout is not None
         assert isinstance(self._popen.stderr, io.FileIO)
-        self._stdout = io.BufferedReader(_Awaited(self._popen.stdout))
+        self._stdout = io.BufferedReader(_PolledPipe(self._popen.stdout))
         self._stderr = io.BufferedReader(self._popen.stderr)
         self._tail: deque[str] = deque(maxlen=STDERR_LINES)
         self._listener = threading.Thread(target=self._listen, daemon=True)

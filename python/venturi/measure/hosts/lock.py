@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from venturi.core.errors import VenturiError
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import LiveHost
 from venturi.measure.hosts.local import locked
 from venturi.record.access.owner import current_owner, is_alive
 from venturi.record.store import file_lock
@@ -48,7 +48,7 @@ def alone(
 
 @contextmanager
 def alone_on(
-    hosts: Mapping[str, Host], what: str, *, wait: bool = False, on_wait: OnWait | None = None
+    hosts: Mapping[str, LiveHost], what: str, *, wait: bool = False, on_wait: OnWait | None = None
 ) -> Iterator[None]:
     """Holds the lock of each of `hosts`, as `alone` does this machine's: all of them or, while it
     waits, none. Of hosts that are one machine the lock is the same, and it is enough to hold it.
@@ -75,7 +75,7 @@ def measuring(path: Path) -> str | None:
     except OSError:  # nobody has measured yet
         return None
     try:
-        return _told(file_lock.holder(file)) if file_lock.is_taken(file) else None
+        return _holder_text(file_lock.holder(file)) if file_lock.is_taken(file) else None
     finally:
         os.close(file)
 
@@ -107,7 +107,7 @@ def _alone(
                 yield
                 return
         name, held = busy
-        holder = _told(held)
+        holder = _holder_text(held)
         if _has_ended(held) and time.monotonic() - begun_s < _ENDING_S:
             time.sleep(_LOOK_AGAIN_S / 10)
             continue
@@ -160,7 +160,7 @@ def _has_ended(held: str) -> bool:
     return not is_alive(owner)
 
 
-def _told(held: str) -> str:
+def _holder_text(held: str) -> str:
     known = _known(held)
     try:
         process = f"process {known['pid']}"

@@ -18,19 +18,19 @@ from typing import Any, TypeVar
 
 from venturi.core.errors import VenturiError
 from venturi.measure.hosts.far_end import FarEnd
-from venturi.measure.hosts.host import Files, Info, Process, Supervised, lines_of
+from venturi.measure.hosts.host import FileInfo, Files, Process, Supervised, lines_of
 from venturi.measure.hosts.link import (
     HELLO_S,
     PIECE_BYTES,
     SILENCE_S,
     WINDOW_BYTES,
+    AgentLink,
     Channel,
-    Link,
     name_of,
     text_of,
 )
 from venturi.measure.hosts.local import HERE
-from venturi.measure.hosts.owned import COPY_PREFIX, temporary
+from venturi.measure.hosts.owned_folders import COPY_PREFIX, temporary
 from venturi.record.store.files import replacing
 
 BUFFER_BYTES = 1 << 20
@@ -61,7 +61,7 @@ def linked(
 ) -> Iterator[RemoteHost]:
     """The host whose agent speaks, or is about to, at the `far` end, which ends with the block."""
     try:
-        link = Link(far, name, hello_s=hello_s, silence_s=silence_s)
+        link = AgentLink(far, name, hello_s=hello_s, silence_s=silence_s)
         try:
             yield RemoteHost(link)
         finally:
@@ -73,7 +73,7 @@ def linked(
 class RemoteFiles(Files):
     """Its files."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: AgentLink) -> None:
         self._link = link
 
     def mkdir(
@@ -93,16 +93,16 @@ class RemoteFiles(Files):
     def symlink(self, path: Path, to: Path) -> None:
         self._ask("symlink", path, to=text_of(to))
 
-    def stat(self, path: Path) -> Info:
+    def stat(self, path: Path) -> FileInfo:
         return self._told(partial(_info, path), "stat", path)
 
     def resolve(self, path: Path) -> Path:
         return self._told(_path, "resolve", path)
 
-    def entries(self, folder: Path) -> tuple[Info, ...]:
+    def entries(self, folder: Path) -> tuple[FileInfo, ...]:
         return self._listed("entries", folder)
 
-    def find(self, folder: Path, pattern: str) -> tuple[Info, ...]:
+    def find(self, folder: Path, pattern: str) -> tuple[FileInfo, ...]:
         parts = Path(pattern).parts
         anywhere = "**" in parts
         depth = None if anywhere else len(parts)
@@ -123,11 +123,11 @@ class RemoteFiles(Files):
 
     def open(self, path: Path) -> io.BufferedReader:
         handle = self._told(int, "open", path)
-        return io.BufferedReader(_Opened(self._link, handle), BUFFER_BYTES)
+        return io.BufferedReader(_RemoteReader(self._link, handle), BUFFER_BYTES)
 
     def create(self, path: Path) -> io.BufferedWriter:
         handle = self._told(int, "create", path)
-        return io.BufferedWriter(_Created(self._link, handle), BUFFER_BYTES)
+        return io.BufferedWriter(_RemoteWriter(self._link, handle), BUFFER_BYTES)
 
     def sync(self, path: Path) -> None:
         self._ask("sync", path)
@@ -185,7 +185,7 @@ class RemoteFiles(Files):
     def _told(self, shape: Callable[[Any], T], call: str, path: Path) -> T:
         return self._link.told(shape, call, path=text_of(path))
 
-    def _listed(self, call: str, folder: Path, **more: Any) -> tuple[Info, ...]:
+    def _listed(self, call: str, folder: Path, **more: Any) -> tuple[FileInfo, ...]:
         said = self._whole(call, folder, **more)
         return self._link.fitting(lambda said: _infos(folder, json.loads(said)), call, said)
 
@@ -201,7 +201,7 @@ class RemoteProcess:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._stdout = io.BufferedReader(_Output(channel))
+        self._stdout = io.BufferedReader(_RemoteOutput(channel))
 
     def lines(self) -> Iterator[bytes]:
         return lines_of(self._stdout)
@@ -239,7 +239,7 @@ class RemoteProcess:
 class RemoteSupervised:
     """A command there, under a supervisor of its own."""
 
-    def __init__(self, link: Link, channel: Channel) -> None:
+    def __init__(self, link: AgentLink, channel: Channel) -> None:
         self._link = link
         self._channel = channel
         ends, held = os.pipe()
@@ -279,7 +279,7 @@ class RemoteSupervised:
 class RemoteHost:
     """A machine at the far end of a link."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: AgentLink) -> None:
         self._link = link
         self._files = RemoteFiles(link)
 
@@ -358,14 +358,14 @@ class RemoteHost:
         return RemoteSupervised(self._link, channel)
 
 
-class _Opened(io.RawIOBase):
+class _RemoteReader(io.RawIOBase):
     """A file that is read there.
 
     Of what is read in order, the next WINDOW_BYTES are on their way: else each piece would wait
     for the one before it to come and for its own question to go.
     """
 
-    def __init__(self, link: Link, handle: int) -> None:
+    def __init__(self, link: AgentLink, handle: int) -> None:
         self._link = link
         self._handle = handle
         self._position = 0
@@ -439,10 +439,10 @@ class _Opened(io.RawIOBase):
         super().close()
 
 
-class _Created(io.RawIOBase):
+class _RemoteWriter(io.RawIOBase):
     """A file that is written there; what was written is there when the call returns."""
 
-    def __init__(self, link: Link, handle: int) -> None:
+    def __init__(self, link: AgentLink, handle: int) -> None:
         self._link = link
         self._handle = handle
         self._position = 0
@@ -466,7 +466,7 @@ class _Created(io.RawIOBase):
         super().close()
 
 
-class _Output(io.RawIOBase):
+class _RemoteOutput(io.RawIOBase):
     """The standard output of a process there."""
 
     def __init__(self, channel: Channel) -> None:
@@ -485,7 +485,7 @@ class _Output(io.RawIOBase):
         return count
 
 
-def _close(file: io.RawIOBase, link: Link, handle: int) -> None:
+def _close(file: io.RawIOBase, link: AgentLink, handle: int) -> None:
     if not file.closed:
         link.call("close", handle=handle)  # nobody waits for it
 
@@ -532,12 +532,12 @@ def _report(told: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**told, "status": int(told["status"])}
 
 
-def _info(path: Path, told: Mapping[str, Any]) -> Info:
+def _info(path: Path, told: Mapping[str, Any]) -> FileInfo:
     size, modified_ns, device = (int(told[name]) for name in ("bytes", "modified_ns", "device"))
-    return Info(path, told["kind"], size, modified_ns, device)
+    return FileInfo(path, told["kind"], size, modified_ns, device)
 
 
-def _infos(folder: Path, told: Sequence[Mapping[str, Any]]) -> tuple[Info, ...]:
+def _infos(folder: Path, told: Sequence[Mapping[str, Any]]) -> tuple[FileInfo, ...]:
     found = (_info(folder / name_of(each["name"]), each) for each in told)
     return tuple(sorted(found, key=lambda info: info.path))
 

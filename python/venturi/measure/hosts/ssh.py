@@ -137,7 +137,7 @@ def connected(
             where={"host": name},
             hint="write HOST, USER@HOST, or a Host of ~/.ssh/config",
         )
-    given = _Agent(agent, _read(agent), on_send)
+    given = _RemoteAgent(agent, _read(agent), on_send)
     script = shlex.quote(_script(given.binary, folder))
     options = [
         "-T",
@@ -153,7 +153,7 @@ def connected(
     with ExitStack() as stack:
         far = FarEnd([*ssh, *options, "--", destination, f"exec sh -c {script}"], name)
         stack.callback(far.close)
-        opening = _Opening(far, name, destination, given, connect_s)
+        opening = _Handshake(far, name, destination, given, connect_s)
         opening.until_it_starts()
         try:
             host = stack.enter_context(linked(far, name, silence_s=silence_s))
@@ -163,7 +163,7 @@ def connected(
 
 
 @dataclass(frozen=True)
-class _Agent:
+class _RemoteAgent:
     """What is to run there."""
 
     path: Path
@@ -171,11 +171,11 @@ class _Agent:
     on_send: Callable[[int], None]
 
 
-class _Opening:
+class _Handshake:
     """What is said before the agent speaks."""
 
     def __init__(
-        self, far: FarEnd, name: str, destination: str, agent: _Agent, connect_s: float
+        self, far: FarEnd, name: str, destination: str, agent: _RemoteAgent, connect_s: float
     ) -> None:
         self._far = far
         self._name = name

@@ -8,7 +8,7 @@ from pydantic.dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Amount:
+class RequestTotals:
     """Requests and their bytes."""
 
     count: int
@@ -98,7 +98,7 @@ class TracedRequests:
     """Figures of requests that do the same. `sizes` are pairs of bytes and count."""
 
     operation: str
-    issued: Amount
+    issued: RequestTotals
     sizes: list[tuple[int, int]]
     size_median_bytes: int | None
     issued_to_done: RequestTimes | None
@@ -114,9 +114,9 @@ class TracedRequests:
 class TracedOperation(TracedRequests):
     """The requests of a device that do the same."""
 
-    queued: Amount
-    readahead: Amount
-    metadata: Amount
+    queued: RequestTotals
+    readahead: RequestTotals
+    metadata: RequestTotals
     back_merges: int
     front_merges: int
     completed: int
@@ -218,8 +218,8 @@ class TracedTask:
 
     stage: str | None
     task: int
-    read: Amount
-    written: Amount
+    read: RequestTotals
+    written: RequestTotals
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ class IoTrace:
 
 
 @dataclass(frozen=True)
-class TraceConverted:
+class TraceConversion:
     """`trace convert`. Of `records` in the trace, `events` are those that an analysis needs."""
 
     output: str
@@ -281,7 +281,7 @@ class TraceConverted:
 
 
 @dataclass(frozen=True)
-class TraceRecorded:
+class TraceRecording:
     """`trace record`. `events` are those that were recorded, `lost` those that were not.
 
     Each processor has a buffer of `buffer_kib`; `buffer_peak_kib` are the most that came for one of

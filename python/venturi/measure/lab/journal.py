@@ -24,7 +24,7 @@ Heard = Callable[[Instant, str], None]
 
 
 @dataclass(slots=True)
-class Entry:
+class JournalEntry:
     """A step: its kind, what it was asked, and what it noted of what it made."""
 
     kind: str
@@ -40,7 +40,7 @@ class Journal:
     folder: Path
     about: Mapping[str, Any]
     """The lab: `lab`, `id`, `boot`, `spec`, ..."""
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[JournalEntry] = field(default_factory=list)
     is_up: bool = False
 
     @property
@@ -48,13 +48,13 @@ class Journal:
         """Whether the machine has not been started again since."""
         return bool(self.about["boot"] == boot())
 
-    def begin(self, kind: str, asked: Mapping[str, Any]) -> Entry:
+    def begin(self, kind: str, asked: Mapping[str, Any]) -> JournalEntry:
         """Writes down a step that is about to be done."""
         self._write({"step": kind, **asked})
-        self.entries.append(Entry(kind, asked))
+        self.entries.append(JournalEntry(kind, asked))
         return self.entries[-1]
 
-    def note(self, entry: Entry, notes: Mapping[str, Any]) -> None:
+    def note(self, entry: JournalEntry, notes: Mapping[str, Any]) -> None:
         """Writes down of the last step by what the thing that it is about to make is known."""
         self._write({"note": notes})
         entry.notes.update(notes)
@@ -69,7 +69,7 @@ class Journal:
         self._write({"up": False})
         self.is_up = False
 
-    def undo(self, entry: Entry) -> None:
+    def undo(self, entry: JournalEntry) -> None:
         """Writes down that nothing of a step is left."""
         entry.undone = True
         self._write({"undone": self.entries.index(entry)})
@@ -117,17 +117,17 @@ def read(folder: Path, *, mend: bool = False) -> Journal | None:
     lines = whole.splitlines()
     if not lines:
         return None
-    with _damage_told(folder, 1):
+    with _damage_reported(folder, 1):
         journal = Journal(folder, json.loads(lines[0])["lab"])
     for number, each in enumerate(lines[1:], start=2):
-        with _damage_told(folder, number):
+        with _damage_reported(folder, number):
             _add(journal, json.loads(each))
     return journal
 
 
 def _add(journal: Journal, line: dict[str, Any]) -> None:
     if "step" in line:
-        journal.entries.append(Entry(line.pop("step"), line))
+        journal.entries.append(JournalEntry(line.pop("step"), line))
     elif "note" in line:
         journal.entries[-1].notes.update(line["note"])
     elif "undone" in line:
@@ -137,7 +137,7 @@ def _add(journal: Journal, line: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _damage_told(folder: Path, number: int) -> Iterator[None]:
+def _damage_reported(folder: Path, number: int) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:

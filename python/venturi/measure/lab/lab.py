@@ -19,10 +19,16 @@ from venturi.core.errors import ExitCode, VenturiError
 from venturi.core.wording import count_of
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.lab import journal, machine
-from venturi.measure.lab.carried import Carried, Shortfall, from_data, measured, shortfalls
 from venturi.measure.lab.cluster_file import cluster_text
 from venturi.measure.lab.lab_file import NAME
-from venturi.measure.lab.lab_spec import Disk, LabHost, LabSpec, dilated
+from venturi.measure.lab.lab_spec import LabDisk, LabHost, LabSpec, dilated
+from venturi.measure.lab.machine_rates import (
+    MachineRates,
+    Shortfall,
+    from_data,
+    measured,
+    shortfalls,
+)
 from venturi.measure.lab.network import hosts_file, with_free_addresses
 from venturi.measure.lab.plan import KINDS, controllers, group_of, images_of, steps_of
 from venturi.measure.lab.steps import (
@@ -61,7 +67,7 @@ class Lab:
     """How many processes are in each host; None: its namespaces are gone."""
     ended: tuple[str, ...] = ()
     """What of it has ended since: hosts, the switches, the server of disks that turn."""
-    carried: Carried | None = None
+    carried: MachineRates | None = None
     """What this machine itself gave beside it; None: it was not measured."""
 
     @property
@@ -472,12 +478,12 @@ def _write_etc(world: World) -> None:
 
 def _require_space(spec: LabSpec, id: str, folder: Path) -> None:
     """VEN-LAB-SPACE if the disks are larger than what is free where their files will be."""
-    needed: dict[Path, list[tuple[LabHost, Disk]]] = {}
+    needed: dict[Path, list[tuple[LabHost, LabDisk]]] = {}
     for host in spec.hosts:
         place = _nearest(images_of(spec, host, id, folder).parent)
         disks = needed.setdefault(place, [])
         disks += [(host, disk) for disk in host.disks]
-    by_device: dict[int, list[tuple[Path, list[tuple[LabHost, Disk]]]]] = {}
+    by_device: dict[int, list[tuple[Path, list[tuple[LabHost, LabDisk]]]]] = {}
     for place, disks in needed.items():
         by_device.setdefault(place.stat().st_dev, []).append((place, disks))
     for places in by_device.values():
@@ -502,7 +508,7 @@ def _require_space(spec: LabSpec, id: str, folder: Path) -> None:
         )
 
 
-def _in_file(spec: LabSpec, disks: Sequence[Disk]) -> dict[str, str]:
+def _in_file(spec: LabSpec, disks: Sequence[LabDisk]) -> dict[str, str]:
     """Where the file of a lab has the sizes of these disks."""
     sizes = {disk.disk_class: units.size_text(disk.size_bytes) for disk in disks}
     lines = {

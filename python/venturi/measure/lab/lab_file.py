@@ -13,13 +13,13 @@ from pydantic import BeforeValidator, Field
 
 from venturi.core import toml_file, units
 from venturi.core.errors import VenturiError
-from venturi.core.toml_file import Bytes, KeyPath, Lines, Mistake, Seconds, Strict, Text
+from venturi.core.toml_file import Bytes, KeyLines, KeyPath, Mistake, Seconds, Strict, Text
 from venturi.core.wording import did_you_mean
 from venturi.measure.lab.lab_spec import (
     CORE,
     MACHINE,
     NETWORKS,
-    Disk,
+    LabDisk,
     LabHost,
     LabSpec,
     Model,
@@ -434,8 +434,8 @@ def _pools(host: _Host, given: LabFile) -> Iterator[Pool]:
             yield Pool(f"{name}{number}", name, own, given.pools[name].free)
 
 
-def _disk(name: str, disk_class: str, disk: _Disk) -> Disk:
-    return Disk(
+def _disk(name: str, disk_class: str, disk: _Disk) -> LabDisk:
+    return LabDisk(
         name=name,
         disk_class=disk_class,
         model=disk.model,
@@ -462,7 +462,7 @@ def _switches(given: LabFile) -> tuple[Switch, ...]:
     return (*racks, *bonds)
 
 
-def _same(hosts: Sequence[tuple[int, LabHost]], lines: Lines) -> Iterator[tuple[KeyPath, str]]:
+def _same(hosts: Sequence[tuple[int, LabHost]], lines: KeyLines) -> Iterator[tuple[KeyPath, str]]:
     """What two hosts have that only one can have."""
     first: dict[tuple[str, str], tuple[int, str]] = {}
     for place, host in hosts:

@@ -19,7 +19,7 @@ Model = Literal["throttle", "spindle"]
 
 
 @dataclass(frozen=True, slots=True)
-class Disk:
+class LabDisk:
     """A disk of a host, seen there at `FOLDER / name`. Rates are in bytes/s, times in seconds.
 
     `seek_s` is the average seek, `rotation_s` one turn of the platter. None: not limited; of
@@ -59,7 +59,7 @@ class LabHost:
     address: str
     switch: str
     link_bytes_per_s: float | None
-    disks: tuple[Disk, ...]
+    disks: tuple[LabDisk, ...]
     memory_bytes: int | None
     cpus: float | None
     roles: tuple[str, ...]

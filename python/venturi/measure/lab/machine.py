@@ -39,7 +39,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
+class MissingPrerequisite:
     """Something that a lab needs and this machine has not, and what to type or do."""
 
     what: str
@@ -59,37 +59,43 @@ def lacks(
     pools: bool = False,
     memory_bytes: int = 0,
     cpus: float = 0.0,
-) -> Iterator[Lack]:
+) -> Iterator[MissingPrerequisite]:
     """What a lab with such parts needs and is not here; one host has so much of memory and
     processors at most.
     """
     if os.geteuid() != 0:
-        yield Lack(
+        yield MissingPrerequisite(
             "only root can make network namespaces, mounts and loop devices",
             'type `sudo -E env "PATH=$PATH" venturi lab ...`',
         )
     elif not _may_make_namespaces():
-        yield Lack(
+        yield MissingPrerequisite(
             "root has not the capabilities SYS_ADMIN and NET_ADMIN, as in a container",
             "start the container privileged, or take a virtual machine",
         )
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if memory_bytes > there:
-        yield Lack(
+        yield MissingPrerequisite(
             f"{size_text(memory_bytes)} of memory for one host: there are {size_text(there)}",
             "write less memory",
         )
     if cpus > (cores := os.cpu_count() or 1):
-        yield Lack(f"{cpus:g} processors for one host: there are {cores}", "write fewer cpus")
+        yield MissingPrerequisite(
+            f"{cpus:g} processors for one host: there are {cores}", "write fewer cpus"
+        )
     spared = {"mkfs.ext4": not disks, "mergerfs": not pools}
     needed = [name for name in PROGRAMS if not spared.get(name)]
     if missing := [name for name in needed if not shutil.which(name, path=programs_path())]:
         packages = " ".join(dict.fromkeys(PROGRAMS[name] for name in missing))
-        yield Lack(f"{', '.join(missing)}: not installed", f"type `apt install {packages}`")
+        yield MissingPrerequisite(
+            f"{', '.join(missing)}: not installed", f"type `apt install {packages}`"
+        )
     if disks and not Path("/dev/loop-control").exists():
-        yield Lack("/dev/loop-control: the kernel has no loop devices", "type `modprobe loop`")
+        yield MissingPrerequisite(
+            "/dev/loop-control: the kernel has no loop devices", "type `modprobe loop`"
+        )
     if throttle and blkio_root() is None:
-        yield Lack(
+        yield MissingPrerequisite(
             "the root group of the blkio controller of cgroup v1, which disks of the model "
             "throttle need (cgroup v2 does not limit its root group)",
             'write model = "spindle", or start the kernel with '
@@ -98,7 +104,7 @@ def lacks(
     if groups:
         for name in ("memory", "cpu"):
             if controller(name) is None:
-                yield Lack(
+                yield MissingPrerequisite(
                     f"the {name} controller of cgroup v1, which hosts' memory and cpus need",
                     "leave out memory, cpus and dilate_cpu, or start the kernel with "
                     "systemd.unified_cgroup_hierarchy=0",

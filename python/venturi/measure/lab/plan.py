@@ -7,25 +7,25 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from venturi.measure.lab.disk_steps import Image, Loop, Merge, Mount, Throttle
-from venturi.measure.lab.lab_spec import FOLDER, Disk, LabHost, LabSpec
+from venturi.measure.lab.lab_spec import FOLDER, LabDisk, LabHost, LabSpec
 from venturi.measure.lab.steps import (
     SWITCHES,
+    ControlGroup,
     Folder,
-    Group,
     Holder,
+    LabNetwork,
+    LabStep,
     MountPoint,
-    Network,
     Spindle,
-    Step,
 )
 
 _PERIOD_US = 100_000
 _DIRTY_BYTES_MIN = 16 * 2**20
 _DIRTY_S = 0.8
-KINDS: Mapping[str, Callable[..., Step]] = {
+KINDS: Mapping[str, Callable[..., LabStep]] = {
     each.kind: each
     for each in (
-        *(MountPoint, Holder, Network, Group, Folder, Spindle),
+        *(MountPoint, Holder, LabNetwork, ControlGroup, Folder, Spindle),
         *(Image, Loop, Throttle, Mount, Merge),
     )
 }
@@ -34,7 +34,7 @@ KINDS: Mapping[str, Callable[..., Step]] = {
 
 def steps_of(
     spec: LabSpec, id: str, folder: Path, groups: dict[str, Path], agent: Path | None
-) -> Iterator[Step]:
+) -> Iterator[LabStep]:
     """The steps of the (dilated) lab whose own folder is `folder`; `groups` are the root groups of
     the controllers. Without an `agent` it must have no disks of the model spindle.
     """
@@ -42,12 +42,12 @@ def steps_of(
     yield Holder(SWITCHES, "switches")
     for host in spec.hosts:
         yield Holder(host.name, host.name)
-    yield Network()
+    yield LabNetwork()
     for root in sorted({str(groups[name]) for host in spec.hosts for name in _limits(host)}):
-        yield Group(f"{root}/venturi-lab-{id}")
+        yield ControlGroup(f"{root}/venturi-lab-{id}")
     for host in spec.hosts:
         for name, values in _limits(host).items():
-            yield Group(str(group_of(groups[name], id, host.name)), values)
+            yield ControlGroup(str(group_of(groups[name], id, host.name)), values)
     for images in dict.fromkeys(images_of(spec, host, id, folder) for host in spec.hosts):
         yield Folder(str(images))
     disks = [
@@ -95,15 +95,15 @@ def controllers(host: LabHost) -> tuple[str, ...]:
     return tuple(_limits(host))
 
 
-def _file_name(host: LabHost, disk: Disk) -> str:
+def _file_name(host: LabHost, disk: LabDisk) -> str:
     return f"{host.name}.{disk.name}"  # no name has a point in it
 
 
-def _turns(disk: Disk) -> bool:
+def _turns(disk: LabDisk) -> bool:
     return disk.model == "spindle"
 
 
-def _served(host: LabHost, disk: Disk, image: Path) -> str:
+def _served(host: LabHost, disk: LabDisk, image: Path) -> str:
     """A disk as the server is told of it."""
     mechanism: dict[str, object] = {"kind": "ssd", "iops": disk.read_iops}
     if disk.seek_s is not None and disk.rotation_s is not None:
@@ -123,7 +123,7 @@ def _served(host: LabHost, disk: Disk, image: Path) -> str:
     )
 
 
-def _spindle(host: LabHost, disk: Disk) -> Iterator[Step]:
+def _spindle(host: LabHost, disk: LabDisk) -> Iterator[LabStep]:
     """A disk that takes its time itself, before its requests are answered."""
     yield Loop(
         f"{host.name}/{disk.name}",
@@ -132,7 +132,7 @@ def _spindle(host: LabHost, disk: Disk) -> Iterator[Step]:
     )
 
 
-def _throttled(host: LabHost, disk: Disk, image: Path) -> Iterator[Step]:
+def _throttled(host: LabHost, disk: LabDisk, image: Path) -> Iterator[LabStep]:
     """A throttled disk: a loop device that is limited, and over it another without limits, which
     is the one that is mounted. The time that a request waits because of a limit passes before its
     device has it; so the upper one's own figures have it, and the lower one's have not.
@@ -150,7 +150,7 @@ def _throttled(host: LabHost, disk: Disk, image: Path) -> Iterator[Step]:
     yield Loop(name, over=lower, dirty_bytes=_dirty_bytes(disk))
 
 
-def _dirty_bytes(disk: Disk) -> int:
+def _dirty_bytes(disk: LabDisk) -> int:
     """How much of a disk may wait in memory to be written: with less than what it writes in about
     a second the kernel would make writers wait for longer than the disk does.
     """

@@ -73,7 +73,7 @@ class World:
         return f"vl{self.id}"
 
 
-class Step(Protocol):
+class LabStep(Protocol):
     """A step. `kind` and `key` name it: the class, and what of its kind it makes."""
 
     kind: ClassVar[str]
@@ -151,7 +151,7 @@ class MountPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ControlGroup:
     """A control group of cgroup v1 for a host's processes, or for the lab's groups."""
 
     path: str
@@ -376,7 +376,7 @@ def _wait_for_end(pids: list[int]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class LabNetwork:
     """All switches and links. They go with the holders; the machine's own end has the lab's id."""
 
     kind: ClassVar[str] = "network"

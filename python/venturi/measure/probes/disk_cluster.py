@@ -17,11 +17,11 @@ from venturi.core.errors import VenturiError
 from venturi.core.units import format_rate
 from venturi.measure.hosts.agent import AgentResult
 from venturi.measure.hosts.agent_results import DiskMeasurement, DiskReport
-from venturi.measure.hosts.at_once import on_all
-from venturi.measure.probes.members import Lost, Place
+from venturi.measure.hosts.concurrent_commands import on_all
+from venturi.measure.probes.members import LostHost, ProbedHost
 from venturi.measure.probes.probes import DISK_MODES, DiskOptions, disk_samples, unsteady
 from venturi.measure.probes.slow import SLOW_FACTOR, Standing, standings
-from venturi.measure.trial.job import Chosen, JobFailed, Report, Step
+from venturi.measure.trial.job import JobFailed, StepContext, StepReport, TrialChoices
 from venturi.record.one_host import AT_ONCE, HOST
 from venturi.record.trial import Engine, Phase, Sample, Scalar, TrialWarning, Workload
 
@@ -50,12 +50,12 @@ class ClusterDiskJob:
 
     def __init__(
         self,
-        places: Sequence[Place],
+        places: Sequence[ProbedHost],
         options: ClusterDiskOptions,
         *,
         engine_version: str,
         experiment: str | None = None,
-        lost: Sequence[Lost] = (),
+        lost: Sequence[LostHost] = (),
     ) -> None:
         empty = [place.name for place in places if not place.folders]
         if empty:
@@ -78,7 +78,7 @@ class ClusterDiskJob:
         self._alone = len(places) > 1 and (few if options.alone is None else options.alone)
 
     @property
-    def chosen(self) -> Chosen:
+    def chosen(self) -> TrialChoices:
         """What was chosen. The folders of all hosts are `HOST:FOLDER`."""
         dirs = tuple(f"{place.name}:{folder}" for place in self._places for folder in place.folders)
         configuration: dict[str, Scalar] = {
@@ -92,7 +92,7 @@ class ClusterDiskJob:
             "slow_factor": self._options.slow_factor,
         }
         version = hashlib.sha256(json.dumps(["diskbench", "many hosts", *DISK_MODES]).encode())
-        return Chosen(
+        return TrialChoices(
             workload=Workload("diskbench", version.hexdigest()[:12]),
             engine=Engine("diskbench", self._engine_version),
             configuration=configuration,
@@ -100,10 +100,10 @@ class ClusterDiskJob:
             experiment=self._experiment,
         )
 
-    def prepare(self, step: Step) -> Report:
+    def prepare(self, step: StepContext) -> StepReport:
         """Chooses how much to write, the same on all hosts: what fits the one with the least."""
         if self._options.each.bytes is not None:
-            return Report()
+            return StepReport()
         free = []
         for place in self._places:
             # A folder that is not there is the agent's to tell.
@@ -112,9 +112,9 @@ class ClusterDiskJob:
         least = min(free, default=USUAL_BYTES) // (FREE_OF * _WHOLE_BYTES) * _WHOLE_BYTES
         chosen = replace(self._options.each, bytes=max(_WHOLE_BYTES, min(USUAL_BYTES, least)))
         self._options = replace(self._options, each=chosen)
-        return Report(configuration={"bytes": chosen.bytes})
+        return StepReport(configuration={"bytes": chosen.bytes})
 
-    def execute(self, step: Step) -> Report:
+    def execute(self, step: StepContext) -> StepReport:
         """Each mode on each host alone, then on all at once."""
         phases: list[Phase] = []
         samples: list[Sample] = []
@@ -131,7 +131,7 @@ class ClusterDiskJob:
             took_s = step.since_start_s() - started_s
             phases.append(Phase(f"{mode}, all hosts at once", started_s, took_s))
         found = [*self._standings(), *self._shares()]
-        return Report(
+        return StepReport(
             phases=tuple(phases),
             samples=(*samples, *(sample for sample, _ in found)),
             warnings=(
@@ -143,14 +143,14 @@ class ClusterDiskJob:
             elapsed_s=step.since_start_s() - began_s,
         )
 
-    def validate(self, step: Step) -> Report:
+    def validate(self, step: StepContext) -> StepReport:
         """Invalid if a host was lost."""
-        return Report(invalid="; ".join(each.text for each in self._lost) or None)
+        return StepReport(invalid="; ".join(each.text for each in self._lost) or None)
 
     def clean(self) -> None:
         """The agents remove their own files."""
 
-    def _run(self, mode: str, places: Sequence[Place]) -> list[Sample]:
+    def _run(self, mode: str, places: Sequence[ProbedHost]) -> list[Sample]:
         """One mode on `places` at once; hosts that fail are lost."""
         alone = len(places) == 1 and self._count > 1
         told = on_all(
@@ -169,7 +169,7 @@ class ClusterDiskJob:
         for place in places:
             outcome = told[place.name]
             if isinstance(outcome, VenturiError):
-                self._lost.append(Lost(place.name, words, outcome.message))
+                self._lost.append(LostHost(place.name, words, outcome.message))
                 continue
             samples += self._take(place, outcome, len(places), alone=alone)
             for phase in outcome.phases:
@@ -190,7 +190,7 @@ class ClusterDiskJob:
         return samples
 
     def _take(
-        self, place: Place, result: AgentResult, at_once: int, *, alone: bool
+        self, place: ProbedHost, result: AgentResult, at_once: int, *, alone: bool
     ) -> Iterator[Sample]:
         report = result.read(DiskReport)
         self._methods |= {device.io_method for device in report.devices}
@@ -204,7 +204,7 @@ class ClusterDiskJob:
         self._unsteady += self._warnings(place, report.measurements)
 
     def _warnings(
-        self, place: Place, measurements: Iterable[DiskMeasurement]
+        self, place: ProbedHost, measurements: Iterable[DiskMeasurement]
     ) -> Iterator[TrialWarning]:
         for each in measurements:
             if not each.steady and (each.dir is not None or len(place.folders) > 1):

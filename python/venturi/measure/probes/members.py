@@ -10,7 +10,7 @@ from venturi.measure.hosts.agent import Agent
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ProbedHost:
     """A host of a cluster: its agent, the address at which the other hosts reach it, and the
     folders that are measured there, by class of disk; those of one class should be alike.
     """
@@ -32,7 +32,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostHost:
     """A host that failed, when (in words) and why."""
 
     host: str

@@ -23,7 +23,7 @@ from venturi.core.units import format_rate
 from venturi.core.wording import count_of
 from venturi.measure.hosts import threads
 from venturi.measure.hosts.agent_results import NetReport, SocketFacts
-from venturi.measure.probes.members import Lost, Place
+from venturi.measure.probes.members import LostHost, ProbedHost
 from venturi.measure.probes.net_rounds import (
     LEAST_MESSAGE_BYTES,
     Rounds,
@@ -32,7 +32,7 @@ from venturi.measure.probes.net_rounds import (
     next_to_cull,
 )
 from venturi.measure.probes.slow import SLOW_FACTOR
-from venturi.measure.trial.job import Chosen, JobFailed, Report, Step
+from venturi.measure.trial.job import JobFailed, StepContext, StepReport, TrialChoices
 from venturi.record.measured_over import MEASURED_OVER
 from venturi.record.trial import Engine, Phase, TrialWarning, Workload
 
@@ -72,7 +72,7 @@ class _HostLost(Exception):  # noqa: N818 - it is what happened
 class Listener:
     """A peer that listens on a host until `stop`."""
 
-    def __init__(self, place: Place, token: str) -> None:
+    def __init__(self, place: ProbedHost, token: str) -> None:
         address = f"[{place.address}]:0" if ":" in place.address else f"{place.address}:0"
         agent = place.agent.with_env(**{TOKEN_VARIABLE: token})
         self._process = agent.start("net", "--listen", address, "--listen-seconds", LISTEN_S)
@@ -124,12 +124,12 @@ class ClusterNetJob:
 
     def __init__(
         self,
-        places: Sequence[Place],
+        places: Sequence[ProbedHost],
         options: ClusterNetOptions,
         *,
         engine_version: str,
         experiment: str | None = None,
-        lost: Sequence[Lost] = (),
+        lost: Sequence[LostHost] = (),
     ) -> None:
         if len(places) < 2:
             raise VenturiError(
@@ -157,13 +157,13 @@ class ClusterNetJob:
         )
 
     @property
-    def chosen(self) -> Chosen:
+    def chosen(self) -> TrialChoices:
         """What was chosen."""
         configuration = asdict(self._options)
         configuration["scale"] = ",".join(map(str, self._options.scale)) or None
         configuration["disjoint_pairs"] = self._rounds.pairs_at_once
         version = hashlib.sha256(json.dumps(["netbench", "between hosts", 1]).encode())
-        return Chosen(
+        return TrialChoices(
             workload=Workload("netbench", version.hexdigest()[:12]),
             engine=Engine("netbench", self._engine_version),
             configuration=configuration,
@@ -171,7 +171,7 @@ class ClusterNetJob:
             experiment=self._experiment,
         )
 
-    def prepare(self, step: Step) -> Report:
+    def prepare(self, step: StepContext) -> StepReport:
         """Starts a peer on every host."""
         for place in self._places:
             with self._noting(place.name, "before the measurement"):
@@ -180,9 +180,9 @@ class ClusterNetJob:
             with self._noting(name, "before the measurement"):
                 self._addresses[name] = listener.address()
         self._drop_lost()
-        return Report()
+        return StepReport()
 
-    def execute(self, step: Step) -> Report:
+    def execute(self, step: StepContext) -> StepReport:
         """The rounds, then the culling."""
         options, phases = self._options, []
         began_s = step.since_start_s()
@@ -199,7 +199,7 @@ class ClusterNetJob:
             self._cull(step, hosts, size)
             phases.append(Phase("culling", started_s, step.since_start_s() - started_s))
         hosts = [name for name in hosts if name not in {each.host for each in self._lost}]
-        return Report(
+        return StepReport(
             phases=tuple(phases),
             samples=self._rounds.samples(hosts),
             warnings=tuple(self._warnings(hosts)),
@@ -211,10 +211,10 @@ class ClusterNetJob:
             elapsed_s=step.since_start_s() - began_s,
         )
 
-    def validate(self, step: Step) -> Report:
+    def validate(self, step: StepContext) -> StepReport:
         """Invalid if a host was lost, or a message."""
         said = [*(each.text for each in self._lost), *self._invalid]
-        return Report(invalid="; ".join(said) or None)
+        return StepReport(invalid="; ".join(said) or None)
 
     def clean(self) -> None:
         """Ends the peers."""
@@ -222,7 +222,7 @@ class ClusterNetJob:
             listener.stop()
         self._listeners.clear()
 
-    def _reach(self, step: Step) -> tuple[str, int]:
+    def _reach(self, step: StepContext) -> tuple[str, int]:
         """Lets all send to all for a moment until nobody is lost: what the network is called, and
         the length of messages for its speed.
         """
@@ -246,7 +246,7 @@ class ClusterNetJob:
             rate = report.measurements[0].bytes_per_s.mean
             return report.label, message_bytes(rate, self._options.seconds)
 
-    def _round(self, step: Step, iteration: int, size: int) -> tuple[list[str], NetReport]:
+    def _round(self, step: StepContext, iteration: int, size: int) -> tuple[list[str], NetReport]:
         """One round between the hosts that are left, turned so that not the same ones are always
         among the few.
         """
@@ -281,7 +281,7 @@ class ClusterNetJob:
                 continue
             return names, report
 
-    def _cull(self, step: Step, hosts: Sequence[str], size: int) -> None:
+    def _cull(self, step: StepContext, hosts: Sequence[str], size: int) -> None:
         dropped: list[str] = []
         while (slowest := next_to_cull(self._rounds, hosts, dropped)) is not None:
             dropped.append(slowest)
@@ -306,7 +306,7 @@ class ClusterNetJob:
                 self._rounds.culled.setdefault(tuple(dropped), []).extend(rates)
 
     def _measure(
-        self, step: Step, hosts: Sequence[str], *args: object, seconds: float
+        self, step: StepContext, hosts: Sequence[str], *args: object, seconds: float
     ) -> NetReport:
         """Runs the coordinator on the first of the hosts that are left, once; each transfer takes
         so many seconds.
@@ -314,7 +314,7 @@ class ClusterNetJob:
         coordinator = self._places[0]
         peers = {self._addresses[name]: name for name in hosts}
         agent = coordinator.agent.with_env(**{TOKEN_VARIABLE: self._token})
-        own = Step(agent, step.origin_s, step.on_progress)
+        own = StepContext(agent, step.origin_s, step.on_progress)
         options = [option for address in peers for option in ("--peer", address)]
         transfers = len(hosts) * (len(hosts) + 8)
         limit_s = 2 * ANSWER_S + transfers * (seconds + 1.0) + 20.0
@@ -348,7 +348,7 @@ class ClusterNetJob:
         return report
 
     def _lose(self, lost: _HostLost, during: str) -> None:
-        self._lost.append(Lost(lost.host, during, self._text(lost.problem)))
+        self._lost.append(LostHost(lost.host, during, self._text(lost.problem)))
         self._drop_lost()
 
     def _drop_lost(self) -> None:
@@ -366,8 +366,8 @@ class ClusterNetJob:
     def _text(self, problem: str) -> str:
         return _named(problem, {address: name for name, address in self._addresses.items()})
 
-    def _noting(self, name: str, during: str) -> _Noting:
-        return _Noting(self._lost, name, during)
+    def _noting(self, name: str, during: str) -> _LossGuard:
+        return _LossGuard(self._lost, name, during)
 
     def _told(self) -> str | None:
         """How connections were set up: once if all alike, else by host."""
@@ -395,10 +395,10 @@ class ClusterNetJob:
             )
 
 
-class _Noting:
+class _LossGuard:
     """Notes a host that fails inside as lost."""
 
-    def __init__(self, lost: list[Lost], name: str, during: str) -> None:
+    def __init__(self, lost: list[LostHost], name: str, during: str) -> None:
         self._lost, self._name, self._during = lost, name, during
 
     def __enter__(self) -> None:
@@ -406,10 +406,10 @@ class _Noting:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         if isinstance(error, VenturiError):
-            self._lost.append(Lost(self._name, self._during, error.message))
+            self._lost.append(LostHost(self._name, self._during, error.message))
             return True
         if isinstance(error, OSError):
-            self._lost.append(Lost(self._name, self._during, str(error)))
+            self._lost.append(LostHost(self._name, self._during, str(error)))
             return True
         return False
 

@@ -17,7 +17,7 @@ from venturi.measure.hosts.agent_results import (
     NetReport,
 )
 from venturi.measure.trial import space
-from venturi.measure.trial.job import Chosen, Report, Step
+from venturi.measure.trial.job import StepContext, StepReport, TrialChoices
 from venturi.measure.trial.runner import Session, run_trial
 from venturi.record.trial import (
     Engine,
@@ -124,7 +124,7 @@ class NetOptions:
 
 
 @dataclass(frozen=True)
-class Naming:
+class TrialLabels:
     """What a probe's trial belongs to."""
 
     engine_version: str
@@ -133,16 +133,16 @@ class Naming:
 
 
 class _DiskJob:
-    def __init__(self, options: DiskOptions, naming: Naming) -> None:
+    def __init__(self, options: DiskOptions, naming: TrialLabels) -> None:
         self._options = options
         self._naming = naming
         self._report: DiskReport | None = None
 
     @property
-    def chosen(self) -> Chosen:
+    def chosen(self) -> TrialChoices:
         chosen = asdict(self._options)
         dirs = tuple(str(folder) for folder in chosen.pop("dirs"))
-        return Chosen(
+        return TrialChoices(
             workload=Workload("diskbench", _version("diskbench", *DISK_MODES)),
             engine=Engine("diskbench", self._naming.engine_version),
             configuration={key: _scalar(value) for key, value in chosen.items()},
@@ -151,7 +151,7 @@ class _DiskJob:
             series=self._naming.series,
         )
 
-    def prepare(self, step: Step) -> Report:
+    def prepare(self, step: StepContext) -> StepReport:
         options = self._options
         for folder in options.dirs:
             if not step.host.files.is_folder(folder):
@@ -164,9 +164,9 @@ class _DiskJob:
         if options.bytes is not None:
             # Reading and writing at once holds the files of both.
             space.require(step.host.files, dict.fromkeys(options.dirs, 2 * options.bytes))
-        return Report()
+        return StepReport()
 
-    def execute(self, step: Step) -> Report:
+    def execute(self, step: StepContext) -> StepReport:
         result = step.run("disk", *self._options.arguments())
         self._report = report = result.read(DiskReport)
         samples = [sample for m in report.measurements for sample in disk_samples(m)]
@@ -186,7 +186,7 @@ class _DiskJob:
         ]
         started_s = step.since_start_s(result.started_at_s)
         methods = sorted({device.io_method for device in report.devices})
-        return Report(
+        return StepReport(
             phases=(*_shifted(result.phases, started_s),)
             or (Phase("disk", started_s, result.elapsed_s),),
             samples=tuple(samples),
@@ -195,27 +195,27 @@ class _DiskJob:
             elapsed_s=result.elapsed_s,
         )
 
-    def validate(self, step: Step) -> Report:
+    def validate(self, step: StepContext) -> StepReport:
         assert self._report is not None
         measured = {measurement.mode for measurement in self._report.measurements}
         missing = [mode for mode in self._options.modes if mode not in measured]
-        return Report(invalid=f"not measured: {', '.join(missing)}" if missing else None)
+        return StepReport(invalid=f"not measured: {', '.join(missing)}" if missing else None)
 
     def clean(self) -> None:
         """The agent removes its own files."""
 
 
 class _NetJob:
-    def __init__(self, options: NetOptions, naming: Naming) -> None:
+    def __init__(self, options: NetOptions, naming: TrialLabels) -> None:
         self._options = options
         self._naming = naming
         self._lost: list[str] = []
 
     @property
-    def chosen(self) -> Chosen:
+    def chosen(self) -> TrialChoices:
         chosen = asdict(self._options)
         del chosen["token_file"]
-        return Chosen(
+        return TrialChoices(
             workload=Workload("netbench", _version("netbench", *NET_PATTERNS)),
             engine=Engine("netbench", self._naming.engine_version),
             configuration={key: _scalar(value) for key, value in chosen.items()},
@@ -224,10 +224,10 @@ class _NetJob:
             series=self._naming.series,
         )
 
-    def prepare(self, step: Step) -> Report:
-        return Report()
+    def prepare(self, step: StepContext) -> StepReport:
+        return StepReport()
 
-    def execute(self, step: Step) -> Report:
+    def execute(self, step: StepContext) -> StepReport:
         phases: list[Phase] = []
         samples: list[Sample] = []
         warnings: list[TrialWarning] = []
@@ -241,7 +241,7 @@ class _NetJob:
             samples += [sample for m in report.measurements for sample in _net_samples(m)]
             warnings += result.warnings
             self._lost += [lost for m in report.measurements if (lost := _lost(m)) is not None]
-        return Report(
+        return StepReport(
             phases=tuple(phases),
             samples=tuple(samples),
             warnings=tuple(warnings),
@@ -249,20 +249,20 @@ class _NetJob:
             elapsed_s=sum(phase.elapsed_s for phase in phases),
         )
 
-    def validate(self, step: Step) -> Report:
-        return Report(invalid="; ".join(self._lost) or None)
+    def validate(self, step: StepContext) -> StepReport:
+        return StepReport(invalid="; ".join(self._lost) or None)
 
     def clean(self) -> None:
         """Nothing stays behind."""
 
 
 class _HostJob:
-    def __init__(self, naming: Naming) -> None:
+    def __init__(self, naming: TrialLabels) -> None:
         self._naming = naming
 
     @property
-    def chosen(self) -> Chosen:
-        return Chosen(
+    def chosen(self) -> TrialChoices:
+        return TrialChoices(
             workload=Workload("hostfacts", _version("hostfacts")),
             engine=Engine("hostfacts", self._naming.engine_version),
             configuration={},
@@ -270,20 +270,20 @@ class _HostJob:
             series=False,
         )
 
-    def prepare(self, step: Step) -> Report:
-        return Report()
+    def prepare(self, step: StepContext) -> StepReport:
+        return StepReport()
 
-    def execute(self, step: Step) -> Report:
+    def execute(self, step: StepContext) -> StepReport:
         result = step.run("facts")
         started_s = step.since_start_s(result.started_at_s)
-        return Report(
+        return StepReport(
             phases=(Phase("facts", started_s, result.elapsed_s),),
             warnings=result.warnings,
             elapsed_s=result.elapsed_s,
         )
 
-    def validate(self, step: Step) -> Report:
-        return Report()
+    def validate(self, step: StepContext) -> StepReport:
+        return StepReport()
 
     def clean(self) -> None:
         """Nothing was made."""
@@ -304,8 +304,8 @@ def probe_host(session: Session, experiment: str | None = None) -> Trial:
     return run_trial(session, _HostJob(_naming(session, experiment)))
 
 
-def _naming(session: Session, experiment: str | None) -> Naming:
-    return Naming(engine_version=session.software.others["agent"], experiment=experiment)
+def _naming(session: Session, experiment: str | None) -> TrialLabels:
+    return TrialLabels(engine_version=session.software.others["agent"], experiment=experiment)
 
 
 def _scalar(value: object) -> Scalar:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from venturi.core.errors import VenturiError
-from venturi.core.toml_file import KeyPath, Lines, Mistake
+from venturi.core.toml_file import KeyLines, KeyPath, Mistake
 from venturi.measure.clusters.cluster_file import PriceOf, parse_cluster
 from venturi.measure.clusters.cluster_spec import WORKER
 from venturi.measure.engines.registry import ENGINES, starts_daemons
@@ -22,7 +22,7 @@ _Disks = Mapping[str, Mapping[str, tuple[str, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ClusterReference:
     """What a plan says of a cluster: a lab's file or a cluster's; both or none is a mistake."""
 
     lab: str | None
@@ -30,8 +30,8 @@ class Named:
 
 
 def clusters_of(
-    named: Mapping[str, Named],
-    lines: Lines,
+    named: Mapping[str, ClusterReference],
+    lines: KeyLines,
     folder: Path,
     read: Callable[[Path], str],
     price_of: PriceOf | None = None,

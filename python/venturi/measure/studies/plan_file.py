@@ -34,7 +34,7 @@ from venturi.measure.engines.registry import (
     starts_daemons,
 )
 from venturi.measure.engines.spark import tiers as of_spark
-from venturi.measure.studies.plan_clusters import Named, clusters_of, doubtful_places
+from venturi.measure.studies.plan_clusters import ClusterReference, clusters_of, doubtful_places
 from venturi.measure.studies.study import LOCAL, OF_WORKLOAD, RETRYABLE, Combination, Order, Plan
 from venturi.measure.workloads.definition import SCALES
 from venturi.measure.workloads.registry import WORKLOADS, size_of_bytes, workload
@@ -63,7 +63,7 @@ def _code(name: str) -> str:
     return name
 
 
-def _told(check: Callable[[str], str]) -> AfterValidator:
+def _validated(check: Callable[[str], str]) -> AfterValidator:
     """`check` of a text, whose refusal is a mistake in the file."""
 
     def checked(text: str) -> str:
@@ -105,11 +105,11 @@ class _Factors(Strict):
         Field(description="worker daemons of clusters"),
     ] = _Some
     tiers: Annotated[
-        tuple[Annotated[Text, _told(of_spark.checked)], ...],
+        tuple[Annotated[Text, _validated(of_spark.checked)], ...],
         Field(description="tiers of Spark's local folders (`ssd 50GB`); none: as stock Spark does"),
     ] = _Some
     reserves: Annotated[
-        tuple[Annotated[Text, _told(of_spark.checked_reserves)], ...],
+        tuple[Annotated[Text, _validated(of_spark.checked_reserves)], ...],
         Field(
             description="room of tiers that a kind of files leaves to others (`spill 5GB`); none"
         ),
@@ -258,8 +258,8 @@ def parse_plan(
     ), ()
 
 
-def _named(given: PlanFile) -> dict[str, Named]:
-    return {name: Named(each.lab, each.file) for name, each in given.clusters.items()}
+def _named(given: PlanFile) -> dict[str, ClusterReference]:
+    return {name: ClusterReference(each.lab, each.file) for name, each in given.clusters.items()}
 
 
 def _doubts(given: PlanFile, engines: Mapping[str, EngineWords]) -> Iterator[tuple[KeyPath, str]]:

@@ -13,26 +13,26 @@ from typing import Protocol
 
 from venturi.core.errors import Interrupted, VenturiError
 from venturi.core.units import format_duration
-from venturi.measure.engines.protocol import Engine, Resources, TrialSpec
+from venturi.measure.engines.protocol import Resources, TrialSpec, WorkloadEngine
 from venturi.measure.engines.registry import split_spec
 from venturi.measure.studies.study import (
     LOCAL,
     Combination,
-    Place,
-    PlaceState,
     Plan,
+    PlannedTrial,
+    PlannedTrialState,
     disks_by_role,
     input_key,
     standings,
     wall_s,
 )
 from venturi.measure.trial.folders import DataFolders
-from venturi.measure.trial.job import Chosen, Report, Step, TrialJob
+from venturi.measure.trial.job import StepContext, StepReport, TrialChoices, TrialJob
 from venturi.measure.trial.runner import Session, run_trial
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.inputs import Inputs, inputs_of
 from venturi.measure.workloads.registry import size_of, size_of_bytes, workload
-from venturi.record.store.keeping import Keeper
+from venturi.record.store.trial_store import TrialStore
 from venturi.record.trial import Engine as EngineRecord
 from venturi.record.trial import Scalar, Trial, Workload
 
@@ -56,7 +56,7 @@ class Site(Protocol):
     def session(self) -> Session:
         """In which they are recorded."""
 
-    def engine(self, combination: Combination) -> Engine:
+    def engine(self, combination: Combination) -> WorkloadEngine:
         """The engine of `combination` there; the error of a site that cannot be had."""
 
     def resources(self, combination: Combination) -> Resources:
@@ -70,12 +70,12 @@ One that cannot be had is opened, too: its trials fail."""
 
 def take(
     plan: Plan,
-    repository: Keeper,
+    repository: TrialStore,
     site: Open,
     *,
     again: bool = False,
-    on_trial: Callable[[PlaceState], None] | None = None,
-) -> tuple[PlaceState, ...]:
+    on_trial: Callable[[PlannedTrialState], None] | None = None,
+) -> tuple[PlannedTrialState, ...]:
     """Runs what is missing of `plan`, and returns where every place then stands.
 
     A trial that fails stops nothing. With `again`, places that failed for good get one more trial.
@@ -83,7 +83,7 @@ def take(
     """
     begun_s = time.monotonic()
 
-    def look() -> dict[int, PlaceState]:
+    def look() -> dict[int, PlannedTrialState]:
         found = repository.trials_of(plan.id)
         return {each.place.number: each for each in standings(plan, found)}
 
@@ -124,7 +124,7 @@ def _time_left_s(plan: Plan, begun_s: float) -> float | None:
     return plan.time_budget_s - (time.monotonic() - begun_s)
 
 
-def _typical_s(found: Iterable[PlaceState], place: Place) -> float:
+def _typical_s(found: Iterable[PlannedTrialState], place: PlannedTrial) -> float:
     """How long the longest trial of the combination took so far; 0 if there was none."""
     walls = [
         wall_s(each.trial) or 0.0
@@ -139,7 +139,7 @@ class _Sites:
 
     def __init__(self, plan: Plan, open_site: Open) -> None:
         self._plan, self._open_site = plan, open_site
-        self._open: tuple[str, ExitStack, _Bench] | None = None
+        self._open: tuple[str, ExitStack, _SharedEngine] | None = None
 
     def __enter__(self) -> _Sites:
         return self
@@ -147,13 +147,13 @@ class _Sites:
     def __exit__(self, *_: object) -> None:
         self._close()
 
-    def bench(self, name: str) -> _Bench:
+    def bench(self, name: str) -> _SharedEngine:
         """The bench of the site of `name`; any other is closed first."""
         if self._open is None or self._open[0] != name:
             self._close()
             with ExitStack() as stack:
                 site = stack.enter_context(self._open_site(name))
-                bench = stack.enter_context(_Bench(self._plan, site))
+                bench = stack.enter_context(_SharedEngine(self._plan, site))
                 self._open = name, stack.pop_all(), bench
         assert self._open is not None
         return self._open[2]
@@ -170,15 +170,15 @@ class _Sites:
             closed[1].close()
 
 
-class _Bench:
+class _SharedEngine:
     """The engine and the inputs that trials at a site share: made when needed, gone at the end."""
 
     def __init__(self, plan: Plan, site: Site) -> None:
         self._plan, self._site, self.session = plan, site, site.session
-        self._up: tuple[tuple[object, ...], Engine] | None = None
+        self._up: tuple[tuple[object, ...], WorkloadEngine] | None = None
         self._inputs: dict[tuple[object, ...], tuple[DataFolders, Inputs]] = {}
 
-    def __enter__(self) -> _Bench:
+    def __enter__(self) -> _SharedEngine:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -188,7 +188,7 @@ class _Bench:
             for folders, _inputs in self._inputs.values():
                 folders.__exit__()
 
-    def job(self, place: Place) -> TrialJob:
+    def job(self, place: PlannedTrial) -> TrialJob:
         """The work of `place`; what keeps it from being done fails its trial, not the plan."""
         combination = place.combination
         definition, size = size_for(combination)
@@ -197,7 +197,7 @@ class _Bench:
             engine = self._engine(combination, resources)
             folders, inputs = self._input(combination, resources, definition, size)
         except (VenturiError, OSError) as error:
-            return _Impossible(self._spec(place, definition, size), error)
+            return _FailedJob(self._spec(place, definition, size), error)
         spec = TrialSpec(
             definition=definition,
             size=size,
@@ -217,15 +217,15 @@ class _Bench:
             timeout_s=self._plan.timeout_s,
         )
         job = engine.job(spec)
-        return _Timed(job, inputs, folders, self._plan.timeout_s, combination.labels)
+        return _TimedJob(job, inputs, folders, self._plan.timeout_s, combination.labels)
 
-    def release(self, places: Iterable[Place]) -> None:
+    def release(self, places: Iterable[PlannedTrial]) -> None:
         """Removes the inputs that none of `places` needs."""
         needed = {input_key(place.combination) for place in places}
         for key in [key for key in self._inputs if key not in needed]:
             self._inputs.pop(key)[0].__exit__()
 
-    def _engine(self, combination: Combination, resources: Resources) -> Engine:
+    def _engine(self, combination: Combination, resources: Resources) -> WorkloadEngine:
         """The engine of `combination`, started unless it is up from the trial before.
 
         Any other is ended first: idle daemons would take memory and time from what is measured.
@@ -263,9 +263,9 @@ class _Bench:
             self._inputs[key] = folders, inputs_of(folders, definition, size)
         return self._inputs[key]
 
-    def _spec(self, place: Place, definition: Definition, size: Size) -> Chosen:
+    def _spec(self, place: PlannedTrial, definition: Definition, size: Size) -> TrialChoices:
         combination = place.combination
-        return Chosen(
+        return TrialChoices(
             workload=Workload(
                 definition.name, definition.version, combination.scale, size.bytes, size.records
             ),
@@ -280,19 +280,19 @@ class _Bench:
 
 
 @dataclass
-class _Impossible:
+class _FailedJob:
     """A trial that cannot even be prepared: its record says why."""
 
-    chosen: Chosen
+    chosen: TrialChoices
     error: VenturiError | OSError
 
-    def prepare(self, step: Step) -> Report:
+    def prepare(self, step: StepContext) -> StepReport:
         raise self.error
 
-    def execute(self, step: Step) -> Report:
+    def execute(self, step: StepContext) -> StepReport:
         raise self.error
 
-    def validate(self, step: Step) -> Report:
+    def validate(self, step: StepContext) -> StepReport:
         raise self.error
 
     def clean(self) -> None:
@@ -300,7 +300,7 @@ class _Impossible:
 
 
 @dataclass
-class _Timed:
+class _TimedJob:
     """A job of a plan, with a limit on all of its steps together, whatever its engine knows of
     time.
     """
@@ -313,20 +313,20 @@ class _Timed:
     _used_s: float = field(default=0.0, init=False)
 
     @property
-    def chosen(self) -> Chosen:
+    def chosen(self) -> TrialChoices:
         """With what the plan calls the cluster and the disk, by which trials can be grouped."""
         chosen = self.job.chosen
         return replace(chosen, configuration={**chosen.configuration, **self.labels})
 
-    def prepare(self, step: Step) -> Report:
+    def prepare(self, step: StepContext) -> StepReport:
         with self._limited("being prepared"):
             return self.job.prepare(step)
 
-    def execute(self, step: Step) -> Report:
+    def execute(self, step: StepContext) -> StepReport:
         with self._limited("executing"):
             return self.job.execute(step)
 
-    def validate(self, step: Step) -> Report:
+    def validate(self, step: StepContext) -> StepReport:
         with self._limited("being validated"):
             return self.job.validate(step)
 
@@ -368,7 +368,7 @@ class _Timed:
             self._used_s += time.monotonic() - begun_s
 
 
-def summary_of(found: Iterable[PlaceState]) -> dict[str, int]:
+def summary_of(found: Iterable[PlannedTrialState]) -> dict[str, int]:
     """How many places are done, failed, running and left."""
     counts = {"done": 0, "failed": 0, "running": 0, "left": 0}
     for each in found:

@@ -43,7 +43,7 @@ MIN_PROBE_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedStep:
     """A step that is not taken, and why."""
 
     step: str
@@ -51,7 +51,7 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
+class MeasuredRates:
     """Disk rates in bytes per second; `mixed` is reading and writing together, at once."""
 
     read_bytes_per_s: float
@@ -89,7 +89,7 @@ def require_time(time_budget_s: float) -> None:
 
 def disk_probe_size(
     usable_bytes: int, time_budget_s: float, dirs: int = 1
-) -> DiskProbeSize | Skipped:
+) -> DiskProbeSize | SkippedStep:
     """Size of a short DiskBench: `usable_bytes` of disk, its share of the time.
 
     Every directory holds a file to read and a file to write. Each measurement gets an equal share
@@ -100,7 +100,7 @@ def disk_probe_size(
     # 1 GB/s at least would be read or written in that time by any disk worth a longer measurement.
     size_bytes = min(MAX_PROBE_BYTES, int(seconds * 10**9), usable_bytes // (2 * dirs))
     if size_bytes < MIN_PROBE_BYTES:
-        return Skipped(
+        return SkippedStep(
             "probe disk",
             f"{format_bytes_decimal(size_bytes)} of test data per directory are all that "
             f"disk space and time allow, {format_bytes_decimal(MIN_PROBE_BYTES)} are needed",
@@ -109,11 +109,11 @@ def disk_probe_size(
     return DiskProbeSize(aligned, round(seconds, 3), DISK_ITERATIONS)
 
 
-def net_probe_seconds(time_budget_s: float) -> float | Skipped:
+def net_probe_seconds(time_budget_s: float) -> float | SkippedStep:
     """Seconds of one measurement of a short NetBench over loopback."""
     share_s = NET_SHARE * time_budget_s
     if share_s < NET_MIN_S:
-        return Skipped(
+        return SkippedStep(
             "probe net",
             f"its share of the time budget is {format_duration(share_s)}, "
             f"{format_duration(NET_MIN_S)} are needed",
@@ -121,7 +121,7 @@ def net_probe_seconds(time_budget_s: float) -> float | Skipped:
     return min(1.0, round(share_s / NET_MEASUREMENTS, 3))
 
 
-def seconds_per_byte(rates: Rates) -> float:
+def seconds_per_byte(rates: MeasuredRates) -> float:
     """Time to generate, sort in memory, validate, sort in two passes and validate, per byte.
 
     1/W + (1/R + 1/W) + 1/R + 4/m + 1/R: in two passes two reads and two writes share the disk at
@@ -131,8 +131,8 @@ def seconds_per_byte(rates: Rates) -> float:
 
 
 def data_size(
-    usable_bytes: int, available_memory_bytes: int, time_left_s: float, rates: Rates
-) -> DataSize | Skipped:
+    usable_bytes: int, available_memory_bytes: int, time_left_s: float, rates: MeasuredRates
+) -> DataSize | SkippedStep:
     """How much to sort: the least of what disk, memory, time and usefulness allow.
 
     `usable_bytes` is what may be taken of the disk, all copies together.
@@ -147,7 +147,7 @@ def data_size(
     limited_by = min(limits, key=lambda name: limits[name])
     size_bytes = int(limits[limited_by]) // GRANULE_BYTES * GRANULE_BYTES
     if size_bytes < MIN_DATA_BYTES:
-        return Skipped(
+        return SkippedStep(
             "sort",
             f"{limited_by} allows {format_bytes_decimal(max(0, size_bytes))} of data, "
             f"{format_bytes_decimal(MIN_DATA_BYTES)} are needed",
@@ -172,11 +172,11 @@ def in_memory_bytes(input_bytes: int) -> int:
     return int(input_bytes * IN_MEMORY_FACTOR) + IN_MEMORY_EXTRA_BYTES
 
 
-def two_pass_bytes(input_bytes: int, minimum_memory_bytes: int) -> int | Skipped:
+def two_pass_bytes(input_bytes: int, minimum_memory_bytes: int) -> int | SkippedStep:
     """Memory with which most of `input_bytes` is spilled: a quarter, or the engine's minimum."""
     memory_bytes = max(int(input_bytes * TWO_PASS_FRACTION), minimum_memory_bytes)
     if memory_bytes >= input_bytes:
-        return Skipped(
+        return SkippedStep(
             "sort in two passes",
             f"{format_bytes_decimal(input_bytes)} of data fit into "
             f"{format_bytes_decimal(memory_bytes)}, the least memory the engine works with",

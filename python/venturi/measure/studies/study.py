@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Literal
 
 from venturi.core.errors import FailureClass
+from venturi.measure.clusters.cluster_record import cluster_record, host_record
 from venturi.measure.clusters.cluster_spec import WORKER, ClusterSpec
-from venturi.measure.clusters.recorded import cluster_record, host_record
 from venturi.measure.engines.registry import ENGINES, on_hdfs, split_spec
 from venturi.measure.lab.lab_spec import LabSpec
 from venturi.measure.workloads.registry import space_factors, workload
@@ -93,7 +93,7 @@ class Combination:
 
 
 @dataclass(frozen=True)
-class Place:
+class PlannedTrial:
     """One repetition of one combination."""
 
     number: int
@@ -185,10 +185,10 @@ class Plan:
         spec = self.clusters[combination.place].spec
         return spec if combination.disk is None else on_disk(spec, self.disks[combination.disk])
 
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[PlannedTrial, ...]:
         """Every repetition of every combination, by number."""
         return tuple(
-            Place(
+            PlannedTrial(
                 index * self.repeats + repetition,
                 combination,
                 repetition,
@@ -198,7 +198,7 @@ class Plan:
             for repetition in range(self.repeats)
         )
 
-    def ordered(self) -> tuple[Place, ...]:
+    def ordered(self) -> tuple[PlannedTrial, ...]:
         """The places as they are to be taken; the same for the same plan.
 
         written: combination by combination. blocked: repetition by repetition, each with all
@@ -221,7 +221,7 @@ class Plan:
             return tuple(place for block in blocks for place in block)
         counted = [place for place in places if not place.warm_up]
         draw.shuffle(counted)
-        taken: list[Place] = []
+        taken: list[PlannedTrial] = []
         begun: set[int] = set()
         for place in counted:
             first = place.number - place.repetition
@@ -244,16 +244,16 @@ def failure_class(trial: Trial, failing_warnings: Iterable[str] = ()) -> Failure
 
 
 @dataclass(frozen=True)
-class PlaceState:
+class PlannedTrialState:
     """How far a place has come; `trial` is the one that counts, else its last."""
 
-    place: Place
+    place: PlannedTrial
     status: Literal["done", "failed", "running", "left"]
     trial: Trial | None = None
     failure: FailureClass | None = None
 
 
-def standings(plan: Plan, trials: Iterable[Trial]) -> tuple[PlaceState, ...]:
+def standings(plan: Plan, trials: Iterable[Trial]) -> tuple[PlannedTrialState, ...]:
     """Where every place stands, in the order of the plan, after `trials` of its experiment.
 
     Trials of a workload whose definition has changed since measured something else.
@@ -266,30 +266,30 @@ def standings(plan: Plan, trials: Iterable[Trial]) -> tuple[PlaceState, ...]:
     names = {combination.workload for combination in plan.combinations}
     versions = {name: workload(name).version for name in names}
 
-    def own(place: Place) -> Sequence[Trial]:
+    def own(place: PlannedTrial) -> Sequence[Trial]:
         name = place.combination.workload
         return attempts.get((place.number, name, versions[name]), ())
 
     return tuple(_standing(plan, place, own(place)) for place in plan.ordered())
 
 
-def _standing(plan: Plan, place: Place, attempts: Sequence[Trial]) -> PlaceState:
+def _standing(plan: Plan, place: PlannedTrial, attempts: Sequence[Trial]) -> PlannedTrialState:
     classes: Counter[FailureClass] = Counter()
     for trial in attempts:
         failure = failure_class(trial, plan.failing_warnings)
         if failure is not None:
             classes[failure] += 1
         elif trial.state is State.SUCCEEDED:
-            return PlaceState(place, "done", trial)
+            return PlannedTrialState(place, "done", trial)
     if not attempts:
-        return PlaceState(place, "left")
+        return PlannedTrialState(place, "left")
     last = attempts[-1]
     if last.state not in TERMINAL:
-        return PlaceState(place, "running", last)
+        return PlannedTrialState(place, "running", last)
     failure = failure_class(last, plan.failing_warnings)
     assert failure is not None
     again = failure is FailureClass.INTERRUPTED or classes[failure] <= plan.retries.get(failure, 0)
-    return PlaceState(place, "left" if again else "failed", last, failure)
+    return PlannedTrialState(place, "left" if again else "failed", last, failure)
 
 
 def on_disk(spec: ClusterSpec, folders: Mapping[str, tuple[Path, ...]]) -> ClusterSpec:
@@ -371,7 +371,9 @@ def wall_s(trial: Trial) -> float | None:
     return max((phase.started_s + phase.elapsed_s for phase in trial.phases), default=None)
 
 
-def alike(trial: Trial, combination: Combination, input_bytes: int | None, plan: Plan) -> bool:
+def matches_plan(
+    trial: Trial, combination: Combination, input_bytes: int | None, plan: Plan
+) -> bool:
     """Whether `trial`, of whatever experiment, did what a place of `combination` of `plan` is to
     do, on such hosts and disks. `input_bytes` is what the combination comes to.
     """
@@ -426,7 +428,7 @@ def _on_such_hosts(trial: Trial, combination: Combination, plan: Plan) -> bool:
 
 
 @dataclass(frozen=True)
-class Unsteady:
+class UnsteadyCombination:
     """A combination whose counted trials differ more than they should."""
 
     combination: Combination
@@ -434,7 +436,7 @@ class Unsteady:
     variation: float  # standard deviation over mean
 
 
-def unsteady(found: Iterable[PlaceState]) -> tuple[Unsteady, ...]:
+def unsteady(found: Iterable[PlannedTrialState]) -> tuple[UnsteadyCombination, ...]:
     """The combinations with three or more counted successes that vary by more than a tenth."""
     times: dict[int, tuple[Combination, list[float]]] = {}
     for each in found:
@@ -443,9 +445,9 @@ def unsteady(found: Iterable[PlaceState]) -> tuple[Unsteady, ...]:
             elapsed = each.trial.elapsed_s
             if elapsed is not None:
                 times.setdefault(first, (each.place.combination, []))[1].append(elapsed)
-    out: list[Unsteady] = []
+    out: list[UnsteadyCombination] = []
     for combination, values in times.values():
         mean = statistics.fmean(values)
         if len(values) >= 3 and mean > 0 and (v := statistics.stdev(values) / mean) > UNSTEADY:
-            out.append(Unsteady(combination, len(values), v))
+            out.append(UnsteadyCombination(combination, len(values), v))
     return tuple(out)

@@ -37,7 +37,7 @@ _MEANS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class DisturbanceLimit:
     """From `least` on, a share of the execution's time, a trial is disturbed; `said` names what by.
 
     `source` says why there and no lower.
@@ -54,16 +54,16 @@ _TENTH = (
     "below it drowns in the spread of repeats (ALOJA's groups: 4.5 % at the median). Our judgement"
 )
 LIMITS = (
-    Limit(CPU_OTHERS, 0.10, "others used {share} of the processor time", _TENTH),
-    Limit(
+    DisturbanceLimit(CPU_OTHERS, 0.10, "others used {share} of the processor time", _TENTH),
+    DisturbanceLimit(
         CPU_STEAL,
         0.05,
         "the hypervisor withheld {share} of the processor time",
         "stolen time is time in which a process was ready to run (proc(5), `steal`): all of it is "
         "lost to the trial, 5 % at the limit, the least difference that is asked for by default",
     ),
-    Limit(DISK_OTHERS, 0.10, "others' transfers took {share} of a disk's time", _TENTH),
-    Limit(
+    DisturbanceLimit(DISK_OTHERS, 0.10, "others' transfers took {share} of a disk's time", _TENTH),
+    DisturbanceLimit(
         MEMORY_STALLED,
         0.10,
         "all tasks stood still for lack of memory for {share} of the time",

@@ -9,7 +9,7 @@ from pathlib import Path
 from venturi.core.errors import ExitCode, VenturiError, refused
 from venturi.core.wording import did_you_mean
 from venturi.measure.hosts.host import Files
-from venturi.measure.hosts.owned import OWNER_FILE, PREFIX, discard, make, sweep
+from venturi.measure.hosts.owned_folders import OWNER_FILE, PREFIX, discard, make, sweep
 from venturi.measure.trial.space import existing_parent
 from venturi.record.trial import DISK_ROLES, new_id
 

@@ -13,12 +13,12 @@ from venturi.core.errors import VenturiError
 from venturi.core.units import format_duration
 from venturi.measure.hosts import threads
 from venturi.measure.hosts.agent import CLEAN_UP_GRACE_S, Agent, AgentResult, OnProgress
-from venturi.measure.hosts.host import Files, Host
+from venturi.measure.hosts.host import Files, LiveHost
 from venturi.record.trial import Engine, Phase, Sample, Scalar, TrialWarning, Workload
 
 
 @dataclass(frozen=True)
-class Chosen:
+class TrialChoices:
     """What was chosen for a trial, before anything is measured.
 
     `elsewhere` says why what it uses of this host is not all counted as its own: others' daemons do
@@ -70,7 +70,7 @@ class JobFailed(VenturiError):  # noqa: N818 - it is what happened
 
 
 @dataclass(frozen=True)
-class Report:
+class StepReport:
     """What a step of a job found out. `invalid` says why the result cannot be believed."""
 
     phases: tuple[Phase, ...] = ()
@@ -85,7 +85,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Step:
+class StepContext:
     """What a job is given: the agent, and the trial's own clock."""
 
     agent: Agent
@@ -93,7 +93,7 @@ class Step:
     on_progress: OnProgress | None
 
     @property
-    def host(self) -> Host:
+    def host(self) -> LiveHost:
         """Where the job is done."""
         return self.agent.host
 
@@ -142,16 +142,16 @@ class TrialJob(Protocol):
     """One trial's work on one engine. Each step raises VenturiError if it fails."""
 
     @property
-    def chosen(self) -> Chosen:
+    def chosen(self) -> TrialChoices:
         """What was chosen."""
 
-    def prepare(self, step: Step) -> Report:
+    def prepare(self, step: StepContext) -> StepReport:
         """Makes ready what is not timed: input, space, predictions."""
 
-    def execute(self, step: Step) -> Report:
+    def execute(self, step: StepContext) -> StepReport:
         """The timed work; its report has `elapsed_s`."""
 
-    def validate(self, step: Step) -> Report:
+    def validate(self, step: StepContext) -> StepReport:
         """Whether the result is right."""
 
     def clean(self) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from venturi.core.errors import Interrupted, VenturiError
 from venturi.core.units import format_duration
-from venturi.measure.hosts.host import Files, Host
+from venturi.measure.hosts.host import Files, LiveHost
 from venturi.measure.hosts.logs import complaint, known_cause, tail
 from venturi.measure.trial.job import Attachment, JobFailed
 
@@ -66,7 +66,7 @@ def labelled(attachment: Attachment, label: str) -> Attachment:
 
 
 def run(
-    host: Host,
+    host: LiveHost,
     command: Sequence[str | Path],
     *,
     engine: str,
@@ -84,7 +84,7 @@ def run(
 
 
 def run_concurrently(
-    host: Host,
+    host: LiveHost,
     programs: Sequence[Program],
     *,
     engine: str,
@@ -97,12 +97,12 @@ def run_concurrently(
     error that it raises, such as of a daemon that ended (`Daemons.check`), ends the programs and is
     their failure. Raises JobFailed (with what is kept of all programs) and Interrupted.
     """
-    running: list[_Running] = []
+    running: list[_RunningProgram] = []
     failed: VenturiError | None = None
     late = False
     try:
         for program in programs:
-            running.append(_Running(host, program))
+            running.append(_RunningProgram(host, program))
         try:
             late = not _wait(running, timeout_s, check)
         except VenturiError as error:
@@ -134,10 +134,10 @@ def run_concurrently(
     return tuple(each.result() for each in running)
 
 
-class _Running:
+class _RunningProgram:
     """A program under its supervisor."""
 
-    def __init__(self, host: Host, program: Program) -> None:
+    def __init__(self, host: LiveHost, program: Program) -> None:
         self.program = program
         self.started_s = time.monotonic()
         self.process = host.supervise(
@@ -168,7 +168,7 @@ class _Running:
 
 
 def _wait(
-    running: Sequence[_Running], timeout_s: float | None, check: Callable[[], None] | None
+    running: Sequence[_RunningProgram], timeout_s: float | None, check: Callable[[], None] | None
 ) -> bool:
     """Whether all programs ended by themselves, or one failed; False: their time is up.
 
@@ -201,7 +201,7 @@ def _complaint_of(check: Callable[[], None]) -> VenturiError | None:
     return None
 
 
-def _stop(running: Sequence[_Running]) -> None:
+def _stop(running: Sequence[_RunningProgram]) -> None:
     """Ends what is left of them, all at the same time."""
     left = [each for each in running if not each.process.reaped]
     for each in left:

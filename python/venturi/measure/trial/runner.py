@@ -15,16 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 from venturi.core.errors import ExitCode, FailureClass, Interrupted, VenturiError, refused
 from venturi.measure.hosts.agent import Agent, AgentResult, OnProgress
-from venturi.measure.hosts.at_once import on_all
+from venturi.measure.hosts.concurrent_commands import on_all
 from venturi.measure.hosts.local import HERE
-from venturi.measure.hosts.owned import COPY_PREFIX, SERIES_PREFIX, sweep, temporary
+from venturi.measure.hosts.owned_folders import COPY_PREFIX, SERIES_PREFIX, sweep, temporary
 from venturi.measure.trial.disturbance import (
     NOT_WATCHED,
     disturbance,
     disturbance_of_one_machine,
     unknown,
 )
-from venturi.measure.trial.job import Attachment, Chosen, JobFailed, Report, Step, TrialJob
+from venturi.measure.trial.job import (
+    Attachment,
+    JobFailed,
+    StepContext,
+    StepReport,
+    TrialChoices,
+    TrialJob,
+)
 from venturi.measure.trial.sampling import Sampler
 from venturi.measure.trial.tracing import TracedStage, Tracer, stages_of
 from venturi.record.access.owner import current_owner
@@ -47,7 +54,7 @@ from venturi.record.trial import (
 )
 
 if TYPE_CHECKING:
-    from venturi.record.store.keeping import Keeper
+    from venturi.record.store.trial_store import TrialStore
 
 _NETWORK_FILES = ("nfs", "cifs", "smb", "ceph", "lustre", "gluster", "9p", "fuse.")
 
@@ -58,7 +65,7 @@ FOUND = frozenset({"regime_expected"})
 
 
 @dataclass(frozen=True)
-class Member:
+class SessionMember:
     """One of several hosts of a session, and its record."""
 
     agent: Agent
@@ -75,25 +82,25 @@ class Session:
     """
 
     agent: Agent
-    repository: Keeper
+    repository: TrialStore
     host: Host
     software: Software
     on_progress: OnProgress | None = None
     sample_interval_ms: int | None = 1000
     warnings: tuple[TrialWarning, ...] = ()
-    members: tuple[Member, ...] = ()
+    members: tuple[SessionMember, ...] = ()
     cluster: Cluster = field(default_factory=lambda: Cluster(()))
     traced: bool = False
 
     @property
-    def hosts(self) -> tuple[Member, ...]:
+    def hosts(self) -> tuple[SessionMember, ...]:
         """All hosts: those that a trial records and watches."""
-        return self.members or (Member(self.agent, self.host),)
+        return self.members or (SessionMember(self.agent, self.host),)
 
 
 def open_session(
     agent: Agent,
-    repository: Keeper,
+    repository: TrialStore,
     *,
     on_progress: OnProgress | None = None,
     sample_interval_ms: int | None = 1000,
@@ -134,7 +141,7 @@ def _software(facts: AgentResult) -> Software:
 
 def open_cluster_session(
     agents: Mapping[str, Agent],
-    repository: Keeper,
+    repository: TrialStore,
     *,
     on_progress: OnProgress | None = None,
     sample_interval_ms: int | None = 1000,
@@ -150,7 +157,7 @@ def open_cluster_session(
         raise next(iter(lost.values()))
     results = {name: each for name, each in told.items() if isinstance(each, AgentResult)}
     members = tuple(
-        Member(agents[name], Host(name, dict(each.data))) for name, each in results.items()
+        SessionMember(agents[name], Host(name, dict(each.data))) for name, each in results.items()
     )
     session = Session(
         members[0].agent,
@@ -173,7 +180,7 @@ def run_trial(session: Session, job: TrialJob) -> Trial:
     """
     origin_s = time.monotonic()
     trial = session.repository.add(_planned(session, job.chosen))
-    step = Step(session.agent, origin_s, session.on_progress)
+    step = StepContext(session.agent, origin_s, session.on_progress)
     with temporary(HERE, SERIES_PREFIX) as folder:
         samplers: tuple[Sampler | None, ...] = (None,) * len(session.hosts)
         if job.chosen.series and session.sample_interval_ms is not None:
@@ -192,7 +199,7 @@ def run_trial(session: Session, job: TrialJob) -> Trial:
             )
         dirs = [each for role in job.chosen.disks_by_role.values() for each in role]
         tracer = Tracer(session.agent, dirs, folder) if session.traced else None
-        life = _Life(session, trial, samplers, job.chosen, origin_s, tracer=tracer)
+        life = _TrialRun(session, trial, samplers, job.chosen, origin_s, tracer=tracer)
         try:
             with _translated():
                 life.through(job, step)
@@ -230,7 +237,7 @@ def _translated() -> Iterator[None]:
         raise refused(error) from error
 
 
-def _planned(session: Session, chosen: Chosen) -> Trial:
+def _planned(session: Session, chosen: TrialChoices) -> Trial:
     return Trial(
         id=new_id(),
         workload=chosen.workload,
@@ -254,7 +261,7 @@ def _planned(session: Session, chosen: Chosen) -> Trial:
     )
 
 
-class _Life:
+class _TrialRun:
     """A trial on its way through the states; every change is saved before work goes on."""
 
     def __init__(
@@ -262,7 +269,7 @@ class _Life:
         session: Session,
         trial: Trial,
         samplers: tuple[Sampler | None, ...],
-        chosen: Chosen,
+        chosen: TrialChoices,
         origin_s: float,
         *,
         tracer: Tracer | None,
@@ -279,7 +286,7 @@ class _Life:
         self._origin_s = origin_s
         self._executed: tuple[float, float | None] | None = None
 
-    def through(self, job: TrialJob, step: Step) -> None:
+    def through(self, job: TrialJob, step: StepContext) -> None:
         self._advance(State.PREPARING)
         for _, sampler in self._watched:
             if sampler is not None:
@@ -364,13 +371,13 @@ class _Life:
         if executed is not None and watched and self.trial.cluster.one_machine:
             self._judge_machine([sampler for _, sampler in watched], executed)
 
-    def _warn_of(self, member: Member, warnings: tuple[TrialWarning, ...]) -> None:
+    def _warn_of(self, member: SessionMember, warnings: tuple[TrialWarning, ...]) -> None:
         """What is true of one host, by its name where there are several."""
         name = f"{member.host.name}: " if self._of_several else ""
         self.warn(tuple(TrialWarning(each.code, name + each.message) for each in warnings))
 
     def _judge(
-        self, member: Member, sampler: Sampler | None, executed: tuple[float, float | None]
+        self, member: SessionMember, sampler: Sampler | None, executed: tuple[float, float | None]
     ) -> None:
         """Says what others did on a host while the trial executed."""
         if sampler is None:
@@ -408,7 +415,7 @@ class _Life:
     def _advance(self, state: State, **changes: Any) -> None:
         self.trial = self.repository.save(self.trial.advance(state, **changes))
 
-    def _take(self, report: Report) -> None:
+    def _take(self, report: StepReport) -> None:
         trial = self.trial
         cluster = trial.cluster
         if report.network is not None:
@@ -426,7 +433,7 @@ class _Life:
         self.attach(report.attachments)
 
 
-def _no_own_traffic(chosen: Chosen, facts: Mapping[str, Any]) -> str | None:
+def _no_own_traffic(chosen: TrialChoices, facts: Mapping[str, Any]) -> str | None:
     """Why the trial's traffic cannot be told from others'; None if it has none."""
     if chosen.uses_network or chosen.elsewhere is not None:
         return "the kernel does not count traffic by process"
@@ -437,7 +444,7 @@ def _no_own_traffic(chosen: Chosen, facts: Mapping[str, Any]) -> str | None:
     return None
 
 
-def already_succeeded(session: Session, chosen: Chosen) -> Trial | None:
+def already_succeeded(session: Session, chosen: TrialChoices) -> Trial | None:
     """The succeeded trial of the same experiment and repetition that chose the same in all, on
     the session's host; None if there is none."""
     if chosen.experiment is None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from venturi.core.errors import Interrupted, VenturiError
-from venturi.core.settings import Limits
+from venturi.core.settings import TrialLimits
 from venturi.measure.hosts import threads
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.host import Process
@@ -42,7 +42,7 @@ class Sampler:
         *,
         origin_s: float,
         interval_ms: int,
-        limits: Limits,
+        limits: TrialLimits,
         clock: Clock | None = None,
     ) -> None:
         self._agent = agent

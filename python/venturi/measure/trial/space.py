@@ -7,12 +7,12 @@ from pathlib import Path
 
 from venturi.core.errors import VenturiError
 from venturi.core.units import format_bytes_decimal
-from venturi.measure.hosts.host import Files, Info
+from venturi.measure.hosts.host import FileInfo, Files
 
 SHARE_OF_FREE = 0.5  # the other half stays free for whoever else uses the disk
 
 
-def existing_parent(files: Files, path: Path) -> Info:
+def existing_parent(files: Files, path: Path) -> FileInfo:
     """`path`, or the nearest folder above it that exists."""
     path = path.absolute()
     while (found := files.info(path)) is None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from venturi.core.errors import VenturiError
 from venturi.measure.hosts.agent import Agent, AgentResult, repeated
-from venturi.measure.hosts.at_once import Following
+from venturi.measure.hosts.concurrent_commands import FollowedCommand
 from venturi.measure.hosts.local import HERE
 from venturi.record.io_trace import HEAT_NAME, RECORDING_NAME, TRACE_NAME
 from venturi.record.job_account import JobAccount
@@ -44,13 +44,13 @@ class Tracer:
         self._agent = agent
         self._folders = tuple(dict.fromkeys(folders))
         self._place = place
-        self._following: Following | None = None
+        self._following: FollowedCommand | None = None
         self.warnings: list[TrialWarning] = []
 
     def start(self) -> None:
         """Begins; when it returns every request is recorded, or it is known that none will be."""
         begun = threading.Event()
-        self._following = following = Following(
+        self._following = following = FollowedCommand(
             self._agent,
             "trace",
             "record",

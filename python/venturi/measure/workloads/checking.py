@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from venturi.measure.hosts.host import Files, Host
-from venturi.measure.trial.job import Step
+from venturi.measure.hosts.host import Files, LiveHost
+from venturi.measure.trial.job import StepContext
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.inputs import InputData
 from venturi.record.trial import Scalar, TrialWarning
@@ -26,13 +26,13 @@ class Portion:
     """Some of the output's files, all in a folder of a host that people call `name`."""
 
     name: str
-    host: Host
+    host: LiveHost
     folder: Path
     files: tuple[Path, ...]
 
 
 @dataclass(frozen=True)
-class Checking:
+class CheckInput:
     """What a check may look at: what went in, the folder that came out, and what the program said.
 
     Records of one length may be on several hosts instead, in `portions`, by the files' order.
@@ -40,7 +40,7 @@ class Checking:
     `answer` is what a workload without output files found: for pi the points inside.
     """
 
-    step: Step
+    step: StepContext
     definition: Definition
     size: Size
     given: InputData

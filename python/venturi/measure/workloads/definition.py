@@ -13,7 +13,7 @@ from venturi.core.errors import ExitCode, VenturiError
 from venturi.core.wording import did_you_mean
 from venturi.record.trial import Scalar
 
-Format = Literal["fixed", "kv", "lines", "parquet", "none"]
+RecordFormat = Literal["fixed", "kv", "lines", "parquet", "none"]
 SCALES = ("tiny", "small", "large", "huge", "gigantic", "bigdata")
 MB, GB = 10**6, 10**9
 MIB = 2**20
@@ -24,7 +24,7 @@ STORAGE_LEVELS = ("MEMORY_AND_DISK", "MEMORY_AND_DISK_SER", "MEMORY_ONLY", "DISK
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class WorkloadParameter:
     """Something of the workload itself that can be chosen; numbers may have bounds, and of words
     only some may be meant."""
 
@@ -66,16 +66,16 @@ class Definition:
     name: str
     summary: str
     job: str
-    format: Format
+    format: RecordFormat
     generator: str
     record_bytes: int
     key_bytes: int
     validation: str
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[WorkloadParameter, ...] = ()
 
     @classmethod
     def of_user_files(
-        cls, job: str, format_: Format, record_bytes: int, key_bytes: int
+        cls, job: str, format_: RecordFormat, record_bytes: int, key_bytes: int
     ) -> Definition:
         """The workload of files somebody brings along: called `sort` (or after its job)."""
         return cls(

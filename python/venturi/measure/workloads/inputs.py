@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from venturi.core.errors import VenturiError, refused, unreadable
-from venturi.measure.hosts.agent import Progress, repeated
-from venturi.measure.hosts.agent_results import Generated, Validated
-from venturi.measure.hosts.host import Files, Info
+from venturi.measure.hosts.agent import AgentProgress, repeated
+from venturi.measure.hosts.agent_results import GenResult, ValidateResult
+from venturi.measure.hosts.host import FileInfo, Files
 from venturi.measure.trial.folders import DataFolders
-from venturi.measure.trial.job import Step
+from venturi.measure.trial.job import StepContext
 from venturi.measure.workloads.definition import Definition, Size
 from venturi.measure.workloads.registry import family
 from venturi.record.trial import Phase
@@ -56,7 +56,7 @@ class Inputs(Protocol):
     def spread(self) -> bool:
         """Whether it lies in all folders of its role, not in the first alone."""
 
-    def provide(self, step: Step) -> tuple[InputData, tuple[Phase, ...]]:
+    def provide(self, step: StepContext) -> tuple[InputData, tuple[Phase, ...]]:
         """The input, and the phases it took to make it (none if it was there)."""
 
 
@@ -92,11 +92,11 @@ class GivenInputs:
     def spread(self) -> bool:
         return True
 
-    def provide(self, step: Step) -> tuple[InputData, tuple[Phase, ...]]:
+    def provide(self, step: StepContext) -> tuple[InputData, tuple[Phase, ...]]:
         return self._data, ()
 
 
-def _given(files: Files, path: Path) -> Iterable[Info]:
+def _given(files: Files, path: Path) -> Iterable[FileInfo]:
     """The file at `path`, or the files directly in a folder, by name."""
     found = files.stat(path)
     if found.kind != "folder":
@@ -111,7 +111,7 @@ class NoInputs:
     missing_bytes = 0
     spread = True
 
-    def provide(self, step: Step) -> tuple[InputData, tuple[Phase, ...]]:
+    def provide(self, step: StepContext) -> tuple[InputData, tuple[Phase, ...]]:
         return InputData(files=(), bytes=0, records=None), ()
 
 
@@ -220,7 +220,7 @@ class GeneratedInputs:
         there = self._data is not None or self._store.find() is not None
         return 0 if there else self.planned_bytes
 
-    def provide(self, step: Step) -> tuple[InputData, tuple[Phase, ...]]:
+    def provide(self, step: StepContext) -> tuple[InputData, tuple[Phase, ...]]:
         if self._data is None:
             self._data = self._store.find()
         if self._data is not None:
@@ -239,7 +239,7 @@ class GeneratedInputs:
         phase = Phase("generate", started_s, step.since_start_s() - started_s)
         return data, (phase,)
 
-    def _gensort(self, step: Step, folders: tuple[Path, ...]) -> InputData:
+    def _gensort(self, step: StepContext, folders: tuple[Path, ...]) -> InputData:
         files: list[Path] = []
         checksum = 0
         skew = ["--skew"] if self._definition.generator == "gensort-skewed" else []
@@ -250,7 +250,7 @@ class GeneratedInputs:
             path = folder / f"part-{index:05d}"
             made = step.run(
                 "gen", "--count", count, "--start", first, *skew, "--checksum", "--output", path
-            ).read(Generated)
+            ).read(GenResult)
             if made.records != count or made.checksum is None:
                 raise VenturiError(
                     "VEN-AGENT-PROTOCOL",
@@ -261,7 +261,7 @@ class GeneratedInputs:
             checksum = (checksum + int(made.checksum, 16)) % CHECKSUM_MODULUS
         return InputData(tuple(files), self.planned_bytes, self.records, checksum=f"{checksum:x}")
 
-    def _written(self, step: Step, folder: Path) -> InputData:
+    def _written(self, step: StepContext, folder: Path) -> InputData:
         """Input that the workload's own module writes."""
         began_s = step.since_start_s()
 
@@ -269,7 +269,7 @@ class GeneratedInputs:
             if step.on_progress is not None:
                 elapsed_s = step.since_start_s() - began_s
                 step.on_progress(
-                    Progress("generate", done_bytes, self.planned_bytes, "bytes", elapsed_s)
+                    AgentProgress("generate", done_bytes, self.planned_bytes, "bytes", elapsed_s)
                 )
 
         definition = self._definition
@@ -294,12 +294,12 @@ class GeneratedInputs:
             # Lines of one length: what sorts them is checked as any sort is.
             length = definition.record_bytes
             framing = ("--record-bytes", length, "--key-bytes", length)
-            seen = step.run("validate", "--input", *files, *framing).read(Validated)
+            seen = step.run("validate", "--input", *files, *framing).read(ValidateResult)
             return InputData(files, self.planned_bytes, self.records, checksum=seen.checksum)
         return InputData(files, self.planned_bytes, self.records, answer=answer, folder=folder)
 
 
-def _sorted(step: Step, files: Files, data: InputData) -> InputData:
+def _sorted(step: StepContext, files: Files, data: InputData) -> InputData:
     """The same records in order: each folder gets its share of the output, then loses its input."""
     folders = [file.with_name("sorted") for file in data.files]
     for folder in folders:

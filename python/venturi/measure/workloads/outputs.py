@@ -8,16 +8,16 @@ from importlib import import_module
 from pathlib import Path
 
 from venturi.measure.hosts.agent import repeated
-from venturi.measure.hosts.agent_results import Validated
-from venturi.measure.trial.job import Step
-from venturi.measure.workloads.checking import Checking, CheckResult, Portion
-from venturi.measure.workloads.definition import Format
+from venturi.measure.hosts.agent_results import ValidateResult
+from venturi.measure.trial.job import StepContext
+from venturi.measure.workloads.checking import CheckInput, CheckResult, Portion
+from venturi.measure.workloads.definition import RecordFormat
 from venturi.measure.workloads.inputs import InputData
 from venturi.measure.workloads.portions import validated
 from venturi.measure.workloads.registry import family
 
 
-def check(checking: Checking) -> CheckResult:
+def check(checking: CheckInput) -> CheckResult:
     """Checks what an engine left in a folder, by what the workload calls right."""
     definition = checking.definition
     if definition.job == "sort" and checking.portions is not None:
@@ -42,14 +42,14 @@ def check(checking: Checking) -> CheckResult:
 
 
 def output(
-    step: Step,
+    step: StepContext,
     job: str,
     given: InputData,
     files: Sequence[Path],
     *,
     record_bytes: int,
     key_bytes: int,
-    format_: Format,
+    format_: RecordFormat,
 ) -> CheckResult:
     """Checks the output `files` of `job`, in the order of the keys, against its input."""
     if job == "sort":
@@ -71,13 +71,13 @@ def _verdict(problem: Callable[[], str | None]) -> CheckResult:
 
 
 def _sorted(
-    step: Step,
+    step: StepContext,
     given: InputData,
     files: Sequence[Path],
     *,
     record_bytes: int,
     key_bytes: int,
-    format_: Format,
+    format_: RecordFormat,
 ) -> CheckResult:
     if not files:
         return CheckResult("there is no output")
@@ -87,11 +87,11 @@ def _sorted(
     if framing == "fixed":
         arguments += ["--record-bytes", record_bytes, "--key-bytes", key_bytes]
     result = step.run("validate", *arguments)
-    return CheckResult(_difference(given, result.read(Validated)), result.warnings)
+    return CheckResult(_difference(given, result.read(ValidateResult)), result.warnings)
 
 
 def _sorted_there(
-    step: Step, given: InputData, portions: Sequence[Portion], framing: Sequence[object]
+    step: StepContext, given: InputData, portions: Sequence[Portion], framing: Sequence[object]
 ) -> CheckResult:
     if not portions:
         return CheckResult("there is no output")
@@ -99,7 +99,7 @@ def _sorted_there(
     return CheckResult(_difference(given, seen), warnings)
 
 
-def _difference(given: InputData, seen: Validated) -> str | None:
+def _difference(given: InputData, seen: ValidateResult) -> str | None:
     """What is on disk must agree with what went in, read again and independently."""
     if not seen.ordered:
         return f"{seen.unordered_records} records are out of order, first {seen.first_unordered}"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from venturi.core.errors import VenturiError
 from venturi.measure.hosts.agent import Agent, repeated
-from venturi.measure.hosts.agent_results import Validated
-from venturi.measure.hosts.at_once import on_all
-from venturi.measure.hosts.owned import COPY_PREFIX, temporary
-from venturi.measure.trial.job import Step
+from venturi.measure.hosts.agent_results import ValidateResult
+from venturi.measure.hosts.concurrent_commands import on_all
+from venturi.measure.hosts.owned_folders import COPY_PREFIX, temporary
+from venturi.measure.trial.job import StepContext
 from venturi.measure.workloads.checking import Portion
 from venturi.record.trial import TrialWarning
 
@@ -17,8 +17,8 @@ _SUMMARY = ".summary"
 
 
 def validated(
-    step: Step, portions: Sequence[Portion], framing: Sequence[object] = ()
-) -> tuple[Validated, tuple[TrialWarning, ...]]:
+    step: StepContext, portions: Sequence[Portion], framing: Sequence[object] = ()
+) -> tuple[ValidateResult, tuple[TrialWarning, ...]]:
     """What `validate` says of all `portions` together, put together from each host's summary, and
     what was noticed on the way. `framing`: its options for records other than of TeraSort.
     """
@@ -48,4 +48,4 @@ def validated(
         for path, each in zip(summaries, portions, strict=True):
             files.write(path, each.host.files.read(each.folder / _SUMMARY))
         result = step.run("validate", "--summaries", *repeated("--input", summaries), *framing)
-    return result.read(Validated), (*warnings, *result.warnings)
+    return result.read(ValidateResult), (*warnings, *result.warnings)

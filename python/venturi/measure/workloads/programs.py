@@ -1,6 +1,6 @@
 """What the programs of a workload look like, each kind in a module of PROGRAMS by workload.
 
-    on_native       commands of the agent: `Sort` or `AgentProgram`
+    on_native       commands of the agent: `AgentSort` or `AgentProgram`
     on_mapreduce    classes of Hadoop's own examples and tests: `HadoopProgram`
     on_spark        functions that run inside Spark, given its session and the task as a dict
 
@@ -56,7 +56,7 @@ class Findings:
 
 
 @dataclass(frozen=True, slots=True)
-class Sort:
+class AgentSort:
     """The agent's sort doing the job of the definition; the output's bytes over the input's."""
 
     output_factor: float = 1.0

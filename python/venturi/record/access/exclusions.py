@@ -25,8 +25,8 @@ from venturi.record.access.authors import (
 )
 from venturi.record.query import selection
 from venturi.record.query.conditions import Op, parse_condition
-from venturi.record.query.selection import Rule, rules_of
-from venturi.record.store.repository import Repository
+from venturi.record.query.selection import ExclusionRule, rules_of
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import EXCLUSIONS, microseconds, moment, storable
 from venturi.record.trial import new_id, now
 
@@ -54,7 +54,7 @@ class Exclusion:
 
 
 def add(
-    repository: Repository, texts: Sequence[str], author: Author | str, reason: str
+    repository: TrialRepository, texts: Sequence[str], author: Author | str, reason: str
 ) -> Exclusion:
     """Records a rule, in force from now on; an author who is a text has only said so.
 
@@ -84,7 +84,7 @@ def add(
     return find(repository, [id_])[0]
 
 
-def revoke(repository: Repository, id: str, by: Author | str) -> Exclusion:
+def revoke(repository: TrialRepository, id: str, by: Author | str) -> Exclusion:
     """Takes the rule `id` back, in the name of `by`; the trials it covered count again.
 
     No such rule is an error (VEN-EXCLUSION-UNKNOWN), and one that was revoked before is, too
@@ -114,7 +114,7 @@ def revoke(repository: Repository, id: str, by: Author | str) -> Exclusion:
     return find(repository, [id])[0]
 
 
-def find(repository: Repository, ids: Sequence[str] | None = None) -> tuple[Exclusion, ...]:
+def find(repository: TrialRepository, ids: Sequence[str] | None = None) -> tuple[Exclusion, ...]:
     """All rules, revoked ones too, the oldest first; only those of `ids` if these are given."""
     statement = sa.select(EXCLUSIONS).order_by(EXCLUSIONS.c.created_at_us, EXCLUSIONS.c.id)
     if ids is not None:
@@ -123,7 +123,7 @@ def find(repository: Repository, ids: Sequence[str] | None = None) -> tuple[Excl
         return tuple(_exclusion(connection, row) for row in connection.execute(statement).all())
 
 
-def covering(repository: Repository, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+def covering(repository: TrialRepository, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
     """For each trial of `ids` that is left out, the ids of the rules that do so, oldest first."""
     with repository.reading() as connection:
         return selection.covering(connection, rules_of(connection), ids)
@@ -169,7 +169,7 @@ def _check_conditions(texts: Sequence[str]) -> None:
 
 def _exclusion(connection: sa.Connection, row: Any) -> Exclusion:
     texts = json.loads(row.conditions)
-    rule = Rule(row.id, tuple(map(parse_condition, texts)))
+    rule = ExclusionRule(row.id, tuple(map(parse_condition, texts)))
     covered = sa.select(sa.func.count()).select_from(selection.covered([rule]).subquery())
     return Exclusion(
         row.id,

@@ -22,7 +22,7 @@ import sqlalchemy as sa
 
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.record.access.authors import Author, author_of, columns_of
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import SESSIONS, TOKENS, microseconds, moment
 from venturi.record.trial import now
 
@@ -62,7 +62,7 @@ class Token:
 
 
 def add(
-    repository: Repository,
+    repository: TrialRepository,
     name: str,
     role: Role,
     author: Author,
@@ -112,13 +112,13 @@ def add(
     return made, secret
 
 
-def find(repository: Repository) -> tuple[Token, ...]:
+def find(repository: TrialRepository) -> tuple[Token, ...]:
     """All tokens, revoked and expired ones too, by name."""
     with repository.reading() as connection:
         return tuple(map(_token, connection.execute(sa.select(TOKENS).order_by(TOKENS.c.name))))
 
 
-def revoke(repository: Repository, name: str) -> Token:
+def revoke(repository: TrialRepository, name: str) -> Token:
     """Ends a token and all its sessions, at once and for good; a second time changes nothing.
 
     A name that no token has is an error (VEN-TOKEN-UNKNOWN).
@@ -155,7 +155,7 @@ def is_secret(text: str) -> bool:
     return bool(SECRET.fullmatch(text) or _SESSION.fullmatch(text))
 
 
-def holder(repository: Repository, secret: str) -> Token | None:
+def holder(repository: TrialRepository, secret: str) -> Token | None:
     """The token whose secret this is, in whatever state."""
     if not SECRET.fullmatch(secret):
         return None
@@ -166,18 +166,18 @@ def holder(repository: Repository, secret: str) -> Token | None:
     return _token(row) if row is not None and hmac.compare_digest(row.digest, digest) else None
 
 
-def in_force(repository: Repository) -> tuple[Token, ...]:
+def in_force(repository: TrialRepository) -> tuple[Token, ...]:
     """The tokens that servers take now."""
     at = now()
     return tuple(token for token in find(repository) if token.state(at) == "in force")
 
 
-def any_writer(repository: Repository) -> bool:
+def any_writer(repository: TrialRepository) -> bool:
     """Whether servers take a token for writing now."""
     return any(token.role == "write" for token in in_force(repository))
 
 
-def open_session(repository: Repository, token: Token) -> str:
+def open_session(repository: TrialRepository, token: Token) -> str:
     """The secret of a new session of `token`, which lasts a week and no longer than the token.
 
     Of more than SESSIONS_MAX of one token the oldest end.
@@ -196,7 +196,7 @@ def open_session(repository: Repository, token: Token) -> str:
     return secret
 
 
-def holder_of_session(repository: Repository, secret: str) -> Token | None:
+def holder_of_session(repository: TrialRepository, secret: str) -> Token | None:
     """The token of a session that has not ended; None if it or the token has."""
     if not _SESSION.fullmatch(secret):
         return None
@@ -208,7 +208,7 @@ def holder_of_session(repository: Repository, secret: str) -> Token | None:
     return found if found is not None and found.state(at) == "in force" else None
 
 
-def close_session(repository: Repository, secret: str) -> None:
+def close_session(repository: TrialRepository, secret: str) -> None:
     """Ends a session; one that is none is left alone, and waits for no writer: strangers ask."""
     if not _SESSION.fullmatch(secret):
         return
@@ -220,7 +220,7 @@ def close_session(repository: Repository, secret: str) -> None:
             connection.execute(sa.delete(SESSIONS).where(here))
 
 
-def note_use(repository: Repository, token: Token) -> None:
+def note_use(repository: TrialRepository, token: Token) -> None:
     """Writes down that `token` is in use, unless another server has done so in this minute."""
     at = now()
     old = TOKENS.c.last_used_at_us.is_(None) | (TOKENS.c.last_used_at_us <= microseconds(at - USE))

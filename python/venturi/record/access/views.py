@@ -16,7 +16,7 @@ from venturi.record.access.authors import (
     author_of,
     columns_of,
 )
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import VIEWS, microseconds, moment, storable
 from venturi.record.trial import now
 
@@ -35,7 +35,7 @@ class View:
     created_at: datetime
 
 
-def save(repository: Repository, name: str, url: str, author: Author | str) -> View:
+def save(repository: TrialRepository, name: str, url: str, author: Author | str) -> View:
     """Saves a view. A name that is taken is an error (VEN-VIEW-DUPLICATE).
 
     So is a name, an author or a url that is none (VEN-VIEW-VALUE): a url that leads elsewhere
@@ -70,7 +70,7 @@ def save(repository: Repository, name: str, url: str, author: Author | str) -> V
     return view
 
 
-def find(repository: Repository) -> tuple[View, ...]:
+def find(repository: TrialRepository) -> tuple[View, ...]:
     """All views, by name."""
     with repository.reading() as connection:
         found = connection.execute(sa.select(VIEWS).order_by(VIEWS.c.name)).all()
@@ -79,7 +79,7 @@ def find(repository: Repository) -> tuple[View, ...]:
     )
 
 
-def delete(repository: Repository, name: str, by: Author) -> None:
+def delete(repository: TrialRepository, name: str, by: Author) -> None:
     """Deletes a view, in the name of `by`, which stays on record.
 
     One that is not there is an error (VEN-VIEW-UNKNOWN).

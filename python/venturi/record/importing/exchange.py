@@ -30,16 +30,16 @@ from pydantic_core import from_json
 from venturi.core.errors import VenturiError
 from venturi.record.access.authors import Author
 from venturi.record.importing.formats import Format
-from venturi.record.importing.tally import Imported, Tally
+from venturi.record.importing.tally import ImportReport, Tally
 from venturi.record.importing.text import Refusal
 from venturi.record.job_account import ACCOUNT_TABLES
 from venturi.record.limits import check
 from venturi.record.store.files import refuse_existing, replacing
-from venturi.record.store.repository import NEWEST, Repository
+from venturi.record.store.repository import NEWEST, TrialRepository
 from venturi.record.store.table_check import TableChecker
 from venturi.record.trial import TERMINAL, Artifact, Trial
 from venturi.record.trial_json import decode, encode
-from venturi.record.upkeep.locks import arriving
+from venturi.record.upkeep.locks import import_lock
 
 FORMAT = Format(
     "archive",
@@ -59,7 +59,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ArchiveLimits:
     """What an archive may ask of this machine.
 
     Digests do not compress, and so no manifest unpacks to more than `manifest_times` the bytes of
@@ -76,7 +76,7 @@ class Limits:
 
 
 def export_trials(
-    repository: Repository,
+    repository: TrialRepository,
     trials: Sequence[Trial],
     path: Path,
     *,
@@ -124,14 +124,14 @@ def export_trials(
 
 
 def import_archive(
-    repository: Repository,
+    repository: TrialRepository,
     path: Path,
     *,
-    limits: Limits | None = None,
+    limits: ArchiveLimits | None = None,
     storing: AbstractContextManager[object] | None = None,
     progress: Progress | None = None,
     by: Author | None = None,
-) -> Imported:
+) -> ImportReport:
     """Takes in the trials of the archive `path`; those already here are left as they are.
 
     Of each new one it is kept that it came `by` whom; `storing` is entered while one that was read
@@ -140,11 +140,11 @@ def import_archive(
     A damaged or unknown archive is an error (VEN-EXCHANGE-FORMAT); a trial that is damaged, or that
     readers cannot bear, is refused, and the others are taken in. VEN-SYSTEM ends it.
     """
-    limits = limits or Limits()
+    limits = limits or ArchiveLimits()
     tally = Tally()
     try:
         with (
-            _Bounded(path, limits) as file,
+            _BoundedArchive(path, limits) as file,
             zipfile.ZipFile(file) as archive,
             TableChecker() as tables,
         ):
@@ -158,7 +158,7 @@ def import_archive(
                 try:
                     trial = _read_trial(line, id_, sha256, number)
                     check(trial, repository.limits)
-                    with storing or nullcontext(), arriving(repository.artifacts_dir.parent):
+                    with storing or nullcontext(), import_lock(repository.artifacts_dir.parent):
                         added = _take_in(repository, archive, trial, tables, by)
                     tally.arrive(trial, added=added)
                 except VenturiError as error:
@@ -190,7 +190,9 @@ def _member(name: str) -> zipfile.ZipInfo:
     return info
 
 
-def _write_artifact(archive: zipfile.ZipFile, repository: Repository, artifact: Artifact) -> None:
+def _write_artifact(
+    archive: zipfile.ZipFile, repository: TrialRepository, artifact: Artifact
+) -> None:
     path = repository.artifact_path(artifact)
     with path.open("rb") as source:
         if hashlib.file_digest(source, "sha256").hexdigest() != artifact.sha256:
@@ -204,14 +206,14 @@ def _write_artifact(archive: zipfile.ZipFile, repository: Repository, artifact: 
             shutil.copyfileobj(source, target, 1 << 20)
 
 
-class _Bounded(io.BufferedReader):
+class _BoundedArchive(io.BufferedReader):
     """The archive `path`, whose directory has no more bytes than one of so many files has.
 
     It is read as a whole when the archive is opened, and each file in it becomes an object of ten
     times the bytes, whatever number of them the archive states.
     """
 
-    def __init__(self, path: Path, limits: Limits) -> None:
+    def __init__(self, path: Path, limits: ArchiveLimits) -> None:
         super().__init__(io.FileIO(path))
         self._most = limits.free_bytes + limits.members * _DIRECTORY_BYTES_A_MEMBER
 
@@ -222,7 +224,7 @@ class _Bounded(io.BufferedReader):
         return super().read(size)
 
 
-def _check_members(archive: zipfile.ZipFile, size_bytes: int, limits: Limits) -> None:
+def _check_members(archive: zipfile.ZipFile, size_bytes: int, limits: ArchiveLimits) -> None:
     """Refuses what no export contains, before anything is read."""
     members = archive.infolist()
     if len(members) > limits.members:
@@ -250,7 +252,7 @@ def _check_members(archive: zipfile.ZipFile, size_bytes: int, limits: Limits) ->
         seen.add(name)
 
 
-def _check_expansion(archive: zipfile.ZipFile, size_bytes: int, limits: Limits) -> None:
+def _check_expansion(archive: zipfile.ZipFile, size_bytes: int, limits: ArchiveLimits) -> None:
     """Refuses what unpacks to more than an export does, before it is unpacked."""
     for name, times in ((MANIFEST, limits.manifest_times), (RECORDS, limits.records_times)):
         if name not in archive.NameToInfo:
@@ -263,7 +265,7 @@ def _check_expansion(archive: zipfile.ZipFile, size_bytes: int, limits: Limits) 
             )
 
 
-def _read_manifest(archive: zipfile.ZipFile, limits: Limits) -> list[tuple[str, str]]:
+def _read_manifest(archive: zipfile.ZipFile, limits: ArchiveLimits) -> list[tuple[str, str]]:
     """Id and digest of each trial, in order."""
     most = limits.free_bytes + limits.members * limits.manifest_line_bytes
     if archive.getinfo(MANIFEST).file_size > most:
@@ -313,7 +315,7 @@ def _read_trial(line: bytes, id_: str, sha256: str, number: int) -> Trial:
 
 
 def _take_in(
-    repository: Repository,
+    repository: TrialRepository,
     archive: zipfile.ZipFile,
     trial: Trial,
     tables: TableChecker,
@@ -351,7 +353,7 @@ def _take_in(
     return stored is None
 
 
-def _stored(repository: Repository, trial: Trial) -> Trial | None:
+def _stored(repository: TrialRepository, trial: Trial) -> Trial | None:
     try:
         stored = repository.get(trial.id)
     except VenturiError as error:
@@ -368,7 +370,7 @@ def _stored(repository: Repository, trial: Trial) -> Trial | None:
 
 
 def _keep(
-    repository: Repository,
+    repository: TrialRepository,
     archive: zipfile.ZipFile,
     trial: Trial,
     artifact: Artifact,

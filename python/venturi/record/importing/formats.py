@@ -22,7 +22,7 @@ _PACKAGE = Path(__file__).parents[2]
 _DECLARATION = "\nFORMAT = Format("
 
 
-class Kind(Enum):
+class FormatKind(Enum):
     """What a reader's module has; the value is the code of a file that is not of its format."""
 
     RESULTS = "VEN-IMPORT-FORMAT"
@@ -36,9 +36,9 @@ class Kind(Enum):
 
 # In the order in which formats are listed.
 _READERS = (
-    (Kind.ARCHIVE, "record/importing", "exchange.py"),
-    (Kind.LOG, "jobs/logs", "*.py"),
-    (Kind.RESULTS, "results/importers", "*.py"),
+    (FormatKind.ARCHIVE, "record/importing", "exchange.py"),
+    (FormatKind.LOG, "jobs/logs", "*.py"),
+    (FormatKind.RESULTS, "results/importers", "*.py"),
 )
 
 
@@ -71,11 +71,11 @@ class Format:
     delimiter: str = ","
     suffix: str = ""
     module: str = ""
-    kind: Kind = Kind.RESULTS
+    kind: FormatKind = FormatKind.RESULTS
 
     @property
     def reader(self) -> Any:
-        """The module, loaded on use; `Kind` says what it has."""
+        """The module, loaded on use; `FormatKind` says what it has."""
         return importlib.import_module(self.module)
 
     def begins(self, data: bytes, name: str) -> bool:

@@ -16,8 +16,8 @@ from typing import Any
 
 from venturi import __version__
 from venturi.core.errors import VenturiError
-from venturi.core.settings import Limits
-from venturi.record.importing.tables import Row, UnreadableError
+from venturi.core.settings import TrialLimits
+from venturi.record.importing.tables import TableRow, UnreadableError
 from venturi.record.importing.text import Refusal
 from venturi.record.limits import check
 from venturi.record.trial import Host, Provenance, ProvenanceKind, Software, Trial
@@ -40,11 +40,11 @@ class Spelling:
     taken_as: str
 
 
-Item = Trial | Refusal | Spelling
+ImportedItem = Trial | Refusal | Spelling
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ImportSource:
     """The file that is read: its name, and the SHA-256 of its whole content.
 
     With `limits`, a trial beyond them is refused with its line by who reads it (`admitted`).
@@ -52,7 +52,7 @@ class Source:
 
     file: str
     sha256: str
-    limits: Limits | None = None
+    limits: TrialLimits | None = None
 
     def provenance(self, dataset: str) -> Provenance:
         """Where a trial of `dataset` comes from: its name, and the digest of this file."""
@@ -90,7 +90,9 @@ def unnamed_hosts(cluster: str, count: int, facts: Mapping[str, Any]) -> tuple[H
     return tuple(Host(f"{cluster}/{number}", facts) for number in range(1, count + 1))
 
 
-def admitted(items: Iterable[Item], line: int, source: Source) -> Iterator[Item]:
+def admitted(
+    items: Iterable[ImportedItem], line: int, source: ImportSource
+) -> Iterator[ImportedItem]:
     """`items`, which `line` gave; in place of a trial beyond the limits of `source`, a refusal."""
     for item in items:
         try:
@@ -104,8 +106,10 @@ def admitted(items: Iterable[Item], line: int, source: Source) -> Iterator[Item]
 
 
 def of_rows(
-    rows: Iterable[Row | Refusal], of_row: Callable[[Row], Iterable[Item]], source: Source
-) -> Iterator[Item]:
+    rows: Iterable[TableRow | Refusal],
+    of_row: Callable[[TableRow], Iterable[ImportedItem]],
+    source: ImportSource,
+) -> Iterator[ImportedItem]:
     """What `of_row` makes of each row; one of which it can make nothing is a refusal."""
     for row in rows:
         if isinstance(row, Refusal):

@@ -19,7 +19,7 @@ from venturi.record.importing.text import lines as text_lines
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class JsonLimits:
     """What a file of JSON may ask of this machine."""
 
     file_bytes: int = 64 << 20
@@ -30,7 +30,7 @@ class Limits:
     text_characters: int = 8 << 10
 
 
-LIMITS = Limits()
+LIMITS = JsonLimits()
 _HUGE = 1e300
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 
@@ -56,7 +56,7 @@ def shown(value: object) -> str:
 
 
 def lines(
-    file: BinaryIO, origin: Origin, limits: Limits = LIMITS, *, ended: bool = False
+    file: BinaryIO, origin: Origin, limits: JsonLimits = LIMITS, *, ended: bool = False
 ) -> Iterator[tuple[int, str]]:
     """The lines of `file` that are not blank, with their numbers (from 1).
 
@@ -98,7 +98,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def check(value: object, limits: Limits = LIMITS, *, field: str = "", depth: int = 0) -> None:
+def check(value: object, limits: JsonLimits = LIMITS, *, field: str = "", depth: int = 0) -> None:
     """UnusableError if `value` or anything in it is beyond `limits` or cannot be kept."""
     if isinstance(value, str):
         _check_text(value, field, limits)
@@ -119,7 +119,7 @@ def check(value: object, limits: Limits = LIMITS, *, field: str = "", depth: int
                 check(each, limits, field=f"{field}[{place}]", depth=depth + 1)
 
 
-def _check_text(text: str, field: str, limits: Limits) -> None:
+def _check_text(text: str, field: str, limits: JsonLimits) -> None:
     if len(text) > limits.text_characters:
         reason = f"a text longer than {limits.text_characters} characters"
         raise UnusableError(field, text, reason)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from venturi.core.errors import VenturiError, unreadable
-from venturi.record.importing.formats import FORMATS, Format, Kind
+from venturi.record.importing.formats import FORMATS, Format, FormatKind
 from venturi.record.importing.streams import head
 
 _HEAD_BYTES = 64 << 10
@@ -64,28 +64,28 @@ def _files(folder: Path) -> Iterable[Path]:
 
 
 def _raise(error: OSError) -> None:
-    raise unreadable(error.filename, error, Kind.RESULTS.value) from error
+    raise unreadable(error.filename, error, FormatKind.RESULTS.value) from error
 
 
 def _logs_like(path: Path) -> list[Format]:
     """The formats of logs that it can be of; what cannot be looked into is like none."""
     try:
-        return [each for each in _like(path) if each.kind is Kind.LOG]
+        return [each for each in _like(path) if each.kind is FormatKind.LOG]
     except VenturiError:
         return []
 
 
 def _like(path: Path) -> list[Format]:
-    refuse_special(path, Kind.RESULTS.value)
+    refuse_special(path, FormatKind.RESULTS.value)
     try:
         with path.open("rb") as file:
             data = file.read(_HEAD_BYTES)
     except OSError as error:
-        raise unreadable(path, error, Kind.RESULTS.value) from error
+        raise unreadable(path, error, FormatKind.RESULTS.value) from error
     formats = list(FORMATS.values())
     if data.startswith(_PACKED) or path.suffix == ".snappy":
         # Loaded only for what is packed.
 
         data = head(path, _HEAD_BYTES)
-        formats = [each for each in formats if each.kind is Kind.LOG]
+        formats = [each for each in formats if each.kind is FormatKind.LOG]
     return [each for each in formats if each.begins(data, path.name)]

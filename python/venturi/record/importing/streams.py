@@ -22,7 +22,7 @@ from typing import IO
 import cramjam
 
 from venturi.core.errors import VenturiError, unreadable
-from venturi.record.importing.formats import Kind
+from venturi.record.importing.formats import FormatKind
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -49,7 +49,7 @@ _HEAD_BYTES = 512  # kept of a line that is too long: enough to see what it is
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class LogLimits:
     """What a log may ask of this machine.
 
     Longer lines are left out and counted. A text of more than `text_bytes` or, beyond the first
@@ -63,25 +63,25 @@ class Limits:
     expansion: int = 400
 
 
-LIMITS = Limits()
+LIMITS = LogLimits()
 
 
 class CutOffError(Exception):
     """The data ends, or is damaged, before its framing says so; what came before is good."""
 
 
-class Oversized(bytes):
+class OversizedLine(bytes):
     """The beginning of a line that is longer than the limit; the rest was not kept."""
 
 
-class Text:
+class LogText:
     """The lines of one log, from its `files` in their order.
 
     After all lines were read, `sha256` and `text_bytes` tell of the whole text, and `truncated` how
     it ended too early (None: it did not).
     """
 
-    def __init__(self, files: Sequence[Path], limits: Limits = LIMITS) -> None:
+    def __init__(self, files: Sequence[Path], limits: LogLimits = LIMITS) -> None:
         self.files = tuple(files)
         self.limits = limits
         self.compression: str | None = None
@@ -96,7 +96,8 @@ class Text:
         return self._digest.hexdigest()
 
     def lines(self) -> Iterator[bytes]:
-        """The lines without their ends, blank ones left out, those beyond the limit `Oversized`.
+        """The lines without their ends, blank ones left out, those beyond the limit
+        `OversizedLine`.
 
         VEN-INGEST-LIMIT if the whole text is beyond the limits.
         """
@@ -105,7 +106,7 @@ class Text:
                 with path.open("rb") as file:
                     yield from self._lines_of(file, path)
             except OSError as error:
-                raise unreadable(path, error, Kind.LOG.value) from error
+                raise unreadable(path, error, FormatKind.LOG.value) from error
 
     def _lines_of(self, file: IO[bytes], path: Path) -> Iterator[bytes]:
         parts: list[bytes] = []  # of the line that is not complete yet
@@ -128,7 +129,7 @@ class Text:
 
     def _bounded(self, line: bytes, size: int) -> Iterator[bytes]:
         if size > self.limits.line_bytes:
-            yield Oversized(line[:_HEAD_BYTES])
+            yield OversizedLine(line[:_HEAD_BYTES])
         elif line:
             yield line
 
@@ -162,12 +163,12 @@ def head(path: Path, size_bytes: int) -> bytes:
     data = b""
     try:
         with path.open("rb") as file:
-            for chunk in Text([path])._chunks(file, path):
+            for chunk in LogText([path])._chunks(file, path):
                 data += chunk
                 if len(data) >= size_bytes:
                     break
     except OSError as error:
-        raise unreadable(path, error, Kind.LOG.value) from error
+        raise unreadable(path, error, FormatKind.LOG.value) from error
     return data[:size_bytes]
 
 

@@ -18,7 +18,7 @@ _LARGEST_WHOLE = 1 << 53  # beyond it a double skips whole numbers
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TableLimits:
     """What a table may ask of this machine."""
 
     line_bytes: int = 64 << 10
@@ -27,7 +27,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One row: the line it begins on (from 1) and its fields by column, without outer blanks."""
 
     line: int
@@ -47,7 +47,7 @@ class UnreadableError(ValueError):
 
 
 def number(
-    row: Row,
+    row: TableRow,
     column: str,
     *,
     above: float | None = None,
@@ -68,7 +68,7 @@ def number(
     return value
 
 
-def whole(row: Row, column: str, *, least: int = 0, most: int = _LARGEST_WHOLE) -> int:
+def whole(row: TableRow, column: str, *, least: int = 0, most: int = _LARGEST_WHOLE) -> int:
     """The whole number in `column`, from `least` to `most`; `8.000` is one, `8.5` is none."""
     value = number(row, column, least=least, most=most)
     if not value.is_integer():
@@ -81,12 +81,12 @@ def plain(value: float) -> int | float:
     return int(value) if value.is_integer() and abs(value) < _LARGEST_WHOLE else value
 
 
-def bytes_of_gib(row: Row, column: str) -> int:
+def bytes_of_gib(row: TableRow, column: str) -> int:
     """Return the bytes of the GiB in `column`."""
     return round(number(row, column, above=0, most=1 << 20) * (1 << 30))
 
 
-def positive_or_none(row: Row, column: str) -> float | None:
+def positive_or_none(row: TableRow, column: str) -> float | None:
     """The number above 0 in `column`, or None if there is none."""
     try:
         return number(row, column, above=0)
@@ -94,7 +94,7 @@ def positive_or_none(row: Row, column: str) -> float | None:
         return None
 
 
-def text(row: Row, column: str) -> str:
+def text(row: TableRow, column: str) -> str:
     """The text in `column`, which must not be empty."""
     if not row.fields[column]:
         raise UnreadableError(row.refuse(column, "empty"))
@@ -109,8 +109,8 @@ def rows(
     *,
     together: Collection[str] = (),
     delimiter: str = ",",
-    limits: Limits | None = None,
-) -> Iterator[Row | Refusal]:
+    limits: TableLimits | None = None,
+) -> Iterator[TableRow | Refusal]:
     """The rows below a header with `columns`, in any order, and nothing unknown.
 
     It may also have some of `optional` (None: any that have a name), and all or none of `together`.
@@ -122,7 +122,7 @@ def rows(
     def check(header: list[str]) -> None:
         _check_header(header, columns, optional, together, source)
 
-    return named_rows(file, source, check, delimiter=delimiter, limits=limits or Limits())
+    return named_rows(file, source, check, delimiter=delimiter, limits=limits or TableLimits())
 
 
 def named_rows(
@@ -131,9 +131,9 @@ def named_rows(
     check: Callable[[list[str]], None],
     *,
     delimiter: str = ",",
-    limits: Limits,
+    limits: TableLimits,
     ended: bool = True,
-) -> Iterator[Row | Refusal]:
+) -> Iterator[TableRow | Refusal]:
     """As `rows`, below a header that `check` lets pass; empty if there is nothing in the file.
 
     If the last line need not have `ended` with a line end, it is never one that is cut off.
@@ -152,7 +152,7 @@ def named_rows(
                 check(header)
             elif len(fields) == len(header):
                 named = zip(header, (field.strip() for field in fields), strict=True)
-                yield Row(line, dict(named))
+                yield TableRow(line, dict(named))
             elif ended and len(fields) < len(header) and not whole_lines.ended:
                 raise origin.malformed("the last line is cut off", line=line)
             elif fields:  # an empty line is none
@@ -168,7 +168,7 @@ def named_rows(
 class _Lines:
     """The lines of a file as text; `ended` tells whether the last one had a line end."""
 
-    def __init__(self, file: BinaryIO, origin: Origin, limits: Limits) -> None:
+    def __init__(self, file: BinaryIO, origin: Origin, limits: TableLimits) -> None:
         self._lines, self._origin = text_lines(file, origin, limits.line_bytes), origin
         self.ended = True
 
@@ -181,7 +181,7 @@ class _Lines:
 
 
 def _check_lengths(
-    fields: list[str], header: list[str] | None, source: Origin, line: int, limits: Limits
+    fields: list[str], header: list[str] | None, source: Origin, line: int, limits: TableLimits
 ) -> None:
     for place, field in enumerate(fields):
         if len(field) > limits.field_characters:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from venturi.record.importing.items import ALIKE, Item, Spelling
+from venturi.record.importing.items import ALIKE, ImportedItem, Spelling
 from venturi.record.importing.text import Refusal
 from venturi.record.trial import State, Trial
 
@@ -16,7 +16,7 @@ _SHOWN_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class RefusalReason:
     """How many rows were refused for one reason."""
 
     field: str
@@ -44,7 +44,7 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportReport:
     """What became of the rows of a file.
 
     A row is one of `added`, `already_present`, `removed` (here for good, and so not taken in
@@ -61,7 +61,7 @@ class Imported:
     alike: int
     refused_count: int
     refused: tuple[Refusal, ...]
-    reasons: tuple[Reason, ...]
+    reasons: tuple[RefusalReason, ...]
     spellings: tuple[Variant, ...]
     trials: tuple[Arrival, ...] = ()
     removed: int = 0
@@ -88,7 +88,7 @@ class Tally:
     spellings: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     arrivals: list[Arrival] = field(default_factory=list)
 
-    def trials(self, items: Iterable[Item]) -> Iterator[Trial]:
+    def trials(self, items: Iterable[ImportedItem]) -> Iterator[Trial]:
         """The trials among `items`, each once; the rest is counted."""
         seen: set[str] = set()
         for item in items:
@@ -119,9 +119,9 @@ class Tally:
         self.failed += trial.state is State.FAILED
         self.arrivals.append(Arrival(trial.id, added, account or {}))
 
-    def done(self) -> Imported:
+    def done(self) -> ImportReport:
         """What was counted."""
-        return Imported(
+        return ImportReport(
             added=self.added,
             already_present=self.already_present,
             repeated=self.repeated,
@@ -129,7 +129,7 @@ class Tally:
             alike=self.alike,
             refused_count=self.reasons.total(),
             refused=tuple(self.refused),
-            reasons=tuple(Reason(*key, count) for key, count in self.reasons.most_common()),
+            reasons=tuple(RefusalReason(*key, count) for key, count in self.reasons.most_common()),
             spellings=tuple(Variant(*key, count) for key, count in self.spellings.most_common()),
             trials=tuple(self.arrivals),
             removed=self.removed,

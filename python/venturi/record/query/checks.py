@@ -25,7 +25,7 @@ from venturi.record.query.conditions import (
     spellings,
     written_size,
 )
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import CONFIGURATION, TRIALS, number_of, storable, text_of
 from venturi.record.trial import ProvenanceKind, State
 from venturi.record.vocabulary import resolve, sayings
@@ -52,13 +52,13 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 
 
 def require_keys(
-    repository: Repository,
+    repository: TrialRepository,
     keys: Iterable[str],
     *,
     also: Sequence[str] = (),
     columns: Sequence[str] = tuple(COLUMNS),
 ) -> tuple[str, ...]:
-    """The recorded names of `keys`, as `Chosen` has them, each once.
+    """The recorded names of `keys`, as `TrialColumns` has them, each once.
 
     VEN-QUERY-VALUE, with names that are near, for one that is neither a column, nor of any trial,
     nor one of `also`. Of the columns only `columns` are suggested.
@@ -88,7 +88,7 @@ def require_keys(
 
 
 def require_conditions(
-    repository: Repository, conditions: Iterable[Condition], *, values: bool = True
+    repository: TrialRepository, conditions: Iterable[Condition], *, values: bool = True
 ) -> tuple[Condition, ...]:
     """`conditions` with the recorded names of their keys.
 
@@ -111,7 +111,7 @@ def require_conditions(
     return tuple(made)
 
 
-def _empty(repository: Repository) -> bool:
+def _empty(repository: TrialRepository) -> bool:
     with repository.reading() as connection:
         return connection.execute(sa.select(TRIALS.c.id).limit(1)).first() is None
 
@@ -159,7 +159,7 @@ def _settings(connection: sa.Connection) -> list[str]:
     return sorted(connection.execute(sa.select(CONFIGURATION.c.key).distinct()).scalars())
 
 
-def near_values(repository: Repository, conditions: Sequence[Condition]) -> Iterator[str]:
+def near_values(repository: TrialRepository, conditions: Sequence[Condition]) -> Iterator[str]:
     """For each condition on a text that no trial has, a sentence with those that are near."""
     with repository.reading() as connection:
         for condition in conditions:

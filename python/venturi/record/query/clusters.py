@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from venturi.record.query.conditions import Condition, Op
 from venturi.record.query.paging import TrialRow, rows
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import TRIALS, shown_moment
 
 _NEWEST = (TRIALS.c.started_at_us.desc().nulls_last(), TRIALS.c.id.desc())
@@ -25,7 +25,7 @@ class NamedCluster:
     newest_at: datetime | None
 
 
-def clusters(repository: Repository) -> tuple[NamedCluster, ...]:
+def clusters(repository: TrialRepository) -> tuple[NamedCluster, ...]:
     """All of them, that of the newest trial first."""
     name, newest = TRIALS.c.cluster_name, sa.func.max(TRIALS.c.started_at_us)
     statement = (
@@ -39,14 +39,16 @@ def clusters(repository: Repository) -> tuple[NamedCluster, ...]:
     return tuple(NamedCluster(name, n, shown_moment(newest_us)) for name, n, newest_us in found)
 
 
-def newest_of(repository: Repository, cluster: str, *, workload: str | None = None) -> str | None:
+def newest_of(
+    repository: TrialRepository, cluster: str, *, workload: str | None = None
+) -> str | None:
     """The id of the newest trial on the cluster, or of the newest of a workload on it."""
     asked = [] if workload is None else [TRIALS.c.workload == workload]
     found = _ids(repository, cluster, 1, *asked)
     return found[0] if found else None
 
 
-def trials_on(repository: Repository, cluster: str, most: int) -> tuple[TrialRow, ...]:
+def trials_on(repository: TrialRepository, cluster: str, most: int) -> tuple[TrialRow, ...]:
     """The newest trials on the cluster, at most so many; excluded ones, too."""
     ids = _ids(repository, cluster, most)
     if not ids:
@@ -58,7 +60,7 @@ def trials_on(repository: Repository, cluster: str, most: int) -> tuple[TrialRow
 
 
 def _ids(
-    repository: Repository, cluster: str, most: int, *conditions: sa.ColumnElement[bool]
+    repository: TrialRepository, cluster: str, most: int, *conditions: sa.ColumnElement[bool]
 ) -> list[str]:
     statement = (
         sa.select(TRIALS.c.id)

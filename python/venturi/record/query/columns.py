@@ -32,7 +32,7 @@ class Column:
     codes: Integers
 
 
-def taken(
+def select_trials(
     columns: Mapping[str, Column], places: Integers | npt.NDArray[np.bool_]
 ) -> dict[str, Column]:
     """The columns of the trials at `places` only."""

@@ -8,20 +8,20 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from venturi.record.query.conditions import Condition
-from venturi.record.query.selection import Query, Rule, covered, rules_for, rules_of, where
-from venturi.record.store.repository import Repository
+from venturi.record.query.selection import ExclusionRule, Query, covered, rules_for, rules_of, where
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import TRIALS, microseconds
 
 _FIRST, _LAST = (each.replace(tzinfo=UTC) for each in (datetime.min, datetime.max))
 
 
-def count(repository: Repository, query: Query) -> int:
+def count(repository: TrialRepository, query: Query) -> int:
     """How many trials meet the conditions of `query`."""
     with repository.reading() as connection:
         return _count(connection, query.conditions, rules_for(connection, query))
 
 
-def undated(repository: Repository, most: int = 10) -> tuple[str, ...]:
+def undated(repository: TrialRepository, most: int = 10) -> tuple[str, ...]:
     """The ids of trials whose start, as it is stored, is no date: lists show none. At most `most`.
 
     `record.upkeep` finds all that cannot be read; this much can be told at once.
@@ -32,7 +32,7 @@ def undated(repository: Repository, most: int = 10) -> tuple[str, ...]:
         return tuple(connection.execute(sa.select(TRIALS.c.id).where(bounds).limit(most)).scalars())
 
 
-def excluded_count(repository: Repository, query: Query) -> int:
+def excluded_count(repository: TrialRepository, query: Query) -> int:
     """How many trials meet the conditions of `query` and are covered by an exclusion in force."""
     with repository.reading() as connection:
         rules = rules_of(connection)
@@ -46,7 +46,7 @@ def excluded_count(repository: Repository, query: Query) -> int:
 ID_LENGTHS = (16, 20, 24)
 
 
-def id_length(repository: Repository) -> int | None:
+def id_length(repository: TrialRepository) -> int | None:
     """How many characters of an id name one trial, whichever it is: the least of `ID_LENGTHS`.
 
     None if only whole ids do.
@@ -60,7 +60,7 @@ def id_length(repository: Repository) -> int | None:
 
 
 def _count(
-    connection: sa.Connection, conditions: Sequence[Condition], rules: Sequence[Rule]
+    connection: sa.Connection, conditions: Sequence[Condition], rules: Sequence[ExclusionRule]
 ) -> int:
     chosen = where(conditions, rules)
     statement = sa.select(sa.func.count()).select_from(TRIALS).where(*chosen)

@@ -10,7 +10,7 @@ import numpy as np
 from venturi.record.query.columns import Column, read
 from venturi.record.query.conditions import COLUMNS, Condition, Value, at_most, canonical
 from venturi.record.query.selection import Query, publisher, rules_for, where
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 FACET_KEYS_MAX = 50
 FACET_VALUES_MAX = 1_000
@@ -38,7 +38,7 @@ class Facet:
     missing: int
 
 
-def facets(repository: Repository, query: Query, keys: Sequence[str]) -> tuple[Facet, ...]:
+def facets(repository: TrialRepository, query: Query, keys: Sequence[str]) -> tuple[Facet, ...]:
     """For each of `keys` (at most 50), how many trials have which value.
 
     The conditions on a key do not narrow its own facet, so that it shows what else could be chosen.

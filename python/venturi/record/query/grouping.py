@@ -11,7 +11,7 @@ from venturi.core.errors import ExitCode, VenturiError
 from venturi.record.query.columns import Column, combined, read
 from venturi.record.query.conditions import COLUMNS, Value, at_most
 from venturi.record.query.selection import Query, publisher, rules_for, where
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State
 
 GROUP_KEYS_MAX = 8
@@ -19,7 +19,7 @@ GROUPS_MAX = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class GroupRow:
     """The trials with the same `values` of the keys that were asked for (None: missing).
 
     `n` counts them all, `by_state` by their state; `elapsed_s` are the sorted times of those that
@@ -45,7 +45,7 @@ class TooManyGroupsError(VenturiError):
         )
 
 
-def group_by(repository: Repository, query: Query, keys: Sequence[str]) -> list[Group]:
+def group_by(repository: TrialRepository, query: Query, keys: Sequence[str]) -> list[GroupRow]:
     """The trials of `query`, grouped by `keys` (at most 8); the biggest groups come first.
 
     More than 10,000 groups are an error (`TooManyGroupsError`, VEN-QUERY-VALUE).
@@ -59,7 +59,7 @@ def group_by(repository: Repository, query: Query, keys: Sequence[str]) -> list[
     with repository.reading() as connection:
         chosen = where(query.conditions, rules_for(connection, query))
         columns = read(connection, chosen, (*keys, "elapsed_s", "state", "warm_up"), check)
-    return grouped(columns, keys)
+    return group_rows(columns, keys)
 
 
 def _check(count: int) -> None:
@@ -67,7 +67,7 @@ def _check(count: int) -> None:
         raise TooManyGroupsError(count)
 
 
-def grouped(columns: Mapping[str, Column], keys: Sequence[str]) -> list[Group]:
+def group_rows(columns: Mapping[str, Column], keys: Sequence[str]) -> list[GroupRow]:
     """The groups by `keys` of trials of which `columns` has these, and what became of each; the
     biggest come first. More than 10,000 are an error (`TooManyGroupsError`, VEN-QUERY-VALUE).
     """
@@ -92,7 +92,7 @@ def grouped(columns: Mapping[str, Column], keys: Sequence[str]) -> list[Group]:
     ]
     values = list(zip(*shown, strict=True)) if shown else [()]
     groups = [
-        Group(
+        GroupRow(
             key,
             sum(of_state),
             {name: n for name, n in zip(state.values, of_state, strict=True) if n},

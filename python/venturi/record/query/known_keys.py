@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from venturi.record.query.columns import read
 from venturi.record.query.conditions import COLUMNS, PREFIX
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import CHANGES, CONFIGURATION, TRIALS
 
 KEYS_MAX = 2_000
@@ -36,10 +36,10 @@ class KeyInfo:
 
 
 # Counting goes through all that is stored; nothing changes between two of a page's requests.
-_KNOWN: WeakKeyDictionary[Repository, tuple[int, tuple[KeyInfo, ...]]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[TrialRepository, tuple[int, tuple[KeyInfo, ...]]] = WeakKeyDictionary()
 
 
-def keys(repository: Repository) -> tuple[KeyInfo, ...]:
+def keys(repository: TrialRepository) -> tuple[KeyInfo, ...]:
     """The keys of all trials, excluded ones too: columns, then the 2,000 most frequent others.
 
     A configuration key that is called like a column has the name that reaches it,

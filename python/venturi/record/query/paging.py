@@ -14,7 +14,7 @@ from venturi.core.errors import VenturiError
 from venturi.record.query.conditions import COLUMNS, Condition
 from venturi.record.query.cursor import after, make_cursor, open_cursor
 from venturi.record.query.selection import Query, covering, rules_of, source_of, where
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import RECORDS, TRIALS, shown_moment
 from venturi.record.trial import Scalar, Trial
 from venturi.record.trial_json import stored_trial
@@ -58,14 +58,14 @@ class TrialRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class QueryPage:
     """Some rows of a query; `next_cursor` is None on the last page."""
 
     rows: tuple[TrialRow, ...]
     next_cursor: str | None
 
 
-def rows(repository: Repository, query: Query) -> Page:
+def rows(repository: TrialRepository, query: Query) -> QueryPage:
     """The rows of one page of `query`.
 
     A cursor that is damaged or of another query is an error (VEN-QUERY-CURSOR).
@@ -91,7 +91,7 @@ def rows(repository: Repository, query: Query) -> Page:
         chosen = sa.select(RECORDS.c.id, RECORDS.c.configuration).where(RECORDS.c.id.in_(ids))
         configuration = {row.id: row.configuration for row in connection.execute(chosen)}
         excluded = covering(connection, rules, ids) if query.with_excluded else {}
-    return Page(
+    return QueryPage(
         # A row of which there is no record is no trial: `record.upkeep` finds it.
         tuple(
             _row(row, configuration[row.id], excluded.get(row.id))
@@ -103,7 +103,7 @@ def rows(repository: Repository, query: Query) -> Page:
 
 
 def whole_trials(
-    repository: Repository,
+    repository: TrialRepository,
     *conditions: Condition,
     most: int | None = None,
     skip: Callable[[VenturiError], None] | None = None,
@@ -136,7 +136,7 @@ def whole_trials(
     return made
 
 
-def records_of(repository: Repository, page: Page) -> list[str]:
+def records_of(repository: TrialRepository, page: QueryPage) -> list[str]:
     """The records of the rows of `page` as they are stored, in their order."""
     ids = [row.id for row in page.rows]
     chosen = sa.select(RECORDS.c.id, RECORDS.c.record).where(RECORDS.c.id.in_(ids))
@@ -145,7 +145,7 @@ def records_of(repository: Repository, page: Page) -> list[str]:
     return [found[id_] for id_ in ids if id_ in found]
 
 
-def pages(repository: Repository, query: Query) -> Iterator[Page]:
+def pages(repository: TrialRepository, query: Query) -> Iterator[QueryPage]:
     """The pages of `query`, one after the other."""
     while True:
         page = rows(repository, query)

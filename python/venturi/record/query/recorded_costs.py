@@ -16,7 +16,7 @@ from pydantic_core import from_json
 from venturi.record.cost import COST_USD
 from venturi.record.query.columns import Integers
 from venturi.record.query.selection import fetch
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import CHANGES, RECORDS, TRIALS, moment
 from venturi.record.trial import CLUSTER_HOUR
 
@@ -33,10 +33,10 @@ class _Costs:
     prices: Mapping[int, tuple[str, str]]
 
 
-_KNOWN: WeakKeyDictionary[Repository, tuple[int, _Costs]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[TrialRepository, tuple[int, _Costs]] = WeakKeyDictionary()
 
 
-def recorded_costs(repository: Repository, serials: Integers) -> Floats:
+def recorded_costs(repository: TrialRepository, serials: Integers) -> Floats:
     """US dollars of each trial with these serial numbers; nan where none are recorded."""
     known = _known(repository)
     having, usd = known.serials, known.usd
@@ -49,7 +49,7 @@ def recorded_costs(repository: Repository, serials: Integers) -> Floats:
 
 
 def origins(
-    repository: Repository, serials: Integers
+    repository: TrialRepository, serials: Integers
 ) -> tuple[tuple[str, ...], date | None, date | None]:
     """Whose the costs of these trials are, and their first and last days; None where none is dated.
 
@@ -73,7 +73,7 @@ def origins(
     return tuple(sorted(sources)), min(days, default=None), max(days, default=None)
 
 
-def _known(repository: Repository) -> _Costs:
+def _known(repository: TrialRepository) -> _Costs:
     """Read once for each state of the repository and kept."""
     with repository.reading() as connection:
         change = connection.execute(sa.select(CHANGES.c.made)).scalar_one()

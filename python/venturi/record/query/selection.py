@@ -52,21 +52,21 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ExclusionRule:
     """An exclusion in force: it covers the trials that meet all `conditions`."""
 
     id: str
     conditions: tuple[Condition, ...]
 
 
-def rules_of(connection: sa.Connection) -> tuple[Rule, ...]:
+def rules_of(connection: sa.Connection) -> tuple[ExclusionRule, ...]:
     """The exclusions in force, the oldest first."""
     statement = (
         sa.select(EXCLUSIONS.c.id, EXCLUSIONS.c.conditions)
         .where(EXCLUSIONS.c.revoked_at_us.is_(None))
         .order_by(EXCLUSIONS.c.created_at_us, EXCLUSIONS.c.id)
     )
-    return tuple(Rule(id_, _parsed(texts)) for id_, texts in connection.execute(statement))
+    return tuple(ExclusionRule(id_, _parsed(texts)) for id_, texts in connection.execute(statement))
 
 
 @lru_cache(1_000)
@@ -74,12 +74,14 @@ def _parsed(texts: str) -> tuple[Condition, ...]:
     return tuple(map(parse_condition, json.loads(texts)))
 
 
-def rules_for(connection: sa.Connection, query: Query) -> tuple[Rule, ...]:
+def rules_for(connection: sa.Connection, query: Query) -> tuple[ExclusionRule, ...]:
     """The exclusions that `query` heeds."""
     return () if query.with_excluded else rules_of(connection)
 
 
-def where(conditions: Iterable[Condition], rules: Sequence[Rule]) -> list[sa.ColumnElement[bool]]:
+def where(
+    conditions: Iterable[Condition], rules: Sequence[ExclusionRule]
+) -> list[sa.ColumnElement[bool]]:
     """What a trial fulfils that meets all `conditions` and that none of `rules` covers."""
     chosen = [clause(condition) for condition in conditions]
     if rules:
@@ -87,13 +89,13 @@ def where(conditions: Iterable[Condition], rules: Sequence[Rule]) -> list[sa.Col
     return chosen
 
 
-def covered(rules: Sequence[Rule]) -> sa.Select[tuple[int]]:
+def covered(rules: Sequence[ExclusionRule]) -> sa.Select[tuple[int]]:
     """The serial numbers of the trials that one of `rules` covers."""
     return sa.select(TRIALS.c.serial).where(_one_covers(rules))
 
 
 def covering(
-    connection: sa.Connection, rules: Sequence[Rule], ids: Sequence[str]
+    connection: sa.Connection, rules: Sequence[ExclusionRule], ids: Sequence[str]
 ) -> Mapping[str, tuple[str, ...]]:
     """For each trial of `ids` that one of `rules` covers, the ids of those that do, in order."""
     if not rules:
@@ -108,11 +110,11 @@ def covering(
     return found
 
 
-def _one_covers(rules: Sequence[Rule]) -> sa.ColumnElement[bool]:
+def _one_covers(rules: Sequence[ExclusionRule]) -> sa.ColumnElement[bool]:
     return sa.or_(*map(_covers, rules))
 
 
-def _covers(rule: Rule) -> sa.ColumnElement[bool]:
+def _covers(rule: ExclusionRule) -> sa.ColumnElement[bool]:
     return sa.and_(*map(clause, rule.conditions))
 
 

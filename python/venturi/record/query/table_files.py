@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import IO, TYPE_CHECKING, Any, Literal
 
-from venturi.record.query.trial_table import Table
+from venturi.record.query.trial_table import TrialTable
 
 if TYPE_CHECKING:
     import polars as pl
 
-Format = Literal["csv", "parquet", "ndjson"]
+TableFormat = Literal["csv", "parquet", "ndjson"]
 _PIECE_BYTES = 1 << 20
 _GROUP_ROWS = 2_000  # of a Parquet file; as many are in memory until they are written
 # What a spreadsheet would take for a formula, unless it is a number.
@@ -22,7 +22,7 @@ _NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 _MOMENT = "%Y-%m-%dT%H:%M:%S%.f%:z"
 
 
-def columns_of(format_: Format, asked: Sequence[str]) -> tuple[str, ...]:
+def columns_of(format_: TableFormat, asked: Sequence[str]) -> tuple[str, ...]:
     """The columns of a file in `format_` for those that were `asked`.
 
     A CSV of one column gets `id` before it: where its value is missing, the line would be empty,
@@ -32,7 +32,7 @@ def columns_of(format_: Format, asked: Sequence[str]) -> tuple[str, ...]:
     return ("id", *asked) if alone else tuple(asked)
 
 
-def content(table: Table, format_: Format) -> Iterator[bytes]:
+def content(table: TrialTable, format_: TableFormat) -> Iterator[bytes]:
     """The file of `table` in `format_`.
 
     CSV has nothing where a value is missing, and "" for an empty text; what a spreadsheet would
@@ -42,7 +42,7 @@ def content(table: Table, format_: Format) -> Iterator[bytes]:
     return {"csv": _csv, "parquet": _parquet, "ndjson": _ndjson}[format_](table)
 
 
-def _csv(table: Table) -> Iterator[bytes]:
+def _csv(table: TrialTable) -> Iterator[bytes]:
     from venturi.record.store.frames import pl
 
     names = pl.Series("", [column.name for column in table.columns], pl.String)
@@ -67,7 +67,7 @@ def _guarded(texts: pl.Expr) -> pl.Expr:
     return pl.when(formula).then("'" + texts).otherwise(texts).name.keep()
 
 
-def _parquet(table: Table) -> Iterator[bytes]:
+def _parquet(table: TrialTable) -> Iterator[bytes]:
     """It is written before this returns, to a file without a name: nothing is left of it."""
     from venturi.record.store.frames import register_io_source
 
@@ -88,7 +88,7 @@ def _read(file: IO[bytes]) -> Iterator[bytes]:
             yield piece
 
 
-def _ndjson(table: Table) -> Iterator[bytes]:
+def _ndjson(table: TrialTable) -> Iterator[bytes]:
     names = [column.name for column in table.columns]
     for frame, reasons in table.parts():
         lines = (

@@ -5,7 +5,7 @@ and samples, each by name. A phase or sample has its unit in its name: `phase ma
 `bytes_read [B]`, `map: tasks [1]` (of a phase). What was measured more than once, by device or
 iteration, is no one value of a trial: `sample_table` has a row for each sample.
 
-What is missing stays null; `Table.parts` has the reason where one is recorded.
+What is missing stays null; `TrialTable.parts` has the reason where one is recorded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from venturi.core.wording import did_you_mean
 from venturi.record.query.checks import require_keys
 from venturi.record.query.conditions import COLUMNS, PREFIX
 from venturi.record.query.selection import Query, covering, rules_of, where
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import RECORDS, TRIALS, shown_moment, text_of
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class TableColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TrialTable:
     """`rows` rows of `columns`. What was read is kept compressed, in some 100 bytes a row.
 
     `labelled` counts the trials with samples that only `sample_table` has, `left_out` the columns
@@ -91,20 +91,20 @@ class Table:
 
 
 def trial_table(
-    repository: Repository,
+    repository: TrialRepository,
     query: Query,
     *,
     columns: Sequence[str] = (),
     most: int | None = None,
     progress: Progress = lambda _done, _total: None,
-) -> Table:
+) -> TrialTable:
     """The trials of `query` as they are now, newest first (undated ones last); at most `most`.
 
     `columns` chooses by name; one of nothing that is recorded is VEN-QUERY-VALUE, and so are more
     than 1,000. By default they are all, or of more the 1,000 that most trials have: one trial of
     odd columns must not keep the others from being tabled.
     """
-    survey = _Survey()
+    survey = _ColumnSurvey()
     pieces: list[bytes] = []
     unreadable: list[str] = []
     for trials in _read(repository, query, most, progress):
@@ -156,7 +156,7 @@ def trial_table(
             yield rows, reasons
 
     left_out = 0 if columns else len(named) - len(chosen)
-    return Table(made, survey.rows, survey.labelled, left_out, read, tuple(unreadable))
+    return TrialTable(made, survey.rows, survey.labelled, left_out, read, tuple(unreadable))
 
 
 # What comes of a record that is none: no JSON, or not made as records are.
@@ -169,12 +169,12 @@ SAMPLE_COLUMNS = tuple(
 
 
 def sample_table(
-    repository: Repository,
+    repository: TrialRepository,
     query: Query,
     *,
     most: int | None = None,
     progress: Progress = lambda _done, _total: None,
-) -> Table:
+) -> TrialTable:
     """The samples of the trials of `query`, a row each, under the trial's `id`.
 
     `labels`, which tell samples of one metric apart, are a JSON object.
@@ -196,7 +196,7 @@ def sample_table(
             rows = _unpacked(piece)
             yield rows, [{"value": row[-1]} if row[-1] else {} for row in rows]
 
-    return Table(SAMPLE_COLUMNS, rows, 0, 0, read, tuple(unreadable))
+    return TrialTable(SAMPLE_COLUMNS, rows, 0, 0, read, tuple(unreadable))
 
 
 def _sample(id_: str, sample: Mapping[str, Any]) -> list[Any]:
@@ -207,7 +207,7 @@ def _sample(id_: str, sample: Mapping[str, Any]) -> list[Any]:
 
 
 def _read(
-    repository: Repository, query: Query, most: int | None, progress: Progress
+    repository: TrialRepository, query: Query, most: int | None, progress: Progress
 ) -> Iterator[Iterable[tuple[dict[str, Any], str]]]:
     """The trials' columns and records as stored, some at a time, all as they are when the first is
     read.
@@ -251,7 +251,7 @@ def _unpacked(piece: bytes) -> Any:
     return json.loads(zlib.decompress(piece))
 
 
-class _Survey:
+class _ColumnSurvey:
     """Which columns trials have, and of what kind, learnt from one after the other."""
 
     def __init__(self) -> None:
@@ -393,7 +393,7 @@ def _name(slot: _Slot, mark: str = "") -> str:
     return f"{phase}: {metric}{mark} [{unit}]" if phase else f"{metric}{mark} [{unit}]"
 
 
-def _slot_of(repository: Repository, name: str, named: Mapping[str, _Slot]) -> _Slot:
+def _slot_of(repository: TrialRepository, name: str, named: Mapping[str, _Slot]) -> _Slot:
     """The slot of the column that somebody calls `name`."""
     found = named.get(name)
     if found is None and name.endswith("]"):

@@ -13,10 +13,10 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from venturi.record.importing.formats import FORMATS
-from venturi.record.importing.items import Item
-from venturi.record.importing.take_in import results, store
-from venturi.record.importing.tally import Imported
-from venturi.record.store.repository import Repository
+from venturi.record.importing.importer import results, store
+from venturi.record.importing.items import ImportedItem
+from venturi.record.importing.tally import ImportReport
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import TRIALS
 from venturi.record.trial import Trial
 
@@ -24,12 +24,12 @@ FORMAT = "published"
 TABLES = tuple(sorted(Path(__file__).parent.glob("*.csv")))
 
 
-def import_starter(repository: Repository) -> Imported:
+def import_starter(repository: TrialRepository) -> ImportReport:
     """Imports the shipped tables; a second time adds nothing."""
     return store(repository, _items())
 
 
-def starter_present(repository: Repository) -> bool:
+def starter_present(repository: TrialRepository) -> bool:
     """Whether every trial of the shipped tables is in the repository."""
     ids = _ids()
     statement = sa.select(sa.func.count()).where(TRIALS.c.id.in_(ids))
@@ -42,6 +42,6 @@ def _ids() -> frozenset[str]:
     return frozenset(item.id for item in _items() if isinstance(item, Trial))
 
 
-def _items() -> Iterator[Item]:
+def _items() -> Iterator[ImportedItem]:
     for table in TABLES:
         yield from results(FORMATS[FORMAT], table, lambda done, total: None)

@@ -20,7 +20,7 @@ from typing import IO, Literal
 import sqlalchemy as sa
 
 from venturi.core.errors import VenturiError
-from venturi.core.settings import Limits, Settings
+from venturi.core.settings import Settings, TrialLimits
 from venturi.core.wording import NAMES_SHOWN
 from venturi.record.access.actions import ADDED, record_action
 from venturi.record.access.authors import Author, author_of
@@ -62,10 +62,10 @@ class AddReport:
     removed: int = 0
 
 
-class Repository(Closing):
+class TrialRepository(Closing):
     """Trials in a database and their artifacts in a folder; a context manager."""
 
-    def __init__(self, database: Database, artifacts_dir: Path, limits: Limits) -> None:
+    def __init__(self, database: Database, artifacts_dir: Path, limits: TrialLimits) -> None:
         self._database = database
         self.artifacts_dir = artifacts_dir
         self.limits = limits
@@ -73,7 +73,7 @@ class Repository(Closing):
     @classmethod
     def open(
         cls, settings: Settings, *, read_only: bool = False, patience_s: float | None = None
-    ) -> Repository:
+    ) -> TrialRepository:
         """The repository of `settings`, created or upgraded where needed; if it is to be
         `read_only`, VEN-RECORD-DATABASE there. `patience_s` is as `Database` has it."""
         try:

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
-from venturi.core.settings import Limits
+from venturi.core.settings import TrialLimits
 from venturi.record.limits import Seen, check, check_size
 from venturi.record.store.tables import (
     CONFIGURATION,
@@ -24,7 +24,9 @@ from venturi.record.store.tables import (
 from venturi.record.trial import Trial
 
 
-def insert_new(connection: sa.Connection, trials: Sequence[Trial], limits: Limits | None) -> int:
+def insert_new(
+    connection: sa.Connection, trials: Sequence[Trial], limits: TrialLimits | None
+) -> int:
     """Inserts those of `trials` whose ids are free (of equal ones, the first); how many.
 
     VEN-RECORD-LIMIT if one of them is beyond `limits`; without, they are copies of what is stored.
@@ -73,7 +75,7 @@ def removals_of(connection: sa.Connection, ids: Sequence[str]) -> dict[str, str]
     return {row.trial: row.removal for row in connection.execute(statement)}
 
 
-def _record(trial: Trial, limits: Limits | None, seen: Seen) -> dict[str, Any]:
+def _record(trial: Trial, limits: TrialLimits | None, seen: Seen) -> dict[str, Any]:
     if limits is None:
         return record_row(trial)
     check(trial, limits, seen)

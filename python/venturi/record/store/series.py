@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from venturi.core.errors import VenturiError
-from venturi.core.settings import Limits
+from venturi.core.settings import TrialLimits
 from venturi.record.limits import Excess, refused
 from venturi.record.store.closing import Closing
 from venturi.record.store.files import replacing
-from venturi.record.store.growing import GrowingTable
+from venturi.record.store.growing_table import GrowingTable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +25,7 @@ _COLUMNS = ("t_s", "metric", "device", "value", "unit")
 _LINE = ("metric", "device", "unit")
 ACCOUNT_CHARACTERS_MAX = 4_000
 """Of a text in a table of an engine's account; what reads logs cuts each to fewer."""
-_USUAL = Limits()
+_USUAL = TrialLimits()
 _ROWS_A_PIECE = 65_536
 _ROWS_READ_AT_ONCE = 500_000
 _CHARACTERS_READ = 1_000
@@ -41,7 +41,7 @@ class SeriesWriter(Closing):
     has the first (`lines_left_out` are the others).
     """
 
-    def __init__(self, path: Path, limits: Limits = _USUAL) -> None:
+    def __init__(self, path: Path, limits: TrialLimits = _USUAL) -> None:
         self._rows: list[tuple[float, str, str | None, float | None, str]] = []
         self._table = GrowingTable(_types())
         self.moments_each = 1
@@ -129,7 +129,7 @@ def _thinned(frame: pl.DataFrame, moments: int) -> pl.DataFrame:
 
 
 def check_rows(
-    path: Path, trial: str, limits: Limits, characters_max: int = ACCOUNT_CHARACTERS_MAX
+    path: Path, trial: str, limits: TrialLimits, characters_max: int = ACCOUNT_CHARACTERS_MAX
 ) -> pl.Schema:
     """The columns of the table in `path`, whose end says how many rows it has.
 
@@ -162,7 +162,7 @@ def check_rows(
     return schema
 
 
-def check_series(path: Path, trial: str, limits: Limits) -> None:
+def check_series(path: Path, trial: str, limits: TrialLimits) -> None:
     """As `check_rows`, and VEN-RECORD-ARTIFACT if `path` has not the columns of a series,
     VEN-RECORD-LIMIT if it has too many metrics and devices.
     """

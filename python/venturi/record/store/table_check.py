@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from venturi.core.errors import ExitCode, VenturiError, starved
-from venturi.core.settings import Limits
+from venturi.core.settings import TrialLimits
 from venturi.record.limits import Excess, refused
 from venturi.record.store.closing import Closing
 from venturi.record.store.series import check_rows, check_series
@@ -38,7 +38,7 @@ class TableChecker(Closing):
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
-    def check(self, path: Path, trial: str, limits: Limits, *, series: bool) -> None:
+    def check(self, path: Path, trial: str, limits: TrialLimits, *, series: bool) -> None:
         """What `record.series.check_series`, or else `check_rows`, raises of the table in `path`;
         VEN-RECORD-LIMIT, too, if that takes more than MEMORY_BYTES or CHECK_S; VEN-SYSTEM if no
         table can be checked now.
@@ -118,7 +118,7 @@ def _main(memory_bytes: int, check_s: float) -> None:
         check = check_series if asked["series"] else check_rows
         error = None
         try:
-            check(Path(asked["path"]), asked["trial"], Limits(**asked["limits"]))
+            check(Path(asked["path"]), asked["trial"], TrialLimits(**asked["limits"]))
         except VenturiError as refusal:
             error = {
                 "code": refusal.code,

@@ -33,7 +33,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from venturi.core.errors import VenturiError
-from venturi.core.settings import Limits
+from venturi.core.settings import TrialLimits
 from venturi.record.access import tokens
 from venturi.record.limits import fitted
 from venturi.record.store.files import (
@@ -44,7 +44,7 @@ from venturi.record.store.files import (
     refuse_existing,
     replacing,
 )
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.rows import insert_new, insert_rows
 from venturi.record.store.tables import (
     CHANGES,
@@ -60,7 +60,7 @@ from venturi.record.trial import ID, TERMINAL, Failure, State, Trial, now
 from venturi.record.trial_json import decode
 from venturi.record.upkeep import quarantine
 from venturi.record.upkeep.check import RESTORING, why_unreadable, widest
-from venturi.record.upkeep.locks import none_arriving, working
+from venturi.record.upkeep.locks import exclusive_files_lock, upkeep_lock
 
 FORMAT, VERSION, FIRST_REVISION = "venturi-backup", 1, "0009"
 _MANIFEST = "manifest.json"
@@ -75,7 +75,7 @@ Progress = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class BackupReport:
     """What a backup holds. `damaged` and `missing` are artifacts that were so before: of the first
     it has what is there."""
 
@@ -87,7 +87,7 @@ class Copied:
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoreReport:
     """What came of a backup: of its trials some had been at work (`interrupted` now), and some
     could not be read (`quarantined`); `revoked` counts the tokens that ended."""
 
@@ -99,7 +99,7 @@ class Restored:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class BackupFile:
     """A file of the backup."""
 
     name: str
@@ -113,20 +113,20 @@ class Manifest:
 
     revision: str
     made_at: str
-    members: tuple[Member, ...]
+    members: tuple[BackupFile, ...]
 
 
 def back_up(
-    repository: Repository,
+    repository: TrialRepository,
     path: Path,
     *,
     overwrite: bool = False,
     progress: Progress = lambda _done, _all: None,
-) -> Copied:
+) -> BackupReport:
     """Writes everything to `path`, which appears when it is complete, for its owner's eyes only."""
     refuse_existing(path, overwrite=overwrite)
     home = repository.artifacts_dir.parent
-    with working(home, f"venturi backup {path.name}"):
+    with upkeep_lock(home, f"venturi backup {path.name}"):
         _remove_dead(path)
         with replacing(path, mode=0o600) as file, zipfile.ZipFile(file, "w") as archive:
             return _Writer(repository, archive, progress).write()
@@ -144,15 +144,15 @@ class _Writer:
     """Writes one backup."""
 
     def __init__(
-        self, repository: Repository, archive: zipfile.ZipFile, progress: Progress
+        self, repository: TrialRepository, archive: zipfile.ZipFile, progress: Progress
     ) -> None:
         self._repository, self._archive, self._progress = repository, archive, progress
-        self._members: list[Member] = []
+        self._members: list[BackupFile] = []
         self._sizes: dict[str, tuple[int | None, str | None]] = {}
         """By its path the recorded size and digest of each artifact; None where none is known."""
         self._trials = 0
 
-    def write(self) -> Copied:
+    def write(self) -> BackupReport:
         with self._repository.reading() as connection:
             for table in COPIED:
                 self._table(connection, table)
@@ -186,7 +186,7 @@ class _Writer:
         }
         self._archive.writestr(_info(_MANIFEST, packed=True), json.dumps(manifest))
         copied = len(self._sizes) - len(missing)
-        return Copied(self._trials, copied, done, tuple(damaged), tuple(missing))
+        return BackupReport(self._trials, copied, done, tuple(damaged), tuple(missing))
 
     def _table(self, connection: sa.Connection, table: sa.Table) -> None:
         statement = sa.select(table).order_by(*table.primary_key.columns)
@@ -219,14 +219,14 @@ class _Writer:
                 if path.is_file() and not path.is_symlink() and _is_artifact(name):
                     self._sizes.setdefault(name, (None, None))
 
-    def _member(self, name: str, parts: Iterable[bytes], *, packed: bool = False) -> Member:
+    def _member(self, name: str, parts: Iterable[bytes], *, packed: bool = False) -> BackupFile:
         digest, size_bytes = hashlib.sha256(), 0
         with self._archive.open(_info(name, packed=packed), "w", force_zip64=True) as target:
             for part in parts:
                 target.write(part)
                 digest.update(part)
                 size_bytes += len(part)
-        self._members.append(Member(name, size_bytes, digest.hexdigest()))
+        self._members.append(BackupFile(name, size_bytes, digest.hexdigest()))
         return self._members[-1]
 
 
@@ -255,12 +255,12 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def restore(
-    repository: Repository,
+    repository: TrialRepository,
     path: Path,
     *,
     keep_tokens: bool = False,
     progress: Progress = lambda _done, _all: None,
-) -> Restored:
+) -> RestoreReport:
     """Fills `repository` from the backup `path`: all of it, or nothing.
 
     VEN-REPOSITORY-NOT-EMPTY if anything is recorded there. Trials at which a process was at work
@@ -271,7 +271,7 @@ def restore(
     # It stays until the rows are there, too: what a killed restore has put in place is known by it.
     staging = home / f"{RESTORING}{os.getpid()}"
     unpacked = staging / "artifacts"
-    with working(home, f"venturi restore {path.name}"), none_arriving(home):
+    with upkeep_lock(home, f"venturi restore {path.name}"), exclusive_files_lock(home):
         _require_empty(repository)
         try:
             with _reading(path), zipfile.ZipFile(path) as archive:
@@ -297,7 +297,7 @@ def restore(
     return replace(told, artifacts=len(files))
 
 
-def _require_empty(repository: Repository) -> None:
+def _require_empty(repository: TrialRepository) -> None:
     home = repository.artifacts_dir.parent
     with repository.reading() as connection:
         _require_rowless(connection, home)
@@ -323,7 +323,7 @@ def _require_rowless(connection: sa.Connection, home: Path) -> None:
             )
 
 
-def _is_rowless(repository: Repository) -> bool:
+def _is_rowless(repository: TrialRepository) -> bool:
     try:
         with repository.reading() as connection:
             _require_rowless(connection, repository.artifacts_dir.parent)
@@ -367,7 +367,7 @@ def _manifest(archive: zipfile.ZipFile) -> Manifest:
             hint="restore it with the Venturi that wrote it, or update this one",
         )
     members = tuple(
-        Member(str(each["name"]), int(each["size_bytes"]), str(each["sha256"]))
+        BackupFile(str(each["name"]), int(each["size_bytes"]), str(each["sha256"]))
         for each in said["members"]
     )
     tables = {f"tables/{table.name}.ndjson" for table in COPIED}
@@ -388,7 +388,7 @@ def _manifest(archive: zipfile.ZipFile) -> Manifest:
 
 def _unpack(
     archive: zipfile.ZipFile,
-    members: Iterable[Member],
+    members: Iterable[BackupFile],
     staging: Path,
     modes: tuple[int, int],
     progress: Progress,
@@ -414,7 +414,7 @@ def _private(name: str, flags: int) -> int:
     return os.open(name, flags, 0o600)
 
 
-def _parts(archive: zipfile.ZipFile, member: Member) -> Generator[bytes, None, None]:
+def _parts(archive: zipfile.ZipFile, member: BackupFile) -> Generator[bytes, None, None]:
     """The content of `member`, which must be what the manifest says."""
     digest, size_bytes = hashlib.sha256(), 0
     with archive.open(member.name) as source:
@@ -429,9 +429,9 @@ def _parts(archive: zipfile.ZipFile, member: Member) -> Generator[bytes, None, N
 
 
 def _fill(
-    connection: sa.Connection, archive: zipfile.ZipFile, manifest: Manifest, limits: Limits
-) -> Restored:
-    told = Restored(0, 0, 0, 0)
+    connection: sa.Connection, archive: zipfile.ZipFile, manifest: Manifest, limits: TrialLimits
+) -> RestoreReport:
+    told = RestoreReport(0, 0, 0, 0)
     tables = {f"tables/{table.name}.ndjson": table for table in COPIED}
     for member in manifest.members:
         table = tables.get(member.name)
@@ -471,8 +471,8 @@ def _lines(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _add_trials(
-    connection: sa.Connection, rows: list[dict[str, Any]], told: Restored, limits: Limits
-) -> Restored:
+    connection: sa.Connection, rows: list[dict[str, Any]], told: RestoreReport, limits: TrialLimits
+) -> RestoreReport:
     trials: list[Trial] = []
     interrupted = quarantined = 0
     for row in rows:

@@ -23,12 +23,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from venturi.core.errors import VenturiError
-from venturi.core.settings import Limits
+from venturi.core.settings import TrialLimits
 from venturi.core.wording import count_of
 from venturi.record.limits import check as check_limits
 from venturi.record.query.conditions import parse_condition
 from venturi.record.store.files import TEMPORARY_SUFFIX, is_abandoned, is_open_to_others
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.rows import insert_copies
 from venturi.record.store.tables import (
     CONFIGURATION,
@@ -46,8 +46,8 @@ from venturi.record.store.tables import (
 from venturi.record.trial import ID, TERMINAL, Artifact, Trial
 from venturi.record.trial_json import decode
 from venturi.record.upkeep import quarantine
-from venturi.record.upkeep.findings import Finding, Kind, Report
-from venturi.record.upkeep.locks import at_work, none_arriving, working
+from venturi.record.upkeep.findings import CheckReport, FindingKind, RepositoryFinding
+from venturi.record.upkeep.locks import exclusive_files_lock, is_active, upkeep_lock
 
 Progress = Callable[[int, int | None], None]
 """Called with the trials looked at, and how many there are."""
@@ -59,18 +59,21 @@ RESTORING = ".restoring."
 
 
 def check(
-    repository: Repository, *, mend: bool = False, progress: Progress = lambda _done, _all: None
-) -> Report:
+    repository: TrialRepository,
+    *,
+    mend: bool = False,
+    progress: Progress = lambda _done, _all: None,
+) -> CheckReport:
     """What is wrong, and if it is to `mend`, what was done about it."""
     home = repository.artifacts_dir.parent
     if not mend:
-        return _Check(repository, home, progress, restores=at_work(home)).run()
-    with working(home, "venturi repository check --mend"):
+        return _Check(repository, home, progress, restores=is_active(home)).run()
+    with upkeep_lock(home, "venturi repository check --mend"):
         report = _Check(repository, home, progress, restores=False).run()
         return _mended(repository, home, report)
 
 
-def why_unreadable(id_: str, record: str, limits: Limits | None = None) -> str | None:
+def why_unreadable(id_: str, record: str, limits: TrialLimits | None = None) -> str | None:
     """Why what is stored as the trial `id_` cannot be read, or None: it is read as readers do, who
     bear no more than `limits`.
     """
@@ -90,17 +93,17 @@ def why_unreadable(id_: str, record: str, limits: Limits | None = None) -> str |
     return None
 
 
-def widest(limits: Limits) -> Limits:
+def widest(limits: TrialLimits) -> TrialLimits:
     """`limits`, or the usual ones where they are wider: who narrows them refuses what is new, and
     has nothing set aside that was welcome before.
     """
-    usual = Limits()
-    names = [each.name for each in fields(Limits)]
-    return Limits(**{name: max(getattr(limits, name), getattr(usual, name)) for name in names})
+    usual = TrialLimits()
+    names = [each.name for each in fields(TrialLimits)]
+    return TrialLimits(**{name: max(getattr(limits, name), getattr(usual, name)) for name in names})
 
 
 @dataclass(slots=True)
-class _Known:
+class _KnownArtifacts:
     """What the database says lies among the artifacts: by trial the names of its files, or None
     for a trial whose files are left alone, whatever they are; and which trials were `removed`,
     whose files a killed removal may have left."""
@@ -113,17 +116,17 @@ class _Check:
     """One look at everything; `restores` says whether somebody may be unpacking a backup."""
 
     def __init__(
-        self, repository: Repository, home: Path, progress: Progress, *, restores: bool
+        self, repository: TrialRepository, home: Path, progress: Progress, *, restores: bool
     ) -> None:
         self._repository, self._home, self._progress = repository, home, progress
         self._restores = restores
-        self._known = _Known()
+        self._known = _KnownArtifacts()
         self._shared = False
         self._trials = self._artifacts = self._bytes = self._elsewhere = 0
 
-    def run(self) -> Report:
+    def run(self) -> CheckReport:
         # Files first: what is recorded meanwhile is then known when they are looked up.
-        with none_arriving(self._home):
+        with exclusive_files_lock(self._home):
             found = list(_entries(self._repository.artifacts_dir))
         with self._repository.reading() as connection:
             findings = [
@@ -141,7 +144,7 @@ class _Check:
         foreign = list(_of_another(self._home, found, self._known))
         findings += foreign or _leftovers(found, self._known)
         findings += _of_home(self._home, restores=self._restores)
-        return Report(
+        return CheckReport(
             self._trials,
             self._artifacts,
             self._bytes,
@@ -152,7 +155,7 @@ class _Check:
 
     def _of_trials(
         self, connection: sa.Connection, artifacts: list[tuple[str, Artifact]]
-    ) -> Iterator[Finding]:
+    ) -> Iterator[RepositoryFinding]:
         every = connection.execute(sa.select(sa.func.count()).select_from(RECORDS)).scalar_one()
         limits = widest(self._repository.limits)
         for step in _records(connection):
@@ -165,7 +168,7 @@ class _Check:
                     readable[row.id] = decode(row.record)
                 else:
                     self._known.files[row.id] = None
-                    yield Finding(Kind.UNREADABLE, f"trial {row.id}", reason)
+                    yield RepositoryFinding(FindingKind.UNREADABLE, f"trial {row.id}", reason)
             settings = {row.id: row.configuration for row in step}
             yield from _of_copies(connection, readable, settings)
             for trial in readable.values():
@@ -174,7 +177,9 @@ class _Check:
                 artifacts += [(trial.id, each) for each in trial.artifacts]
         self._progress(self._trials, every)
 
-    def _of_artifacts(self, artifacts: Iterable[tuple[str, Artifact]]) -> Iterator[Finding]:
+    def _of_artifacts(
+        self, artifacts: Iterable[tuple[str, Artifact]]
+    ) -> Iterator[RepositoryFinding]:
         elsewhere: set[str] = set()
         shared = self._shared
         for id_, artifact in artifacts:
@@ -189,7 +194,9 @@ class _Check:
                     digest = hashlib.file_digest(file, "sha256").hexdigest()
             except (VenturiError, OSError) as error:
                 why = error.message if isinstance(error, VenturiError) else str(error)
-                yield Finding(Kind.MISSING, str(path), f"artifact of trial {id_}: {why}")
+                yield RepositoryFinding(
+                    FindingKind.MISSING, str(path), f"artifact of trial {id_}: {why}"
+                )
                 continue
             self._bytes += size_bytes
             if size_bytes != artifact.size_bytes:
@@ -198,29 +205,35 @@ class _Check:
                 told = "its digest is not the recorded one"
             else:
                 continue
-            yield Finding(Kind.WRONG, str(path), f"artifact of trial {id_}: {told}")
+            yield RepositoryFinding(
+                FindingKind.WRONG, str(path), f"artifact of trial {id_}: {told}"
+            )
         self._elsewhere = len(elsewhere)
 
 
 # ---- the database ----
 
 
-def _of_database(connection: sa.Connection) -> Iterator[Finding]:
+def _of_database(connection: sa.Connection) -> Iterator[RepositoryFinding]:
     """What SQLite says of its own pages; PostgreSQL has tools of its own for this."""
     if connection.dialect.name != "sqlite":
         return
     said = connection.exec_driver_sql("PRAGMA integrity_check(10)").scalars().all()
     if said != ["ok"]:
-        yield Finding(Kind.DAMAGED, "database", "; ".join(map(str, said)))
+        yield RepositoryFinding(FindingKind.DAMAGED, "database", "; ".join(map(str, said)))
 
 
-def _of_orphan_rows(connection: sa.Connection) -> Iterator[Finding]:
+def _of_orphan_rows(connection: sa.Connection) -> Iterator[RepositoryFinding]:
     for (id_,) in connection.execute(sa.select(TRIALS.c.id).where(_WITHOUT_RECORD)):
-        yield Finding(Kind.ORPHAN_ROW, f"trial {id_}", "a row of trials has no record")
+        yield RepositoryFinding(
+            FindingKind.ORPHAN_ROW, f"trial {id_}", "a row of trials has no record"
+        )
     statement = sa.select(sa.func.count()).select_from(CONFIGURATION).where(_WITHOUT_TRIAL)
     if count := connection.execute(statement).scalar_one():
-        yield Finding(
-            Kind.ORPHAN_ROW, "configuration", f"{count:,} rows of configuration have no trial"
+        yield RepositoryFinding(
+            FindingKind.ORPHAN_ROW,
+            "configuration",
+            f"{count:,} rows of configuration have no trial",
         )
 
 
@@ -228,7 +241,7 @@ _WITHOUT_RECORD = ~sa.exists().where(RECORDS.c.id == TRIALS.c.id)
 _WITHOUT_TRIAL = ~sa.exists().where(TRIALS.c.serial == CONFIGURATION.c.trial)
 
 
-def _of_people(connection: sa.Connection) -> Iterator[Finding]:
+def _of_people(connection: sa.Connection) -> Iterator[RepositoryFinding]:
     """Rules and views that cannot be read."""
     for row in connection.execute(sa.select(EXCLUSIONS)):
         try:
@@ -236,12 +249,12 @@ def _of_people(connection: sa.Connection) -> Iterator[Finding]:
                 parse_condition(text)
             _dates(row.created_at_us, row.revoked_at_us)
         except (ValueError, TypeError, OverflowError, VenturiError) as error:
-            yield Finding(Kind.UNREADABLE, f"exclusion {row.id}", str(error))
+            yield RepositoryFinding(FindingKind.UNREADABLE, f"exclusion {row.id}", str(error))
     for row in connection.execute(sa.select(VIEWS)):
         try:
             _dates(row.created_at_us)
         except OverflowError as error:
-            yield Finding(Kind.UNREADABLE, f"view {row.name}", str(error))
+            yield RepositoryFinding(FindingKind.UNREADABLE, f"view {row.name}", str(error))
 
 
 def _dates(*stored: int | None) -> None:
@@ -266,7 +279,7 @@ def _records(connection: sa.Connection) -> Iterator[list[Any]]:
 
 def _of_copies(
     connection: sa.Connection, trials: dict[str, Trial], settings: dict[str, str]
-) -> Iterator[Finding]:
+) -> Iterator[RepositoryFinding]:
     """Trials of which the tables to search by say something else than the record."""
     rows = {
         row["id"]: dict(row)
@@ -283,7 +296,7 @@ def _of_copies(
         row = rows.get(id_)
         if row is None:
             told = "no list finds it: it has no row in trials"
-        elif not _alike(trial_row(trial), row):
+        elif not _is_same(trial_row(trial), row):
             told = "its row in trials differs from its record"
         elif settings[id_] != record_row(trial)["configuration"] or of_serial.get(
             row["serial"], {}
@@ -291,10 +304,10 @@ def _of_copies(
             told = "its configuration differs from its record"
         else:
             continue
-        yield Finding(Kind.COPY, f"trial {id_}", told)
+        yield RepositoryFinding(FindingKind.COPY, f"trial {id_}", told)
 
 
-def _alike(made: dict[str, Any], stored: dict[str, Any]) -> bool:
+def _is_same(made: dict[str, Any], stored: dict[str, Any]) -> bool:
     # Of trials that were there before these columns nothing was known of others.
     newer = {"disturbed", "cpu_others_share", "disk_others_share", "cpu_steal_share"}
     return all(
@@ -339,7 +352,9 @@ def _names(id_: str, record: str) -> frozenset[str] | None:
     return frozenset(each.path.rpartition("/")[2] for each in trial.artifacts)
 
 
-def _of_another(home: Path, found: Iterable[tuple[str, Path]], known: _Known) -> Iterator[Finding]:
+def _of_another(
+    home: Path, found: Iterable[tuple[str, Path]], known: _KnownArtifacts
+) -> Iterator[RepositoryFinding]:
     """Whether there are files, and not one in the folder of a trial that this database knows or has
     removed: then they are another database's, as where VENTURI_DATABASE_URL is set, or not set, by
     mistake. Only a killed restore leaves such files, too, and something beside them.
@@ -348,10 +363,14 @@ def _of_another(home: Path, found: Iterable[tuple[str, Path]], known: _Known) ->
     ours = known.files.keys() | known.removed
     if whole and whole.isdisjoint(ours) and not any(home.glob(f"{RESTORING}*")):
         what = f"files of {count_of(len(whole), 'trial')}, none of which is in this database"
-        yield Finding(Kind.FOREIGN, "artifacts", f"{what}: is it the one that belongs to them?")
+        yield RepositoryFinding(
+            FindingKind.FOREIGN, "artifacts", f"{what}: is it the one that belongs to them?"
+        )
 
 
-def _leftovers(found: Iterable[tuple[str, Path]], known: _Known) -> Iterator[Finding]:
+def _leftovers(
+    found: Iterable[tuple[str, Path]], known: _KnownArtifacts
+) -> Iterator[RepositoryFinding]:
     for id_, path in found:
         names = known.files.get(id_, frozenset())
         if names is None or path.name in names or not os.path.lexists(path):
@@ -366,7 +385,7 @@ def _leftovers(found: Iterable[tuple[str, Path]], known: _Known) -> Iterator[Fin
             if _is_written(path):
                 continue
             who = "what a killed command had begun to write"
-        yield Finding(Kind.LEFTOVER, str(path), who)
+        yield RepositoryFinding(FindingKind.LEFTOVER, str(path), who)
 
 
 def _is_written(path: Path) -> bool:
@@ -374,18 +393,24 @@ def _is_written(path: Path) -> bool:
     return temporary and not is_abandoned(path)
 
 
-def _of_home(home: Path, *, restores: bool) -> Iterator[Finding]:
+def _of_home(home: Path, *, restores: bool) -> Iterator[RepositoryFinding]:
     """Temporary files and folders of processes that have ended, and who may enter."""
     for path in sorted(home.iterdir()):
         if _TEMPORARY.fullmatch(path.name) and is_abandoned(path):
-            yield Finding(Kind.LEFTOVER, str(path), "what a killed command had begun to write")
+            yield RepositoryFinding(
+                FindingKind.LEFTOVER, str(path), "what a killed command had begun to write"
+            )
         if path.name.startswith(RESTORING) and not restores:
-            yield Finding(Kind.LEFTOVER, str(path), "what a killed `venturi restore` had unpacked")
+            yield RepositoryFinding(
+                FindingKind.LEFTOVER, str(path), "what a killed `venturi restore` had unpacked"
+            )
     opened = list(_open_to_others(home))
     if opened and opened[0] == home:
         names = ", ".join(f"{each.name} ({_mode(each)})" for each in opened[:3])
         more = f" and {len(opened) - 3:,} more" if len(opened) > 3 else ""
-        yield Finding(Kind.OPEN, str(home), f"every user of this machine may enter: {names}{more}")
+        yield RepositoryFinding(
+            FindingKind.OPEN, str(home), f"every user of this machine may enter: {names}{more}"
+        )
 
 
 def _open_to_others(home: Path) -> Iterator[Path]:
@@ -403,34 +428,34 @@ def _mode(path: Path) -> str:
 # ---- mending ----
 
 
-def _mended(repository: Repository, home: Path, report: Report) -> Report:
+def _mended(repository: TrialRepository, home: Path, report: CheckReport) -> CheckReport:
     """`report` after all was done about it that can be done."""
-    in_database = (Kind.UNREADABLE, Kind.COPY, Kind.ORPHAN_ROW)
+    in_database = (FindingKind.UNREADABLE, FindingKind.COPY, FindingKind.ORPHAN_ROW)
     with repository.writing(alone=True) as connection:
         for finding in report.findings:
             if finding.kind in in_database:
                 _mend_row(connection, finding)
-    set_aside = sum(finding.kind is Kind.UNREADABLE for finding in report.findings)
+    set_aside = sum(finding.kind is FindingKind.UNREADABLE for finding in report.findings)
     done = [replace(each, mended=each.kind in in_database) for each in report.findings]
-    with none_arriving(home):
+    with exclusive_files_lock(home):
         # Anew: a trial whose files were seen may have been taken in since.
         known = _known_of(repository, report.findings)
         entries = _entries(repository.artifacts_dir)
         left = {each.subject for each in _leftovers(entries, known)}
         for place, finding in enumerate(done):
             inside = Path(finding.subject).is_relative_to(repository.artifacts_dir)
-            if finding.kind is Kind.LEFTOVER and (finding.subject in left or not inside):
+            if finding.kind is FindingKind.LEFTOVER and (finding.subject in left or not inside):
                 done[place] = _mended_file(finding, _remove)
-            elif finding.kind is Kind.OPEN:
+            elif finding.kind is FindingKind.OPEN:
                 done[place] = _mended_file(finding, _close)
     return replace(report, findings=tuple(done), quarantined=report.quarantined + set_aside)
 
 
-def _mend_row(connection: sa.Connection, finding: Finding) -> None:
+def _mend_row(connection: sa.Connection, finding: RepositoryFinding) -> None:
     kind, _, subject = finding.subject.partition(" ")
-    if finding.kind is Kind.UNREADABLE:
+    if finding.kind is FindingKind.UNREADABLE:
         quarantine.set_aside(connection, kind, subject, finding.message)
-    elif finding.kind is Kind.ORPHAN_ROW:
+    elif finding.kind is FindingKind.ORPHAN_ROW:
         connection.execute(sa.delete(TRIALS).where(TRIALS.c.id == subject, _WITHOUT_RECORD))
         connection.execute(sa.delete(CONFIGURATION).where(_WITHOUT_TRIAL))
     else:
@@ -440,13 +465,15 @@ def _mend_row(connection: sa.Connection, finding: Finding) -> None:
             insert_copies(connection, decode(record))
 
 
-def _known_of(repository: Repository, findings: Iterable[Finding]) -> _Known:
+def _known_of(
+    repository: TrialRepository, findings: Iterable[RepositoryFinding]
+) -> _KnownArtifacts:
     """What is recorded now of the files of those trials whose files are among the leftovers; the
     files of all others are left alone."""
-    places = (Path(each.subject) for each in findings if each.kind is Kind.LEFTOVER)
+    places = (Path(each.subject) for each in findings if each.kind is FindingKind.LEFTOVER)
     inside = (path for path in places if path.is_relative_to(repository.artifacts_dir))
     ids = sorted({path.relative_to(repository.artifacts_dir).parts[0] for path in inside})
-    known = _Known(dict.fromkeys(each.name for each in _folders(repository.artifacts_dir)))
+    known = _KnownArtifacts(dict.fromkeys(each.name for each in _folders(repository.artifacts_dir)))
     for id_ in ids:
         del known.files[id_]
     with repository.reading() as connection:
@@ -457,7 +484,7 @@ def _known_of(repository: Repository, findings: Iterable[Finding]) -> _Known:
     return known
 
 
-def _mended_file(finding: Finding, how: Callable[[Path], None]) -> Finding:
+def _mended_file(finding: RepositoryFinding, how: Callable[[Path], None]) -> RepositoryFinding:
     try:
         how(Path(finding.subject))
     except OSError as error:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class FindingKind(StrEnum):
     """What kind of thing is wrong; `MENDED_BY` says what mending does about it."""
 
     UNREADABLE = "unreadable"
@@ -21,27 +21,27 @@ class Kind(StrEnum):
 
 
 MENDED_BY = {
-    Kind.UNREADABLE: "set aside",
-    Kind.COPY: "made anew from the record",
-    Kind.ORPHAN_ROW: "removed",
-    Kind.LEFTOVER: "removed",
-    Kind.OPEN: "closed to others",
+    FindingKind.UNREADABLE: "set aside",
+    FindingKind.COPY: "made anew from the record",
+    FindingKind.ORPHAN_ROW: "removed",
+    FindingKind.LEFTOVER: "removed",
+    FindingKind.OPEN: "closed to others",
 }
 """The others need a person: a backup, or the host where the trial was recorded."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RepositoryFinding:
     """Something that is wrong with `subject`: a trial, a rule, a view, a file, the database."""
 
-    kind: Kind
+    kind: FindingKind
     subject: str
     message: str
     mended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CheckReport:
     """What was looked at, and all that was wrong.
 
     `elsewhere` counts the trials none of whose files are here, as it is where several hosts share a
@@ -53,7 +53,7 @@ class Report:
     artifact_bytes: int
     elsewhere: int
     quarantined: int
-    findings: tuple[Finding, ...]
+    findings: tuple[RepositoryFinding, ...]
 
     @property
     def whole(self) -> bool:

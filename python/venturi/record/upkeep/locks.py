@@ -1,7 +1,7 @@
 """Locks of a repository's folder, which end with the process that holds them.
 
 A trial that is taken in has its files before it is recorded. So who looks for files that no trial
-names, or deletes those of a trial, must not do so while one is `arriving`.
+names, or deletes those of a trial, must not do so while `import_lock` is held.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WORKING, _FILES = ".upkeep.lock", ".files.lock"
 
 
 @contextmanager
-def working(home: Path, what: str) -> Iterator[None]:
+def upkeep_lock(home: Path, what: str) -> Iterator[None]:
     """Only one command at a time copies, mends or removes what is in `home`: VEN-REPOSITORY-BUSY
     names the one that does."""
     with _opened(home, _WORKING) as file:
@@ -35,14 +35,14 @@ def working(home: Path, what: str) -> Iterator[None]:
         yield
 
 
-def at_work(home: Path) -> bool:
+def is_active(home: Path) -> bool:
     """Whether a command copies, mends or removes what is in `home`."""
     with _opened(home, _WORKING) as file:
         return file_lock.is_taken(file)
 
 
 @contextmanager
-def arriving(home: Path) -> Iterator[None]:
+def import_lock(home: Path) -> Iterator[None]:
     """While files may lie in `home` whose trial is not recorded yet; any number at once."""
     with _opened(home, _FILES) as file:
         fcntl.flock(file, fcntl.LOCK_SH)
@@ -50,7 +50,7 @@ def arriving(home: Path) -> Iterator[None]:
 
 
 @contextmanager
-def none_arriving(home: Path) -> Iterator[None]:
+def exclusive_files_lock(home: Path) -> Iterator[None]:
     """While every file in `home` is of a recorded trial, or left behind; waits for that."""
     with _opened(home, _FILES) as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.rows import delete_trials
 from venturi.record.store.tables import EXCLUSIONS, QUARANTINE, RECORDS, VIEWS, microseconds, moment
 from venturi.record.trial import new_id, now
@@ -17,7 +17,7 @@ _TABLES = {"exclusion": (EXCLUSIONS, EXCLUSIONS.c.id), "view": (VIEWS, VIEWS.c.n
 
 
 @dataclass(frozen=True, slots=True)
-class Quarantined:
+class QuarantinedRecord:
     """`content` is the record as it was stored; of a rule or a view its row, as JSON."""
 
     kind: str
@@ -27,12 +27,12 @@ class Quarantined:
     quarantined_at: datetime
 
 
-def find(repository: Repository) -> tuple[Quarantined, ...]:
+def find(repository: TrialRepository) -> tuple[QuarantinedRecord, ...]:
     """All that was set aside, the oldest first."""
     statement = sa.select(QUARANTINE).order_by(QUARANTINE.c.quarantined_at_us, QUARANTINE.c.id)
     with repository.reading() as connection:
         return tuple(
-            Quarantined(
+            QuarantinedRecord(
                 row.kind, row.subject, row.content, row.reason, moment(row.quarantined_at_us)
             )
             for row in connection.execute(statement)

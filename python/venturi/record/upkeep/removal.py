@@ -23,8 +23,8 @@ from venturi.record.access.authors import SAID_CHARACTERS_MAX, Author, author_of
 from venturi.record.access.exclusions import REASON_CHARACTERS_MAX
 from venturi.record.query.conditions import Condition
 from venturi.record.query.selection import where
-from venturi.record.store.answers import forget
-from venturi.record.store.repository import Repository
+from venturi.record.store.answer_cache import forget_answers
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.rows import delete_trials
 from venturi.record.store.tables import (
     RECORDS,
@@ -36,13 +36,13 @@ from venturi.record.store.tables import (
     storable,
 )
 from venturi.record.trial import TERMINAL, new_id, now
-from venturi.record.upkeep.locks import none_arriving, working
+from venturi.record.upkeep.locks import exclusive_files_lock, upkeep_lock
 
 _TRIALS_A_STEP = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Removable:
+class RemovableTrials:
     """Trials that may be removed, with what that frees. Those that are `unfinished` stay: a process
     may be at work on them."""
 
@@ -66,19 +66,19 @@ class Removal:
     readmitted_by: Author | None = None
 
 
-def removable(repository: Repository, conditions: Sequence[Condition]) -> Removable:
+def removable(repository: TrialRepository, conditions: Sequence[Condition]) -> RemovableTrials:
     """The trials that meet all `conditions`; exclusions leave none of them out."""
     with repository.reading() as connection:
         return _removable(connection, repository.artifacts_dir, conditions)
 
 
 def remove(
-    repository: Repository,
+    repository: TrialRepository,
     conditions: Sequence[Condition],
     texts: Sequence[str],
     author: Author,
     reason: str,
-) -> tuple[Removal | None, Removable]:
+) -> tuple[Removal | None, RemovableTrials]:
     """Deletes the trials that meet all `conditions` (written as `texts`), with their files.
 
     Without such trials nothing is recorded either.
@@ -87,7 +87,7 @@ def remove(
     if author.said is not None:
         author = author.saying(_line("author", author.said, SAID_CHARACTERS_MAX))
     home = repository.artifacts_dir.parent
-    with working(home, "venturi remove"), none_arriving(home):
+    with upkeep_lock(home, "venturi remove"), exclusive_files_lock(home):
         with repository.writing(alone=True) as connection:
             found = _removable(connection, repository.artifacts_dir, conditions)
             if not found.ids:
@@ -110,11 +110,11 @@ def remove(
         for id_ in found.ids:
             with suppress(FileNotFoundError):
                 shutil.rmtree(repository.artifacts_dir / id_)
-            forget(repository.artifacts_dir.parent, id_)
+            forget_answers(repository.artifacts_dir.parent, id_)
     return removal, found
 
 
-def find(repository: Repository) -> tuple[Removal, ...]:
+def find(repository: TrialRepository) -> tuple[Removal, ...]:
     """All removals, the oldest first."""
     chosen = sa.select(REMOVALS).order_by(REMOVALS.c.removed_at_us, REMOVALS.c.id)
     ids: dict[str, list[str]] = {}
@@ -124,7 +124,7 @@ def find(repository: Repository) -> tuple[Removal, ...]:
         return tuple(_removal(row, ids.get(row.id, ())) for row in connection.execute(chosen).all())
 
 
-def readmit(repository: Repository, id: str, by: Author) -> Removal:
+def readmit(repository: TrialRepository, id: str, by: Author) -> Removal:
     """Lets the trials of the removal `id` be taken in again; it stays on record.
 
     No such removal is an error (VEN-REMOVAL-UNKNOWN); one that was readmitted stays as it is.
@@ -177,7 +177,7 @@ def _removal(row: Any, ids: Sequence[str]) -> Removal:
 
 def _removable(
     connection: sa.Connection, artifacts_dir: Path, conditions: Sequence[Condition]
-) -> Removable:
+) -> RemovableTrials:
     chosen = sa.select(TRIALS.c.id, TRIALS.c.state).where(*where(conditions, ()))
     found = connection.execute(chosen.order_by(TRIALS.c.id)).all()
     ids = tuple(row.id for row in found if row.state in TERMINAL)
@@ -188,7 +188,7 @@ def _removable(
         record_bytes += int(of_some or 0)
     unfinished = tuple(row.id for row in found if row.state not in TERMINAL)
     artifact_bytes = sum(_bytes_in(artifacts_dir / id_) for id_ in ids)
-    return Removable(ids, unfinished, record_bytes, artifact_bytes)
+    return RemovableTrials(ids, unfinished, record_bytes, artifact_bytes)
 
 
 def _bytes_in(folder: Path) -> int:

@@ -44,7 +44,7 @@ class Group:
         return " ".join("-" if part is None else str(part) for part in self.key)
 
 
-class Grouped(Protocol):
+class GroupTimes(Protocol):
     """What a query answers for one group: the values of its keys, and the kept trials' times."""
 
     @property
@@ -53,7 +53,7 @@ class Grouped(Protocol):
     def elapsed_s(self) -> Sequence[float]: ...
 
 
-def groups_from(found: Iterable[Grouped]) -> tuple[Group, ...]:
+def groups_from(found: Iterable[GroupTimes]) -> tuple[Group, ...]:
     """Groups from what a query has grouped already, such as `record.query.group_by`: without ids.
 
     A key that comes twice is refused: its trials would be split over two groups.
@@ -86,7 +86,7 @@ def with_cost(group: Group, tariff: Tariff, nodes: float = 1) -> Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Best:
+class BestTrial:
     """The fastest trial of a group of `n`: its id (None: not known), time and cost, if priced."""
 
     key: Key
@@ -97,7 +97,7 @@ class Best:
     n: int
 
 
-def best_of(group: Group) -> Best | Missing:
+def best_of(group: Group) -> BestTrial | Missing:
     """The fastest trial of `group` (of several equal ones the first), or why there is none.
 
     The minimum of n is no estimate of what one can expect: it falls as n grows, so that whoever
@@ -106,7 +106,7 @@ def best_of(group: Group) -> Best | Missing:
     if not group.elapsed_s:
         return Missing("the group has no kept trial")
     index = min(range(len(group.elapsed_s)), key=group.elapsed_s.__getitem__)
-    return Best(
+    return BestTrial(
         group.key,
         group.ids[index] if group.ids else None,
         group.elapsed_s[index],

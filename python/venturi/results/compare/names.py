@@ -57,7 +57,7 @@ def name_groups(groups: Sequence[Mapping[str, Scalar]]) -> Names:
         if values and len({_plain(value) for value in values}) == 1
     }
     differing = [key for key in columns if key not in common]
-    keys = tuple(key for key in differing if not _told_by_another(key, differing, columns))
+    keys = tuple(key for key in differing if not _is_redundant(key, differing, columns))
     named = {key: _with_key(columns[key]) for key in keys}
     names: list[str] = []
     for used in range(min(PARTS_MAX, len(keys)), len(keys) + 1):
@@ -79,7 +79,7 @@ def _name(
     place: int,
 ) -> str:
     stated = [key for key in keys if columns[key][place] is not None]
-    parts = [said(key, columns[key][place], named[key]) for key in stated or keys]
+    parts = [value_text(key, columns[key][place], named[key]) for key in stated or keys]
     return (" " if not any(" " in part for part in parts) else ", ").join(parts)
 
 
@@ -118,7 +118,7 @@ def _columns(groups: Sequence[Mapping[str, Scalar]]) -> dict[str, list[Scalar]]:
     return found
 
 
-def _told_by_another(
+def _is_redundant(
     key: str, differing: Sequence[str], columns: Mapping[str, Sequence[Scalar]]
 ) -> bool:
     """Whether a derived key says nothing that another, which is not derived, leaves open."""
@@ -149,7 +149,7 @@ def _with_key(values: Sequence[Scalar]) -> bool:
     )
 
 
-def said(key: str, value: Scalar, with_key: bool = True) -> str:
+def value_text(key: str, value: Scalar, with_key: bool = True) -> str:
     """`SSD`, `maps 8`, `block_bytes 64 MiB`, `disk not stated`."""
     plain = key.removeprefix(PREFIX)
     if value is None:
@@ -166,7 +166,9 @@ def said(key: str, value: Scalar, with_key: bool = True) -> str:
 def _caption(common: Mapping[str, Scalar]) -> str:
     rarely = (*_SELDOM, *_DERIVED)
     keys = [key for key in common if not key.removeprefix(PREFIX).startswith(rarely)]
-    parts = [said(key, common[key], key not in ("workload", "scale", "engine")) for key in keys]
+    parts = [
+        value_text(key, common[key], key not in ("workload", "scale", "engine")) for key in keys
+    ]
     more = len(parts) - CAPTION_MAX
     return ", ".join(parts[:CAPTION_MAX]) + (f" and {more} more keys alike" if more > 0 else "")
 

@@ -23,7 +23,7 @@ RULE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class OutlierMark:
     """One marked value, by its position in its group. `score` is in standard deviations."""
 
     index: int
@@ -32,7 +32,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class OutlierMarks:
     """What is marked among the `n` values of one group.
 
     `low` and `high` are the limits beyond which values are marked. `reason` says why nothing can
@@ -40,13 +40,13 @@ class Marks:
     """
 
     n: int
-    marks: tuple[Mark, ...]
+    marks: tuple[OutlierMark, ...]
     low: float | None = None
     high: float | None = None
     reason: str | None = None
 
 
-def shared_spread(groups: Sequence[Sequence[float]]) -> tuple[Marks, ...]:
+def shared_spread(groups: Sequence[Sequence[float]]) -> tuple[OutlierMarks, ...]:
     """What is marked in each of `groups`, which are alike in kind, so that they share a spread.
 
     The score is (ln t - median) / s with s^2 = (4 s0^2 + (n - 1) s_own^2) / (n + 3): s_own is the
@@ -76,25 +76,25 @@ def shared_spread(groups: Sequence[Sequence[float]]) -> tuple[Marks, ...]:
     )
 
 
-def _marks(group: Sequence[float], deviations: Sequence[float], shared: float) -> Marks:
+def _marks(group: Sequence[float], deviations: Sequence[float], shared: float) -> OutlierMarks:
     n = len(group)
     if n < LEAST_TRIALS:
         values = f"{n} value{'s' * (n != 1)}"
-        return Marks(n, (), reason=f"{values}; marking needs at least {LEAST_TRIALS}")
+        return OutlierMarks(n, (), reason=f"{values}; marking needs at least {LEAST_TRIALS}")
     if not deviations:
-        return Marks(n, (), reason="a value is not above zero")
+        return OutlierMarks(n, (), reason="a value is not above zero")
     own = TO_SIGMA * _median([abs(value) for value in deviations])
     spread = math.sqrt((SHARED_WEIGHT * shared**2 + (n - 1) * own**2) / (n + SHARED_WEIGHT - 1))
     if spread == 0:
-        return Marks(n, (), reason="at least half of the values are equal")
+        return OutlierMarks(n, (), reason="at least half of the values are equal")
     marks = tuple(
-        Mark(index, value, deviation / spread)
+        OutlierMark(index, value, deviation / spread)
         for index, (value, deviation) in enumerate(zip(group, deviations, strict=True))
         if abs(deviation) > max(SCORE * spread, math.log1p(LEAST_OFF))
     )
     median = math.exp(statistics.median(map(math.log, group)))
     reach = math.exp(max(SCORE * spread, math.log1p(LEAST_OFF)))
-    return Marks(n, marks, median / reach, median * reach)
+    return OutlierMarks(n, marks, median / reach, median * reach)
 
 
 def _median(values: Sequence[float]) -> float:

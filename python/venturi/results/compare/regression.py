@@ -9,7 +9,7 @@ from venturi.core.errors import ExitCode, VenturiError
 from venturi.results.compare.repeat_groups import Comparison, GroupResult
 
 
-class Speed(StrEnum):
+class Slowdown(StrEnum):
     """Whether a group is slower by more than the limit."""
 
     SLOWER = "slower"
@@ -24,7 +24,7 @@ class Decision:
     """
 
     group_key: str
-    outcome: Speed
+    outcome: Slowdown
     factor: float
     low: float | None
     high: float | None
@@ -75,30 +75,32 @@ def _decision(comparison: Comparison, group: GroupResult, limit: float) -> Decis
     outcome = _outcome(ends, limit)
     why = verdict.reason or ""
     failed = {kind: count for kind, count in group.left_out.items() if kind != "warm-up"}
-    if outcome is Speed.NOT_SLOWER and failed:
+    if outcome is Slowdown.NOT_SLOWER and failed:
         # What was slowest may be what did not succeed.
-        outcome = Speed.CANNOT_TELL
+        outcome = Slowdown.CANNOT_TELL
         why = f"{', '.join(f'{count} {kind}' for kind, count in failed.items())} do not count"
     elif (
-        interval is not None and ends is not None and (outcome is not Speed.CANNOT_TELL or not why)
+        interval is not None
+        and ends is not None
+        and (outcome is not Slowdown.CANNOT_TELL or not why)
     ):
         why = f"its time differs by {_change(ends[0])} to {_change(ends[1])} ({interval.percent})"
     said = {
-        Speed.SLOWER: f"{group.group_key} is slower than {first}",
-        Speed.NOT_SLOWER: f"{group.group_key} is not slower than {first}",
-        Speed.CANNOT_TELL: f"cannot tell whether {group.group_key} is slower than {first}",
+        Slowdown.SLOWER: f"{group.group_key} is slower than {first}",
+        Slowdown.NOT_SLOWER: f"{group.group_key} is not slower than {first}",
+        Slowdown.CANNOT_TELL: f"cannot tell whether {group.group_key} is slower than {first}",
     }
     sentence = f"{said[outcome]} by more than {_change(limit)[1:]}: {why}"
     low, high = ends or (None, None)
     return Decision(group.group_key, outcome, factor, low, high, sentence)
 
 
-def _outcome(ends: tuple[float, float] | None, limit: float) -> Speed:
+def _outcome(ends: tuple[float, float] | None, limit: float) -> Slowdown:
     if ends is None:
-        return Speed.CANNOT_TELL
+        return Slowdown.CANNOT_TELL
     if ends[0] > limit:
-        return Speed.SLOWER
-    return Speed.NOT_SLOWER if ends[1] <= limit else Speed.CANNOT_TELL
+        return Slowdown.SLOWER
+    return Slowdown.NOT_SLOWER if ends[1] <= limit else Slowdown.CANNOT_TELL
 
 
 def _change(factor: float) -> str:

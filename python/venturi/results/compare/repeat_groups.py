@@ -13,7 +13,7 @@ from venturi.core.statistics.stats import (
     Summary,
     summarise,
 )
-from venturi.core.statistics.two_groups import Outcome, Verdict, compare_samples
+from venturi.core.statistics.two_groups import ComparisonOutcome, Verdict, compare_samples
 from venturi.record.trial import CPU_OTHERS, State, Trial
 from venturi.results.compare.names import name_groups, settings_of
 from venturi.results.compare.printed import KEY as PRINTED
@@ -22,7 +22,7 @@ from venturi.results.compare.words import in_words
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class GroupValues:
     """The values of one group that count, their unit, and how many trials do not, by why not."""
 
     values: list[float]
@@ -150,17 +150,17 @@ def compare_groups(
 
 
 def _against(
-    readings: Sequence[Reading], index: int, why: Sequence[str | None], alpha: float
+    readings: Sequence[GroupValues], index: int, why: Sequence[str | None], alpha: float
 ) -> Verdict:
     """What the test says of a group and the first, or why their values are not tested."""
     found = compare_samples(readings[0].values, readings[index].values, alpha)
     reason = why[0] or why[index]
     if reason is None:
         return found
-    return Verdict(Outcome.CANNOT_TELL, reason, alpha, found.ratio)
+    return Verdict(ComparisonOutcome.CANNOT_TELL, reason, alpha, found.ratio)
 
 
-def _summary(reading: Reading, why: str | None) -> Summary:
+def _summary(reading: GroupValues, why: str | None) -> Summary:
     found = summarise(reading.values, MEDIAN_LEVEL)
     if why is None:
         return found
@@ -218,7 +218,7 @@ def _check_groups(groups: Sequence[Sequence[Trial]]) -> None:
         )
 
 
-def read_group(trials: Sequence[Trial], metric: str = "elapsed_s") -> Reading:
+def read_group(trials: Sequence[Trial], metric: str = "elapsed_s") -> GroupValues:
     """The values of `metric` in a repeat group.
 
     Warm-ups and trials that did not succeed never count, but are counted.
@@ -252,7 +252,7 @@ def read_group(trials: Sequence[Trial], metric: str = "elapsed_s") -> Reading:
             where={"metric": metric},
             hint="choose another metric",
         )
-    return Reading(values, next(iter(units), None), dict(left_out))
+    return GroupValues(values, next(iter(units), None), dict(left_out))
 
 
 def _values(trial: Trial, metric: str) -> list[tuple[float, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from venturi.core.statistics.two_groups import Outcome, Verdict
+from venturi.core.statistics.two_groups import ComparisonOutcome, Verdict
 from venturi.core.wording import percent
 
 
@@ -10,7 +10,7 @@ def in_words(name: str, first: str, verdict: Verdict, metric: str = "elapsed_s")
     """`IB takes 12 % (9–15 %) less time than ETH`, or `cannot tell: ` and why."""
     if verdict.ratio is None or verdict.interval is None or verdict.reason:
         return f"cannot tell: {verdict.reason}"
-    lower = verdict.outcome is Outcome.LOWER
+    lower = verdict.outcome is ComparisonOutcome.LOWER
     ends = sorted(abs(1 - end) for end in (verdict.interval.low, verdict.interval.high))
     within = "–".join(percent(end).removesuffix(" %") for end in ends)
     by = f"{percent(1 - verdict.ratio)} ({within} %)"

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from venturi.core.statistics.quantiles import student_quantile
 from venturi.core.statistics.stats import Interval
-from venturi.results.effects.strata import Trials, alike_keys
+from venturi.results.effects.strata import SucceededTrials, equivalent_keys
 
 TERMS_MAX = 300
 ROWS_MAX = 20_000
@@ -18,7 +18,7 @@ NORMAL_FREEDOM = 1_000  # from which on Student's t is the normal distribution
 
 
 @dataclass(frozen=True, slots=True)
-class Adjusted:
+class AdjustedRatio:
     """A ratio that a model adjusts for all keys, from `kept` of `trials` trials."""
 
     ratio: float
@@ -27,7 +27,9 @@ class Adjusted:
     trials: int
 
 
-def adjusted(trials: Trials, second: npt.NDArray[np.bool_], level: float) -> Adjusted | None:
+def adjusted(
+    trials: SucceededTrials, second: npt.NDArray[np.bool_], level: float
+) -> AdjustedRatio | None:
     """Least squares of ln t on the target and the values of all keys, as categories.
 
     Only trials each of whose values occurs on both sides; the interval is heteroskedasticity-
@@ -36,7 +38,7 @@ def adjusted(trials: Trials, second: npt.NDArray[np.bool_], level: float) -> Adj
     the same whatever the others are.
     """
     kept = np.arange(len(second))
-    columns = [split for _, split in alike_keys(trials.columns)]
+    columns = [split for _, split in equivalent_keys(trials.columns)]
     while True:
         side, sizes = second[kept], len(kept)
         for codes in columns:
@@ -59,7 +61,7 @@ def adjusted(trials: Trials, second: npt.NDArray[np.bool_], level: float) -> Adj
 
 def _fit(
     design: npt.NDArray[np.float64], logs: npt.NDArray[np.float64], trials: int, level: float
-) -> Adjusted | None:
+) -> AdjustedRatio | None:
     n = len(logs)
     inverse = np.linalg.pinv(design.T @ design, rcond=1e-12, hermitian=True)
     # Whether the target's coefficient can be told: no other terms add up to it.
@@ -77,4 +79,4 @@ def _fit(
     middle = float(solved[1])
     method = "least squares of ln t on all keys, HC1"
     interval = Interval(math.exp(middle - half), math.exp(middle + half), level, method)
-    return Adjusted(math.exp(middle), interval, n, trials)
+    return AdjustedRatio(math.exp(middle), interval, n, trials)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from venturi.results.effects.strata import Trials, alike_keys, strata_of
+from venturi.results.effects.strata import SucceededTrials, equivalent_keys, strata_of
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -49,7 +49,7 @@ class Omission:
     strata: int
 
 
-def confounders(trials: Trials, second: Flags) -> list[Confounder]:
+def confounders(trials: SucceededTrials, second: Flags) -> list[Confounder]:
     """What differs between the trials that are `second` and the others; the worst come first.
 
     For a key with values v the ratio is exp of the mean of ln(median second / median first) within
@@ -61,7 +61,8 @@ def confounders(trials: Trials, second: Flags) -> list[Confounder]:
     side, logs = second[order].astype(np.int64), trials.logs[order]
     crude = float(np.median(logs[side == 1]) - np.median(logs[side == 0]))
     found = [
-        _one(names, codes[order], side, logs, crude) for names, codes in alike_keys(trials.columns)
+        _one(names, codes[order], side, logs, crude)
+        for names, codes in equivalent_keys(trials.columns)
     ]
     return sorted(found, key=_least_change)
 
@@ -96,10 +97,10 @@ def _one(
     return Confounder(keys, apart, math.exp(adjusted), change, flagged)
 
 
-def omissions(trials: Trials, second: Flags, kept: Collection[str]) -> list[Omission]:
+def omissions(trials: SucceededTrials, second: Flags, kept: Collection[str]) -> list[Omission]:
     """The keys without which most strata would have both sets; never those that are `kept`."""
     found = []
-    groups = alike_keys(trials.columns)
+    groups = equivalent_keys(trials.columns)
     free = [each for each in groups if not set(each[0]) & set(kept)]
     side = second.astype(np.int64)
     for names, _ in sorted(free, key=lambda each: _shared(each[1], side))[:OMITTED_MAX]:

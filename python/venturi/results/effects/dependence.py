@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from venturi.core.statistics.quantiles import chi_squared_tail
 from venturi.record.query.columns import Column
-from venturi.results.effects.strata import Pooled, alike_keys, pooled
+from venturi.results.effects.strata import PooledRatio, equivalent_keys, pooled
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -25,13 +25,13 @@ OPPOSITE_ALPHA = 0.10  # shared by the values of one key
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DependencePart:
     """The effect over the strata with one value of a key; `trials` of both sides."""
 
     value: Any
     strata: int
     trials: int
-    effect: Pooled
+    effect: PooledRatio
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class Dependence:
     keys: tuple[str, ...]
     share: float
     p_value: float
-    parts: tuple[Part, ...]
-    opposite: tuple[Part, Part] | None
+    parts: tuple[DependencePart, ...]
+    opposite: tuple[DependencePart, DependencePart] | None
 
 
 def dependences(
@@ -58,7 +58,7 @@ def dependences(
     (Tomczak and Tomczak 2014), p corrected over the keys (Holm 1979).
     """
     tested = []
-    for names, codes in alike_keys(keys):
+    for names, codes in equivalent_keys(keys):
         counts = np.bincount(codes)
         enough = (counts >= STRATA_LEAST)[codes]
         if (counts >= STRATA_LEAST).sum() < 2:
@@ -89,17 +89,23 @@ def kruskal_wallis(values: Floats, group: Integers) -> tuple[float, int]:
     return (h / correction if correction > 0 else 0.0), int(there.sum())
 
 
-def parts_by(logs: Floats, trials: Integers, key: Column, level: float) -> tuple[Part, ...]:
+def parts_by(
+    logs: Floats, trials: Integers, key: Column, level: float
+) -> tuple[DependencePart, ...]:
     """The effect for each value of `key`, of whatever number of strata; the most strata first."""
     parts = []
     for code in np.unique(key.codes).tolist():
         here = key.codes == code
         n = int(here.sum())
-        parts.append(Part(key.values[code], n, int(trials[here].sum()), pooled(logs[here], level)))
+        parts.append(
+            DependencePart(key.values[code], n, int(trials[here].sum()), pooled(logs[here], level))
+        )
     return tuple(sorted(parts, key=lambda part: -part.strata))
 
 
-def _opposite(logs: Floats, key: Column, parts: tuple[Part, ...]) -> tuple[Part, Part] | None:
+def _opposite(
+    logs: Floats, key: Column, parts: tuple[DependencePart, ...]
+) -> tuple[DependencePart, DependencePart] | None:
     """The values whose effects are furthest apart of those surely below and surely above 1.
 
     A difference within the margin is none: it is on neither side.
@@ -120,5 +126,5 @@ def _opposite(logs: Floats, key: Column, parts: tuple[Part, ...]) -> tuple[Part,
     return min(below, key=_ratio), max(above, key=_ratio)
 
 
-def _ratio(part: Part) -> float:
+def _ratio(part: DependencePart) -> float:
     return part.effect.ratio

@@ -33,7 +33,7 @@ _FACTORS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class RepeatSpread:
     """Standard deviation of the logarithms of times within repeat groups, and from what it is."""
 
     sd: float
@@ -45,7 +45,7 @@ class Spread:
 TYPICAL_SD, TYPICAL_HIGH_SD = 0.045, 0.233
 
 
-def spread_of(groups: Iterable[Sequence[float]]) -> Spread | None:
+def spread_of(groups: Iterable[Sequence[float]]) -> RepeatSpread | None:
     """The spread within groups of repeats, pooled by degrees of freedom; None without two alike.
 
     Times are in seconds, above 0.
@@ -60,7 +60,7 @@ def spread_of(groups: Iterable[Sequence[float]]) -> Spread | None:
         squares += math.fsum((value - mean) ** 2 for value in logs)
         freedom += len(logs) - 1
         trials, count = trials + len(logs), count + 1
-    return Spread(math.sqrt(squares / freedom), trials, count) if freedom else None
+    return RepeatSpread(math.sqrt(squares / freedom), trials, count) if freedom else None
 
 
 def factor(n: int) -> float | None:
@@ -113,7 +113,7 @@ class Design:
 
     n: int
     groups: int
-    spread: Spread | None
+    spread: RepeatSpread | None
 
     @property
     def sd(self) -> float:

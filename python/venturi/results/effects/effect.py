@@ -14,7 +14,7 @@ Value = str | int | float | bool | datetime | None
 Key = tuple[Value, ...]
 
 
-class Outcome(StrEnum):
+class EffectOutcome(StrEnum):
     """What is found of a value against the baseline."""
 
     FASTER = "faster"
@@ -67,7 +67,7 @@ class ModelEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class Crude:
+class CrudeRatio:
     """What was measured, not like with like: the ratio of the medians of all trials."""
 
     ratio: float
@@ -76,7 +76,7 @@ class Crude:
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
+class NextStep:
     """What to do next: in words, and as conditions to add or keys to leave out."""
 
     words: str
@@ -85,7 +85,7 @@ class Next:
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class LinkedKey:
     """A key that changes only together with what is asked: `value` with the value, `baseline`."""
 
     key: str
@@ -110,7 +110,7 @@ class Effect:
 
     value: Key
     baseline: Key
-    outcome: Outcome
+    outcome: EffectOutcome
     verdict: str
     ratio: float | None
     interval: Interval | None
@@ -135,9 +135,9 @@ class Effect:
     confounders: tuple[Confounder, ...]
     omissions: tuple[Omission, ...]
     adjusted: ModelEffect | None
-    crude: Crude | None
-    together: tuple[Together, ...]
-    next: Next
+    crude: CrudeRatio | None
+    together: tuple[LinkedKey, ...]
+    next: NextStep
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from venturi.core.statistics.stats import Interval
 from venturi.core.units import size_text
-from venturi.results.effects.effect import Effect, Effects, Outcome, PartEffect, Value
+from venturi.results.effects.effect import Effect, EffectOutcome, Effects, PartEffect, Value
 
 KEYS_TOLD = 3
 MOST_MORE = 20  # times as many settings are still worth a number
@@ -88,11 +88,11 @@ def _over(effect: Effect) -> str:
 def verdict(effect: Effect, keys: Sequence[str]) -> str:
     """The one sentence about a value against the baseline."""
     name, base = named(keys, effect.value), named(keys, effect.baseline)
-    if effect.outcome is Outcome.CONFOUNDED or effect.ratio is None:
+    if effect.outcome is EffectOutcome.CONFOUNDED or effect.ratio is None:
         why = _confounded(effect) if effect.ratio is None else _with_others(effect, keys)
         return f"Cannot tell {name} from {base}: {why}"
     figures = _figures(effect, effect.ratio)
-    if effect.outcome is Outcome.DEPENDS:
+    if effect.outcome is EffectOutcome.DEPENDS:
         found = next(each for each in effect.depends if each.opposite)
         key = found.keys[0]
         low, high = found.parts[0], found.parts[1]
@@ -101,10 +101,10 @@ def verdict(effect: Effect, keys: Sequence[str]) -> str:
             f"{named((key,), (low.value,))}, {change(high.ratio)} with "
             f"{named((key,), (high.value,))} (over all: {figures})"
         )
-    if effect.outcome is Outcome.CANNOT_TELL:
+    if effect.outcome is EffectOutcome.CANNOT_TELL:
         why = "" if effect.interval else f": {effect.reason}"
         return f"Cannot tell whether {name} takes less or more time than {base}{why} ({figures})"
-    if effect.outcome is Outcome.NO_DIFFERENCE:
+    if effect.outcome is EffectOutcome.NO_DIFFERENCE:
         return f"{name} makes no difference above 5 % against {base} ({figures})"
     if effect.ratio >= 2:
         return f"{name} takes {effect.ratio:.2g} times the time of {base} ({figures})"
@@ -156,16 +156,16 @@ def what_next(effect: Effect, keys: Sequence[str]) -> tuple[str, tuple[str, ...]
         differ = "differs" if best[0].strata == 1 else "differ"
         words = f"{words}, or leave out {joined(best[0].keys)}: {count} {differ} in nothing else"
         return words, (), best[0].keys
-    if effect.outcome is Outcome.CONFOUNDED:
+    if effect.outcome is EffectOutcome.CONFOUNDED:
         others = joined(each.key for each in effect.together)
         words = f"add trials with {joined(keys)} changed and {others} not, or ask for them together"
         return words, (), ()
-    if effect.outcome is Outcome.DEPENDS:
+    if effect.outcome is EffectOutcome.DEPENDS:
         found = next(each for each in effect.depends if each.opposite)
         key = found.keys[0]
         both = tuple(f"{key}={part.value}" for part in found.parts[:2])
         return f"ask for one {key} at a time", both, ()
-    if effect.outcome is Outcome.CANNOT_TELL:
+    if effect.outcome is EffectOutcome.CANNOT_TELL:
         return _more_needed(effect, name, base), (), ()
     return _how_far(effect)
 
@@ -237,4 +237,4 @@ def _of_others(answer: Effects, main: int) -> str:
 
 def perhaps(effect: Effect) -> bool:
     """Whether it is told faster or slower by itself, but not with all values asked about."""
-    return effect.outcome in {Outcome.FASTER, Outcome.SLOWER} and not effect.sure
+    return effect.outcome in {EffectOutcome.FASTER, EffectOutcome.SLOWER} and not effect.sure

@@ -18,34 +18,46 @@ import numpy.typing as npt
 
 from venturi.core.statistics.stats import ALPHA, Interval
 from venturi.core.statistics.two_groups import compare_samples
-from venturi.record.query.chosen import CLUSTER_NAME, DISK_FOLDERS, HOST_NAMES, MACHINES, Chosen
-from venturi.record.query.columns import Column, combined, taken
+from venturi.record.query.columns import Column, combined, select_trials
+from venturi.record.query.trial_columns import (
+    CLUSTER_NAME,
+    DISK_FOLDERS,
+    HOST_NAMES,
+    MACHINES,
+    TrialColumns,
+)
 from venturi.results.compare.printed import KEY as PRINTED
 from venturi.results.compare.printed import no_repeats
 from venturi.results.effects import effect_words
 from venturi.results.effects.adjusted import adjusted
-from venturi.results.effects.along import DIFFERENT_WORK, along_with
 from venturi.results.effects.confounders import Confounder, confounders, omissions
-from venturi.results.effects.dependence import MARGIN, Dependence, Part, dependences, parts_by
+from venturi.results.effects.dependence import (
+    MARGIN,
+    Dependence,
+    DependencePart,
+    dependences,
+    parts_by,
+)
 from venturi.results.effects.effect import (
-    Crude,
+    CrudeRatio,
     Effect,
+    EffectOutcome,
     Effects,
     Key,
     KeyDependence,
+    LinkedKey,
     ModelEffect,
-    Next,
-    Outcome,
+    NextStep,
     PartEffect,
     Reach,
-    Together,
     ValueCount,
 )
 from venturi.results.effects.effect_words import in_order
+from venturi.results.effects.linked_keys import DIFFERENT_WORK, linked_keys
 from venturi.results.effects.strata import (
-    Matched,
-    Pooled,
-    Trials,
+    MatchedStrata,
+    PooledRatio,
+    SucceededTrials,
     for_these_only,
     match,
     over_machines,
@@ -63,7 +75,7 @@ MACHINES_LEAST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EffectQuestion:
     """The question: `baseline` is a value of the keys or None, `ignored` need not be equal.
 
     Of `values` alone the effects are told (None: of all; of none: of that which leads).
@@ -86,17 +98,17 @@ class UnknownBaselineError(LookupError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _CodedTrials:
     """Counted trials with a value of each key: `target` is its code, in `values`."""
 
-    trials: Trials
+    trials: SucceededTrials
     target: Integers
     values: tuple[Key, ...]
     failed: Counter[Key]
     without: int
 
 
-def effects_of(chosen: Chosen, asked: Asked) -> Effects:
+def effects_of(chosen: TrialColumns, asked: EffectQuestion) -> Effects:
     """What the keys bring, which are named as `chosen` names them.
 
     UnknownBaselineError where the baseline is no value of theirs.
@@ -105,7 +117,7 @@ def effects_of(chosen: Chosen, asked: Asked) -> Effects:
     counts = np.bincount(table.target, minlength=len(table.values))
     order = sorted(range(len(counts)), key=lambda v: (-counts[v], in_order(table.values[v])))
     known = {key: c for key, c in table.trials.columns.items() if key not in asked.keys}
-    along = along_with(asked.keys, table.target, known)
+    along = linked_keys(asked.keys, table.target, known)
     compared = {k: c for k, c in known.items() if k not in along and k not in asked.ignored}
     stratum = strata_of(list(compared.values()), len(table.target))
     baseline, why = _baseline(asked, table, stratum, order)
@@ -119,7 +131,7 @@ def effects_of(chosen: Chosen, asked: Asked) -> Effects:
         others.sort(key=lambda v: -strata[v])
         if len(others) > VALUES_MAX:
             warnings.append(f"the {VALUES_MAX} of {len(others):,} values with most like settings")
-        one = _One(asked, table, compared, stratum, baseline, counts, named)
+        one = _EffectBuilder(asked, table, compared, stratum, baseline, counts, named)
         wanted = others[:VALUES_MAX]
         if asked.values:
             wanted = [v for v in others if table.values[v] in asked.values]
@@ -156,16 +168,16 @@ def effects_of(chosen: Chosen, asked: Asked) -> Effects:
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _ValueVerdict:
     """What the strata of both (`found`, with the keys at them, `at`) say of a `value`."""
 
     value: int
     n: int
-    found: Matched
+    found: MatchedStrata
     at: Mapping[str, Column]
     machines: Column | None
-    estimate: Pooled | None
-    outcome: Outcome
+    estimate: PooledRatio | None
+    outcome: EffectOutcome
     reason: str | None
     depends: Sequence[Dependence]
     reach: Reach | None
@@ -178,9 +190,9 @@ class _Judged:
         return 0 if work is None else len(np.unique(work.codes))
 
 
-def _main(told: Sequence[_Judged]) -> int | None:
+def _main(told: Sequence[_ValueVerdict]) -> int | None:
     """The place of what surely brings most; if nothing does, of what has most strata."""
-    sure = [i for i, each in enumerate(told) if each.sure and each.outcome is Outcome.FASTER]
+    sure = [i for i, each in enumerate(told) if each.sure and each.outcome is EffectOutcome.FASTER]
 
     def most(place: int) -> tuple[int, float]:
         each = told[place]
@@ -191,7 +203,7 @@ def _main(told: Sequence[_Judged]) -> int | None:
     return max(range(len(told)), key=lambda i: (len(told[i].found.logs), told[i].n), default=None)
 
 
-def _table(chosen: Chosen, keys: Sequence[str]) -> _Table:
+def _table(chosen: TrialColumns, keys: Sequence[str]) -> _CodedTrials:
     columns = [chosen.column(key) for key in keys]
     there = np.ones(len(chosen.counted), dtype=np.bool_)
     for column in columns:
@@ -204,14 +216,14 @@ def _table(chosen: Chosen, keys: Sequence[str]) -> _Table:
             failed[keys_of[place]] = n
     kept = np.flatnonzero(there & chosen.counted)
     every = {**chosen.columns, PRINTED: chosen.column(PRINTED)}
-    trials = Trials(every, np.log(chosen.elapsed_s)).taken(kept)
+    trials = SucceededTrials(every, np.log(chosen.elapsed_s)).taken(kept)
     present, target = np.unique(group[kept], return_inverse=True)
     values = tuple(keys_of[place] for place in present.tolist())
-    return _Table(trials, target, values, failed, int((chosen.counted & ~there).sum()))
+    return _CodedTrials(trials, target, values, failed, int((chosen.counted & ~there).sum()))
 
 
 def _baseline(
-    asked: Asked, table: _Table, stratum: Integers, order: Sequence[int]
+    asked: EffectQuestion, table: _CodedTrials, stratum: Integers, order: Sequence[int]
 ) -> tuple[int | None, str]:
     """The value asked for; else the most frequent that has a setting in common with another."""
     if not order:
@@ -228,7 +240,9 @@ def _baseline(
     return next((v for v in order if shared[v] > 0), order[0]), "the most frequent"
 
 
-def _worth_naming(along: frozenset[str], table: _Table, keys: Sequence[str]) -> tuple[str, ...]:
+def _worth_naming(
+    along: frozenset[str], table: _CodedTrials, keys: Sequence[str]
+) -> tuple[str, ...]:
     """Without other names of the target, whose values are its own, and what the record says: also
     that of the cluster's file, where `keys` have the plan's name of it.
     """
@@ -244,11 +258,11 @@ def _worth_naming(along: frozenset[str], table: _Table, keys: Sequence[str]) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class _One:
+class _EffectBuilder:
     """Makes the effect of each value against one baseline."""
 
-    asked: Asked
-    table: _Table
+    asked: EffectQuestion
+    table: _CodedTrials
     compared: Mapping[str, Column]
     stratum: Integers
     baseline: int
@@ -259,7 +273,7 @@ class _One:
         """What else differs between the trials of `value` and those of the baseline."""
         return tuple(confounders(*self._pair(value))[:CONFOUNDERS_MAX])
 
-    def _together(self, value: int) -> tuple[Together, ...]:
+    def _together(self, value: int) -> tuple[LinkedKey, ...]:
         """What differs between all trials of `value` and all of the baseline with the keys.
 
         Not what is another name of them here, with their own values.
@@ -272,32 +286,32 @@ class _One:
             column = self.table.trials.columns[key]
             own, base = (column.values[column.codes[row]] for row in rows)
             if own != base and not (str(own) in texts[0] and str(base) in texts[1]):
-                found.append(Together(key, own, base))
+                found.append(LinkedKey(key, own, base))
         return tuple(found)
 
-    def _pair(self, value: int) -> tuple[Trials, npt.NDArray[np.bool_]]:
+    def _pair(self, value: int) -> tuple[SucceededTrials, npt.NDArray[np.bool_]]:
         """The trials of `value` and of the baseline by the keys compared, and which are which."""
         among = np.flatnonzero((self.table.target == value) | (self.table.target == self.baseline))
-        every = Trials(self.compared, self.table.trials.logs)
+        every = SucceededTrials(self.compared, self.table.trials.logs)
         return every.taken(among), self.table.target[among] == value
 
-    def judged(self, value: int, found: Matched) -> _Judged:
+    def judged(self, value: int, found: MatchedStrata) -> _ValueVerdict:
         """What the strata say of `value`, before what goes with it is looked for."""
         level, n_trials = self.asked.level, found.n + found.n_baseline
-        at = taken(self.compared, found.row)
+        at = select_trials(self.compared, found.row)
         estimate = self._estimate(found, at, level)
-        outcome = Outcome.CONFOUNDED
+        outcome = EffectOutcome.CONFOUNDED
         if estimate is not None:
             narrow = self._estimate(found, at, 1 - 2 * ALPHA)
             outcome = _outcome(estimate.interval, None if narrow is None else narrow.interval)
         reason = "no two trials differ in nothing else" if estimate is None else estimate.reason
         depends = dependences(found.logs, n_trials, at, level) if len(found.logs) else []
         if any(each.opposite for each in depends):
-            outcome = Outcome.DEPENDS
-        if outcome is not Outcome.CANNOT_TELL and self._together(value):
-            outcome = Outcome.CONFOUNDED
+            outcome = EffectOutcome.DEPENDS
+        if outcome is not EffectOutcome.CANNOT_TELL and self._together(value):
+            outcome = EffectOutcome.CONFOUNDED
         machines = self._machines(at) if len(found.logs) else None
-        made = _Judged(
+        made = _ValueVerdict(
             value,
             int(self.counts[value]),
             found,
@@ -312,7 +326,7 @@ class _One:
         )
         return replace(made, sure=self._sure(made))
 
-    def effect(self, judged: _Judged, first: bool) -> Effect:
+    def effect(self, judged: _ValueVerdict, first: bool) -> Effect:
         """The effect of a value; a model is tried for the `first` only, as it takes long."""
         level, value, found, at = self.asked.level, judged.value, judged.found, judged.at
         estimate, machines = judged.estimate, judged.machines
@@ -360,13 +374,15 @@ class _One:
             ),
             crude=_crude(pair, second) if self.asked.crude else None,
             together=self._together(value),
-            next=Next(""),
+            next=NextStep(""),
         )
         made = replace(made, verdict=effect_words.verdict(made, self.asked.keys))
         words, where, ignore = effect_words.what_next(made, self.asked.keys)
-        return replace(made, next=Next(words, where, ignore))
+        return replace(made, next=NextStep(words, where, ignore))
 
-    def _estimate(self, found: Matched, at: Mapping[str, Column], level: float) -> Pooled | None:
+    def _estimate(
+        self, found: MatchedStrata, at: Mapping[str, Column], level: float
+    ) -> PooledRatio | None:
         """The ratio with its interval at `level`, or why it has none; None without strata."""
         if not len(found.logs):
             return None
@@ -375,16 +391,16 @@ class _One:
             verdict = compare_samples(base, own, 1 - level)
             ratio = math.exp(float(found.logs[0])) if verdict.ratio is None else verdict.ratio
             if why := self._printed(found):
-                return Pooled(ratio, None, 1, why)
-            return Pooled(ratio, verdict.interval, 1, verdict.reason)
+                return PooledRatio(ratio, None, 1, why)
+            return PooledRatio(ratio, verdict.interval, 1, verdict.reason)
         work = at["workload"].codes if "workload" in at else np.zeros(len(found.logs), np.int64)
         return over_works(found.logs, work, level)
 
-    def _sure(self, one: _Judged) -> bool:
+    def _sure(self, one: _ValueVerdict) -> bool:
         """Whether the interval leaves out 1 at the level that all values share, and that over
         machines too, of which three or more may differ more than their settings.
         """
-        if one.outcome not in {Outcome.FASTER, Outcome.SLOWER}:
+        if one.outcome not in {EffectOutcome.FASTER, EffectOutcome.SLOWER}:
             return False
         level, reach, estimate = self.asked.level, one.reach, one.estimate
         if len(self.counts) > 2:
@@ -397,14 +413,14 @@ class _One:
         interval = None if estimate is None else estimate.interval
         return interval is not None and not interval.low <= 1 <= interval.high
 
-    def _cell(self, found: Matched, place: int) -> tuple[npt.NDArray[np.float64], ...]:
+    def _cell(self, found: MatchedStrata, place: int) -> tuple[npt.NDArray[np.float64], ...]:
         """The logarithms of one stratum: of the value, and of the baseline."""
         row = found.row[place]
         here = self.stratum == self.stratum[row]
         target, logs = self.table.target, self.table.trials.logs
         return logs[here & (target == target[row])], logs[here & (target == self.baseline)]
 
-    def _printed(self, found: Matched) -> str | None:
+    def _printed(self, found: MatchedStrata) -> str | None:
         """Why the values of the only stratum are no repeats of one another."""
         here = np.flatnonzero(self.stratum == self.stratum[found.row[0]])
         sides = (self.table.target[here] == code for code in (found.value[0], self.baseline))
@@ -415,7 +431,7 @@ class _One:
                 return why
         return None
 
-    def _these_only(self, found: Matched) -> Interval | None:
+    def _these_only(self, found: MatchedStrata) -> Interval | None:
         if not 1 < len(found.logs) <= 4:
             return None
         cells = [self._cell(found, place) for place in range(len(found.logs))]
@@ -435,7 +451,7 @@ class _One:
         return None
 
     def _other_machines(
-        self, found: Matched, machines: Column | None, level: float
+        self, found: MatchedStrata, machines: Column | None, level: float
     ) -> Reach | None:
         if machines is None or not len(found.logs):
             return None
@@ -444,15 +460,15 @@ class _One:
         return Reach(reach.n, reach.ratio, reach.interval if enough else None)
 
 
-def _outcome(interval: Interval | None, narrow: Interval | None) -> Outcome:
+def _outcome(interval: Interval | None, narrow: Interval | None) -> EffectOutcome:
     """`narrow` is at 90 %: within the margin, two one-sided tests at 5 % find no difference."""
     if interval is not None and interval.high < 1:
-        return Outcome.FASTER
+        return EffectOutcome.FASTER
     if interval is not None and interval.low > 1:
-        return Outcome.SLOWER
+        return EffectOutcome.SLOWER
     if narrow is not None and narrow.low >= 1 / (1 + MARGIN) and narrow.high <= 1 + MARGIN:
-        return Outcome.NO_DIFFERENCE
-    return Outcome.CANNOT_TELL
+        return EffectOutcome.NO_DIFFERENCE
+    return EffectOutcome.CANNOT_TELL
 
 
 def _points(logs: npt.NDArray[np.float64]) -> tuple[float, ...]:
@@ -462,12 +478,12 @@ def _points(logs: npt.NDArray[np.float64]) -> tuple[float, ...]:
     return tuple(float(f"{ratio:.4g}") for ratio in ordered.tolist())
 
 
-def _crude(pair: Trials, second: npt.NDArray[np.bool_]) -> Crude:
+def _crude(pair: SucceededTrials, second: npt.NDArray[np.bool_]) -> CrudeRatio:
     own, base = (float(np.median(np.exp(pair.logs[side]))) for side in (second, ~second))
-    return Crude(own / base, own, base)
+    return CrudeRatio(own / base, own, base)
 
 
-def _parts(parts: Sequence[Part]) -> tuple[PartEffect, ...]:
+def _parts(parts: Sequence[DependencePart]) -> tuple[PartEffect, ...]:
     return tuple(
         PartEffect(p.value, p.strata, p.trials, p.effect.ratio, p.effect.interval) for p in parts
     )

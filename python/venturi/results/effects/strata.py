@@ -18,7 +18,7 @@ import numpy.typing as npt
 from venturi.core.statistics.quantiles import root, student_quantile, student_tails
 from venturi.core.statistics.stats import Interval
 from venturi.core.statistics.two_groups import median_log_ratio
-from venturi.record.query.columns import Column, combined, taken
+from venturi.record.query.columns import Column, combined, select_trials
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -32,7 +32,7 @@ SAME = 1e-9  # logarithms that differ by rounding only
 
 
 @dataclass(frozen=True, slots=True)
-class Trials:
+class SucceededTrials:
     """Trials that succeeded, an entry each: what was chosen by key, and the logarithms of times;
     `serials`, where they are known, are those of the repository."""
 
@@ -40,14 +40,14 @@ class Trials:
     logs: Floats
     serials: Integers | None = None
 
-    def taken(self, places: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Trials:
+    def taken(self, places: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> SucceededTrials:
         """Those at `places`."""
         serials = None if self.serials is None else self.serials[places]
-        return Trials(taken(self.columns, places), self.logs[places], serials)
+        return SucceededTrials(select_trials(self.columns, places), self.logs[places], serials)
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class MatchedStrata:
     """Every stratum that has both a value and the baseline, an entry each.
 
     `value` is the code of the value, `row` one of its trials, `logs` the logarithm of its median
@@ -60,10 +60,12 @@ class Matched:
     n: Integers
     n_baseline: Integers
 
-    def of(self, value: int) -> Matched:
+    def of(self, value: int) -> MatchedStrata:
         """The strata of one value."""
         at = self.value == value
-        return Matched(self.value[at], self.row[at], self.logs[at], self.n[at], self.n_baseline[at])
+        return MatchedStrata(
+            self.value[at], self.row[at], self.logs[at], self.n[at], self.n_baseline[at]
+        )
 
 
 def strata_of(columns: Sequence[Column], count: int) -> Integers:
@@ -71,7 +73,7 @@ def strata_of(columns: Sequence[Column], count: int) -> Integers:
     return combined(_distinct(columns), count)[0]
 
 
-def match(stratum: Integers, target: Integers, logs: Floats, baseline: int) -> Matched:
+def match(stratum: Integers, target: Integers, logs: Floats, baseline: int) -> MatchedStrata:
     """The trials of each value of `target` beside those of the baseline in the same stratum."""
     order = np.lexsort((logs, target, stratum))
     s, t, x = stratum[order], target[order], logs[order]
@@ -88,7 +90,7 @@ def match(stratum: Integers, target: Integers, logs: Floats, baseline: int) -> M
     cells = np.flatnonzero((of_value != baseline) & (base_of[of_stratum] >= 0))
     bases = base_of[of_stratum[cells]]
     middles = _median_differences(x, (starts[cells], sizes[cells]), (starts[bases], sizes[bases]))
-    return Matched(of_value[cells], order[starts[cells]], middles, sizes[cells], sizes[bases])
+    return MatchedStrata(of_value[cells], order[starts[cells]], middles, sizes[cells], sizes[bases])
 
 
 def _median_differences(
@@ -116,7 +118,7 @@ def _median_differences(
 
 
 @dataclass(frozen=True, slots=True)
-class Pooled:
+class PooledRatio:
     """A ratio over `n` equal parts with its interval; `reason` says why that is None."""
 
     ratio: float
@@ -125,7 +127,7 @@ class Pooled:
     reason: str | None = None
 
 
-def pooled(logs: Floats, level: float, parts: str = "strata") -> Pooled:
+def pooled(logs: Floats, level: float, parts: str = "strata") -> PooledRatio:
     """exp of the mean, with Student's t interval of the mean: each part once, from two on.
 
     It holds for further parts like these. Weights by variance would let what was measured most
@@ -135,17 +137,17 @@ def pooled(logs: Floats, level: float, parts: str = "strata") -> Pooled:
     n = len(logs)
     middle = float(logs.mean())
     if n < 2:
-        return Pooled(math.exp(middle), None, n, f"one of {parts}: an interval needs two")
+        return PooledRatio(math.exp(middle), None, n, f"one of {parts}: an interval needs two")
     spread = float(logs.std(ddof=1))
     if spread < SAME:
         # Not certainty: times that were rounded make equal ratios.
         why = f"all {n} {parts} have the same ratio: an interval needs a spread"
-        return Pooled(math.exp(middle), None, n, why)
+        return PooledRatio(math.exp(middle), None, n, why)
     half = student_quantile(n - 1, (1 + level) / 2) * spread / math.sqrt(n)
     if abs(middle) + half > _MOST_LOG:
-        return Pooled(math.exp(middle), None, n, f"{n} {parts} are too few for an interval")
+        return PooledRatio(math.exp(middle), None, n, f"{n} {parts} are too few for an interval")
     method = f"t interval of the mean of {n} {parts}, each once"
-    return Pooled(math.exp(middle), _interval(middle, half, level, method), n)
+    return PooledRatio(math.exp(middle), _interval(middle, half, level, method), n)
 
 
 def means_of(logs: Floats, part: Integers) -> Floats:
@@ -169,7 +171,7 @@ def for_these_only(cells: Sequence[tuple[Floats, Floats]], level: float) -> Inte
     return _welch(middle, parts, len(cells), level, method)
 
 
-def over_works(logs: Floats, work: Integers, level: float) -> Pooled:
+def over_works(logs: Floats, work: Integers, level: float) -> PooledRatio:
     """The mean of the means of each kind of work, so that none counts for being measured often.
 
     From three kinds on its interval holds for further kinds of work, of two for these two: their
@@ -187,10 +189,10 @@ def over_works(logs: Floats, work: Integers, level: float) -> Pooled:
     middle = float(means.mean())
     interval = _welch(middle, parts, 2, level, "Welch's t, for these two kinds of work")
     why = None if interval else "all settings have the same ratio: an interval needs a spread"
-    return Pooled(math.exp(middle), interval, 2, why)
+    return PooledRatio(math.exp(middle), interval, 2, why)
 
 
-def over_machines(logs: Floats, machine: Integers, level: float) -> Pooled:
+def over_machines(logs: Floats, machine: Integers, level: float) -> PooledRatio:
     """The mean of machines' means, for further machines.
 
     Each counts once, unless the least known has few of the strata that the middle one has: then by
@@ -219,9 +221,9 @@ def over_machines(logs: Floats, machine: Integers, level: float) -> Pooled:
     mean, weight, factor = fitted(between)
     half = student_quantile(freedom, (1 + level) / 2) * math.sqrt(max(1.0, factor) / weight)
     if abs(mean) + half > _MOST_LOG:
-        return Pooled(math.exp(mean), None, len(means), "too few machines for an interval")
+        return PooledRatio(math.exp(mean), None, len(means), "too few machines for an interval")
     method = f"random effects of {len(means)} machines, Hartung and Knapp's interval"
-    return Pooled(math.exp(mean), _interval(mean, half, level, method), len(means))
+    return PooledRatio(math.exp(mean), _interval(mean, half, level, method), len(means))
 
 
 def _welch(
@@ -258,7 +260,7 @@ def partition(codes: Integers) -> Integers:
     return np.asarray(rank[codes])
 
 
-def alike_keys(columns: Mapping[str, Column]) -> list[tuple[tuple[str, ...], Integers]]:
+def equivalent_keys(columns: Mapping[str, Column]) -> list[tuple[tuple[str, ...], Integers]]:
     """Groups of keys that split the trials alike, with how; without those that split nothing."""
     found: dict[bytes, tuple[list[str], Integers]] = {}
     for key, column in columns.items():
@@ -279,7 +281,7 @@ def _distinct(columns: Sequence[Column]) -> list[Column]:
     return [c for c in columns if len(c.codes) and not (c.codes == c.codes[0]).all()]
 
 
-def going_along(target: Integers, columns: Mapping[str, Column]) -> frozenset[str]:
+def dependent_keys(target: Integers, columns: Mapping[str, Column]) -> frozenset[str]:
     """The keys that change only together with the target, so cannot be told from it.
 
     Each value of the target has just one value of such a key, and these differ: such as the number

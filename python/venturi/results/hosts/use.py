@@ -72,7 +72,7 @@ class HostUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class HostUseLines:
     """What a host did in each part of a time: shares of it in which all processors, and the
     busiest disk, were busy; bytes/s over the network, in the larger direction. None: not known.
     """
@@ -91,7 +91,7 @@ class HostOverTime:
     host: str
     rack: str | None
     narrowest: bool
-    lines: Lines
+    lines: HostUseLines
     mean: HostUse | None
     link_bytes_per_s: float | None
     clock_error_s: float | None

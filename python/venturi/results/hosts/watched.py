@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, TypeVar
 from venturi.core.errors import VenturiError
 from venturi.machines.health.devices import device_of, mount_of
 from venturi.record.store.series import host_of, read_parts, stacked_on_others
-from venturi.results.hosts.use import CPU_STATES, NO_SERIES, PROCESSOR, HostUse, Lines
+from venturi.results.hosts.use import CPU_STATES, NO_SERIES, PROCESSOR, HostUse, HostUseLines
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
     from venturi.record.trial import Artifact, Host, Trial
 
 K = TypeVar("K")
-Span = tuple[float, float]
+TimeSpan = tuple[float, float]
 """When something began, in seconds since the trial did, and how long it took."""
 
 # Our judgement, not measured: a device that is busy for less is not what held a stage up.
@@ -51,7 +51,7 @@ _ASKED = [
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowest:
+class NarrowestHost:
     """The host that was the narrowest for most of the time, None where none was, by which of its
     devices; in a sentence.
     """
@@ -61,13 +61,15 @@ class Narrowest:
     sentence: str
 
 
-class Watched:
+class WatchedHosts:
     """The hosts of a trial that were watched, around some spans of its time.
 
     `reason` says why nothing is known; `any_series`, whether there is anything to know it from.
     """
 
-    def __init__(self, repository: Repository, trial: Trial, spans: Sequence[Span]) -> None:
+    def __init__(
+        self, repository: TrialRepository, trial: Trial, spans: Sequence[TimeSpan]
+    ) -> None:
         self.hosts: tuple[WatchedHost, ...] = ()
         self.reason: str | None = None
         self._shared = trial.cluster.one_machine
@@ -87,7 +89,7 @@ class Watched:
             except VenturiError as error:
                 self.reason = error.message
 
-    def uses(self, span: Span) -> tuple[HostUse | None, ...]:
+    def uses(self, span: TimeSpan) -> tuple[HostUse | None, ...]:
         """What each of `hosts` did; None of one of which too few samples tell."""
         uses = tuple(host.use(*span) for host in self.hosts)
         if not self._shared:
@@ -96,13 +98,15 @@ class Watched:
         all_own = None if None in owns else sum(own for own in owns if own is not None)
         return tuple(use and _of_shared_processors(use, all_own) for use in uses)
 
-    def narrowest(self, span: Span) -> HostUse | None:
+    def narrowest(self, span: TimeSpan) -> HostUse | None:
         """The use of the host with the busiest device; None if too few samples tell."""
         known = [use for use in self.uses(span) if use is not None]
         return _narrowest(known, shared=self._shared) if known else None
 
 
-def narrowest_of(uses: Mapping[K, HostUse], spans: Mapping[K, Span], what: str) -> Narrowest | None:
+def narrowest_of(
+    uses: Mapping[K, HostUse], spans: Mapping[K, TimeSpan], what: str
+) -> NarrowestHost | None:
     """Which host was the narrowest in most of the time of `spans` (`what` they are: stages,
     phases), of which `uses` are the narrowest hosts; None of a trial of one host.
     """
@@ -118,7 +122,7 @@ def narrowest_of(uses: Mapping[K, HostUse], spans: Mapping[K, Span], what: str) 
         if use.busiest is not None and use.busiest[1] >= BUSY:
             by_host.setdefault(use.host, {})[key] = use.busiest
     if not by_host:
-        return Narrowest(
+        return NarrowestHost(
             None, None, f"no device of any host was busy for {BUSY:.0%} of any of the {what}"
         )
     host, found = max(by_host.items(), key=lambda each: time_s(each[1]))
@@ -127,16 +131,18 @@ def narrowest_of(uses: Mapping[K, HostUse], spans: Mapping[K, Span], what: str) 
     of_time = f"{time_s(found) / time_s(several):.0%} of the time of the {what}"
     if host is None:
         said = f"no host was narrower than the others: the {device} that all share was busy"
-        return Narrowest(
+        return NarrowestHost(
             None, device, f"{said} {busy:.0%}, the busiest of all devices in {of_time}"
         )
     peers = several[longest].peers_busy
     others = "" if peers is None else f", those of the others up to {peers:.0%}"
     if peers is not None and busy - peers < STANDS_OUT:
         said = f"no host stood out: the {device} of {host} was busy {busy:.0%}{others}"
-        return Narrowest(None, device, f"{said}; it was the busiest of all devices in {of_time}")
+        return NarrowestHost(
+            None, device, f"{said}; it was the busiest of all devices in {of_time}"
+        )
     said = f"{host} was the narrowest host in {of_time}: its {device} was busy {busy:.0%}{others}"
-    return Narrowest(host, device, said)
+    return NarrowestHost(host, device, said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +176,7 @@ def _disks_of(host: Host) -> frozenset[str]:
     return frozenset(str(name) for name in names if name)
 
 
-def disks_told(trial: Trial, name: str) -> frozenset[str] | None:
+def disks_reported(trial: Trial, name: str) -> frozenset[str] | None:
     """The disks of a host that sees those of the trial's other hosts, too, as one of a lab does;
     None: all that it sees are its own.
     """
@@ -209,7 +215,7 @@ def _narrowest(uses: Sequence[HostUse], *, shared: bool) -> HostUse:
     return replace(use, peers_busy=max(peers, default=None))
 
 
-def _watched(path: Path, spans: Sequence[Span], member: _Member | None) -> WatchedHost:
+def _watched(path: Path, spans: Sequence[TimeSpan], member: _Member | None) -> WatchedHost:
     """What is asked for of the series in `path` around these times; VenturiError if too much."""
     from venturi.record.store.frames import pl
 
@@ -265,7 +271,7 @@ class WatchedHost:
         """The usual time between two samples."""
         return self._interval_s
 
-    def lines(self, started_s: float, elapsed_s: float, parts: int) -> Lines:
+    def lines(self, started_s: float, elapsed_s: float, parts: int) -> HostUseLines:
         """What it did in each of so many equal `parts` of a time."""
         from venturi.record.store.frames import pl
 
@@ -287,7 +293,7 @@ class WatchedHost:
 
         added, most = pl.col("mean").sum(), pl.col("mean").max()
         ways = zip(by_part([_RECEIVED], added), by_part([_SENT], added), strict=True)
-        return Lines(
+        return HostUseLines(
             processor=tuple(by_part(_WORKING, added)),
             disk_busy=tuple(by_part(["disk_busy"], most)),
             network_bytes_per_s=tuple(

@@ -31,15 +31,15 @@ from venturi.record.importing.items import (
     ALIKE,
     CLOCK,
     SOFTWARE,
-    Item,
-    Source,
+    ImportedItem,
+    ImportSource,
     Spelling,
     imported_id,
     of_rows,
     unnamed_hosts,
 )
 from venturi.record.importing.tables import (
-    Row,
+    TableRow,
     UnreadableError,
     bytes_of_gib,
     number,
@@ -119,13 +119,13 @@ _DISKS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def read(file: BinaryIO, source: Source) -> Iterator[Item]:
+def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
     """The trials of one of ALOJA's sets, with what was refused and what was interpreted."""
     provenance = source.provenance("aloja")
     clusters: dict[tuple[str, ...], tuple[Host, ...]] = {}
     first_with: dict[str, str] = {}
 
-    def items(row: Row) -> Iterator[Item]:
+    def items(row: TableRow) -> Iterator[ImportedItem]:
         spellings: list[Spelling] = []
         trial = Trial(
             id=imported_id("aloja", text(row, "ID"), _content(row)),
@@ -139,7 +139,7 @@ def read(file: BinaryIO, source: Source) -> Iterator[Item]:
             state=State.SUCCEEDED,
             elapsed_s=number(row, "Exe.Time", above=0),
             samples=_cost(row),
-            warnings=(*_clock(row), *_alike(row, first_with)),
+            warnings=(*_clock(row), *_duplicate_warning(row, first_with)),
         )
         yield from spellings
         yield trial
@@ -147,14 +147,14 @@ def read(file: BinaryIO, source: Source) -> Iterator[Item]:
     return of_rows(rows(file, source, _COLUMNS, _OPTIONAL, together=_MACHINES), items, source)
 
 
-def _content(row: Row) -> str:
+def _content(row: TableRow) -> str:
     """All that a row says, whatever the order of the columns, without its number."""
     return imported_id(
         "aloja", *(f"{name}={value}" for name, value in sorted(row.fields.items()) if name != "ID")
     )
 
 
-def _alike(row: Row, first_with: dict[str, str]) -> tuple[TrialWarning, ...]:
+def _duplicate_warning(row: TableRow, first_with: dict[str, str]) -> tuple[TrialWarning, ...]:
     number_ = row.fields["ID"]
     first = first_with.setdefault(_content(row), number_)
     if first == number_:
@@ -162,7 +162,7 @@ def _alike(row: Row, first_with: dict[str, str]) -> tuple[TrialWarning, ...]:
     return (TrialWarning(ALIKE, f"equal to the row with ID {first} in everything but the ID"),)
 
 
-def _workload(row: Row) -> Workload:
+def _workload(row: TableRow) -> Workload:
     suite = row.fields.get("Bench.Type", "")
     scale = _SCALE.search(suite)
     return Workload(
@@ -172,7 +172,7 @@ def _workload(row: Row) -> Workload:
     )
 
 
-def _cluster(row: Row, known: dict[tuple[str, ...], tuple[Host, ...]]) -> Cluster:
+def _cluster(row: TableRow, known: dict[tuple[str, ...], tuple[Host, ...]]) -> Cluster:
     network = text(row, "Net").upper()
     disks = _disks_by_role(text(row, "Disk"))
     if "Cl.Name" not in row.fields:  # how many machines, and which, is not said
@@ -200,7 +200,7 @@ def _disks_by_role(label: str) -> dict[str, tuple[str, ...]]:
     return {"input": data, "output": data, "scratch": (scratch,)}
 
 
-def _configuration(row: Row, spellings: list[Spelling]) -> dict[str, Scalar]:
+def _configuration(row: TableRow, spellings: list[Spelling]) -> dict[str, Scalar]:
     fields = row.fields
     machines = "Cl.Name" in fields
     chosen: dict[str, Scalar] = {
@@ -226,13 +226,13 @@ def _configuration(row: Row, spellings: list[Spelling]) -> dict[str, Scalar]:
     return chosen
 
 
-def _as(row: Row, column: str, value: str, spellings: list[Spelling]) -> str:
+def _as(row: TableRow, column: str, value: str, spellings: list[Spelling]) -> str:
     if value != row.fields[column]:
         spellings.append(Spelling(row.line, column, row.fields[column], value))
     return value
 
 
-def _codec(row: Row, spellings: list[Spelling]) -> str:
+def _codec(row: TableRow, spellings: list[Spelling]) -> str:
     written = text(row, "Comp")
     codec = _CODECS.get(written.removeprefix("Cmp"))
     if codec is not None:
@@ -244,7 +244,7 @@ def _codec(row: Row, spellings: list[Spelling]) -> str:
     return codec if codec == written.casefold() else _as(row, "Comp", codec, spellings)
 
 
-def _block_bytes(row: Row, spellings: list[Spelling]) -> int:
+def _block_bytes(row: TableRow, spellings: list[Spelling]) -> int:
     size = whole(row, "Blk.size", least=1)
     if size == _BLOCK_MB_128_MIB:
         spellings.append(Spelling(row.line, "Blk.size", row.fields["Blk.size"], "128 (MiB)"))
@@ -252,7 +252,7 @@ def _block_bytes(row: Row, spellings: list[Spelling]) -> int:
     return size * _MIB
 
 
-def _cost(row: Row) -> tuple[Sample, ...]:
+def _cost(row: TableRow) -> tuple[Sample, ...]:
     if "Running.Cost" not in row.fields:
         return ()
     cost_usd = number(row, "Running.Cost", least=0)
@@ -260,7 +260,7 @@ def _cost(row: Row) -> tuple[Sample, ...]:
     return (Sample("cost_usd", cost_usd or None, "USD", missing_reason=reason),)
 
 
-def _clock(row: Row) -> tuple[TrialWarning, ...]:
+def _clock(row: TableRow) -> tuple[TrialWarning, ...]:
     written = row.fields.get("End.time")
     if not written:
         return ()

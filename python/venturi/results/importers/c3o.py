@@ -27,8 +27,8 @@ from pathlib import PurePath
 from typing import BinaryIO
 
 from venturi.record.importing.formats import Format
-from venturi.record.importing.items import Item, Source, imported_id
-from venturi.record.importing.tables import Row, UnreadableError, number, plain, text, whole
+from venturi.record.importing.items import ImportedItem, ImportSource, imported_id
+from venturi.record.importing.tables import TableRow, UnreadableError, number, plain, text, whole
 from venturi.record.trial import Engine, Scalar, Trial, TrialWarning
 from venturi.results.importers.column_mapped import ColumnMapping, read_nodes
 
@@ -44,14 +44,14 @@ _MOST_MB = 1 << 32
 _MOST_COLUMNS = 100
 
 
-def read(file: BinaryIO, source: Source) -> Iterator[Item]:
+def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
     """Yield the trials of one of C3O's tables, with refused rows and interpreted spellings."""
     job = PurePath(source.file).stem.casefold()
     mapping = _mapping(job)
     equal_rows: Counter[tuple[str, ...]] = Counter()
     repetitions: Counter[str] = Counter()
 
-    def items(row: Row) -> Iterator[Item]:
+    def items(row: TableRow) -> Iterator[ImportedItem]:
         if len(row.fields) > _MOST_COLUMNS or "nodes" in row.fields:
             reason = f"wrong header: more than {_MOST_COLUMNS} columns, or one named nodes"
             raise source.malformed(reason, line=1)
@@ -99,30 +99,30 @@ def _mapping(job: str) -> ColumnMapping:
     )
 
 
-def _host_threads(row: Row, column: str) -> int | None:
+def _host_threads(row: TableRow, column: str) -> int | None:
     threads, rest = divmod(whole(row, column, least=1), read_nodes(row, "instance_count"))
     return threads if rest == 0 else None  # otherwise slots don't count threads
 
 
-def _host_bytes(row: Row, column: str) -> int:
+def _host_bytes(row: TableRow, column: str) -> int:
     memory = number(row, column, above=0, most=1 << 40)
     return round(memory / 1000 / read_nodes(row, "instance_count") * 2**30)
 
 
-def _megabytes(row: Row, column: str) -> int | float:
+def _megabytes(row: TableRow, column: str) -> int | float:
     return plain(number(row, column, above=0, most=_MOST_MB))
 
 
-def _input_bytes(job: str, row: Row, column: str) -> int | None:
+def _input_bytes(job: str, row: TableRow, column: str) -> int | None:
     return round(number(row, column) * _BYTES_PER_MB[job]) if job in _BYTES_PER_MB else None
 
 
-def _input_records(row: Row, column: str) -> int | None:
+def _input_records(row: TableRow, column: str) -> int | None:
     records = next((each for each in _RECORDS if each in row.fields), None)
     return None if records is None else whole(row, records)
 
 
-def _unknown_unit(job: str, row: Row, column: str) -> TrialWarning | None:
+def _unknown_unit(job: str, row: TableRow, column: str) -> TrialWarning | None:
     if job in _BYTES_PER_MB:
         return None
     message = (
@@ -132,7 +132,7 @@ def _unknown_unit(job: str, row: Row, column: str) -> TrialWarning | None:
     return TrialWarning("VEN-IMPORT-UNSTATED", message)
 
 
-def _parameter(row: Row, column: str) -> Scalar:
+def _parameter(row: TableRow, column: str) -> Scalar:
     """Return a parameter of the job: a number, otherwise text that doesn't read as one."""
     try:
         return plain(number(row, column))

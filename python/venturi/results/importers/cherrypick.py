@@ -17,7 +17,7 @@ from __future__ import annotations
 from functools import partial
 
 from venturi.record.importing.formats import Format
-from venturi.record.importing.tables import Row, bytes_of_gib, number, text, whole
+from venturi.record.importing.tables import TableRow, bytes_of_gib, number, text, whole
 from venturi.record.trial import PriceQuote, TrialWarning
 from venturi.results.importers.column_mapped import ColumnMapping, read_nodes
 
@@ -30,12 +30,12 @@ UNDATED = "unknown"
 """The `as_of` of a price whose source gives no date."""
 
 
-def _price(row: Row, column: str) -> PriceQuote:
+def _price(row: TableRow, column: str) -> PriceQuote:
     source = "CherryPick, column vm_cost, without disks"
     return PriceQuote(number(row, column, above=0), "USD", "node-hour", source, UNDATED)
 
 
-def _price_warning(row: Row, column: str) -> TrialWarning:
+def _price_warning(row: TableRow, column: str) -> TrialWarning:
     message = f"the price of {number(row, column):g} USD per machine and hour has no date"
     return TrialWarning("VEN-IMPORT-UNSTATED", message)
 

@@ -14,17 +14,17 @@ from typing import Any, BinaryIO
 
 from venturi.record.importing.items import (
     SOFTWARE,
-    Item,
-    Source,
+    ImportedItem,
+    ImportSource,
     Spelling,
     imported_id,
     of_rows,
     unnamed_hosts,
 )
-from venturi.record.importing.tables import Row, number, positive_or_none, rows, whole
+from venturi.record.importing.tables import TableRow, number, positive_or_none, rows, whole
 from venturi.record.trial import Cluster, Engine, Failure, Sample, State, Trial, Workload
 
-Read = Callable[[Row, str], Any]
+Read = Callable[[TableRow, str], Any]
 """Returns the value in a column of a row, or None for no value; raises UnreadableError."""
 Values = dict[str, Any]
 """Values by the path of their field."""
@@ -45,38 +45,41 @@ class ColumnMapping:
     columns: Mapping[str, Mapping[str, Read]]
     elapsed_s: str
     constants: Mapping[str, Any] = field(default_factory=dict)
-    failure: Callable[[Row], Failure | None] = lambda row: None
+    failure: Callable[[TableRow], Failure | None] = lambda row: None
     hosts: str = "instance_type"
     casefolded: tuple[str, ...] = ()
     others: Read | None = None
     unused: tuple[str, ...] = ()
     delimiter: str = ","
 
-    def read(self, file: BinaryIO, source: Source) -> Iterator[Item]:
+    def read(self, file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
         """Yield the trials of a table, with refused rows and interpreted spellings."""
         return self.read_rows(file, source, lambda row: self.items(row, source))
 
     def read_rows(
-        self, file: BinaryIO, source: Source, of_row: Callable[[Row], Iterator[Item]]
-    ) -> Iterator[Item]:
+        self,
+        file: BinaryIO,
+        source: ImportSource,
+        of_row: Callable[[TableRow], Iterator[ImportedItem]],
+    ) -> Iterator[ImportedItem]:
         """Yield what `of_row` makes of each row, with refused rows."""
         unused = self.unused if self.others is None else None
         found = rows(file, source, self.columns, unused, delimiter=self.delimiter)
         return of_rows(found, of_row, source)
 
-    def items(self, row: Row, source: Source) -> Iterator[Item]:
+    def items(self, row: TableRow, source: ImportSource) -> Iterator[ImportedItem]:
         """Yield the spellings that were interpreted in a row, and last its trial."""
         lower = {column: row.fields[column].casefold() for column in self.casefolded}
         for column, taken_as in lower.items():
             if taken_as != row.fields[column]:
                 yield Spelling(row.line, column, row.fields[column], taken_as)
-        row = Row(row.line, {**row.fields, **lower})
+        row = TableRow(row.line, {**row.fields, **lower})
         failure = self.failure(row)
         values = self._values(row)
         yield from _below("spelling.", values).values()
         yield self._trial(row, source, values, failure)
 
-    def _values(self, row: Row) -> Values:
+    def _values(self, row: TableRow) -> Values:
         values = dict(self.constants)
         for column, fields in self.columns.items():
             found = {path: read(row, column) for path, read in fields.items()}
@@ -86,7 +89,9 @@ class ColumnMapping:
                 values[f"configuration.{column}"] = self.others(row, column)
         return values
 
-    def _trial(self, row: Row, source: Source, values: Values, failure: Failure | None) -> Trial:
+    def _trial(
+        self, row: TableRow, source: ImportSource, values: Values, failure: Failure | None
+    ) -> Trial:
         elapsed_s = number(row, self.elapsed_s, above=0) if failure is None else None
         ended = () if failure is None else (_time_to_failure(row, self.elapsed_s),)
         hosts = f"{self.dataset}-{values.get(self.hosts, 'unknown')}"
@@ -115,7 +120,7 @@ def _below(start: str, values: Values) -> Values:
     return {path[len(start) :]: value for path, value in values.items() if path.startswith(start)}
 
 
-def _time_to_failure(row: Row, column: str) -> Sample:
+def _time_to_failure(row: TableRow, column: str) -> Sample:
     seconds = positive_or_none(row, column)
     reason = "not stated" if seconds is None else None
     return Sample("time_to_failure_s", seconds, "s", missing_reason=reason)

@@ -28,15 +28,15 @@ from venturi.record.importing.formats import Format
 from venturi.record.importing.items import (
     CLOCK,
     SOFTWARE,
-    Item,
-    Source,
+    ImportedItem,
+    ImportSource,
     Spelling,
     admitted,
     imported_id,
     unnamed_hosts,
 )
-from venturi.record.importing.json_text import Limits, lines
-from venturi.record.importing.tables import Row, UnreadableError, number, text, whole
+from venturi.record.importing.json_text import JsonLimits, lines
+from venturi.record.importing.tables import TableRow, UnreadableError, number, text, whole
 from venturi.record.importing.text import Refusal
 from venturi.record.trial import (
     Cluster,
@@ -65,7 +65,7 @@ COLUMNS = (
     "Throughput/node",
 )
 _TYPE, _DATE, _TIME, _SIZE, _DURATION, _THROUGHPUT, _PER_NODE = COLUMNS
-_LIMITS = Limits(line_bytes=4 << 10, records=1_000_000)
+_LIMITS = JsonLimits(line_bytes=4 << 10, records=1_000_000)
 _MOST_NODES = 10_000
 
 _PREFIXES = (
@@ -107,7 +107,7 @@ _FORMER = {"hiveaggr": "aggregation", "hivejoin": "join", "nutch": "nutchindexin
 _DATES = (re.compile(r"\d{4}-\d{1,2}-\d{1,2}"), re.compile(r"\d{4}/\d{1,2}/\d{1,2}"))
 
 
-def read(file: BinaryIO, source: Source) -> Iterator[Item]:
+def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
     """The trials of a report, with what was refused and what was interpreted."""
     first = True
     for line, content in lines(file, source, _LIMITS, ended=True):
@@ -127,7 +127,7 @@ def read(file: BinaryIO, source: Source) -> Iterator[Item]:
             yield Refusal(line, "", content[:100], reason)
             continue
         try:
-            row = Row(line, dict(zip(COLUMNS, fields, strict=True)))
+            row = TableRow(line, dict(zip(COLUMNS, fields, strict=True)))
             yield from admitted(_items(row, source), line, source)
         except UnreadableError as error:
             yield error.refusal
@@ -137,8 +137,8 @@ def _is_date(written: str) -> bool:
     return any(pattern.fullmatch(written) for pattern in _DATES)
 
 
-def _items(row: Row, source: Source) -> list[Item]:
-    spellings: list[Item] = []
+def _items(row: TableRow, source: ImportSource) -> list[ImportedItem]:
+    spellings: list[ImportedItem] = []
     name, engine, language = _named(row, spellings)
     ended = _ended(row, spellings)
     size_bytes, nodes = whole(row, _SIZE), _nodes(row)
@@ -172,7 +172,7 @@ def _items(row: Row, source: Source) -> list[Item]:
     return [*spellings, trial]
 
 
-def _named(row: Row, spellings: list[Item]) -> tuple[str, str, str | None]:
+def _named(row: TableRow, spellings: list[ImportedItem]) -> tuple[str, str, str | None]:
     """The workload, its engine and its language, as far as the type says them."""
     written = text(row, _TYPE)
     lower = written.casefold()
@@ -188,7 +188,7 @@ def _named(row: Row, spellings: list[Item]) -> tuple[str, str, str | None]:
     return lower, "spark" if lower in _SPARK_ONLY else "unknown", None
 
 
-def _ended(row: Row, spellings: list[Item]) -> str:
+def _ended(row: TableRow, spellings: list[ImportedItem]) -> str:
     """When the workload ended, as `2020-04-01 13:32:13`; there is no zone."""
     written = row.fields[_DATE]
     try:
@@ -206,7 +206,7 @@ def _ended(row: Row, spellings: list[Item]) -> str:
     return f"{day.isoformat()} {moment.isoformat()}"
 
 
-def _nodes(row: Row) -> int | None:
+def _nodes(row: TableRow) -> int | None:
     """The one number of nodes, above 1, with which the two throughputs agree, if there is one."""
     throughput, per_node = number(row, _THROUGHPUT, least=0), number(row, _PER_NODE, least=0)
     if per_node < 1 or not (throughput.is_integer() and per_node.is_integer()):

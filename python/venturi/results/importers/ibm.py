@@ -11,7 +11,7 @@ from functools import partial
 
 from venturi.record.importing.formats import Format
 from venturi.record.importing.items import FAILED
-from venturi.record.importing.tables import Row, UnreadableError, number, text, whole
+from venturi.record.importing.tables import TableRow, UnreadableError, number, text, whole
 from venturi.record.trial import Engine, Failure, Sample
 from venturi.results.importers.column_mapped import ColumnMapping, read_nodes
 
@@ -30,24 +30,24 @@ _FAILURES = (
 )
 
 
-def _provider(row: Row, column: str) -> str:
+def _provider(row: TableRow, column: str) -> str:
     if row.fields[column] not in ("A", "B", "C"):
         raise UnreadableError(row.refuse(column, "none of A, B and C"))
     return row.fields[column]
 
 
-def _code(provider: str, row: Row, column: str) -> int | None:
+def _code(provider: str, row: TableRow, column: str) -> int | None:
     """Return the code in `column`, which only rows of `provider` have."""
     return whole(row, column) if row.fields["provider"] == provider else None
 
 
-def _cost(row: Row, column: str) -> Sample | None:
+def _cost(row: TableRow, column: str) -> Sample | None:
     if row.fields["status"] != _SUCCEEDED:
         return None
     return Sample("cost_usd", number(row, column, above=0), "USD")
 
 
-def _failure(row: Row) -> Failure | None:
+def _failure(row: TableRow) -> Failure | None:
     status = text(row, "status")
     if status == _SUCCEEDED:
         return None

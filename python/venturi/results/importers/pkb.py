@@ -28,14 +28,14 @@ from venturi.record.importing.formats import Format
 from venturi.record.importing.items import (
     FAILED,
     SOFTWARE,
-    Item,
-    Source,
+    ImportedItem,
+    ImportSource,
     admitted,
     imported_id,
     unnamed_hosts,
 )
 from venturi.record.importing.json_text import (
-    Limits,
+    JsonLimits,
     UnusableError,
     check,
     is_finite,
@@ -117,7 +117,7 @@ _OF_ONE_RUN = frozenset(
 _TYPES, _COUNTS = ("machine_type", "dpb_cluster_shape"), ("vm_count", "dpb_cluster_size")
 _TERASORT_RECORDS, _TERASORT_RECORD_BYTES = "terasort_num_record", 100
 
-_LIMITS = Limits(file_bytes=256 << 20, text_characters=256 << 10, depth=3)
+_LIMITS = JsonLimits(file_bytes=256 << 20, text_characters=256 << 10, depth=3)
 _MOST_LABELS = 500
 _MOST_LABEL_CHARACTERS = 8 << 10
 _MOST_NODES = 10_000
@@ -126,7 +126,7 @@ _YEAR_10000_S = 253_402_300_800
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _SampleLine:
     """One sample of the file; `missing` says why it has no value."""
 
     line: int
@@ -142,9 +142,9 @@ class _Line:
 _Run = tuple[str, str, int]
 
 
-def read(file: BinaryIO, source: Source) -> Iterator[Item]:
+def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
     """The trials of the runs in `file`, with what was refused."""
-    runs: dict[_Run, list[_Line]] = {}
+    runs: dict[_Run, list[_SampleLine]] = {}
     seen: set[str] = set()
     for line, content in lines(file, source, _LIMITS):
         try:
@@ -162,14 +162,14 @@ def read(file: BinaryIO, source: Source) -> Iterator[Item]:
             yield error.refusal(samples[0].line)
 
 
-def _sample(record: Any, line: int, seen: set[str]) -> tuple[_Run, _Line]:
+def _sample(record: Any, line: int, seen: set[str]) -> tuple[_Run, _SampleLine]:
     if not isinstance(record, dict):
         raise UnusableError("", record, "no object")
     check({key: value for key, value in record.items() if key != "value"}, _LIMITS)
     labels = _labels(record)
     run = (text(record, "run_uri"), text(record, "test"), _run_number(labels))
     value, missing = _value(record)
-    sample = _Line(
+    sample = _SampleLine(
         line=line,
         metric=text(record, "metric"),
         value=value,
@@ -251,7 +251,7 @@ def _run_number(labels: Mapping[str, Scalar]) -> int:
     return number
 
 
-def _trial(run: _Run, lines: Sequence[_Line], source: Source) -> Trial:
+def _trial(run: _Run, lines: Sequence[_SampleLine], source: ImportSource) -> Trial:
     run_uri, test, run_number = run
     if len(lines) > _MOST_SAMPLES:
         raise UnusableError("run_uri", run_uri, f"more than {_MOST_SAMPLES} samples in one run")
@@ -299,7 +299,7 @@ def _is_count(value: Scalar) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MOST_NODES
 
 
-def _run_time(run: _Run, lines: Sequence[_Line]) -> _Line:
+def _run_time(run: _Run, lines: Sequence[_SampleLine]) -> _SampleLine:
     """The one sample that is the time of the run; UnusableError if there is none."""
     several = False
     for metric in RUN_TIMES:
@@ -315,7 +315,7 @@ def _run_time(run: _Run, lines: Sequence[_Line]) -> _Line:
     raise UnusableError("metric", f"{run[1]} {run[0]}", reason)
 
 
-def _elapsed_s(timed: _Line) -> float:
+def _elapsed_s(timed: _SampleLine) -> float:
     scale = _SECONDS.get(timed.unit.casefold())
     if scale is None:
         raise UnusableError(f"{timed.metric}.unit", timed.unit, "not a unit of time")
@@ -324,7 +324,7 @@ def _elapsed_s(timed: _Line) -> float:
     return timed.value * scale
 
 
-def _started(lines: Sequence[_Line]) -> tuple[datetime, tuple[TrialWarning, ...]]:
+def _started(lines: Sequence[_SampleLine]) -> tuple[datetime, tuple[TrialWarning, ...]]:
     stamps = [line.value for line in lines if line.metric == _STARTED]
     if len(stamps) == 1 and stamps[0] is not None:
         return _moment(stamps[0], _STARTED), ()
@@ -335,7 +335,7 @@ def _started(lines: Sequence[_Line]) -> tuple[datetime, tuple[TrialWarning, ...]
     return min(line.made_at for line in lines), (TrialWarning("VEN-IMPORT-UNSTATED", message),)
 
 
-def _kept(line: _Line, chosen: Mapping[str, Scalar]) -> Sample:
+def _kept(line: _SampleLine, chosen: Mapping[str, Scalar]) -> Sample:
     own = {
         key: value
         for key, value in line.labels.items()
@@ -344,7 +344,7 @@ def _kept(line: _Line, chosen: Mapping[str, Scalar]) -> Sample:
     return Sample(line.metric, line.value, line.unit, labels=own, missing_reason=line.missing)
 
 
-def _failure(failed: _Line) -> Failure:
+def _failure(failed: _SampleLine) -> Failure:
     told = failed.labels
     stage, message = told.get("run_stage") or "run", told.get("error_message") or "no message"
     kind = told.get("failed_substatus") or "workload"

@@ -20,14 +20,14 @@ from typing import BinaryIO
 from venturi.record.importing.formats import Format
 from venturi.record.importing.items import (
     SOFTWARE,
-    Item,
-    Source,
+    ImportedItem,
+    ImportSource,
     imported_id,
     of_rows,
     unnamed_hosts,
 )
 from venturi.record.importing.tables import (
-    Row,
+    TableRow,
     UnreadableError,
     number,
     plain,
@@ -83,12 +83,12 @@ _STANDS_FOR = {
 }
 
 
-def read(file: BinaryIO, source: Source) -> Iterator[Item]:
+def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
     """The trials of a table of published figures, with what was refused."""
     return of_rows(rows(file, source, _COLUMNS, None), lambda row: [_trial(row, source)], source)
 
 
-def _check_columns(row: Row, source: Source) -> None:
+def _check_columns(row: TableRow, source: ImportSource) -> None:
     for name in row.fields:
         if name in _COLUMNS:
             continue
@@ -99,7 +99,7 @@ def _check_columns(row: Row, source: Source) -> None:
             raise source.malformed(message, line=1, field=name[:80])
 
 
-def _trial(row: Row, source: Source) -> Trial:
+def _trial(row: TableRow, source: ImportSource) -> Trial:
     _check_columns(row, source)
     publication, place = text(row, "source"), text(row, "place")
     identity = (f"{name}={value}" for name, value in sorted(row.fields.items()) if name != "note")
@@ -136,11 +136,11 @@ def _trial(row: Row, source: Source) -> Trial:
     )
 
 
-def _whole_or_none(row: Row, column: str) -> int | None:
+def _whole_or_none(row: TableRow, column: str) -> int | None:
     return whole(row, column, least=1) if row.fields[column] else None
 
 
-def _texts(row: Row, group: str) -> dict[str, str]:
+def _texts(row: TableRow, group: str) -> dict[str, str]:
     return {
         name.removeprefix(group): value
         for name, value in row.fields.items()
@@ -148,7 +148,7 @@ def _texts(row: Row, group: str) -> dict[str, str]:
     }
 
 
-def _values(row: Row, group: str) -> Mapping[str, Scalar]:
+def _values(row: TableRow, group: str) -> Mapping[str, Scalar]:
     """The columns of `group`: true or false, a number where one stands, otherwise text."""
     return {name: _value(written) for name, written in _texts(row, group).items()}
 
@@ -160,7 +160,7 @@ def _value(written: str) -> Scalar:
     return written if value is None else plain(value)
 
 
-def _samples(row: Row) -> tuple[Sample, ...]:
+def _samples(row: TableRow) -> tuple[Sample, ...]:
     found = []
     if row.fields["cost_usd"]:
         found.append(Sample("cost_usd", number(row, "cost_usd", above=0), "USD"))
@@ -172,7 +172,7 @@ def _samples(row: Row) -> tuple[Sample, ...]:
     return tuple(found)
 
 
-def _warnings(row: Row) -> tuple[TrialWarning, ...]:
+def _warnings(row: TableRow) -> tuple[TrialWarning, ...]:
     statistic = text(row, "statistic")
     match = _STATISTIC.fullmatch(statistic)
     if match is None:

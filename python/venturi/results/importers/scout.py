@@ -11,7 +11,7 @@ import re
 
 from venturi.record.importing.formats import Format
 from venturi.record.importing.items import CLOCK, FAILED, Spelling
-from venturi.record.importing.tables import Row, UnreadableError, text, whole
+from venturi.record.importing.tables import TableRow, UnreadableError, text, whole
 from venturi.record.trial import Engine, Failure, TrialWarning
 from venturi.results.importers.column_mapped import ColumnMapping, read_nodes
 
@@ -24,30 +24,30 @@ _FRAMEWORK = re.compile(r"(hadoop|spark)([0-9.]*)")
 _ENGINES = {"hadoop": "mapreduce", "spark": "spark"}
 
 
-def _engine(row: Row, column: str) -> Engine:
+def _engine(row: TableRow, column: str) -> Engine:
     match = _FRAMEWORK.fullmatch(row.fields[column])
     if match is None:
         raise UnreadableError(row.refuse(column, "neither hadoop nor spark"))
     return Engine(_ENGINES[match[1]], match[2] or "unknown")
 
 
-def _engine_spelling(row: Row, column: str) -> Spelling | None:
+def _engine_spelling(row: TableRow, column: str) -> Spelling | None:
     written, name = row.fields[column], _engine(row, column).name
     return None if written.startswith(name) else Spelling(row.line, column, written, name)
 
 
-def _input_bytes(row: Row, column: str) -> int | None:
+def _input_bytes(row: TableRow, column: str) -> int | None:
     size = whole(row, column, least=-1)
     return size if size > 0 else None
 
 
-def _clock(row: Row, column: str) -> TrialWarning | None:
+def _clock(row: TableRow, column: str) -> TrialWarning | None:
     written = row.fields[column]
     message = f"dated {written}, in a time zone the source does not name"
     return TrialWarning(CLOCK, message) if written else None
 
 
-def _failure(row: Row) -> Failure | None:
+def _failure(row: TableRow) -> Failure | None:
     completed = row.fields["completed"].casefold()
     if completed not in ("true", "false"):
         raise UnreadableError(row.refuse("completed", "neither True nor False"))

@@ -24,9 +24,15 @@ from dataclasses import replace
 from typing import Any, BinaryIO
 
 from venturi.record.importing.formats import Format
-from venturi.record.importing.items import SOFTWARE, Item, Source, admitted, imported_id
+from venturi.record.importing.items import (
+    SOFTWARE,
+    ImportedItem,
+    ImportSource,
+    admitted,
+    imported_id,
+)
 from venturi.record.importing.json_text import (
-    Limits,
+    JsonLimits,
     UnusableError,
     check,
     number,
@@ -42,7 +48,7 @@ FORMAT = Format(
     pattern=r'(?s)\s*(?:results:\s*)?[\[{].{,4096}?"testName"\s*:',
 )
 
-_LIMITS = Limits(file_bytes=16 << 20, text_characters=64 << 10)
+_LIMITS = JsonLimits(file_bytes=16 << 20, text_characters=64 << 10)
 _PREFIX = "results:"
 _TIMES = ("time", "trainingTime")
 _UNITS = {"time": "s", "trainingTime": "s", "testTime": "s"}
@@ -56,7 +62,7 @@ _VERSIONS = re.compile(
 )
 
 
-def read(file: BinaryIO, source: Source) -> Iterator[Item]:
+def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
     """The trials of the tests in `file`, with what was refused."""
     raw = file.read(_LIMITS.file_bytes + 1)
     if len(raw) > _LIMITS.file_bytes:
@@ -78,7 +84,7 @@ def read(file: BinaryIO, source: Source) -> Iterator[Item]:
             yield from admitted(_items(found, line, "", source), line, source)
 
 
-def _pieces(content: str, source: Source) -> list[tuple[int, str]]:
+def _pieces(content: str, source: ImportSource) -> list[tuple[int, str]]:
     """The texts to read, with their lines: each line, or the whole if the first is no JSON."""
     written = enumerate(content.split("\n"), start=1)
     pieces = [(line, _bare(each)) for line, each in written if each.strip()]
@@ -97,7 +103,7 @@ def _bare(text: str) -> str:
     return text.strip().removeprefix(_PREFIX).lstrip()
 
 
-def _items(test: Any, line: int, place: str, source: Source) -> Iterator[Item]:
+def _items(test: Any, line: int, place: str, source: ImportSource) -> Iterator[ImportedItem]:
     try:
         if not isinstance(test, dict):
             raise UnusableError("", test, "no object")
@@ -137,7 +143,7 @@ def _items(test: Any, line: int, place: str, source: Source) -> Iterator[Item]:
             yield replace(each, id=imported_id("spark-perf", digest, str(number_)))
 
 
-def _without_results(test: dict[str, Any], source: Source) -> Trial:
+def _without_results(test: dict[str, Any], source: ImportSource) -> Trial:
     """What the repetitions of a test have in common, as a planned trial."""
     options, spark = _scalars(test, "options"), _scalars(test, "sparkConf")
     properties = _scalars(test, "systemProperties")

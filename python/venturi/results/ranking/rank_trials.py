@@ -20,20 +20,24 @@ import numpy.typing as npt
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.core.wording import count_of
 from venturi.record.query.checks import require_conditions, require_keys
-from venturi.record.query.chosen import chosen, column_for
 from venturi.record.query.columns import Column, combined
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.grouping import GROUPS_MAX
 from venturi.record.query.recorded_costs import origins, recorded_costs
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import Repository
+from venturi.record.query.trial_columns import column_for, trial_columns
+from venturi.record.store.repository import TrialRepository
 from venturi.record.vocabulary import DISK_LAYOUTS, disks_of
 from venturi.results.compare.groups import Group, Key
 from venturi.results.compare.names import Names, name_groups
 from venturi.results.compare.printed import KEY as PRINTED
 from venturi.results.compare.printed import no_repeats
-from venturi.results.effects.strata import Trials
-from venturi.results.ranking.alike import AlikeRanking, besides_and_along, rank_alike
+from venturi.results.effects.strata import SucceededTrials
+from venturi.results.ranking.matched_ranking import (
+    MatchedRanking,
+    other_and_linked_keys,
+    rank_matched,
+)
 from venturi.results.ranking.ranking import LEAST_TRIALS, Objective, Rank, Ranking, rank_groups
 
 Floats = npt.NDArray[np.float64]
@@ -89,7 +93,7 @@ def require_prices(usd_per_hour: float, plus: Sequence[tuple[str, str, float]] =
 
 
 def recorded_prices(
-    repository: Repository, plus: Sequence[tuple[str, str, float]]
+    repository: TrialRepository, plus: Sequence[tuple[str, str, float]]
 ) -> tuple[tuple[str, str, float], ...]:
     """`plus` of `Prices` by the recorded names of its keys; VEN-QUERY-VALUE for a value that no
     trial has and that is no kind of disk either."""
@@ -103,7 +107,7 @@ def recorded_prices(
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RankingRefusal:
     """Why groups are not ranked, and what to add."""
 
     message: str
@@ -119,7 +123,7 @@ class Medians:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class TrialRanking:
     """What is best: by `ranking` (pooled or crude) or `alike` (matched).
 
     `besides` are the keys in which the trials differ besides those that they are grouped by,
@@ -129,7 +133,7 @@ class Ranked:
 
     basis: Basis
     ranking: Ranking | None
-    alike: AlikeRanking | None
+    alike: MatchedRanking | None
     besides: tuple[str, ...]
     along: tuple[str, ...]
     medians: Mapping[Key, Medians]
@@ -151,20 +155,20 @@ class Ranked:
         )
 
 
-def counted(repository: Repository, query: Query, keys: Sequence[str]) -> Trials:
+def counted(repository: TrialRepository, query: Query, keys: Sequence[str]) -> SucceededTrials:
     """The trials of `query` that count, with every key by which any differ, and `keys`."""
-    found = chosen(repository, query)
+    found = trial_columns(repository, query)
     columns = dict(found.columns)
     for key in (*keys, "hosts", "workload"):
         columns[key] = column_for(repository, found, key)
     if found.constant.get(PRINTED) is not None:
         columns[PRINTED] = found.column(PRINTED)
     times = np.where(found.counted, found.elapsed_s, 1.0)
-    return Trials(columns, np.log(times), found.serials).taken(found.counted)
+    return SucceededTrials(columns, np.log(times), found.serials).taken(found.counted)
 
 
 def prices_recorded(
-    repository: Repository, trials: Trials, *, asked: bool = False
+    repository: TrialRepository, trials: SucceededTrials, *, asked: bool = False
 ) -> RecordedPrices | None:
     """What `trials` (of `counted`) cost by their records, where all have it.
 
@@ -177,16 +181,16 @@ def prices_recorded(
     if not len(costs) or not (asked or priced.all()):
         return None
     assert trials.serials is not None
-    said = _whose(repository, trials.serials[priced])
+    said = _cost_sources(repository, trials.serials[priced])
     return RecordedPrices(costs * 3600 / np.exp(trials.logs), said)
 
 
-def has_recorded(repository: Repository, trials: Trials) -> bool:
+def has_recorded(repository: TrialRepository, trials: SucceededTrials) -> bool:
     """Whether some of `trials` (of `counted`) have a recorded cost."""
     return bool(np.isfinite(_costs(repository, trials)).any())
 
 
-def no_prices(repository: Repository, trials: Trials) -> VenturiError:
+def no_prices(repository: TrialRepository, trials: SucceededTrials) -> VenturiError:
     """VEN-QUERY-VALUE: how many of `trials` have no recorded price, and what to do."""
     costs = _costs(repository, trials)
     without, every = int(np.isnan(costs).sum()), len(costs)
@@ -206,13 +210,13 @@ def no_prices(repository: Repository, trials: Trials) -> VenturiError:
     )
 
 
-def _costs(repository: Repository, trials: Trials) -> Floats:
+def _costs(repository: TrialRepository, trials: SucceededTrials) -> Floats:
     if trials.serials is None:
         return np.full(len(trials.logs), np.nan)
     return recorded_costs(repository, trials.serials)
 
 
-def _whose(repository: Repository, serials: npt.NDArray[np.int64]) -> str:
+def _cost_sources(repository: TrialRepository, serials: npt.NDArray[np.int64]) -> str:
     """By whom the costs of the trials with these serial numbers are, and of when."""
     sources, first, last = origins(repository, serials)
     more = len(sources) - NAMED_MAX
@@ -231,7 +235,7 @@ def _whose(repository: Repository, serials: npt.NDArray[np.int64]) -> str:
 
 
 def require_rankable(
-    trials: Trials, keys: Sequence[str], prices: Prices | RecordedPrices | None
+    trials: SucceededTrials, keys: Sequence[str], prices: Prices | RecordedPrices | None
 ) -> None:
     """VEN-COMPARE-GROUPS where the groups of `trials` cannot be ranked together."""
     refused = refusal(trials, keys, prices)
@@ -246,25 +250,25 @@ def require_rankable(
 
 
 def refusal(
-    trials: Trials, keys: Sequence[str], prices: Prices | RecordedPrices | None
-) -> Refusal | None:
+    trials: SucceededTrials, keys: Sequence[str], prices: Prices | RecordedPrices | None
+) -> RankingRefusal | None:
     """Why the groups of `trials` cannot be ranked together; None if they can."""
     works = _counts(trials.columns["workload"])
     if len(works) > 1:
         names = sorted(works, key=lambda name: (-works[name], name))
-        return Refusal(
+        return RankingRefusal(
             f"{len(works)} workloads: times of different work are not ranked together",
             f"add --where workload={names[0]} ({count_of(works[names[0]], 'trial')}) or another of "
             f"{', '.join(names[1 : NAMED_MAX + 1])}",
         )
     for key in ("scale", "input_bytes", "workload_version"):
         if key in keys and len(_counts(trials.columns[key])) > 1:
-            return Refusal(
+            return RankingRefusal(
                 f"groups by {key} did different work: their times are not ranked together",
                 "group by something else; `venturi scaling` says how time grows with the work",
             )
     if isinstance(prices, Prices) and (free := int((rates_of(trials, prices) <= 0).sum())):
-        return Refusal(
+        return RankingRefusal(
             f"{count_of(free, 'trial')} would cost nothing an hour: no cost has a ratio to 0",
             "give a price above 0, or one for each of the other values",
         )
@@ -276,22 +280,22 @@ def refusal(
         and not {key for key, _, _ in prices.plus} & {"hosts", "cluster"}
     ):
         shown = sorted(sizes, key=lambda n: int(n) if n.isdigit() else 0)
-        return Refusal(
+        return RankingRefusal(
             f"one price for clusters of {', '.join(shown[:NAMED_MAX])} hosts",
             "--usd-per-node-hour prices every node; or choose one with --where hosts="
             f"{max(sizes, key=lambda n: sizes[n])}, or price them with --plus cluster=NAME:USD",
         )
-    why = _printed_alike(trials, keys)
+    why = _why_not_repeats(trials, keys)
     hint = f"leave them out with --where {PRINTED}=, or group by what tells them apart"
-    return Refusal(why, hint) if why else None
+    return RankingRefusal(why, hint) if why else None
 
 
-def _printed_alike(trials: Trials, keys: Sequence[str]) -> str | None:
+def _why_not_repeats(trials: SucceededTrials, keys: Sequence[str]) -> str | None:
     """Why some values that are alike in all that is recorded are no repeats; None if they are."""
     column = trials.columns.get(PRINTED)
     if column is None:
         return None
-    equal, _ = besides_and_along(trials, keys)
+    equal, _ = other_and_linked_keys(trials, keys)
     every = [trials.columns[key] for key in dict.fromkeys((*keys, *equal))]
     cell, _ = combined(every, len(trials.logs))
     several = np.bincount(cell)[cell] > 1
@@ -304,7 +308,7 @@ def _counts(column: Column) -> dict[str, int]:
     return {"not stated" if value is None else str(value): n for value, n in pairs if n}
 
 
-def rates_of(trials: Trials, prices: Prices | RecordedPrices) -> Floats:
+def rates_of(trials: SucceededTrials, prices: Prices | RecordedPrices) -> Floats:
     """US dollars for an hour of each trial's cluster, as recorded or by its own number of hosts.
 
     nan where none is recorded, and where the hosts are not known and the price is of a node.
@@ -335,13 +339,13 @@ def usd_added(plus: Sequence[tuple[str, str, float]], key: str, value: object) -
 
 
 def rank_trials(
-    trials: Trials,
+    trials: SucceededTrials,
     keys: Sequence[str],
     objective: Objective,
     prices: Prices | RecordedPrices | None = None,
     *,
     crude: bool = False,
-) -> Ranked:
+) -> TrialRanking:
     """The groups of `trials` by `keys`; `refusal` has to allow it."""
     every = len(trials.logs)
     trials, rates = _priced(trials, prices)
@@ -353,12 +357,12 @@ def rank_trials(
             f"{count_of(without, 'trial')} without a {lacking} left out"
             + ("" if recorded else ": they have no cost")
         )
-    besides, along = besides_and_along(trials, keys)
+    besides, along = other_and_linked_keys(trials, keys)
     basis: Basis = "pooled" if not besides else "crude" if crude else "matched"
     ranking = alike = None
     of_group = _groups(trials, keys, rates)
     if basis == "matched":
-        alike = rank_alike(trials, keys, besides, objective, rates)
+        alike = rank_matched(trials, keys, besides, objective, rates)
         groups = [place.key for each in alike.sets for place in each.places]
     else:
         ranking = rank_groups(of_group, objective)
@@ -374,30 +378,35 @@ def rank_trials(
     named = dict(zip(groups, naming.names, strict=True))
     medians = {one.key: _medians(one) for one in of_group}
     said = prices.said if isinstance(prices, RecordedPrices) else None
-    return Ranked(
+    return TrialRanking(
         basis, ranking, alike, besides, along, medians, named, naming, tuple(warnings), said
     )
 
 
 def frontier(
-    trials: Trials, keys: Sequence[str], prices: Prices | RecordedPrices, found: Ranked
-) -> AlikeRanking | None:
+    trials: SucceededTrials,
+    keys: Sequence[str],
+    prices: Prices | RecordedPrices,
+    found: TrialRanking,
+) -> MatchedRanking | None:
     """The groups that `found` has of these trials, by time and cost over like settings."""
     if found.alike is None or found.alike.objective is Objective.PARETO:
         return found.alike
     trials, rates = _priced(trials, prices)
-    return rank_alike(trials, keys, found.besides, Objective.PARETO, rates)
+    return rank_matched(trials, keys, found.besides, Objective.PARETO, rates)
 
 
 def priced_groups(
-    trials: Trials, keys: Sequence[str], prices: Prices | RecordedPrices
+    trials: SucceededTrials, keys: Sequence[str], prices: Prices | RecordedPrices
 ) -> list[Group]:
     """The groups of the trials that have a price, with the cost of each."""
     trials, rates = _priced(trials, prices)
     return _groups(trials, keys, rates)
 
 
-def _priced(trials: Trials, prices: Prices | RecordedPrices | None) -> tuple[Trials, Floats | None]:
+def _priced(
+    trials: SucceededTrials, prices: Prices | RecordedPrices | None
+) -> tuple[SucceededTrials, Floats | None]:
     """The trials that have a price, with each one's; all of them where none is asked for."""
     if prices is None:
         return trials, None
@@ -411,7 +420,7 @@ def _medians(group: Group) -> Medians:
     return Medians(statistics.median(group.elapsed_s), cost)
 
 
-def _named(trials: Trials, keys: Sequence[str], groups: Sequence[Key]) -> Names:
+def _named(trials: SucceededTrials, keys: Sequence[str], groups: Sequence[Key]) -> Names:
     """The groups by their keys; the caption has what else is one value in all trials."""
     alike = {
         key: column.values[int(column.codes[0])]
@@ -429,7 +438,7 @@ def _named(trials: Trials, keys: Sequence[str], groups: Sequence[Key]) -> Names:
     return name_groups([{**alike, **each} for each in own])
 
 
-def _groups(trials: Trials, keys: Sequence[str], rates: Floats | None) -> list[Group]:
+def _groups(trials: SucceededTrials, keys: Sequence[str], rates: Floats | None) -> list[Group]:
     columns = [trials.columns[key] for key in keys]
     group, first = combined(columns, len(trials.logs))
     times = np.round(np.exp(trials.logs), 9)  # as they were before the logarithm
@@ -467,7 +476,7 @@ def _feasible(ranking: Ranking) -> list[str]:
     ]
 
 
-def _printed(trials: Trials) -> list[str]:
+def _printed(trials: SucceededTrials) -> list[str]:
     column = trials.columns.get(PRINTED)
     if column is None:
         return []

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from venturi.core.wording import count_of
 from venturi.results.compare.groups import Key
-from venturi.results.ranking.alike import AlikeSet
-from venturi.results.ranking.rank_trials import Ranked
+from venturi.results.ranking.matched_ranking import MatchedSet
+from venturi.results.ranking.rank_trials import TrialRanking
 from venturi.results.ranking.ranking import Objective, Rank, Ranking
 
 NAMED_MAX = 4
@@ -20,17 +20,17 @@ _SUPERLATIVE = {
 }
 
 
-def sentences(ranked: Ranked) -> list[str]:
+def sentences(ranked: TrialRanking) -> list[str]:
     """Who is best, what cannot be told from it, what cannot be compared, and whose the prices are,
     each a sentence."""
     return [*_found(ranked), *filter(None, [ranked.prices])]
 
 
-def _found(ranked: Ranked) -> list[str]:
+def _found(ranked: TrialRanking) -> list[str]:
     if ranked.alike is None:
         assert ranked.ranking is not None
         told = _of_medians(ranked.ranking, ranked.names, crude=ranked.basis == "crude")
-        return told + _along(ranked)
+        return told + _linked_key_lines(ranked)
     sets = [each for each in ranked.alike.sets if len(each.places) > 1]
     if not sets:
         return [
@@ -45,10 +45,10 @@ def _found(ranked: Ranked) -> list[str]:
             f"Cannot tell between {count_of(len(ranked.alike.sets), 'set')} of groups, which share "
             f"no setting: confounded by {_some(apart)}; add --where {apart[0]}=VALUE"
         )
-    return told + _along(ranked)
+    return told + _linked_key_lines(ranked)
 
 
-def _along(ranked: Ranked) -> list[str]:
+def _linked_key_lines(ranked: TrialRanking) -> list[str]:
     if not ranked.along:
         return []
     change = "changes" if len(ranked.along) == 1 else "change"
@@ -58,7 +58,7 @@ def _along(ranked: Ranked) -> list[str]:
     ]
 
 
-def _of_set(each: AlikeSet, names: Mapping[Key, str], objective: Objective) -> str:
+def _of_set(each: MatchedSet, names: Mapping[Key, str], objective: Objective) -> str:
     best = [names[p.key] for p in each.places if p.standing is Rank.BEST]
     tied = [names[p.key] for p in each.places if p.standing is Rank.TIED]
     worse = sum(place.standing is Rank.WORSE for place in each.places)
@@ -67,7 +67,7 @@ def _of_set(each: AlikeSet, names: Mapping[Key, str], objective: Objective) -> s
     if not best:
         return f"{where}: cannot tell which is {_SUPERLATIVE[objective]}, too few settings"
     few = "with too few settings to tell"
-    return f"{where}, {_told(best, tied, (worse, unknown), objective, few)}"
+    return f"{where}, {_result_sentence(best, tied, (worse, unknown), objective, few)}"
 
 
 def _of_medians(ranking: Ranking, names: Mapping[Key, str], *, crude: bool) -> list[str]:
@@ -88,7 +88,7 @@ def _of_medians(ranking: Ranking, names: Mapping[Key, str], *, crude: bool) -> l
             f"enough kept trials, of {len(ranking.groups)} groups"
         ]
     few = "of which it cannot be told"
-    told = _told(best, tied, counts, ranking.objective, few)
+    told = _result_sentence(best, tied, counts, ranking.objective, few)
     return [
         f"crude, not like with like: by medians of all that was measured, {told}"
         if crude
@@ -96,7 +96,7 @@ def _of_medians(ranking: Ranking, names: Mapping[Key, str], *, crude: bool) -> l
     ]
 
 
-def _told(
+def _result_sentence(
     best: Sequence[str],
     tied: Sequence[str],
     counts: tuple[int, int],

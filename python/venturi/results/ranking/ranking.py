@@ -31,7 +31,7 @@ from venturi.core.statistics.stats import (
     summarise,
 )
 from venturi.core.statistics.two_groups import (
-    Outcome,
+    ComparisonOutcome,
     Verdict,
     compare_samples,
     least_p,
@@ -81,7 +81,7 @@ class Rank(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class GroupRank:
     """One group's place.
 
     `rank` is 1 + how many ranked groups have a lower median (Pareto: lower or equal in both, lower
@@ -111,17 +111,17 @@ class Ranking:
     alpha: float
     each_alpha: float
     currency: str | None
-    groups: tuple[Ranked, ...]
+    groups: tuple[GroupRank, ...]
 
     @property
-    def tie(self) -> tuple[Ranked, ...]:
+    def tie(self) -> tuple[GroupRank, ...]:
         """The best by its median, and those that cannot be told from it."""
         named = (Rank.BEST, Rank.TIED)
         return tuple(one for one in self.groups if one.standing in named)
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _GroupEntry:
     group: Group
     values: Mapping[Axis, tuple[float, ...]]
     summaries: Mapping[Axis, Summary]
@@ -165,11 +165,11 @@ def rank_groups(
             "the same group is given twice",
             hint="give each group once, with its full key",
         )
-    entries: list[_Entry] = []
-    unranked: list[Ranked] = []
+    entries: list[_GroupEntry] = []
+    unranked: list[GroupRank] = []
     for group in groups:
         found = _entry(group, objective, level)
-        if isinstance(found, _Entry):
+        if isinstance(found, _GroupEntry):
             entries.append(found)
         else:
             unranked.append(found)
@@ -197,13 +197,13 @@ def rank_groups(
     return Ranking(objective, alpha, each_alpha, currency, (*ranked, *unranked))
 
 
-def _medians(one: Ranked) -> tuple[float, ...]:
+def _medians(one: GroupRank) -> tuple[float, ...]:
     """To order what has no rank by; what is unknown comes last."""
     medians = (summary.median for summary in one.summaries.values())
     return tuple(math.inf if median is None else median for median in medians)
 
 
-def _entry(group: Group, objective: Objective, level: float) -> _Entry | Ranked:
+def _entry(group: Group, objective: Objective, level: float) -> _GroupEntry | GroupRank:
     """What is to be ranked of `group`, or why it cannot be."""
     values: dict[Axis, tuple[float, ...]] = {}
     summaries: dict[Axis, Summary] = {}
@@ -219,15 +219,17 @@ def _entry(group: Group, objective: Objective, level: float) -> _Entry | Ranked:
     if n < LEAST_TRIALS:
         reason = f"{count_of(n, 'kept trial')}; a place needs at least {LEAST_TRIALS}"
     if reason:
-        return Ranked(group.key, None, Rank.CANNOT_TELL, reason, summaries)
+        return GroupRank(group.key, None, Rank.CANNOT_TELL, reason, summaries)
     medians = tuple(s.median for s in summaries.values() if s.median is not None)
-    return _Entry(group, values, summaries, medians)
+    return _GroupEntry(group, values, summaries, medians)
 
 
-def _standing(entry: _Entry, rank: int, above: Sequence[_Entry], each_alpha: float) -> Ranked:
+def _standing(
+    entry: _GroupEntry, rank: int, above: Sequence[_GroupEntry], each_alpha: float
+) -> GroupRank:
     """How `entry` stands to the best groups `above` it."""
     if not above:
-        return Ranked(entry.group.key, rank, Rank.BEST, None, entry.summaries)
+        return GroupRank(entry.group.key, rank, Rank.BEST, None, entry.summaries)
     n = len(entry.group.elapsed_s)
     told = [best for best in above if least_p(n, len(best.group.elapsed_s)) / 2 <= each_alpha]
     if not told:
@@ -235,7 +237,7 @@ def _standing(entry: _Entry, rank: int, above: Sequence[_Entry], each_alpha: flo
             f"too few trials: {n} against {len(above[-1].group.elapsed_s)} cannot reach "
             f"p = {each_alpha:.2g}, however far apart"
         )
-        return Ranked(
+        return GroupRank(
             entry.group.key, rank, Rank.CANNOT_TELL, reason, entry.summaries, above[-1].group.key
         )
     # One-sided at each_alpha is two-sided at twice that, if the difference is upwards.
@@ -252,14 +254,16 @@ def _standing(entry: _Entry, rank: int, above: Sequence[_Entry], each_alpha: flo
         (
             verdict.reason or "it has the higher median, but more of the lower values"
             for verdict in verdicts.values()
-            if verdict.outcome is not Outcome.HIGHER
+            if verdict.outcome is not ComparisonOutcome.HIGHER
         ),
         None if standing is Rank.WORSE else "the difference is at the edge of what they can tell",
     )
-    return Ranked(entry.group.key, rank, standing, why, entry.summaries, best.group.key, verdicts)
+    return GroupRank(
+        entry.group.key, rank, standing, why, entry.summaries, best.group.key, verdicts
+    )
 
 
-def _verdicts(entry: _Entry, best: _Entry, alpha: float) -> dict[Axis, Verdict]:
+def _verdicts(entry: _GroupEntry, best: _GroupEntry, alpha: float) -> dict[Axis, Verdict]:
     return {
         axis: compare_samples(best.values[axis], values, alpha)
         for axis, values in entry.values.items()
@@ -267,4 +271,4 @@ def _verdicts(entry: _Entry, best: _Entry, alpha: float) -> dict[Axis, Verdict]:
 
 
 def _all_higher(verdicts: Mapping[Axis, Verdict]) -> bool:
-    return all(verdict.outcome is Outcome.HIGHER for verdict in verdicts.values())
+    return all(verdict.outcome is ComparisonOutcome.HIGHER for verdict in verdicts.values())

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from venturi.record.query.chosen import DISK_FOLDERS, HOST_NAMES
 from venturi.record.query.columns import Column, combined
+from venturi.record.query.trial_columns import DISK_FOLDERS, HOST_NAMES
 from venturi.record.store.tables import number_of
 from venturi.results.scaling.curves import Points
 
@@ -218,7 +218,7 @@ def _confounded(others: Mapping[str, Column], found: Integers, values: Floats) -
     return tuple(left)
 
 
-def telling(contexts: Sequence[Context]) -> tuple[str, ...]:
+def distinguishing_keys(contexts: Sequence[Context]) -> tuple[str, ...]:
     """Keys that tell the contexts apart, each only if those before it do not say it already.
 
     Versions, sources and the names of hosts come last: another key mostly says it better.
@@ -242,7 +242,7 @@ def telling(contexts: Sequence[Context]) -> tuple[str, ...]:
     return tuple(told)
 
 
-def beside(contexts: Contexts, by: Sequence[str]) -> Contexts:
+def comparable_first(contexts: Contexts, by: Sequence[str]) -> Contexts:
     """The same, those first that differ in `by` alone: the largest such set."""
     sets: dict[tuple[Any, ...], list[Context]] = {}
     for each in contexts.contexts:

@@ -119,7 +119,7 @@ class Points:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shared:
+class SharedShape:
     """The shape that the curves of one job have in common: ln t = level + slope z + curvature z^2.
 
     z is ln x. Levels are each curve's own, slopes are drawn to the common one by a ridge, the
@@ -131,10 +131,12 @@ class Shared:
     vector: Array
     curves: int
 
-    def without(self, points: Points) -> Shared:
+    def without(self, points: Points) -> SharedShape:
         """Of the other curves only."""
         matrix, vector = _normal(np.log(points.x), np.log(points.elapsed_s), np.ones(len(points)))
-        return Shared(self.matrix - matrix, self.vector - vector, self.curves - (len(points) > 1))
+        return SharedShape(
+            self.matrix - matrix, self.vector - vector, self.curves - (len(points) > 1)
+        )
 
     def at(self, points: Points, wanted: Array) -> Array:
         """ln t at each `wanted`, of a curve with these points, which count as well."""
@@ -157,11 +159,11 @@ class Shared:
         return np.asarray(found, dtype=np.float64)
 
 
-def shared_shape(curves: Sequence[Points]) -> Shared:
+def shared_shape(curves: Sequence[Points]) -> SharedShape:
     """What the curves have in common; those of one point say nothing of it."""
     kept = [points for points in curves if len(points) > 1]
     if not kept:
-        return Shared(np.zeros((2, 2)), np.zeros(2), 0)
+        return SharedShape(np.zeros((2, 2)), np.zeros(2), 0)
     counts = np.array([len(points) for points in kept])
     of = np.repeat(np.arange(len(kept)), counts)
     z = np.log(np.concatenate([points.x for points in kept]))
@@ -180,7 +182,7 @@ def shared_shape(curves: Sequence[Points]) -> Shared:
         ]
     )
     vector = np.array([np.sum(zy - zz * zy * share), np.sum(q_c * y_c) - np.sum(zq * zy * share)])
-    return Shared(matrix, vector, len(kept))
+    return SharedShape(matrix, vector, len(kept))
 
 
 def _mean(values: Array, kept: Array) -> Array:
@@ -227,7 +229,7 @@ class CurveFit:
     nodes: Array | None
     inside: Weights
     ends: Weights
-    others: Shared | None
+    others: SharedShape | None
     missed: float | None
     reach: tuple[float, float] | None
     one: tuple[float, float] | None
@@ -346,7 +348,7 @@ def fit_curve(
     points: Points,
     meaning: Meaning,
     others: Sequence[Points] = (),
-    shared: Shared | None = None,
+    shared: SharedShape | None = None,
 ) -> CurveFit | Missing:
     """The curve of one context; `others` are those of the job's other contexts.
 
@@ -409,7 +411,7 @@ def _of_misses(points: Points, missed: float) -> tuple[_Reach, _Reach, str]:
 
 
 def _by_like(
-    points: Points, meaning: Meaning, others: Sequence[Points], shared: Shared
+    points: Points, meaning: Meaning, others: Sequence[Points], shared: SharedShape
 ) -> CurveFit:
     """The curve of fewer points than can tell its error, by curves of the job with one or two more.
 
@@ -451,7 +453,7 @@ def _weights(share: Array) -> Weights:
 
 
 def _missed_of(
-    like: Sequence[Points], own: Sequence[Meaning], shared: Shared
+    like: Sequence[Points], own: Sequence[Meaning], shared: SharedShape
 ) -> tuple[Array, Array]:
     """ln(predicted / measured) of points of other curves, left out: inside, and at the ends.
 
@@ -535,7 +537,12 @@ def _missed_by_own(points: Points, meaning: Meaning, solved: Array) -> tuple[Arr
 
 
 def _missed_by_each(
-    own: Sequence[Meaning], shared: Shared, x: Array, elapsed_s: Array, *, counted: bool = False
+    own: Sequence[Meaning],
+    shared: SharedShape,
+    x: Array,
+    elapsed_s: Array,
+    *,
+    counted: bool = False,
 ) -> Array:
     """ln(predicted / measured) of each point left out: a row of curves for each of `own`, and one
     for the shape, in which these curves are `counted` or not.
@@ -553,10 +560,12 @@ def _missed_by_formula(meaning: Meaning, x: Array, elapsed_s: Array) -> Array:
     return np.asarray(found - np.log(elapsed_s))
 
 
-def _missed_by_shape(shared: Shared, x: Array, elapsed_s: Array, *, counted: bool = False) -> Array:
+def _missed_by_shape(
+    shared: SharedShape, x: Array, elapsed_s: Array, *, counted: bool = False
+) -> Array:
     z, y = np.log(x)[:, None], np.log(elapsed_s)[:, None]
     if counted:
         matrix, vector = _normal(z, y, np.ones(x.shape[1]))
-        shared = Shared(shared.matrix - matrix, shared.vector - vector, shared.curves - 1)
+        shared = SharedShape(shared.matrix - matrix, shared.vector - vector, shared.curves - 1)
     found = shared.logs(z, y, 1 - np.eye(x.shape[1]), np.log(x)[:, :, None])
     return np.asarray(found[:, :, 0] - np.log(elapsed_s))

@@ -4,11 +4,11 @@ from venturi.web.advice_page.data import (
     AdvicePage,
     ExclusionRow,
     Histogram,
-    Mark,
     NodeTimes,
     OptionRow,
     QuantileRow,
     SimulationPage,
+    TimeMark,
 )
 from venturi.web.report.data import ReportFact
 
@@ -16,10 +16,10 @@ __all__ = [
     "AdvicePage",
     "ExclusionRow",
     "Histogram",
-    "Mark",
     "NodeTimes",
     "OptionRow",
     "QuantileRow",
     "ReportFact",
     "SimulationPage",
+    "TimeMark",
 ]

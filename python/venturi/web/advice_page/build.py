@@ -12,10 +12,10 @@ import numpy as np
 
 from venturi.core.statistics.stats import Missing
 from venturi.core.units import format_duration, format_usd
-from venturi.machines.advice.bars import NetworkCosts
 from venturi.machines.advice.explain import Explanation
 from venturi.machines.advice.hardware import Advice, ClassAdvice
-from venturi.machines.advice.option import Option, Price, RuledOut
+from venturi.machines.advice.network_costs import NetworkCosts
+from venturi.machines.advice.option import Option, OptionPrice, RuledOut
 from venturi.machines.simulate.simulation import PHASES, SimulationResult
 from venturi.terminal.advice import (
     best_elsewhere,
@@ -30,11 +30,11 @@ from venturi.web.advice_page.data import (
     ExclusionRow,
     Frontier,
     Histogram,
-    Mark,
     NodeTimes,
     OptionRow,
     QuantileRow,
     SimulationPage,
+    TimeMark,
 )
 from venturi.web.report.data import Number, ReportFact
 
@@ -167,7 +167,7 @@ def simulation_page(
     result: SimulationResult,
     *,
     settings: Sequence[tuple[str, str]],
-    price: Price | str,
+    price: OptionPrice | str,
     deadline_s: float | None,
     generated_at: datetime,
     command: str,
@@ -188,13 +188,13 @@ def simulation_page(
     if result.unfinished:
         reasons.append(f"{result.unfinished:,} of {result.trials:,} trials did not finish.")
     marks = [
-        Mark("median", "median", result.median_s),
-        Mark("p5", "quantile", result.quantile_s(0.05)),
-        Mark("p95", "quantile", result.quantile_s(0.95)),
-        Mark("plain formula", "formula", expected_s),
+        TimeMark("median", "median", result.median_s),
+        TimeMark("p5", "quantile", result.quantile_s(0.05)),
+        TimeMark("p95", "quantile", result.quantile_s(0.95)),
+        TimeMark("plain formula", "formula", expected_s),
     ]
     if deadline_s is not None:
-        marks.append(Mark("deadline", "deadline", deadline_s))
+        marks.append(TimeMark("deadline", "deadline", deadline_s))
     return SimulationPage(
         title="How long, when nodes differ",
         question=f"{scenario.job.name}, {scenario.job.durability}, on {scenario.nodes:,} × "
@@ -229,7 +229,7 @@ def _histogram(counts: list[int], edges: list[float]) -> Histogram:
     return Histogram(tuple(edges), tuple(counts)) if counts else Histogram((), ())
 
 
-def cost_of(price: Price | str, seconds: float, nodes: int) -> Number:
+def cost_of(price: OptionPrice | str, seconds: float, nodes: int) -> Number:
     """US dollars of the time used."""
     if isinstance(price, str):
         return Missing(price)

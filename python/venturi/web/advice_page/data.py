@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Literal
 
 from venturi.core.errors import VenturiError
-from venturi.machines.advice.bars import NetworkCosts
 from venturi.machines.advice.explain import Explanation
+from venturi.machines.advice.network_costs import NetworkCosts
 from venturi.machines.advice.option import Option
 from venturi.web.report.data import Number, ReportFact
 
@@ -87,7 +87,7 @@ class Histogram:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class TimeMark:
     """A time worth a line in the picture; `kind` picks how it is drawn."""
 
     name: str
@@ -127,7 +127,7 @@ class SimulationPage:
     trials: int
     finished_trials: int
     histogram: Histogram
-    marks: tuple[Mark, ...]
+    marks: tuple[TimeMark, ...]
     quantiles: tuple[QuantileRow, ...]
     settings: tuple[ReportFact, ...]
     node_times: tuple[NodeTimes, ...]

@@ -18,16 +18,16 @@ from venturi.core.settings import ServerLimits
 from venturi.web.advice_page.data import SimulationPage
 from venturi.web.api import files, problems, routing
 from venturi.web.api.assets import FOLDER, Assets
-from venturi.web.api.bounds import Bounds
 from venturi.web.api.computing import Computing
 from venturi.web.api.context import Services
-from venturi.web.api.health import METRICS, Health, Watch
+from venturi.web.api.health import METRICS, Health, ServerState
 from venturi.web.api.metrics import MEDIA_TYPE, metrics
+from venturi.web.api.request_limits import RequestLimiter
 from venturi.web.api.security import COOKIE, Access, Guard
 from venturi.web.api.shapes import Problem
 from venturi.web.api.share import changes
 from venturi.web.io.page import TracePage
-from venturi.web.moved import MOVED, PREFIX, moved
+from venturi.web.legacy_addresses import LEGACY_ADDRESSES, PREFIX, current_address
 from venturi.web.report.data import ReportData
 
 # No more than the connections that a database's pool has.
@@ -53,7 +53,7 @@ def create_app(
     access: Access | None = None,
     assets: Path = FOLDER,
     limits: ServerLimits = _LIMITS,
-    watch: Watch | None = None,
+    watch: ServerState | None = None,
 ) -> FastAPI:
     """The server for `services`, as `access` and `limits` allow.
 
@@ -78,18 +78,18 @@ def create_app(
     app.state.limits = limits
     app.state.uploads = CapacityLimiter(_WRITERS)
     app.state.writers = CapacityLimiter(_WRITERS)
-    app.state.watch = watch or Watch(services.repository)
+    app.state.watch = watch or ServerState(services.repository)
     readers, app.state.computers = _computing(limits, app.state.watch)
-    routing.add_twins(app, readers, app.state.computers)
+    routing.add_endpoints(app, readers, app.state.computers)
     for router in (files.router, changes.router):
         app.include_router(router)
     if app.state.watch.metrics:
         app.add_api_route(METRICS, _metrics, include_in_schema=False)
     app.router.default = Assets(assets)
     problems.handle(app)
-    app.add_middleware(Bounds, limits=limits, watch=app.state.watch)
+    app.add_middleware(RequestLimiter, limits=limits, watch=app.state.watch)
     app.add_middleware(Guard, access=app.state.access, services=services)
-    app.add_middleware(Moved)
+    app.add_middleware(LegacyAddresses)
     app.add_middleware(Health, watch=app.state.watch)
     plain = app.openapi
 
@@ -102,7 +102,7 @@ def create_app(
     return app
 
 
-def _computing(limits: ServerLimits, watch: Watch) -> tuple[Computing, Computing]:
+def _computing(limits: ServerLimits, watch: ServerState) -> tuple[Computing, Computing]:
     """The threads that read series, and those that compute."""
     timeout_s = limits.compute_timeout_s
     return (
@@ -127,17 +127,17 @@ def _metrics(request: Request) -> Response:
     return Response(metrics(request.app.state.watch), media_type=MEDIA_TYPE)
 
 
-class Moved:
+class LegacyAddresses:
     """Answers old addresses of data as the new ones, and sends browsers on to the new pages."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"].removeprefix(PREFIX) not in MOVED:
+        if scope["type"] != "http" or scope["path"].removeprefix(PREFIX) not in LEGACY_ADDRESSES:
             await self._app(scope, receive, send)
             return
-        url = moved(f"{scope['path']}?{scope['query_string'].decode('latin-1')}")
+        url = current_address(f"{scope['path']}?{scope['query_string'].decode('latin-1')}")
         if scope["path"].startswith(PREFIX):
             path, _, query = url.partition("?")
             scope = {

@@ -15,8 +15,8 @@ from contextvars import copy_context
 from typing import Any, TypeVar
 
 from venturi.core.errors import VenturiError
-from venturi.web.api.bounds import busy
-from venturi.web.api.health import Watch
+from venturi.web.api.health import ServerState
+from venturi.web.api.request_limits import busy
 
 T = TypeVar("T")
 LOG = logging.getLogger("venturi.computing")
@@ -27,7 +27,7 @@ class Computing:
     for to its answer no more than `timeout_s` may pass."""
 
     def __init__(
-        self, what: str, watch: Watch, *, at_once: int, waiting: int, timeout_s: float
+        self, what: str, watch: ServerState, *, at_once: int, waiting: int, timeout_s: float
     ) -> None:
         self._what, self._watch = what, watch
         self._at_once, self._most, self._timeout_s = at_once, at_once + waiting, timeout_s

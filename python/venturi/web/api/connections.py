@@ -29,7 +29,7 @@ _BUSY = (
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
-class Phase(StrEnum):
+class ConnectionState(StrEnum):
     """What a connection does; `waiting` is for a request, whole or the rest of its header."""
 
     WAITING = "waiting"
@@ -49,15 +49,17 @@ class Connections(ServerState):
         super().__init__()
         self._proxies = [ipaddress.ip_network(each) for each in proxies]
         self.limits = limits
-        self.phases: dict[Phase, dict[Connection, None]] = {phase: {} for phase in Phase}
+        self.phases: dict[ConnectionState, dict[Connection, None]] = {
+            phase: {} for phase in ConnectionState
+        }
         self.refused: Counter[str] = Counter()
         self._of_address: Counter[str] = Counter()
 
     def admit(self, new: Connection) -> None:
         """Makes room for `new`, which is refused if all others are at work."""
-        limits, waiting = self.limits, self.phases[Phase.WAITING]
+        limits, waiting = self.limits, self.phases[ConnectionState.WAITING]
         self._of_address[new.address] += 1
-        self._enter(new, Phase.WAITING, limits.header_timeout_s)
+        self._enter(new, ConnectionState.WAITING, limits.header_timeout_s)
         others: Iterable[Connection]
         most = limits.connections_by_address_max
         if self._of_address[new.address] > most and not self._is_proxy(new):
@@ -76,16 +78,16 @@ class Connections(ServerState):
         if one.phase in (None, phase):
             return
         timeout_s = {
-            Phase.WAITING: limits.idle_timeout_s,
-            Phase.RECEIVING: limits.body_timeout_s,
-            Phase.WORKING: None,
-            Phase.SENDING: self._transfer_s(limits.send_timeout_s, one.unsent_bytes()),
+            ConnectionState.WAITING: limits.idle_timeout_s,
+            ConnectionState.RECEIVING: limits.body_timeout_s,
+            ConnectionState.WORKING: None,
+            ConnectionState.SENDING: self._transfer_s(limits.send_timeout_s, one.unsent_bytes()),
         }[phase]
         self._enter(one, phase, timeout_s)
-        if phase is Phase.RECEIVING and len(self.phases[phase]) > limits.bodies_max:
+        if phase is ConnectionState.RECEIVING and len(self.phases[phase]) > limits.bodies_max:
             others = [each for each in self.phases[phase] if each is not one]
             min(others, key=Connection.received_bytes_per_s).break_off("bodies", _BUSY)
-        if phase is Phase.SENDING:
+        if phase is ConnectionState.SENDING:
             sending = self.phases[phase]
             while sum(each.unsent_bytes() for each in sending) > limits.unsent_bytes_max:
                 next(iter(sending)).break_off("unsent bytes")
@@ -116,14 +118,14 @@ class Connections(ServerState):
     def sweep(self) -> None:
         """Breaks off those that are too late."""
         now_s = time.monotonic()
-        for one in list(self.phases[Phase.SENDING]):
+        for one in list(self.phases[ConnectionState.SENDING]):
             self.settle(one)  # nothing says when the last byte has gone
-        for phase in (Phase.WAITING, Phase.RECEIVING, Phase.SENDING):
+        for phase in (ConnectionState.WAITING, ConnectionState.RECEIVING, ConnectionState.SENDING):
             for one in [each for each in self.phases[phase] if each.deadline_s < now_s]:
-                if phase is Phase.WAITING and not one.begun:
+                if phase is ConnectionState.WAITING and not one.begun:
                     one.close()
                 else:
-                    late = b"" if phase is Phase.SENDING else _LATE
+                    late = b"" if phase is ConnectionState.SENDING else _LATE
                     one.break_off(f"{phase} too slow", late)
 
     def _is_proxy(self, one: Connection) -> bool:
@@ -133,7 +135,7 @@ class Connections(ServerState):
             return False
         return any(address in network for network in self._proxies)
 
-    def _enter(self, one: Connection, phase: Phase, timeout_s: float | None) -> None:
+    def _enter(self, one: Connection, phase: ConnectionState, timeout_s: float | None) -> None:
         if one.phase is not None:
             del self.phases[one.phase][one]
         self.phases[phase][one] = None
@@ -150,7 +152,7 @@ class Connection(H11Protocol):
 
     server_state: Connections
     address = ""
-    phase: Phase | None = None
+    phase: ConnectionState | None = None
     begun = False
     since_s = deadline_s = 0.0
     received_bytes = 0
@@ -170,11 +172,11 @@ class Connection(H11Protocol):
         """Bytes of a request."""
         if self.phase is None:
             return
-        if self.phase is Phase.WAITING and not self.begun:
+        if self.phase is ConnectionState.WAITING and not self.begun:
             self.begun = True
             self.server_state.header_begins(self)
         super().data_received(data)
-        if self.phase is Phase.RECEIVING:
+        if self.phase is ConnectionState.RECEIVING:
             self.received_bytes += len(data)
             self.server_state.body_grows(self)
         self.server_state.settle(self)
@@ -194,13 +196,13 @@ class Connection(H11Protocol):
         super().resume_writing()
         self.server_state.settle(self)
 
-    def seen_phase(self) -> Phase:
+    def seen_phase(self) -> ConnectionState:
         """The phase, as the state of request and answer has it."""
         if self.cycle is None or self.cycle.response_complete:
-            return Phase.SENDING if self.unsent_bytes() else Phase.WAITING
+            return ConnectionState.SENDING if self.unsent_bytes() else ConnectionState.WAITING
         if self.flow.write_paused:
-            return Phase.SENDING
-        return Phase.RECEIVING if self.cycle.more_body else Phase.WORKING
+            return ConnectionState.SENDING
+        return ConnectionState.RECEIVING if self.cycle.more_body else ConnectionState.WORKING
 
     def unsent_bytes(self) -> int:
         """What of the answer the client has not taken; what the kernel holds is not counted."""

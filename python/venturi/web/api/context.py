@@ -11,16 +11,16 @@ from venturi.core.errors import VenturiError
 from venturi.record.query.checks import require_conditions
 from venturi.record.query.conditions import Condition, conditions_of
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial
-from venturi.web.api.asking import Given, Parameter
+from venturi.web.api.request_arguments import Dependency, Parameter
 
 if TYPE_CHECKING:
     from venturi.record.access.authors import Author
     from venturi.record.access.exclusions import Exclusion
     from venturi.record.access.tokens import Token
     from venturi.record.access.views import View
-    from venturi.record.importing.tally import Imported
+    from venturi.record.importing.tally import ImportReport
 
 TRIAL_ID = Parameter(
     pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$",
@@ -30,13 +30,13 @@ TRIAL_ID = Parameter(
 Id = Annotated[str, TRIAL_ID]
 
 
-class Changes(Protocol):
+class RepositoryWriter(Protocol):
     """What writes to the repository: the command line wires it in, as `present` only reads.
 
     Errors are those of the record: what is not there, is there already, or is malformed.
     """
 
-    def take_in(self, archive: Path, by: Author) -> Imported:
+    def take_in(self, archive: Path, by: Author) -> ImportReport:
         """Stores the trials of an archive for good; a damaged trial is refused by itself."""
 
     def exclude(self, conditions: Sequence[str], author: Author, reason: str) -> Exclusion:
@@ -60,7 +60,7 @@ class Changes(Protocol):
     def note_use(self, token: Token) -> None:
         """Writes down that a named token is in use."""
 
-    def import_starter(self) -> Imported:
+    def import_starter(self) -> ImportReport:
         """Takes in the published tables that come with Venturi."""
 
 
@@ -68,8 +68,8 @@ class Changes(Protocol):
 class Services:
     """What the routes share: the repository, and what may write to it (None: nothing may)."""
 
-    repository: Repository
-    changes: Changes | None = None
+    repository: TrialRepository
+    changes: RepositoryWriter | None = None
 
 
 def trial_of(services: Services, id_: str) -> Trial:
@@ -86,7 +86,7 @@ def trial_of(services: Services, id_: str) -> Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class Requester:
     """Who asks: what they may do, and whether the server takes `uploads` from anybody.
 
     `token` is the name of theirs, if they have shown one.
@@ -129,4 +129,4 @@ def selection(
     return Selection(conditions, excluded)
 
 
-SelectionDep = Annotated[Selection, Given(selection)]
+SelectionDep = Annotated[Selection, Dependency(selection)]

@@ -10,17 +10,17 @@ from venturi.record.query.paging import pages, records_of
 from venturi.record.query.selection import PAGE_ROWS_MAX, Query
 from venturi.record.query.table_files import columns_of, content
 from venturi.record.query.trial_table import trial_table
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
-Format = Literal["ndjson", "csv", "parquet", "records"]
+DownloadFormat = Literal["ndjson", "csv", "parquet", "records"]
 _NDJSON = "application/x-ndjson"
-MEDIA_TYPES: Mapping[Format, str] = {
+MEDIA_TYPES: Mapping[DownloadFormat, str] = {
     "ndjson": _NDJSON,
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
     "records": _NDJSON,
 }
-FILE_NAMES: Mapping[Format, str] = {
+FILE_NAMES: Mapping[DownloadFormat, str] = {
     "ndjson": "venturi-trials.ndjson",
     "csv": "venturi-trials.csv",
     "parquet": "venturi-trials.parquet",
@@ -29,7 +29,7 @@ FILE_NAMES: Mapping[Format, str] = {
 
 
 def stream(
-    repository: Repository, query: Query, format_: Format, columns: Sequence[str]
+    repository: TrialRepository, query: Query, format_: DownloadFormat, columns: Sequence[str]
 ) -> tuple[Iterator[bytes], tuple[str, ...]]:
     """The trials of `query` in `format_`, and the ids of those that cannot be read and have no row;
     `columns` (default: all) are those of a table.

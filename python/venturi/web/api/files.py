@@ -78,7 +78,7 @@ async def download(
     services: ServicesDep,
     selection: SelectionDep,
     format: Annotated[
-        downloads.Format,
+        downloads.DownloadFormat,
         Parameter(
             description="csv, parquet and ndjson: a row a trial (ndjson also says why a value is "
             "missing); records: whole records, one a line."

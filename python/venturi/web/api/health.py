@@ -18,21 +18,21 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from venturi.core.errors import VenturiError
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 LIVES, READY, METRICS = "/healthz", "/readyz", "/metrics"
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 
 @dataclass(slots=True)
-class Watch:
+class ServerState:
     """What is known of a server while it runs; `overdue` are threads whose answer was given up.
 
     `answers` counts them by route and status, `elapsed_s` the seconds by route and the first of
     BUCKETS_S that they do not exceed, `refused` what was refused, by reason.
     """
 
-    repository: Repository
+    repository: TrialRepository
     metrics: bool = False
     draining: Callable[[], bool] = bool
     connections: Callable[[], dict[str, int]] = dict
@@ -65,7 +65,7 @@ class Watch:
 class Health:
     """Answers for the server itself, and watches all other answers."""
 
-    def __init__(self, app: ASGIApp, watch: Watch) -> None:
+    def __init__(self, app: ASGIApp, watch: ServerState) -> None:
         self._app, self._watch = app, watch
         self._one = CapacityLimiter(1)  # its own thread: all others may be at work
 

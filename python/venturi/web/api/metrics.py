@@ -9,18 +9,18 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from venturi.web.api.health import BUCKETS_S, Watch
+from venturi.web.api.health import BUCKETS_S, ServerState
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Labels = Mapping[str, str]
 
 
-def metrics(watch: Watch) -> str:
+def metrics(watch: ServerState) -> str:
     """All of `watch`, what the repository takes, and what the process does; Linux only."""
     return "".join(f"{line}\n" for line in _all(watch))
 
 
-def _all(watch: Watch) -> Iterator[str]:
+def _all(watch: ServerState) -> Iterator[str]:
     yield from _family(
         "venturi_http_requests_total",
         "counter",

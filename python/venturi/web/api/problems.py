@@ -15,7 +15,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from venturi.core.errors import VenturiError
-from venturi.web.api.asking import refused
+from venturi.web.api.request_arguments import refused
 from venturi.web.api.shapes import Problem, Scalar
 
 MEDIA_TYPE = "application/problem+json"

@@ -12,29 +12,30 @@ from fastapi import Depends, FastAPI, Path, Query, Request
 from fastapi.responses import JSONResponse
 
 from venturi.record.access import tokens
-from venturi.web.api.asking import Given, Parameter, taken
 from venturi.web.api.computing import Computing
-from venturi.web.api.context import Asker, Selection, Services, selection
-from venturi.web.api.security import Access, who_asks
-from venturi.web.api.twins import TWINS, Twin, said, shape_of
-from venturi.web.moved import PREFIX
+from venturi.web.api.context import Requester, Selection, Services, selection
+from venturi.web.api.endpoints import ENDPOINTS, Endpoint, as_json, shape_of
+from venturi.web.api.request_arguments import Dependency, Parameter, declared_parameters
+from venturi.web.api.security import Access, caller_of
+from venturi.web.legacy_addresses import PREFIX
 
 
-def add_twins(app: FastAPI, readers: Computing, computers: Computing) -> None:
-    """Adds all twins; those that read series, and those that compute, have threads of their own.
+def add_endpoints(app: FastAPI, readers: Computing, computers: Computing) -> None:
+    """Adds all endpoints; those that read series, and those that compute, have threads of their
+    own.
 
     Routes of a router that is included are analysed twice, the second time by the first request.
     """
-    for twin in TWINS:
-        answered: Callable[..., Any] = _answering(twin)
-        if twin.reads or twin.computes:
-            answered = _in_turn(twin.path, readers if twin.reads else computers, answered)
+    for endpoint in ENDPOINTS:
+        answered: Callable[..., Any] = _answering(endpoint)
+        if endpoint.reads or endpoint.computes:
+            answered = _in_turn(endpoint.path, readers if endpoint.reads else computers, answered)
         app.add_api_route(
-            PREFIX + twin.path,
+            PREFIX + endpoint.path,
             answered,
             methods=["GET"],
-            response_model=shape_of(twin),
-            tags=[twin.tag],
+            response_model=shape_of(endpoint),
+            tags=[endpoint.tag],
         )
 
 
@@ -48,14 +49,14 @@ def _in_turn(
     return waited
 
 
-def _answering(twin: Twin) -> Callable[..., JSONResponse]:
-    function = twin.function()
+def _answering(endpoint: Endpoint) -> Callable[..., JSONResponse]:
+    function = endpoint.function()
 
     @wraps(function)
     def answered(**arguments: Any) -> JSONResponse:
-        return JSONResponse(said(twin, function(**arguments)))
+        return JSONResponse(as_json(endpoint, function(**arguments)))
 
-    in_path = frozenset(re.findall(r"\{(\w+)\}", twin.path))
+    in_path = frozenset(re.findall(r"\{(\w+)\}", endpoint.path))
     answered.__signature__ = _signature(function, in_path)  # type: ignore[attr-defined]
     return answered
 
@@ -73,8 +74,8 @@ def _made_by(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _signature(function: Callable[..., Any], in_path: frozenset[str]) -> Signature:
-    def as_fastapi_has_it(name: str, kind: Any, how: Parameter | Given | None) -> Any:
-        if isinstance(how, Given):
+    def as_fastapi_has_it(name: str, kind: Any, how: Parameter | Dependency | None) -> Any:
+        if isinstance(how, Dependency):
             return Annotated[kind, Depends(_made_by(how.function))]
         if kind in _KNOWN:
             return Annotated[kind, Depends(_KNOWN[kind])]
@@ -84,7 +85,7 @@ def _signature(function: Callable[..., Any], in_path: frozenset[str]) -> Signatu
     return Signature(
         [
             declared.replace(annotation=as_fastapi_has_it(name, kind, how))
-            for name, (declared, kind, how) in taken(function).items()
+            for name, (declared, kind, how) in declared_parameters(function).items()
         ]
     )
 
@@ -94,14 +95,14 @@ def _services(request: Request) -> Services:
     return found
 
 
-def _asker(request: Request) -> Asker:
+def _requester(request: Request) -> Requester:
     access: Access = request.app.state.access
-    who = who_asks(request)
+    who = caller_of(request)
     services: Services = request.app.state.services
     uploads = access.write_token is not None or tokens.any_writer(services.repository)
-    return Asker(who.role, uploads, who.author.name)
+    return Requester(who.role, uploads, who.author.name)
 
 
-_KNOWN: dict[Any, Callable[..., Any]] = {Services: _services, Asker: _asker}
+_KNOWN: dict[Any, Callable[..., Any]] = {Services: _services, Requester: _requester}
 ServicesDep = Annotated[Services, Depends(_services)]
 SelectionDep = Annotated[Selection, Depends(_made_by(selection))]

@@ -29,7 +29,7 @@ from venturi.core.errors import VenturiError
 from venturi.record.access import tokens
 from venturi.record.access.authors import Author
 from venturi.record.access.tokens import Role, Token
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import now
 from venturi.web.api import problems
 from venturi.web.api.context import Services
@@ -147,7 +147,7 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
+class Caller:
     """Who asks: what they may do, how they are known; `token` is theirs, of the repository."""
 
     role: Role
@@ -223,7 +223,7 @@ class Guard:
                 hint="send it in several parts",
             )
 
-    async def _admit(self, request: Request) -> Who | None:
+    async def _admit(self, request: Request) -> Caller | None:
         """Who asks (None where it does not matter); VenturiError if they may not ask this."""
         path = request.url.path
         if not (path in {"/api", METRICS} or path.startswith("/api/")):
@@ -243,7 +243,7 @@ class Guard:
             await self._refuse_change(who)
         return who
 
-    async def _who(self, request: Request) -> Who:
+    async def _who(self, request: Request) -> Caller:
         """Who sends the token, or has the cookie for it; who sends none, if that is allowed."""
         access, sent = self._access, request.headers.getlist("authorization")
         if len(sent) > 1:
@@ -253,7 +253,7 @@ class Guard:
             secret = secret.strip(" ") if scheme.lower() == "bearer" else ""
             if (role := access.role_of_token(secret)) is not None:
                 return _own(role)
-            return _of(in_force(await self._looked_up(tokens.holder, secret)))
+            return _of(require_valid(await self._looked_up(tokens.holder, secret)))
         cookie = request.cookies.get(COOKIE, "")
         if (role := access.role_of_session(cookie)) is not None:
             return _own(role)
@@ -272,10 +272,10 @@ class Guard:
                 "without a token only this machine is answered, and no proxy",
                 hint="start the server with --proxy ADDRESS, and send a token",
             )
-        return Who(role, Author())
+        return Caller(role, Author())
 
     async def _looked_up(
-        self, look_up: Callable[[Repository, str], Token | None], secret: str
+        self, look_up: Callable[[TrialRepository, str], Token | None], secret: str
     ) -> Token | None:
         if not tokens.is_secret(secret):
             return None
@@ -283,7 +283,7 @@ class Guard:
             look_up, self._services.repository, secret, limiter=self._look_ups
         )
 
-    async def _refuse_change(self, who: Who) -> None:
+    async def _refuse_change(self, who: Caller) -> None:
         if who.author.name is not None:
             raise VenturiError("VEN-API-FORBIDDEN", "this token is for reading only", hint=_HOW)
         if self._access.write_token is None and not await to_thread.run_sync(
@@ -324,18 +324,18 @@ def by_https(access: Access, request: Request) -> bool:
     return access.https or request.url.scheme == "https"
 
 
-def who_asks(request: Request) -> Who:
+def caller_of(request: Request) -> Caller:
     """Who the guard has found."""
-    who: Who = request.scope["state"]["who"]
+    who: Caller = request.scope["state"]["who"]
     return who
 
 
 def author_of(request: Request, said: str | None = None) -> Author:
     """Who asks, as the author of a change: as their token has it, beside what they say."""
-    return who_asks(request).author.saying(said)
+    return caller_of(request).author.saying(said)
 
 
-def in_force(token: Token | None) -> Token:
+def require_valid(token: Token | None) -> Token:
     """`token`, if it may be used; VEN-API-TOKEN tells its holder why not."""
     if token is None:
         raise VenturiError("VEN-API-TOKEN", "the token is not one this server knows")
@@ -349,12 +349,12 @@ def in_force(token: Token | None) -> Token:
     return token
 
 
-def _own(role: Role) -> Who:
-    return Who(role, Author(tokens.OWN[role], "token"))
+def _own(role: Role) -> Caller:
+    return Caller(role, Author(tokens.OWN[role], "token"))
 
 
-def _of(token: Token) -> Who:
-    return Who(token.role, Author(token.name, "token"), token)
+def _of(token: Token) -> Caller:
+    return Caller(token.role, Author(token.name, "token"), token)
 
 
 def _same(given: str, expected: str | None) -> bool:

@@ -54,7 +54,7 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class SessionData:
     """What the one who has logged in may do, and the name of their token."""
 
     role: Literal["read", "write"]
@@ -155,7 +155,7 @@ class SeriesData:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class SpreadData:
     """`n` values: quantiles and the median's interval; `reason` says why one is null."""
 
     n: int
@@ -178,7 +178,7 @@ class GroupSummary:
     key: Key
     n: int
     by_state: Mapping[str, int]
-    elapsed_s: Spread
+    elapsed_s: SpreadData
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class Groups:
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class PricesData:
     """What was charged for an hour, and where that is from; `plus` adds for values of keys.
     `usd_per_hour` is null where the costs recorded with the trials count, as `source` says."""
 
@@ -216,9 +216,9 @@ class RankedGroup:
     standing: str
     reason: str | None
     n: int
-    elapsed_s: Spread
-    cost_usd: Spread | None
-    cost_time: Spread | None
+    elapsed_s: SpreadData
+    cost_usd: SpreadData | None
+    cost_time: SpreadData | None
     usd_per_hour: float | None
     best_elapsed_s: float | None
     best_cost_usd: float | None
@@ -234,7 +234,7 @@ class RankedGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class RankingData:
     """Groups by `objective`; `verdict` says in words who is best and who ties with it.
 
     `basis`: "pooled" medians of trials that differ in nothing else; "matched" over the settings
@@ -244,7 +244,7 @@ class Ranking:
     by: tuple[str, ...]
     objective: str
     alpha: float
-    prices: Prices | None
+    prices: PricesData | None
     groups: tuple[RankedGroup, ...]
     verdict: str
     workloads: tuple[str, ...]
@@ -268,7 +268,7 @@ class ComparedGroup:
     key: Key
     n: int
     by_state: Mapping[str, int]
-    elapsed_s: Spread
+    elapsed_s: SpreadData
     values_s: tuple[float, ...]
     warm_ups_s: tuple[float, ...]
     outliers_s: tuple[float, ...]
@@ -283,7 +283,7 @@ class ComparedGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ComparisonData:
     """`caption` is what all groups have in common, `explained` what codes in names stand for."""
 
     by: tuple[str, ...]

@@ -10,7 +10,7 @@ from venturi.web.io.page import IoAmount
 
 if TYPE_CHECKING:
     from venturi.measure.hosts.trace_results import TraceOwners
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
     from venturi.record.trial import Trial
 
 _SHUFFLE = ("shuffle_data", "shuffle_index", "shuffle_checksum")
@@ -24,7 +24,9 @@ _AMOUNTS = (
 )
 
 
-def amounts_of(repository: Repository, trial: Trial, owners: TraceOwners) -> Iterator[IoAmount]:
+def amounts_of(
+    repository: TrialRepository, trial: Trial, owners: TraceOwners
+) -> Iterator[IoAmount]:
     """What the account of `trial` has of each, where it has any; nothing without an account."""
     if not has_account(trial):
         return

@@ -42,7 +42,7 @@ from venturi.web.io.page import (
 )
 
 if TYPE_CHECKING:
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
     from venturi.record.trial import Trial
 
 SHOWN = 6
@@ -53,7 +53,7 @@ _CCDF_POINTS = 120
 _COLUMNS, _ROWS = 64, 32
 
 
-def io_of(repository: Repository, trial: Trial) -> IoPage:
+def io_of(repository: TrialRepository, trial: Trial) -> IoPage:
     """What the trace that is kept with `trial` says, or why nothing."""
     try:
         trace = read(io_trace.load(repository, trial))

@@ -21,7 +21,7 @@ from venturi.terminal.io_shares import kind_name
 from venturi.web.io.page import IoCells, IoHeat
 
 if TYPE_CHECKING:
-    from venturi.record.store.repository import Repository
+    from venturi.record.store.repository import TrialRepository
     from venturi.record.trial import Trial
 
 COLUMNS_MOST = 512
@@ -53,7 +53,7 @@ class HeatLine:
 
 
 @dataclass(frozen=True)
-class Part:
+class HeatWindow:
     """From when to when of which chart of which requests."""
 
     device: str
@@ -88,7 +88,7 @@ class HeatFile:
         except (OSError, ValidationError) as error:
             raise self._damaged(error) from error
 
-    def part(self, asked: Part) -> IoHeat | None:
+    def part(self, asked: HeatWindow) -> IoHeat | None:
         """The part in the finest width that has no more than COLUMNS_MOST columns there, or else
         in the widest; None if there is no such chart."""
         wanted = asked.device, asked.pattern, asked.chart
@@ -136,7 +136,7 @@ def _named(found: RequestPlaces | RequestTimesSeen) -> tuple[tuple[str, ...], tu
     return (tuple(found.names), tuple(found.files)) if fit else ((), ())
 
 
-def heat_part(repository: Repository, trial: Trial, asked: Part) -> IoHeat:
+def heat_part(repository: TrialRepository, trial: Trial, asked: HeatWindow) -> IoHeat:
     """The part of a chart of `trial`; VEN-RECORD-ARTIFACT if it has none."""
     found = next((each for each in trial.artifacts if each.name == HEAT_NAME), None)
     file = None if found is None else HeatFile(repository.artifact_path(found))

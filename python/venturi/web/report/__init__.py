@@ -2,13 +2,13 @@
 
 from venturi.core.statistics.stats import Missing
 from venturi.web.report.build import report_data
-from venturi.web.report.data import ReportData, Skipped
+from venturi.web.report.data import ReportData, SkippedMeasurement
 from venturi.web.report.prices import price_rows
 
 __all__ = [
     "Missing",
     "ReportData",
-    "Skipped",
+    "SkippedMeasurement",
     "price_rows",
     "report_data",
 ]

@@ -14,11 +14,11 @@ from venturi.record.trial import State, Trial, started
 from venturi.web.report import words
 from venturi.web.report.data import (
     Notice,
-    Price,
+    PriceRow,
     ReportData,
     ReportedTrial,
     ReportFact,
-    Skipped,
+    SkippedMeasurement,
     Text,
     number,
 )
@@ -123,10 +123,10 @@ def report_data(
     *,
     series: Mapping[str, pl.DataFrame],
     predictions: Mapping[str, Prediction],
-    prices: Sequence[Price] | None,
+    prices: Sequence[PriceRow] | None,
     generated_at: datetime,
     job: str = "a 100 TB sort",
-    skipped: Sequence[Skipped] = (),
+    skipped: Sequence[SkippedMeasurement] = (),
     commands: Sequence[str] = (),
 ) -> ReportData:
     """What the page shows of `trials` (disk and network probes, sorts; in any order).

@@ -29,7 +29,7 @@ def number(value: float | None, reason: str) -> Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ReportFigure:
     """One of the large numbers under the answer. `kind` names how the page prints `value`."""
 
     label: str
@@ -39,7 +39,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReportAnswer:
     """A reader's question and its answer, in plain words."""
 
     question: str
@@ -63,7 +63,7 @@ class FactGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class DeviceRate:
     """What a device or the network can do: mean, lowest and highest of the iterations."""
 
     label: str
@@ -90,7 +90,7 @@ class PhaseUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Latency:
+class ReportLatency:
     """Percentiles of the time of one request; `quantiles_s` pairs `p99` with seconds."""
 
     label: str
@@ -116,7 +116,7 @@ class PhaseSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LaneLine:
     """One line of a lane; None where the sampler said nothing. `role` picks its colour."""
 
     name: str
@@ -131,7 +131,7 @@ class Lane:
     title: str
     unit: LaneUnit
     stacked: bool
-    lines: tuple[Line, ...]
+    lines: tuple[LaneLine, ...]
     missing: Missing | None = None
 
 
@@ -144,7 +144,7 @@ class PhaseLoad:
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
+class ReportTimeline:
     """Phases and host utilisation on one axis. `thinned` says so when samples were averaged."""
 
     spans: tuple[PhaseSpan, ...]
@@ -155,7 +155,7 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class ReportStage:
     """One stage of one phase. Times are summed over its workers: of the clock (at work, `useful_s`,
     idle, waiting for memory, blocked), and what its threads had of cores meanwhile.
     """
@@ -178,7 +178,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class StageLoad:
+class StageShare:
     """The share of a phase in which one stage was at work, 0 to 1."""
 
     name: str
@@ -187,13 +187,13 @@ class StageLoad:
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowest:
+class PhaseBottleneck:
     """The narrowest point of one phase, or why it cannot be named; stages in flow order."""
 
     phase: str
     name: Text
     evidence: tuple[str, ...]
-    stages: tuple[StageLoad, ...]
+    stages: tuple[StageShare, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ class PredictedTime:
 
 
 @dataclass(frozen=True, slots=True)
-class Sort:
+class SortTrial:
     """One sort trial."""
 
     id: str
@@ -224,14 +224,14 @@ class Sort:
     cpu_s: Number
     peak_rss_bytes: Number
     memory_bytes: Number
-    timeline: Timeline
-    stages: tuple[Stage, ...]
-    narrowest: tuple[Narrowest, ...]
+    timeline: ReportTimeline
+    stages: tuple[ReportStage, ...]
+    narrowest: tuple[PhaseBottleneck, ...]
     comparisons: tuple[PredictedTime, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class PriceRow:
     """One row of the price table. `lower_bound`: it takes and costs at least this much."""
 
     instance_type: str
@@ -276,7 +276,7 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedMeasurement:
     """A step that was not done, and why."""
 
     step: str
@@ -290,21 +290,21 @@ class ReportData:
     title: str
     generated_at: datetime
     headline: str
-    answers: tuple[Answer, ...]
-    figures: tuple[Figure, ...]
+    answers: tuple[ReportAnswer, ...]
+    figures: tuple[ReportFigure, ...]
     host: tuple[FactGroup, ...]
-    rates: tuple[Rate, ...] | Missing
+    rates: tuple[DeviceRate, ...] | Missing
     uses: tuple[PhaseUse, ...]
-    latencies: tuple[Latency, ...]
+    latencies: tuple[ReportLatency, ...]
     random_reads: tuple[RandomRead, ...]
-    network: tuple[Rate, ...] | Missing
+    network: tuple[DeviceRate, ...] | Missing
     network_label: str
-    sorts: tuple[Sort, ...]
+    sorts: tuple[SortTrial, ...]
     job: str
-    prices: tuple[Price, ...] | Missing
+    prices: tuple[PriceRow, ...] | Missing
     method: tuple[ReportFact, ...]
     software: tuple[ReportFact, ...]
     commands: tuple[str, ...]
     trials: tuple[ReportedTrial, ...]
     warnings: tuple[Notice, ...]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedMeasurement, ...]

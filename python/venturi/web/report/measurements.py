@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from venturi.core.statistics.stats import Missing
 from venturi.record.trial import Sample, Scalar, Trial
 from venturi.web.report.data import (
+    DeviceRate,
     Direction,
-    Latency,
     Number,
     RandomRead,
-    Rate,
+    ReportLatency,
     number,
 )
 
@@ -70,7 +70,7 @@ def _where(directory: Scalar, alone: bool) -> str:
     return str(directory) if directory is not None else ("" if alone else "all together")
 
 
-def disk_rates(trials: Sequence[Trial]) -> tuple[Rate, ...] | Missing:
+def disk_rates(trials: Sequence[Trial]) -> tuple[DeviceRate, ...] | Missing:
     """Sequential rates of every directory, and of all together when there are several."""
     samples = [sample for trial in trials for sample in trial.samples]
     rates = []
@@ -86,7 +86,7 @@ def disk_rates(trials: Sequence[Trial]) -> tuple[Rate, ...] | Missing:
             setting = f"{size(block_bytes)} requests"
             setting += f", queue depth {depth}" if depth is not None else ""
             rates.append(
-                Rate(
+                DeviceRate(
                     label,
                     _where(directory, len(directories) <= 1),
                     direction,
@@ -103,7 +103,7 @@ def disk_rates(trials: Sequence[Trial]) -> tuple[Rate, ...] | Missing:
     return tuple(rates)
 
 
-def best_rate(rates: tuple[Rate, ...] | Missing, metric: str) -> Number:
+def best_rate(rates: tuple[DeviceRate, ...] | Missing, metric: str) -> Number:
     """The mean rate of `metric` over all directories together."""
     if isinstance(rates, Missing):
         return rates
@@ -122,7 +122,7 @@ def _quantile(label: Scalar) -> str | None:
     return name if name in QUANTILES else None
 
 
-def latencies(trials: Sequence[Trial]) -> tuple[Latency, ...]:
+def latencies(trials: Sequence[Trial]) -> tuple[ReportLatency, ...]:
     """Percentiles of the request time of each mode, request size and depth."""
     samples = [s for trial in trials for s in trial.samples if s.metric == "disk_latency_s"]
     labels = ("mode", "role", "dir", "block_bytes", "queue_depth")
@@ -140,7 +140,7 @@ def latencies(trials: Sequence[Trial]) -> tuple[Latency, ...]:
         text += f", {size(block)}" if block is not None else ""
         text += f", depth {depth}" if depth is not None else ""
         text += f", {directory}" if directory is not None else ""
-        found.append(Latency(text, tuple(quantiles.items())))
+        found.append(ReportLatency(text, tuple(quantiles.items())))
     return tuple(found)
 
 
@@ -161,7 +161,7 @@ def random_reads(trials: Sequence[Trial]) -> tuple[RandomRead, ...]:
     return tuple(found)
 
 
-def network_rates(trials: Sequence[Trial]) -> tuple[Rate, ...] | Missing:
+def network_rates(trials: Sequence[Trial]) -> tuple[DeviceRate, ...] | Missing:
     """The rate of the slowest peer, per pattern and number of peers."""
     samples = [sample for trial in trials for sample in trial.samples]
     rates = []
@@ -175,7 +175,7 @@ def network_rates(trials: Sequence[Trial]) -> tuple[Rate, ...] | Missing:
             mean, low, high = spread(group)
             setting = f"{sockets} socket{'' if sockets == 1 else 's'} per peer"
             rates.append(
-                Rate(
+                DeviceRate(
                     f"{label}, {peers} peers" if peers is not None else label,
                     "slowest peer" if slowest else "",
                     "network",

@@ -9,14 +9,14 @@ from venturi.core.statistics.stats import Missing
 from venturi.machines.advice.hardware import Advice
 from venturi.machines.advice.option import Option, RuledOut, price_of
 from venturi.machines.catalog import Catalog, InstanceType
-from venturi.machines.cost.choices import Network
+from venturi.machines.cost.choices import NetworkChoice
 from venturi.machines.cost.job import Job
 from venturi.machines.cost.node import Node, node_of
 from venturi.machines.cost.price import is_stale
-from venturi.web.report.data import Number, Price, Text
+from venturi.web.report.data import Number, PriceRow, Text
 
 
-def price_rows(advice: Advice, catalogs: Sequence[Catalog]) -> tuple[Price, ...]:
+def price_rows(advice: Advice, catalogs: Sequence[Catalog]) -> tuple[PriceRow, ...]:
     """A row for each type of `catalogs` in the first durability class of `advice`.
 
     In the order of the ranking; then the types whose cost is only a lower bound, then those that
@@ -30,7 +30,7 @@ def price_rows(advice: Advice, catalogs: Sequence[Catalog]) -> tuple[Price, ...]
     )
 
 
-def _row(advice: Advice, instance_type: InstanceType, answer: Option | RuledOut) -> Price:
+def _row(advice: Advice, instance_type: InstanceType, answer: Option | RuledOut) -> PriceRow:
     request = advice.request
     node = node_of(instance_type, request.network)
     storage, storage_known = _rate(node.storage, node, "storage")
@@ -45,7 +45,7 @@ def _row(advice: Advice, instance_type: InstanceType, answer: Option | RuledOut)
     elif isinstance(answer, RuledOut) and answer.nearest_nodes is not None:
         nodes = answer.nearest_nodes
     usd_per_hour, as_of, stale, source = _price(advice, instance_type, request.jobs[0])
-    return Price(
+    return PriceRow(
         instance_type=instance_type.name,
         nodes=nodes,
         elapsed_s=option.time_s.value if option else why_not,
@@ -66,8 +66,8 @@ def _row(advice: Advice, instance_type: InstanceType, answer: Option | RuledOut)
     )
 
 
-def _finite(node: Node, network: Network) -> Quantity | None:
-    return None if network is Network.UNLIMITED else node.network
+def _finite(node: Node, network: NetworkChoice) -> Quantity | None:
+    return None if network is NetworkChoice.UNLIMITED else node.network
 
 
 def _kind(rate: Quantity | None) -> str:

@@ -11,13 +11,13 @@ from venturi.machines.cost.predict import DiskRates, Prediction
 from venturi.record.trial import State, Trial
 from venturi.results.bottleneck import FLOW, PhaseFinding, narrowest_points
 from venturi.web.report.data import (
-    Narrowest,
     Number,
+    PhaseBottleneck,
     PhaseUse,
     PredictedTime,
-    Sort,
-    Stage,
-    StageLoad,
+    ReportStage,
+    SortTrial,
+    StageShare,
     number,
 )
 from venturi.web.report.timeline import timeline
@@ -100,7 +100,7 @@ def labels(trials: Sequence[Trial]) -> dict[str, str]:
 
 def _stages(
     trial: Trial, narrowest: frozenset[tuple[str, str | None, str | None]]
-) -> tuple[Stage, ...]:
+) -> tuple[ReportStage, ...]:
     keys: dict[tuple[str, str, str | None], dict[str, Number]] = {}
     for sample in trial.samples:
         stage = sample.labels.get("stage")
@@ -118,7 +118,7 @@ def _stages(
             return values.get(f"stage_{what}", gone)
 
         stages.append(
-            Stage(
+            ReportStage(
                 phase=phase,
                 name=name,
                 device=device,
@@ -171,7 +171,7 @@ def _limit(read: Number, write: Number, rates: DiskRates | Missing) -> tuple[Num
 
 
 def phase_uses(
-    trial: Trial, name: str, stages: Sequence[Stage], rates: DiskRates | Missing
+    trial: Trial, name: str, stages: Sequence[ReportStage], rates: DiskRates | Missing
 ) -> tuple[PhaseUse, ...]:
     """Bytes that each phase read and wrote per second, beside the disk's limit for that mix."""
     uses = []
@@ -247,16 +247,16 @@ def _comparison(
     return PredictedTime(phase, predicted, low, high, measured, ratio, formula)
 
 
-def _narrowest(finding: PhaseFinding) -> Narrowest:
+def _narrowest(finding: PhaseFinding) -> PhaseBottleneck:
     flow = FLOW.get(finding.phase, ())
     place = {stage: number_ for number_, stage in enumerate(flow)}
     is_it = (finding.stage, finding.device)
-    return Narrowest(
+    return PhaseBottleneck(
         finding.phase,
         Missing(finding.reason) if finding.reason else finding.sentence,
         finding.evidence,
         tuple(
-            StageLoad(use.name, use.utilisation, (use.stage, use.device) == is_it)
+            StageShare(use.name, use.utilisation, (use.stage, use.device) == is_it)
             for use in sorted(finding.stages, key=lambda u: (place.get(u.stage, 99), u.name))
         ),
     )
@@ -264,7 +264,7 @@ def _narrowest(finding: PhaseFinding) -> Narrowest:
 
 def sort_view(
     trial: Trial, name: str, series: pl.DataFrame | None, prediction: Prediction | None
-) -> Sort:
+) -> SortTrial:
     """`trial` as the report shows it."""
     findings = narrowest_points(trial)
     # A stage alone in its phase is not the narrowest of anything.
@@ -272,7 +272,7 @@ def sort_view(
     failed = trial.failure
     why_not = failed.message if failed else f"the trial is {trial.state}"
     memory = trial.configuration.get("memory_bytes")
-    return Sort(
+    return SortTrial(
         id=trial.id,
         anchor=f"sort-{trial.id.lower()}",
         label=name,

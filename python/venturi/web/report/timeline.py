@@ -13,12 +13,12 @@ from venturi.record.trial import Trial
 from venturi.results.hosts.use import CPU_STATES, NO_SERIES
 from venturi.web.report.data import (
     Lane,
+    LaneLine,
     LaneUnit,
-    Line,
     Number,
     PhaseLoad,
     PhaseSpan,
-    Timeline,
+    ReportTimeline,
 )
 
 if TYPE_CHECKING:
@@ -31,28 +31,28 @@ CPU_ROLES = {
     "waiting for I/O": "cpu-iowait",
     "stolen by the hypervisor": "cpu-steal",
 }
-Points = dict[float, float]
+PointsByTime = dict[float, float]
 
 
-def _read(series: pl.DataFrame) -> dict[str, dict[str | None, Points]]:
+def _read(series: pl.DataFrame) -> dict[str, dict[str | None, PointsByTime]]:
     """metric -> device -> time -> value; what is absent or not finite is left out."""
-    table: dict[str, dict[str | None, Points]] = defaultdict(lambda: defaultdict(dict))
+    table: dict[str, dict[str | None, PointsByTime]] = defaultdict(lambda: defaultdict(dict))
     for t_s, metric, device, value in series.select("t_s", "metric", "device", "value").iter_rows():
         if value is not None and math.isfinite(value):
             table[metric][device][float(t_s)] = float(value)
     return table
 
 
-def _sum(parts: Iterable[Points]) -> Points:
+def _sum(parts: Iterable[PointsByTime]) -> PointsByTime:
     """The sum at each time of the parts that have a value there."""
-    total: Points = {}
+    total: PointsByTime = {}
     for part in parts:
         for t_s, value in part.items():
             total[t_s] = total.get(t_s, 0.0) + value
     return total
 
 
-def _disk(devices: dict[str | None, Points]) -> Points:
+def _disk(devices: dict[str | None, PointsByTime]) -> PointsByTime:
     names = {name for name in devices if name is not None}
     return _sum(
         points
@@ -61,7 +61,7 @@ def _disk(devices: dict[str | None, Points]) -> Points:
     )
 
 
-def _network(devices: dict[str | None, Points]) -> Points:
+def _network(devices: dict[str | None, PointsByTime]) -> PointsByTime:
     return _sum(points for name, points in devices.items() if name != "lo")
 
 
@@ -71,15 +71,15 @@ def _thin(times: list[float]) -> list[list[float]]:
     return [times[start : start + width] for start in range(0, len(times), width)]
 
 
-def _line(name: str, role: str, points: Points, groups: list[list[float]]) -> Line:
+def _line(name: str, role: str, points: PointsByTime, groups: list[list[float]]) -> LaneLine:
     def mean(group: list[float]) -> float | None:
         values = [points[t_s] for t_s in group if t_s in points]
         return sum(values) / len(values) if values else None
 
-    return Line(name, role, tuple(mean(group) for group in groups))
+    return LaneLine(name, role, tuple(mean(group) for group in groups))
 
 
-def _lane(title: str, unit: LaneUnit, stacked: bool, lines: list[Line], what: str) -> Lane:
+def _lane(title: str, unit: LaneUnit, stacked: bool, lines: list[LaneLine], what: str) -> Lane:
     told = tuple(line for line in lines if any(value is not None for value in line.values))
     missing = None if told else Missing(f"the sampler reported no {what}")
     return Lane(title, unit, stacked, told, missing)
@@ -105,7 +105,7 @@ def _loads(
     )
 
 
-def timeline(trial: Trial, series: pl.DataFrame | None) -> Timeline:
+def timeline(trial: Trial, series: pl.DataFrame | None) -> ReportTimeline:
     """The timeline of `trial`; `series` has t_s in seconds since the start of the trial."""
     spans = tuple(PhaseSpan(p.name, p.started_s, p.elapsed_s) for p in trial.phases)
     if series is None or series.is_empty():
@@ -114,7 +114,7 @@ def timeline(trial: Trial, series: pl.DataFrame | None) -> Timeline:
             Lane("Disk", "B/s", False, (), NO_SERIES),
             Lane("Network", "B/s", False, (), NO_SERIES),
         )
-        return Timeline(spans, (), lanes, ())
+        return ReportTimeline(spans, (), lanes, ())
     table = _read(series)
     # Every moment of the series: one at which nothing was learnt must stay a gap.
     times = sorted(float(t_s) for t_s in series["t_s"].unique())
@@ -144,4 +144,4 @@ def timeline(trial: Trial, series: pl.DataFrame | None) -> Timeline:
     )
     width = len(groups[0]) if groups else 1
     thinned = f"each point is the mean of {width} samples" if width > 1 else None
-    return Timeline(spans, t_s, lanes, _loads(spans, t_s, lanes), thinned)
+    return ReportTimeline(spans, t_s, lanes, _loads(spans, t_s, lanes), thinned)

@@ -7,32 +7,32 @@ from collections.abc import Sequence
 from venturi.core.statistics.stats import Missing
 from venturi.core.units import format_duration, format_rate, format_usd
 from venturi.machines.health.verdict import DeviceVerdict
-from venturi.terminal.predicted import predicted_and_taken
+from venturi.terminal.predictions import predicted_and_taken
 from venturi.web.report.data import (
-    Answer,
-    Figure,
-    Narrowest,
+    DeviceRate,
     Number,
-    Price,
-    Rate,
-    Sort,
+    PhaseBottleneck,
+    PriceRow,
+    ReportAnswer,
+    ReportFigure,
+    SortTrial,
 )
 from venturi.web.report.measurements import best_rate
 from venturi.web.report.sorts import WHOLE
 
-Rates = tuple[Rate, ...] | Missing
+Rates = tuple[DeviceRate, ...] | Missing
 
 
 def _known(value: Number) -> float | None:
     return None if isinstance(value, Missing) else value
 
 
-def good(sorts: Sequence[Sort]) -> list[Sort]:
+def good(sorts: Sequence[SortTrial]) -> list[SortTrial]:
     """The sorts whose numbers count."""
     return [sort for sort in sorts if sort.state == "succeeded"]
 
 
-def main_sort(sorts: Sequence[Sort]) -> Sort | None:
+def main_sort(sorts: Sequence[SortTrial]) -> SortTrial | None:
     """The sort that the page speaks of first: the largest that succeeded, then the slowest."""
     return max(
         good(sorts),
@@ -41,7 +41,7 @@ def main_sort(sorts: Sequence[Sort]) -> Sort | None:
     )
 
 
-def headline(host: str, sorts: Sequence[Sort]) -> str:
+def headline(host: str, sorts: Sequence[SortTrial]) -> str:
     """One sentence: how long the largest sort took here."""
     main = main_sort(sorts)
     if main is not None:
@@ -50,28 +50,30 @@ def headline(host: str, sorts: Sequence[Sort]) -> str:
 
 
 def figures(
-    rates: Rates, sorts: Sequence[Sort], job: str, prices: Sequence[Price]
-) -> tuple[Figure, ...]:
+    rates: Rates, sorts: Sequence[SortTrial], job: str, prices: Sequence[PriceRow]
+) -> tuple[ReportFigure, ...]:
     """The large numbers under the headline."""
     found = [
-        Figure("Disk, reading", best_rate(rates, "disk_read_bytes_per_s"), "rate", "alone"),
-        Figure("Disk, writing", best_rate(rates, "disk_write_bytes_per_s"), "rate", "alone"),
+        ReportFigure("Disk, reading", best_rate(rates, "disk_read_bytes_per_s"), "rate", "alone"),
+        ReportFigure("Disk, writing", best_rate(rates, "disk_write_bytes_per_s"), "rate", "alone"),
     ]
     for sort in good(sorts)[:4]:
         speed = "end to end"
         size, elapsed = _known(sort.input_bytes), _known(sort.elapsed_s)
         if size and elapsed:
             speed = f"{format_rate(size / elapsed)} of input"
-        found.append(Figure(f"Sort, {sort.label}", sort.elapsed_s, "duration", speed))
+        found.append(ReportFigure(f"Sort, {sort.label}", sort.elapsed_s, "duration", speed))
     best = cheapest(prices)
     if best is not None:
         found.append(
-            Figure(f"{job.removeprefix('a ')}, cheapest", best.cost_usd, "usd", best.instance_type)
+            ReportFigure(
+                f"{job.removeprefix('a ')}, cheapest", best.cost_usd, "usd", best.instance_type
+            )
         )
     return tuple(found)
 
 
-def cheapest(prices: Sequence[Price]) -> Price | None:
+def cheapest(prices: Sequence[PriceRow]) -> PriceRow | None:
     """The row of least known cost; those whose cost is only a lower bound do not count."""
     known = [price for price in prices if price.known and not price.lower_bound]
     return min(known, key=lambda price: _known(price.cost_usd) or 0.0, default=None)
@@ -107,7 +109,7 @@ def _network(rates: Rates, label: str) -> tuple[str, ...]:
     return (f"{name} carries {format_rate(_known(rate.mean_bytes_per_s))} ({rate.label.lower()}).",)
 
 
-def _duration(sort: Sort) -> str:
+def _duration(sort: SortTrial) -> str:
     if sort.failure is not None or isinstance(sort.elapsed_s, Missing):
         reason = sort.failure or (
             sort.elapsed_s.reason if isinstance(sort.elapsed_s, Missing) else sort.state
@@ -118,7 +120,7 @@ def _duration(sort: Sort) -> str:
     return f"{sort.label}: {format_duration(elapsed)}{speed}."
 
 
-def _predicted(sort: Sort) -> str:
+def _predicted(sort: SortTrial) -> str:
     whole = next(row for row in sort.comparisons if row.phase == WHOLE)
     if isinstance(whole.predicted_s, Missing):
         return f"{sort.label}: no prediction ({whole.predicted_s.reason})."
@@ -141,7 +143,7 @@ DOES = {
 }
 
 
-def _narrowest(sort: Sort) -> list[str]:
+def _narrowest(sort: SortTrial) -> list[str]:
     """One sentence for each phase that has more than one stage: one alone cannot be compared."""
     return [
         f"{sort.label}, {point.phase}: {_point(point)}"
@@ -150,7 +152,7 @@ def _narrowest(sort: Sort) -> list[str]:
     ]
 
 
-def _point(point: Narrowest) -> str:
+def _point(point: PhaseBottleneck) -> str:
     if isinstance(point.name, Missing):
         return f"cannot tell: {point.name.reason}."
     stage, _, device = point.name.partition(" on ")
@@ -159,7 +161,7 @@ def _point(point: Narrowest) -> str:
     return f"{DOES.get(stage, stage)}{place} (busy for {busy:.0%} of the phase)."
 
 
-def _price(job: str, prices: Sequence[Price]) -> tuple[str, ...]:
+def _price(job: str, prices: Sequence[PriceRow]) -> tuple[str, ...]:
     best = cheapest(prices)
     if best is None:
         return (f"No instance type of the catalogue has all the rates that {job} needs.",)
@@ -197,10 +199,10 @@ def answers(
     rates: Rates,
     network: Rates,
     network_label: str,
-    sorts: Sequence[Sort],
+    sorts: Sequence[SortTrial],
     job: str,
-    prices: Sequence[Price] | Missing,
-) -> tuple[Answer, ...]:
+    prices: Sequence[PriceRow] | Missing,
+) -> tuple[ReportAnswer, ...]:
     """The reader's questions, answered."""
     none = ("No sort was recorded.",)
     priced = () if isinstance(prices, Missing) else prices
@@ -208,13 +210,15 @@ def answers(
         (f"Not priced: {prices.reason}.",) if isinstance(prices, Missing) else _price(job, priced)
     )
     return (
-        Answer("What can this machine do?", machine(verdicts, rates, network, network_label)),
-        Answer("How long did the sort take?", tuple(_duration(sort) for sort in sorts) or none),
-        Answer("Was that predicted?", tuple(_predicted(s) for s in good(sorts)) or none),
-        Answer(
+        ReportAnswer("What can this machine do?", machine(verdicts, rates, network, network_label)),
+        ReportAnswer(
+            "How long did the sort take?", tuple(_duration(sort) for sort in sorts) or none
+        ),
+        ReportAnswer("Was that predicted?", tuple(_predicted(s) for s in good(sorts)) or none),
+        ReportAnswer(
             "Where is the narrowest point?",
             tuple(text for sort in good(sorts) for text in _narrowest(sort))
             or ("Not known: no sort reported its stages.",),
         ),
-        Answer(f"What would {job} cost elsewhere?", cost),
+        ReportAnswer(f"What would {job} cost elsewhere?", cost),
     )

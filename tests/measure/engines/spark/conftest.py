@@ -18,9 +18,9 @@ from venturi.measure.engines.protocol import Resources
 from venturi.measure.engines.spark.engine import Spark
 from venturi.measure.hosts import daemons
 from venturi.measure.hosts.agent import Agent
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import LiveHost
 from venturi.measure.trial.runner import Session, open_session
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def standalone(
         other.bind(("127.0.0.1", 0))
         other.listen()
 
-        def first_without_luck(host: Host, count: int) -> tuple[int, ...]:
+        def first_without_luck(host: LiveHost, count: int) -> tuple[int, ...]:
             chosen.append(free_ports(host, count))
             taken = other.getsockname()[1]
             return chosen[-1] if len(chosen) > 1 else (taken, *chosen[-1][1:])
@@ -83,7 +83,7 @@ def yarn(
 @pytest.fixture
 def session(settings: Settings, agent_binary: Path) -> Iterator[Session]:
     real = replace(settings, agent=agent_binary, allow_debug=True)
-    with Repository.open(real) as opened:
+    with TrialRepository.open(real) as opened:
         yield open_session(Agent.find(real), opened)
 
 

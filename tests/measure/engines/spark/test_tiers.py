@@ -18,7 +18,7 @@ import pytest
 
 from spark_session import local_jvm, logged_session
 from venturi.jobs.logs import spark as event_log
-from venturi.jobs.tiers.recorded import last_told, tier_uses
+from venturi.jobs.tiers.recorded_tiers import last_reported, tier_uses
 from venturi.measure.engines.spark import tiers
 from venturi.record.importing.formats import Log
 from venturi.record.job_account import TIERS_SETTING
@@ -247,7 +247,7 @@ def test_spark_s_metrics_say_what_the_event_log_says(machine: Machine, stock: Ou
     logged = dict.fromkeys(
         (f"tier.{tier}.{kind}.{what}" for tier in disks for kind in KINDS for what in COUNTED), 0
     )
-    for row in last_told(done["account"].tiers).iter_rows(named=True):
+    for row in last_reported(done["account"].tiers).iter_rows(named=True):
         logged |= {f"tier.{row['tier']}.{row['kind']}.{what}": row[what] for what in COUNTED}
     told = told_to_sink(sink)
     assert {name: told.get(name) for name in logged} == logged

@@ -1,6 +1,6 @@
 // Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
 
-import type { Kind, Missing } from "./shared";
+import type { Missing, ValueKind } from "./shared";
 
 export interface CatalogDifference {
   removed: string[];
@@ -17,7 +17,7 @@ export interface Change {
 export interface Fact {
   value: number | string | null;
   unit: string;
-  kind: Kind | null;
+  kind: ValueKind | null;
   source: string;
   as_of: string | null;
   note: string;
@@ -27,7 +27,7 @@ export interface Fact {
 export interface CatalogPage {
   title: string;
   generated_at: string;
-  catalogs: Summary[];
+  catalogs: CatalogSummary[];
   types: TypeRow[];
   facts: {
     [k: string]: Fact;
@@ -37,7 +37,7 @@ export interface CatalogPage {
   warnings: string[];
   commands: string[];
 }
-export interface Summary {
+export interface CatalogSummary {
   name: string;
   types: number;
   values: number;

@@ -1,6 +1,6 @@
 // Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
 
-import type { Interval, Spread } from "./shared";
+import type { Interval, SpreadData } from "./shared";
 
 export interface ComparedGroup {
   key: (string | number | boolean | null)[];
@@ -8,7 +8,7 @@ export interface ComparedGroup {
   by_state: {
     [k: string]: number;
   };
-  elapsed_s: Spread;
+  elapsed_s: SpreadData;
   values_s: number[];
   warm_ups_s: number[];
   outliers_s: number[];
@@ -21,7 +21,7 @@ export interface ComparedGroup {
   name: string;
   crude: string | null;
 }
-export interface Comparison {
+export interface ComparisonData {
   by: string[];
   groups: ComparedGroup[];
   warnings: string[];

@@ -1,8 +1,8 @@
 // Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
 
-import type { Interval, Spread } from "./shared";
+import type { Interval, SpreadData } from "./shared";
 
-export interface Prices {
+export interface PricesData {
   usd_per_hour: number | null;
   plus: [string, string, number][];
   per: "cluster" | "node";
@@ -15,9 +15,9 @@ export interface RankedGroup {
   standing: string;
   reason: string | null;
   n: number;
-  elapsed_s: Spread;
-  cost_usd: Spread | null;
-  cost_time: Spread | null;
+  elapsed_s: SpreadData;
+  cost_usd: SpreadData | null;
+  cost_time: SpreadData | null;
   usd_per_hour: number | null;
   best_elapsed_s: number | null;
   best_cost_usd: number | null;
@@ -31,11 +31,11 @@ export interface RankedGroup {
   ratio: number | null;
   ratio_interval: Interval | null;
 }
-export interface Ranking {
+export interface RankingData {
   by: string[];
   objective: string;
   alpha: number;
-  prices: Prices | null;
+  prices: PricesData | null;
   groups: RankedGroup[];
   verdict: string;
   workloads: string[];

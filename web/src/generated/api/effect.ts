@@ -2,7 +2,7 @@
 
 import type { Interval } from "./shared";
 
-export type Outcome =
+export type EffectOutcome =
   "faster" | "slower" | "no difference" | "cannot tell" | "depends" | "confounded";
 export interface Confounder {
   keys: string[];
@@ -11,7 +11,7 @@ export interface Confounder {
   change: number | null;
   flagged: boolean;
 }
-export interface Crude {
+export interface CrudeRatio {
   ratio: number;
   median_s: number;
   baseline_median_s: number;
@@ -19,7 +19,7 @@ export interface Crude {
 export interface Effect {
   value: (string | number | boolean | null)[];
   baseline: (string | number | boolean | null)[];
-  outcome: Outcome;
+  outcome: EffectOutcome;
   verdict: string;
   ratio: number | null;
   interval: Interval | null;
@@ -44,9 +44,9 @@ export interface Effect {
   confounders: Confounder[];
   omissions: Omission[];
   adjusted: ModelEffect | null;
-  crude: Crude | null;
-  together: Together[];
-  next: Next;
+  crude: CrudeRatio | null;
+  together: LinkedKey[];
+  next: NextStep;
 }
 export interface Reach {
   machines: number;
@@ -77,12 +77,12 @@ export interface ModelEffect {
   kept: number;
   trials: number;
 }
-export interface Together {
+export interface LinkedKey {
   key: string;
   value: string | number | boolean | null;
   baseline: string | number | boolean | null;
 }
-export interface Next {
+export interface NextStep {
   words: string;
   where: string[];
   ignore: string[];

@@ -1,6 +1,6 @@
 // Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
 
-import type { Spread } from "./shared";
+import type { SpreadData } from "./shared";
 
 export interface GroupSummary {
   key: (string | number | boolean | null)[];
@@ -8,7 +8,7 @@ export interface GroupSummary {
   by_state: {
     [k: string]: number;
   };
-  elapsed_s: Spread;
+  elapsed_s: SpreadData;
 }
 export interface Groups {
   by: string[];

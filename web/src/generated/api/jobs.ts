@@ -14,7 +14,7 @@ export interface ComparedJob {
   started_at: string | null;
   findings: Finding[];
 }
-export interface Difference {
+export interface JobDifference {
   sentence: string;
   before_s: number | null;
   after_s: number | null;
@@ -51,6 +51,6 @@ export interface StageChange {
 export interface TwoJobs {
   before: ComparedJob | null;
   after: ComparedJob | null;
-  difference: Difference | null;
+  difference: JobDifference | null;
   missing_reason: string | null;
 }

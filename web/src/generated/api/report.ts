@@ -2,51 +2,47 @@
 
 import type { Missing, ReportFact } from "./shared";
 
-export interface Answer {
-  question: string;
-  sentences: string[];
+export interface DeviceRate {
+  label: string;
+  where: string;
+  direction: "read" | "write" | "network";
+  setting: string;
+  mean_bytes_per_s: number | Missing;
+  minimum_bytes_per_s: number | Missing;
+  maximum_bytes_per_s: number | Missing;
+  iterations: number;
 }
 export interface FactGroup {
   title: string;
   facts: ReportFact[];
 }
-export interface Figure {
-  label: string;
-  value: number | Missing;
-  kind: "rate" | "duration" | "usd";
-  note: string;
-}
 export interface Lane {
   title: string;
   unit: "fraction" | "B/s";
   stacked: boolean;
-  lines: Line[];
+  lines: LaneLine[];
   missing: Missing | null;
 }
-export interface Line {
+export interface LaneLine {
   name: string;
   role: string;
   values: (number | null)[];
-}
-export interface Latency {
-  label: string;
-  quantiles_s: [string, number | Missing][];
-}
-export interface Narrowest {
-  phase: string;
-  name: string | Missing;
-  evidence: string[];
-  stages: StageLoad[];
-}
-export interface StageLoad {
-  name: string;
-  busy: number;
-  narrowest: boolean;
 }
 export interface Notice {
   code: string;
   trial: string;
   message: string;
+}
+export interface PhaseBottleneck {
+  phase: string;
+  name: string | Missing;
+  evidence: string[];
+  stages: StageShare[];
+}
+export interface StageShare {
+  name: string;
+  busy: number;
+  narrowest: boolean;
 }
 export interface PhaseLoad {
   phase: string;
@@ -75,7 +71,7 @@ export interface PredictedTime {
   measured_over_predicted: number | Missing;
   formula: string;
 }
-export interface Price {
+export interface PriceRow {
   instance_type: string;
   nodes: number | Missing;
   elapsed_s: number | Missing;
@@ -99,40 +95,44 @@ export interface RandomRead {
   iops: number | Missing;
   bytes_per_s: number | Missing;
 }
-export interface Rate {
-  label: string;
-  where: string;
-  direction: "read" | "write" | "network";
-  setting: string;
-  mean_bytes_per_s: number | Missing;
-  minimum_bytes_per_s: number | Missing;
-  maximum_bytes_per_s: number | Missing;
-  iterations: number;
+export interface ReportAnswer {
+  question: string;
+  sentences: string[];
 }
 export interface ReportData {
   title: string;
   generated_at: string;
   headline: string;
-  answers: Answer[];
-  figures: Figure[];
+  answers: ReportAnswer[];
+  figures: ReportFigure[];
   host: FactGroup[];
-  rates: Rate[] | Missing;
+  rates: DeviceRate[] | Missing;
   uses: PhaseUse[];
-  latencies: Latency[];
+  latencies: ReportLatency[];
   random_reads: RandomRead[];
-  network: Rate[] | Missing;
+  network: DeviceRate[] | Missing;
   network_label: string;
-  sorts: Sort[];
+  sorts: SortTrial[];
   job: string;
-  prices: Price[] | Missing;
+  prices: PriceRow[] | Missing;
   method: ReportFact[];
   software: ReportFact[];
   commands: string[];
   trials: ReportedTrial[];
   warnings: Notice[];
-  skipped: Skipped[];
+  skipped: SkippedMeasurement[];
 }
-export interface Sort {
+export interface ReportFigure {
+  label: string;
+  value: number | Missing;
+  kind: "rate" | "duration" | "usd";
+  note: string;
+}
+export interface ReportLatency {
+  label: string;
+  quantiles_s: [string, number | Missing][];
+}
+export interface SortTrial {
   id: string;
   anchor: string;
   label: string;
@@ -144,19 +144,19 @@ export interface Sort {
   cpu_s: number | Missing;
   peak_rss_bytes: number | Missing;
   memory_bytes: number | Missing;
-  timeline: Timeline;
-  stages: Stage[];
-  narrowest: Narrowest[];
+  timeline: ReportTimeline;
+  stages: ReportStage[];
+  narrowest: PhaseBottleneck[];
   comparisons: PredictedTime[];
 }
-export interface Timeline {
+export interface ReportTimeline {
   spans: PhaseSpan[];
   t_s: number[];
   lanes: Lane[];
   loads: PhaseLoad[];
   thinned: string | null;
 }
-export interface Stage {
+export interface ReportStage {
   phase: string;
   name: string;
   device: string | null;
@@ -182,7 +182,7 @@ export interface ReportedTrial {
   elapsed_s: number | Missing;
   provenance: string;
 }
-export interface Skipped {
+export interface SkippedMeasurement {
   step: string;
   reason: string;
 }

@@ -1,6 +1,6 @@
 // Made from schema/openapi.json by scripts/types.mjs: `npm run types`.
 
-import type { Interval, Spread } from "./shared";
+import type { Interval, SpreadData } from "./shared";
 
 export interface Cliff {
   below: number;
@@ -47,7 +47,7 @@ export interface ScalingGroup {
 export interface ScalingPoint {
   x: number;
   n: number;
-  elapsed_s: Spread;
+  elapsed_s: SpreadData;
 }
 export interface ScalingEffect {
   x_low: number;

@@ -2,10 +2,10 @@
 
 
 export type Durability = "2-io" | "replicated" | "volumes";
-export type Kind = "assumed" | "advertised" | "derived" | "measured";
+export type ValueKind = "assumed" | "advertised" | "derived" | "measured";
 export type Exchange = "remote" | "all";
 export type Confidence = "high" | "medium" | "low";
-export type Network = "at scale" | "baseline" | "unlimited";
+export type NetworkChoice = "at scale" | "baseline" | "unlimited";
 
 export interface AdvicePage {
   title: string;
@@ -41,12 +41,12 @@ export interface Option {
   billed_usd: Bounds | null;
   phases: PhaseTime[];
   lower_bound: boolean;
-  weakest: Kind | null;
+  weakest: ValueKind | null;
   price_as_of: string | null;
   price_is_stale: boolean | null;
   assumptions: string[];
   within_limits: boolean | null;
-  fewer: Fewer | null;
+  fewer: FewestNodes | null;
   left_out: string[];
   missing: {
     [k: string]: string;
@@ -63,7 +63,7 @@ export interface PhaseTime {
   narrowest: string;
   certain: boolean;
 }
-export interface Fewer {
+export interface FewestNodes {
   nodes: number;
   time_s: number;
 }
@@ -87,7 +87,7 @@ export interface Explanation {
   job: Job;
   rank: number | null;
   startup_s: number;
-  terms: TermShown[];
+  terms: ExplainedTerm[];
   bill: Bill | null;
   no_price: string;
   sensitivity: Sensitivity[];
@@ -106,7 +106,7 @@ export interface Job {
   retained_share: number;
   exchange: Exchange;
 }
-export interface TermShown {
+export interface ExplainedTerm {
   phase: string;
   equation: string;
   resource: string;
@@ -122,7 +122,7 @@ export interface Quantity {
   value: number;
   low: number;
   high: number;
-  kind: Kind;
+  kind: ValueKind;
   source: string;
   as_of: string | null;
   note: string;
@@ -131,11 +131,11 @@ export interface Quantity {
 }
 export interface Bill {
   currency: string;
-  items: Item[];
+  items: BillItem[];
   assumptions: string[];
   missing: string[];
 }
-export interface Item {
+export interface BillItem {
   name: string;
   amount: number;
   billed: number | null;
@@ -189,7 +189,7 @@ export interface TrialRow {
   };
   excluded: string | null;
 }
-export interface Spread {
+export interface SpreadData {
   n: number;
   median: number | null;
   interval: Interval | null;
@@ -212,7 +212,7 @@ export interface Finding {
   rule: string;
   title: string;
   says: string;
-  where: Where[];
+  where: FindingScope[];
   costs: string;
   do: string;
   settings: {
@@ -220,12 +220,12 @@ export interface Finding {
   };
   saves_s: number;
   share: number;
-  spares: Spared | null;
+  spares: SparedResources | null;
   assumes: string;
   confidence: Confidence;
   source: string;
 }
-export interface Where {
+export interface FindingScope {
   stage: string | null;
   task: string | null;
   host: string | null;
@@ -233,7 +233,7 @@ export interface Where {
   query: number | null;
   operator: string | null;
 }
-export interface Spared {
+export interface SparedResources {
   what: string;
   share: number;
 }
@@ -329,7 +329,7 @@ export interface RefusedTrial {
 export interface Revocation {
   author: string | null;
 }
-export interface Session {
+export interface SessionData {
   role: "read" | "write";
   token: string;
 }

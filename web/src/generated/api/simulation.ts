@@ -6,11 +6,6 @@ export interface Histogram {
   edges_s: number[];
   counts: number[];
 }
-export interface Mark {
-  name: string;
-  kind: "median" | "quantile" | "formula" | "deadline" | "measured";
-  at_s: number;
-}
 export interface NodeTimes {
   phase: string;
   histogram: Histogram;
@@ -29,11 +24,16 @@ export interface SimulationPage {
   trials: number;
   finished_trials: number;
   histogram: Histogram;
-  marks: Mark[];
+  marks: TimeMark[];
   quantiles: QuantileRow[];
   settings: ReportFact[];
   node_times: NodeTimes[];
   reasons: string[];
   assumptions: string[];
   commands: string[];
+}
+export interface TimeMark {
+  name: string;
+  kind: "median" | "quantile" | "formula" | "deadline" | "measured";
+  at_s: number;
 }

@@ -13,7 +13,7 @@ export interface BetweenHosts {
   matrix: (PairRate | null)[][];
   standings: HostStanding[];
   sizes: AllToAll[];
-  culled: Culled[];
+  culled: CulledRound[];
   sentence: string;
 }
 export interface PairRate {
@@ -27,7 +27,7 @@ export interface HostStanding {
   share: number;
   slow: boolean;
 }
-export interface Culled {
+export interface CulledRound {
   dropped: string[];
   hosts: number;
   slowest: string;
@@ -104,12 +104,12 @@ export interface HostOverTime {
   host: string;
   rack: string | null;
   narrowest: boolean;
-  lines: Lines;
+  lines: HostUseLines;
   mean: HostUse | null;
   link_bytes_per_s: number | null;
   clock_error_s: number | null;
 }
-export interface Lines {
+export interface HostUseLines {
   processor: (number | null)[];
   disk_busy: (number | null)[];
   network_bytes_per_s: (number | null)[];
@@ -163,7 +163,7 @@ export interface JobData {
   unseen: string[];
   parts: JobPart[];
   cores: CoreUse | null;
-  losses: Loss[];
+  losses: WastedTime[];
   lost_executors: LostExecutor[];
   stages: JobStage[];
   stages_left_out: number;
@@ -205,7 +205,7 @@ export interface JobPart {
   time_s: number;
   share: number;
 }
-export interface Loss {
+export interface WastedTime {
   what: string;
   n: number;
   time_s: number;

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from venturi.core.units import format_bytes, format_duration
-from venturi.jobs.diagnosis.case import Case, Confidence, Hit, Places, Spared, Where
+from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit, Places, SparedResources
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.stages.causes import MAP, MAPS, REDUCE, Seconds, TaskTimes, total
 from venturi.jobs.stages.replay import slots_used
@@ -48,7 +48,7 @@ def map_spills(case: Case) -> Iterator[Hit]:
         yield Hit(
             f"{stage.title} wrote {total(spilled) / records:.1f} records to disk for each that "
             f"its maps made, and merged for {format_duration(total(merging_s))}",
-            (Where(stage=stage.label),),
+            (FindingScope(stage=stage.label),),
             case.saved_s(stage.key, merging_s),
             Confidence.LOW,
             values={"buffer": f"{math.ceil(most / _FULL / _MIB)}"},
@@ -74,7 +74,7 @@ def short_maps(case: Case) -> Iterator[Hit]:
         yield Hit(
             f"{stage.title} had {n:,} maps, half of them shorter than {format_duration(usual_s)}, "
             f"for {format_bytes(int(read_bytes))}",
-            (Where(stage=stage.label),),
+            (FindingScope(stage=stage.label),),
             case.saved_s(stage.key, _fixed_s(times, 1 - wanted / n)),
             Confidence.MEDIUM,
             values={"maps": f"{wanted}", "split": f"{math.ceil(read_bytes / wanted)}"},
@@ -94,7 +94,7 @@ def small_inputs(case: Case) -> Iterator[Hit]:
         yield Hit(
             f"{stage.title} had a map for each of {n:,} files of "
             f"{format_bytes(int(read_bytes / n))} on average, which are smaller than a split",
-            (Where(stage=stage.label),),
+            (FindingScope(stage=stage.label),),
             case.saved_s(stage.key, _fixed_s(times, 1 - wanted / n)),
             Confidence.MEDIUM,
             values={"maps": f"{wanted:,}", "split": f"{int(split)}"},
@@ -157,7 +157,7 @@ def early_reduces(case: Case) -> Iterator[Hit]:
             f"attempts of {stage.title} waited for {format_duration(waited_s)} until the last map "
             f"had ended, {waited_s / stage.task_s:.0%} of their time; for "
             f"{format_duration(held_s)} they held containers that maps waited for",
-            (Where(stage=stage.label), Where(stage=maps.label)),
+            (FindingScope(stage=stage.label), FindingScope(stage=maps.label)),
             case.at_most_s(maps.key, held_s / containers),
             Confidence.LOW,
             values={"done": f"{done:.2f}"},
@@ -192,7 +192,7 @@ def combiner_missing(case: Case) -> Iterator[Hit]:
             f"{stage.title} got {int(records):,} records of {int(keys):,} keys from "
             f"{maps.n_tasks or 1:,} maps, and took {format_duration(total(copying_s))} to copy and "
             "merge them after the last map",
-            (Where(stage=stage.label),),
+            (FindingScope(stage=stage.label),),
             case.saved_s(stage.key, copying_s * (1 - left)),
             Confidence.LOW,
             values={"left": f"{left:.0%}"},
@@ -217,7 +217,7 @@ def combiner_useless(case: Case) -> Iterator[Hit]:
             f"the combiner of {stage.title} left {int(made):,} of {int(given):,} records "
             f"({made / given:.0%}), and {format_duration(total(merging_s))} passed between the "
             "map function and the end of the maps",
-            (Where(stage=stage.label),),
+            (FindingScope(stage=stage.label),),
             case.saved_s(stage.key, merging_s),
             Confidence.LOW,
         )
@@ -263,11 +263,11 @@ def idle_containers(case: Case) -> Iterator[Hit]:
         yield Hit(
             f"of containers of {format_bytes(container)} {stage.title} used "
             f"{format_bytes(int(peak))} at most",
-            (Where(stage=stage.label),),
+            (FindingScope(stage=stage.label),),
             0.0,
             Confidence.MEDIUM,
             values={"kind": str(kind), "memory": f"{wanted_mib}"},
-            spares=Spared(
+            spares=SparedResources(
                 f"{format_bytes(container - wanted_mib * _MIB)} a container",
                 1 - wanted_mib * _MIB / container,
             ),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from venturi.core.units import format_bytes, format_duration
-from venturi.jobs.diagnosis.case import Case, Confidence, Hit, Where
+from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.stages.causes import PYTHON, READING, total
 from venturi.jobs.stages.elapsed import BROADCAST
@@ -62,7 +62,7 @@ def python_rows(case: Case) -> Iterator[Hit]:
         yield Hit(
             f"in {stage.title} Python workers took {share:.0%} of the tasks' time, "
             f"{format_duration(total(python_s))}, for {name}",
-            (Where(stage=stage.label, query=operator.query_id, operator=operator.text),),
+            (FindingScope(stage=stage.label, query=operator.query_id, operator=operator.text),),
             case.saved_s(stage.key, python_s),
             Confidence.MEDIUM if _WORKERS in operator.timed else Confidence.LOW,
             _called(operator),
@@ -108,7 +108,7 @@ def broadcast_missed(case: Case) -> Iterator[Hit]:
         yield Hit(
             f"query {join.query_id} shuffled {format_bytes(other)} (before compression) to join "
             f"them with {format_bytes(size)}: {without_numbers(join.text)}",
-            (Where(query=join.query_id, operator=join.text), *_stages(case, join, large)),
+            (FindingScope(query=join.query_id, operator=join.text), *_stages(case, join, large)),
             _saved_s(case, join, large),
             Confidence.MEDIUM,
             values={"threshold": f"{threshold >> 20}m"},
@@ -130,7 +130,7 @@ def broadcast_large(case: Case) -> Iterator[Hit]:
         yield Hit(
             f"query {each.query_id} broadcast {format_bytes(size)}, which the driver took "
             f"{format_duration(took_s)} to build and to send: {without_numbers(each.text)}",
-            (Where(query=each.query_id, operator=each.text),),
+            (FindingScope(query=each.query_id, operator=each.text),),
             min(took_s, whole_s),
             Confidence.MEDIUM,
             values={"threshold": f"{max(int(size * _BELOW) >> 20, 1)}m"},
@@ -159,8 +159,8 @@ def join_explodes(case: Case) -> Iterator[Hit]:
             f"query {join.query_id} made {made:,} rows of {' and '.join(f'{n:,}' for n in given)}: "
             f"{without_numbers(join.text)}",
             (
-                Where(query=join.query_id, operator=join.text),
-                *(Where(stage=stage.label) for stage in stages),
+                FindingScope(query=join.query_id, operator=join.text),
+                *(FindingScope(stage=stage.label) for stage in stages),
             ),
             saved_s,
             Confidence.LOW,
@@ -193,8 +193,8 @@ def full_scan(case: Case) -> Iterator[Hit]:
             f"query {scan.query_id} read {format_bytes(size)}, {rows:,} rows, and kept {share:.1%} "
             f"of them: {without_numbers(above.text)}",
             (
-                Where(query=scan.query_id, operator=scan.text),
-                *(Where(stage=stage.label) for stage in stages),
+                FindingScope(query=scan.query_id, operator=scan.text),
+                *(FindingScope(stage=stage.label) for stage in stages),
             ),
             saved_s,
             Confidence.LOW,
@@ -219,7 +219,7 @@ def recomputed(case: Case) -> Iterator[Hit]:
         yield Hit(
             f"{len(queries):,} queries compute the same, each in a stage of its own; the first is "
             f"{stages[0].title}",
-            tuple(Where(stage=stage.label) for stage in stages),
+            tuple(FindingScope(stage=stage.label) for stage in stages),
             sum(costs_s) - max(costs_s),
             Confidence.MEDIUM,
             values={"n": f"{len(queries):,}"},
@@ -239,8 +239,8 @@ def _saved_s(case: Case, join: Operator, large: Operator) -> float:
     return saved_s
 
 
-def _stages(case: Case, join: Operator, large: Operator) -> Iterator[Where]:
+def _stages(case: Case, join: Operator, large: Operator) -> Iterator[FindingScope]:
     for stage in case.stages:
         here = case.plans.of_stage(stage.key)
         if join in here or large in here:
-            yield Where(stage=stage.label)
+            yield FindingScope(stage=stage.label)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from venturi.core.units import format_bytes, format_duration
-from venturi.jobs.diagnosis.case import Case, Confidence, Hit, Where
+from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.diagnosis.skewed_joins import AGGREGATES, Split, split
-from venturi.jobs.diagnosis.uneven import Data, data_of, records_of
+from venturi.jobs.diagnosis.uneven import AttemptData, data_of, records_of
 from venturi.jobs.stages.causes import PYTHON, READING, TO_COMPUTE, Seconds, TaskTimes, total
 from venturi.jobs.stages.plans import SHUFFLED_JOINS, Operator
 from venturi.jobs.stages.stage import Stage
@@ -68,7 +68,7 @@ def skew(case: Case) -> Iterator[Hit]:
         )
 
 
-def _spread(case: Case, stage: Stage, data: Data, top: int) -> Split:
+def _spread(case: Case, stage: Stage, data: AttemptData, top: int) -> Split:
     """What shares out the rows of the attempt `top`, by what its stage does with them."""
     there = case.plans.of_stage(stage.key)
     join = next((each for each in there if each.name in SHUFFLED_JOINS), None)
@@ -97,7 +97,7 @@ def one_task(case: Case) -> Iterator[Hit]:
         wanted = max(math.ceil(read_bytes / (128 * _MIB)), stage.slots)
         there = case.plans.of_stage(stage.key)
         window = next((each for each in there if each.name == "Window"), None)
-        saved_s = np.maximum(times.elapsed_s - _beside_s(case, times) / parts, 0.0)
+        saved_s = np.maximum(times.elapsed_s - _shared_slot_s(case, times) / parts, 0.0)
         if window is not None:
             saved_s = np.maximum(saved_s - _compared_s(case, there, records, parts), 0.0)
         yield Hit(
@@ -112,7 +112,7 @@ def one_task(case: Case) -> Iterator[Hit]:
         )
 
 
-def _beside_s(case: Case, times: TaskTimes) -> Seconds:
+def _shared_slot_s(case: Case, times: TaskTimes) -> Seconds:
     """How long attempts that ran alone would take where tasks are on all slots: they then share
     the cores with one another and with the threads of the JVM, and wait as others of the job do."""
     own_s = times.elapsed_s - times.causes[TO_COMPUTE]
@@ -150,7 +150,7 @@ def too_few_tasks(case: Case) -> Iterator[Hit]:
             continue
         yield Hit(
             f"{stage.title} had {n:,} tasks of {format_duration(usual_s)} on {stage.slots:,} slots",
-            (Where(stage=stage.label),),
+            (FindingScope(stage=stage.label),),
             min(
                 case.saved_s(stage.key, times.elapsed_s * (1 - n / stage.slots)),
                 case.spread_s(stage.key),
@@ -183,7 +183,7 @@ def too_many_tasks(case: Case) -> Iterator[Hit]:
         yield Hit(
             f"{stage.title} had {n:,} tasks, half of them shorter than "
             f"{format_duration(usual_s)}, for {format_bytes(int(read_bytes))}",
-            (Where(stage=stage.label),),
+            (FindingScope(stage=stage.label),),
             case.saved_s(stage.key, _fixed_s(_of_causes(times, _STARTING), n, wanted)),
             Confidence.HIGH,
             "other" if not shuffled else "partitions" if adaptive else "adaptive",
@@ -273,11 +273,11 @@ class _Files:
     def __str__(self) -> str:
         return f"{self.n:,} files of {format_bytes(int(self.size / self.n))} on average"
 
-    def places(self, case: Case) -> tuple[Where, ...]:
+    def places(self, case: Case) -> tuple[FindingScope, ...]:
         """Of the operator and its stages."""
         labels = [each.label for each in case.analysis.stages if each.key in self.stages]
-        at = Where(query=self.operator.query_id, operator=self.operator.text)
-        return (at, *(Where(stage=label) for label in labels))
+        at = FindingScope(query=self.operator.query_id, operator=self.operator.text)
+        return (at, *(FindingScope(stage=label) for label in labels))
 
     def way_to(self, wanted: int) -> str:
         """Which advice brings `wanted` files."""
@@ -353,9 +353,9 @@ def _of_causes(times: TaskTimes, causes: Sequence[str]) -> Seconds:
     return whole
 
 
-def _task(case: Case, stage: Stage, place: int, operator: Operator | None = None) -> Where:
+def _task(case: Case, stage: Stage, place: int, operator: Operator | None = None) -> FindingScope:
     who = case.line.tasks.who(place)
-    return Where(
+    return FindingScope(
         stage.label,
         who.task_id,
         who.host,

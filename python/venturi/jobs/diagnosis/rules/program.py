@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from venturi.core.units import format_duration
-from venturi.jobs.diagnosis.case import Case, Confidence, Hit, Where
+from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.diagnosis.rules.repeated import driver_loop
 from venturi.jobs.stages.elapsed import BETWEEN
@@ -62,7 +62,7 @@ def driver_gap(case: Case) -> Iterator[Hit]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _SparkRequest:
     """What the program asked Spark for, a query or a job: from when to when it was worked on."""
 
     from_s: float
@@ -75,19 +75,19 @@ class _Asked:
         return f"{self.kind} {self.id_}" + (f" ({self.name})" if self.name else "")
 
     @property
-    def where(self) -> Where:
+    def where(self) -> FindingScope:
         """The query; a job has only its line of the program."""
         if self.kind == "query":
-            return Where(query=self.id_, operator=self.name)
-        return Where(operator=str(self))
+            return FindingScope(query=self.id_, operator=self.name)
+        return FindingScope(operator=str(self))
 
 
 @dataclass(frozen=True, slots=True)
 class _Pause:
     """A time in which Spark was asked for nothing, and what was asked before and after it."""
 
-    before: _Asked
-    after: _Asked
+    before: _SparkRequest
+    after: _SparkRequest
 
     @property
     def lasted_s(self) -> float:
@@ -96,7 +96,7 @@ class _Pause:
 
 def _pauses(case: Case) -> Iterator[_Pause]:
     """The times between what is asked."""
-    last: _Asked | None = None
+    last: _SparkRequest | None = None
     # A query goes before the jobs that are its own.
     for asked in sorted(_asked(case), key=lambda each: (each.from_s, -each.to_s)):
         if last is not None and asked.from_s > last.to_s:
@@ -105,7 +105,7 @@ def _pauses(case: Case) -> Iterator[_Pause]:
             last = asked
 
 
-def _asked(case: Case) -> Iterator[_Asked]:
+def _asked(case: Case) -> Iterator[_SparkRequest]:
     """Queries and jobs; what has no end was worked on to the end of the application."""
     account, origin_ms = case.line.account, case.line.tasks.origin_ms
     for kind, table in (("query", account.queries), ("job", account.jobs)):
@@ -115,7 +115,7 @@ def _asked(case: Case) -> Iterator[_Asked]:
         for id_, name, start_ms, end_ms in rows:
             if start_ms is not None:
                 end_s = case.line.elapsed_s if end_ms is None else (end_ms - origin_ms) / 1e3
-                yield _Asked((start_ms - origin_ms) / 1e3, end_s or 0.0, kind, id_, name)
+                yield _SparkRequest((start_ms - origin_ms) / 1e3, end_s or 0.0, kind, id_, name)
 
 
 def _by_hand(case: Case) -> bool:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from venturi.core.units import format_duration
-from venturi.jobs.diagnosis.case import SHOWN, Case, Confidence, Hit, Places, Where
+from venturi.jobs.diagnosis.case import SHOWN, Case, Confidence, FindingScope, Hit, Places
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.stages import losses
-from venturi.jobs.stages.stage import Loss
+from venturi.jobs.stages.stage import WastedTime
 
 _OF_EXECUTORS = (losses.EXECUTOR, losses.OUTPUT, losses.FETCH, losses.AGAIN)
 _Alike = tuple[str, tuple[str, ...]]
@@ -23,7 +23,7 @@ def failed_attempts(case: Case) -> Iterator[Hit]:
     found = [loss for loss in case.analysis.losses if loss.what == losses.ERROR]
     if not _matter(case, "failed-attempts", found):
         return
-    places = losses.in_vain(case.line.tasks, (losses.ERROR,))
+    places = losses.wasted_attempts(case.line.tasks, (losses.ERROR,))
     time_s, n = sum(each.time_s for each in found), sum(each.n for each in found)
     yield Hit(
         f"{_attempts(n)} failed after {format_duration(time_s)} in all, {found[0].n:,} with: "
@@ -52,7 +52,7 @@ def executor_lost(case: Case) -> Iterator[Hit]:
     found = [loss for loss in case.analysis.losses if loss.what in _OF_EXECUTORS]
     if not gone or not _matter(case, "executor-lost", found):
         return
-    places = losses.in_vain(case.line.tasks, _OF_EXECUTORS)
+    places = losses.wasted_attempts(case.line.tasks, _OF_EXECUTORS)
     first = gone[0]
     time_s, n = sum(each.time_s for each in found), sum(each.n for each in found)
     what = "executor" if len(gone) == 1 else f"{len(gone):,} executors, the first one"
@@ -61,7 +61,7 @@ def executor_lost(case: Case) -> Iterator[Hit]:
         f"({first.meaning or first.reason}), and with it {_attempts(n)} of "
         f"{format_duration(time_s)}",
         (
-            *(Where(host=each.host, executor=each.executor_id) for each in gone[:SHOWN]),
+            *(FindingScope(host=each.host, executor=each.executor_id) for each in gone[:SHOWN]),
             *case.longest(places),
         ),
         case.without_s(places),
@@ -83,7 +83,7 @@ def _attempts(n: int) -> str:
     return "1 attempt" if n == 1 else f"{n:,} attempts"
 
 
-def _matter(case: Case, rule: str, found: Iterable[Loss]) -> bool:
+def _matter(case: Case, rule: str, found: Iterable[WastedTime]) -> bool:
     task_s = sum(stage.task_s for stage in case.analysis.stages)
     lost_s = sum(each.time_s for each in found)
     return lost_s > 0 and lost_s >= case.limit(rule, "share") * task_s
@@ -110,7 +110,7 @@ def driver_loop(case: Case) -> Iterator[Hit]:
         yield Hit(
             f"{n:,} times {name}, which took {format_duration(loop.busy_s)}, and the program "
             f"between them {format_duration(loop.between_s)}",
-            (Where(operator=name),),
+            (FindingScope(operator=name),),
             loop.busy_s * (1 - 1 / n) + loop.between_s,
             Confidence.MEDIUM,
             values={"n": f"{n:,}"},

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from venturi.core.units import format_bytes, format_core_time, format_duration
-from venturi.jobs.diagnosis.case import SHOWN, Case, Confidence, Hit, Spared, Where
+from venturi.jobs.diagnosis.case import SHOWN, Case, Confidence, FindingScope, Hit, SparedResources
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.stages import losses
 from venturi.jobs.stages.causes import total
 from venturi.jobs.stages.executors import executor_uses
 from venturi.jobs.stages.memory import DRIVER, heap_bytes
-from venturi.jobs.stages.slots import Offered, shortages
+from venturi.jobs.stages.slots import SlotOffer, shortages
 
 _NEAR = ("PROCESS_LOCAL", "NODE_LOCAL", "RACK_LOCAL")
 _OVERLAP_S = 0.1
@@ -49,7 +49,7 @@ def locality_wait(case: Case) -> Iterator[Hit]:
                 f"{n:,} of {len(places):,} attempts at tasks of {stage.title} began "
                 f"{format_duration(least_s)} or more after a slot was free, "
                 f"{int(np.isin(kinds, _NEAR).sum()):,} of them near their data",
-                (Where(stage=stage.label),),
+                (FindingScope(stage=stage.label),),
                 saved_s,
                 Confidence.LOW,
             )
@@ -82,7 +82,7 @@ def allocation_lag(case: Case) -> Iterator[Hit]:
     )
 
 
-def _waiting(case: Case, most: int) -> Iterator[Where]:
+def _waiting(case: Case, most: int) -> Iterator[FindingScope]:
     """The stages whose tasks waited the longest while there were fewer than `most` slots."""
     line = case.line
     waited_s: dict[str, float] = {}
@@ -93,7 +93,7 @@ def _waiting(case: Case, most: int) -> Iterator[Where]:
             waited_s[stage.label] = float(found.length_s[short].sum())
     for label in sorted(waited_s, key=lambda each: -waited_s[each])[:SHOWN]:
         if waited_s[label] > 0:
-            yield Where(stage=label)
+            yield FindingScope(stage=label)
 
 
 @rule("shuffle-lost")
@@ -104,7 +104,7 @@ def shuffle_lost(case: Case) -> Iterator[Hit]:
     found = [loss for loss in case.analysis.losses if loss.what in _LOST_OUTPUT]
     if not found or case.analysis.lost_executors:
         return
-    vain = losses.in_vain(case.line.tasks, _LOST_OUTPUT)
+    vain = losses.wasted_attempts(case.line.tasks, _LOST_OUTPUT)
     yield Hit(
         f"{sum(each.n for each in found):,} attempts at tasks, of "
         f"{format_duration(sum(each.time_s for each in found))}, were in vain: executors that were "
@@ -143,7 +143,7 @@ def speculation(case: Case) -> Iterator[Hit]:
         case.longest(lost),
         case.without_s(lost),
         Confidence.MEDIUM,
-        spares=Spared(format_core_time(lost_s * cpus), lost_s / task_s),
+        spares=SparedResources(format_core_time(lost_s * cpus), lost_s / task_s),
     )
 
 
@@ -180,15 +180,15 @@ def idle_cores(case: Case) -> Iterator[Hit]:
         Confidence.LOW,
         "dynamic" if dynamic else "static",
         {"executors": f"{wanted // size}"},
-        Spared(format_core_time(spared_s), spared_s / cores.offered_s),
+        SparedResources(format_core_time(spared_s), spared_s / cores.offered_s),
     )
 
 
-def _idlest(case: Case) -> Iterator[Where]:
+def _idlest(case: Case) -> Iterator[FindingScope]:
     """The executors whose slots stood idle for the largest shares of their time."""
     known = [each for each in executor_uses(case.line) if each.busy is not None]
     for each in sorted(known, key=lambda use: use.busy or 0.0)[:SHOWN]:
-        yield Where(host=each.host, executor=each.executor_id)
+        yield FindingScope(host=each.host, executor=each.executor_id)
 
 
 def _enough(case: Case, now: int) -> int:
@@ -206,7 +206,7 @@ def _work(case: Case) -> tuple[float, float]:
     return case.analysis.driver_s or 0.0, task_s
 
 
-def _size(case: Case, there: Offered) -> int | None:
+def _size(case: Case, there: SlotOffer) -> int | None:
     """The slots of an executor, None where they differ."""
     sizes = {int(n) // there.cpus for n in case.line.account.executors["cores"].drop_nulls()}
     return max(sizes.pop(), 1) if len(sizes) == 1 else None
@@ -237,11 +237,11 @@ def idle_memory(case: Case) -> Iterator[Hit]:
     yield Hit(
         f"of a heap of {format_bytes(heap)} the fullest of {len(peaks):,} executors was seen to "
         f"use {format_bytes(peak)}",
-        (Where(executor=executor),),
+        (FindingScope(executor=executor),),
         0.0,
         Confidence.LOW,
         values={"memory": f"{wanted}m"},
-        spares=Spared(
+        spares=SparedResources(
             f"{format_bytes(heap - wanted * _MIB)} an executor", 1 - wanted * _MIB / heap
         ),
     )

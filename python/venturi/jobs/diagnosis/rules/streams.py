@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from venturi.core.units import format_duration
-from venturi.jobs.diagnosis.case import Case, Confidence, Hit, Spared, Where
+from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit, SparedResources
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.stages.stage import Stage, StreamUse
 from venturi.jobs.stages.streaming import COMMIT, JOBS, OFFSETS, PLANNING, stream_uses
@@ -36,7 +36,11 @@ def stream_behind(case: Case) -> Iterator[Hit]:
             f"{left}; "
             f"the slowest, batch {use.slowest_batch} of {format_duration(use.slowest_s)}, took "
             f"the most for {use.slowest_part}{told}",
-            (Where(None if stage is None else stage.label, operator=use.name or use.stream),),
+            (
+                FindingScope(
+                    None if stage is None else stage.label, operator=use.name or use.stream
+                ),
+            ),
             0.0,
             Confidence.MEDIUM,
             "state" if grown and variant == "jobs" else variant,
@@ -46,7 +50,9 @@ def stream_behind(case: Case) -> Iterator[Hit]:
                 "trigger": f"{math.ceil(use.last_s)} seconds",
             },
             # What a batch has to do more than the first ones, or than what it leaves lets it.
-            Spared(f"{format_duration(use.last_s * (1 - 1 / growth))} a batch", 1 - 1 / growth),
+            SparedResources(
+                f"{format_duration(use.last_s * (1 - 1 / growth))} a batch", 1 - 1 / growth
+            ),
         )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from venturi.core.units import format_bytes, format_duration
-from venturi.jobs.diagnosis.case import SHOWN, Case, Confidence, Hit, Where
+from venturi.jobs.diagnosis.case import SHOWN, Case, Confidence, FindingScope, Hit
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.diagnosis.uneven import data_of
 from venturi.jobs.stages.causes import SPILLING, Floats, Seconds, TaskTimes, total
@@ -50,7 +50,7 @@ def spill(case: Case) -> Iterator[Hit]:
             f"{n:,} of {len(places):,} tasks of {stage.title} spilled {format_bytes(spilled)} to "
             f"disk, and {'was' if n == 1 else 'were'} off the processor for "
             f"{format_duration(total(times.causes[SPILLING]))}{beside}",
-            (Where(stage=stage.label),),
+            (FindingScope(stage=stage.label),),
             case.saved_s(stage.key, _spilling_s(case, times, wrote)),
             Confidence.LOW,
             variant,
@@ -113,14 +113,14 @@ def driver_files(case: Case) -> Iterator[Hit]:
     )
 
 
-def _with_files(case: Case, part: str) -> Iterator[Where]:
+def _with_files(case: Case, part: str) -> Iterator[FindingScope]:
     """The queries that the driver listed or committed files for the longest."""
     queries, took = case.line.account.queries, "listing_ms" if part == LISTING else "commit_ms"
     if queries is not None:
         rows = queries.select("query_id", took).drop_nulls().sort(took, descending=True)
         for query, took_ms in rows.head(SHOWN).rows():
             if took_ms > 0:
-                yield Where(query=query)
+                yield FindingScope(query=query)
 
 
 @rule("late-executors")
@@ -141,7 +141,7 @@ def late_executors(case: Case) -> Iterator[Hit]:
     )
 
 
-def _awaited(case: Case) -> Iterator[Where]:
+def _awaited(case: Case) -> Iterator[FindingScope]:
     """The executors that came when there was none."""
     there, origin_ms = case.line.there, case.line.tasks.origin_ms
     if there is None:
@@ -151,7 +151,7 @@ def _awaited(case: Case) -> Iterator[Where]:
     rows = case.line.account.executors.select("added_ms", "host", "executor_id").drop_nulls().rows()
     for added_ms, host, executor in rows:
         if (added_ms - origin_ms) / 1e3 in came_s:
-            yield Where(host=host, executor=executor)
+            yield FindingScope(host=host, executor=executor)
 
 
 @rule("fetch-wait")
@@ -177,7 +177,7 @@ def driver_collect(case: Case) -> Iterator[Hit]:
             f"{stage.title} sent {format_bytes(int(sent))} to the driver, which took the tasks "
             f"{format_duration(sum(map(total, sending_s)))}, and the driver "
             f"{format_duration(tail_s)} after them",
-            (Where(stage=stage.label),),
+            (FindingScope(stage=stage.label),),
             case.at_most_s(stage.key, saved_s + tail_s),
             Confidence.MEDIUM,
             values={"size": format_bytes(int(sent))},
@@ -193,7 +193,7 @@ def _recorded(case: Case, rule: str, cause: str) -> Iterator[Hit]:
         yield Hit(
             f"{cause} took {total(cause_s) / stage.task_s:.0%} of the tasks' time of "
             f"{stage.title}, {format_duration(total(cause_s))}",
-            (Where(stage=stage.label),),
+            (FindingScope(stage=stage.label),),
             case.saved_s(stage.key, cause_s),
             Confidence.HIGH,
             case.variant(rule),
@@ -231,7 +231,7 @@ def slow_host(case: Case) -> Iterator[Hit]:
             yield Hit(
                 f"in {stage.title} tasks took {format_duration(own_s)} on {host}, "
                 f"{own_s / others_s:.1f} times as long as on the others with no more data",
-                (Where(stage=stage.label, host=host),),
+                (FindingScope(stage=stage.label, host=host),),
                 case.saved_s(
                     stage.key, np.where(hosts == which, times.elapsed_s * (1 - others_s / own_s), 0)
                 ),

@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING
 from venturi.machines.catalog.find import unknown
 
 if TYPE_CHECKING:
-    from venturi.machines.catalog.importers.reading import Imported, Options, Source
+    from venturi.machines.catalog.importers.reading import (
+        CatalogSource,
+        ImportedCatalog,
+        ImportOptions,
+    )
 
 IMPORTERS: Mapping[str, str] = {
     "skypilot": "SkyPilot's vms.csv",
@@ -29,7 +33,9 @@ IMPORTERS: Mapping[str, str] = {
 """Format -> what its files are; the module that reads it has its name."""
 
 
-def import_catalog(format_name: str, sources: Sequence[Source], options: Options) -> Imported:
+def import_catalog(
+    format_name: str, sources: Sequence[CatalogSource], options: ImportOptions
+) -> ImportedCatalog:
     """The catalogue in `sources`, which are of the format `format_name`.
 
     VEN-CATALOG-UNKNOWN if there is no such format or region, VEN-CATALOG-FORMAT if a file is not
@@ -43,5 +49,7 @@ def import_catalog(format_name: str, sources: Sequence[Source], options: Options
             "formats",
             {"format": format_name},
         )
-    imported: Imported = importlib.import_module(f"{__name__}.{format_name}").read(sources, options)
+    imported: ImportedCatalog = importlib.import_module(f"{__name__}.{format_name}").read(
+        sources, options
+    )
     return imported

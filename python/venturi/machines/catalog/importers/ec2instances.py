@@ -13,15 +13,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from venturi.core.quantity import Kind
+from venturi.core.quantity import ValueKind
 from venturi.machines.catalog.importers.reading import (
     MAX_ROWS,
     BadRowError,
     Builder,
-    Entry,
-    Imported,
-    Options,
-    Source,
+    CatalogSource,
+    ImportedCatalog,
+    ImportOptions,
+    TypeEntry,
     choose_region,
     format_error,
     json_of,
@@ -38,7 +38,7 @@ _GB = {"GB": 1.0, "TB": 1e3, "GiB": 2**30 / 1e9, "TiB": 2**40 / 1e9}
 _UNKNOWN = frozenset({None, "", "N/A", "NA", "unknown", "variable", 0, "0"})
 
 
-def read(sources: Sequence[Source], options: Options) -> Imported:
+def read(sources: Sequence[CatalogSource], options: ImportOptions) -> ImportedCatalog:
     """The catalogue in `sources`, with the prices of one region."""
     builder = Builder(options)
     items = [(s, f"$[{i}]", item) for s in sources for i, item in enumerate(_items(s))]
@@ -57,11 +57,11 @@ def read(sources: Sequence[Source], options: Options) -> Imported:
         with builder.row(place, str(name or "")):
             if not isinstance(item, dict) or not isinstance(name, str):
                 raise BadRowError("instance_type", name, "is no text in an object")
-            builder.keep(_entry(item, Entry(name.strip(), place, origin, as_of), region))
+            builder.keep(_entry(item, TypeEntry(name.strip(), place, origin, as_of), region))
     return builder.done(sources[0].file)
 
 
-def _items(source: Source) -> list[Any]:
+def _items(source: CatalogSource) -> list[Any]:
     items = json_of(source)
     if not isinstance(items, list):
         raise format_error(
@@ -91,7 +91,7 @@ def _object(item: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     return value
 
 
-def _entry(item: Mapping[str, Any], entry: Entry, region: str) -> Entry:
+def _entry(item: Mapping[str, Any], entry: TypeEntry, region: str) -> TypeEntry:
     entry.put("provider", "aws")
     architectures = item.get("arch")
     if isinstance(architectures, list) and architectures:
@@ -99,11 +99,11 @@ def _entry(item: Mapping[str, Any], entry: Entry, region: str) -> Entry:
     if isinstance(item.get("physical_processor"), str):
         entry.put("processor", item["physical_processor"], column="physical_processor")
     for attribute, key, kind in (
-        ("vcpus", "vCPU", Kind.ADVERTISED),
-        ("memory", "memory", Kind.ADVERTISED),
-        ("cores", "cores", Kind.ADVERTISED),
-        ("coremark", "coremark_iterations_second", Kind.MEASURED),
-        ("numa_nodes", "numa_node_count", Kind.MEASURED),
+        ("vcpus", "vCPU", ValueKind.ADVERTISED),
+        ("memory", "memory", ValueKind.ADVERTISED),
+        ("cores", "cores", ValueKind.ADVERTISED),
+        ("coremark", "coremark_iterations_second", ValueKind.MEASURED),
+        ("numa_nodes", "numa_node_count", ValueKind.MEASURED),
     ):
         entry.put(attribute, _known(item, key), f"{PROJECT} has no {key}", kind=kind, column=key)
     _storage(entry, _object(item, "storage"))
@@ -114,7 +114,7 @@ def _entry(item: Mapping[str, Any], entry: Entry, region: str) -> Entry:
     return entry
 
 
-def _storage(entry: Entry, storage: Mapping[str, Any] | None) -> None:
+def _storage(entry: TypeEntry, storage: Mapping[str, Any] | None) -> None:
     if storage is None:
         entry.put("disk_count", None, "no local disks", column="storage")
         return
@@ -129,7 +129,7 @@ def _storage(entry: Entry, storage: Mapping[str, Any] | None) -> None:
     entry.put("disk_kind", kind, column="storage.ssd")
 
 
-def _network(entry: Entry, words: object) -> None:
+def _network(entry: TypeEntry, words: object) -> None:
     text = words.strip() if isinstance(words, str) else ""
     match = _BANDWIDTH.match(text)
     if match is None:
@@ -148,7 +148,7 @@ def _network(entry: Entry, words: object) -> None:
         entry.put("network_line_rate", rate, note=note, column="network_performance")
 
 
-def _volumes(entry: Entry, item: Mapping[str, Any]) -> None:
+def _volumes(entry: TypeEntry, item: Mapping[str, Any]) -> None:
     baseline = _known(item, "ebs_baseline_bandwidth")
     most = _known(item, "ebs_max_bandwidth") or baseline
     if most is not None and baseline is not None and baseline > most:
@@ -165,7 +165,7 @@ def _volumes(entry: Entry, item: Mapping[str, Any]) -> None:
     )
 
 
-def _prices(entry: Entry, pricing: Mapping[str, Any], region: str) -> None:
+def _prices(entry: TypeEntry, pricing: Mapping[str, Any], region: str) -> None:
     of_region = _object(pricing, region) or {}
     linux = _object(of_region, "linux") or {}
     column = f"pricing.{region}.linux"

@@ -17,10 +17,10 @@ from venturi.machines.catalog.importers.reading import (
     MAX_ROWS,
     BadRowError,
     Builder,
-    Entry,
-    Imported,
-    Options,
-    Source,
+    CatalogSource,
+    ImportedCatalog,
+    ImportOptions,
+    TypeEntry,
     choose_region,
     format_error,
     need_date,
@@ -39,7 +39,7 @@ _AWS = "karpenter.k8s.aws/instance-"
 class _Prices:
     """Prices of one region: type -> (place, the number as written)."""
 
-    table: Source
+    table: CatalogSource
     region: str
     as_of: date
     prices: dict[str, tuple[str, str]]
@@ -50,7 +50,7 @@ class _Prices:
         return "CNY" if self.region.startswith("cn-") else "USD"
 
 
-def read(sources: Sequence[Source], options: Options) -> Imported:
+def read(sources: Sequence[CatalogSource], options: ImportOptions) -> ImportedCatalog:
     """The catalogue in one page and any number of price tables, of one region."""
     builder = Builder(options)
     tables = [source for source in sources if source.file.endswith(".go")]
@@ -68,7 +68,7 @@ def read(sources: Sequence[Source], options: Options) -> Imported:
     types = list(_types(page))
     for place, name, labels in types:
         with builder.row(place, name):
-            builder.keep(_entry(labels, Entry(name, place, origin, as_of), prices))
+            builder.keep(_entry(labels, TypeEntry(name, place, origin, as_of), prices))
     if prices:
         others = sorted(prices.prices.keys() - {name for _, name, _ in types})
         if others:
@@ -77,7 +77,7 @@ def read(sources: Sequence[Source], options: Options) -> Imported:
     return builder.done(page.file)
 
 
-def _types(page: Source) -> Iterator[tuple[str, str, dict[str, str]]]:
+def _types(page: CatalogSource) -> Iterator[tuple[str, str, dict[str, str]]]:
     """(place, name, label -> value) of each type, in the page's order."""
     name, place, labels = "", "", dict[str, str]()
     count = 0
@@ -102,7 +102,7 @@ def _types(page: Source) -> Iterator[tuple[str, str, dict[str, str]]]:
     yield place, name, labels
 
 
-def _entry(labels: dict[str, str], entry: Entry, prices: _Prices | None) -> Entry:
+def _entry(labels: dict[str, str], entry: TypeEntry, prices: _Prices | None) -> TypeEntry:
     entry.put("provider", "aws")
     if "kubernetes.io/arch" in labels:
         entry.put_architecture(labels["kubernetes.io/arch"], "kubernetes.io/arch")
@@ -143,7 +143,7 @@ def _entry(labels: dict[str, str], entry: Entry, prices: _Prices | None) -> Entr
     return entry
 
 
-def _put_price(entry: Entry, prices: _Prices | None) -> None:
+def _put_price(entry: TypeEntry, prices: _Prices | None) -> None:
     if prices is None:
         entry.put("price", None, "no price table was given")
         return
@@ -162,7 +162,7 @@ def _put_price(entry: Entry, prices: _Prices | None) -> None:
     entry.place, entry.source, entry.as_of = page
 
 
-def _prices(tables: Sequence[Source], options: Options, builder: Builder) -> _Prices:
+def _prices(tables: Sequence[CatalogSource], options: ImportOptions, builder: Builder) -> _Prices:
     """The prices of the region asked for, in whichever table has it."""
     found: dict[str, _Prices] = {}
     for table in tables:
@@ -172,7 +172,7 @@ def _prices(tables: Sequence[Source], options: Options, builder: Builder) -> _Pr
     return found[choose_region(found, options.region, tables[0].file)]
 
 
-def generated_on(table: Source) -> date | None:
+def generated_on(table: CatalogSource) -> date | None:
     """The day that the table says it was made on, if it says one."""
     generated = _GENERATED.search(table.text)
     try:
@@ -181,7 +181,7 @@ def generated_on(table: Source) -> date | None:
         return None
 
 
-def regions_of(table: Source, builder: Builder) -> dict[str, dict[str, tuple[str, str]]]:
+def regions_of(table: CatalogSource, builder: Builder) -> dict[str, dict[str, tuple[str, str]]]:
     """Region -> type -> (place, price as written) in a Go map of prices."""
     regions: dict[str, dict[str, tuple[str, str]]] = {}
     inside: dict[str, tuple[str, str]] | None = None

@@ -14,10 +14,10 @@ from venturi.machines.catalog.importers.karpenter import generated_on, regions_o
 from venturi.machines.catalog.importers.reading import (
     BadRowError,
     Builder,
-    Entry,
-    Imported,
-    Options,
-    Source,
+    CatalogSource,
+    ImportedCatalog,
+    ImportOptions,
+    TypeEntry,
     choose_region,
     format_error,
     json_of,
@@ -26,10 +26,10 @@ from venturi.machines.catalog.importers.reading import (
 )
 
 # attribute -> type -> (place, price as written)
-Prices = Mapping[str, Mapping[str, tuple[str, object]]]
+RegionPrices = Mapping[str, Mapping[str, tuple[str, object]]]
 
 
-def read(sources: Sequence[Source], options: Options) -> Imported:
+def read(sources: Sequence[CatalogSource], options: ImportOptions) -> ImportedCatalog:
     """The prices of one region in `sources`."""
     builder = Builder(options)
     for source in sources:
@@ -43,9 +43,9 @@ def read(sources: Sequence[Source], options: Options) -> Imported:
     return builder.done(sources[0].file)
 
 
-def _entry(name: str, prices: Prices, origin: str, as_of: date, region: str) -> Entry:
+def _entry(name: str, prices: RegionPrices, origin: str, as_of: date, region: str) -> TypeEntry:
     first = next(of[name][0] for of in prices.values() if name in of)
-    entry = Entry(name, first, origin, as_of)
+    entry = TypeEntry(name, first, origin, as_of)
     for attribute, of in prices.items():
         place, text = of.get(name, (first, None))
         entry.place = place
@@ -55,7 +55,7 @@ def _entry(name: str, prices: Prices, origin: str, as_of: date, region: str) -> 
     return entry
 
 
-def _json(source: Source, _: Builder) -> tuple[dict[str, Prices], None]:
+def _json(source: CatalogSource, _: Builder) -> tuple[dict[str, RegionPrices], None]:
     table = json_of(source)
     regions = table.get("prices") if isinstance(table, dict) else None
     if not isinstance(regions, dict) or not regions:
@@ -68,7 +68,7 @@ def _json(source: Source, _: Builder) -> tuple[dict[str, Prices], None]:
     return {name: _of_region(source, name, each) for name, each in regions.items()}, None
 
 
-def _of_region(source: Source, region: str, tables: object) -> Prices:
+def _of_region(source: CatalogSource, region: str, tables: object) -> RegionPrices:
     found: dict[str, dict[str, tuple[str, object]]] = {}
     for attribute, key in (("price", "on_demand"), ("spot_price", "spot")):
         prices = tables.get(key) if isinstance(tables, dict) else None
@@ -79,7 +79,7 @@ def _of_region(source: Source, region: str, tables: object) -> Prices:
     return found
 
 
-def _go(source: Source, builder: Builder) -> tuple[dict[str, Prices], date | None]:
+def _go(source: CatalogSource, builder: Builder) -> tuple[dict[str, RegionPrices], date | None]:
     try:
         regions = regions_of(source, builder)
     except BadRowError as bad:

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from venturi.machines.catalog.importers.reading import (
     BadRowError,
     Builder,
-    Entry,
-    Imported,
-    Options,
-    Source,
+    CatalogSource,
+    ImportedCatalog,
+    ImportOptions,
+    TypeEntry,
     csv_rows,
     need_date,
     number,
@@ -54,7 +54,7 @@ COLUMNS: Mapping[str, str] = {
 }
 
 
-def read(sources: Sequence[Source], options: Options) -> Imported:
+def read(sources: Sequence[CatalogSource], options: ImportOptions) -> ImportedCatalog:
     """The catalogue in `sources`."""
     builder = Builder(options)
     for source in sources:
@@ -65,9 +65,11 @@ def read(sources: Sequence[Source], options: Options) -> Imported:
     return builder.done(sources[0].file)
 
 
-def _entry(source: Source, place: str, row: dict[str, str], options: Options) -> Entry:
+def _entry(
+    source: CatalogSource, place: str, row: dict[str, str], options: ImportOptions
+) -> TypeEntry:
     as_of = need_date(parse_date("as_of", row.get("as_of", "")), options, source.file)
-    entry = Entry(row["name"], place, row.get("source") or source.name, as_of)
+    entry = TypeEntry(row["name"], place, row.get("source") or source.name, as_of)
     for column, attribute in NUMBERS.items():
         if column in row:
             entry.put(attribute, number(column, row[column]), column=column)
@@ -88,7 +90,7 @@ def _entry(source: Source, place: str, row: dict[str, str], options: Options) ->
     return entry
 
 
-def _disks(entry: Entry, row: dict[str, str]) -> None:
+def _disks(entry: TypeEntry, row: dict[str, str]) -> None:
     if row.get("disks") == "0":
         entry.put("disk_count", None, "no local disks", column="disks")
         return
@@ -97,7 +99,7 @@ def _disks(entry: Entry, row: dict[str, str]) -> None:
     entry.put("disk_kind", row.get("disk_kind"), column="disk_kind")
 
 
-def _money(entry: Entry, row: dict[str, str]) -> None:
+def _money(entry: TypeEntry, row: dict[str, str]) -> None:
     currency = row.get("currency") or "USD"
     if not (len(currency) == 3 and currency.isascii() and currency.isupper()):
         raise BadRowError("currency", currency, "is not three capital letters, such as USD")

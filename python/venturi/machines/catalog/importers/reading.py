@@ -1,8 +1,8 @@
 """What every importer shares: input texts, rows that are kept or refused, dates, regions.
 
-An importer is a pure function from texts to an `Imported`. A row with a bad value is refused with
-place, field, value and reason, and the others are kept; a file that is not what it should be is an
-error. What a source does not say is an unknown fact with the reason, never 0.
+An importer is a pure function from texts to an `ImportedCatalog`. A row with a bad value is refused
+with place, field, value and reason, and the others are kept; a file that is not what it should be
+is an error. What a source does not say is an unknown fact with the reason, never 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import PurePath
 from typing import Any
 
 from venturi.core.errors import ExitCode, VenturiError
-from venturi.core.quantity import Kind
+from venturi.core.quantity import ValueKind
 from venturi.machines.catalog import (
     ATTRIBUTES,
     Catalog,
@@ -28,7 +28,7 @@ from venturi.machines.catalog import (
     not_commas,
 )
 from venturi.machines.catalog.find import unknown
-from venturi.record.importing.tables import Limits, Row, named_rows
+from venturi.record.importing.tables import TableLimits, TableRow, named_rows
 from venturi.record.importing.text import Refusal
 
 MAX_IMPORT_BYTES = 256 * 2**20
@@ -43,7 +43,7 @@ _UNMEASURED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class CatalogSource:
     """The content of one file, and the name faults are reported with."""
 
     file: str
@@ -67,7 +67,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ImportOptions:
     """What the user adds: the region to take, the day the source held, the catalogue's name."""
 
     region: str | None = None
@@ -87,7 +87,7 @@ class RefusedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportedCatalog:
     """A catalogue, the rows refused, what else was left aside, and where each value stood."""
 
     catalog: Catalog
@@ -104,7 +104,7 @@ class BadRowError(Exception):
         self.field, self.value, self.reason = field, str(value), reason
 
 
-def json_of(source: Source) -> Any:
+def json_of(source: CatalogSource) -> Any:
     """What is in a JSON file; VEN-CATALOG-FORMAT, with line and column, if it is none."""
     try:
         return json.loads(source.text.removeprefix("\ufeff"))
@@ -161,7 +161,7 @@ def number(name: str, value: object) -> float | None:
 
 
 @dataclass(slots=True)
-class Entry:
+class TypeEntry:
     """The facts of one instance type in the making."""
 
     name: str
@@ -177,7 +177,7 @@ class Entry:
         value: float | str | None,
         why: str = "",
         *,
-        kind: Kind = Kind.ADVERTISED,
+        kind: ValueKind = ValueKind.ADVERTISED,
         note: str = "",
         low: float | None = None,
         high: float | None = None,
@@ -214,9 +214,9 @@ class Entry:
 class Builder:
     """Collects entries, refusals and notes."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: ImportOptions) -> None:
         self._name = options.name
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, TypeEntry] = {}
         self._refused: list[RefusedRow] = []
         self._notes: list[str] = []
 
@@ -232,7 +232,7 @@ class Builder:
         """Records that a row was left out."""
         self._refused.append(RefusedRow(place, name, field, value[:80], reason))
 
-    def keep(self, entry: Entry) -> None:
+    def keep(self, entry: TypeEntry) -> None:
         """Takes the entry in; a second one of the same name is bad."""
         if not entry.name:
             raise BadRowError("instance_type", "", "is empty")
@@ -246,7 +246,7 @@ class Builder:
         """Says something about the whole source."""
         self._notes.append(text)
 
-    def done(self, file: str) -> Imported:
+    def done(self, file: str) -> ImportedCatalog:
         """What was imported; an error if it is nothing."""
         if not self._entries:
             first = self._refused[0] if self._refused else None
@@ -263,13 +263,13 @@ class Builder:
             for name, entry in self._entries.items()
             for attribute, place in entry.places.items()
         }
-        return Imported(
+        return ImportedCatalog(
             Catalog(self._name, types), tuple(self._refused), tuple(self._notes), places
         )
 
 
 def csv_rows(
-    source: Source,
+    source: CatalogSource,
     builder: Builder,
     *,
     required: Collection[str],
@@ -284,9 +284,9 @@ def csv_rows(
             builder.note(f"{source.file}: columns that were not used: {', '.join(aside)}")
 
     file = io.BytesIO(source.text.encode())
-    for row in named_rows(file, source, check, limits=Limits(rows=MAX_ROWS), ended=False):
+    for row in named_rows(file, source, check, limits=TableLimits(rows=MAX_ROWS), ended=False):
         place = f"{source.file}, line {row.line}"
-        if isinstance(row, Row) and any(row.fields.values()):
+        if isinstance(row, TableRow) and any(row.fields.values()):
             yield place, dict(row.fields)
         elif isinstance(row, Refusal) and row.value.strip(", "):
             name = row.value.partition(",")[0]
@@ -310,7 +310,7 @@ def _check_header(
         )
 
 
-def need_date(found: date | None, options: Options, file: str) -> date:
+def need_date(found: date | None, options: ImportOptions, file: str) -> date:
     """The day the source held: its own, else the user's; an error if there is none."""
     day = found or options.as_of
     if day is None:

@@ -15,15 +15,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from venturi.core.quantity import Kind
+from venturi.core.quantity import ValueKind
 from venturi.machines.catalog import Catalog, parse
 from venturi.machines.catalog.importers.reading import (
     BadRowError,
     Builder,
-    Entry,
-    Imported,
-    Options,
-    Source,
+    CatalogSource,
+    ImportedCatalog,
+    ImportOptions,
+    TypeEntry,
     format_error,
     need_date,
     number,
@@ -48,7 +48,7 @@ _ATTRIBUTES = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
+class _LineGroup:
     """What one line group of the file says; `of` is its name there."""
 
     of: str
@@ -56,10 +56,10 @@ class _Measured:
     fields: Mapping[str, str]
 
 
-def read(sources: Sequence[Source], options: Options) -> Imported:
+def read(sources: Sequence[CatalogSource], options: ImportOptions) -> ImportedCatalog:
     """The rates in the io and net files given, and a catalogue for the numbers of disks."""
     builder = Builder(options)
-    entries: dict[str, Entry] = {}
+    entries: dict[str, TypeEntry] = {}
     known = Catalog("none", {})
     for source in sources:
         if source.file.endswith(".csv"):
@@ -75,13 +75,17 @@ def read(sources: Sequence[Source], options: Options) -> Imported:
     return builder.done(sources[0].file)
 
 
-def _entry(entries: dict[str, Entry], name: str, place: str, source: Source, o: Options) -> Entry:
-    entry = entries.setdefault(name, Entry(name, place, "", need_date(None, o, source.file)))
+def _entry(
+    entries: dict[str, TypeEntry], name: str, place: str, source: CatalogSource, o: ImportOptions
+) -> TypeEntry:
+    entry = entries.setdefault(name, TypeEntry(name, place, "", need_date(None, o, source.file)))
     entry.place = place
     return entry
 
 
-def _network(source: Source, o: Options, builder: Builder, entries: dict[str, Entry]) -> None:
+def _network(
+    source: CatalogSource, o: ImportOptions, builder: Builder, entries: dict[str, TypeEntry]
+) -> None:
     provider = source.name.partition("_")[0]
     if provider not in PAYLOAD:
         raise format_error(
@@ -106,12 +110,12 @@ def _network(source: Source, o: Options, builder: Builder, entries: dict[str, En
             entry.put(
                 "network_rate",
                 gbit * 125 * share,
-                kind=Kind.DERIVED,
+                kind=ValueKind.DERIVED,
                 note=f"line rate x {share:g}, TCP payload: an upper bound",
             )
 
 
-def _lines(source: Source) -> Iterator[tuple[str, str, str, object]]:
+def _lines(source: CatalogSource) -> Iterator[tuple[str, str, str, object]]:
     try:
         table = json_text.parse(source.text)
     except json_text.UnusableError as error:
@@ -133,7 +137,11 @@ def _lines(source: Source) -> Iterator[tuple[str, str, str, object]]:
 
 
 def _disks(
-    source: Source, o: Options, builder: Builder, entries: dict[str, Entry], known: Catalog
+    source: CatalogSource,
+    o: ImportOptions,
+    builder: Builder,
+    entries: dict[str, TypeEntry],
+    known: Catalog,
 ) -> None:
     groups = {each.of: each for each in _groups(source)}
     for name, measured in groups.items():
@@ -151,14 +159,14 @@ def _disks(
 
 def _put_disks(
     name: str,
-    measured: _Measured,
-    source: Source,
-    o: Options,
+    measured: _LineGroup,
+    source: CatalogSource,
+    o: ImportOptions,
     *,
-    entries: dict[str, Entry],
+    entries: dict[str, TypeEntry],
     known: Catalog,
 ) -> None:
-    count, kind, note, low = 1.0, Kind.MEASURED, f"all disks ({measured.of})", None
+    count, kind, note, low = 1.0, ValueKind.MEASURED, f"all disks ({measured.of})", None
     if _ONE_DISK.match(f"{measured.of.rpartition('.')[0]}."):
         disks = known.types[name].number("disk_count") if name in known.types else None
         if disks is None:
@@ -166,7 +174,10 @@ def _put_disks(
         count, note = number("disk_count", disks) or 1.0, f"one disk ({measured.of})"
         if count > 1:
             low = ARRAY_LOW.get(round(count), MANY_LOW)
-            kind, note = Kind.DERIVED, f"{note} x {count:g}; low: x {low:g}, as whole arrays gave"
+            kind, note = (
+                ValueKind.DERIVED,
+                f"{note} x {count:g}; low: x {low:g}, as whole arrays gave",
+            )
     values = {}
     for field, (attribute, scale) in _ATTRIBUTES.items():
         value = number(field, measured.fields.get(field))
@@ -180,7 +191,7 @@ def _put_disks(
     put_storage(entry, values["local_read_rate"], values["local_write_rate"], count)
 
 
-def put_storage(entry: Entry, read: float, write: float, disks: float) -> None:
+def put_storage(entry: TypeEntry, read: float, write: float, disks: float) -> None:
     """storage_rate, which nobody measures, from reading and writing alone (MB/s).
 
     R W/(R + W) if they take turns; high min(R, W), if neither hinders the other; low with several
@@ -190,21 +201,21 @@ def put_storage(entry: Entry, read: float, write: float, disks: float) -> None:
     entry.put(
         "storage_rate",
         turns,
-        kind=Kind.DERIVED,
+        kind=ValueKind.DERIVED,
         low=min(turns, least / 2) if disks > 1 else turns,
         high=least,
         note="R W/(R + W) of local_read_rate and local_write_rate; high: min(R, W)",
     )
 
 
-def _groups(source: Source) -> Iterator[_Measured]:
+def _groups(source: CatalogSource) -> Iterator[_LineGroup]:
     name, place, fields = "", "", dict[str, str]()
     for line, text in enumerate(source.text.splitlines(), 1):
         if not text.strip() or text.lstrip().startswith("#"):
             continue
         if heading := _NAME.match(text):
             if name:
-                yield _Measured(name, place, fields)
+                yield _LineGroup(name, place, fields)
             name, place, fields = heading[1], f"{source.file}, line {line}", {}
         elif name and (field := _FIELD.match(text)):
             if field[2] is not None:
@@ -219,4 +230,4 @@ def _groups(source: Source) -> Iterator[_Measured]:
             )
     if not name:
         raise format_error(source.file, "has no types", field="headings")
-    yield _Measured(name, place, fields)
+    yield _LineGroup(name, place, fields)

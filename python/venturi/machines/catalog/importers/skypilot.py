@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from venturi.machines.catalog.importers.reading import (
     BadRowError,
     Builder,
-    Entry,
-    Imported,
-    Options,
-    Source,
+    CatalogSource,
+    ImportedCatalog,
+    ImportOptions,
+    TypeEntry,
     choose_region,
     csv_rows,
     need_date,
@@ -36,13 +36,13 @@ _SAME = ("vCPUs", "MemoryGiB", "Price", "Arch", "AcceleratorName", "AcceleratorC
 class _Zones:
     """A type's first row, and the spot prices of all its zones."""
 
-    source: Source
+    source: CatalogSource
     place: str
     row: dict[str, str]
     spot_usd_per_hour: list[float] = field(default_factory=list)
 
 
-def read(sources: Sequence[Source], options: Options) -> Imported:
+def read(sources: Sequence[CatalogSource], options: ImportOptions) -> ImportedCatalog:
     """The catalogue in `sources`, of one region."""
     builder = Builder(options)
     rows = [
@@ -62,7 +62,7 @@ def read(sources: Sequence[Source], options: Options) -> Imported:
     return builder.done(sources[0].file)
 
 
-def _join(types: dict[str, _Zones], source: Source, place: str, row: dict[str, str]) -> None:
+def _join(types: dict[str, _Zones], source: CatalogSource, place: str, row: dict[str, str]) -> None:
     name = row["InstanceType"]
     if not name:
         accelerator = row.get("AcceleratorName", "")
@@ -78,10 +78,10 @@ def _join(types: dict[str, _Zones], source: Source, place: str, row: dict[str, s
         zones.spot_usd_per_hour.append(spot)
 
 
-def _entry(name: str, zones: _Zones, options: Options) -> Entry:
+def _entry(name: str, zones: _Zones, options: ImportOptions) -> TypeEntry:
     row = zones.row
     as_of = need_date(None, options, zones.source.file)
-    entry = Entry(name, zones.place, f"SkyPilot catalogue {zones.source.name}", as_of)
+    entry = TypeEntry(name, zones.place, f"SkyPilot catalogue {zones.source.name}", as_of)
     entry.put("region", row["Region"], column="Region")
     if row.get("Arch"):
         entry.put_architecture(row["Arch"], "Arch")

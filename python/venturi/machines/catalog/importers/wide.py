@@ -10,15 +10,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from venturi.core.quantity import Kind
+from venturi.core.quantity import ValueKind
 from venturi.machines.catalog import ATTRIBUTES
 from venturi.machines.catalog.importers.reading import (
     BadRowError,
     Builder,
-    Entry,
-    Imported,
-    Options,
-    Source,
+    CatalogSource,
+    ImportedCatalog,
+    ImportOptions,
+    TypeEntry,
     choose_region,
     csv_rows,
     need_date,
@@ -31,38 +31,38 @@ HOURS_PER_MONTH = 730
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class AttributeColumn:
     """Which attribute a column gives, and by how much to multiply it for the attribute's unit."""
 
     attribute: str
     scale: float = 1.0
-    kind: Kind = Kind.ADVERTISED
+    kind: ValueKind = ValueKind.ADVERTISED
     note: str = ""
 
 
-COLUMNS: Mapping[str, Column] = {
-    "provider": Column("provider"),
-    "region": Column("region"),
-    "cpu_vendor": Column("processor"),
-    "cpu_model": Column("processor"),  # after cpu_vendor: the more exact word wins
-    "vcpus": Column("vcpus"),
-    "physical_cores": Column("cores"),
-    "numa_nodes": Column("numa_nodes"),
-    "cpu_factor": Column("cpu_factor", kind=Kind.MEASURED),
-    "coremark_iter_s": Column("coremark", kind=Kind.MEASURED),
-    "memory_mib": Column("memory", 1 / 1024),
-    "net_baseline_mbps": Column("network_line_rate", 1e-3, note="sustained, not burst"),
-    "net_burst_mbps": Column("network_burst_rate", 1e-3),
-    "local_disk_kind": Column("disk_kind"),
-    "local_read_mbps": Column("local_read_rate", 1 / 8),
-    "local_write_mbps": Column("local_write_rate", 1 / 8),
-    "price_usd_hour": Column("price"),
-    "spot_usd_hour": Column("spot_price"),
-    "platform_fee_usd_hour": Column("platform_fee"),
-    "billing_granularity_s": Column("billing_granularity"),
-    "billing_minimum_s": Column("billing_minimum"),
-    "capex_usd": Column("capital"),
-    "power_w": Column("power"),
+COLUMNS: Mapping[str, AttributeColumn] = {
+    "provider": AttributeColumn("provider"),
+    "region": AttributeColumn("region"),
+    "cpu_vendor": AttributeColumn("processor"),
+    "cpu_model": AttributeColumn("processor"),  # after cpu_vendor: the more exact word wins
+    "vcpus": AttributeColumn("vcpus"),
+    "physical_cores": AttributeColumn("cores"),
+    "numa_nodes": AttributeColumn("numa_nodes"),
+    "cpu_factor": AttributeColumn("cpu_factor", kind=ValueKind.MEASURED),
+    "coremark_iter_s": AttributeColumn("coremark", kind=ValueKind.MEASURED),
+    "memory_mib": AttributeColumn("memory", 1 / 1024),
+    "net_baseline_mbps": AttributeColumn("network_line_rate", 1e-3, note="sustained, not burst"),
+    "net_burst_mbps": AttributeColumn("network_burst_rate", 1e-3),
+    "local_disk_kind": AttributeColumn("disk_kind"),
+    "local_read_mbps": AttributeColumn("local_read_rate", 1 / 8),
+    "local_write_mbps": AttributeColumn("local_write_rate", 1 / 8),
+    "price_usd_hour": AttributeColumn("price"),
+    "spot_usd_hour": AttributeColumn("spot_price"),
+    "platform_fee_usd_hour": AttributeColumn("platform_fee"),
+    "billing_granularity_s": AttributeColumn("billing_granularity"),
+    "billing_minimum_s": AttributeColumn("billing_minimum"),
+    "capex_usd": AttributeColumn("capital"),
+    "power_w": AttributeColumn("power"),
 }
 # Read by name below.
 _OTHERS = (
@@ -88,7 +88,7 @@ _UNUSED = (
 )
 
 
-def read(sources: Sequence[Source], options: Options) -> Imported:
+def read(sources: Sequence[CatalogSource], options: ImportOptions) -> ImportedCatalog:
     """The catalogue in `sources`, of one region."""
     builder = Builder(options)
     known = [*COLUMNS, *_OTHERS]
@@ -107,11 +107,13 @@ def read(sources: Sequence[Source], options: Options) -> Imported:
     return builder.done(sources[0].file)
 
 
-def _entry(source: Source, place: str, row: dict[str, str], options: Options) -> Entry:
+def _entry(
+    source: CatalogSource, place: str, row: dict[str, str], options: ImportOptions
+) -> TypeEntry:
     if row.get("currency", "USD") not in {"", "USD"}:
         raise BadRowError("currency", row["currency"], "contradicts the columns, which are in usd")
     as_of = need_date(parse_date("price_date", row.get("price_date", "")), options, source.file)
-    entry = Entry(row["instance_type"], place, row.get("source") or source.name, as_of)
+    entry = TypeEntry(row["instance_type"], place, row.get("source") or source.name, as_of)
     for name, column in COLUMNS.items():
         if name not in row or (not row[name] and column.attribute in entry.facts):
             continue
@@ -129,7 +131,7 @@ def _entry(source: Source, place: str, row: dict[str, str], options: Options) ->
     return entry
 
 
-def _volumes(entry: Entry, row: dict[str, str]) -> None:
+def _volumes(entry: TypeEntry, row: dict[str, str]) -> None:
     """The maximum; where the sustained rate is given too, it is the low end of the range."""
     if "ebs_max_mbps" not in row and "ebs_baseline_mbps" not in row:
         return
@@ -141,7 +143,7 @@ def _volumes(entry: Entry, row: dict[str, str]) -> None:
     entry.put("volume_line_rate", most, low=baseline, note=note, column="ebs_max_mbps")
 
 
-def _disks(entry: Entry, row: dict[str, str]) -> None:
+def _disks(entry: TypeEntry, row: dict[str, str]) -> None:
     count = number("local_disk_count", row.get("local_disk_count"))
     size_gb = number("local_disk_gb", row.get("local_disk_gb"))
     total_gb = number("local_nvme_gb", row.get("local_nvme_gb"))
@@ -159,7 +161,7 @@ def _disks(entry: Entry, row: dict[str, str]) -> None:
         entry.put("disk_kind", None, "the source does not tell hard disks from flash")
 
 
-def _interruption(entry: Entry, row: dict[str, str]) -> None:
+def _interruption(entry: TypeEntry, row: dict[str, str]) -> None:
     """Share of nodes lost in a month -> losses of one node per hour: -ln(1 - p) / 730 h."""
     percent = number("interruption_pct", row.get("interruption_pct"))
     if percent is None:
@@ -169,7 +171,7 @@ def _interruption(entry: Entry, row: dict[str, str]) -> None:
     entry.put(
         "spot_loss_rate",
         -math.log1p(-percent / 100) / HOURS_PER_MONTH,
-        kind=Kind.DERIVED,
+        kind=ValueKind.DERIVED,
         note=f"from {percent:g} % lost in a month of {HOURS_PER_MONTH} h",
         column="interruption_pct",
     )

@@ -24,12 +24,12 @@ from venturi.measure.engines.hadoop import conf as hadoop_conf
 from venturi.measure.engines.hadoop.conf import Addresses, Containers, Ports, read_addresses
 from venturi.measure.engines.hadoop.install import Hadoop
 from venturi.measure.engines.java import Java
-from venturi.measure.engines.nodes import Node, Nodes, open_folders
+from venturi.measure.engines.nodes import ClusterNode, ClusterNodes, open_folders
 from venturi.measure.engines.process_job import memory_bytes_of
 from venturi.measure.engines.protocol import Resources
-from venturi.measure.hosts.daemons import POLL_S, Daemons, Ground, on_free_ports, wait_until
+from venturi.measure.hosts.daemons import POLL_S, DaemonHome, Daemons, on_free_ports, wait_until
 from venturi.measure.hosts.hdfs import FileMissing, Hdfs
-from venturi.measure.hosts.host import Files, Host
+from venturi.measure.hosts.host import Files, LiveHost
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.job import Attachment
 from venturi.measure.trial.programs import run
@@ -55,7 +55,7 @@ _LIGHT = ("-Xmx512m", *hadoop_conf.LIGHT)
 _HEAVY = ("-Xmx512m", "-XX:+UseSerialGC")
 
 
-class Cluster(Protocol):
+class HadoopCluster(Protocol):
     """A Hadoop cluster that answers.
 
     `conf` is its HADOOP_CONF_DIR, `fs` the URI of its HDFS, `root` a folder there for us alone,
@@ -66,7 +66,7 @@ class Cluster(Protocol):
     conf: Path
     fs: str
     root: str
-    host: Host
+    host: LiveHost
     hdfs: Hdfs
     environment: Mapping[str, str]
     java_options: tuple[str, ...]
@@ -94,10 +94,12 @@ class Cluster(Protocol):
         """Removes what is ours, and ends it."""
 
 
-class _Answering:
+class _RunningCluster:
     """What there is to know of a cluster through its interfaces."""
 
-    def __init__(self, host: Host, conf: Path, java: Java, addresses: Addresses, root: str) -> None:
+    def __init__(
+        self, host: LiveHost, conf: Path, java: Java, addresses: Addresses, root: str
+    ) -> None:
         self.host = host
         self.conf = conf
         self.fs = addresses.fs
@@ -191,21 +193,26 @@ class Client:
     logs, and one for data on a `disk`.
     """
 
-    node: Node
+    node: ClusterNode
     command: tuple[str | Path, ...]
     env: Mapping[str, str]
     place: Path
     disk: Path
 
 
-class OwnCluster(_Answering):
+class OwnCluster(_RunningCluster):
     """A cluster of real daemons, started by `open_cluster`; `conf` is that of its client.
 
     `clients` are those of its workers, by name, if it has several hosts.
     """
 
     def __init__(
-        self, nodes: Nodes, conf: Path, java: Java, daemons: Daemons, release: Callable[[], object]
+        self,
+        nodes: ClusterNodes,
+        conf: Path,
+        java: Java,
+        daemons: Daemons,
+        release: Callable[[], object],
     ) -> None:
         host = nodes.client.host
         super().__init__(host, conf, java, read_addresses(host, conf), root="/venturi")
@@ -235,7 +242,7 @@ class OwnCluster(_Answering):
             self._release()
 
 
-class GivenCluster(_Answering):
+class GivenCluster(_RunningCluster):
     """A cluster that was there before; nothing of it is started or stopped.
 
     `histories`: whether a JobHistoryServer must answer, as MapReduce's jobs need it.
@@ -245,7 +252,7 @@ class GivenCluster(_Answering):
     java_options: tuple[str, ...] = ()
     container_options: tuple[str, ...] = ()
 
-    def __init__(self, host: Host, conf: Path, java: Java, *, histories: bool) -> None:
+    def __init__(self, host: LiveHost, conf: Path, java: Java, *, histories: bool) -> None:
         super().__init__(host, conf, java, read_addresses(host, conf), root="")
         self.root = f"/user/{self.user}/venturi-{new_id().lower()}"
         for what, answer in (
@@ -278,7 +285,7 @@ class GivenCluster(_Answering):
 
 
 def open_cluster(
-    nodes: Nodes,
+    nodes: ClusterNodes,
     hadoop: Mapping[str, Hadoop],
     resources: Resources,
     *,
@@ -301,18 +308,18 @@ def open_cluster(
         return on_free_ports(
             nodes.master.host,
             hadoop_conf.PORTS,
-            lambda ports: _Start(
+            lambda ports: _ClusterStart(
                 nodes, hadoop, folders, sizes, Ports(*ports), yarn=yarn, histories=histories
             ).up(stack),
         )
 
 
-class _Start:
+class _ClusterStart:
     """One attempt to start a cluster."""
 
     def __init__(
         self,
-        nodes: Nodes,
+        nodes: ClusterNodes,
         hadoop: Mapping[str, Hadoop],
         folders: Mapping[str, DataFolders],
         sizes: Containers,
@@ -409,7 +416,7 @@ class _Start:
             for name, node in nodes.items()
         }
 
-    def _start_node_manager(self, node: Node, name: str) -> None:
+    def _start_node_manager(self, node: ClusterNode, name: str) -> None:
         local = _made(node.host.files, self._folders[node.name].of("scratch"), name)
         self._daemon(
             node,
@@ -421,7 +428,7 @@ class _Start:
             _set("yarn.nodemanager.log-dirs", *(str(folder / "logs") for folder in local)),
         )
 
-    def _start_data_node(self, node: Node, name: str) -> None:
+    def _start_data_node(self, node: ClusterNode, name: str) -> None:
         data = _made(node.host.files, self._folders[node.name].of("output"), name)
         # Executors that YARN did not start are known by their addresses, as data should be then.
         own = _settings(
@@ -434,17 +441,21 @@ class _Start:
         place = self._places[self._nodes.master.name]
         return (_set("dfs.namenode.name.dir", (place / "name").as_uri()),)
 
-    def _daemon(self, node: Node, name: str, options: tuple[str, ...], *program: str) -> None:
+    def _daemon(
+        self, node: ClusterNode, name: str, options: tuple[str, ...], *program: str
+    ) -> None:
         place = self._places[node.name]
         self._daemons.start(
             name,
             self._command(node, options, *program),
             env=self._environment(node),
             cwd=place,
-            at=Ground(node.host, place, self._nodes.label(node)),
+            at=DaemonHome(node.host, place, self._nodes.label(node)),
         )
 
-    def _command(self, node: Node, options: tuple[str, ...], *program: str) -> list[str | Path]:
+    def _command(
+        self, node: ClusterNode, options: tuple[str, ...], *program: str
+    ) -> list[str | Path]:
         place, hadoop = self._places[node.name], self._hadoop[node.name]
         conf = place / "conf"
         own = (
@@ -454,7 +465,7 @@ class _Start:
         class_path = ":".join((str(conf), *hadoop.jars))
         return [hadoop.java.program, *options, *own, "-cp", class_path, *program]
 
-    def _environment(self, node: Node) -> dict[str, str]:
+    def _environment(self, node: ClusterNode) -> dict[str, str]:
         return environment(self._places[node.name] / "conf", self._hadoop[node.name].java)
 
     def _wait(self, what: str, ready: Callable[[], bool]) -> None:

@@ -18,8 +18,8 @@ from venturi.core.errors import VenturiError
 from venturi.jobs.logs.hadoop_xml import read_properties
 from venturi.measure.engines.hadoop.install import Hadoop
 from venturi.measure.engines.java import Java
-from venturi.measure.engines.nodes import LOCALHOST, LOOPBACK, Node, Nodes
-from venturi.measure.hosts.host import Host
+from venturi.measure.engines.nodes import LOCALHOST, LOOPBACK, ClusterNode, ClusterNodes
+from venturi.measure.hosts.host import LiveHost
 
 MIB = 2**20
 HOSTS = "hosts"
@@ -129,7 +129,13 @@ def container_options(java: Java) -> tuple[str, ...]:
 
 
 def write(
-    node: Node, folder: Path, nodes: Nodes, *, hadoop: Hadoop, ports: Ports, sizes: Containers
+    node: ClusterNode,
+    folder: Path,
+    nodes: ClusterNodes,
+    *,
+    hadoop: Hadoop,
+    ports: Ports,
+    sizes: Containers,
 ) -> None:
     """Makes `folder` the HADOOP_CONF_DIR of the daemons and clients on one of `nodes`."""
     files = node.host.files
@@ -151,7 +157,7 @@ def write(
         files.write(folder / name, _site(properties))
 
 
-def data_node(node: Node, *, called: str) -> dict[str, str]:
+def data_node(node: ClusterNode, *, called: str) -> dict[str, str]:
     """What only the DataNodes of `node` are told; clients hear that data are on the host `called`
     so.
     """
@@ -163,7 +169,7 @@ def data_node(node: Node, *, called: str) -> dict[str, str]:
     }
 
 
-def node_manager(node: Node) -> dict[str, str]:
+def node_manager(node: ClusterNode) -> dict[str, str]:
     """What only the NodeManagers of `node` are told."""
     return {
         "yarn.nodemanager.hostname": node.name,
@@ -173,7 +179,7 @@ def node_manager(node: Node) -> dict[str, str]:
     }
 
 
-def _hosts(nodes: Nodes) -> str:
+def _hosts(nodes: ClusterNodes) -> str:
     """Address and names of each node: ours, and the one that it gives itself."""
     lines = [f"{LOOPBACK} {LOCALHOST}\n"]
     for node in nodes.all:
@@ -185,7 +191,7 @@ def _hosts(nodes: Nodes) -> str:
     return "".join(lines)
 
 
-def racks(nodes: Nodes) -> str:
+def racks(nodes: ClusterNodes) -> str:
     """A line for each node's name and address: its rack, as TableMapping reads it. All are at one
     depth, as Hadoop wants it: of racks within racks only the innermost counts.
     """
@@ -262,7 +268,7 @@ def _yarn(
     }
 
 
-def _mapred(nodes: Nodes, ports: Ports, sizes: Containers, hadoop: Hadoop) -> dict[str, str]:
+def _mapred(nodes: ClusterNodes, ports: Ports, sizes: Containers, hadoop: Hadoop) -> dict[str, str]:
     master, options = nodes.master.address, " ".join(container_options(hadoop.java))
     # On one host, a second copy of a slow task takes what the first one lacks.
     speculative = str(nodes.are_several).lower()
@@ -305,7 +311,7 @@ def _site(properties: Mapping[str, str]) -> str:
     return f'<?xml version="1.0"?>\n<configuration>\n{"".join(lines)}</configuration>\n'
 
 
-def read_addresses(host: Host, conf: Path) -> Addresses:
+def read_addresses(host: LiveHost, conf: Path) -> Addresses:
     """Where the cluster of a HADOOP_CONF_DIR says it answers; VEN-ENGINE-CLUSTER if it does not."""
     properties: dict[str, str] = {}
     for name in ("core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml"):

@@ -12,14 +12,25 @@ from venturi.core.errors import VenturiError
 from venturi.measure.engines.hadoop import KIND, history
 from venturi.measure.engines.hadoop.cluster import GivenCluster, open_cluster
 from venturi.measure.engines.hadoop.conf import LOGGING
+from venturi.measure.engines.hadoop.deployment import (
+    MIB,
+    HadoopDeployment,
+    HadoopOnCluster,
+    LocalHadoop,
+)
 from venturi.measure.engines.hadoop.install import Hadoop, look_for_hadoop
 from venturi.measure.engines.hadoop.installed import look_on_nodes, send_to_nodes
 from venturi.measure.engines.hadoop.job_log import read_counters, samples
-from venturi.measure.engines.hadoop.place import MIB, Local, OnCluster, Place
-from venturi.measure.engines.nodes import Nodes, on_one_host
+from venturi.measure.engines.nodes import ClusterNodes, on_one_host
 from venturi.measure.engines.process_job import ProcessJob
-from venturi.measure.engines.protocol import Availability, Collected, Resources, TrialSpec, require
-from venturi.measure.hosts.host import Files, Host
+from venturi.measure.engines.protocol import (
+    Availability,
+    CollectedAccount,
+    Resources,
+    TrialSpec,
+    require,
+)
+from venturi.measure.hosts.host import Files, LiveHost
 from venturi.measure.trial.job import Attachment, JobFailed
 from venturi.measure.trial.programs import ProcessResult, run
 from venturi.measure.workloads.checking import Portion
@@ -44,13 +55,13 @@ class MapReduce:
 
     def __init__(
         self,
-        host: Host,
+        host: LiveHost,
         *,
         home: Path,
         environ: Mapping[str, str],
         deployment: str = "local",
         hadoop_conf: Path | None = None,
-        nodes: Nodes | None = None,
+        nodes: ClusterNodes | None = None,
     ) -> None:
         self.host = host
         self.nodes = nodes
@@ -62,7 +73,7 @@ class MapReduce:
         self._hadoop: Hadoop | None = None
         self._hadoops: Mapping[str, Hadoop] = {}
         self._ground: Resources | None = None
-        self._place: Place | None = None
+        self._place: HadoopDeployment | None = None
 
     @property
     def owns_hdfs(self) -> bool:
@@ -93,7 +104,7 @@ class MapReduce:
     def defaults(
         self, definition: Definition, size: Size, threads: int, memory_bytes: int
     ) -> Mapping[str, str]:
-        place = Local if self.deployment == "local" else OnCluster
+        place = LocalHadoop if self.deployment == "local" else HadoopOnCluster
         return {
             **place.defaults(definition, threads, memory_bytes),
             **_program(definition).defaults(threads),
@@ -117,7 +128,7 @@ class MapReduce:
     def submit(self, task: Task) -> ProcessResult:
         return self._run(task, _program(task.definition), "engine")
 
-    def collect(self, task: Task, ended: ProcessResult) -> Collected:
+    def collect(self, task: Task, ended: ProcessResult) -> CollectedAccount:
         assert self._place is not None
         program, files = _program(task.definition), self.host.files
         text = files.read(ended.log).decode(errors="replace")
@@ -128,7 +139,7 @@ class MapReduce:
         results = ended.log.with_suffix(".txt")
         said = files.read(results).decode() if files.is_file(results) else ""
         found = program.findings(HadoopRun(files, task, text, counters, said))
-        return Collected(
+        return CollectedAccount(
             phases=own.phases,
             samples=(*samples(counters), *found.samples, *own.samples),
             attachments=(Attachment("other", "counters.json", kept), *own.attachments),
@@ -144,16 +155,16 @@ class MapReduce:
         assert self._place is not None
         return self._place.portions(task)
 
-    def _opened(self, resources: Resources) -> Place:
+    def _opened(self, resources: Resources) -> HadoopDeployment:
         assert self._hadoop is not None
         if self.deployment == "local":
-            return Local()
+            return LocalHadoop()
         if self._hadoop_conf is not None:
             java = self._hadoop.java
-            return OnCluster(GivenCluster(self.host, self._hadoop_conf, java, histories=True))
+            return HadoopOnCluster(GivenCluster(self.host, self._hadoop_conf, java, histories=True))
         nodes = self.nodes or on_one_host(self.host, resources.dirs, resources.workers or 1)
         hadoops = self._hadoops or {nodes.client.name: self._hadoop}
-        return OnCluster(open_cluster(nodes, hadoops, resources))
+        return HadoopOnCluster(open_cluster(nodes, hadoops, resources))
 
     def _run(self, task: Task, program: HadoopProgram, name: str) -> ProcessResult:
         """Runs `program`, which writes to NAME.log and NAME.txt."""
@@ -210,7 +221,7 @@ def _program(definition: Definition) -> HadoopProgram:
     return found
 
 
-def _settings(where: HadoopTask, place: Place, program: HadoopProgram) -> list[str]:
+def _settings(where: HadoopTask, place: HadoopDeployment, program: HadoopProgram) -> list[str]:
     own = {
         **place.settings(where.task),
         "mapreduce.output.textoutputformat.separator": "\t",

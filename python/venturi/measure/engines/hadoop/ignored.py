@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from venturi.measure.engines.ignored import Ignored
+from venturi.measure.engines.ignored_settings import IgnoredSettings
 
 _LOCAL_JOBS = "Hadoop, LocalJobRunner and mapred-default.xml"
 _SHARED = "LocalJobRunner runs every task in the client's JVM"
 _LOCAL = ("local",)
 RULES = (
     *(
-        Ignored(_LOCAL, pattern, _SHARED, _LOCAL_JOBS, instead)
+        IgnoredSettings(_LOCAL, pattern, _SHARED, _LOCAL_JOBS, instead)
         for pattern, instead in (
             ("mapreduce.map.memory.mb", "--memory"),
             ("mapreduce.reduce.memory.mb", "--memory"),
@@ -23,17 +23,17 @@ RULES = (
             ("yarn.app.mapreduce.*", ""),
         )
     ),
-    Ignored(
+    IgnoredSettings(
         _LOCAL,
         "mapreduce.job.reduce.slowstart.completedmaps",
         "LocalJobRunner begins to reduce when all maps have ended",
         _LOCAL_JOBS,
     ),
-    Ignored(
+    IgnoredSettings(
         _LOCAL,
         "dfs.*",
         "files are the host's own, not in HDFS",
         "Hadoop, Single Node Setup: Standalone Operation",
     ),
-    Ignored(("cluster",), "mapreduce.local.*", "it is of LocalJobRunner", _LOCAL_JOBS),
+    IgnoredSettings(("cluster",), "mapreduce.local.*", "it is of LocalJobRunner", _LOCAL_JOBS),
 )

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from venturi.core.errors import Interrupted, VenturiError, refused
 from venturi.measure.engines.java import Java, find_java
-from venturi.measure.engines.protocol import Fetched, Missing
-from venturi.measure.hosts.host import Files, Host
+from venturi.measure.engines.protocol import Fetched, MissingRequirement
+from venturi.measure.hosts.host import Files, LiveHost
 from venturi.measure.hosts.local import HERE, locked
 from venturi.record.access.owner import current_owner
 
@@ -40,48 +40,52 @@ class Hadoop:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class HadoopLookup:
     """What there is of Hadoop; `hadoop` is None where something is missing."""
 
     hadoop: Hadoop | None
     version: str | None
     parts: Mapping[str, str]
-    missing: tuple[Missing, ...]
+    missing: tuple[MissingRequirement, ...]
 
 
 def look_for_hadoop(
-    host: Host, home: Path, environ: Mapping[str, str], *, coming: bool = False
-) -> Found:
+    host: LiveHost, home: Path, environ: Mapping[str, str], *, coming: bool = False
+) -> HadoopLookup:
     """Hadoop of HADOOP_HOME, else the one installed below `home` (VENTURI_HOME), and its Java.
 
     With `coming` the latter counts as installed: it will be.
     """
-    missing: list[Missing] = []
+    missing: list[MissingRequirement] = []
     parts: dict[str, str] = {}
     version, place, jars = _find(host.files, home, environ, coming=coming)
     if place is None:
-        missing.append(Missing("Hadoop is not installed", "venturi engines install mapreduce"))
+        missing.append(
+            MissingRequirement("Hadoop is not installed", "venturi engines install mapreduce")
+        )
     elif version is None:
-        missing.append(Missing(f"{place} has no MapReduce examples and tests", "unset HADOOP_HOME"))
+        missing.append(
+            MissingRequirement(f"{place} has no MapReduce examples and tests", "unset HADOOP_HOME")
+        )
     if place is not None:
         parts["home"] = str(place)
     java = find_java(host, environ)
     mend = "apt-get install openjdk-17-jre-headless"
     if java is None:
-        missing.append(Missing("no Java is installed", mend))
+        missing.append(MissingRequirement("no Java is installed", mend))
     else:
         parts["java"] = java.version
         if java.major not in JAVA:
             missing.append(
-                Missing(
+                MissingRequirement(
                     f"Java {java.version} is not one of {JAVA.start} to {JAVA.stop - 1}",
                     f"{mend}; export JAVA_HOME=...",
                     "VEN-ENGINE-JAVA",
                 )
             )
     if missing or place is None or version is None or java is None:
-        return Found(None, version, parts, tuple(missing))
-    return Found(Hadoop(place, version, jars, java), version, parts, ())
+        return HadoopLookup(None, version, parts, tuple(missing))
+    return HadoopLookup(Hadoop(place, version, jars, java), version, parts, ())
 
 
 def _find(
@@ -134,7 +138,7 @@ def installed(files: Files, home: Path) -> Path | None:
 
 
 def install(
-    host: Host, home: Path, environ: Mapping[str, str], say: Callable[[str], None]
+    host: LiveHost, home: Path, environ: Mapping[str, str], say: Callable[[str], None]
 ) -> Fetched:
     """Installs Hadoop below `home`, on this machine, once nobody else installs it there."""
     folder, anew = _install(host, home, environ, say)
@@ -142,7 +146,7 @@ def install(
 
 
 def _install(
-    host: Host, home: Path, environ: Mapping[str, str], say: Callable[[str], None]
+    host: LiveHost, home: Path, environ: Mapping[str, str], say: Callable[[str], None]
 ) -> tuple[Path, bool]:
     place, files = place_of(home), host.files
     if files.is_folder(place):
@@ -213,7 +217,7 @@ def _alone(lock: Path, say: Callable[[str], None]) -> Iterator[None]:
 
 
 def _fetch(
-    host: Host,
+    host: LiveHost,
     maven: str,
     part: Path,
     cache: Path,

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from venturi.core.errors import VenturiError
 from venturi.measure.clusters.connect import on_each
-from venturi.measure.engines.hadoop.install import Found, Hadoop, look_for_hadoop, place_of
-from venturi.measure.engines.nodes import Nodes
-from venturi.measure.hosts import owned
+from venturi.measure.engines.hadoop.install import Hadoop, HadoopLookup, look_for_hadoop, place_of
+from venturi.measure.engines.nodes import ClusterNodes
+from venturi.measure.hosts import owned_folders
 from venturi.measure.hosts.host import Files
 from venturi.measure.hosts.local import HERE
 
@@ -25,8 +25,8 @@ SEND_S = 1800.0
 
 
 def look_on_nodes(
-    nodes: Nodes, home: Path, environ: Mapping[str, str]
-) -> tuple[Found, Mapping[str, Hadoop]]:
+    nodes: ClusterNodes, home: Path, environ: Mapping[str, str]
+) -> tuple[HadoopLookup, Mapping[str, Hadoop]]:
     """What there is of Hadoop on the client of `nodes`, with what any of them lacks, by its name;
     and the Hadoop of each. What can be sent there counts as there.
     """
@@ -55,7 +55,7 @@ def look_on_nodes(
     return replace(own, hadoop=None if missing else own.hadoop, missing=missing), hadoop
 
 
-def send_to_nodes(nodes: Nodes, home: Path, environ: Mapping[str, str]) -> None:
+def send_to_nodes(nodes: ClusterNodes, home: Path, environ: Mapping[str, str]) -> None:
     """Sends the Hadoop that Venturi fetched to the nodes that lack it, all at once."""
     if not _can_be_sent(home, environ):
         return
@@ -73,9 +73,9 @@ def _send(name: str, files: Files, place: Path) -> None:
         return
     try:
         files.mkdir(place.parent, parents=True, exist_ok=True)
-        owned.sweep(files, place.parent, prefix=owned.PUSH_PREFIX)
-        part = place.with_name(f"{owned.PUSH_PREFIX}{secrets.token_hex(4)}")
-        owned.make(files, part)
+        owned_folders.sweep(files, place.parent, prefix=owned_folders.PUSH_PREFIX)
+        part = place.with_name(f"{owned_folders.PUSH_PREFIX}{secrets.token_hex(4)}")
+        owned_folders.make(files, part)
         try:
             jars = part / place.name
             files.mkdir(jars)
@@ -85,7 +85,7 @@ def _send(name: str, files: Files, place: Path) -> None:
             files.rename(jars, place)
         finally:
             with suppress(OSError, VenturiError):
-                owned.discard(files, part)
+                owned_folders.discard(files, part)
     except OSError as error:
         if files.is_folder(place):  # another Venturi was faster
             return

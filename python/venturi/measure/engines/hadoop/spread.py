@@ -14,8 +14,8 @@ from pathlib import Path, PurePosixPath
 
 from venturi.core.errors import VenturiError
 from venturi.measure.clusters.connect import on_each
-from venturi.measure.engines.hadoop.cluster import ENGINE, Client, Cluster, OwnCluster
-from venturi.measure.hosts.owned import COPY_PREFIX, temporary
+from venturi.measure.engines.hadoop.cluster import ENGINE, Client, HadoopCluster, OwnCluster
+from venturi.measure.hosts.owned_folders import COPY_PREFIX, temporary
 from venturi.measure.trial.programs import run
 from venturi.measure.workloads.checking import Portion
 from venturi.measure.workloads.programs import Task
@@ -24,7 +24,7 @@ FETCH_S = 24 * 3600.0
 _SHELL = "org.apache.hadoop.fs.FsShell"
 
 
-def spreads(cluster: Cluster, task: Task) -> bool:
+def spreads(cluster: HadoopCluster, task: Task) -> bool:
     """Whether what `task` has written is read again by the workers: records of one length, of which
     number and order can be told on one host and on the next, if they are not to be kept.
     """
@@ -33,7 +33,7 @@ def spreads(cluster: Cluster, task: Task) -> bool:
 
 
 def portions(
-    cluster: Cluster, task: Task, output: str
+    cluster: HadoopCluster, task: Task, output: str
 ) -> AbstractContextManager[tuple[Portion, ...] | None]:
     """The files of `task` in the folder `output` in HDFS on the workers, in their order, if it
     `spreads`; gone afterwards, in HDFS, too.
@@ -42,7 +42,7 @@ def portions(
 
 
 @contextmanager
-def _on_workers(cluster: Cluster, output: str) -> Iterator[tuple[Portion, ...]]:
+def _on_workers(cluster: HadoopCluster, output: str) -> Iterator[tuple[Portion, ...]]:
     assert isinstance(cluster, OwnCluster)
     sizes = {
         name: size for name, size in cluster.hdfs.files(output) if name.startswith("part-") and size

@@ -9,9 +9,9 @@ from pathlib import Path
 from venturi.measure.engines.protocol import TrialSpec
 from venturi.measure.hosts.agent import AgentResult
 from venturi.measure.trial import space
-from venturi.measure.trial.job import Chosen, Report, Step
+from venturi.measure.trial.job import StepContext, StepReport, TrialChoices
 from venturi.measure.workloads import outputs
-from venturi.measure.workloads.checking import Checking
+from venturi.measure.workloads.checking import CheckInput
 from venturi.measure.workloads.inputs import InputData
 from venturi.measure.workloads.programs import AgentProgram, AgentTask
 from venturi.record.trial import Engine, Phase, Scalar, Workload
@@ -28,9 +28,9 @@ class CommandJob:
     _answer: Mapping[str, Scalar] = field(default_factory=dict, init=False)
 
     @property
-    def chosen(self) -> Chosen:
+    def chosen(self) -> TrialChoices:
         spec, size = self.spec, self.spec.size
-        return Chosen(
+        return TrialChoices(
             workload=Workload(
                 spec.definition.name,
                 spec.definition.version,
@@ -50,7 +50,7 @@ class CommandJob:
             series=spec.series,
         )
 
-    def prepare(self, step: Step) -> Report:
+    def prepare(self, step: StepContext) -> StepReport:
         spec = self.spec
         needs = {"input": spec.inputs.missing_bytes, "output": spec.size.bytes or 0}
         parents = self._parents
@@ -62,16 +62,16 @@ class CommandJob:
             started_s = step.since_start_s()
             step.run(before.command, *before.arguments(task))
             phases = (*phases, Phase("generate", started_s, step.since_start_s() - started_s))
-        return Report(phases=phases)
+        return StepReport(phases=phases)
 
-    def execute(self, step: Step) -> Report:
+    def execute(self, step: StepContext) -> StepReport:
         assert self._task is not None
         program, task = self.program, self._task
         result = step.run(program.command, *program.arguments(task), timeout_s=self.spec.timeout_s)
         found = program.findings(task, result)
         self._answer = found.answer
         offset_s = step.since_start_s(result.started_at_s)
-        return Report(
+        return StepReport(
             phases=tuple(
                 Phase(phase.name, offset_s + phase.started_s, phase.elapsed_s)
                 for phase in result.phases
@@ -81,16 +81,16 @@ class CommandJob:
             elapsed_s=_elapsed_s(result),
         )
 
-    def validate(self, step: Step) -> Report:
+    def validate(self, step: StepContext) -> StepReport:
         assert self._task is not None
         spec, task = self.spec, self._task
         started_s = step.since_start_s()
         output = self._folders()[0]
         verdict = outputs.check(
-            Checking(step, spec.definition, spec.size, task.given, output, self._answer)
+            CheckInput(step, spec.definition, spec.size, task.given, output, self._answer)
         )
         phase = Phase("validate", started_s, step.since_start_s() - started_s)
-        return Report(phases=(phase,), warnings=verdict.warnings, invalid=verdict.invalid)
+        return StepReport(phases=(phase,), warnings=verdict.warnings, invalid=verdict.invalid)
 
     def clean(self) -> None:
         self.spec.folders.empty(("output",))

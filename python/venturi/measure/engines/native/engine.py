@@ -10,20 +10,20 @@ from venturi.core.errors import AgentError, VenturiError
 from venturi.core.settings import load
 from venturi.measure.engines.native import KIND, rehearsal
 from venturi.measure.engines.native.command import CommandJob
-from venturi.measure.engines.nodes import Nodes
-from venturi.measure.engines.protocol import Availability, Missing, Resources, TrialSpec
+from venturi.measure.engines.nodes import ClusterNodes
+from venturi.measure.engines.protocol import Availability, MissingRequirement, Resources, TrialSpec
 from venturi.measure.hosts.agent import Agent, repeated
-from venturi.measure.hosts.agent_results import MemoryTouched, Sorted, SortPlan, SortStage
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.agent_results import MemoryResult, SortPlan, SortResult, SortStage
+from venturi.measure.hosts.host import LiveHost
 from venturi.measure.trial import space
 from venturi.measure.trial.folders import DataFolders
-from venturi.measure.trial.job import Chosen, Report, Step
+from venturi.measure.trial.job import StepContext, StepReport, TrialChoices
 from venturi.measure.trial.usage import usage_samples
 from venturi.measure.workloads import outputs
 from venturi.measure.workloads.checking import CheckResult
 from venturi.measure.workloads.definition import Definition
 from venturi.measure.workloads.inputs import InputData, Inputs
-from venturi.measure.workloads.programs import AgentProgram, Sort
+from venturi.measure.workloads.programs import AgentProgram, AgentSort
 from venturi.measure.workloads.registry import program
 from venturi.record.trial import Engine, Phase, Sample, Scalar, Workload
 
@@ -43,7 +43,7 @@ class Prospect:
 
     plan: SortPlan
     memory_bytes_per_s: float | None
-    rehearsed: tuple[Sorted, ...]
+    rehearsed: tuple[SortResult, ...]
     unrehearsed: str | None
 
 
@@ -102,7 +102,7 @@ class NativeJob:
     predict: Predict | None = None
     workload: Workload | None = None
     last_plan: SortPlan | None = field(default=None, init=False)
-    last_result: Sorted | None = field(default=None, init=False)
+    last_result: SortResult | None = field(default=None, init=False)
     _input: InputData | None = field(default=None, init=False)
     _rehearsed: list[Path] = field(default_factory=list, init=False)
 
@@ -115,7 +115,7 @@ class NativeJob:
         return self.options.key_bytes or self.definition.key_bytes
 
     @property
-    def chosen(self) -> Chosen:
+    def chosen(self) -> TrialChoices:
         configuration: dict[str, Scalar] = {
             "memory_bytes": self.options.memory_bytes,
             "threads": self.options.threads,
@@ -126,7 +126,7 @@ class NativeJob:
             "verify": self.options.verify,
         }
         roles = ("input", "scratch", "output", "replica")
-        return Chosen(
+        return TrialChoices(
             workload=self.workload
             or Workload(
                 name=self.definition.name,
@@ -151,7 +151,7 @@ class NativeJob:
             series=self.series,
         )
 
-    def prepare(self, step: Step) -> Report:
+    def prepare(self, step: StepContext) -> StepReport:
         if not self.options.outputs:
             self._require_space()
         self._input, phases = self.inputs.provide(step)
@@ -174,7 +174,7 @@ class NativeJob:
             if self._input.records is not None
             else plan.input_records,
         )
-        return Report(
+        return StepReport(
             phases=phases,
             samples=(*predicted, *touched, *rehearsal.samples(rehearsed)),
             warnings=plan_result.warnings,
@@ -184,13 +184,13 @@ class NativeJob:
             configuration={"regime_expected": plan.regime},
         )
 
-    def execute(self, step: Step) -> Report:
+    def execute(self, step: StepContext) -> StepReport:
         self._empty_outputs()
         result = step.run("sort", *self._arguments(), timeout_s=self.options.timeout_s)
-        data = result.read(Sorted)
+        data = result.read(SortResult)
         self.last_result = data
         offset_s = step.since_start_s(result.started_at_s)
-        return Report(
+        return StepReport(
             phases=tuple(
                 Phase(phase.name, offset_s + phase.started_s, phase.elapsed_s)
                 for phase in data.phases
@@ -203,7 +203,7 @@ class NativeJob:
             ),
         )
 
-    def validate(self, step: Step) -> Report:
+    def validate(self, step: StepContext) -> StepReport:
         assert self._input is not None
         data = self.last_result
         assert data is not None
@@ -224,7 +224,7 @@ class NativeJob:
                 format_=self.definition.format,
             )
         phase = Phase("validate", started_s, step.since_start_s() - started_s)
-        return Report(phases=(phase,), warnings=verdict.warnings, invalid=verdict.invalid)
+        return StepReport(phases=(phase,), warnings=verdict.warnings, invalid=verdict.invalid)
 
     def clean(self) -> None:
         for folder in self._rehearsed:
@@ -233,11 +233,11 @@ class NativeJob:
         if not self.options.outputs:
             self.folders.empty(("output", "scratch", "replica"))
 
-    def _touch_memory(self, step: Step, plan: SortPlan) -> tuple[Sample, ...]:
+    def _touch_memory(self, step: StepContext, plan: SortPlan) -> tuple[Sample, ...]:
         """Touches as much memory as the sort will; how fast that went, the first time and again."""
         size_bytes = min(plan.memory_bytes, plan.input_bytes * 5 // 4)
         try:
-            touched = step.run("memory", "--bytes", size_bytes).read(MemoryTouched)
+            touched = step.run("memory", "--bytes", size_bytes).read(MemoryResult)
         except AgentError as error:
             return tuple(
                 Sample(metric, None, "B/s", missing_reason=error.message)
@@ -248,13 +248,15 @@ class NativeJob:
             Sample(_TOUCHED, touched.second_touch_bytes_per_s, "B/s"),
         )
 
-    def _rehearse(self, step: Step, plan: SortPlan) -> tuple[tuple[Sorted, ...], str | None]:
+    def _rehearse(
+        self, step: StepContext, plan: SortPlan
+    ) -> tuple[tuple[SortResult, ...], str | None]:
         """Rehearsals of the sort, or why there are none."""
         if not self.options.rehearse or self.options.outputs:
             return (), "the sort was not rehearsed"
         if "fixed" not in self._framing() or not plan.input_bytes:
             return (), "only a sort of fixed records can be rehearsed"
-        done: list[Sorted] = []
+        done: list[SortResult] = []
         share = rehearsal.share_of(plan)
         for number in range(rehearsal.times(plan)):
             outputs = tuple(folder / f"rehearsal-{number}" for folder in self._dirs("output"))
@@ -267,7 +269,7 @@ class NativeJob:
                 *rehearsal.arguments(plan, share),
             ]
             try:
-                done.append(step.run("sort", *arguments).read(Sorted))
+                done.append(step.run("sort", *arguments).read(SortResult))
             except AgentError as error:
                 return (), f"the sort could not be rehearsed: {error.message}"
         return tuple(done), None
@@ -366,13 +368,13 @@ class Native:
 
     def __init__(
         self,
-        host: Host,
+        host: LiveHost,
         *,
         environ: Mapping[str, str],
         home: Path | None = None,
         deployment: str | None = None,
         hadoop_conf: Path | None = None,
-        nodes: Nodes | None = None,
+        nodes: ClusterNodes | None = None,
     ) -> None:
         self.host = host
         self._environ = environ
@@ -383,7 +385,9 @@ class Native:
             identity = agent.run("facts").identity
         except VenturiError as error:
             mend = "pip install --force-reinstall venturi"
-            return Availability(NAME, None, missing=(Missing(error.message, mend, error.code),))
+            return Availability(
+                NAME, None, missing=(MissingRequirement(error.message, mend, error.code),)
+            )
         parts = {"agent": agent.path, "build": identity.build_profile}
         return Availability(NAME, identity.version, parts)
 
@@ -397,7 +401,7 @@ class Native:
         own = program(spec.definition, KIND.programs)
         if isinstance(own, AgentProgram):
             return CommandJob(spec, own, NAME)
-        assert isinstance(own, Sort)
+        assert isinstance(own, AgentSort)
         return NativeJob(
             definition=spec.definition,
             inputs=spec.inputs,
@@ -422,7 +426,7 @@ class Native:
         )
 
 
-def _totals(data: Sorted) -> tuple[Sample, ...]:
+def _totals(data: SortResult) -> tuple[Sample, ...]:
     return (
         *usage_samples(data.cpu, data.memory.peak_rss_bytes),
         Sample("bytes_read", data.bytes_read, "B"),
@@ -469,7 +473,7 @@ def _stages(stages: Sequence[SortStage], names: Mapping[str, str]) -> tuple[Samp
     return tuple(samples)
 
 
-def _check_result(definition: Definition, given: InputData, data: Sorted) -> str | None:
+def _check_result(definition: Definition, given: InputData, data: SortResult) -> str | None:
     """What the engine itself counted must agree with what it was given."""
     if given.records is not None and data.input.records != given.records:
         return f"{data.input.records} records were read of {given.records}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from venturi.measure.hosts.agent_results import Sorted, SortPlan
+from venturi.measure.hosts.agent_results import SortPlan, SortResult
 from venturi.record.trial import Sample
 
 # Enough that a phase takes a good part of a second on the fastest disk.
@@ -44,7 +44,7 @@ def arguments(plan: SortPlan, share: float) -> list[object]:
     ]
 
 
-def samples(rehearsed: Sequence[Sorted]) -> tuple[Sample, ...]:
+def samples(rehearsed: Sequence[SortResult]) -> tuple[Sample, ...]:
     """What is kept of rehearsals: how much was sorted, and the time of each phase."""
     kept = []
     for iteration, data in enumerate(rehearsed):

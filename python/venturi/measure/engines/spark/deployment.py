@@ -23,20 +23,20 @@ from typing import Protocol
 import venturi
 from venturi.core.errors import VenturiError
 from venturi.measure.engines.hadoop.cluster import (
-    Cluster,
     GivenCluster,
+    HadoopCluster,
     OwnCluster,
     open_cluster,
 )
 from venturi.measure.engines.hadoop.install import Hadoop
 from venturi.measure.engines.java import Java
 from venturi.measure.engines.kind import MOST_INSTANCES
-from venturi.measure.engines.nodes import LOOPBACK, Nodes, on_one_host
+from venturi.measure.engines.nodes import LOOPBACK, ClusterNodes, on_one_host
 from venturi.measure.engines.process_job import memory_bytes_of
 from venturi.measure.engines.protocol import Resources
 from venturi.measure.engines.spark import KIND
-from venturi.measure.engines.spark.in_hdfs import Data, InHdfs
-from venturi.measure.hosts.host import Files, Host
+from venturi.measure.engines.spark.hdfs_transfer import DataLocations, HdfsTransfer
+from venturi.measure.hosts.host import Files, LiveHost
 from venturi.measure.hosts.local import HERE
 from venturi.measure.hosts.logs import KILLED, tail
 from venturi.measure.trial.job import Attachment
@@ -76,10 +76,10 @@ class Installation:
 
 
 @dataclass(frozen=True)
-class Site:
+class NodeInstallations:
     """The nodes of a cluster, with the Java and the Hadoop of each by its name."""
 
-    nodes: Nodes
+    nodes: ClusterNodes
     javas: Mapping[str, Java]
     hadoop: Mapping[str, Hadoop]
 
@@ -130,7 +130,7 @@ class Deployment(Protocol):
     def environment(self) -> Mapping[str, str]:
         """Of the driver."""
 
-    def data(self, task: Task) -> Data:
+    def data(self, task: Task) -> DataLocations:
         """Where the program finds what `task` names."""
 
     def bring(self, task: Task) -> None:
@@ -148,10 +148,10 @@ class Deployment(Protocol):
         """What the executors of the application said, where it can be had."""
 
 
-class Local:
+class LocalSpark:
     """Driver and executor are one JVM. Also what the other deployments do unless they must not."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: LiveHost) -> None:
         self.host = host
 
     def start(self, spark: Installation, resources: Resources) -> None:
@@ -178,8 +178,8 @@ class Local:
     def environment(self) -> Mapping[str, str]:
         return {"SPARK_LOCAL_IP": LOOPBACK}
 
-    def data(self, task: Task) -> Data:
-        return Data(str(task.input), str(task.output))
+    def data(self, task: Task) -> DataLocations:
+        return DataLocations(str(task.input), str(task.output))
 
     def bring(self, task: Task) -> None:
         pass
@@ -198,10 +198,10 @@ class Local:
         return {"spark.submit.pyFiles": str(packed(self.host.files, task.scratch))}
 
 
-class Master(Local):
+class Master(LocalSpark):
     """Applications of a master: one that is there, at `url`. A subclass starts its own."""
 
-    def __init__(self, host: Host, url: str) -> None:
+    def __init__(self, host: LiveHost, url: str) -> None:
         super().__init__(host)
         self.url = url
         self._address = LOOPBACK
@@ -238,7 +238,7 @@ class Master(Local):
         return self._packed_for(task)
 
 
-class Yarn(Local):
+class Yarn(LocalSpark):
     """Applications of a Hadoop cluster, with their data in its HDFS.
 
     The cluster is that of `conf`; None: one of ours, on the nodes of `site` or on this host, from
@@ -246,20 +246,24 @@ class Yarn(Local):
     """
 
     def __init__(
-        self, host: Host, conf: Path | None, hadoop: Hadoop | None, site: Site | None = None
+        self,
+        host: LiveHost,
+        conf: Path | None,
+        hadoop: Hadoop | None,
+        site: NodeInstallations | None = None,
     ) -> None:
         super().__init__(host)
         self._conf = conf
         self._hadoop = hadoop
         self._site = site
-        self._cluster: Cluster | None = None
-        self._stored: InHdfs | None = None
+        self._cluster: HadoopCluster | None = None
+        self._stored: HdfsTransfer | None = None
         self._home = Path()
         self._address = LOOPBACK
         self._executors = 1
 
     @property
-    def cluster(self) -> Cluster:
+    def cluster(self) -> HadoopCluster:
         """The cluster; there is one after `start`."""
         assert self._cluster is not None
         return self._cluster
@@ -272,7 +276,7 @@ class Yarn(Local):
             self._address = _address_towards(self.host, self._cluster.fs)
         else:
             self._cluster = self._own(resources)
-        self._stored = InHdfs(self.host.files, self._cluster)
+        self._stored = HdfsTransfer(self.host.files, self._cluster)
 
     def _own(self, resources: Resources) -> OwnCluster:
         if self._site is None:
@@ -330,7 +334,7 @@ class Yarn(Local):
     def environment(self) -> Mapping[str, str]:
         return {"SPARK_LOCAL_IP": self._address, **self.cluster.environment}
 
-    def data(self, task: Task) -> Data:
+    def data(self, task: Task) -> DataLocations:
         assert self._stored is not None
         return self._stored.data(task)
 
@@ -389,7 +393,7 @@ def require_executors(files: Files, log: Path) -> None:
     )
 
 
-def _address_towards(host: Host, url: str) -> str:
+def _address_towards(host: LiveHost, url: str) -> str:
     """The address under which `host` is seen by `url`; VEN-ENGINE-CLUSTER if nothing answers."""
     for place in url.partition("://")[2].split(","):
         server, _, port = place.rpartition(":")

@@ -17,12 +17,12 @@ from pyspark.sql import SparkSession
 
 from venturi.measure.workloads.shared.spark_storage import storage_of
 
-Program = Callable[[SparkSession, dict[str, Any]], dict[str, Any] | None]
+DriverProgram = Callable[[SparkSession, dict[str, Any]], dict[str, Any] | None]
 
 
-def program(task: dict[str, Any]) -> Program:
+def program(task: dict[str, Any]) -> DriverProgram:
     """What runs the workload of `task`."""
-    own: Program = import_module(task["programs"]).PROGRAMS[task["workload"]]
+    own: DriverProgram = import_module(task["programs"]).PROGRAMS[task["workload"]]
     return own
 
 

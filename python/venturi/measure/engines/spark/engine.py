@@ -17,12 +17,12 @@ from venturi.measure.clusters.connect import on_each
 from venturi.measure.engines.hadoop.install import Hadoop, look_for_hadoop
 from venturi.measure.engines.hadoop.installed import LOOK_S, look_on_nodes, send_to_nodes
 from venturi.measure.engines.java import find_java
-from venturi.measure.engines.nodes import Nodes
+from venturi.measure.engines.nodes import ClusterNodes
 from venturi.measure.engines.process_job import START, SYNC, ProcessJob, read_json
 from venturi.measure.engines.protocol import (
     Availability,
-    Collected,
-    Missing,
+    CollectedAccount,
+    MissingRequirement,
     Resources,
     TrialSpec,
     require,
@@ -30,7 +30,7 @@ from venturi.measure.engines.protocol import (
 from venturi.measure.engines.spark import KIND, event_log, task_names, tiers
 from venturi.measure.engines.spark import deployment as spark_cluster
 from venturi.measure.engines.spark.standalone import Standalone
-from venturi.measure.hosts.host import Files, Host
+from venturi.measure.hosts.host import Files, LiveHost
 from venturi.measure.trial.job import Attachment
 from venturi.measure.trial.programs import ProcessResult, Program, run_concurrently
 from venturi.measure.workloads.checking import Portion
@@ -59,13 +59,13 @@ class Spark:
 
     def __init__(
         self,
-        host: Host,
+        host: LiveHost,
         *,
         home: Path,
         environ: Mapping[str, str],
         deployment: str = "local",
         hadoop_conf: Path | None = None,
-        nodes: Nodes | None = None,
+        nodes: ClusterNodes | None = None,
     ) -> None:
         self.host = host
         self.nodes = nodes
@@ -73,10 +73,10 @@ class Spark:
         self._hadoop_conf = hadoop_conf
         self._venturi_home = home
         self._environ = environ
-        self._cluster: spark_cluster.Deployment = spark_cluster.Local(host)
+        self._cluster: spark_cluster.Deployment = spark_cluster.LocalSpark(host)
         self._spark: spark_cluster.Installation | None = None
         self._hadoop: Hadoop | None = None
-        self._site: spark_cluster.Site | None = None
+        self._site: spark_cluster.NodeInstallations | None = None
         self._ground: Resources | None = None
         self.version = ""
 
@@ -188,7 +188,7 @@ class Spark:
             label=label,
         )
 
-    def collect(self, task: Task, ended: ProcessResult) -> Collected:
+    def collect(self, task: Task, ended: ProcessResult) -> CollectedAccount:
         result = read_json(self.host.files, task.logs / "result.json", "Spark")
         ready_s, done_s, synced_s = (
             float(str(result[key])) for key in ("ready_s", "done_s", "synced_s")
@@ -201,7 +201,7 @@ class Spark:
         samples = result["samples"]
         assert isinstance(samples, list)
         self._cluster.fetch(task)
-        return Collected(
+        return CollectedAccount(
             samples=tuple(Sample(metric, value, unit) for metric, value, unit in samples),
             phases=(
                 Phase(START, ended.started_s, ready_s - ended.started_s),
@@ -232,35 +232,35 @@ class Spark:
             for number, each in enumerate(found)
         )
 
-    def _missing_spark(self, parts: dict[str, str]) -> Iterator[Missing]:
+    def _missing_spark(self, parts: dict[str, str]) -> Iterator[MissingRequirement]:
         """What is lacking of Spark and its Java; adds to `parts` what is there."""
         home, version = _find(self.host, self._environ)
         java = find_java(self.host, self._environ)
         self.version = version or ""
         if home is None:
-            yield Missing("Spark is not installed", "pip install 'venturi[spark]'")
+            yield MissingRequirement("Spark is not installed", "pip install 'venturi[spark]'")
         else:
             parts["home"] = str(home)
             if version is None or _numbers(version) < LEAST_SPARK:
                 least = ".".join(map(str, LEAST_SPARK))
-                yield Missing(
+                yield MissingRequirement(
                     f"Spark {version or 'of unknown version'} is older than {least}",
                     "pip install --upgrade 'venturi[spark]'",
                 )
         lacking = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
         if home is not None and lacking:
-            yield Missing(
+            yield MissingRequirement(
                 f"the workloads on Spark need {' and '.join(lacking)}",
                 "pip install 'venturi[workloads]'",
             )
         mend = "apt-get install openjdk-17-jre-headless"
         if java is None:
-            yield Missing("no Java is installed", mend)
+            yield MissingRequirement("no Java is installed", mend)
         else:
             parts["java"] = java.version
             fit = JAVA_3 if version and _numbers(version) < SPARK_4 else JAVA_4
             if java.major not in fit:
-                yield Missing(
+                yield MissingRequirement(
                     f"Java {java.version} is not one of {fit.start} to {fit.stop - 1}",
                     f"{mend}; export JAVA_HOME=...",
                     "VEN-ENGINE-JAVA",
@@ -268,7 +268,7 @@ class Spark:
         if home is not None and java is not None:
             self._spark = spark_cluster.Installation(home, java)
 
-    def _missing_hadoop(self, parts: dict[str, str]) -> Iterator[Missing]:
+    def _missing_hadoop(self, parts: dict[str, str]) -> Iterator[MissingRequirement]:
         """What is lacking for a Hadoop cluster of ours, if one is asked for."""
         if self._hadoop_conf is not None or self.deployment not in {"local", "yarn"}:
             return
@@ -285,7 +285,9 @@ class Spark:
         for each in found.missing:
             yield replace(each, what=f"for YARN: {each.what}")
 
-    def _missing_on(self, nodes: Nodes, parts: dict[str, str]) -> Iterator[Missing]:
+    def _missing_on(
+        self, nodes: ClusterNodes, parts: dict[str, str]
+    ) -> Iterator[MissingRequirement]:
         """What hosts of a cluster lack: Spark and Python at the paths that they have here, a Java,
         and Hadoop, for the data.
         """
@@ -306,9 +308,9 @@ class Spark:
         ).all()
         for name, (java, lacking) in looked.items():
             if java is None:
-                yield Missing(f"no Java is installed on {name}", "install one there")
+                yield MissingRequirement(f"no Java is installed on {name}", "install one there")
             for each in lacking:
-                yield Missing(
+                yield MissingRequirement(
                     f"{each} is not there on {name}",
                     "install the same at the same path on every host",
                 )
@@ -317,7 +319,7 @@ class Spark:
         for missing in found.missing:
             yield replace(missing, what=f"for data in HDFS: {missing.what}")
         javas = {name: java for name, (java, _) in looked.items() if java is not None}
-        self._site = spark_cluster.Site(nodes, javas, hadoop)
+        self._site = spark_cluster.NodeInstallations(nodes, javas, hadoop)
 
     def _open(self, resources: Resources) -> None:
         assert self._spark is not None
@@ -326,7 +328,7 @@ class Spark:
 
     def _deployed(self) -> spark_cluster.Deployment:
         if self.deployment == "local":
-            return spark_cluster.Local(self.host)
+            return spark_cluster.LocalSpark(self.host)
         if self.deployment == "standalone":
             return Standalone(self.host, self._site)
         if self.deployment == "yarn":
@@ -354,7 +356,7 @@ def _as_options(configuration: Mapping[str, str]) -> list[str]:
     return [part for key, value in configuration.items() for part in ("--conf", f"{key}={value}")]
 
 
-def _find(host: Host, environ: Mapping[str, str]) -> tuple[Path | None, str | None]:
+def _find(host: LiveHost, environ: Mapping[str, str]) -> tuple[Path | None, str | None]:
     """Where Spark is, and its version, read from the name of its core's jar."""
     named = environ.get("SPARK_HOME")
     if named:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from venturi.measure.engines.ignored import Ignored
+from venturi.measure.engines.ignored_settings import IgnoredSettings
 from venturi.measure.engines.spark.tiers import placeless
-from venturi.measure.hosts.owned import PREFIX
+from venturi.measure.hosts.owned_folders import PREFIX
 from venturi.record.job_account import TIERS_SETTING, has_tiers
 
 _OWN = Path(f"{PREFIX}0/scratch")
@@ -21,76 +21,76 @@ _ONE_JVM = "local mode has one JVM, the driver, which is the only executor"
 _CONFIGURATION = "Spark, Configuration"
 _LOCAL = ("local",)
 RULES = (
-    Ignored(_LOCAL, "spark.executor.cores", _ONE_JVM, _CONFIGURATION, "--threads"),
-    Ignored(
+    IgnoredSettings(_LOCAL, "spark.executor.cores", _ONE_JVM, _CONFIGURATION, "--threads"),
+    IgnoredSettings(
         _LOCAL,
         "spark.executor.instances",
         _ONE_JVM,
         _CONFIGURATION,
         "--engine spark:standalone --workers N",
     ),
-    Ignored(_LOCAL, "spark.executor.memory*", _ONE_JVM, _CONFIGURATION, "--memory"),
-    Ignored(_LOCAL, "spark.executor.pyspark.memory", _ONE_JVM, _CONFIGURATION),
-    Ignored(
+    IgnoredSettings(_LOCAL, "spark.executor.memory*", _ONE_JVM, _CONFIGURATION, "--memory"),
+    IgnoredSettings(_LOCAL, "spark.executor.pyspark.memory", _ONE_JVM, _CONFIGURATION),
+    IgnoredSettings(
         _LOCAL,
         "spark.executor.*JavaOptions",
         _ONE_JVM,
         _CONFIGURATION,
         "spark.driver.extraJavaOptions",
     ),
-    Ignored(
+    IgnoredSettings(
         _LOCAL,
         "spark.cores.max",
         "local mode has no cluster to take cores of",
         _CONFIGURATION,
         "--threads",
     ),
-    Ignored(
+    IgnoredSettings(
         _LOCAL,
         "spark.dynamicAllocation.*",
         _ONE_JVM,
         "Spark, Job Scheduling: not in local mode",
     ),
-    Ignored(
+    IgnoredSettings(
         ("standalone", "url"),
         "spark.executor.memoryOverhead*",
         "it is supported on YARN and Kubernetes only",
         _CONFIGURATION,
     ),
-    Ignored(
+    IgnoredSettings(
         ("standalone", "url"),
         "spark.executor.instances",
         "a standalone master gives executors by cores",
         "spark-submit --help: --num-executors",
         "spark.cores.max and spark.executor.cores",
     ),
-    Ignored(
+    IgnoredSettings(
         ("yarn",),
         "spark.cores.max",
         "it is of standalone clusters",
         _CONFIGURATION,
         "spark.executor.instances and spark.executor.cores",
     ),
-    Ignored(
+    IgnoredSettings(
         ("yarn",),
         "spark.deploy.*",
         "it is of standalone clusters",
         "Spark, Standalone Mode",
     ),
-    Ignored(
+    IgnoredSettings(
         ("local", "standalone", "url"),
         "spark.yarn.*",
         "it does not run on YARN",
         "Spark, Running on YARN",
     ),
-    Ignored(
+    IgnoredSettings(
         (),
         "spark.kubernetes.*",
         "it does not run on Kubernetes",
         "Spark, Running on Kubernetes",
     ),
-    Ignored((), "spark.mesos.*", "it does not run on Mesos", "Spark 3, Running on Mesos"),
-    Ignored(
+    IgnoredSettings((), "spark.mesos.*", "it does not run on Mesos", "Spark 3, Running on Mesos"),
+    IgnoredSettings(
         (),
         "spark.driver.cores",
         "it is of cluster mode, and the driver runs in client mode",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from venturi.measure.engines.hadoop.cluster import OwnCluster, open_cluster
 from venturi.measure.engines.kind import MOST_INSTANCES
-from venturi.measure.engines.nodes import Node, on_one_host, open_folders
+from venturi.measure.engines.nodes import ClusterNode, on_one_host, open_folders
 from venturi.measure.engines.process_job import memory_bytes_of
 from venturi.measure.engines.protocol import Resources
 from venturi.measure.engines.spark.deployment import (
@@ -21,14 +21,14 @@ from venturi.measure.engines.spark.deployment import (
     NAME,
     Installation,
     Master,
+    NodeInstallations,
     Shares,
-    Site,
     require_executors,
     shares,
 )
-from venturi.measure.engines.spark.in_hdfs import Data, InHdfs
-from venturi.measure.hosts.daemons import Daemons, Ground, on_free_ports, wait_until
-from venturi.measure.hosts.host import Host
+from venturi.measure.engines.spark.hdfs_transfer import DataLocations, HdfsTransfer
+from venturi.measure.hosts.daemons import DaemonHome, Daemons, on_free_ports, wait_until
+from venturi.measure.hosts.host import LiveHost
 from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.job import Attachment
 from venturi.measure.workloads.checking import Portion
@@ -54,20 +54,20 @@ class Standalone(Master):
     the same time, each of the size that was chosen.
     """
 
-    def __init__(self, host: Host, site: Site | None = None) -> None:
+    def __init__(self, host: LiveHost, site: NodeInstallations | None = None) -> None:
         super().__init__(host, "")
         self._site = site
         self._kept: ExitStack | None = None
         self._daemons: Daemons | None = None
         self._cluster: OwnCluster | None = None
-        self._stored: InHdfs | None = None
-        self._work: tuple[tuple[Node, Path], ...] = ()
+        self._stored: HdfsTransfer | None = None
+        self._work: tuple[tuple[ClusterNode, Path], ...] = ()
 
     def start(self, spark: Installation, resources: Resources) -> None:
         site = self._site
         if site is None:
             nodes = on_one_host(self.host, resources.dirs, resources.workers or 1)
-            site = Site(nodes, {nodes.client.name: spark.java}, {})
+            site = NodeInstallations(nodes, {nodes.client.name: spark.java}, {})
         nodes = site.nodes
         self._executors = len(nodes.workers)
         self._address = nodes.client.address
@@ -80,12 +80,12 @@ class Standalone(Master):
             if nodes.are_several:
                 self._cluster = open_cluster(nodes, site.hadoop, resources, yarn=False)
                 stack.callback(self._cluster.stop)
-                self._stored = InHdfs(self.host.files, self._cluster)
+                self._stored = HdfsTransfer(self.host.files, self._cluster)
             folders = open_folders(stack, nodes, ("scratch",))
             started = on_free_ports(
                 nodes.master.host,
                 2,
-                lambda ports: _Start(spark.home, site, split, folders, ports).up(),
+                lambda ports: _DaemonStart(spark.home, site, split, folders, ports).up(),
             )
             self._kept = stack.pop_all()
         self._daemons, self.url, self._work = started.daemons, started.url, tuple(started.work)
@@ -117,7 +117,7 @@ class Standalone(Master):
         own = {} if self._cluster is None else self._cluster.environment
         return {**super().environment(), **own}
 
-    def data(self, task: Task) -> Data:
+    def data(self, task: Task) -> DataLocations:
         return super().data(task) if self._stored is None else self._stored.data(task)
 
     def bring(self, task: Task) -> None:
@@ -151,13 +151,13 @@ class Standalone(Master):
         return {} if self._cluster is None else self._packed_for(task)
 
 
-class _Start:
+class _DaemonStart:
     """One attempt to start the daemons."""
 
     def __init__(
         self,
         home: Path,
-        site: Site,
+        site: NodeInstallations,
         split: Shares,
         folders: Mapping[str, DataFolders],
         ports: Sequence[int],
@@ -172,9 +172,9 @@ class _Start:
         self._port, self._page = ports
         self.url = f"spark://{master.address}:{self._port}"
         self.daemons = Daemons(master.host, NAME, self._places[master.name])
-        self.work: list[tuple[Node, Path]] = []
+        self.work: list[tuple[ClusterNode, Path]] = []
 
-    def up(self) -> _Start:
+    def up(self) -> _DaemonStart:
         """Itself, once the Master knows all Workers."""
         try:
             self._bring_up()
@@ -211,7 +211,7 @@ class _Start:
             )
         self._wait("the Workers", len(nodes.workers))
 
-    def _daemon(self, node: Node, name: str, program: str, *arguments: str | Path) -> None:
+    def _daemon(self, node: ClusterNode, name: str, program: str, *arguments: str | Path) -> None:
         place, local = self._places[node.name], self._folders[node.name].of("scratch")
         launcher = self._home / "bin" / "spark-class"
         self.daemons.start(
@@ -226,7 +226,7 @@ class _Start:
                 "SPARK_DAEMON_JAVA_OPTS": f"{LIGHT} {_DAEMON_OPTIONS} -Djava.io.tmpdir={place}",
             },
             cwd=place,
-            at=Ground(node.host, place, self._site.nodes.label(node)),
+            at=DaemonHome(node.host, place, self._site.nodes.label(node)),
         )
 
     def _wait(self, what: str, workers: int) -> None:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from venturi.measure.hosts.access import HostAccess, HostOpening
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import LiveHost
 from venturi.measure.hosts.local import LocalHost
 
 
@@ -22,7 +22,7 @@ class LocalAccess(HostAccess):
     def __str__(self) -> str:
         return "this machine"
 
-    def open(self, opening: HostOpening) -> AbstractContextManager[Host]:
+    def open(self, opening: HostOpening) -> AbstractContextManager[LiveHost]:
         return nullcontext(LocalHost())
 
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from venturi.measure.hosts.access import HostAccess, HostOpening
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import LiveHost
 from venturi.measure.hosts.remote import connected
 
 
@@ -18,7 +18,7 @@ class LabAccess(HostAccess):
     description = "the lab on this machine that has a host of this name"
     emulated = True
 
-    def open(self, opening: HostOpening) -> AbstractContextManager[Host]:
+    def open(self, opening: HostOpening) -> AbstractContextManager[LiveHost]:
         into = opening.enter_lab(self.target, opening.name)
         return connected([*into, opening.agent(), "host"], opening.name)
 

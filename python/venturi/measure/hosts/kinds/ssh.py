@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from venturi.measure.hosts import ssh
 from venturi.measure.hosts.access import HostAccess, HostOpening
-from venturi.measure.hosts.host import Host
+from venturi.measure.hosts.host import LiveHost
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class SshAccess(HostAccess):
     target_name = "what one types after ssh"
     takes_agent = True
 
-    def open(self, opening: HostOpening) -> AbstractContextManager[Host]:
+    def open(self, opening: HostOpening) -> AbstractContextManager[LiveHost]:
         return ssh.connected(
             self.target,
             opening.agent(),

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from venturi.measure.workloads.shared.zipf import check_totals
 
 if TYPE_CHECKING:
-    from venturi.measure.workloads.checking import Checking
+    from venturi.measure.workloads.checking import CheckInput
 
 
-def check(checking: Checking) -> str | None:
+def check(checking: CheckInput) -> str | None:
     """Why the result is wrong; None: it is right."""
     assert checking.given.answer is not None
     return check_totals(

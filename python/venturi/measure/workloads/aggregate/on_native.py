@@ -1,5 +1,5 @@
 """Sums by key, by the agent's sort."""
 
-from venturi.measure.workloads.programs import Sort
+from venturi.measure.workloads.programs import AgentSort
 
-PROGRAMS = {"aggregate": Sort()}
+PROGRAMS = {"aggregate": AgentSort()}

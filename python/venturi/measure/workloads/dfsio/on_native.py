@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from statistics import fmean, pstdev
 
 from venturi.measure.hosts.agent import AgentResult, repeated
-from venturi.measure.hosts.agent_results import FilesMoved
+from venturi.measure.hosts.agent_results import FilesResult
 from venturi.measure.trial.usage import usage_samples
 from venturi.measure.workloads.programs import AgentProgram, AgentTask, Findings
 from venturi.record.trial import Sample
@@ -22,7 +22,7 @@ def _files(operation: str) -> Callable[[AgentTask], Sequence[object]]:
 
 
 def _moved(task: AgentTask, result: AgentResult) -> Findings:
-    moved = result.read(FilesMoved)
+    moved = result.read(FilesResult)
     stored = [
         each.bytes for folder in task.outputs for each in task.files.find(folder, "test_io_*")
     ]
@@ -35,7 +35,7 @@ def _moved(task: AgentTask, result: AgentResult) -> Findings:
     return Findings(answer, _samples(moved))
 
 
-def _samples(moved: FilesMoved) -> tuple[Sample, ...]:
+def _samples(moved: FilesResult) -> tuple[Sample, ...]:
     """TestDFSIO's figures by its definitions, and the rate of all files together by the clock.
 
     Its throughput divides by the sum of the tasks' times, however many tasks ran at once; its

@@ -23,7 +23,7 @@ from venturi.measure.workloads.graph.definition import SAMPLED_VERTICES, WHOLE_L
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from venturi.measure.workloads.checking import Checking
+    from venturi.measure.workloads.checking import CheckInput
 
 # Sums of doubles in another order: each addition rounds to 1e-16, sums have millions at most.
 TOLERANCE = 1e-9
@@ -34,10 +34,10 @@ BLOCK_ENTRIES = 2**18  # rows are multiplied together that have so many entries
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-Columns = tuple[npt.NDArray[Any], ...]
+ColumnArrays = tuple[npt.NDArray[Any], ...]
 
 
-def check(checking: Checking) -> str | None:
+def check(checking: CheckInput) -> str | None:
     """Why the output is wrong, or None if it is right."""
     outputs = [each.path for each in checking.files.find(checking.output, "part-*")]
     if not outputs:
@@ -52,7 +52,7 @@ def check(checking: Checking) -> str | None:
 
 
 def _comparison(
-    checking: Checking, files: Sequence[Path]
+    checking: CheckInput, files: Sequence[Path]
 ) -> Callable[[Sequence[Path]], str | None]:
     """What says why an output is not that of the input in `files`."""
     name, parameters = checking.definition.name, checking.size.parameters
@@ -121,7 +121,7 @@ def _sample(vertices: int) -> Mask:
 
 def read_columns(
     files: Iterable[Path], names: Sequence[str], types: Sequence[str]
-) -> Iterator[Columns]:
+) -> Iterator[ColumnArrays]:
     """The columns of lines separated by tabs, in pieces of about BLOCK_BYTES of text."""
     from pyarrow import csv  # noqa: PLC0415 - an extra
 
@@ -244,7 +244,7 @@ def _without(rows: csr_array, others: Sequence[csr_array]) -> csr_array:
 def page_ranks(files: Sequence[Path], pages: int, iterations: int, damping: float) -> F64:
     """The rank of every page."""
 
-    def links() -> Iterator[Columns]:
+    def links() -> Iterator[ColumnArrays]:
         return read_columns(files, ("source", "target"), ("int64", "int64"))
 
     out = np.zeros(pages)

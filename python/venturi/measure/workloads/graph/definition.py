@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from venturi.core.errors import ExitCode, VenturiError
-from venturi.measure.workloads.definition import STORAGE_LEVELS, Definition, Parameter, Size
+from venturi.measure.workloads.definition import STORAGE_LEVELS, Definition, Size, WorkloadParameter
 from venturi.record.trial import Scalar
 
 # Up to so many input lines a check recomputes the whole answer, beyond that of so many vertices.
@@ -26,7 +26,7 @@ SPACE: Mapping[str, tuple[float, float]] = MappingProxyType(
 )
 WEIGHTED_LINE_BYTES = len("000000000\t000000000\t0.0000\n")
 LINE_BYTES = len("000000000\t000000000\n")
-_STORED = Parameter(
+_STORED = WorkloadParameter(
     "storage_level",
     "MEMORY_AND_DISK_SER",
     "where Spark keeps edges and links, which every hop or iteration reads",
@@ -51,8 +51,8 @@ WORKLOADS = (
         ),
         parameters=(
             # More, and sums are not exact in doubles: which of two equals is kept would be chance.
-            Parameter("degree", 3, "hops", least=1, most=3),
-            Parameter("max_out_edges", 30, "associations kept for each vertex", least=1),
+            WorkloadParameter("degree", 3, "hops", least=1, most=3),
+            WorkloadParameter("max_out_edges", 30, "associations kept for each vertex", least=1),
             _STORED,
         ),
     ),
@@ -69,7 +69,10 @@ WORKLOADS = (
             "ways of the product of their weights. The pairs of all sources (beyond 200,000 lines: "
             "of 32 of them) equal a reference computed from the input, associations to 1e-9"
         ),
-        parameters=(Parameter("hops", 2, "edges of the shortest way", least=1, most=4), _STORED),
+        parameters=(
+            WorkloadParameter("hops", 2, "edges of the shortest way", least=1, most=4),
+            _STORED,
+        ),
     ),
     Definition(
         name="pagerank",
@@ -85,8 +88,12 @@ WORKLOADS = (
             "is there once, its rank equals a reference computed from the input to 1e-9"
         ),
         parameters=(
-            Parameter("iterations", 3, "how often ranks are passed on (HiBench's)", least=1),
-            Parameter("damping", 0.85, "share of a rank that is passed on", least=0, most=1),
+            WorkloadParameter(
+                "iterations", 3, "how often ranks are passed on (HiBench's)", least=1
+            ),
+            WorkloadParameter(
+                "damping", 0.85, "share of a rank that is passed on", least=0, most=1
+            ),
             _STORED,
         ),
     ),

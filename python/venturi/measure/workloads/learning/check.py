@@ -36,7 +36,7 @@ from venturi.measure.workloads.learning.definition import (
 )
 
 if TYPE_CHECKING:
-    from venturi.measure.workloads.checking import Checking
+    from venturi.measure.workloads.checking import CheckInput
 
 MODEL = "model.json"
 MARGIN = 4.0
@@ -66,7 +66,7 @@ class RefusedError(Exception):
     """Why a model is wrong."""
 
 
-def check(checking: Checking) -> str | None:
+def check(checking: CheckInput) -> str | None:
     """Why the model is wrong; None: it is right."""
     loaded = checking.answer.get("records")
     if loaded != checking.size.records:
@@ -83,7 +83,7 @@ def check(checking: Checking) -> str | None:
     return None
 
 
-def _kmeans(checking: Checking, model: Mapping[str, Any]) -> None:
+def _kmeans(checking: CheckInput, model: Mapping[str, Any]) -> None:
     """Lloyd's iterations never raise the cost, and the engine tells that before the last."""
     parameters, said = checking.size.parameters, checking.answer
     k, features = whole(parameters, "k"), whole(parameters, "features")
@@ -122,7 +122,7 @@ def distances(values: F64, centres: F64) -> F64:
     return nearest
 
 
-def _logistic_regression(checking: Checking, model: Mapping[str, Any]) -> None:
+def _logistic_regression(checking: CheckInput, model: Mapping[str, Any]) -> None:
     parameters = checking.size.parameters
     features = whole(parameters, "features")
     coefficients = _numbers(model, "coefficients", (features,))
@@ -168,7 +168,7 @@ def attainable_accuracy(features: int, regularisation: float) -> float:
     return negatives * below(distance / 2 - shift) + (1 - negatives) * below(distance / 2 + shift)
 
 
-def _random_forest(checking: Checking, model: Mapping[str, Any]) -> None:
+def _random_forest(checking: CheckInput, model: Mapping[str, Any]) -> None:
     parameters = checking.size.parameters
     features, depth = whole(parameters, "features"), whole(parameters, "depth")
     trees, wanted = model.get("trees"), whole(parameters, "trees")
@@ -248,7 +248,7 @@ def _places(values: Sequence[int | None]) -> npt.NDArray[np.int64]:
 
 
 def _classifies(
-    checking: Checking,
+    checking: CheckInput,
     source: Population,
     positive: Callable[[F64], npt.NDArray[np.bool_]],
     *,
@@ -277,7 +277,7 @@ def _classifies(
         )
 
 
-def _seed(checking: Checking) -> int:
+def _seed(checking: CheckInput) -> int:
     assert checking.given.answer is not None
     return int(checking.given.answer["seed"])
 
@@ -329,7 +329,7 @@ def _stored(files: Files, paths: Sequence[Path], size_bytes: int) -> Iterator[F6
                 yield values.reshape(rows, size_bytes // VALUE_BYTES)
 
 
-_CHECKS: Mapping[str, Callable[[Checking, Mapping[str, Any]], None]] = MappingProxyType(
+_CHECKS: Mapping[str, Callable[[CheckInput, Mapping[str, Any]], None]] = MappingProxyType(
     {
         "kmeans": _kmeans,
         "logistic-regression": _logistic_regression,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from venturi.core.errors import ExitCode, VenturiError
-from venturi.measure.workloads.definition import STORAGE_LEVELS, Definition, Parameter, Size
+from venturi.measure.workloads.definition import STORAGE_LEVELS, Definition, Size, WorkloadParameter
 from venturi.record.trial import Scalar
 
 VALUE_BYTES = 8
@@ -25,11 +25,15 @@ FEWEST_OF_FEATURE = 10
 MOST_REGULARISATION = 0.2
 
 
-def _shared(features: int, least: int) -> tuple[Parameter, ...]:
+def _shared(features: int, least: int) -> tuple[WorkloadParameter, ...]:
     return (
-        Parameter("features", features, "of an example; a scale has its own", least, 500_000),
-        Parameter("partitions", 8, "input files; over 128 MiB one is read in several", 1, 100_000),
-        Parameter(
+        WorkloadParameter(
+            "features", features, "of an example; a scale has its own", least, 500_000
+        ),
+        WorkloadParameter(
+            "partitions", 8, "input files; over 128 MiB one is read in several", 1, 100_000
+        ),
+        WorkloadParameter(
             "storage_level",
             "MEMORY_AND_DISK",
             "where Spark keeps the loaded examples; NONE: training reads them anew",
@@ -52,8 +56,8 @@ WORKLOADS = (
             "60 % of the variance that the true centres explain"
         ),
         parameters=(
-            Parameter("k", 20, "clusters there are, and are looked for", 2, 10_000),
-            Parameter("iterations", 20, "at most", 5),
+            WorkloadParameter("k", 20, "clusters there are, and are looked for", 2, 10_000),
+            WorkloadParameter("iterations", 20, "at most", 5),
             *_shared(features=20, least=1),
         ),
     ),
@@ -70,8 +74,8 @@ WORKLOADS = (
             "less what too few examples and chance explain"
         ),
         parameters=(
-            Parameter("iterations", 20, "at most", 10),
-            Parameter("regularisation", 0.1, "weight of the coefficients' squares / 2", 0),
+            WorkloadParameter("iterations", 20, "at most", 10),
+            WorkloadParameter("regularisation", 0.1, "weight of the coefficients' squares / 2", 0),
             *_shared(features=100, least=1),
         ),
     ),
@@ -88,9 +92,9 @@ WORKLOADS = (
             "a vote of the features one tree can ask, less what chance explains"
         ),
         parameters=(
-            Parameter("trees", 10, "in the forest", 1, 10_000),
-            Parameter("depth", 5, "questions from root to leaf, at most", 1, 30),
-            Parameter("bins", 32, "values a feature is reduced to", CATEGORIES, 10_000),
+            WorkloadParameter("trees", 10, "in the forest", 1, 10_000),
+            WorkloadParameter("depth", 5, "questions from root to leaf, at most", 1, 30),
+            WorkloadParameter("bins", 32, "values a feature is reduced to", CATEGORIES, 10_000),
             *_shared(features=100, least=4),
         ),
     ),

@@ -10,13 +10,13 @@ from venturi.measure.workloads.shared.zipf import check_totals
 from venturi.record.trial import Scalar
 
 if TYPE_CHECKING:
-    from venturi.measure.workloads.checking import Checking
+    from venturi.measure.workloads.checking import CheckInput
 
 # Halton points near the circle's edge fall on either side, as sums are rounded.
 PI_TOLERANCE = 1e-6
 
 
-def check(checking: Checking) -> str | None:
+def check(checking: CheckInput) -> str | None:
     """Why the result is wrong; None: it is right."""
     job = checking.definition.job
     if job == "pi":

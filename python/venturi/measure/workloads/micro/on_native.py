@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from venturi.measure.hosts.agent import AgentResult
-from venturi.measure.hosts.agent_results import PiCounted
+from venturi.measure.hosts.agent_results import PiResult
 from venturi.measure.trial.usage import usage_samples
-from venturi.measure.workloads.programs import AgentProgram, AgentTask, Findings, Sort
+from venturi.measure.workloads.programs import AgentProgram, AgentSort, AgentTask, Findings
 from venturi.record.trial import Sample
 
 
@@ -17,7 +17,7 @@ def _points(task: AgentTask) -> Sequence[object]:
 
 
 def _inside(task: AgentTask, result: AgentResult) -> Findings:
-    counted = result.read(PiCounted)
+    counted = result.read(PiResult)
     return Findings(
         {"inside": counted.inside},
         (
@@ -30,7 +30,7 @@ def _inside(task: AgentTask, result: AgentResult) -> Findings:
 
 PROGRAMS = {
     # A tenth more covers short inputs in which every word occurs once, and its count comes on top.
-    "wordcount": Sort(output_factor=1.1),
-    "sort": Sort(),
+    "wordcount": AgentSort(output_factor=1.1),
+    "sort": AgentSort(),
     "pi": AgentProgram("pi", _points, _inside, outputs=0),
 }

@@ -21,12 +21,12 @@ from venturi.measure.workloads.shared.spark_storage import Storage, Write, stora
 SPLIT_BYTES = 128 * 2**20  # Spark's default
 _SPLIT_SETTING = "spark.sql.files.maxPartitionBytes"
 BATCH_BYTES = 4 * 2**20
-Batches = Iterator[pa.RecordBatch]
+RecordBatches = Iterator[pa.RecordBatch]
 _MAP_IN_ARROW = 207  # PythonEvalType.SQL_MAP_ARROW_ITER_UDF, which Spark 3 and 4 have elsewhere
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class ByteRange:
     """Bytes of a file, whole records."""
 
     file: str
@@ -34,14 +34,16 @@ class Range:
     last: int
 
 
-def ranges_of(spark: SparkSession, storage: Storage, folder: str, record_bytes: int) -> list[Range]:
+def ranges_of(
+    spark: SparkSession, storage: Storage, folder: str, record_bytes: int
+) -> list[ByteRange]:
     """The tasks that read the files in `folder`, as large as Spark makes its own."""
     jvm: Any = spark._jvm
     setting = spark.conf.get(_SPLIT_SETTING)
     split_bytes = jvm.org.apache.spark.network.util.JavaUtils.byteStringAsBytes(setting)
     step = max(split_bytes // record_bytes, 1) * record_bytes
     return [
-        Range(file, first, min(first + step, size))
+        ByteRange(file, first, min(first + step, size))
         for file, size in storage.files(folder)
         if "/part-" in file  # kept input has a manifest beside it
         for first in range(0, size, step)
@@ -68,7 +70,7 @@ def read_as(
     ranges = ranges_of(spark, storage, task["input"], record_bytes)
     step = BATCH_BYTES // record_bytes * record_bytes
 
-    def read(numbers: Batches) -> Batches:
+    def read(numbers: RecordBatches) -> RecordBatches:
         for batch in numbers:
             for number in batch.column(0).to_pylist():
                 part = ranges[number]
@@ -93,7 +95,7 @@ def write_records(frame: DataFrame, task: dict[str, Any]) -> None:
     storage, folder = storage_of(task), task["output"]
     storage.make(folder)
 
-    def write(batches: Batches) -> Batches:
+    def write(batches: RecordBatches) -> RecordBatches:
         context = TaskContext.get()
         assert context is not None
         name = f"part-{context.partitionId():05d}"
@@ -118,7 +120,7 @@ def _write(target: Write, values: pa.Array) -> None:
 
 
 def _map_in_arrow(
-    frame: DataFrame, function: Callable[[Batches], Batches], schema: StructType
+    frame: DataFrame, function: Callable[[RecordBatches], RecordBatches], schema: StructType
 ) -> DataFrame:
     """`frame.mapInArrow(function, schema)`, which itself asks for pandas without using it."""
     from pyspark.sql.udf import _create_udf  # noqa: PLC0415 - only the driver

@@ -41,7 +41,7 @@ class Storage(Protocol):
         """Makes durable what others wrote to `folder`."""
 
 
-class Disk:
+class DiskStorage:
     """Files on disk."""
 
     def files(self, folder: str) -> list[tuple[str, int]]:
@@ -73,7 +73,7 @@ class Disk:
 
 
 @dataclass(frozen=True)
-class InHdfs:
+class HdfsStorage:
     """Files in HDFS, whose DataNodes make a file durable when it is closed (`synconclose`)."""
 
     hdfs: Hdfs
@@ -112,5 +112,5 @@ class InHdfs:
 def storage_of(task: dict[str, Any]) -> Storage:
     """Where the input and the output of `task` are."""
     if (hdfs := task["hdfs"]) is None:
-        return Disk()
-    return InHdfs(Hdfs(hdfs["namenode"], hdfs["user"], hdfs["addresses"]))
+        return DiskStorage()
+    return HdfsStorage(Hdfs(hdfs["namenode"], hdfs["user"], hdfs["addresses"]))

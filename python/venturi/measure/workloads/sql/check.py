@@ -12,12 +12,12 @@ from venturi.measure.workloads.sql import definition as sql
 from venturi.record.store.frames import pl  # noqa: TID253 - loaded only to check
 
 if TYPE_CHECKING:
-    from venturi.measure.workloads.checking import Checking
+    from venturi.measure.workloads.checking import CheckInput
 
 REVENUE = pl.col("ad_revenue_cents").sum()
 
 
-def check(checking: Checking) -> str | None:
+def check(checking: CheckInput) -> str | None:
     """Why the output is wrong, or None if it is right."""
     name = checking.definition.name
     outputs = [each.path for each in checking.files.find(checking.output, "part-*")]

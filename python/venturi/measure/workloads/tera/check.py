@@ -5,28 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from venturi.measure.hosts.agent import repeated
-from venturi.measure.hosts.agent_results import Generated, Validated
+from venturi.measure.hosts.agent_results import GenResult, ValidateResult
 from venturi.measure.workloads.portions import validated
 
 if TYPE_CHECKING:
-    from venturi.measure.workloads.checking import Checking
+    from venturi.measure.workloads.checking import CheckInput
 
 
-def check(checking: Checking) -> str | None:
+def check(checking: CheckInput) -> str | None:
     """Why the result is wrong; None: it is right."""
     if checking.definition.job == "teragen":
         return _check_records(checking)
     return _check_verdict(checking)
 
 
-def _check_records(checking: Checking) -> str | None:
+def _check_records(checking: CheckInput) -> str | None:
     """Reads them again. They are in no order; nobody said that they were."""
     step, records = checking.step, checking.size.records
     there = checking.parts() if checking.portions is None else checking.portions
     if not there:
         return "there is no output"
     if checking.portions is None:
-        seen = step.run("validate", *repeated("--input", there)).read(Validated)
+        seen = step.run("validate", *repeated("--input", there)).read(ValidateResult)
     else:
         seen = validated(step, checking.portions)[0]
     if seen.records != records:
@@ -34,14 +34,14 @@ def _check_records(checking: Checking) -> str | None:
     expected = checking.answer.get("checksum")
     if expected is None:
         made = step.run("gen", "--count", records, "--checksum", "--output", "/dev/null")
-        expected = made.read(Generated).checksum
+        expected = made.read(GenResult).checksum
     # Hadoop counts in 64 bits.
     if (int(seen.checksum, 16) - int(str(expected), 16)) % 2**64:
         return f"checksum {seen.checksum} on disk, {expected} of the records to be made"
     return None
 
 
-def _check_verdict(checking: Checking) -> str | None:
+def _check_verdict(checking: CheckInput) -> str | None:
     answer, given = checking.answer, checking.given
     if (unordered := answer.get("unordered_records")) != 0:
         return f"the input is sorted, but {unordered} records were found out of order"

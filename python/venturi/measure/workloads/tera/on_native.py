@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from venturi.measure.hosts.agent import AgentResult, repeated
-from venturi.measure.hosts.agent_results import Generated, Validated
-from venturi.measure.workloads.programs import AgentProgram, AgentTask, Findings, Sort
+from venturi.measure.hosts.agent_results import GenResult, ValidateResult
+from venturi.measure.workloads.programs import AgentProgram, AgentSort, AgentTask, Findings
 from venturi.record.trial import Sample, Scalar
 
 
@@ -16,7 +16,7 @@ def _records(task: AgentTask) -> Sequence[object]:
 
 
 def _made(task: AgentTask, result: AgentResult) -> Findings:
-    made = result.read(Generated)
+    made = result.read(GenResult)
     samples = (Sample("bytes_written", made.bytes, "B"), Sample("cpu_s", made.cpu_s, "s"))
     return Findings({"checksum": made.checksum}, samples)
 
@@ -26,7 +26,7 @@ def _inputs(task: AgentTask) -> Sequence[object]:
 
 
 def _seen(task: AgentTask, result: AgentResult) -> Findings:
-    seen = result.read(Validated)
+    seen = result.read(ValidateResult)
     answer: dict[str, Scalar] = {
         "records": seen.records,
         "unordered_records": seen.unordered_records,
@@ -39,7 +39,7 @@ def _seen(task: AgentTask, result: AgentResult) -> Findings:
 
 PROGRAMS = {
     "teragen": AgentProgram("gen", _records, _made, outputs=1),
-    "terasort": Sort(),
-    "terasort-skewed": Sort(),
+    "terasort": AgentSort(),
+    "terasort-skewed": AgentSort(),
     "teravalidate": AgentProgram("validate", _inputs, _seen, outputs=0),
 }

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from venturi.measure.workloads.shared.spark_records import (
     BATCH_BYTES,
     SPLIT_BYTES,
-    Range,
+    ByteRange,
     ranges_of,
     read_records,
     write_records,
@@ -94,7 +94,7 @@ PROGRAMS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RecordSummary:
     """A range of records: how many, their checksum, how many are less than the one before, and its
     first and last key.
     """
@@ -106,7 +106,7 @@ class Seen:
     last: bytes
 
 
-def look_at(storage: Storage, part: Range) -> Seen:
+def look_at(storage: Storage, part: ByteRange) -> RecordSummary:
     """Reads the records of `part`, which has one at least."""
     count, checksum, unordered = 0, 0, 0
     first: bytes | None = None
@@ -124,7 +124,7 @@ def look_at(storage: Storage, part: Range) -> Seen:
         checksum += sum(
             crc32(data[at : at + RECORD_BYTES]) for at in range(0, len(data), RECORD_BYTES)
         )
-    return Seen(count, checksum, unordered, first or b"", last)
+    return RecordSummary(count, checksum, unordered, first or b"", last)
 
 
 def records_between(first: int, last: int) -> Iterator[npt.NDArray[np.uint8]]:

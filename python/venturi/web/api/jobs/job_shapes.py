@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from venturi.jobs.diagnosis.changes import Difference
+from venturi.jobs.diagnosis.changes import JobDifference
 from venturi.jobs.diagnosis.find import Finding
 from venturi.jobs.stages.caches import CacheUse
 from venturi.jobs.stages.queries import QueryWork
@@ -14,14 +14,14 @@ from venturi.jobs.stages.stage import (
     CauseTime,
     CoreUse,
     ExecutorUse,
-    Loss,
     LostExecutor,
     MemoryUse,
     StreamBatches,
     StreamUse,
     TaskSpread,
+    WastedTime,
 )
-from venturi.jobs.tiers.recorded import TierLevels, TierUse
+from venturi.jobs.tiers.recorded_tiers import TierLevels, TierUse
 from venturi.jobs.whatif.ideal import IdealSlots
 from venturi.jobs.whatif.outlook import Outlooks
 from venturi.results.hosts.use import HostUse
@@ -222,7 +222,7 @@ class JobData:
     unseen: tuple[str, ...] = ()
     parts: tuple[JobPart, ...] = ()
     cores: CoreUse | None = None
-    losses: tuple[Loss, ...] = ()
+    losses: tuple[WastedTime, ...] = ()
     lost_executors: tuple[LostExecutor, ...] = ()
     stages: tuple[JobStage, ...] = ()
     stages_left_out: int = 0
@@ -259,5 +259,5 @@ class TwoJobs:
 
     before: ComparedJob | None
     after: ComparedJob | None
-    difference: Difference | None
+    difference: JobDifference | None
     missing_reason: str | None

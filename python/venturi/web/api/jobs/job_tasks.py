@@ -10,16 +10,16 @@ import numpy.typing as npt
 
 from venturi.core.errors import VenturiError
 from venturi.jobs.stages.causes import UNATTRIBUTED, Floats, TaskTimes
-from venturi.jobs.stages.elapsed import Pieces, Work
+from venturi.jobs.stages.elapsed import Pieces, WorkByCause
 from venturi.jobs.stages.spread import spreads_of
 from venturi.jobs.stages.timeline import Key, Timeline
-from venturi.web.api.asking import Parameter
 from venturi.web.api.context import Id, Services, trial_of
+from venturi.web.api.jobs.cached_answers import CachedAnswer
 from venturi.web.api.jobs.job_shapes import JobTasks, TaskDot, TaskLane, TaskSeen
 from venturi.web.api.jobs.jobs import line_of
-from venturi.web.api.jobs.kept import Kept
+from venturi.web.api.request_arguments import Parameter
 
-TASKS = Kept("tasks.json", JobTasks)
+TASKS = CachedAnswer("tasks.json", JobTasks)
 COLUMNS, LANES, DOTS, SLOWEST = 240, 40, 1_200, 20
 _BINS = 40
 _LEAST_FILLED = 0.005
@@ -126,7 +126,7 @@ def _order(name: str) -> tuple[bool, int, str]:
 
 def _cells(times: TaskTimes, pieces: Pieces) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """For each piece the cause that took the most, -1 where no task ran, and tasks at once."""
-    spent_s = Work(times).within(pieces, slice(0, len(pieces.length_s)))
+    spent_s = WorkByCause(times).within(pieces, slice(0, len(pieces.length_s)))
     busy = spent_s.sum(axis=1) / pieces.length_s
     main = np.where(busy > _LEAST_FILLED, spent_s.argmax(axis=1), -1)
     return tuple(main.tolist()), tuple(busy.round(2).tolist())

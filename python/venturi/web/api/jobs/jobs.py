@@ -10,23 +10,23 @@ from venturi.jobs.stages.analysis import analyse
 from venturi.jobs.stages.caches import cache_uses
 from venturi.jobs.stages.causes import Floats
 from venturi.jobs.stages.executors import executor_uses
-from venturi.jobs.stages.host_use import Meanwhile, meanwhile, sentence
+from venturi.jobs.stages.host_use import HostUseByStage, host_use_by_stage, sentence
 from venturi.jobs.stages.memory import memory_uses
 from venturi.jobs.stages.stage import Analysis, Stage
 from venturi.jobs.stages.streaming import stream_batches, stream_uses
 from venturi.jobs.stages.timeline import Timeline, timeline
 from venturi.jobs.stages.verdict import in_words
-from venturi.jobs.tiers.recorded import tier_levels, tier_uses
+from venturi.jobs.tiers.recorded_tiers import tier_levels, tier_uses
 from venturi.jobs.whatif.ideal import ideals
 from venturi.jobs.whatif.outlook import Outlooks, outlooks
 from venturi.record.job_account import JobAccount, has_account, load
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import CPU_OTHERS, Trial
 from venturi.results.hosts.use import HostUse
 from venturi.terminal.findings import headline
+from venturi.web.api.jobs.cached_answers import CachedAnswer
 from venturi.web.api.jobs.job_queries import jobs_of, queries_of
 from venturi.web.api.jobs.job_shapes import JobData, JobPart, JobRunning, JobStage
-from venturi.web.api.jobs.kept import Kept
 
 SHOWN_STAGES = 200
 RUNNING_POINTS = TIER_POINTS = 400
@@ -34,12 +34,12 @@ REPLAYED_TASKS = 20_000  # of more, a page would wait too long
 SHOWN_TIERS = SHOWN_LOSSES = SHOWN_EXECUTORS = 200
 SHOWN_STREAMS = SHOWN_CACHES = 50
 SHOWN_MEMORY = SHOWN_BATCHES = 4
-JOB = Kept("job.json", JobData)
+JOB = CachedAnswer("job.json", JobData)
 TASK_TIME = "task time"
 NO_CLOCK = "an account that was ingested has no other beginning than its own"
 
 
-def line_of(repository: Repository, trial: Trial) -> Timeline:
+def line_of(repository: TrialRepository, trial: Trial) -> Timeline:
     """The timeline of the job of `trial`; VEN-MODEL-INPUT if no account of it is kept."""
     if not has_account(trial):
         raise VenturiError(
@@ -51,18 +51,18 @@ def line_of(repository: Repository, trial: Trial) -> Timeline:
     return timeline(load(repository, trial))
 
 
-def analysed(repository: Repository, trial: Trial) -> tuple[Timeline, Analysis]:
+def analysed(repository: TrialRepository, trial: Trial) -> tuple[Timeline, Analysis]:
     """The same with what is found out about it."""
     line = line_of(repository, trial)
     return line, analyse(line.account, next(iter(trial.values(CPU_OTHERS)), None), line)
 
 
-def job_of(repository: Repository, trial: Trial) -> JobData:
+def job_of(repository: TrialRepository, trial: Trial) -> JobData:
     """What the account that is kept with `trial` tells, or why nothing."""
 
     def made() -> JobData:
         line, found = analysed(repository, trial)
-        host = meanwhile(repository, trial, line.account, found)
+        host = host_use_by_stage(repository, trial, line.account, found)
         return data_of(line, found, host, diagnose(line, found))
 
     try:
@@ -80,7 +80,7 @@ def _nothing(reason: str) -> JobData:
     )
 
 
-def data_of(line: Timeline, found: Analysis, host: Meanwhile, told: Diagnosis) -> JobData:
+def data_of(line: Timeline, found: Analysis, host: HostUseByStage, told: Diagnosis) -> JobData:
     """The answer about a job of which all this was found out."""
     account = line.account
     longest = sorted(found.stages, key=lambda each: -each.task_s)[:SHOWN_STAGES]

@@ -10,10 +10,10 @@ from venturi.jobs.diagnosis.find import diagnose
 from venturi.jobs.stages.stage import Analysis
 from venturi.jobs.stages.timeline import Timeline
 from venturi.record.trial import Trial
-from venturi.web.api.asking import NAME_LENGTH_MAX, Parameter
 from venturi.web.api.context import Services
 from venturi.web.api.jobs.job_shapes import ComparedJob, TwoJobs
 from venturi.web.api.jobs.jobs import analysed
+from venturi.web.api.request_arguments import NAME_LENGTH_MAX, Parameter
 
 _Id = Annotated[
     str | None,

@@ -15,30 +15,30 @@ from typing import Annotated, Literal
 
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.core.units import parse_bytes, parse_duration_s
-from venturi.machines.advice.bars import network_costs
 from venturi.machines.advice.explain import Explanation, explain_first, explain_type
 from venturi.machines.advice.explain import explain as explain_option
 from venturi.machines.advice.hardware import (
     DEFAULT_MAX_NODES,
     Advice,
-    Request,
+    HardwareRequest,
     advise,
     compared,
     predict,
     type_and_nodes,
 )
-from venturi.machines.advice.option import Objective
-from venturi.machines.advice.suppose import assumed
+from venturi.machines.advice.network_costs import network_costs
+from venturi.machines.advice.option import AdviceObjective
+from venturi.machines.advice.suppositions import assumed
 from venturi.machines.advice.volumes import attach, parse_volumes
 from venturi.machines.catalog import DEFAULT, Catalog, load_shipped, shipped
 from venturi.machines.catalog.diff import diff
 from venturi.machines.catalog.find import shipped_with, type_named, unknown
-from venturi.machines.cost.choices import MOST_NODES, Durability, Exchange, Network
+from venturi.machines.cost.choices import MOST_NODES, Durability, Exchange, NetworkChoice
 from venturi.machines.cost.job import sort_job
 from venturi.terminal.catalog import summarise
 from venturi.web.advice_page.build import advice_page
 from venturi.web.advice_page.data import AdvicePage
-from venturi.web.api.asking import Parameter
+from venturi.web.api.request_arguments import Parameter
 from venturi.web.api.shapes import CatalogInfo, Catalogs
 from venturi.web.catalog_page import CatalogPage, difference_page, list_page, show_page
 
@@ -154,15 +154,15 @@ def advice(
         for name in dict.fromkeys(catalog or (DEFAULT,))
     ]
     classes = dict.fromkeys([*(durability or ()), *(["volumes"] if volumes else [])])
-    request = Request(
+    request = HardwareRequest(
         job=sort_job(parse_bytes(sort, unit_needed=True), exchange=Exchange(exchange)),
         durabilities=tuple(Durability(name) for name in classes),
         max_nodes=max_nodes,
-        objective=Objective(objective),
+        objective=AdviceObjective(objective),
         deadline_s=None if deadline is None else parse_duration_s(deadline),
         budget_usd=budget,
         nodes=nodes,
-        network=Network(network.replace("-", " ")),
+        network=NetworkChoice(network.replace("-", " ")),
         today=today,
     )
     answer = advise(request, found)
@@ -209,7 +209,9 @@ def predictions(
     types = [text.partition(":")[0] for text in on]
     found = [_catalog(name) for name in dict.fromkeys(catalog or shipped_with(types))]
     job = replace(sort_job(parse_bytes(sort, unit_needed=True)), durability=Durability(durability))
-    request = Request(job=job, network=Network(network.replace("-", " ")), today=today)
+    request = HardwareRequest(
+        job=job, network=NetworkChoice(network.replace("-", " ")), today=today
+    )
     explanations = []
     for text in dict.fromkeys(on):
         name, nodes = _type_and_nodes(text, "on")
@@ -295,7 +297,7 @@ def _with(catalog: Catalog, assumptions: list[str], volumes: str | None, today: 
 
 
 def _command(
-    request: Request,
+    request: HardwareRequest,
     sort: str,
     deadline: str | None,
     names: list[str],

@@ -8,8 +8,8 @@ from venturi.core.errors import VenturiError
 from venturi.core.wording import did_you_mean
 from venturi.record.query.clusters import clusters, newest_of, trials_on
 from venturi.web.api import shapes
-from venturi.web.api.asking import NAME_LENGTH_MAX, Parameter
 from venturi.web.api.context import Services
+from venturi.web.api.request_arguments import NAME_LENGTH_MAX, Parameter
 from venturi.web.cluster_page import ProbeSeen, cluster_card, probe_seen
 
 TRIALS_MAX = 50

@@ -11,13 +11,13 @@ from itertools import chain
 from typing import Annotated, Any
 
 from venturi.record.query.checks import require_keys
-from venturi.record.query.chosen import BELONGING, check_settings, chosen, column_for
 from venturi.record.query.conditions import at_most, refused
-from venturi.record.query.grouping import GROUP_KEYS_MAX, grouped
-from venturi.record.store.repository import Repository
+from venturi.record.query.grouping import GROUP_KEYS_MAX, group_rows
+from venturi.record.query.trial_columns import BELONGING, check_settings, column_for, trial_columns
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import number_of, text_of
-from venturi.web.api.asking import Given, Parameter
 from venturi.web.api.context import Selection, Services
+from venturi.web.api.request_arguments import Dependency, Parameter
 from venturi.web.api.shapes import Key, Scalar
 
 COMPARABLE = ("workload", "workload_version", "scale", "input_bytes", "engine")
@@ -44,7 +44,7 @@ def known_by(
     return list(keys)
 
 
-ByDep = Annotated[list[str] | None, Given(known_by)]
+ByDep = Annotated[list[str] | None, Dependency(known_by)]
 
 
 def keys_of(by: Sequence[str] | None) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ def scalar(value: Any) -> Scalar:
 
 
 def cells(
-    repository: Repository, selection: Selection, by: Sequence[str], other: Sequence[str] = ()
+    repository: TrialRepository, selection: Selection, by: Sequence[str], other: Sequence[str] = ()
 ) -> tuple[Cell, ...]:
     """The selected trials grouped by `by`, the biggest first, with which values of `other` occur.
 
@@ -90,11 +90,11 @@ def cells(
     """
     others = tuple(key for key in dict.fromkeys(other) if key not in by)
     at_most("keys to group by", len(by) + len(others), GROUP_KEYS_MAX)
-    every = chosen(repository, selection.query())
+    every = trial_columns(repository, selection.query())
     columns = {key: column_for(repository, every, key) for key in (*by, *others)}
     found = [
         Cell(tuple(map(scalar, group.values)), group.n, group.by_state, group.elapsed_s, {})
-        for group in grouped({**columns, **every.became}, (*by, *others))
+        for group in group_rows({**columns, **every.became}, (*by, *others))
     ]
     return merged(found, len(by), others)
 
@@ -123,7 +123,7 @@ def _joined(key: Key, parts: Sequence[Cell], keep: int, others: Sequence[str]) -
 
 
 def alike(
-    repository: Repository, selection: Selection, by: Sequence[str], *, but: Sequence[str] = ()
+    repository: TrialRepository, selection: Selection, by: Sequence[str], *, but: Sequence[str] = ()
 ) -> tuple[tuple[str, ...], tuple[Cell, ...], tuple[str, ...]]:
     """Cells in which only like work is pooled: the keys, the cells, what has to be said of it.
 

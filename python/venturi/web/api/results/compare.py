@@ -10,24 +10,17 @@ from typing import Annotated
 import numpy as np
 
 from venturi.core.statistics.stats import ALPHA
-from venturi.core.statistics.two_groups import Outcome, Verdict, compare_samples
+from venturi.core.statistics.two_groups import ComparisonOutcome, Verdict, compare_samples
 from venturi.record.query.conditions import COLUMNS, Condition, Op, refused
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.record.query.paging import rows
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.results.compare.names import Names, name_groups
 from venturi.results.compare.outliers import RULE, shared_spread
 from venturi.results.compare.words import in_words
 from venturi.results.effects.effect import Effects
-from venturi.web.api.asking import Parameter
 from venturi.web.api.context import Selection, SelectionDep, Services
-from venturi.web.api.results.alike_groups import (
-    effects_between,
-    like_with_like,
-    matched,
-    most_alike,
-    unlike,
-)
+from venturi.web.api.request_arguments import Parameter
 from venturi.web.api.results.cells import (
     COMPARABLE,
     ORIGIN,
@@ -42,8 +35,15 @@ from venturi.web.api.results.cells import (
     scalar,
     shown,
 )
+from venturi.web.api.results.matched_groups import (
+    effects_between,
+    like_with_like,
+    matched,
+    most_similar,
+    unlike,
+)
 from venturi.web.api.results.spreads import interval, spread_of
-from venturi.web.api.shapes import ComparedGroup, Comparison, Key, Scalar
+from venturi.web.api.shapes import ComparedGroup, ComparisonData, Key, Scalar
 
 GROUPS_MAX = 10
 VALUES_MAX = 2_000
@@ -66,7 +66,7 @@ def compare(
     crude: Annotated[
         bool, Parameter(description="All that was measured, though not like with like.")
     ] = False,
-) -> Comparison:
+) -> ComparisonData:
     """Groups side by side, and how each differs from the first."""
     keys = keys_of(by)
     further = (*COMPARABLE, *ORIGIN)[: GROUP_KEYS_MAX - len(keys)]
@@ -75,8 +75,8 @@ def compare(
         chosen, told = chosen_groups(found, keys, group), None
     else:
         told = effects_between(services, selection, keys, ())
-        chosen = most_alike(found, told)
-    if chosen and not _told_of(told, chosen):
+        chosen = most_similar(found, told)
+    if chosen and not _is_about(told, chosen):
         told = effects_between(services, selection, keys, [cell.key for cell in chosen])
     cold = {
         cell.key: warm_ups(services.repository, selection, keys, cell)
@@ -89,7 +89,7 @@ def compare(
         warnings.append("fewer than two groups: there is nothing to compare")
     names = names_of(chosen, keys)
     groups = compared(chosen, cold, (keys, told, (None, *others)), crude=crude)
-    return Comparison(
+    return ComparisonData(
         keys,
         groups,
         tuple(warnings),
@@ -99,7 +99,7 @@ def compare(
     )
 
 
-def _told_of(told: Effects | None, chosen: Sequence[Cell]) -> bool:
+def _is_about(told: Effects | None, chosen: Sequence[Cell]) -> bool:
     """Whether the effect that leads is that of the two groups that are shown."""
     if told is None or told.main is None:
         return False
@@ -147,7 +147,7 @@ def compared(
         apart = None if place == 0 else whys[place]
         tested = place > 0 and (crude or (alike is None and apart is None))
         verdict = compare_samples(chosen[0].elapsed_s, cell.elapsed_s, alpha) if tested else None
-        told = verdict or Verdict(Outcome.CANNOT_TELL, None, alpha)
+        told = verdict or Verdict(ComparisonOutcome.CANNOT_TELL, None, alpha)
         group = ComparedGroup(
             key=cell.key,
             n=len(cell.elapsed_s),
@@ -201,7 +201,7 @@ def _in_words(name: str, first: str, verdict: Verdict | None) -> str:
 
 
 def warm_ups(
-    repository: Repository, selection: Selection, keys: Sequence[str], cell: Cell
+    repository: TrialRepository, selection: Selection, keys: Sequence[str], cell: Cell
 ) -> tuple[float, ...]:
     """The times of up to 1,000 warm-ups of a group, in the order in which they ran."""
     wanted = Selection(

@@ -13,13 +13,13 @@ from venturi.core.units import format_duration
 from venturi.machines.cost.price import Tariff
 from venturi.record.query.conditions import refused
 from venturi.record.query.grouping import GROUP_KEYS_MAX
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import text_of
 from venturi.results.compare.groups import Group, best_of, groups_from, with_cost
 from venturi.results.compare.groups import Key as GroupKey
-from venturi.results.effects.strata import Trials
+from venturi.results.effects.strata import SucceededTrials
 from venturi.results.ranking import ranking as model
-from venturi.results.ranking.alike import AlikeRanking
+from venturi.results.ranking.matched_ranking import MatchedRanking
 from venturi.results.ranking.rank_trials import (
     USD_PER_HOUR_MAX,
     RecordedPrices,
@@ -36,8 +36,8 @@ from venturi.results.ranking.rank_trials import (
 )
 from venturi.results.ranking.rank_trials import Prices as TrialPrices
 from venturi.results.ranking.rank_words import sentences
-from venturi.web.api.asking import Parameter
 from venturi.web.api.context import SelectionDep, Services
+from venturi.web.api.request_arguments import Parameter
 from venturi.web.api.results.cells import (
     COMPARABLE,
     ORIGIN,
@@ -51,7 +51,7 @@ from venturi.web.api.results.cells import (
     scalar,
 )
 from venturi.web.api.results.spreads import interval, no_spread, scaled, spread_of
-from venturi.web.api.shapes import Prices, RankedGroup, Ranking
+from venturi.web.api.shapes import PricesData, RankedGroup, RankingData
 
 OBJECTIVES: Mapping[str, model.Objective] = {
     "time": model.Objective.TIME,
@@ -107,7 +107,7 @@ def cost(
     crude: Annotated[
         bool, Parameter(description="By medians of all trials, though not like with like.")
     ] = False,
-) -> Ranking:
+) -> RankingData:
     """Groups ranked by a named objective, with ties, costs and the Pareto frontier."""
     keys = keys_of(by)
     given = None
@@ -119,7 +119,7 @@ def cost(
         if others := [key for key, _, _ in extra if key not in keys]:
             raise refused(f"{others[0]} is no key of by", "plus", f"add by={others[0]}")
         require_prices(usd_per_hour, extra)
-        given = Prices(usd_per_hour, extra, per, day, price_source)
+        given = PricesData(usd_per_hour, extra, per, day, price_source)
     elif plus:
         raise refused("this needs a price", "usd_per_hour", "give usd_per_hour=3.50")
     further = (*(("hosts",) if per == "node" else ()), *COMPARABLE, *ORIGIN)
@@ -129,7 +129,7 @@ def cost(
     if charged is None and objective != "time":
         raise no_prices(services.repository, trials)
     if isinstance(charged, RecordedPrices):
-        given = Prices(None, (), "cluster", None, charged.said)
+        given = PricesData(None, (), "cluster", None, charged.said)
     if keys and len(trials.logs):
         return like_with_like(
             found, keys, objective, given, charged=charged, trials=trials, crude=crude
@@ -138,14 +138,14 @@ def cost(
 
 
 def _charged(
-    repository: Repository, trials: Trials, given: Prices | None, *, asked: bool
+    repository: TrialRepository, trials: SucceededTrials, given: PricesData | None, *, asked: bool
 ) -> Charged | None:
     if given is None or given.usd_per_hour is None:
         return prices_recorded(repository, trials, asked=asked)
     return TrialPrices(given.usd_per_hour, given.plus, given.per)
 
 
-def _costs(trials: Trials, keys: Sequence[str], charged: Charged | None) -> Costs:
+def _costs(trials: SucceededTrials, keys: Sequence[str], charged: Charged | None) -> Costs:
     """The groups of the trials that have a recorded cost; empty where a price is given."""
     if not isinstance(charged, RecordedPrices):
         return {}
@@ -156,12 +156,12 @@ def like_with_like(
     cells_: Sequence[Cell],
     keys: tuple[str, ...],
     objective: str,
-    prices: Prices | None,
+    prices: PricesData | None,
     *,
     charged: Charged | None,
-    trials: Trials,
+    trials: SucceededTrials,
     crude: bool,
-) -> Ranking:
+) -> RankingData:
     """The groups by medians of all that was measured, as far as these are like with like; else over
     the settings that are alike, or refused."""
     costs = _costs(trials, keys, charged)
@@ -213,7 +213,7 @@ def _unranked(group: RankedGroup, reason: str) -> RankedGroup:
 
 
 def _matched(
-    groups: Sequence[RankedGroup], alike: AlikeRanking, front: AlikeRanking | None
+    groups: Sequence[RankedGroup], alike: MatchedRanking, front: MatchedRanking | None
 ) -> tuple[RankedGroup, ...]:
     """The groups in the order of their sets and places there."""
     of_key = {text(group.key): group for group in groups}
@@ -270,11 +270,11 @@ def ranked(
     found: Sequence[Cell],
     keys: tuple[str, ...],
     objective: str,
-    prices: Prices | None,
+    prices: PricesData | None,
     *,
     costs: Costs,
     tested: bool = True,
-) -> Ranking:
+) -> RankingData:
     """The groups of `found` by `objective`; not `tested`, they have no places yet.
 
     `costs` are the groups of the trials whose recorded costs count.
@@ -299,7 +299,7 @@ def ranked(
         for cell in found
         for each in cell.other.get("workload", (None,))
     } - {None}
-    return Ranking(
+    return RankingData(
         by=keys,
         objective=objective,
         alpha=ranking.alpha,
@@ -312,23 +312,23 @@ def ranked(
 
 
 @dataclass(frozen=True, slots=True)
-class _Priced:
+class _PricedGroup:
     group: Group
     usd_per_hour: float | None
     reason: str | None
 
 
 def _priced(
-    group: Group, cell: Cell, keys: tuple[str, ...], prices: Prices | None, costs: Costs
-) -> _Priced:
+    group: Group, cell: Cell, keys: tuple[str, ...], prices: PricesData | None, costs: Costs
+) -> _PricedGroup:
     """`group` with the cost of each trial, or why it has none."""
     if prices is None:
-        return _Priced(group, None, None)
+        return _PricedGroup(group, None, None)
     if prices.usd_per_hour is None:
         priced = costs.get(text(group.key))
         if priced is None:
-            return _Priced(group, None, "no trial of it has a recorded cost")
-        return _Priced(replace(priced, key=group.key), None, None)
+            return _PricedGroup(group, None, "no trial of it has a recorded cost")
+        return _PricedGroup(replace(priced, key=group.key), None, None)
     values = dict(zip(keys, cell.key, strict=True))
     extra = sum(usd_added(prices.plus, key, value) for key, value in values.items())
     per_hour = prices.usd_per_hour + extra
@@ -337,9 +337,9 @@ def _priced(
         count = next(iter(hosts)) if hosts and len(hosts) == 1 else None
         if not isinstance(count, int) or count < 1:
             why = "differs in the group: group by hosts" if hosts and len(hosts) > 1 else "unknown"
-            return _Priced(group, None, f"the number of hosts is {why}")
+            return _PricedGroup(group, None, f"the number of hosts is {why}")
         per_hour *= count
-    return _Priced(with_cost(group, Tariff(per_hour, "USD")), per_hour, None)
+    return _PricedGroup(with_cost(group, Tariff(per_hour, "USD")), per_hour, None)
 
 
 _ON_FRONTIER: Mapping[model.Rank, Literal["yes", "no"]] = {
@@ -368,7 +368,7 @@ def _with_frontier(
     return tuple(made)
 
 
-def _answer(priced: _Priced, cell: Cell, one: model.Ranked | None) -> RankedGroup:
+def _answer(priced: _PricedGroup, cell: Cell, one: model.GroupRank | None) -> RankedGroup:
     group = priced.group
     best = best_of(group)
     products = model.values_of(group, model.Axis.COST_TIME)
@@ -405,16 +405,18 @@ def _value(objective: str, group: RankedGroup) -> str:
     if spread is None or spread.median is None:
         return "no value"
 
-    def told(value: float) -> str:
+    def formatted(value: float) -> str:
         if objective == "time":
             return format_duration(value)
         return f"${value:,.3f}" if objective == "cost" else f"{value:,.0f} $ s"
 
     within = spread.interval
     ends = (
-        f", {within.level:.0%} interval {told(within.low)} to {told(within.high)}" if within else ""
+        f", {within.level:.0%} interval {formatted(within.low)} to {formatted(within.high)}"
+        if within
+        else ""
     )
-    return f"median {told(spread.median)}{ends.replace('%', ' %')}, n = {spread.n}"
+    return f"median {formatted(spread.median)}{ends.replace('%', ' %')}, n = {spread.n}"
 
 
 def _verdict(objective: str, groups: Sequence[RankedGroup]) -> str:

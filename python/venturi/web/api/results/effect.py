@@ -7,8 +7,8 @@ from typing import Annotated
 from venturi.record.query.grouping import GROUP_KEYS_MAX
 from venturi.results.effects.effect import Effects
 from venturi.results.effects.effects import LEVEL
-from venturi.web.api.asking import Parameter
 from venturi.web.api.context import SelectionDep, Services
+from venturi.web.api.request_arguments import Parameter
 from venturi.web.effects import LEVEL_LEAST, LEVEL_MOST, Question, effects
 
 

@@ -10,7 +10,7 @@ from venturi.record.access.views import View
 from venturi.record.query.conditions import conditions_of
 from venturi.record.query.counting import count
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 _MADE = datetime(2015, 10, 1, tzinfo=UTC)
 
@@ -64,11 +64,11 @@ PRESETS: tuple[View, ...] = (
 )
 
 
-def presets(repository: Repository) -> tuple[View, ...]:
+def presets(repository: TrialRepository) -> tuple[View, ...]:
     """Those of the pages whose trials are in `repository`."""
     return tuple(view for view in PRESETS if _has_trials(repository, view))
 
 
-def _has_trials(repository: Repository, view: View) -> bool:
+def _has_trials(repository: TrialRepository, view: View) -> bool:
     conditions = conditions_of(parse_qs(urlsplit(view.url).query).get("where", []))
     return count(repository, Query(conditions)) > 0

@@ -15,25 +15,25 @@ from venturi.core.units import format_bytes_decimal, format_duration
 from venturi.core.wording import count_of, percent
 from venturi.machines.cost.extensions import MemoryCliff, fit_memory_cliff, memory_cliff_s
 from venturi.record.query.checks import require_keys
-from venturi.record.query.chosen import Chosen, check_settings, chosen
-from venturi.record.query.columns import Column, taken
+from venturi.record.query.columns import Column, select_trials
 from venturi.record.query.conditions import OF_RECORDS, refused
 from venturi.record.query.known_keys import keys
-from venturi.record.store.repository import Repository
-from venturi.results.compare.names import said
+from venturi.record.query.trial_columns import TrialColumns, check_settings, trial_columns
+from venturi.record.store.repository import TrialRepository
+from venturi.results.compare.names import value_text
 from venturi.results.scaling.cliff import FoundCliff, find_cliff
 from venturi.results.scaling.contexts import (
     Context,
     Contexts,
-    beside,
+    comparable_first,
     contexts_of,
+    distinguishing_keys,
     numbers_of,
-    telling,
 )
 from venturi.results.scaling.curves import (
     CurveFit,
     Points,
-    Shared,
+    SharedShape,
     check_beyond,
     fit_curve,
     reaches,
@@ -41,8 +41,8 @@ from venturi.results.scaling.curves import (
 )
 from venturi.results.scaling.formulas import Meaning
 from venturi.results.scaling.meaning import meaning_of
-from venturi.web.api.asking import Parameter
 from venturi.web.api.context import SelectionDep, Services
+from venturi.web.api.request_arguments import Parameter
 from venturi.web.api.results.cells import ByDep, joined, keys_of, scalar
 from venturi.web.api.results.scaling_shapes import (
     Cliff,
@@ -107,11 +107,11 @@ def scaling(
     (key,) = require_keys(repository, (x,))
     check_settings((key,), "x")
     left_out = require_keys(repository, leave_out or (), also=OF_RECORDS)
-    every = chosen(repository, selection.query())
+    every = trial_columns(repository, selection.query())
     counted = np.flatnonzero(every.counted)
-    columns = taken(every.columns, counted)
+    columns = select_trials(every.columns, counted)
     meaning = meaning_of(key)
-    asked = _Asked(key, unit_of(key), meaning, to)
+    asked = _ScalingQuestion(key, unit_of(key), meaning, to)
     if len(counted) and _unsaid(every, counted, key):
         raise refused(
             f"no trial of the selection says its {key}",
@@ -133,18 +133,18 @@ def scaling(
     found = contexts_of(columns, every.elapsed_s[counted], key, left_out)
     named = keys_of(by)
     if named:
-        found = beside(found, named)
+        found = comparable_first(found, named)
     warnings = [f"{without:,} trials have no number as {key}"] if without else []
     return _answer(asked, found, skip, warnings, named)
 
 
-def _unsaid(every: Chosen, counted: npt.NDArray[np.int64], key: str) -> bool:
+def _unsaid(every: TrialColumns, counted: npt.NDArray[np.int64], key: str) -> bool:
     """Whether none of the counted trials has any value of `key`."""
     column = every.column(key)
     return all(column.values[code] is None for code in set(column.codes[counted].tolist()))
 
 
-def _without_number(repository: Repository, columns: Mapping[str, Column], key: str) -> int:
+def _without_number(repository: TrialRepository, columns: Mapping[str, Column], key: str) -> int:
     """How many of the counted trials have no number as `key`."""
     if key in columns:
         return int(np.isnan(numbers_of(columns[key])[columns[key].codes]).sum())
@@ -155,7 +155,7 @@ def _without_number(repository: Repository, columns: Mapping[str, Column], key: 
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ScalingQuestion:
     x: str
     unit: str
     meaning: Meaning
@@ -176,14 +176,18 @@ def unit_of(x: str) -> str:
     return next((unit for end, unit in ends.items() if x.endswith(end)), "")
 
 
-def _nothing(asked: _Asked, verdict: str) -> Scaling:
+def _nothing(asked: _ScalingQuestion, verdict: str) -> Scaling:
     return Scaling(
         asked.x, asked.unit, asked.meaning.name.lower(), verdict, (), {}, (), (), 0, 0, ()
     )
 
 
 def _answer(
-    asked: _Asked, found: Contexts, skip: int, warnings: Sequence[str], by: tuple[str, ...]
+    asked: _ScalingQuestion,
+    found: Contexts,
+    skip: int,
+    warnings: Sequence[str],
+    by: tuple[str, ...],
 ) -> Scaling:
     contexts = found.contexts
     if not contexts:
@@ -196,8 +200,8 @@ def _answer(
     drawn = contexts[skip : skip + DRAWN]
     if asked.to is not None:
         check_beyond(drawn[0].points, asked.to)
-    differ = telling(drawn)
-    all_differ = tuple(dict.fromkeys((*by, *telling(contexts))))
+    differ = distinguishing_keys(drawn)
+    all_differ = tuple(dict.fromkeys((*by, *distinguishing_keys(contexts))))
     all_differ = tuple(key for key in all_differ if key in contexts[0].settings)
     groups = tuple(
         _group(asked, each, _name(each, differ), all_differ, job)
@@ -304,26 +308,26 @@ def _name(context: Context, keys: Sequence[str], most: int = 0) -> str:
     """What tells a context from others; of more than `most` values the first (0: all)."""
     told = [key for key in keys if context.settings[key] is not None]
     told = [key for key in told if key not in _NAMED_ELSEWHERE] or list(keys)
-    values = [said(key, context.settings[key], with_key=False) for key in told]
+    values = [value_text(key, context.settings[key], with_key=False) for key in told]
     if most and len(values) > most:
         values = [*values[:most], f"{len(values) - most} more"]
     return " · ".join(values)
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
+class _JobCurves:
     """The curves of one job, each in its place among the contexts, and what they share."""
 
     curves: Mapping[int, Points]
-    shared: Shared
+    shared: SharedShape
 
-    def others(self, place: int) -> tuple[list[Points], Shared]:
+    def others(self, place: int) -> tuple[list[Points], SharedShape]:
         """Those but the one at `place`."""
         rest = [points for number, points in self.curves.items() if number != place]
         return rest, self.shared.without(self.curves[place])
 
 
-def _job(contexts: Sequence[Context], one: Context) -> _Job:
+def _job(contexts: Sequence[Context], one: Context) -> _JobCurves:
     """That of `one`."""
     name = [one.settings.get(key) for key in _WORK]
     curves = {
@@ -331,14 +335,14 @@ def _job(contexts: Sequence[Context], one: Context) -> _Job:
         for place, each in enumerate(contexts)
         if [each.settings.get(key) for key in _WORK] == name
     }
-    return _Job(curves, shared_shape(list(curves.values())))
+    return _JobCurves(curves, shared_shape(list(curves.values())))
 
 
 def _jobs(
     contexts: Sequence[Context], skip: int, drawn: Sequence[Context]
-) -> list[tuple[list[Points], Shared]]:
+) -> list[tuple[list[Points], SharedShape]]:
     """For each curve drawn the others of its job, and what these share."""
-    known: dict[tuple[Any, ...], _Job] = {}
+    known: dict[tuple[Any, ...], _JobCurves] = {}
     found = []
     for place, each in enumerate(drawn, skip):
         name = tuple(each.settings.get(key) for key in _WORK)
@@ -349,11 +353,11 @@ def _jobs(
 
 
 def _group(
-    asked: _Asked,
+    asked: _ScalingQuestion,
     context: Context,
     name: str,
     keys: Sequence[str],
-    job: tuple[Sequence[Points], Shared],
+    job: tuple[Sequence[Points], SharedShape],
 ) -> ScalingGroup:
     others, shared = job
     mine = context.points
@@ -453,7 +457,7 @@ def _effect(fit: CurveFit, meaning: Meaning) -> ScalingEffect:
     return ScalingEffect(low, high, ratio, Interval(*ends, MEDIAN_LEVEL, fit.method), False)
 
 
-def _sentence(asked: _Asked, effect: ScalingEffect) -> str:
+def _sentence(asked: _ScalingQuestion, effect: ScalingEffect) -> str:
     ends = f"{asked.size(effect.x_low)} to {asked.size(effect.x_high)}"
     doubled = math.isclose(effect.x_high, 2 * effect.x_low) and asked.meaning is not Meaning.OTHER
     what = f"twice the {asked.x} ({ends})" if doubled else f"{asked.x} from {ends}"
@@ -484,7 +488,7 @@ def _pair(xs: Sequence[float], meaning: Meaning) -> tuple[float, float]:
     return max(pairs) if pairs else (xs[-1] / 2, xs[-1])
 
 
-def _prediction(asked: _Asked, point: CurvePoint | None, fit: CurveFit) -> str:
+def _prediction(asked: _ScalingQuestion, point: CurvePoint | None, fit: CurveFit) -> str:
     if point is None:
         return ""
     at, time = asked.size(point.x), format_duration(point.elapsed_s)
@@ -499,7 +503,11 @@ def _prediction(asked: _Asked, point: CurvePoint | None, fit: CurveFit) -> str:
 
 
 def _with_cliff(
-    group: ScalingGroup, found: FoundCliff, lines: MemoryCliff, points: Points, asked: _Asked
+    group: ScalingGroup,
+    found: FoundCliff,
+    lines: MemoryCliff,
+    points: Points,
+    asked: _ScalingQuestion,
 ) -> ScalingGroup:
     """The two lines instead of a curve: each is drawn where it was measured."""
     xs, to = points.x.tolist(), asked.to

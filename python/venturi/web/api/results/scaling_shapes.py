@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from venturi.core.statistics.stats import Interval
-from venturi.web.api.shapes import Key, Scalar, Spread
+from venturi.web.api.shapes import Key, Scalar, SpreadData
 
 
 @dataclass(frozen=True, slots=True)
 class ScalingPoint:
     x: float
     n: int
-    elapsed_s: Spread
+    elapsed_s: SpreadData
 
 
 @dataclass(frozen=True, slots=True)

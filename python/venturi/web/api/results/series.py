@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from venturi.core.errors import VenturiError
 from venturi.core.wording import did_you_mean
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.series import host_of, read_parts, read_series, rows_of
 from venturi.record.trial import Artifact, Trial
-from venturi.results.hosts.watched import disks_told
+from venturi.results.hosts.watched import disks_reported
 from venturi.web.api.shapes import SeriesData, SeriesLine
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _LINE = ["metric", "device", "unit"]
 NO_SERIES = "no host series was recorded with this trial"
 
 
-def whole_series(repository: Repository, trial: Trial) -> pl.DataFrame:
+def whole_series(repository: TrialRepository, trial: Trial) -> pl.DataFrame:
     """All values of the series of `trial`, with their `host`: see `record.series`.
 
     VEN-RECORD-ARTIFACT, with the reason, where there are none.
@@ -45,7 +45,7 @@ def whole_series(repository: Repository, trial: Trial) -> pl.DataFrame:
 
 
 def series_of(
-    repository: Repository, trial: Trial, points: int, host: str | None = None
+    repository: TrialRepository, trial: Trial, points: int, host: str | None = None
 ) -> SeriesData:
     """The series of one `host` of `trial`, by default of the first that was watched, at no more
     than `points` moments; see `SeriesData`. VEN-RECORD-UNKNOWN if that host was not watched. A host
@@ -70,16 +70,18 @@ def series_of(
             hint=did_you_mean(chosen, hosts, "hosts are"),
         )
     own = [artifact for artifact, name in zip(kept, whose, strict=True) if name == chosen]
-    return SeriesData(hosts, chosen, *_read(repository, own, points, disks_told(trial, chosen)))
+    return SeriesData(hosts, chosen, *_read(repository, own, points, disks_reported(trial, chosen)))
 
 
-Disks = frozenset[str] | None
+DiskNames = frozenset[str] | None
 """Those of the host; None: all that its series has."""
 _Found = tuple[tuple[float, ...], tuple[SeriesLine, ...], bool, str | None]
 """Moments, lines, whether they are thinned, why there are none: the rest of a `SeriesData`."""
 
 
-def _read(repository: Repository, kept: Sequence[Artifact], points: int, disks: Disks) -> _Found:
+def _read(
+    repository: TrialRepository, kept: Sequence[Artifact], points: int, disks: DiskNames
+) -> _Found:
     try:
         paths = [repository.artifact_path(artifact) for artifact in kept]
         rows = sum(map(rows_of, paths))
@@ -102,7 +104,7 @@ def _host(trial: Trial, artifact: Artifact, kept: Sequence[Artifact]) -> str:
     return host_of(artifact.name, names)
 
 
-def _thinned(paths: Sequence[Path], points: int, disks: Disks) -> _Found:
+def _thinned(paths: Sequence[Path], points: int, disks: DiskNames) -> _Found:
     from venturi.record.store.frames import pl
 
     seen = _seen(paths, disks)
@@ -180,7 +182,7 @@ def _merged(found: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _SeriesSize:
     """How many `lines` there are, and the `moments`: all if they are few, else some and the ends.
 
     More of either than VALUES_MAX are not counted.
@@ -190,7 +192,7 @@ class _Seen:
     moments: pl.Series
 
 
-def _seen(paths: Sequence[Path], disks: Disks) -> _Seen:
+def _seen(paths: Sequence[Path], disks: DiskNames) -> _SeriesSize:
     from venturi.record.store.frames import pl
 
     lines = pl.DataFrame(schema=dict.fromkeys(_LINE, pl.String))
@@ -203,10 +205,10 @@ def _seen(paths: Sequence[Path], disks: Disks) -> _Seen:
             ends = moments.min(), moments.max()
             some = moments.head(_MOMENTS_MAX // 2)
             moments = pl.concat([some, pl.Series("t_s", ends, pl.Float64)]).unique()
-    return _Seen(len(lines), moments)
+    return _SeriesSize(len(lines), moments)
 
 
-def _parts(paths: Sequence[Path], disks: Disks) -> Iterator[pl.DataFrame]:
+def _parts(paths: Sequence[Path], disks: DiskNames) -> Iterator[pl.DataFrame]:
     """The rows of all files at moments that are some, of no other disks than `disks`."""
     from venturi.record.store.frames import pl
 

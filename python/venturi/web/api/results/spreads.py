@@ -10,7 +10,7 @@ import numpy as np
 
 from venturi.core.statistics import stats
 from venturi.core.statistics.stats import Interval
-from venturi.web.api.shapes import Spread
+from venturi.web.api.shapes import SpreadData
 
 _QUANTILES = np.array([0.25, 0.75, 0.9])
 NOTHING = "no trial succeeded"
@@ -21,12 +21,12 @@ def interval(found: Interval | stats.Missing | None) -> Interval | None:
     return found if isinstance(found, Interval) else None
 
 
-def no_spread(n: int, reason: str) -> Spread:
+def no_spread(n: int, reason: str) -> SpreadData:
     """Nothing but how many values there are, and why."""
-    return Spread(n, None, None, None, None, None, None, None, None, None, reason)
+    return SpreadData(n, None, None, None, None, None, None, None, None, None, reason)
 
 
-def spread_of(values: Sequence[float], reason: str = NOTHING) -> Spread:
+def spread_of(values: Sequence[float], reason: str = NOTHING) -> SpreadData:
     """Quantiles (Hyndman and Fan, definition 7), mean, variation; `reason` where there are none."""
     if not values:
         return no_spread(0, reason)
@@ -38,7 +38,7 @@ def spread_of(values: Sequence[float], reason: str = NOTHING) -> Spread:
     p25, p75, p90 = (array[below] + steps * (at - below)).tolist()
     low, high, mean = float(array[0]), float(array[-1]), float(array.mean())
     middle = stats.median_interval(array.tolist())
-    return Spread(
+    return SpreadData(
         n=len(values),
         median=statistics.median(values),
         interval=interval(middle),
@@ -53,7 +53,7 @@ def spread_of(values: Sequence[float], reason: str = NOTHING) -> Spread:
     )
 
 
-def scaled(spread: Spread, factor: float) -> Spread:
+def scaled(spread: SpreadData, factor: float) -> SpreadData:
     """The spread of all values times `factor`."""
 
     def of(value: float | None) -> float | None:

@@ -23,14 +23,14 @@ from venturi.record.query import counting, grouping, known_keys, paging
 from venturi.record.query.conditions import Condition, Op
 from venturi.record.query.paging import TrialRow
 from venturi.record.query.selection import Query
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import CHANGES
 from venturi.record.trial import Trial
 from venturi.record.trial_json import MEND
 from venturi.record.vocabulary import resolve
 from venturi.results.bottleneck import narrowest_points
 from venturi.results.compare.names import Names, name_groups
-from venturi.results.effects.effect import Effect, Outcome
+from venturi.results.effects.effect import Effect, EffectOutcome
 from venturi.results.effects.effect_words import change, named
 from venturi.results.ranking import rank_trials
 from venturi.results.ranking.rank_words import sentences
@@ -101,7 +101,7 @@ class Start:
 
 
 _ONE_AT_A_TIME = Lock()
-_KNOWN: WeakKeyDictionary[Repository, tuple[int, Start]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[TrialRepository, tuple[int, Start]] = WeakKeyDictionary()
 
 
 def start(services: Services) -> Start:
@@ -141,7 +141,7 @@ def where(**values: object) -> list[tuple[str, str]]:
     return [("where", f"{key}={'' if value is None else value}") for key, value in values.items()]
 
 
-def _headline(kinds: Sequence[grouping.Group]) -> str:
+def _headline(kinds: Sequence[grouping.GroupRow]) -> str:
     n = sum(kind.n for kind in kinds)
     works = {kind.values[0] for kind in kinds}
     engines = sorted({str(kind.values[1]) for kind in kinds})
@@ -152,7 +152,9 @@ def _headline(kinds: Sequence[grouping.Group]) -> str:
     return f"{count_of(n, 'trial')} of {told}{on if engines != ['unknown'] else ''}"
 
 
-def _figures(repository: Repository, kinds: Sequence[grouping.Group]) -> Iterator[StartFigure]:
+def _figures(
+    repository: TrialRepository, kinds: Sequence[grouping.GroupRow]
+) -> Iterator[StartFigure]:
     total = sum(kind.n for kind in kinds)
     measured = sum(kind.n for kind in kinds if kind.values[3] == "measured")
     if not total:
@@ -172,7 +174,7 @@ def _figures(repository: Repository, kinds: Sequence[grouping.Group]) -> Iterato
     yield StartFigure("Left out", f"{out:,}", "by a recorded rule", "/exclusions")
 
 
-def _counts(kinds: Sequence[grouping.Group], place: int) -> dict[str, int]:
+def _counts(kinds: Sequence[grouping.GroupRow], place: int) -> dict[str, int]:
     found: dict[str, int] = {}
     for kind in kinds:
         name = str(kind.values[place])
@@ -189,7 +191,9 @@ _STATES: Mapping[str, str] = {
 }
 
 
-def _findings(repository: Repository, kinds: Sequence[grouping.Group]) -> Iterator[StartFinding]:
+def _findings(
+    repository: TrialRepository, kinds: Sequence[grouping.GroupRow]
+) -> Iterator[StartFinding]:
     if unreadable := counting.undated(repository):
         yield StartFinding(
             f"{count_of(len(unreadable), 'trial')} cannot be read: {', '.join(unreadable)}; {MEND}",
@@ -219,7 +223,7 @@ def _findings(repository: Repository, kinds: Sequence[grouping.Group]) -> Iterat
 # ---- answers ----
 
 
-def _answers(services: Services, kinds: Sequence[grouping.Group]) -> Iterator[StartAnswer]:
+def _answers(services: Services, kinds: Sequence[grouping.GroupRow]) -> Iterator[StartAnswer]:
     sources: Sequence[Callable[[], Iterator[StartAnswer]]] = (
         lambda: _times(services),
         lambda: _machine(services),
@@ -245,7 +249,7 @@ def _effects(services: Services) -> Iterator[StartAnswer]:
         if found.main is None:
             continue
         one = found.effects[found.main]
-        known = one.outcome not in (Outcome.CANNOT_TELL, Outcome.CONFOUNDED)
+        known = one.outcome not in (EffectOutcome.CANNOT_TELL, EffectOutcome.CONFOUNDED)
         if not known and found.trials < TRIALS_LEAST:
             continue  # too little for a question of it
         question = QUESTIONS.get(key, f"What does {named(found.keys, one.value)} bring?")
@@ -269,7 +273,7 @@ def _works(one: Effect) -> Iterator[str]:
         yield "; ".join(f"{part.value}: {change(part.ratio)}" for part in most) + "."
 
 
-def _cheapest(services: Services, kinds: Sequence[grouping.Group]) -> Iterator[StartAnswer]:
+def _cheapest(services: Services, kinds: Sequence[grouping.GroupRow]) -> Iterator[StartAnswer]:
     """A ranking by the costs recorded with the trials; without any, what to give."""
     repository = services.repository
     varied = {key.key for key in known_keys.keys(repository) if key.distinct > 1}

@@ -30,14 +30,14 @@ from venturi.record.trial_json import ADAPTER
 from venturi.results.bottleneck import narrowest_points
 from venturi.results.hosts.use import HostsOverTime
 from venturi.web.api import shapes
-from venturi.web.api.asking import NAME_LENGTH_MAX, Parameter
-from venturi.web.api.context import Asker, Id, SelectionDep, Services, trial_of
+from venturi.web.api.context import Id, Requester, SelectionDep, Services, trial_of
 from venturi.web.api.jobs.job_shapes import JobData
+from venturi.web.api.request_arguments import NAME_LENGTH_MAX, Parameter
 from venturi.web.api.results.presets import presets
 from venturi.web.api.results.series import series_of
 from venturi.web.api.results.spreads import spread_of
 from venturi.web.io.page import IoHeat, IoPage
-from venturi.web.moved import moved
+from venturi.web.legacy_addresses import current_address
 
 SIBLINGS_MAX = 200
 FACET_COLUMNS = (
@@ -57,16 +57,16 @@ KEY_LENGTH_MAX = 300
 KeyName = Annotated[str, Field(max_length=KEY_LENGTH_MAX)]  # a trial may have the key ""
 
 
-def status(services: Services, asker: Asker) -> shapes.Status:
+def status(services: Services, requester: Requester) -> shapes.Status:
     """What is served, and what the one who asks may do."""
     everything = Query()
     return shapes.Status(
         version=version("venturi"),
         trials=counting.count(services.repository, everything),
         trials_excluded=counting.excluded_count(services.repository, everything),
-        role=asker.role if services.changes is not None else "read",
-        uploads=asker.uploads,
-        token=asker.token,
+        role=requester.role if services.changes is not None else "read",
+        uploads=requester.uploads,
+        token=requester.token,
         starter_present=starter.starter_present(services.repository),
     )
 
@@ -207,9 +207,9 @@ def io_heat(
     until_s: Annotated[float, Parameter(description="Until when.", ge=0, le=1e9)],
 ) -> IoHeat:
     """A part of a chart over time, as fine as the trace allows: at most some 512 columns."""
-    from venturi.web.io.heat import Part, heat_part  # noqa: PLC0415 - the server starts sooner
+    from venturi.web.io.heat import HeatWindow, heat_part  # noqa: PLC0415 - the server starts sooner
 
-    asked = Part(device, pattern, chart, from_s, max(from_s, until_s))
+    asked = HeatWindow(device, pattern, chart, from_s, max(from_s, until_s))
     return heat_part(services.repository, trial_of(services, id), asked)
 
 
@@ -251,7 +251,7 @@ def all_exclusions(services: Services) -> shapes.Exclusions:
 def all_views(services: Services) -> shapes.Views:
     """Saved pages, and those that come with Venturi whose trials are here."""
     found = views.find(services.repository)
-    own = tuple(replace(view, url=moved(view.url)) for view in found)
+    own = tuple(replace(view, url=current_address(view.url)) for view in found)
     return shapes.Views(own, presets(services.repository))
 
 

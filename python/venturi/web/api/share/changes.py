@@ -20,9 +20,9 @@ from venturi.record.access import tokens
 from venturi.record.access.exclusions import CONDITIONS_MAX, Exclusion
 from venturi.record.access.tokens import OWN
 from venturi.record.access.views import View
-from venturi.record.importing.tally import Imported
+from venturi.record.importing.tally import ImportReport
 from venturi.web.api import shapes
-from venturi.web.api.context import Changes, Services
+from venturi.web.api.context import RepositoryWriter, Services
 from venturi.web.api.results.trials import KEY_LENGTH_MAX
 from venturi.web.api.routing import ServicesDep
 from venturi.web.api.security import (
@@ -33,7 +33,7 @@ from venturi.web.api.security import (
     Access,
     author_of,
     by_https,
-    in_force,
+    require_valid,
 )
 
 router = APIRouter(prefix="/api", tags=["changes"])
@@ -121,14 +121,14 @@ class Login:
 @router.post(SESSION.removeprefix("/api"), dependencies=IN_TURN)
 def login(
     login: Login, request: Request, response: Response, services: ServicesDep
-) -> shapes.Session:
+) -> shapes.SessionData:
     """Trades a token for a cookie, so that a browser need not keep it."""
     access: Access = request.app.state.access
     secret = login.token.strip()
     if (role := access.role_of_token(secret)) is not None:
         session, name = access.new_session(role), OWN[role]
     else:
-        token = in_force(tokens.holder(services.repository, secret))
+        token = require_valid(tokens.holder(services.repository, secret))
         session, name, role = _changes(services).open_session(token), token.name, token.role
     response.set_cookie(
         COOKIE,
@@ -139,7 +139,7 @@ def login(
         samesite="strict",
         secure=by_https(access, request),
     )
-    return shapes.Session(role, name)
+    return shapes.SessionData(role, name)
 
 
 @router.delete(
@@ -246,7 +246,7 @@ def import_starter(services: ServicesDep) -> shapes.StarterReport:
     return shapes.StarterReport(results.added, results.already_present, sources)
 
 
-def _changes(services: Services) -> Changes:
+def _changes(services: Services) -> RepositoryWriter:
     if services.changes is None:
         raise VenturiError("VEN-API-FORBIDDEN", "this server is read-only: it takes no changes")
     return services.changes
@@ -266,7 +266,7 @@ async def _receive(parts: AsyncIterator[bytes], file: IO[bytes], most: int) -> N
     await run_in_threadpool(file.flush)
 
 
-def _refuse(report: Imported) -> None:
+def _refuse(report: ImportReport) -> None:
     first, n = report.refused[0], report.refused_count
     raise VenturiError(
         first.code,

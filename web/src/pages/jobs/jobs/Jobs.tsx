@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { useTwin } from "../../../data";
 import { bytes, count, duration, moment, percent, three } from "../../../format";
 import { PAGES } from "../../../generated/pages";
-import type { ComparedJob, Difference, TwoJobs } from "../../../generated/types";
+import type { JobDifference, ComparedJob, TwoJobs } from "../../../generated/types";
 import { Field } from "../../../parts/Field";
 import { Figure } from "../../../parts/Figure";
 import { Page, Pending, ProblemBox } from "../../../parts/Page";
@@ -30,7 +30,7 @@ const amount = (unit: string, value: number | null): Cell => {
 const both = (before: string | number | null, after: string | number | null): string =>
   [...new Set([before ?? NONE, after ?? NONE])].join(" / ");
 
-function Times({ found, file }: { found: Difference; file: string }) {
+function Times({ found, file }: { found: JobDifference; file: string }) {
   const draw = useCallback((view: View) => twoJobs(found, view), [found]);
   return (
     <Figure
@@ -56,7 +56,7 @@ function Times({ found, file }: { found: Difference; file: string }) {
   );
 }
 
-function Settings({ found: { settings } }: { found: Difference }) {
+function Settings({ found: { settings } }: { found: JobDifference }) {
   return (
     <>
       <h3>Settings that differ</h3>
@@ -77,7 +77,7 @@ function Settings({ found: { settings } }: { found: Difference }) {
   );
 }
 
-function Plans({ found: { plans } }: { found: Difference }) {
+function Plans({ found: { plans } }: { found: JobDifference }) {
   return (
     <>
       <h3>Plans that differ</h3>
@@ -105,7 +105,7 @@ function Plans({ found: { plans } }: { found: Difference }) {
   );
 }
 
-function Amounts({ found: { amounts } }: { found: Difference }) {
+function Amounts({ found: { amounts } }: { found: JobDifference }) {
   return (
     <>
       <h3>Data and resources</h3>
@@ -123,7 +123,7 @@ function Amounts({ found: { amounts } }: { found: Difference }) {
   );
 }
 
-function Stages({ found: { stages } }: { found: Difference }) {
+function Stages({ found: { stages } }: { found: JobDifference }) {
   return (
     <>
       <h3>Stages, by what they differ</h3>

@@ -3,13 +3,13 @@ import { type Row, rowsChart } from "../../../charts/rows";
 import { axisOf, timeUnit } from "../../../charts/scale";
 import type { Drawing, View } from "../../../charts/view";
 import { duration, plain } from "../../../format";
-import type { Difference } from "../../../generated/types";
+import type { JobDifference } from "../../../generated/types";
 
 /** The colours of the parts that differ most; all others share the last. */
 export const ROLES = ["read", "write", "memory", "throat", "blocked", "cpu-user"] as const;
 export const OTHERS = "idle";
 
-type Part = Difference["parts"][number];
+type Part = JobDifference["parts"][number];
 
 /** The parts with a colour of their own, those that differ most first. */
 export const coloured = (parts: readonly Part[]) => parts.slice(0, ROLES.length);
@@ -40,7 +40,7 @@ function rowOf(label: string, parts: readonly Part[], of: (part: Part) => number
 }
 
 /** Two bars, whose parts have the same colours and order. */
-export function twoJobs({ parts }: Difference, view: View): Drawing {
+export function twoJobs({ parts }: JobDifference, view: View): Drawing {
   const rows = [
     rowOf("before", parts, (part) => part.before_s),
     rowOf("after", parts, (part) => part.after_s),

@@ -4,12 +4,12 @@ import { type ReactNode, useCallback } from "react";
 import type {
   AdvicePage,
   Bounds,
+  ExplainedTerm,
   Explanation,
   Missing,
   NetworkCosts,
   Option,
   OptionRow,
-  TermShown,
 } from "../../../generated/types";
 import { isMissing, plain } from "../../../missing";
 import { Chart, type View } from "../../../parts/Chart";
@@ -275,11 +275,11 @@ function NetworkBars({ rows }: { rows: NetworkCosts[] }) {
   );
 }
 
-const noRate = ({ demand_bytes: moved }: TermShown): Missing => ({
+const noRate = ({ demand_bytes: moved }: ExplainedTerm): Missing => ({
   reason: moved === null ? "not a rate" : "taken to be no limit",
 });
 
-const TERMS: Column<TermShown>[] = [
+const TERMS: Column<ExplainedTerm>[] = [
   { head: "Phase", cell: (row) => row.phase },
   {
     head: "Term",
@@ -311,7 +311,7 @@ const TERMS: Column<TermShown>[] = [
   { head: "Known as", cell: (row) => row.rate?.kind ?? "assumed" },
 ];
 
-function origin(row: TermShown) {
+function origin(row: ExplainedTerm) {
   const { source, note, as_of: day } = row.rate ?? { source: "", note: "", as_of: null };
   const from = [source, note].filter(Boolean).join("; ");
   return (

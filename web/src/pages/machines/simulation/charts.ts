@@ -11,7 +11,7 @@ import {
 } from "../../../charts/plot";
 import { axisOf, timeUnit } from "../../../charts/scale";
 import { base, type Drawing, tip, type View } from "../../../charts/view";
-import type { Histogram, Mark, NodeTimes } from "../../../generated/types";
+import type { Histogram, NodeTimes, TimeMark } from "../../../generated/types";
 import { duration } from "../../../units";
 
 const ROW_PX = 16;
@@ -23,7 +23,7 @@ interface Line {
   dash?: number[];
 }
 
-const LINES: Record<Mark["kind"], Line> = {
+const LINES: Record<TimeMark["kind"], Line> = {
   median: { role: "ink", width: 2 },
   quantile: { role: "ink", width: 1.25, dash: [4, 3] },
   formula: { role: "write", width: 2 },
@@ -44,7 +44,7 @@ function endsOf({ edges_s: edges, counts }: Histogram): [number, number] | null 
 }
 
 interface Label {
-  mark: Mark;
+  mark: TimeMark;
   text: string;
   at: number;
   middle: number;
@@ -53,7 +53,7 @@ interface Label {
 }
 
 /** Names of the marks above the plot, in as many rows as keep them apart; row 0 is the lowest. */
-function labelsOf(marks: readonly Mark[], x: (valueS: number) => number, view: View): Label[] {
+function labelsOf(marks: readonly TimeMark[], x: (valueS: number) => number, view: View): Label[] {
   const ends: number[] = [];
   return [...marks]
     .sort((a, b) => a.at_s - b.at_s)
@@ -130,7 +130,7 @@ function barsOf({ edges_s: edges, counts }: Histogram, x: Plot["x"], y: Plot["y"
 
 function draw(
   histogram: Histogram,
-  marks: readonly Mark[],
+  marks: readonly TimeMark[],
   range: [number, number],
   noun: string,
   view: View,
@@ -186,7 +186,7 @@ function draw(
 }
 
 /** Times of the job. Marks far beyond what was simulated stay in the table. */
-export function histogram(of: Histogram, marks: readonly Mark[], view: View): Drawing {
+export function histogram(of: Histogram, marks: readonly TimeMark[], view: View): Drawing {
   const ends = endsOf(of);
   if (!ends) return null;
   const near = marks

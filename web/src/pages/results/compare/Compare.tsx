@@ -5,7 +5,7 @@ import { askedInWords } from "../../../asked";
 import { useTwin } from "../../../data";
 import { ratio, seconds } from "../../../format";
 import { PAGES } from "../../../generated/pages";
-import type { ComparedGroup, Comparison } from "../../../generated/types";
+import type { ComparedGroup, ComparisonData } from "../../../generated/types";
 import {
   Answer,
   Choice,
@@ -36,7 +36,7 @@ const MOST_GROUPS = 6;
 
 const numbers = (...names: string[]): Column[] => names.map((name) => ({ name, number: true }));
 
-function spreads(data: Comparison) {
+function spreads(data: ComparisonData) {
   const columns: Column[] = [
     { name: "group" },
     { name: "trials by state" },
@@ -64,7 +64,7 @@ function spreads(data: Comparison) {
   return { columns, rows };
 }
 
-function ratiosTable(data: Comparison) {
+function ratiosTable(data: ComparisonData) {
   const columns: Column[] = [
     { name: "group" },
     ...numbers("n", "ratio", "low", "high", "p", "share of pairs with a lower time"),
@@ -96,7 +96,7 @@ const MARKS: Legend = [
 const reach = ({ elapsed_s: { minimum, maximum } }: ComparedGroup) =>
   [minimum, maximum].filter((value) => value !== null);
 
-function Distributions({ data }: { data: Comparison }) {
+function Distributions({ data }: { data: ComparisonData }) {
   const [search] = useSearch();
   const log = useLog(() => data.groups.flatMap((group) => reach(group)));
   const shares = search.get("tab") === "shares";
@@ -134,7 +134,7 @@ function Distributions({ data }: { data: Comparison }) {
   );
 }
 
-function Ratios({ data }: { data: Comparison }) {
+function Ratios({ data }: { data: ComparisonData }) {
   const draw = useCallback((view: View) => ratios(data, view), [data]);
   const [first] = data.groups;
   if (!first || data.groups.length < 2) return null;
@@ -149,7 +149,7 @@ function Ratios({ data }: { data: Comparison }) {
   );
 }
 
-function Verdicts({ data }: { data: Comparison }) {
+function Verdicts({ data }: { data: ComparisonData }) {
   const others = data.groups.slice(1);
   if (others.length === 0) return null;
   return (

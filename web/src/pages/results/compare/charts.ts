@@ -15,7 +15,7 @@ import { type Row, rowsChart } from "../../../charts/rows";
 import { type Axis, axisOf } from "../../../charts/scale";
 import { base, type Drawing, pointTip, tip, type View } from "../../../charts/view";
 import { count, plain, ratio, seconds } from "../../../format";
-import type { ComparedGroup, Comparison } from "../../../generated/types";
+import type { ComparedGroup, ComparisonData } from "../../../generated/types";
 
 const LABEL_PX = 13;
 const STRIP_PX = 34;
@@ -149,7 +149,7 @@ function details(group: ComparedGroup): string[] {
 const hidden: Axis = { log: false, minimum: 0, maximum: 1, ticks: [0, 1], share: (value) => value };
 
 /** Every value as a dot, and under the dots their box; on the same scale for all groups. */
-export function strips(data: Comparison, log: boolean, view: View): Drawing {
+export function strips(data: ComparisonData, log: boolean, view: View): Drawing {
   const groups = data.groups.filter((group) => shown(group).length > 0);
   if (groups.length === 0) return null;
   const { unit, axis } = timeScale(groups.flatMap(shown), view.narrow ? 4 : 9, { log });
@@ -204,7 +204,7 @@ export function strips(data: Comparison, log: boolean, view: View): Drawing {
 const DASHES = [[], [7, 3], [2, 3], [8, 3, 2, 3], [12, 4], [4, 4]] as const;
 
 /** The share of each group's trials that took no longer than the time across. */
-export function ecdf(data: Comparison, log: boolean, view: View): Drawing {
+export function ecdf(data: ComparisonData, log: boolean, view: View): Drawing {
   const groups = data.groups.filter((group) => group.values_s.length > 0);
   if (groups.length === 0) return null;
   const all = groups.flatMap((group) => group.values_s);
@@ -291,7 +291,7 @@ const OUTCOME = { lower: "faster", higher: "slower", "cannot tell": "cannot tell
 const VERDICT = { faster: "write", slower: "throat", "cannot tell": "outline" } as const;
 
 /** How each group's times stand to the first's, with the interval of that. */
-export function ratios(data: Comparison, view: View): Drawing {
+export function ratios(data: ComparisonData, view: View): Drawing {
   const [first, ...others] = data.groups;
   const known = others.flatMap((group) =>
     group.ratio === null ? [] : [{ group, middle: group.ratio, interval: group.ratio_interval }],

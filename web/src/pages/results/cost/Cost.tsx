@@ -7,7 +7,7 @@ import { reach } from "../../../charts/common";
 import { exported, useTwin } from "../../../data";
 import { dollars, keyName, plain, ratio, seconds } from "../../../format";
 import { PAGES } from "../../../generated/pages";
-import type { RankedGroup, Ranking } from "../../../generated/types";
+import type { RankedGroup, RankingData } from "../../../generated/types";
 import {
   Answer,
   Choice,
@@ -79,7 +79,7 @@ function fits(name: string, value: string, search: URLSearchParams): boolean {
 }
 
 /** Adds a price for one value of a key that is grouped by. */
-function MorePrices({ data, priced }: { data: Ranking; priced: readonly Plus[] }) {
+function MorePrices({ data, priced }: { data: RankingData; priced: readonly Plus[] }) {
   const id = useId();
   const [, edit] = useSearch();
   const [usd, setUsd] = useState("");
@@ -136,7 +136,7 @@ function MorePrices({ data, priced }: { data: Ranking; priced: readonly Plus[] }
 }
 
 /** What an hour costs, since when and says who: every edit is in the URL. */
-function PriceSheet({ data }: { data: Ranking | undefined }) {
+function PriceSheet({ data }: { data: RankingData | undefined }) {
   const [search, edit] = useSearch();
   const priced = plusOf(search);
   const put = (place: number, usd: string) =>
@@ -217,7 +217,7 @@ function PriceSheet({ data }: { data: Ranking | undefined }) {
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The price sheet of an exported page: as it was. */
-function Charged({ data }: { data: Ranking }) {
+function Charged({ data }: { data: RankingData }) {
   const { prices } = data;
   if (!prices) return null;
   if (prices.usd_per_hour === null) return <p className="aside">{capital(prices.source ?? "")}.</p>;
@@ -242,7 +242,7 @@ const LEGEND: Legend = [
 ];
 
 /** Everything of each group, a number a column. */
-function twinOf(data: Ranking) {
+function twinOf(data: RankingData) {
   const columns: Column[] = [
     ...data.by.map((key) => ({ name: keyName(key) })),
     { name: "rank", number: true },
@@ -272,7 +272,7 @@ function twinOf(data: Ranking) {
   return { columns, rows };
 }
 
-function Scatter({ data }: { data: Ranking }) {
+function Scatter({ data }: { data: RankingData }) {
   const [search] = useSearch();
   const log = useLog(() => data.groups.flatMap(({ elapsed_s }) => reach(elapsed_s)));
   const normalised = search.get("show") === "normalised";
@@ -363,7 +363,7 @@ const rankCell = ({ rank, standing: word }: RankedGroup): Cell => ({
 const costTime = (value: number) => `${value.toFixed(value < 10 ? 2 : 1)} US$ s`;
 
 /** The answer first: who is best, or why that cannot be told and what to ask instead. */
-function Verdict({ data }: { data: Ranking }) {
+function Verdict({ data }: { data: RankingData }) {
   const [search] = useSearch();
   const conditions = [...data.verdict.matchAll(/--where ([^ =]+)=([^ .;,]+)/g)].filter(
     ([, , value]) => value !== "VALUE",
@@ -404,7 +404,7 @@ const ratioCells = (group: RankedGroup): Cell[] =>
     ? [{ value: group.ratio, show: "reference" }, null]
     : [intervalCell(group.ratio, group.ratio_interval, ratio), group.settings];
 
-function RankingTable({ data }: { data: Ranking }) {
+function RankingTable({ data }: { data: RankingData }) {
   const [search] = useSearch();
   const priced = data.prices !== null;
   const matched = data.basis === "matched";
@@ -452,7 +452,7 @@ function RankingTable({ data }: { data: Ranking }) {
   const name = OBJECTIVES.find(([value]) => value === data.objective)?.[1] ?? data.objective;
   return (
     <section>
-      <h2>Ranking by {name}</h2>
+      <h2>RankingData by {name}</h2>
       {data.basis === "matched" && (
         <p className="aside">
           The ratio is to {references(data)}, over the settings that both have, alike in all else.

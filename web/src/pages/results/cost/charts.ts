@@ -23,7 +23,7 @@ import {
 } from "../../../charts/plot";
 import { type Behind, base, type Drawing, pointTip, tip, type View } from "../../../charts/view";
 import { dollars, duration, plain } from "../../../format";
-import type { RankedGroup, Ranking, Spread } from "../../../generated/types";
+import type { RankedGroup, RankingData, SpreadData } from "../../../generated/types";
 
 export interface CostDisplay {
   log: boolean;
@@ -31,7 +31,7 @@ export interface CostDisplay {
   normalised: boolean;
 }
 
-type Known = RankedGroup & { cost_usd: Spread };
+type Known = RankedGroup & { cost_usd: SpreadData };
 type Pair = [number, number];
 
 interface Point {
@@ -277,7 +277,7 @@ function behindCrowd(by: readonly string[], crowd: Crowd): Behind {
   return [...values, ["elapsed_s", fastest, ">="], ["elapsed_s", slowest, "<="]];
 }
 
-export function costScatter(data: Ranking, display: CostDisplay, view: View): Drawing {
+export function costScatter(data: RankingData, display: CostDisplay, view: View): Drawing {
   const known = data.groups.filter(isKnown).sort((a, b) => weight(a) - weight(b));
   if (known.length === 0) return null;
   const height = view.narrow ? 460 : 520;

@@ -1,6 +1,12 @@
 // What the devices can do, and what the sorts used of it.
 
-import type { Latency, PhaseUse, RandomRead, Rate, ReportData } from "../../../generated/types";
+import type {
+  DeviceRate,
+  PhaseUse,
+  RandomRead,
+  ReportData,
+  ReportLatency,
+} from "../../../generated/types";
 import { isMissing, type Plain } from "../../../missing";
 import { Chart } from "../../../parts/Chart";
 import {
@@ -17,7 +23,7 @@ import { count, requestTime, share } from "../../../report-units";
 import { rate } from "../../../units";
 import { latencies, network, rates } from "./charts/devices";
 
-const rateColumns = (first: string, second: string): Column<Rate>[] => [
+const rateColumns = (first: string, second: string): Column<DeviceRate>[] => [
   { head: first, names: true, cell: (row) => row.label },
   { head: second, cell: (row) => row.where },
   { head: "Setting", cell: (row) => row.setting },
@@ -43,10 +49,10 @@ const READS: Column<RandomRead>[] = [
   { head: "Rate", kind: "n", cell: (read) => <Tell value={read.bytes_per_s} as={rate} /> },
 ];
 
-const latencyColumns = (first: Latency): Column<Latency>[] => [
+const latencyColumns = (first: ReportLatency): Column<ReportLatency>[] => [
   { head: "Mode", names: true, cell: (latency) => latency.label },
   ...first.quantiles_s.map(
-    ([name], place): Column<Latency> => ({
+    ([name], place): Column<ReportLatency> => ({
       head: name,
       kind: "n",
       cell: ({ quantiles_s }) => (

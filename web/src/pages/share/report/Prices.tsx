@@ -1,6 +1,6 @@
 // The model beside the measurement, and what the job would take and cost elsewhere.
 
-import type { PredictedTime, Price, ReportData } from "../../../generated/types";
+import type { PredictedTime, PriceRow, ReportData } from "../../../generated/types";
 import { isMissing, type Plain } from "../../../missing";
 import { Chart } from "../../../parts/Chart";
 import {
@@ -87,14 +87,14 @@ export function Predicted({ data, charts }: Part) {
   );
 }
 
-const atLeast = (price: Price, value: Price["cost_usd"], as: (value: number) => string) => (
+const atLeast = (price: PriceRow, value: PriceRow["cost_usd"], as: (value: number) => string) => (
   <>
     {price.lower_bound && "≥ "}
     <Tell value={value} as={as} />
   </>
 );
 
-const KNOWN: Column<Price>[] = [
+const KNOWN: Column<PriceRow>[] = [
   { head: "Type", names: true, cell: (price) => price.instance_type },
   { head: "Nodes", kind: "n", cell: (price) => <Tell value={price.nodes} as={count} /> },
   { head: "Time", kind: "n", cell: (price) => atLeast(price, price.elapsed_s, duration) },
@@ -135,7 +135,7 @@ const KNOWN: Column<Price>[] = [
   },
 ];
 
-const UNKNOWN: Column<Price>[] = [
+const UNKNOWN: Column<PriceRow>[] = [
   { head: "Type", names: true, cell: (price) => price.instance_type },
   { head: "Nodes", kind: "n", cell: (price) => <Tell value={price.nodes} as={count} /> },
   {
@@ -152,14 +152,22 @@ const UNKNOWN: Column<Price>[] = [
   { head: "Price as of", kind: "date", cell: (price) => words(price.price_as_of) },
 ];
 
-const sources = (price: Price) => (
+const sources = (price: PriceRow) => (
   <>
-    Storage: {words(price.storage_known)}. Network: {words(price.network_known)}. Price:{" "}
+    Storage: {words(price.storage_known)}. Network: {words(price.network_known)}. PriceRow:{" "}
     {words(price.price_source)}.
   </>
 );
 
-function Table({ job, rows, charts }: { job: string; rows: Price[]; charts: Plain<ReportData> }) {
+function Table({
+  job,
+  rows,
+  charts,
+}: {
+  job: string;
+  rows: PriceRow[];
+  charts: Plain<ReportData>;
+}) {
   const known = rows.filter((price) => price.known);
   const unknown = rows.filter((price) => !price.known);
   return (

@@ -1,7 +1,13 @@
 // Each sort of a report: its figures, its phases above what its host did, its stages.
 import { stages } from "../../../charts/stages";
 import { timeAxis } from "../../../charts/timeline";
-import type { Narrowest, ReportData, Sort, Stage, Timeline } from "../../../generated/types";
+import type {
+  PhaseBottleneck,
+  ReportData,
+  ReportStage,
+  ReportTimeline,
+  SortTrial,
+} from "../../../generated/types";
 import { isMissing, plain } from "../../../missing";
 import { Chart } from "../../../parts/Chart";
 import {
@@ -19,12 +25,12 @@ import { duration, rate } from "../../../units";
 import { Tube } from "./Tube";
 
 /** Every line of every lane, in the order of the means of a phase. */
-const linesOf = ({ lanes }: Timeline) =>
+const linesOf = ({ lanes }: ReportTimeline) =>
   lanes.flatMap((lane) => lane.lines.map((line) => ({ lane, line })));
 
 const at = (seconds: number) => `${seconds.toFixed(1)} s`;
 
-function loadColumns(timeline: Timeline): Column<Timeline["spans"][number]>[] {
+function loadColumns(timeline: ReportTimeline): Column<ReportTimeline["spans"][number]>[] {
   const { loads } = timeline;
   const lines = loads.length > 0 ? linesOf(timeline) : [];
   return [
@@ -32,7 +38,7 @@ function loadColumns(timeline: Timeline): Column<Timeline["spans"][number]>[] {
     { head: "Starts at", kind: "n", cell: (span) => at(span.started_s) },
     { head: "Lasts", kind: "n", cell: (span) => duration(span.elapsed_s) },
     ...lines.map(
-      ({ lane, line }, index): Column<Timeline["spans"][number]> => ({
+      ({ lane, line }, index): Column<ReportTimeline["spans"][number]> => ({
         head: `${lane.title}: ${line.name}`,
         kind: "n",
         cell: (_, row) => (
@@ -46,7 +52,7 @@ function loadColumns(timeline: Timeline): Column<Timeline["spans"][number]>[] {
   ];
 }
 
-const momentColumns = (timeline: Timeline): Column<number>[] => [
+const momentColumns = (timeline: ReportTimeline): Column<number>[] => [
   { head: "At", kind: "n", names: true, cell: at },
   ...linesOf(timeline).map(
     ({ lane, line }): Column<number> => ({
@@ -70,7 +76,7 @@ const USE_COLOURS = [
   ["write", "disk written, network sent"],
 ] as const;
 
-function Phases({ sort }: { sort: Sort }) {
+function Phases({ sort }: { sort: SortTrial }) {
   const { thinned, lanes, spans, t_s: times } = sort.timeline;
   return (
     <figure>
@@ -114,13 +120,16 @@ function Phases({ sort }: { sort: Sort }) {
   );
 }
 
-const timeOf = (head: string, of: (stage: Stage) => Stage["useful_s"]): Column<Stage> => ({
+const timeOf = (
+  head: string,
+  of: (stage: ReportStage) => ReportStage["useful_s"],
+): Column<ReportStage> => ({
   head,
   kind: "n",
   cell: (stage) => <Tell value={of(stage)} as={duration} />,
 });
 
-const STAGES: Column<Stage>[] = [
+const STAGES: Column<ReportStage>[] = [
   { head: "Phase", cell: (stage) => stage.phase },
   {
     head: "Stage",
@@ -150,7 +159,7 @@ const STAGES: Column<Stage>[] = [
   timeOf("Ends at", (stage) => stage.ended_s),
 ];
 
-function Stages({ sort }: { sort: Sort }) {
+function Stages({ sort }: { sort: SortTrial }) {
   return (
     <figure>
       <figcaption>
@@ -188,7 +197,7 @@ function Stages({ sort }: { sort: Sort }) {
   );
 }
 
-function Throat({ point }: { point: Narrowest }) {
+function Throat({ point }: { point: PhaseBottleneck }) {
   return (
     <li>
       <p className="phase">{point.phase}</p>
@@ -213,11 +222,11 @@ function Throat({ point }: { point: Narrowest }) {
   );
 }
 
-function Throats({ points }: { points: Narrowest[] }) {
+function Throats({ points }: { points: PhaseBottleneck[] }) {
   if (points.length === 0) return null;
   return (
     <>
-      <h4>Narrowest point of each phase</h4>
+      <h4>PhaseBottleneck point of each phase</h4>
       <p className="aside">
         The flow of the phase, in blue, passes its stages. The wider the tube, the more the stage
         could have let through: its opening is one over the share of the phase in which it was busy.
@@ -240,7 +249,7 @@ function Throats({ points }: { points: Narrowest[] }) {
   );
 }
 
-function Strip({ sort }: { sort: Sort }) {
+function Strip({ sort }: { sort: SortTrial }) {
   const figures = [
     ["Time", sort.elapsed_s, duration],
     ["Input", sort.input_bytes, size],

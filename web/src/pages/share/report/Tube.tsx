@@ -1,7 +1,7 @@
 // The Venturi tube of a phase: its flow passes the stages one after the other. At each stage the
 // opening is one over the share of the phase in which the stage was at work: a stage busy all
 // the time lets exactly the flow through, one busy half of the time could let through twice as much.
-import type { Narrowest } from "../../../generated/types";
+import type { PhaseBottleneck } from "../../../generated/types";
 
 const OPENING_MAX = 4;
 const STEP = 104;
@@ -33,7 +33,7 @@ function wall(halves: number[], sign: 1 | -1): string {
 }
 
 /** The drawing of one phase; its words stand beside it, so screen readers pass over it. */
-export function Tube({ point: { stages } }: { point: Narrowest }) {
+export function Tube({ point: { stages } }: { point: PhaseBottleneck }) {
   const halves = stages.map(({ busy }) => half(busy));
   const width = STEP * halves.length;
   const flow = HEIGHT / OPENING_MAX;

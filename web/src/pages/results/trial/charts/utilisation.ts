@@ -1,7 +1,7 @@
 // What a host did while a trial ran, and its stages, as the charts of a report want them.
 import type { Track } from "../../../../charts/timeline";
 import type { Trial } from "../../../../generated/record";
-import type { SeriesData, SeriesLine, Stage } from "../../../../generated/types";
+import type { ReportStage, SeriesData, SeriesLine } from "../../../../generated/types";
 import type { Plain } from "../../../../missing";
 
 type Values = (number | null)[];
@@ -104,8 +104,8 @@ export function lanesOf({ lines, t_s }: SeriesData): Track[] {
 }
 
 /** The stages of a trial, from its samples; those that `narrowest` names begin with are marked. */
-export function stagesOf(trial: Trial): Plain<Stage>[] {
-  const found = new Map<string, Plain<Stage>>();
+export function stagesOf(trial: Trial): Plain<ReportStage>[] {
+  const found = new Map<string, Plain<ReportStage>>();
   for (const { metric, phase, labels, value } of trial.samples) {
     const { stage, device = null } = labels;
     if (!metric.startsWith("stage_") || stage == null || phase === null) continue;

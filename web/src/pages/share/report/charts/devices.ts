@@ -2,13 +2,13 @@
 
 import { type Row, rowsChart } from "../../../../charts/rows";
 import type { Drawing, View } from "../../../../charts/view";
-import type { Latency, PhaseUse, Rate, ReportData } from "../../../../generated/types";
+import type { DeviceRate, PhaseUse, ReportData, ReportLatency } from "../../../../generated/types";
 import type { Known, Plain } from "../../../../missing";
 import { latency, logTicks, percent, rate } from "../../../../units";
 
 const megabytes = (bytesPerS: number) => (bytesPerS / 1e6).toLocaleString("en-US");
 
-function measured(entry: Plain<Rate>, role: string): Row {
+function measured(entry: Plain<DeviceRate>, role: string): Row {
   const mean = entry.mean_bytes_per_s;
   const [low, high] = [entry.minimum_bytes_per_s, entry.maximum_bytes_per_s];
   const label = entry.where ? `${entry.label} · ${entry.where}` : entry.label;
@@ -94,7 +94,7 @@ export function network(data: Plain<ReportData>, view: View): Drawing {
 
 const QUANTILE_ROLES: Record<string, string> = { p50: "latency-1", max: "latency-5" };
 
-function percentiles(entry: Plain<Latency>): Row {
+function percentiles(entry: Plain<ReportLatency>): Row {
   const known = entry.quantiles_s.flatMap(([name, value]): [string, number][] =>
     value !== null && value > 0 ? [[name, value]] : [],
   );

@@ -1,7 +1,7 @@
 // Cost against time, one dot per instance type.
 
 import { base, type Drawing, quietAxis, tip, type View } from "../../../../charts/view";
-import type { Price, ReportData } from "../../../../generated/types";
+import type { PriceRow, ReportData } from "../../../../generated/types";
 import type { Plain } from "../../../../missing";
 import { duration, logTicks, usd } from "../../../../units";
 
@@ -15,8 +15,8 @@ function shortTime(valueS: number): string {
   return valueS >= 60 ? `${valueS / 60} min` : `${valueS} s`;
 }
 
-type Priced = Plain<Price> & { elapsed_s: number; cost_usd: number };
-const isPriced = (price: Plain<Price>): price is Priced =>
+type Priced = Plain<PriceRow> & { elapsed_s: number; cost_usd: number };
+const isPriced = (price: Plain<PriceRow>): price is Priced =>
   price.elapsed_s !== null && price.cost_usd !== null && price.elapsed_s > 0 && price.cost_usd > 0;
 
 function dotTip(known: Priced[]) {

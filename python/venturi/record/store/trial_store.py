@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from venturi.core.errors import VenturiError
-from venturi.core.settings import Limits
+from venturi.core.settings import TrialLimits
 from venturi.record.trial import Artifact, Trial
 
 if TYPE_CHECKING:
     from venturi.record.store.repository import ArtifactKind
 
 
-class Keeper(Protocol):
-    """What measuring needs of a repository; `Repository` says what each does."""
+class TrialStore(Protocol):
+    """What measuring needs of a repository; `TrialRepository` says what each does."""
 
     @property
-    def limits(self) -> Limits: ...
+    def limits(self) -> TrialLimits: ...
 
     def add(self, trial: Trial) -> Trial: ...
 
@@ -33,10 +33,10 @@ class Keeper(Protocol):
     def artifact_path(self, artifact: Artifact) -> Path: ...
 
 
-class Nowhere:
+class NullRepository:
     """Keeps nothing, for trials that are only to be shown; opens no file and no database."""
 
-    limits = Limits()
+    limits = TrialLimits()
 
     def add(self, trial: Trial) -> Trial:
         """`trial` as it is."""

@@ -11,8 +11,8 @@ from pydantic import TypeAdapter
 
 from venturi.core.errors import VenturiError
 from venturi.record.job_account import ACCOUNT_TABLES
-from venturi.record.store.answers import forget, keep, kept
-from venturi.record.store.repository import Repository
+from venturi.record.store.answer_cache import cached_answer, forget_answers, store_answer
+from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Trial
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ def is_large(trial: Trial) -> bool:
     return sum(each.size_bytes for each in tables) >= LARGE_BYTES
 
 
-class Kept(Generic[T]):
+class CachedAnswer(Generic[T]):
     """An answer about a trial's job, by its name, and the type that it has."""
 
     def __init__(self, name: str, shape: type[T]) -> None:
@@ -35,18 +35,18 @@ class Kept(Generic[T]):
     def _adapter(self) -> TypeAdapter[T]:
         return TypeAdapter(self._shape)
 
-    def of(self, repository: Repository, trial: Trial, make: Callable[[], T]) -> T:
+    def of(self, repository: TrialRepository, trial: Trial, make: Callable[[], T]) -> T:
         """The answer about `trial`: what is kept, else what `make` returns."""
         if not is_large(trial):
             return make()
         home = repository.artifacts_dir.parent
-        if (answer := kept(home, trial, self._name)) is not None:
+        if (answer := cached_answer(home, trial, self._name)) is not None:
             with suppress(ValueError):  # damaged: it is made anew
                 return self._adapter.validate_json(answer)
         made = make()
-        keep(home, trial, self._name, self._adapter.dump_json(made))
+        store_answer(home, trial, self._name, self._adapter.dump_json(made))
         try:
             repository.get(trial.id)
         except VenturiError:  # removed meanwhile, with what was kept
-            forget(home, trial.id)
+            forget_answers(home, trial.id)
         return made

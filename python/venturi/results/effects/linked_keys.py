@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from venturi.record.query.chosen import MACHINES, ORIGIN, WORK
 from venturi.record.query.columns import Column
+from venturi.record.query.trial_columns import MACHINES, ORIGIN, WORK
 from venturi.record.vocabulary import same_thing
-from venturi.results.effects.strata import going_along, partition
+from venturi.results.effects.strata import dependent_keys, partition
 
 Integers = npt.NDArray[np.int64]
 
@@ -22,7 +22,7 @@ DIFFERENT_WORK = frozenset((*WORK, *ORIGIN, "engine"))
 """Keys that stay equal however they go along with the target: different work, another source."""
 
 
-def along_with(
+def linked_keys(
     keys: Iterable[str], target: Integers, columns: Mapping[str, Column]
 ) -> frozenset[str]:
     """The keys of `columns` that change only with `target`, the number of each trial's value of
@@ -30,7 +30,7 @@ def along_with(
 
     Those about machines only if `keys` are: else other machines may be why times differ.
     """
-    along = going_along(target, columns) - DIFFERENT_WORK
+    along = dependent_keys(target, columns) - DIFFERENT_WORK
     return along if MACHINE_NAMES & set(keys) else along - MACHINE_NAMES
 
 

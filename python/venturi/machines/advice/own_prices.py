@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from venturi.core.errors import ExitCode, VenturiError
-from venturi.core.quantity import Kind
+from venturi.core.quantity import ValueKind
 from venturi.machines.catalog import Catalog, Fact, InstanceType
 from venturi.machines.cost.on_premises import on_premises_of
 from venturi.machines.cost.price import ExchangeRate, convert, left_out
@@ -74,7 +74,7 @@ def parse_ownership(text: str) -> Ownership:
     )
 
 
-def own(catalog: Catalog, ownership: Ownership | None, today: date) -> Catalog:
+def with_own_prices(catalog: Catalog, ownership: Ownership | None, today: date) -> Catalog:
     """`catalog` with a price an hour where it has none but a purchase price."""
     if ownership is None:
         return catalog
@@ -106,7 +106,7 @@ def _priced(instance_type: InstanceType, ownership: Ownership, today: date) -> I
     price = Fact(
         tariff.usd_per_hour,
         "USD/h",
-        Kind.DERIVED,
+        ValueKind.DERIVED,
         source,
         bought.as_of or today,
         "; ".join((f"stated: {ownership.text}", *left_out(assumptions))),

@@ -26,7 +26,7 @@ SILENCE_S = 600.0
 disk: 64 GiB at 110 MB/s."""
 
 
-class Following:
+class FollowedCommand:
     """An agent's command on a host, read in a thread of its own."""
 
     def __init__(
@@ -131,7 +131,8 @@ def on_all(
     """
     given = args or {}
     started = {
-        name: Following(agent, command, *given.get(name, ())) for name, agent in agents.items()
+        name: FollowedCommand(agent, command, *given.get(name, ()))
+        for name, agent in agents.items()
     }
     try:
         told = {name: following.wait(silence_s) for name, following in started.items()}

@@ -10,7 +10,7 @@ from venturi.core.errors import VenturiError
 from venturi.core.statistics.stats import Missing
 from venturi.machines.advice.hardware import Advice, predict
 from venturi.machines.catalog import Catalog
-from venturi.machines.cost.choices import Network
+from venturi.machines.cost.choices import NetworkChoice
 from venturi.machines.cost.job import Job
 
 
@@ -20,10 +20,10 @@ class NetworkCosts:
 
     instance_type: str
     nodes: int
-    usd: Mapping[Network, float | Missing]
+    usd: Mapping[NetworkChoice, float | Missing]
 
 
-NETWORKS = (Network.UNLIMITED, Network.BASELINE, Network.AT_SCALE)
+NETWORKS = (NetworkChoice.UNLIMITED, NetworkChoice.BASELINE, NetworkChoice.AT_SCALE)
 
 
 def network_costs(advice: Advice, catalogs: Sequence[Catalog]) -> tuple[NetworkCosts, ...]:
@@ -47,13 +47,15 @@ def network_costs(advice: Advice, catalogs: Sequence[Catalog]) -> tuple[NetworkC
 
 
 def _storage_only(costs: NetworkCosts) -> float:
-    usd = costs.usd[Network.UNLIMITED]
+    usd = costs.usd[NetworkChoice.UNLIMITED]
     return math.inf if isinstance(usd, Missing) else usd
 
 
-def _usd(job: Job, catalog: Catalog, name: str, nodes: int, network: Network) -> float | Missing:
+def _usd(
+    job: Job, catalog: Catalog, name: str, nodes: int, network: NetworkChoice
+) -> float | Missing:
     instance_type = catalog.types[name]
-    if network is Network.AT_SCALE and instance_type.number("network_rate_at_scale") is None:
+    if network is NetworkChoice.AT_SCALE and instance_type.number("network_rate_at_scale") is None:
         return Missing("not measured in a large cluster")
     try:
         candidate = predict(job, catalog.name, instance_type, nodes, network)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from venturi.measure.engines.hadoop.cluster import Cluster
+from venturi.measure.engines.hadoop.cluster import HadoopCluster
 from venturi.measure.engines.hadoop.conf import BLOCK_SIZE, block_bytes
 from venturi.measure.engines.hadoop.spread import portions, spreads
 from venturi.measure.hosts.hdfs import Hdfs
@@ -18,7 +18,7 @@ from venturi.measure.workloads.programs import Task
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class DataLocations:
     """What a program reads and writes: paths or URIs. `hdfs`: where they are, for Python workers"""
 
     input: str
@@ -26,19 +26,19 @@ class Data:
     hdfs: Mapping[str, Any] | None = None
 
 
-class InHdfs:
+class HdfsTransfer:
     """Input that is uploaded once, and output."""
 
-    def __init__(self, files: Files, cluster: Cluster) -> None:
+    def __init__(self, files: Files, cluster: HadoopCluster) -> None:
         self._files = files
         self._cluster = cluster
         self._brought: object = None
 
-    def data(self, task: Task) -> Data:
+    def data(self, task: Task) -> DataLocations:
         """Where the program finds what `task` names."""
         hdfs, fs = self._cluster.hdfs, self._cluster.fs
         known = {"namenode": hdfs.namenode, "user": hdfs.user, "addresses": dict(hdfs.addresses)}
-        return Data(f"{fs}{self._input()}", f"{fs}{self._output(task)}", known)
+        return DataLocations(f"{fs}{self._input()}", f"{fs}{self._output(task)}", known)
 
     def bring(self, task: Task) -> None:
         """Uploads the input, unless it is there."""

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Protocol
 
 from venturi.core.errors import VenturiError
-from venturi.measure.engines.hadoop.cluster import Cluster
+from venturi.measure.engines.hadoop.cluster import HadoopCluster
 from venturi.measure.engines.hadoop.conf import BLOCK_SIZE, LIGHT, block_bytes, containers
 from venturi.measure.engines.hadoop.history import HISTORY, HISTORY_CONF
 from venturi.measure.engines.hadoop.job_log import CLUSTER, LOCAL, read_counters, read_phases
 from venturi.measure.engines.hadoop.spread import portions, spreads
-from venturi.measure.engines.protocol import Collected
+from venturi.measure.engines.protocol import CollectedAccount
 from venturi.measure.hosts.host import Files
 from venturi.measure.hosts.logs import tail
 from venturi.measure.trial.job import Attachment, JobFailed
@@ -38,7 +38,7 @@ HEAP_SHARE = 0.8
 _JOB = re.compile(r"Running job: (job_\d+_\d+)")
 
 
-class Place(Protocol):
+class HadoopDeployment(Protocol):
     """Where a job runs: what its client is given, and the way of its files there and back."""
 
     class_path: tuple[str, ...]
@@ -67,7 +67,7 @@ class Place(Protocol):
 
     def collect(
         self, task: Task, program: HadoopProgram, log: str, ended: ProcessResult, shift_s: float
-    ) -> Collected:
+    ) -> CollectedAccount:
         """The phases, and what only this place knows; brings the output to `task.output`.
 
         Adding `shift_s` makes a moment of the log, whose text is given, a monotonic one.
@@ -95,7 +95,7 @@ class Place(Protocol):
         """Ends what belongs to the place."""
 
 
-class Local:
+class LocalHadoop:
     """One JVM, which is the job's client, and files on disk."""
 
     class_path: tuple[str, ...] = ()
@@ -138,8 +138,8 @@ class Local:
 
     def collect(
         self, task: Task, program: HadoopProgram, log: str, ended: ProcessResult, shift_s: float
-    ) -> Collected:
-        return Collected(phases=read_phases(log, ended, shift_s, LOCAL))
+    ) -> CollectedAccount:
+        return CollectedAccount(phases=read_phases(log, ended, shift_s, LOCAL))
 
     def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
         return nullcontext()
@@ -163,12 +163,12 @@ class Local:
         pass
 
 
-class OnCluster:
+class HadoopOnCluster:
     """YARN's containers, and files in HDFS: uploaded once. What is sorted is read again by the
     workers of several hosts, each other output is fetched after its job.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: HadoopCluster) -> None:
         self._cluster = cluster
         self._files = cluster.host.files
         self._uploaded: tuple[tuple[object, ...], str] = ((), "")
@@ -229,7 +229,7 @@ class OnCluster:
 
     def collect(
         self, task: Task, program: HadoopProgram, log: str, ended: ProcessResult, shift_s: float
-    ) -> Collected:
+    ) -> CollectedAccount:
         hdfs, output = self._cluster.hdfs, self._output(task)
         answer: dict[str, Scalar] = {}
         if program.stored is not None:
@@ -246,7 +246,7 @@ class OnCluster:
             hdfs.remove(output)
         # HDFS made each file durable when it was closed.
         synced = Phase("sync", ended.ended_s, 0.0)
-        return Collected(
+        return CollectedAccount(
             phases=(*read_phases(log, ended, shift_s, CLUSTER), synced),
             samples=_tasks_cpu(log),
             attachments=self._copied(task, log),

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.core.errors import VenturiError
-from venturi.record.query.chosen import DISK_FOLDERS, HOST_NAMES, WORK
+from venturi.record.query.trial_columns import DISK_FOLDERS, HOST_NAMES, WORK
 from venturi.results.compare.printed import about_printed
-from venturi.results.effects.effect import Effect, Effects, Outcome
+from venturi.results.effects.effect import Effect, EffectOutcome, Effects
 from venturi.results.effects.effect_words import ratio_text
-from venturi.results.effects.strata import Trials
-from venturi.results.ranking.alike import besides_and_along
+from venturi.results.effects.strata import SucceededTrials
+from venturi.results.ranking.matched_ranking import other_and_linked_keys
 from venturi.results.ranking.rank_trials import counted
 from venturi.web.api.context import Selection, Services
 from venturi.web.api.results.cells import Cell, same, scalar
@@ -25,9 +25,9 @@ from venturi.web.api.shapes import ComparedGroup, Key
 from venturi.web.effects import Question, effects
 
 SHOWN = 4
-_OUTCOMES: dict[Outcome, Literal["lower", "higher", "cannot tell"]] = {
-    Outcome.FASTER: "lower",
-    Outcome.SLOWER: "higher",
+_OUTCOMES: dict[EffectOutcome, Literal["lower", "higher", "cannot tell"]] = {
+    EffectOutcome.FASTER: "lower",
+    EffectOutcome.SLOWER: "higher",
 }
 
 
@@ -53,7 +53,7 @@ def _written(key: Key) -> str:
     return str(key[0]) if len(key) == 1 else json.dumps(list(key))
 
 
-def most_alike(found: Sequence[Cell], told: Effects | None) -> tuple[Cell, ...]:
+def most_similar(found: Sequence[Cell], told: Effects | None) -> tuple[Cell, ...]:
     """The two groups that have most in common, else the two with the most trials."""
     if told is not None and told.main is not None and told.effects[told.main].strata:
         one = told.effects[told.main]
@@ -88,7 +88,7 @@ def unlike(
         return f"they differ in {work[0]}: times of different work are not compared"
     trials = counted(services.repository, selection.query(), keys)
     sides = [_of(trials, keys, cell) for cell in pair]
-    besides, along = besides_and_along(trials.taken(sides[0] | sides[1]), keys)
+    besides, along = other_and_linked_keys(trials.taken(sides[0] | sides[1]), keys)
     differ = [key for key in (*besides, *along) if key not in {HOST_NAMES, DISK_FOLDERS}]
     if not all(side.any() for side in sides) or not (besides or along):
         return None
@@ -96,7 +96,7 @@ def unlike(
     return f"confounded by {', '.join(differ[:SHOWN]) or 'the machines'}{more}"
 
 
-def _of(trials: Trials, keys: Sequence[str], cell: Cell) -> npt.NDArray[np.bool_]:
+def _of(trials: SucceededTrials, keys: Sequence[str], cell: Cell) -> npt.NDArray[np.bool_]:
     inside = np.ones(len(trials.logs), dtype=np.bool_)
     for key, value in zip(keys, cell.key, strict=True):
         column = trials.columns[key]

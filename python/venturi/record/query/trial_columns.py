@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
-from venturi.record.query.columns import Column, read_trials, taken
+from venturi.record.query.columns import Column, read_trials, select_trials
 from venturi.record.query.conditions import COLUMNS, OF_RECORDS, PREFIX, is_hidden, refused
 from venturi.record.query.selection import Query, fetch, rules_for, where
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import CHANGES, CONFIGURATION, TRIALS
 from venturi.record.trial import State
 
@@ -37,7 +37,7 @@ CODES_MAX = 50_000_000  # kept between two questions: 400 MB
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class TrialColumns:
     """The trials of a query, by their `serials`: for each key its column, for each trial what
     became of it.
 
@@ -65,12 +65,12 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _CachedColumns:
     change: int
-    chosen: Chosen
+    chosen: TrialColumns
 
 
-_KNOWN: WeakKeyDictionary[Repository, _Known] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[TrialRepository, _CachedColumns] = WeakKeyDictionary()
 
 
 def check_settings(keys: Iterable[str], field: str, also: tuple[str, ...] = ()) -> None:
@@ -91,7 +91,7 @@ def check_settings(keys: Iterable[str], field: str, also: tuple[str, ...] = ()) 
             )
 
 
-def chosen(repository: Repository, query: Query) -> Chosen:
+def trial_columns(repository: TrialRepository, query: Query) -> TrialColumns:
     """What was chosen for the trials that meet the conditions of `query`."""
     with repository.reading() as connection:
         change = connection.execute(sa.select(CHANGES.c.made)).scalar_one()
@@ -105,10 +105,10 @@ def chosen(repository: Repository, query: Query) -> Chosen:
             return known.chosen
         rows = fetch(connection, sa.select(TRIALS.c.serial).where(*tests))
     wanted = np.fromiter((serial for (serial,) in rows), dtype=np.int64, count=len(rows))
-    return _taken(known.chosen, np.flatnonzero(np.isin(known.chosen.serials, wanted)))
+    return _selected(known.chosen, np.flatnonzero(np.isin(known.chosen.serials, wanted)))
 
 
-def column_for(repository: Repository, found: Chosen, key: str) -> Column:
+def column_for(repository: TrialRepository, found: TrialColumns, key: str) -> Column:
     """The column of `key` for the trials of `found`, which may be one of `BELONGING` too."""
     if key not in BELONGING:
         return found.column(key)
@@ -119,19 +119,19 @@ def column_for(repository: Repository, found: Chosen, key: str) -> Column:
     return Column(columns[key].values, columns[key].codes[places])
 
 
-def _taken(every: Chosen, places: Integers) -> Chosen:
-    return Chosen(
+def _selected(every: TrialColumns, places: Integers) -> TrialColumns:
+    return TrialColumns(
         every.serials[places],
-        taken(every.columns, places),
+        select_trials(every.columns, places),
         every.constant,
         every.elapsed_s[places],
         every.counted[places],
         every.failed[places],
-        taken(every.became, places),
+        select_trials(every.became, places),
     )
 
 
-def _read(connection: sa.Connection, change: int) -> _Known:
+def _read(connection: sa.Connection, change: int) -> _CachedColumns:
     settings = list(connection.execute(sa.select(CONFIGURATION.c.key).distinct()).scalars())
     names = [PREFIX + key if is_hidden(key) else key for key in settings]
     others = ("elapsed_s", "state", "warm_up")
@@ -155,7 +155,9 @@ def _read(connection: sa.Connection, change: int) -> _Known:
         if len(serials) and key not in varied
     }
     times = np.where(counted, times, np.nan)
-    return _Known(change, Chosen(serials, varied, constant, times, counted, bad, became))
+    return _CachedColumns(
+        change, TrialColumns(serials, varied, constant, times, counted, bad, became)
+    )
 
 
 def _varies(column: Column) -> bool:

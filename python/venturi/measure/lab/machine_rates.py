@@ -15,8 +15,8 @@ from typing import Any
 
 from venturi.core import units
 from venturi.measure.hosts.agent import Agent
-from venturi.measure.hosts.agent_results import DiskReport, MemoryTouched, NetReport
-from venturi.measure.lab.lab_spec import Disk, LabSpec
+from venturi.measure.hosts.agent_results import DiskReport, MemoryResult, NetReport
+from venturi.measure.lab.lab_spec import LabDisk, LabSpec
 from venturi.measure.lab.plan import images_of
 
 _SECONDS = 0.25
@@ -39,7 +39,7 @@ class Images:
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class MachineRates:
     """What the machine gave in a moment, in bytes/s; None: nothing is set that needs it."""
 
     images: tuple[Images, ...]
@@ -58,12 +58,12 @@ class Shortfall:
     """Both in words."""
 
 
-def measured(agent: Agent, made: LabSpec, id: str, folder: Path) -> Carried:
+def measured(agent: Agent, made: LabSpec, id: str, folder: Path) -> MachineRates:
     """What this machine gives to the lab that was `made` in its `folder`; some half a second.
 
     What is not limited is left out. VenturiError if the agent cannot measure.
     """
-    by_device: dict[int, tuple[Path, list[tuple[str, Disk]]]] = {}
+    by_device: dict[int, tuple[Path, list[tuple[str, LabDisk]]]] = {}
     for host in made.hosts:
         place = images_of(made, host, id, folder)
         for disk in host.disks:
@@ -76,7 +76,7 @@ def measured(agent: Agent, made: LabSpec, id: str, folder: Path) -> Carried:
     )
     memory = links = None
     if images:
-        touched = agent.run("memory", "--bytes", _MEMORY_BYTES).read(MemoryTouched)
+        touched = agent.run("memory", "--bytes", _MEMORY_BYTES).read(MemoryResult)
         memory = touched.first_touch_bytes_per_s
     if len(_links(made)) > 1:
         peers = min(len(made.hosts), _MOST_PEERS)
@@ -95,10 +95,10 @@ def measured(agent: Agent, made: LabSpec, id: str, folder: Path) -> Carried:
         )
         report = said.read(NetReport)
         links = sum(rate or 0.0 for row in report.measurements[-1].matrix for rate in row)
-    return Carried(images, memory, links)
+    return MachineRates(images, memory, links)
 
 
-def _images(agent: Agent, place: Path, disks: list[tuple[str, Disk]]) -> Images:
+def _images(agent: Agent, place: Path, disks: list[tuple[str, LabDisk]]) -> Images:
     rates = [(disk.write_bytes_per_s or 0.0, disk.read_bytes_per_s or 0.0) for _, disk in disks]
     wanted = max(sum(each) for each in zip(*rates, strict=True)) * _SECONDS
     size_bytes = round(min(max(wanted, _LEAST_BYTES), _MOST_BYTES))
@@ -127,7 +127,7 @@ def _links(made: LabSpec) -> list[float]:
     return [host.link_bytes_per_s for host in made.hosts if host.link_bytes_per_s is not None]
 
 
-def shortfalls(made: LabSpec, carried: Carried) -> Iterator[Shortfall]:
+def shortfalls(made: LabSpec, carried: MachineRates) -> Iterator[Shortfall]:
     """What of the lab that was `made` is set faster than the machine gave."""
     disks = {f"{host.name}/{disk.name}": disk for host in made.hosts for disk in host.disks}
     written = 0.0
@@ -172,7 +172,7 @@ def _disks(count: int) -> str:
     return "1 disk" if count == 1 else f"{count} disks"
 
 
-def from_data(data: Mapping[str, Any]) -> Carried:
+def from_data(data: Mapping[str, Any]) -> MachineRates:
     """What `dataclasses.asdict` made of it."""
     images = (Images(**{**each, "disks": tuple(each["disks"])}) for each in data["images"])
-    return Carried(tuple(images), data["memory_bytes_per_s"], data["links_bytes_per_s"])
+    return MachineRates(tuple(images), data["memory_bytes_per_s"], data["links_bytes_per_s"])

@@ -22,7 +22,7 @@ CODE = "VEN-ENGINE-IGNORED"
 
 
 @dataclass(frozen=True, slots=True)
-class Ignored:
+class IgnoredSettings:
     """Settings with names like `pattern` have no effect where the engine is deployed as one of
     `deployments` (empty: wherever; `url`: a master that is running); `instead` is what has one.
     """
@@ -50,10 +50,10 @@ def without_effect(
         yield from module.more(deployment, settings, scratch)
 
 
-def rules_of(engine: str) -> tuple[Ignored, ...]:
+def rules_of(engine: str) -> tuple[IgnoredSettings, ...]:
     """The rules about the settings of `engine`."""
     module = _module(engine)
-    rules: tuple[Ignored, ...] = () if module is None else module.RULES
+    rules: tuple[IgnoredSettings, ...] = () if module is None else module.RULES
     return rules
 
 
@@ -62,7 +62,9 @@ def _module(engine: str) -> ModuleType | None:
     return None if find_spec(name) is None else import_module(name)
 
 
-def ignored(engine: str, deployment: str | None, settings: Iterable[str]) -> Mapping[str, Ignored]:
+def ignored(
+    engine: str, deployment: str | None, settings: Iterable[str]
+) -> Mapping[str, IgnoredSettings]:
     """The settings that have no effect on `engine`, each with its rule.
 
     `deployment` is a name of the engine's, or the URL of a master that is there.
@@ -77,7 +79,7 @@ def ignored(engine: str, deployment: str | None, settings: Iterable[str]) -> Map
     }
 
 
-def in_words(engine: str, setting: str, rule: Ignored, deployment: str | None) -> str:
+def in_words(engine: str, setting: str, rule: IgnoredSettings, deployment: str | None) -> str:
     """`spark.executor.cores has no effect on spark local: ...; --threads has`."""
     where = f"{engine} {deployment}" if deployment else engine
     instead = f"; {rule.instead} has" if rule.instead else ""

@@ -93,7 +93,7 @@ PATHS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     """`target` is the path and query as they are sent, `form` what it is made of."""
 
     method: str
@@ -103,7 +103,7 @@ class Request:
     body: bytes = b""
 
 
-class Maker:
+class RequestMaker:
     """Makes requests of `document`; `ids` and `names` are of trials, artifacts, views."""
 
     def __init__(
@@ -117,11 +117,11 @@ class Maker:
         ]
         self._changes = [each for each in self._operations if each[0] != "get"]
 
-    def make(self, chance: Random) -> Request:
+    def make(self, chance: Random) -> HttpRequest:
         """Any request, changes more often than their share."""
         if chance.random() < 0.04:
             path = chance.choice(PATHS)
-            return Request(chance.choice(METHODS), path, "no operation", _headers(chance))
+            return HttpRequest(chance.choice(METHODS), path, "no operation", _headers(chance))
         some = self._changes if chance.random() < 0.25 else self._operations
         method, path, operation = chance.choice(some)
         names: dict[str, str] = {}
@@ -140,7 +140,7 @@ class Maker:
             path = path.replace(f"{{{name}}}", value)
         target = path + ("?" + urlencode(query, errors="surrogatepass") if query else "")
         kinds = list(operation.get("requestBody", {}).get("content", ()))
-        made = Request(method.upper(), target, f"{method} {path}", _headers(chance))
+        made = HttpRequest(method.upper(), target, f"{method} {path}", _headers(chance))
         if kinds:
             made = self._with_body(chance, made, kinds[0], operation)
         if chance.random() < 0.04:
@@ -197,8 +197,8 @@ class Maker:
         return chance.choice((*self._known["values"], "1 TB", "100 GB", "10", "r3.2xlarge:3"))
 
     def _with_body(
-        self, chance: Random, made: Request, kind: str, operation: Mapping[str, Any]
-    ) -> Request:
+        self, chance: Random, made: HttpRequest, kind: str, operation: Mapping[str, Any]
+    ) -> HttpRequest:
         headers = made.headers
         if chance.random() < 0.95:
             headers += (("Content-Type", kind),)

@@ -49,7 +49,7 @@ def tier_uses(account: JobAccount) -> tuple[TierUse, ...]:
     from venturi.record.store.frames import pl
 
     sums = (
-        last_told(account.tiers)
+        last_reported(account.tiers)
         .group_by("order", "tier", "kind")
         .agg(
             pl.col("placements", "seen_bytes", "peak_bytes", "overflows", "errors").sum(),
@@ -79,7 +79,7 @@ def tier_uses(account: JobAccount) -> tuple[TierUse, ...]:
     )
 
 
-def last_told(tiers: pl.DataFrame) -> pl.DataFrame:
+def last_reported(tiers: pl.DataFrame) -> pl.DataFrame:
     """What each process said last of each tier and kind."""
     return tiers.sort("at_ms").unique(TOLD_BY, keep="last", maintain_order=True)
 

@@ -8,12 +8,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from venturi.core.errors import VenturiError
 from venturi.core.settings import ServerLimits
 from venturi.web.api import problems
-from venturi.web.api.health import Watch
+from venturi.web.api.health import ServerState
 
 UPLOADS = "/api/uploads"
 
 
-class Bounds:
+class RequestLimiter:
     """Lets in what there is room for; stands behind the guard, so that only who may ask counts.
 
     A body is read before its request counts, and an answer that is made while it is sent counts no
@@ -21,7 +21,7 @@ class Bounds:
     upload count, which is written to a file as it comes; who sends it has the write token.
     """
 
-    def __init__(self, app: ASGIApp, limits: ServerLimits, watch: Watch) -> None:
+    def __init__(self, app: ASGIApp, limits: ServerLimits, watch: ServerState) -> None:
         self._app, self._limits, self._watch = app, limits, watch
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -41,7 +41,7 @@ class Bounds:
             refused = busy("requests", self._watch.in_flight)
             await problems.response(refused)(scope, receive, send)
             return
-        place = _Place(self._watch, self._limits.answer_bytes_max, scope, send)
+        place = _ActiveRequest(self._watch, self._limits.answer_bytes_max, scope, send)
         self._watch.in_flight += 1
         try:
             await self._app(scope, _again(received, receive), place.send)
@@ -49,10 +49,10 @@ class Bounds:
             place.leave()
 
 
-class _Place:
+class _ActiveRequest:
     """One request at work, and its answer."""
 
-    def __init__(self, watch: Watch, answer_bytes_max: int, scope: Scope, send: Send) -> None:
+    def __init__(self, watch: ServerState, answer_bytes_max: int, scope: Scope, send: Send) -> None:
         self._watch, self._most, self._scope, self._send = watch, answer_bytes_max, scope, send
         self._start: Message | None = None
         self._refused = self._left = False

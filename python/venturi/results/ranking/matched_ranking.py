@@ -25,16 +25,16 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.core.statistics.stats import ALPHA, Interval
-from venturi.core.statistics.two_groups import Outcome, compare_samples
+from venturi.core.statistics.two_groups import ComparisonOutcome, compare_samples
 from venturi.core.wording import count_of
-from venturi.record.query.chosen import DISK_FOLDERS, HOST_NAMES
 from venturi.record.query.columns import combined
+from venturi.record.query.trial_columns import DISK_FOLDERS, HOST_NAMES
 from venturi.results.compare.groups import Key
-from venturi.results.effects.along import along_with, other_names
+from venturi.results.effects.linked_keys import linked_keys, other_names
 from venturi.results.effects.strata import (
-    Matched,
-    Trials,
-    alike_keys,
+    MatchedStrata,
+    SucceededTrials,
+    equivalent_keys,
     match,
     pooled,
     strata_of,
@@ -51,7 +51,7 @@ ratio is then known within a factor of 2 either way."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MatchedRank:
     """One group's place in its set.
 
     `ratio` is of its values to those of the set's reference over `strata` settings that have both,
@@ -70,16 +70,16 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class AlikeSet:
+class MatchedSet:
     """Groups that share settings with the `reference`; `places` in order, the best first."""
 
     reference: Key
     each_alpha: float
-    places: tuple[Place, ...]
+    places: tuple[MatchedRank, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class AlikeRanking:
+class MatchedRanking:
     """Groups ranked where all else is equal, in sets between which nothing can be told.
 
     `equal` are the keys that were held equal, `apart` those by which the first set differs most
@@ -88,13 +88,13 @@ class AlikeRanking:
 
     objective: Objective
     alpha: float
-    sets: tuple[AlikeSet, ...]
+    sets: tuple[MatchedSet, ...]
     equal: tuple[str, ...]
     apart: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _GroupedTrials:
     """Trials by their `stratum` and the number of their group (`target`), which `values` names;
     `axes` have the logarithms of what is looked at."""
 
@@ -103,15 +103,15 @@ class _Table:
     axes: Mapping[Axis, Floats]
     values: Sequence[Key]
 
-    def within(self, members: Sequence[int]) -> _Table:
+    def within(self, members: Sequence[int]) -> _GroupedTrials:
         """The trials of some groups."""
         inside = np.isin(self.target, members)
         axes = {axis: logs[inside] for axis, logs in self.axes.items()}
-        return _Table(self.stratum[inside], self.target[inside], axes, self.values)
+        return _GroupedTrials(self.stratum[inside], self.target[inside], axes, self.values)
 
 
 @dataclass(frozen=True, slots=True)
-class _Direct:
+class _MatchedPair:
     """A group against another over the strata of both; `worse`: the one-sided test says so.
     `evidence` is what it rests on, in words."""
 
@@ -127,32 +127,32 @@ class _Direct:
         return self.interval is not None and self.interval.high <= WIDEST * self.interval.low
 
 
-def besides_and_along(
-    trials: Trials, keys: Sequence[str]
+def other_and_linked_keys(
+    trials: SucceededTrials, keys: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The keys in which trials differ besides `keys` and other names of them: those that have to be
     held equal, and those that change only together with `keys`, so cannot be."""
     target, _ = combined([trials.columns[key] for key in keys], len(trials.logs))
     same = {*keys, *other_names(keys, trials.columns)}
     others = {key: column for key, column in trials.columns.items() if key not in same}
-    along = along_with(keys, target, others)
+    along = linked_keys(keys, target, others)
     varies = [key for key, c in others.items() if len(c.codes) and (c.codes != c.codes[0]).any()]
     told = along - {HOST_NAMES, DISK_FOLDERS}
     return tuple(k for k in varies if k not in along), tuple(k for k in varies if k in told)
 
 
-def rank_alike(
-    trials: Trials,
+def rank_matched(
+    trials: SucceededTrials,
     keys: Sequence[str],
     equal: tuple[str, ...],
     objective: Objective,
     rates: Floats | None = None,
     *,
     alpha: float = ALPHA,
-) -> AlikeRanking:
+) -> MatchedRanking:
     """The groups of `trials` by `keys`, ranked over the settings that are alike in `equal`.
 
-    `equal` is the first of `besides_and_along`. `rates` is each trial's price per hour, of the
+    `equal` is the first of `other_and_linked_keys`. `rates` is each trial's price per hour, of the
     whole cluster: all objectives but time need it.
     """
     columns = [trials.columns[key] for key in keys]
@@ -161,13 +161,13 @@ def rank_alike(
         tuple(column.values[int(column.codes[place])] for column in columns) for place in first
     ]
     stratum = strata_of([trials.columns[key] for key in equal], len(target))
-    table = _Table(stratum, target, _axes(trials.logs, objective, rates), values)
+    table = _GroupedTrials(stratum, target, _axes(trials.logs, objective, rates), values)
     sets = _sets(table, alpha)
     apart: tuple[str, ...] = ()
     if len(sets) > 1:
         largest = {place.key for place in sets[0].places}
         apart = _apart(trials, equal, np.array([key in largest for key in values])[target])
-    return AlikeRanking(objective, alpha, tuple(sets), equal, apart)
+    return MatchedRanking(objective, alpha, tuple(sets), equal, apart)
 
 
 def _axes(logs: Floats, objective: Objective, rates: Floats | None) -> dict[Axis, Floats]:
@@ -176,7 +176,7 @@ def _axes(logs: Floats, objective: Objective, rates: Floats | None) -> dict[Axis
     return {axis: every[axis] for axis in AXES[objective]}
 
 
-def _connected(table: _Table) -> list[list[int]]:
+def _connected(table: _GroupedTrials) -> list[list[int]]:
     """Groups joined by strata that hold several of them, directly or by way of others."""
     shared = _strata_shared(table)
     found: list[list[int]] = []
@@ -191,7 +191,7 @@ def _connected(table: _Table) -> list[list[int]]:
     return found
 
 
-def _sets(table: _Table, alpha: float) -> list[AlikeSet]:
+def _sets(table: _GroupedTrials, alpha: float) -> list[MatchedSet]:
     """All groups, in sets of those that share strata with one of them, the reference."""
     made, left = [], _connected(table)
     while left:
@@ -206,7 +206,7 @@ def _sets(table: _Table, alpha: float) -> list[AlikeSet]:
     return sorted(made, key=lambda each: (-len(each.places), -sum(p.n for p in each.places)))
 
 
-def _set_of(table: _Table, members: Sequence[int], alpha: float) -> AlikeSet:
+def _set_of(table: _GroupedTrials, members: Sequence[int], alpha: float) -> MatchedSet:
     """The reference among connected groups with those that share strata with it.
 
     Of those that share strata with most others it is the one that seems best and against which
@@ -230,7 +230,7 @@ def _set_of(table: _Table, members: Sequence[int], alpha: float) -> AlikeSet:
     return chosen
 
 
-def _strata_shared(table: _Table) -> dict[int, set[int]]:
+def _strata_shared(table: _GroupedTrials) -> dict[int, set[int]]:
     """For each group the others that some stratum holds besides it."""
     stratum, target = np.divmod(
         np.unique(table.stratum * len(table.values) + table.target), len(table.values)
@@ -243,20 +243,22 @@ def _strata_shared(table: _Table) -> dict[int, set[int]]:
     return {group: others - {group} for group, others in held.items()}
 
 
-def _ranked(table: _Table, members: Sequence[int], reference: int, alpha: float) -> AlikeSet:
+def _ranked(
+    table: _GroupedTrials, members: Sequence[int], reference: int, alpha: float
+) -> MatchedSet:
     """The places of groups each of which shares strata with the `reference`."""
     counts = np.bincount(table.target, minlength=len(table.values))
     name = table.values[reference]
     if len(members) == 1:
         reason = "nothing else was measured in the same settings"
         n = int(counts[reference])
-        return AlikeSet(
-            name, alpha, (Place(name, None, Rank.CANNOT_TELL, reason, n, 0, None, None),)
+        return MatchedSet(
+            name, alpha, (MatchedRank(name, None, Rank.CANNOT_TELL, reason, n, 0, None, None),)
         )
     each_alpha = alpha / (len(members) - 1)
     axis = next(iter(table.axes.values()))
     found = _against(table, axis, reference, each_alpha)
-    places = [Place(name, None, Rank.TIED, None, int(counts[reference]), 0, 1.0, None)]
+    places = [MatchedRank(name, None, Rank.TIED, None, int(counts[reference]), 0, 1.0, None)]
     groups = [reference, *(group for group in members if group != reference)]
     places += [_place(table.values[g], int(counts[g]), found[g]) for g in groups[1:]]
     if all(place.standing is Rank.CANNOT_TELL for place in places[1:]):
@@ -267,10 +269,10 @@ def _ranked(table: _Table, members: Sequence[int], reference: int, alpha: float)
     else:
         told = _in_order(places)
     told.sort(key=lambda place: (place.rank is None, place.rank or place.ratio, repr(place.key)))
-    return AlikeSet(name, each_alpha, tuple(told))
+    return MatchedSet(name, each_alpha, tuple(told))
 
 
-def _in_order(places: Sequence[Place]) -> list[Place]:
+def _in_order(places: Sequence[MatchedRank]) -> list[MatchedRank]:
     """Ranks by the ratio, the reference first in `places`; without one where too little is known.
     The reference is worse if one of those with a rank is found better."""
     placed = [place for place in places if place.standing is not Rank.CANNOT_TELL]
@@ -289,7 +291,7 @@ def _in_order(places: Sequence[Place]) -> list[Place]:
     return told
 
 
-def _estimated(table: _Table, logs: Floats, members: Sequence[int]) -> dict[int, float]:
+def _estimated(table: _GroupedTrials, logs: Floats, members: Sequence[int]) -> dict[int, float]:
     """Each group's logarithm against the others', by least squares of stratum + group over the
     medians of all cells: it says which group may be the best, by way of others too."""
     cell = table.stratum * len(table.values) + table.target
@@ -312,7 +314,9 @@ def _estimated(table: _Table, logs: Floats, members: Sequence[int]) -> dict[int,
     return dict(zip(members, solved.tolist(), strict=True))
 
 
-def _against(table: _Table, logs: Floats, best: int, each_alpha: float) -> dict[int, _Direct]:
+def _against(
+    table: _GroupedTrials, logs: Floats, best: int, each_alpha: float
+) -> dict[int, _MatchedPair]:
     """Every group that shares strata with `best`, against it."""
     found = match(table.stratum, table.target, logs, best)
     return {
@@ -321,7 +325,9 @@ def _against(table: _Table, logs: Floats, best: int, each_alpha: float) -> dict[
     }
 
 
-def _direct(table: _Table, logs: Floats, found: Matched, best: int, each_alpha: float) -> _Direct:
+def _direct(
+    table: _GroupedTrials, logs: Floats, found: MatchedStrata, best: int, each_alpha: float
+) -> _MatchedPair:
     """Over several strata the mean of their effects with its t interval; of one the test of two
     groups. One-sided at `each_alpha` is two-sided at twice that, if the difference is upwards."""
     alpha = min(2 * each_alpha, 0.999)
@@ -329,7 +335,7 @@ def _direct(table: _Table, logs: Floats, found: Matched, best: int, each_alpha: 
         mean = pooled(found.logs, 1 - alpha)
         worse = mean.interval is not None and mean.interval.low > 1
         evidence = count_of(mean.n, "setting")
-        return _Direct(mean.n, mean.ratio, mean.interval, evidence, worse)
+        return _MatchedPair(mean.n, mean.ratio, mean.interval, evidence, worse)
     here = table.stratum == table.stratum[found.row[0]]
     base, own = (
         np.exp(logs[here & (table.target == group)]).tolist()
@@ -338,19 +344,24 @@ def _direct(table: _Table, logs: Floats, found: Matched, best: int, each_alpha: 
     verdict = compare_samples(base, own, alpha)
     ratio = math.exp(float(found.logs[0])) if verdict.ratio is None else verdict.ratio
     evidence = f"1 setting, {count_of(len(own), 'trial')} against {len(base)}"
-    return _Direct(1, ratio, verdict.interval, evidence, verdict.outcome is Outcome.HIGHER)
+    return _MatchedPair(
+        1, ratio, verdict.interval, evidence, verdict.outcome is ComparisonOutcome.HIGHER
+    )
 
 
-def _place(key: Key, n: int, direct: _Direct) -> Place:
+def _place(key: Key, n: int, direct: _MatchedPair) -> MatchedRank:
     standing, reason = (Rank.WORSE, None) if direct.worse else (Rank.TIED, None)
     if not direct.worse and not direct.known:
         standing, reason = Rank.CANNOT_TELL, f"{direct.evidence}: too few to tell"
-    return Place(key, None, standing, reason, n, direct.strata, direct.ratio, direct.interval)
+    return MatchedRank(key, None, standing, reason, n, direct.strata, direct.ratio, direct.interval)
 
 
 def _on_frontier(
-    table: _Table, members: Sequence[int], places: Mapping[int, Place], each_alpha: float
-) -> list[Place]:
+    table: _GroupedTrials,
+    members: Sequence[int],
+    places: Mapping[int, MatchedRank],
+    each_alpha: float,
+) -> list[MatchedRank]:
     """Standings by time and cost: best are those that no other is estimated to beat in both, worse
     is what one and the same of these beats in both by the test. A group of which too little is
     known beats none."""
@@ -386,12 +397,14 @@ def _on_frontier(
     return made
 
 
-def _apart(trials: Trials, equal: Sequence[str], inside: npt.NDArray[np.bool_]) -> tuple[str, ...]:
+def _apart(
+    trials: SucceededTrials, equal: Sequence[str], inside: npt.NDArray[np.bool_]
+) -> tuple[str, ...]:
     """The keys by which the trials of the first set differ most from the others: half the summed
     |share inside - share outside| over their values, at least a half. Of keys that split the trials
     alike, one."""
     found = []
-    for names, codes in alike_keys({key: trials.columns[key] for key in equal}):
+    for names, codes in equivalent_keys({key: trials.columns[key] for key in equal}):
         size = int(codes.max()) + 1
         shares = [
             np.bincount(codes[side], minlength=size) / max(1, int(side.sum()))

@@ -19,7 +19,7 @@ from venturi.record.trial import ID, Trial
 _FOLDER = "answers"
 
 
-def kept(home: Path, trial: Trial, what: str) -> bytes | None:
+def cached_answer(home: Path, trial: Trial, what: str) -> bytes | None:
     """The answer to `what` about `trial` that is kept in `home`; None: it is to be computed."""
     try:
         digest, _, answer = _path(home, trial.id, what).read_bytes().partition(b"\n")
@@ -28,7 +28,7 @@ def kept(home: Path, trial: Trial, what: str) -> bytes | None:
     return answer if digest.decode("ascii", "replace") == _made_of(trial) else None
 
 
-def keep(home: Path, trial: Trial, what: str, answer: bytes) -> None:
+def store_answer(home: Path, trial: Trial, what: str, answer: bytes) -> None:
     """Keeps an answer; where nothing can be written it is computed again."""
     folder_mode, file_mode = modes_in(home)
     with suppress(OSError):
@@ -38,7 +38,7 @@ def keep(home: Path, trial: Trial, what: str, answer: bytes) -> None:
             file.write(answer)
 
 
-def forget(home: Path, id_: str) -> None:
+def forget_answers(home: Path, id_: str) -> None:
     """Removes all that is kept about the trial `id_`."""
     for path in (home / _FOLDER).glob(f"{id_}.*") if ID.fullmatch(id_) else ():
         path.unlink(missing_ok=True)

@@ -8,20 +8,20 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 PREFIX = "/api"
 # Page -> the page that answers now, and what its parameters are called there.
 _KEPT = {"where": "where", "excluded": "excluded", "baseline": "baseline"}
-MOVED: Mapping[str, tuple[str, Mapping[str, str]]] = {
+LEGACY_ADDRESSES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "/speedup": ("/effect", {**_KEPT, "factor": "key"}),
     "/parameter": ("/effect", {**_KEPT, "key": "key"}),
     "/improvement": ("/effect", {**_KEPT, "by": "key"}),
 }
 
 
-def moved(url: str) -> str:
+def current_address(url: str) -> str:
     """`url` (path and query, of a page or of its data), or what answers it now."""
     parts = urlsplit(url)
     page = parts.path.removeprefix(PREFIX)
-    if page not in MOVED or parts.netloc:
+    if page not in LEGACY_ADDRESSES or parts.netloc:
         return url
-    path, names = MOVED[page]
+    path, names = LEGACY_ADDRESSES[page]
     asked = parse_qsl(parts.query, keep_blank_values=True)
     query = urlencode([(names[name], value) for name, value in asked if name in names])
     prefix = parts.path[: len(parts.path) - len(page)]

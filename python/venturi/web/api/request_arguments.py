@@ -1,4 +1,4 @@
-"""How a twin is asked: what its function takes, and how a query becomes that.
+"""How a endpoint is asked: what its function takes, and how a query becomes that.
 
 The functions say it in their signatures, in words that need no web framework: the server makes
 FastAPI's of them (routing.py), and `arguments` reads a query by them without any.
@@ -31,14 +31,14 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Dependency:
     """A value that `function` makes, which itself says what it takes."""
 
     function: Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestArguments:
     """A question: parts of the path and parameters of the query by name.
 
     `known` is what only whoever answers can give, by its type.
@@ -49,24 +49,26 @@ class Asked:
     known: Mapping[type, object]
 
 
-def taken(function: Callable[..., Any]) -> dict[str, tuple[Taken, Any, Parameter | Given | None]]:
+def declared_parameters(
+    function: Callable[..., Any],
+) -> dict[str, tuple[Taken, Any, Parameter | Dependency | None]]:
     """By name what `function` takes: as it is declared, its type, and how it is said."""
     hints = get_type_hints(function, include_extras=True)
-    found: dict[str, tuple[Taken, Any, Parameter | Given | None]] = {}
+    found: dict[str, tuple[Taken, Any, Parameter | Dependency | None]] = {}
     for name, declared in signature(function).parameters.items():
         kind, said = hints[name], None
         if get_origin(kind) is Annotated:
             kind, *notes = get_args(kind)
-            said = next((note for note in notes if isinstance(note, Parameter | Given)), None)
+            said = next((note for note in notes if isinstance(note, Parameter | Dependency)), None)
         found[name] = declared, kind, said
     return found
 
 
-def arguments(function: Callable[..., Any], asked: Asked) -> dict[str, Any]:
+def arguments(function: Callable[..., Any], asked: RequestArguments) -> dict[str, Any]:
     """What `asked` says for `function`; VEN-API-REQUEST for what it does not take."""
     made: dict[str, Any] = {}
-    for name, (declared, kind, said) in taken(function).items():
-        if isinstance(said, Given):
+    for name, (declared, kind, said) in declared_parameters(function).items():
+        if isinstance(said, Dependency):
             made[name] = said.function(**arguments(said.function, asked))
         elif isinstance(kind, type) and kind in asked.known:
             made[name] = asked.known[kind]
@@ -91,7 +93,7 @@ def refused(errors: Sequence[Mapping[str, Any]]) -> VenturiError:
     )
 
 
-def _value(asked: Asked, declared: Taken, kind: Any, said: Mapping[str, Any]) -> Any:
+def _value(asked: RequestArguments, declared: Taken, kind: Any, said: Mapping[str, Any]) -> Any:
     bounds = dict(said)
     name = bounds.pop("alias", declared.name)
     in_path = name in asked.parts

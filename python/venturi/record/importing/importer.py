@@ -13,18 +13,18 @@ from functools import partial
 from pathlib import Path
 
 from venturi.core.errors import ExitCode, VenturiError, unreadable
-from venturi.core.settings import Limits
+from venturi.core.settings import TrialLimits
 from venturi.record.importing.exchange import import_archive
-from venturi.record.importing.formats import FORMATS, Format, Kind, Log
-from venturi.record.importing.items import Item, Source
+from venturi.record.importing.formats import FORMATS, Format, FormatKind, Log
+from venturi.record.importing.items import ImportedItem, ImportSource
 from venturi.record.importing.recognise import refuse_special
-from venturi.record.importing.tally import Imported, Tally
+from venturi.record.importing.tally import ImportReport, Tally
 from venturi.record.store.files import remove_abandoned
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 
 Progress = Callable[[int, int | None], None]
 """Called with what is read (bytes; of an archive trials) and what there is in all, if known."""
-Take = Callable[[Repository, Progress], Imported]
+Take = Callable[[TrialRepository, Progress], ImportReport]
 """Takes in one file, or one log; an error says that nothing of it was."""
 
 _ITEMS_A_STEP = 500
@@ -46,9 +46,9 @@ def format_named(name: str) -> Format:
 def found(format: Format, path: Path) -> Iterator[tuple[Path, Take]]:
     """What is to be taken in at `path`, by name: the file itself, or each log in the folder."""
     refuse_special(path, format.kind.value)
-    if format.kind is Kind.RESULTS:
+    if format.kind is FormatKind.RESULTS:
         yield path, partial(_take_results, format, path)
-    elif format.kind is Kind.ARCHIVE:
+    elif format.kind is FormatKind.ARCHIVE:
         yield path, partial(_take_archive, path)
     else:
         for log in format.reader.find(path):
@@ -56,8 +56,11 @@ def found(format: Format, path: Path) -> Iterator[tuple[Path, Take]]:
 
 
 def import_file(
-    repository: Repository, format: str, path: Path, progress: Progress = lambda done, total: None
-) -> Imported:
+    repository: TrialRepository,
+    format: str,
+    path: Path,
+    progress: Progress = lambda done, total: None,
+) -> ImportReport:
     """Takes in the file `path`, which is of `format` (a name in `FORMATS`).
 
     A file that is not of the format, is damaged or cannot be read is an error by the code of the
@@ -68,15 +71,17 @@ def import_file(
 
 
 def results(
-    format: Format, path: Path, progress: Progress, limits: Limits | None = None
-) -> Iterator[Item]:
+    format: Format, path: Path, progress: Progress, limits: TrialLimits | None = None
+) -> Iterator[ImportedItem]:
     """What the file of results `path` holds, read once for its digest and once for its rows.
 
     With `limits`, rows whose trials are beyond them are refused.
     """
     try:
         with path.open("rb") as file:
-            source = Source(str(path), hashlib.file_digest(file, "sha256").hexdigest(), limits)
+            source = ImportSource(
+                str(path), hashlib.file_digest(file, "sha256").hexdigest(), limits
+            )
             size_bytes = file.tell()
             file.seek(0)
             for count, item in enumerate(format.reader.read(file, source)):
@@ -88,7 +93,7 @@ def results(
         raise unreadable(path, error, format.kind.value) from error
 
 
-def store(repository: Repository, items: Iterable[Item]) -> Imported:
+def store(repository: TrialRepository, items: Iterable[ImportedItem]) -> ImportReport:
     """Stores the trials among `items`, all or none of them."""
     tally = Tally()
     report = repository.add_many(tally.trials(items))
@@ -98,8 +103,8 @@ def store(repository: Repository, items: Iterable[Item]) -> Imported:
 
 
 def _take_results(
-    format: Format, path: Path, repository: Repository, progress: Progress
-) -> Imported:
+    format: Format, path: Path, repository: TrialRepository, progress: Progress
+) -> ImportReport:
     try:
         return store(repository, results(format, path, progress))
     except VenturiError as error:
@@ -109,12 +114,14 @@ def _take_results(
     return store(repository, results(format, path, progress, repository.limits))
 
 
-def _take_archive(path: Path, repository: Repository, progress: Progress) -> Imported:
+def _take_archive(path: Path, repository: TrialRepository, progress: Progress) -> ImportReport:
     remove_abandoned(repository.artifacts_dir)
     return import_archive(repository, path, progress=progress)
 
 
-def _take_log(format: Format, log: Log, repository: Repository, progress: Progress) -> Imported:
+def _take_log(
+    format: Format, log: Log, repository: TrialRepository, progress: Progress
+) -> ImportReport:
     reader = format.reader
     found = reader.accounts(log, progress=lambda done: progress(done, None))
     return reader.take_in(repository, found)  # type: ignore[no-any-return]

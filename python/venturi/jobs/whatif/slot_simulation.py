@@ -18,11 +18,11 @@ from venturi.jobs.stages.causes import Seconds
 from venturi.jobs.stages.path import StageSpan, waited_for
 from venturi.jobs.stages.replay import slots_used
 from venturi.jobs.stages.timeline import Key, Timeline
-from venturi.jobs.whatif.warm_up import places_on_slots, warm
+from venturi.jobs.whatif.warm_up import places_on_slots, without_warm_up
 
 
 @dataclass(frozen=True, slots=True)
-class Laid:
+class SimulatedSchedule:
     """Stages on so many slots: how long all took, and how long tasks did."""
 
     elapsed_s: float
@@ -41,7 +41,7 @@ class _Tasks:
     """Attempts at one task are one after another."""
 
 
-class OnSlots:
+class SlotSimulation:
     """Some stages of an application: what ran from `from_s` to `to_s`, or would have.
 
     `lasting_s` is how long each attempt at a task of the application takes.
@@ -66,7 +66,7 @@ class OnSlots:
         self.warm_s = sum(sum(tasks.lasting_s) for tasks in self._tasks.values())
         """The time of all tasks but their warm-up."""
 
-    def on(self, slots: int) -> Laid:
+    def on(self, slots: int) -> SimulatedSchedule:
         """The stages on `slots`."""
         ordered = list(self._spans)
         places = {key: place for place, key in enumerate(ordered)}
@@ -116,7 +116,7 @@ class OnSlots:
                 had.pop(key, None)
                 ends[key] = last[key] + tasks.tail_s
                 release(key)
-        return Laid(self._whole_s(ends), task_s)
+        return SimulatedSchedule(self._whole_s(ends), task_s)
 
     def boundless(self) -> tuple[int, float]:
         """How many slots its tasks fill at once at most, and the time with as many or more."""
@@ -162,6 +162,8 @@ def _tasks(line: Timeline, span: StageSpan, lasting_s: Seconds) -> _Tasks:
     tail_s = max(span.to_s - float(times.finished_s[kept].max()), 0.0)
     executors = tasks.executors[here][kept]
     on_slots = places_on_slots(times.launched_s[kept], times.finished_s[kept], executors)
-    found = warm(lasting_s[here][kept], on_slots, executors, tasks.bytes_read[here][kept])
+    found = without_warm_up(
+        lasting_s[here][kept], on_slots, executors, tasks.bytes_read[here][kept]
+    )
     n_tasks = len(np.unique(tasks.index[here][kept]))
     return _Tasks(tuple(found.lasting_s[order].tolist()), found.more_s, tail_s, n_tasks)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from venturi.core.errors import ExitCode, VenturiError
-from venturi.core.quantity import Kind
+from venturi.core.quantity import ValueKind
 from venturi.machines.advice.assume import EXAMPLES, assume, parse_assumption
 from venturi.machines.catalog import Catalog, Fact, InstanceType
 
@@ -86,7 +86,7 @@ def _suppose(catalog: Catalog, supposition: Supposition) -> Catalog:
 def _disks(instance_type: InstanceType, supposed: Supposition) -> dict[str, Fact]:
     fact = instance_type.fact("storage_rate")
     read, write = (instance_type.number(f"local_{way}_rate") for way in ("read", "write"))
-    if fact.kind is not Kind.DERIVED or read is None or write is None:
+    if fact.kind is not ValueKind.DERIVED or read is None or write is None:
         return {}
     assert isinstance(fact.value, float)
     value = RULES[supposed.word](read, write)
@@ -100,7 +100,7 @@ def _fill(instance_type: InstanceType, supposed: Supposition) -> dict[str, Fact]
     for name in ("disk_size", "local_size"):
         fact = instance_type.fact(name)
         if isinstance(fact.value, float) and fact.kind is not None:
-            kind = min(fact.kind, Kind.DERIVED, key=list(Kind).index)
+            kind = min(fact.kind, ValueKind.DERIVED, key=list(ValueKind).index)
             note = f"supposed: {supposed.word} of {fact.value:g} GB are filled"
             found[name] = replace(fact, value=fact.value * supposed.share, kind=kind, note=note)
     return found
