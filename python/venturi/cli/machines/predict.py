@@ -30,7 +30,7 @@ from venturi.machines.cost.choices import Durability, NetworkChoice
 from venturi.terminal.table import Paragraph
 
 if TYPE_CHECKING:
-    from venturi.machines.advice.option import Candidate, ReferenceTrial, Option
+    from venturi.machines.advice.option import Candidate, Option, ReferenceTrial
     from venturi.machines.cost.spot import SpotCost
 
 
