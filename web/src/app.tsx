@@ -7,7 +7,7 @@ import { moment } from "./format";
 import { PAGES } from "./generated/pages";
 import { ROUTES } from "./generated/routes";
 import { Boundary } from "./parts/Boundary";
-import { Navigation } from "./parts/Navigation";
+import { Navigation } from "./parts/navigation/Navigation";
 import { Page, Pending } from "./parts/Page";
 import { Login } from "./parts/server/Login";
 import { ServerGone } from "./parts/server/ServerGone";

@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { useTwin } from "../../../data";
 import { bytes, count, duration, moment, percent, three } from "../../../format";
 import { PAGES } from "../../../generated/pages";
-import type { JobDifference, ComparedJob, TwoJobs } from "../../../generated/types";
+import type { ComparedJob, JobDifference, TwoJobs } from "../../../generated/types";
 import { Field } from "../../../parts/Field";
 import { Figure } from "../../../parts/Figure";
 import { Page, Pending, ProblemBox } from "../../../parts/Page";

@@ -5,10 +5,10 @@ import { exported, useTwin } from "../../../data";
 import { moment, trials } from "../../../format";
 import { PAGES } from "../../../generated/pages";
 import type { StartAnswer, StarterReport, Start as Told, View } from "../../../generated/types";
+import { BY_TOPIC } from "../../../parts/navigation/topics";
 import { Page, Pending, ProblemBox } from "../../../parts/Page";
 import { type Change, useChange, useMayWrite } from "../../../parts/server/changes";
 import { Trials } from "../../../parts/Trials";
-import { BY_TOPIC } from "../../../parts/topics";
 
 const address = (path: string, ...pairs: [string, string][]) =>
   `${path}?${new URLSearchParams(pairs)}`;

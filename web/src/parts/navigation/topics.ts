@@ -1,5 +1,5 @@
 // The five topics with their pages: the navigation and the start page are made of them.
-import { PAGES, TOPICS } from "../generated/pages";
+import { PAGES, TOPICS } from "../../generated/pages";
 
 export type PageInfo = (typeof PAGES)[keyof typeof PAGES];
 

@@ -1,8 +1,8 @@
 // The navigation of all pages: a group for each topic, and the question of the open one.
 import { Link, useLocation } from "wouter";
-import { PAGES } from "../generated/pages";
-import { useSearch } from "../state";
-import { href, selectionOf } from "../url";
+import { PAGES } from "../../generated/pages";
+import { useSearch } from "../../state";
+import { href, selectionOf } from "../../url";
 import "./navigation.css";
 import { BY_TOPIC, isOpen } from "./topics";
 
