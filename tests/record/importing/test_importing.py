@@ -15,7 +15,7 @@ import pytest
 from public_data import dataset
 from venturi.core.errors import CODES, ExitCode, VenturiError
 from venturi.core.settings import Settings
-from venturi.record.importing.formats import FORMATS, declared_format
+from venturi.record.importing.formats import FORMATS, FormatKind, declared_format
 from venturi.record.importing.importer import import_file, store
 from venturi.record.importing.tally import ImportReport, RefusalReason, Variant
 from venturi.record.importing.text import Refusal
@@ -152,6 +152,7 @@ def test_every_format_has_its_reader(repository: TrialRepository) -> None:
 
 
 def test_every_format_is_what_its_reader_declares() -> None:
+    assert {each.kind for each in FORMATS.values()} == set(FormatKind)
     for each in FORMATS.values():
         found = replace(each.reader.FORMAT, module=each.module, kind=each.kind)
         assert (each, each.reader.__name__) == (found, each.module)
