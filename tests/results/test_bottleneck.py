@@ -50,7 +50,8 @@ def test_the_busiest_stage_is_the_narrowest_and_its_neighbours_agree(
     assert finding.verdict == "narrowest"
     assert (finding.stage, finding.device, finding.utilisation) == ("distribute", None, 0.95)
     assert finding.reason is None
-    assert finding.stages[1].name == "read on /in"
+    assert finding.runner_up is not None
+    assert finding.runner_up.name == "read on /in"
     text = "\n".join(finding.evidence)
     assert "95%" in text
     assert "moved 800 MB/s, and could at most have moved 842 MB/s" in text

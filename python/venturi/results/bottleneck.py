@@ -122,6 +122,7 @@ class PhaseFinding:
     device: str | None
     utilisation: float | None
     evidence: tuple[str, ...]
+    runner_up: StageUse | None
     stages: tuple[StageUse, ...]  # busiest first
     reason: str | None = None  # of "cannot tell"
     cause: str | None = None
@@ -164,6 +165,7 @@ def _finding(trial: Trial, phase: Phase) -> PhaseFinding:
         device=top.device if top and not reason else None,
         utilisation=top.utilisation if top else None,
         evidence=_evidence(phase.name, stages),
+        runner_up=stages[1] if len(stages) > 1 else None,
         stages=tuple(stages),
         reason=reason,
         cause=_cause(trial, top) if top and not reason else None,

@@ -3,69 +3,80 @@
 from __future__ import annotations
 
 import math
-import statistics
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from venturi.results.compare.outliers import LEAST_TRIALS, shared_spread
+from venturi.results.compare.outliers import LEAST_TRIALS, OutlierMarks, shared_spread
 
 values = st.lists(st.floats(1, 1e6), min_size=LEAST_TRIALS, max_size=30)
 
 
-def alone(group: list[float]) -> tuple[float, ...]:
+def alone(group: list[float]) -> OutlierMarks:
     (found,) = shared_spread([group])
     return found
 
 
-def test_the_limit_by_hand() -> None:
-    # Logarithms: 0, .1, .2, .3, x; median .2, deviations .2, .1, 0, .1, x - .2, their median .1.
+def test_the_score_by_hand() -> None:
+    # Logarithms: 0, .1, .2, .3, 5; median .2, deviations .2, .1, 0, .1, 4.8, their median .1.
+    group = [math.exp(log) for log in (0, 0.1, 0.2, 0.3, 5)]
+    found = alone(group)
     own, shared = 1.4826 * 0.1, 1.4826 * 0.1 * math.sqrt(5 / 4)
-    limit = 0.2 + 4 * math.sqrt((4 * shared**2 + 4 * own**2) / 8)
-    for beyond in (False, True):
-        last = limit * (1.0001 if beyond else 0.9999)
-        group = [math.exp(log) for log in (0, 0.1, 0.2, 0.3, last)]
-        assert alone(group) == ((group[-1],) if beyond else ())
-        fast = [1 / value for value in group]
-        assert alone(fast) == ((fast[-1],) if beyond else ()), "as far off as what is as slow"
+    spread = math.sqrt((4 * shared**2 + 4 * own**2) / 8)
+    assert [mark.index for mark in found.marks] == [4]
+    assert found.marks[0].score == pytest.approx(4.8 / spread)
+    assert found.low == pytest.approx(math.exp(0.2 - 4 * spread))
+    assert found.high == pytest.approx(math.exp(0.2 + 4 * spread))
+    fast = alone([1 / value for value in group])
+    assert [mark.index for mark in fast.marks] == [4], "twice as fast is as far off as as slow"
 
 
 def test_groups_share_their_spread() -> None:
     """Three values that happen to lie close do not make the fourth an outlier."""
     close = [100.0, 100.1, 100.2, 115.0]
     wide = [[100.0, 112.0, 90.0, 105.0, 95.0], [50.0, 57.0, 45.0, 53.0, 48.0]]
-    assert alone(close) == (115.0,)
-    assert not shared_spread([close, *wide])[0]
+    assert [mark.value for mark in alone(close).marks] == [115.0]
+    assert not shared_spread([close, *wide])[0].marks
 
 
 def test_what_is_off_by_less_than_a_tenth_is_never_marked() -> None:
-    assert not alone([100.0, 100.001, 100.002, 100.003, 109.0])
-    assert alone([100.0, 100.001, 100.002, 100.003, 111.0])
+    assert not alone([100.0, 100.001, 100.002, 100.003, 109.0]).marks
+    assert alone([100.0, 100.001, 100.002, 100.003, 111.0]).marks
 
 
 @given(groups=st.lists(values, min_size=1, max_size=4))
-def test_what_is_marked_is_further_off_than_the_rest(groups: list[list[float]]) -> None:
+def test_marks_are_positions_beyond_the_limits(groups: list[list[float]]) -> None:
     before = [list(group) for group in groups]
-    for group, marked in zip(groups, shared_spread(groups), strict=True):
-        middle = statistics.median(map(math.log, group))
-        off = {value: abs(math.log(value) - middle) for value in group}
-        rest = [value for value in group if value not in marked]
-        assert len(marked) + len(rest) == len(group)
-        if marked and rest:
-            assert min(off[value] for value in marked) >= max(off[value] for value in rest)
+    for group, found in zip(groups, shared_spread(groups), strict=True):
+        assert found.n == len(group)
+        if found.reason is not None:
+            assert found.marks == ()
+            continue
+        assert found.low is not None
+        assert found.high is not None
+        marked = {mark.index for mark in found.marks}
+        for index, value in enumerate(group):
+            if index in marked:
+                assert value < found.low * (1 + 1e-9) or value > found.high * (1 - 1e-9)
+            else:
+                assert found.low * (1 - 1e-9) - 1e-9 <= value <= found.high * (1 + 1e-9)
     assert groups == before
 
 
 @pytest.mark.parametrize("n", range(LEAST_TRIALS))
 def test_small_groups_cannot_tell(n: int) -> None:
-    assert alone([1.0] * (n - 1) + [1e9] * (n > 0)) == ()
+    found = alone([1.0] * (n - 1) + [1e9] * (n > 0))
+    assert found.marks == ()
+    assert "at least 3" in (found.reason or "")
 
 
 def test_without_spread_nothing_can_be_told() -> None:
-    assert alone([5.0] * 11 + [900.0]) == ()
-    assert alone([0.0, 1.0, 2.0]) == ()
+    found = alone([5.0] * 11 + [900.0])
+    assert found.marks == ()
+    assert found.reason == "at least half of the values are equal"
+    assert alone([0.0, 1.0, 2.0]).reason == "a value is not above zero"
 
 
 @pytest.mark.parametrize(("n", "most"), [(3, 0.12), (5, 0.09), (10, 0.07), (20, 0.05)])
@@ -77,8 +88,8 @@ def test_good_groups_are_seldom_marked_and_slow_trials_found(n: int, most: float
         is_slow = rng.random((10, n)) < 0.05
         spreads = rng.choice([0.02, 0.045, 0.1], size=(10, 1))
         times = np.exp(5 + spreads * rng.normal(size=(10, n))) * np.where(is_slow, 1.6, 1.0)
-        for row, own, found_s in zip(is_slow, times, shared_spread(times.tolist()), strict=True):
-            marked = set(np.flatnonzero(np.isin(own, found_s)).tolist())
+        for row, marks in zip(is_slow, shared_spread(times.tolist()), strict=True):
+            marked = {mark.index for mark in marks.marks}
             good += not row.any()
             alarms += not row.any() and bool(marked)
             slow += int(row.sum())
@@ -90,4 +101,5 @@ def test_good_groups_are_seldom_marked_and_slow_trials_found(n: int, most: float
 
 def test_a_trial_of_ten_times_the_data_is_marked() -> None:
     rng = np.random.default_rng(2)
-    assert alone([*rng.normal(320, 40, 19).tolist(), 2667.0]) == (2667.0,)
+    found = alone([*rng.normal(320, 40, 19).tolist(), 2667.0])
+    assert [mark.value for mark in found.marks] == [2667.0]

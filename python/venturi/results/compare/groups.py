@@ -38,6 +38,11 @@ class Group:
     currency: str | None = None
     warm_ups_s: tuple[float, ...] = ()
 
+    @property
+    def label(self) -> str:
+        """The key for people."""
+        return " ".join("-" if part is None else str(part) for part in self.key)
+
 
 class GroupTimes(Protocol):
     """What a query answers for one group: the values of its keys, and the kept trials' times."""

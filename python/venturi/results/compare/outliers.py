@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 LEAST_TRIALS = 3
 SCORE, LEAST_OFF = 4.0, 0.10
@@ -21,10 +22,32 @@ RULE = (
 )
 
 
-def shared_spread(groups: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
-    """The outliers in each of `groups`, which are alike in kind, so that they share a spread.
+@dataclass(frozen=True, slots=True)
+class OutlierMark:
+    """One marked value, by its position in its group. `score` is in standard deviations."""
 
-    None are found among fewer than `LEAST_TRIALS` values, or where half of them are equal.
+    index: int
+    value: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class OutlierMarks:
+    """What is marked among the `n` values of one group.
+
+    `low` and `high` are the limits beyond which values are marked. `reason` says why nothing can
+    be told; then there are no marks, which is not "no outliers".
+    """
+
+    n: int
+    marks: tuple[OutlierMark, ...]
+    low: float | None = None
+    high: float | None = None
+    reason: str | None = None
+
+
+def shared_spread(groups: Sequence[Sequence[float]]) -> tuple[OutlierMarks, ...]:
+    """What is marked in each of `groups`, which are alike in kind, so that they share a spread.
 
     The score is (ln t - median) / s with s^2 = (4 s0^2 + (n - 1) s_own^2) / (n + 3): s_own is the
     group's median absolute deviation as a sigma, s0 that of all groups together, each value times
@@ -49,22 +72,29 @@ def shared_spread(groups: Sequence[Sequence[float]]) -> tuple[tuple[float, ...],
         ]
     )
     return tuple(
-        _marked(group, each, shared) for group, each in zip(groups, deviations, strict=True)
+        _marks(group, each, shared) for group, each in zip(groups, deviations, strict=True)
     )
 
 
-def _marked(
-    group: Sequence[float], deviations: Sequence[float], shared: float
-) -> tuple[float, ...]:
+def _marks(group: Sequence[float], deviations: Sequence[float], shared: float) -> OutlierMarks:
     n = len(group)
-    if n < LEAST_TRIALS or not deviations:
-        return ()
+    if n < LEAST_TRIALS:
+        values = f"{n} value{'s' * (n != 1)}"
+        return OutlierMarks(n, (), reason=f"{values}; marking needs at least {LEAST_TRIALS}")
+    if not deviations:
+        return OutlierMarks(n, (), reason="a value is not above zero")
     own = TO_SIGMA * _median([abs(value) for value in deviations])
     spread = math.sqrt((SHARED_WEIGHT * shared**2 + (n - 1) * own**2) / (n + SHARED_WEIGHT - 1))
     if spread == 0:
-        return ()
-    reach = max(SCORE * spread, math.log1p(LEAST_OFF))
-    return tuple(value for value, off in zip(group, deviations, strict=True) if abs(off) > reach)
+        return OutlierMarks(n, (), reason="at least half of the values are equal")
+    marks = tuple(
+        OutlierMark(index, value, deviation / spread)
+        for index, (value, deviation) in enumerate(zip(group, deviations, strict=True))
+        if abs(deviation) > max(SCORE * spread, math.log1p(LEAST_OFF))
+    )
+    median = math.exp(statistics.median(map(math.log, group)))
+    reach = math.exp(max(SCORE * spread, math.log1p(LEAST_OFF)))
+    return OutlierMarks(n, marks, median / reach, median * reach)
 
 
 def _median(values: Sequence[float]) -> float:

@@ -72,6 +72,11 @@ class RecordedPrices:
     usd_per_hour: Floats
     said: str
 
+    @property
+    def without(self) -> int:
+        """How many trials have none."""
+        return int(np.isnan(self.usd_per_hour).sum())
+
 
 def require_prices(usd_per_hour: float, plus: Sequence[tuple[str, str, float]] = ()) -> None:
     """VEN-QUERY-VALUE unless all are finite numbers from 0, and not all of them 0."""

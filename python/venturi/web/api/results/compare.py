@@ -155,7 +155,7 @@ def compared(
             elapsed_s=spread_of(cell.elapsed_s),
             values_s=thinned(cell.elapsed_s),
             warm_ups_s=tuple(cold.get(cell.key, ())),
-            outliers_s=marked[place][:VALUES_MAX],
+            outliers_s=tuple(mark.value for mark in marked[place].marks)[:VALUES_MAX],
             outcome=told.outcome.value if place else None,
             ratio=told.ratio,
             ratio_interval=interval(told.interval),
