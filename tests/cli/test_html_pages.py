@@ -111,7 +111,7 @@ def test_the_page_knows_the_paper_s_three_costs(tmp_path: Path) -> None:
     told = {
         format_usd(value)
         for row in json.loads(twins[1])["/api/advice"]["bars"]
-        for value in row.values()
+        for value in row["usd"].values()
         if isinstance(value, float)
     }
     assert {"$218.00", "$282.80", "$324.52", "$361.76", "$28.04"} <= told

@@ -301,7 +301,7 @@ def test_the_terms_name_formula_range_kind_source_and_what_binds(
     findings: list[dict[str, Any]],
 ) -> None:
     shown = first(findings, "advice")
-    row = row_of(shown, "explained", "shuffle narrowest")
+    row = row_of(shown, "explained", "shuffle (network) narrowest")
     for part in (
         "D / (N · B_network)",
         "100.0 TB",
