@@ -268,7 +268,7 @@ for host in sys.argv[3:]:
     threading.Thread(target=send, args=(host,), daemon=True).start()
 def seen():
     said = subprocess.run(["tc", "-s", "qdisc", "show", "dev", "eth0"], stdout=subprocess.PIPE)
-    return got[0], int(re.search(rb"Sent (\d+) bytes", said.stdout)[1]), time.monotonic()
+    return got[0], int(re.search(rb"Sent ([0-9]+) bytes", said.stdout)[1]), time.monotonic()
 time.sleep(1.5)
 first = seen()
 time.sleep(seconds)

@@ -13,7 +13,7 @@ def test_no_class_name_occurs_in_two_modules() -> None:
     modules: dict[str, set[str]] = defaultdict(set)
     for folder in ("python/venturi", "benchmarks", "torture"):
         for path in (ROOT / folder).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_bytes())):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
                 if isinstance(node, ast.ClassDef):
                     modules[node.name].add(path.relative_to(ROOT).as_posix())
     repeated = {name: sorted(paths) for name, paths in modules.items() if len(paths) > 1}

@@ -411,7 +411,8 @@ def packed(files: Files, folder: Path) -> Path:
     """What Python workers on other hosts need of Venturi, as one file in `folder`."""
     package = Path(venturi.__file__).parent
     archive = folder / "venturi.zip"
-    modules = (*HERE.find(package, "*.py"), *HERE.find(package, "measure/**/*.py"))
+    patterns = ("*.py", "core/**/*.py", "measure/**/*.py")
+    modules = [each for pattern in patterns for each in HERE.find(package, pattern)]
     with (
         files.create(archive) as whole,
         zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as target,
