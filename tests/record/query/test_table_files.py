@@ -12,7 +12,7 @@ import os, re
 from pathlib import Path
 from venturi.record.store.frames import pl
 from venturi.record.query.table_files import content
-from venturi.record.query.trial_table import Table, TableColumn
+from venturi.record.query.trial_table import TableColumn, TrialTable
 
 def peak_bytes():
     return int(re.findall(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[0]) * 1024
@@ -23,7 +23,7 @@ def read(parts):
 
 def written(parts):
     columns = tuple(TableColumn(name, "text") for name in ("id", "noise"))
-    table = Table(columns, parts * 200, 0, 0, lambda: read(parts))
+    table = TrialTable(columns, parts * 200, 0, 0, lambda: read(parts))
     return sum(map(len, content(table, "parquet")))
 
 written(3)  # what is loaded, and kept by the allocator

@@ -414,13 +414,13 @@ def test_it_is_one_moment_while_others_write(
 KILLED = """
 import sys
 from pathlib import Path
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.upkeep.backup import back_up, restore
 from venturi.core.settings import Settings
 
 home, url, file, what = sys.argv[1:]
 settings = Settings(Path(home), url or None, None, allow_debug=False)
-with Repository.open(settings) as repository:
+with TrialRepository.open(settings) as repository:
     print("begins", flush=True)
     if what == "backup":
         back_up(repository, Path(file), overwrite=True)

@@ -321,8 +321,8 @@ def test_a_home_that_is_open_to_others_is_closed_to_them_and_not_to_its_group(
 HOLDER = """
 import sys
 from pathlib import Path
-from venturi.record.upkeep.locks import arriving, working
-with arriving(Path(sys.argv[1])), working(Path(sys.argv[1]), "a test"):
+from venturi.record.upkeep.locks import import_lock, upkeep_lock
+with import_lock(Path(sys.argv[1])), upkeep_lock(Path(sys.argv[1]), "a test"):
     print("held", flush=True)
     sys.stdin.read()
 """

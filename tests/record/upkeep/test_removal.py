@@ -146,7 +146,7 @@ import os, shutil, signal, sys
 from pathlib import Path
 from venturi.record.access.authors import Author
 from venturi.record.query.conditions import parse_condition
-from venturi.record.store.repository import Repository
+from venturi.record.store.repository import TrialRepository
 from venturi.record.upkeep import removal
 from venturi.core.settings import Settings
 
@@ -155,7 +155,7 @@ def killed(path, *_):
 
 shutil.rmtree = killed
 settings = Settings(Path(sys.argv[1]), sys.argv[2] or None, None, allow_debug=False)
-with Repository.open(settings) as repository:
+with TrialRepository.open(settings) as repository:
     removal.remove(
         repository, [parse_condition("experiment=old")], ["experiment=old"],
         Author("ann", "login"), "killed",

@@ -1,1 +1,1 @@
-"""Twins that compare, price and model what is selected; the formulas are in `venturi.model`."""
+"""Twins that compare, price and model what is selected; the formulas are in `venturi.results`."""
