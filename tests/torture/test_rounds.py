@@ -18,7 +18,7 @@ SEED = 20_150_827
 
 # Rounds of which a case, or what they try by name instead of at random, is in another test, too.
 LONG = {
-    "archives": "record/test_exchange.py",
+    "archives": "record/importing/test_exchange.py",
     "connection-cuts": "record/store/test_lost_connection.py",
     "engine-kills": "measure/engines/test_engine_real.py",
     "lab-kills": "measure/lab/test_lab.py",
