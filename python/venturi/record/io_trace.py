@@ -43,6 +43,6 @@ def load(repository: TrialRepository, trial: Trial) -> dict[str, Any]:
             "VEN-RECORD-ARTIFACT",
             f"the trace of trial {trial.id} is damaged",
             where={"trial": trial.id, "artifact": found.path},
-            hint="venturi doctor --records checks all artifacts",
+            hint="run `venturi repository check`, which checks all artifacts",
         )
     return data

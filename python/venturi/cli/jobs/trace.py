@@ -417,7 +417,7 @@ def _read_again(repository: TrialRepository, trial: Trial, recording: Path, heat
                 "VEN-RECORD-ARTIFACT",
                 f"the recording of trial {trial.id} is damaged: {error}",
                 where={"trial": trial.id, "file": recording.name},
-                hint="venturi doctor --records checks all artifacts",
+                hint="run `venturi repository check`, which checks all artifacts",
             ) from error
         options = ("--stages", told, "--heat", heat)
         find_agent().run("trace", "analyze", Path(folder) / "trace", *options)

@@ -107,7 +107,7 @@ class HeatFile:
             "VEN-RECORD-ARTIFACT",
             "the cells of the trace's charts are damaged",
             where={"file": self._path.name, "reason": str(error).splitlines()[0]},
-            hint="venturi doctor --records checks all artifacts",
+            hint="run `venturi repository check`, which checks all artifacts",
         )
 
 
