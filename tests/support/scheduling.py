@@ -1,7 +1,7 @@
 """Which tests run together on one worker, and in which order: the longest groups first.
 
 A group is a file, or several files whose tests share something that takes long to make. How long
-each group took when it was last recorded is in tests/durations.json: `make durations` writes it.
+each group took is read from tests/durations.json, which `pytest --store-durations` writes.
 """
 
 from __future__ import annotations

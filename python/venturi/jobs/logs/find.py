@@ -100,7 +100,7 @@ def _entries(folder: Path) -> list[Path]:
             "VEN-INGEST-LIMIT",
             f"{folder} holds more than {_FILES:,} files",
             where={"folder": str(folder)},
-            hint="name the logs to ingest",
+            hint="name the logs to import",
         )
     return found
 

@@ -60,7 +60,7 @@ class _Reader:
             "VEN-INGEST-FORMAT",
             f"{self._path} is not a Hadoop configuration: {why}",
             where={"file": str(self._path)},
-            hint="move it away to ingest the history without a configuration",
+            hint="move it away to import the history without a configuration",
         )
 
     def doctype(self, *_: object) -> None:
