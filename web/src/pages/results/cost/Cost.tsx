@@ -452,7 +452,7 @@ function RankingTable({ data }: { data: RankingData }) {
   const name = OBJECTIVES.find(([value]) => value === data.objective)?.[1] ?? data.objective;
   return (
     <section>
-      <h2>RankingData by {name}</h2>
+      <h2>Ranking by {name}</h2>
       {data.basis === "matched" && (
         <p className="aside">
           The ratio is to {references(data)}, over the settings that both have, alike in all else.

@@ -154,7 +154,7 @@ const UNKNOWN: Column<PriceRow>[] = [
 
 const sources = (price: PriceRow) => (
   <>
-    Storage: {words(price.storage_known)}. Network: {words(price.network_known)}. PriceRow:{" "}
+    Storage: {words(price.storage_known)}. Network: {words(price.network_known)}. Price:{" "}
     {words(price.price_source)}.
   </>
 );

@@ -226,7 +226,7 @@ function Throats({ points }: { points: PhaseBottleneck[] }) {
   if (points.length === 0) return null;
   return (
     <>
-      <h4>PhaseBottleneck point of each phase</h4>
+      <h4>Narrowest point of each phase</h4>
       <p className="aside">
         The flow of the phase, in blue, passes its stages. The wider the tube, the more the stage
         could have let through: its opening is one over the share of the phase in which it was busy.
