@@ -1,11 +1,13 @@
 """Takes the pictures of the documentation: fills a repository of its own with real data, serves it,
 and photographs its pages in headless Chromium.
 
-Usage: python scripts/screenshots.py. Takes about two minutes; replaces docs/images/*.png.
+Usage: python scripts/screenshots.py. Takes about two minutes; replaces docs/images/*.png, and
+docs/images/sources.json, the digests by which a test finds pictures older than their pages.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -22,6 +24,19 @@ IMAGES = ROOT / "docs" / "images"
 VENTURI = Path(sys.executable).parent / "venturi"
 DATA = ROOT / "tests" / "data"
 SPARK_LOG = DATA / "spark/4.3.0/spill.log"
+SOURCES = IMAGES / "sources.json"
+PAGES = ROOT / "web/src/pages"
+PAGE_OF = {
+    "report": "share/report",
+    "report-sort": "share/report",
+    "advice": "machines/advice",
+    "trials": "results/repository",
+    "job": "results/trial",
+    "cost": "results/cost",
+    "memory-cliff": "results/scaling",
+    "catalog": "machines/catalog",
+}
+"""The folder of the page that each picture shows."""
 CLIFF = [("where", "source=Jaffe 2017, Table 21"), ("x", "input_bytes")]
 QUICKSTART_BUDGET = "90s"
 # Invented rows in the format of a public data set, whose own may not be shipped; captions say so.
@@ -101,6 +116,17 @@ def served(environ: Mapping[str, str]) -> Iterator[str]:
             server.terminate()
 
 
+def digests() -> dict[str, str]:
+    """Of each picture, the SHA-256 of the sources of its page and of what frames every page."""
+    frame = [ROOT / "web/src/app.tsx", *sorted((ROOT / "web/src").glob("*.css"))]
+    found = {}
+    for picture, page in PAGE_OF.items():
+        sources = sorted(path for path in (PAGES / page).rglob("*") if path.is_file())
+        sha256 = hashlib.sha256(b"".join(path.read_bytes() for path in [*sources, *frame]))
+        found[picture] = sha256.hexdigest()
+    return found
+
+
 def take(wanted: list[dict[str, object]]) -> None:
     """Takes the pictures of a job of web/tests/shot.mjs."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as job:
@@ -126,6 +152,7 @@ def main() -> int:
         application = fill(folder)
         with served(environment(folder)) as server:
             take(pictures(folder, server, application))
+    SOURCES.write_text(json.dumps(digests(), indent=1) + "\n")
     for path in sorted(IMAGES.iterdir()):
         sys.stdout.write(f"{path.relative_to(ROOT)}: {path.stat().st_size // 1000} kB\n")
     return 0
