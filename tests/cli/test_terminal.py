@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
-import pty
 import re
-import struct
 import subprocess
 import sys
-import termios
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,42 +14,14 @@ from pathlib import Path
 import pytest
 
 from command_line import venturi
+from terminal_screen import on_terminal
 from venturi.core.settings import Settings
 from venturi.machines.catalog import load_shipped
 from venturi.machines.catalog.write import render
 from venturi.record.store.repository import TrialRepository
-from venturi.record.trial import State, Trial
+from venturi.record.trial import Failure, State, Trial
 
 MakeTrial = Callable[..., Trial]
-STYLE = re.compile(r"\x1b\[[0-9;]*m")
-
-
-def on_terminal(settings: Settings, *arguments: str, columns: int = 80) -> list[str]:
-    """The lines that `venturi` shows on a terminal, without their colours."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    environ = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
-    environ |= {"VENTURI_HOME": str(settings.home), "TERM": "xterm", "NO_COLOR": "1"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "venturi.cli.main", *arguments],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=subprocess.DEVNULL,
-        env=environ,
-    )
-    os.close(theirs)
-    said = b""
-    while True:
-        try:
-            part = os.read(ours, 65536)
-        except OSError:  # the other end was closed
-            break
-        if not part:
-            break
-        said += part
-    os.close(ours)
-    assert process.wait() == 0
-    return [line.rstrip() for line in STYLE.sub("", said.decode()).splitlines()]
 
 
 def into_pipe(settings: Settings, *arguments: str) -> list[str]:
@@ -85,34 +53,35 @@ def groups(settings: Settings, make_trial: MakeTrial) -> list[str]:
     return keys
 
 
-def test_ls_keeps_engine_input_and_time(settings: Settings, groups: list[str]) -> None:
+def test_ls_fits_a_first_screen(settings: Settings, groups: list[str]) -> None:
     shown = on_terminal(settings, "ls")
     assert max(map(len, shown)) <= 80
-    assert shown[0].split()[-2:] == ["input", "time"]
-    assert "engine" in shown[0]
-    assert len(shown) == 1 + 6 + 1  # header, a line a trial, what there was no room for
-    assert shown[-1].startswith("columns left out at this width: ")
+    assert shown[0].split() == ["id", "started", "workload", "engine", "input", "time"]
+    assert len(shown) == 1 + 6 + 1  # header, a line a trial, the next command
+    assert shown[-1] == f"Next: venturi show {shown[1].split()[0]}"
 
 
 def test_ls_has_a_line_for_each_imported_trial(settings: Settings, make_trial: MakeTrial) -> None:
-    ids = [f"aloja-{hashlib.sha1(str(n).encode()).hexdigest()}" for n in range(4)]
-    workloads = ("dfsioe_write", "terasort", "a_workload_whose_name_is_very_long", "sort")
+    ids = [f"aloja-{hashlib.sha1(str(n).encode()).hexdigest()}" for n in range(30)]
+    workloads = ("dfsioe_write", "terasort", "a_workload_whose_name_is_very_long_indeed", "sort")
     with TrialRepository.open(settings) as repository:
-        for id_, name in zip(ids, workloads, strict=True):
+        for n, id_ in enumerate(ids):
             trial = make_trial(id=id_, state=State.SUCCEEDED, elapsed_s=4380.0)
+            if n == 3:
+                failure = Failure("test", "VEN-TEST", "")
+                trial = make_trial(id=id_, state=State.FAILED, failure=failure)
+            name = workloads[n % 4]
             repository.add(replace(trial, workload=replace(trial.workload, name=name)))
     shown = on_terminal(settings, "ls")
+    assert len(shown) <= 24
     assert max(map(len, shown)) <= 80
-    rows = [line.split() for line in shown if line.startswith("aloja-")]
-    assert sorted(row[0] for row in rows) == sorted(id_[:16] for id_ in ids)
-    assert sorted(row[1].split("/")[0] for row in rows) == sorted(workloads)
-    for row in rows:
-        assert row[0] in venturi("show", row[0], home=settings.home).stdout
+    rows = on_terminal(settings, "ls", "--all")[1:]
+    assert sorted(row.split()[0] for row in rows) == sorted(id_[-7:] for id_ in ids)
+    assert [row.split()[0] for row in rows if row.endswith("failed")] == [ids[3][-7:]]
+    assert ids[3] in venturi("show", ids[3][-7:], home=settings.home).stdout
     assert set(ids) == {line.split()[0] for line in into_pipe(settings, "ls")[1:]}
     narrow = on_terminal(settings, "ls", columns=66)
-    assert narrow[0].startswith("all of them: ")
-    assert "time 1 h 13 min" in " ".join(narrow[:4])
-    assert sum(line.startswith("aloja-") for line in narrow) == 4
+    assert max(map(len, narrow)) <= 66
 
 
 def test_a_column_that_is_not_shown_is_not_explained(settings: Settings) -> None:

@@ -1,21 +1,73 @@
-"""What a verb answers on stdout: tables and lines, for a terminal or for a pipe."""
+"""What a verb answers on stdout: tables and lines, for a terminal or for a pipe.
+
+On a terminal a verb with `details_option` prints its first screen: at most `LINES_MAX` lines, and
+how to get the rest. A pipe, and a terminal with --all, get everything.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
+from venturi.core.wording import count_of
 from venturi.terminal.table import Paragraph, Table
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+LINES_MAX = 24
+_LAST_LINES = 2  # the next step, and how to get the rest
+_STATE = "venturi.screen"
+
+
+class _FirstScreen:
+    """The lines that are left on the first screen, and how many lines it leaves out."""
+
+    def __init__(self) -> None:
+        self.left = LINES_MAX - _LAST_LINES
+        self.omitted = 0
+        self.next: str | None = None
+
+    def take(self, lines: list[str]) -> list[str]:
+        """The first of `lines`, as many as there is room for."""
+        taken = lines[: self.left]
+        self.left -= len(taken)
+        self.omitted += len(lines) - len(taken)
+        return taken
+
+    def close(self) -> None:
+        """Print the last lines."""
+        if self.next is not None:
+            click.echo(self.next)
+        if self.omitted:
+            click.echo(f"{count_of(self.omitted, 'more line')}: add --all")
+
+
+def details_option(command: F) -> F:
+    """Adds --all to a verb; without it, a terminal gets the first screen."""
+
+    def chosen(context: click.Context, _: click.Parameter, everything: bool) -> None:
+        if not everything and not context.resilient_parsing and sys.stdout.isatty():
+            screen = context.meta[_STATE] = _FirstScreen()
+            context.call_on_close(screen.close)
+
+    return click.option(
+        "--all",
+        is_flag=True,
+        expose_value=False,
+        callback=chosen,
+        help="Print everything, not only the first screen (a pipe always gets everything).",
+    )(command)
 
 
 def show(*parts: Table | Paragraph | str) -> None:
     """Prints `parts` one below the other.
 
-    A terminal gets them fitted to its width and with colours (unless NO_COLOR is set); whatever
+    A terminal gets them fitted to its width and with colors (unless NO_COLOR is set); whatever
     else stdout is gets whole lines of plain text, one a row (see `terminal.table`).
     """
-
     printable = [Paragraph(part) if isinstance(part, str) else part for part in parts]
     if not sys.stdout.isatty():
         for part in printable:
@@ -25,5 +77,43 @@ def show(*parts: Table | Paragraph | str) -> None:
     from rich.console import Console
 
     console = Console(highlight=False)
+    screen = _first_screen()
     for part in printable:
-        console.print(part)
+        if screen is None:
+            console.print(part)
+            continue
+        with console.capture() as captured:
+            console.print(part)
+        for line in screen.take(captured.get().splitlines()):
+            click.echo(line.rstrip())
+
+
+def is_first_screen() -> bool:
+    """Whether a terminal gets the first screen only, so that details need not be computed."""
+    return _first_screen() is not None
+
+
+def show_everything() -> None:
+    """Leave nothing out from here on."""
+    click.get_current_context().meta.pop(_STATE, None)
+
+
+def next_step(text: str) -> None:
+    """Print the command that most users want next, below the first screen."""
+    if (screen := _first_screen()) is not None:
+        screen.next = f"Next: {text}"
+
+
+def warn(messages: tuple[str, ...] | list[str], word: str = "warning") -> None:
+    """Print warnings: on a terminal as part of the answer, else on stderr."""
+    if sys.stdout.isatty():
+        show(*(f"{word}: {message}" for message in messages))
+    else:
+        for message in messages:
+            click.echo(f"{word}: {message}", err=True)
+
+
+def _first_screen() -> _FirstScreen | None:
+    context = click.get_current_context(silent=True)
+    found = None if context is None else context.meta.get(_STATE)
+    return found if isinstance(found, _FirstScreen) else None

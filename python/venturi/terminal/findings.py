@@ -1,4 +1,4 @@
-"""What a terminal says of a job before all else: what took the time, and what to do about it."""
+"""A job's findings as text: what took the time, and how to fix it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def opening(analysis: Analysis, found: Diagnosis) -> Iterator[Paragraph | Table]
     """The narrowest point, then the findings that cost the most time, or why there is none."""
     yield Paragraph("Narrowest point", "bold")
     yield pairs([("", headline(analysis, found))])
-    yield Paragraph("\nWhat to do, by the time that it costs", "bold")
+    yield Paragraph("\nFindings, the costliest first", "bold")
     rows = [row for n, each in enumerate(found.findings[:SHOWN], 1) for row in _rows(n, each)]
     if len(found.findings) > SHOWN:
         rest = ", ".join(bound(each) for each in found.findings[SHOWN:])
@@ -39,16 +39,17 @@ def headline(analysis: Analysis, found: Diagnosis) -> str:
     smaller = verdict.share is not None and verdict.share < first.share
     before = verdict.narrowest is None or smaller
     if not before and first.rule == "executor-lost":  # with that the verdict ended
-        costly = f"of what is looked for, that costs most ({_most(first)})"
+        costly = f"of what is looked for, that costs most ({format_saving(first)})"
     return f"{costly}; {verdict.sentence}" if before else f"{verdict.sentence}; {costly}"
 
 
 def bound(finding: Finding) -> str:
     """A finding with what it costs: "uneven partitions (at most 3.4 s, 9%)"."""
-    return f"{finding.title} ({_most(finding)})"
+    return f"{finding.title} ({format_saving(finding)})"
 
 
-def _most(finding: Finding) -> str:
+def format_saving(finding: Finding) -> str:
+    """Return what a finding costs: "at most 3.4 s, 9%"."""
     costs = [(format_duration(finding.saves_s), finding.share)] if finding.saves_s > 0 else []
     if finding.spares is not None:
         costs.append((finding.spares.what, finding.spares.share))

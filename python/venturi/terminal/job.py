@@ -1,8 +1,8 @@
-"""What a terminal shows of a job's analysis: stages, time by cause, skew, stragglers, bounds."""
+"""Tables of a job's analysis: stages, time by cause, skew, stragglers, bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 from venturi.core.units import (
@@ -46,36 +46,38 @@ LEAST_TIMED = 0.05
 _LEAST_SHARE = 0.005
 
 
-def parts(line: Timeline, analysis: Analysis, host: HostUseByStage) -> Iterator[Paragraph | Table]:
-    """Titles and tables, in the order in which they are read."""
+def parts(
+    line: Timeline, analysis: Analysis, host: HostUseByStage, only: Container[str] | None = None
+) -> Iterator[Paragraph | Table]:
+    """Yield titles and tables in reading order, those of the sections `only`."""
     account = line.account
     stages, left_out = job_stages.longest_stages(analysis.stages)
-    for title, content in (
-        ("What failed", _failures(account, analysis)),
-        ("Narrowest host", pairs([("", host.narrowest.sentence)] if host.narrowest else [])),
-        (_watched_in(host), _host_use_table(analysis, host)),
-        ("Where the time went", _shares(analysis)),
-        ("Cores: offered, used, unused", _cores(analysis)),
-        ("Tasks without an end", job_stages.unfinished_tasks(stages)),
-        ("Task time in vain", _losses(analysis)),
-        ("Executors that were lost", _lost_executors(analysis)),
-        ("Executors", _executors(line)),
-        ("SQL queries", _queries(account)),
-        ("What adaptive execution changed of the first plans", _adaptive(account)),
-        ("What is cached", _caches(account)),
-        ("Streaming queries", _streams(line)),
-        ("Critical path", job_stages.critical_path(analysis)),
-        ("Stages" + left_out, job_stages.stage_rows(stages)),
-        ("Task time by cause, share of the stage's task time", job_stages.time_by_cause(stages)),
-        ("Skew: the largest task by the median", job_stages.skews(stages)),
-        ("Stragglers", job_stages.stragglers(stages)),
-        ("Narrowest point of each stage", job_stages.bottlenecks(stages)),
-        ("At most this much sooner", _bounds(analysis.bounds, analysis.elapsed_s)),
-        ("Speculative copies", _speculation(analysis)),
-        ("Local files by tier", _tiers(account)),
-        ("What was read", _reading(account)),
+    for section, title, content in (
+        ("", "Failures", _failures(account, analysis)),
+        ("", "Narrowest host", pairs([("", host.narrowest.sentence)] if host.narrowest else [])),
+        ("", _watched_in(host), _host_use_table(analysis, host)),
+        ("", "Where the time went", _shares(analysis)),
+        ("executors", "Cores: offered, used, unused", _cores(analysis)),
+        ("stages", "Unfinished tasks", job_stages.unfinished_tasks(stages)),
+        ("", "Wasted task time", _losses(analysis)),
+        ("executors", "Lost executors", _lost_executors(analysis)),
+        ("executors", "Executors", _executors(line)),
+        ("sql", "SQL queries", _queries(account)),
+        ("sql", "Plan changes by adaptive execution", _adaptive(account)),
+        ("sql", "Cached data", _caches(account)),
+        ("sql", "Streaming queries", _streams(line)),
+        ("stages", "Critical path", job_stages.critical_path(analysis)),
+        ("stages", "Stages" + left_out, job_stages.stage_rows(stages)),
+        ("stages", "Task time by cause, share of the stage's", job_stages.time_by_cause(stages)),
+        ("stages", "Skew: largest task / median task", job_stages.skews(stages)),
+        ("stages", "Stragglers", job_stages.stragglers(stages)),
+        ("stages", "Bottleneck of each stage", job_stages.bottlenecks(stages)),
+        ("", "Upper bounds on the saving", _bounds(analysis.bounds, analysis.elapsed_s)),
+        ("stages", "Speculative copies", _speculation(analysis)),
+        ("", "Local files by tier", _tiers(account)),
+        ("", "Event log", _reading(account)),
     ):
-        if content.rows:
+        if content.rows and (only is None or section in only):
             yield Paragraph(f"\n{title}", "bold")
             yield content
 
@@ -93,9 +95,7 @@ def operators(line: Timeline, analysis: Analysis) -> Iterator[Paragraph | Table]
                     share = f"{time_s / stage.task_s:.0%}"
                     made.add(stage.label, shorten(each.text), timer, format_duration(time_s), share)
     if made.rows:
-        yield Paragraph(
-            "\nWhat operators timed: one holds what is below it, so do not add up", "bold"
-        )
+        yield Paragraph("\nOperator timers (nested: they do not add up)", "bold")
         yield made
 
 
@@ -116,7 +116,7 @@ def outlook(found: Outlooks) -> Iterator[Paragraph | Table]:
         )
     yield made
     yield Paragraph(
-        f"{found.assumes}; on the slots that there were it gives "
+        f"{found.assumes}; on the recorded slots the model gives "
         f"{format_duration(found.replayed_s)}"
     )
 
@@ -124,7 +124,7 @@ def outlook(found: Outlooks) -> Iterator[Paragraph | Table]:
 def ideal(found: Ideals) -> Iterator[Paragraph | Table]:
     """The slots that each of the longest jobs needs, and what that means."""
     if found.reason is not None:
-        yield pairs([("", f"each job by itself: cannot tell: {found.reason}")])
+        yield pairs([("", f"each job on its own: cannot tell: {found.reason}")])
         return
     made = table(
         "job",
@@ -152,11 +152,11 @@ def ideal(found: Ideals) -> Iterator[Paragraph | Table]:
         )
     more = len(found.found) + found.left_out - len(made.rows)
     if more > 0:
-        made.notes.append(("job", f"{more:,} shorter jobs are left out"))
+        made.notes.append(("job", f"{more:,} shorter jobs are not shown"))
     yield made
     yield Paragraph(
-        "each job by itself, by the same replay: of the slots that its tasks can fill at once, so "
-        f"many are enough that it takes at most {LONGER:.0%} longer than with all of them"
+        'each job on its own, by the same replay; "enough" is the fewest slots with which it takes '
+        f"at most {LONGER:.0%} longer than with all the slots its tasks can fill"
     )
 
 
@@ -175,7 +175,7 @@ def _failures(account: JobAccount, analysis: Analysis) -> Table:
 
 def _watched_in(host: HostUseByStage) -> str:
     of = "the narrowest host" if any(use.host for use in host.uses.values()) else "the host"
-    return f"What {of} did in the longest stages"
+    return f"Load of {of} in the longest stages"
 
 
 def _host_use_table(analysis: Analysis, host: HostUseByStage) -> Table:
@@ -259,20 +259,20 @@ def _executors(line: Timeline) -> Table:
         "executor",
         "host",
         "cores",
-        "there from",
-        "to",
-        "why gone",
+        "added",
+        "removed",
+        "reason",
         "tasks",
         "failed",
         "task time",
         "busy",
-        "collecting",
+        "GC",
         "spilled",
-        "heap at most",
-        "of Python",
+        "peak heap",
+        "peak Python",
         left=2,
-        prose=("host", "why gone"),
-        spare=("there from", "to", "of Python", "collecting", "why gone", "spilled"),
+        prose=("host", "reason"),
+        spare=("added", "removed", "peak Python", "GC", "reason", "spilled"),
     )
     uses = executor_uses(line)
     most = sorted(uses, key=lambda each: -each.task_s)[:SHOWN_EXECUTORS]
@@ -294,7 +294,7 @@ def _executors(line: Timeline) -> Table:
             format_bytes(each.python_bytes),
         )
     if len(uses) > len(most):
-        made.notes.append(("task time", f"of {len(uses):,} executors those with the most"))
+        made.notes.append(("task time", f"the busiest {len(most)} of {len(uses):,} executors"))
     return made
 
 
@@ -303,18 +303,18 @@ def _streams(line: Timeline) -> Table:
         "stream",
         "batches",
         "rows",
-        "in a second",
-        "worked off",
+        "rows/s in",
+        "rows/s processed",
         "median batch",
         "slowest",
-        "most of it",
+        "mostly",
         "busy",
         "keeps up",
-        "left behind",
-        "rows of state",
+        "backlog",
+        "state rows",
         "state",
-        prose=("stream", "most of it"),
-        spare=("state", "rows of state", "left behind", "busy"),
+        prose=("stream", "mostly"),
+        spare=("state", "state rows", "backlog", "busy"),
     )
     for each in stream_uses(line):
         rates = (
@@ -427,7 +427,7 @@ def _tiers(account: JobAccount) -> Table:
         "files of",
         "rule",
         "bytes",
-        "most at once",
+        "peak",
         "places",
         "overflowed",
         "first",
@@ -448,15 +448,13 @@ def _tiers(account: JobAccount) -> Table:
             UNKNOWN if first is None else f"after {format_duration(first)}",
         )
     if made.rows:
-        made.notes.append(("bytes", "bytes: of files that lived for some 50 ms or longer"))
+        made.notes.append(("bytes", "bytes: of files that lived for about 50 ms or longer"))
         made.notes.append(("overflowed", "overflowed: an earlier tier had no room for them"))
     return made
 
 
 def _bounds(bounds: Sequence[Bound], elapsed_s: float | None) -> Table:
-    made = table(
-        "without", "of what is recorded", "at most", "share of the whole", prose=("without",)
-    )
+    made = table("without", "recorded", "at most", "share of the job", prose=("without",))
     for bound in bounds:
         recorded = "not recorded" if bound.recorded_s is None else format_duration(bound.recorded_s)
         share = UNKNOWN if not elapsed_s else f"{bound.at_most_s / elapsed_s:.1%}"
@@ -479,12 +477,15 @@ def _reading(account: JobAccount) -> Table:
         ("files", ", ".join(reading.files[:5]) + (" ..." if len(reading.files) > 5 else "")),
         ("text", f"{format_bytes(reading.text_bytes)}, {reading.events:,} events"),
         ("compression", reading.compression or "none"),
-        ("events of no use here", f"{sum(reading.skipped.values()):,}"),
-        ("events of unknown types", f"{sum(reading.unknown.values()):,}"),
+        ("events ignored", f"{sum(reading.skipped.values()):,}"),
+        ("events of unknown type", f"{sum(reading.unknown.values()):,}"),
     ]
     if account.applications > 1:
         rows.append(
-            ("applications", f"{account.applications} at once; one that failed, else the longest")
+            (
+                "applications",
+                f"{account.applications} ran concurrently; this is a failed or the longest one",
+            )
         )
     if account.began_s is not None:
         rows.append(("began", f"{format_duration(account.began_s)} after the trial"))

@@ -208,7 +208,12 @@ def format_share(value: float | None) -> str:
 
 def shorten(name: str) -> str:
     """Return a name cut to the width of its column."""
-    return name if len(name) <= NAME_WIDTH else name[: NAME_WIDTH - 1] + "…"
+    return shorten_to(name, NAME_WIDTH)
+
+
+def shorten_to(name: str, width: int) -> str:
+    """Return `name` cut to `width` characters, the last of them "…" if something is missing."""
+    return name if len(name) <= width else name[: width - 1] + "…"
 
 
 def plain(text: str) -> str:

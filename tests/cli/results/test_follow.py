@@ -71,13 +71,13 @@ def test_what_ends_is_taken_in_and_a_restart_reads_it_no_more(
     put(tmp_path, "deep/one", tiny)
     looks(tmp_path, [("two.inprogress", join), ("notes", b"no log")])
     assert len(names(settings)) == 1
-    assert "refused: [VEN-INGEST-FORMAT]" in capsys.readouterr().err
+    assert "rejected: [VEN-INGEST-FORMAT]" in capsys.readouterr().err
     (tmp_path / "two.inprogress").rename(tmp_path / "two")
     looks(tmp_path, [])
-    told = capsys.readouterr().err
+    told = "".join(capsys.readouterr())
     assert len(names(settings)) == 2
     assert told.count("added: trial") == 1
-    assert "refused" not in told
+    assert "rejected" not in told
     assert "already here" not in told
 
 
@@ -86,7 +86,7 @@ def test_the_format_of_a_folder_is_recognized_once_it_has_logs(
 ) -> None:
     tiny = (LOGS / "tiny.log").read_bytes()
     looks(tmp_path, [("one", tiny)], None)
-    told = capsys.readouterr().err
+    told = "".join(capsys.readouterr())
     assert "contains no log of an engine" in told
     assert told.count("added: trial") == 1
 
@@ -169,7 +169,7 @@ def test_object_storage_gives_what_is_whole(
     assert status == 0
     rolling = f"{store}/eventlog_v2_local-1795206808966"
     assert [each.file for each in outcomes] == [f"{store}/deep/app-1", rolling]
-    assert [line.partition(": ")[0] for line in capsys.readouterr().err.splitlines()] == [
+    assert [line.partition(": ")[0] for line in capsys.readouterr().out.splitlines()] == [
         f"{store}/deep/app-1",
         rolling,
     ]
@@ -236,7 +236,7 @@ def test_a_store_is_looked_at_again(
     for added in (2, 0):
         with pytest.raises(StoppedError):
             follow(SPARK, [store], 10.0, end)
-        assert capsys.readouterr().err.count("added: trial") == added
+        assert capsys.readouterr().out.count("added: trial") == added
 
 
 @pytest.mark.parametrize("url", ["memory://absent", "nosuchstore://logs"])

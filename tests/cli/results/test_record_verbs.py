@@ -245,8 +245,8 @@ def test_import_tells_what_it_refuses(
                 export_trials(repository, whole_trials(repository), tmp_path / "a.zip")
     outcome = venturi("import", tmp_path / "a.zip")
     assert outcome.status == 1
-    assert "1 refused" in outcome.stderr
-    assert "line 1 (trial 'same'): [VEN-RECORD-DUPLICATE]" in outcome.stderr
+    assert "1 rejected" in outcome.stdout
+    assert "line 1 (trial 'same'): [VEN-RECORD-DUPLICATE]" in outcome.stdout
     (tmp_path / "b.zip").write_text("nothing")
     damaged = venturi("import", tmp_path / "b.zip", "--json")
     assert damaged.status == 1

@@ -43,7 +43,7 @@ def import_served(url: str) -> tuple[list[FileOutcome], ExitCode]:
             try:
                 path = stack.enter_context(item.there())
             except VenturiError as error:  # it is gone, or unreadable: the others may not be
-                click.echo(f"{item.named}: refused: [{error.code}] {error.message}", err=True)
+                click.echo(f"{item.named}: rejected: [{error.code}] {error.message}", err=True)
                 outcomes.append(FileOutcome(item.named, item.format.name, error=error))
                 status = ExitCode.USER
                 continue
@@ -74,7 +74,7 @@ def follow(
                 with item.there() as path:
                     import_all(item.format, [path], item.named)
             except VenturiError as error:  # as long as it looks so, it will be refused
-                click.echo(f"{item.named}: refused: [{error.code}] {error.message}", err=True)
+                click.echo(f"{item.named}: rejected: [{error.code}] {error.message}", err=True)
             notes.add(item)
         pause(every_s)
 

@@ -10,6 +10,7 @@ from click.shell_completion import CompletionItem
 from venturi.cli.options import DURATION, json_option, print_json
 from venturi.cli.results.import_files import SERVED, STARTER, check_exist, import_all, is_url
 from venturi.cli.results.import_messages import fields_of
+from venturi.cli.screen import details_option
 from venturi.core.errors import ExitCode
 from venturi.core.wording import did_you_mean
 from venturi.record.importing.formats import AUTO, FORMATS, Format, FormatKind
@@ -92,6 +93,7 @@ def _complete(
     show_default=True,
     help="Time between two checks of --watch.",
 )
+@details_option
 @json_option
 def command(
     what: tuple[Format | None, tuple[str, ...]], every_s: float, *, watch: bool, as_json: bool

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from venturi.cli.open_repository import counting, open_repository
 from venturi.cli.results.import_messages import FileOutcome, say, say_imported
+from venturi.cli.screen import is_first_screen
 from venturi.core.errors import ExitCode, VenturiError, unreadable
 from venturi.record.importing.formats import FORMATS, Format, FormatKind
 from venturi.record.importing.recognise import recognise
@@ -63,9 +64,9 @@ def import_all(
                 raise outcome.error
             refused += 1
             if refused <= _REFUSED_SHOWN:
-                say(f"{outcome.file}: refused: [{outcome.error.code}] {outcome.error.message}")
+                say(f"{outcome.file}: rejected: [{outcome.error.code}] {outcome.error.message}")
     if refused > _REFUSED_SHOWN:
-        say(f"and {refused - _REFUSED_SHOWN:,} more refused; --json has all")
+        say(f"and {refused - _REFUSED_SHOWN:,} more rejected; --json has all")
     if refused == len(outcomes) and named is None:
         say(f"no trial found in {', '.join(map(str, files))}")
     sound = all(each.imported is not None and each.imported.sound for each in outcomes)
@@ -100,5 +101,6 @@ def _outcomes(
 
 def _recognised(file: Path) -> Format:
     format_ = recognise(file)
-    say(f"{file}: taken for {format_.name}: {format_.title}")
+    if not is_first_screen():
+        say(f"{file}: recognized as {format_.name}: {format_.title}")
     return format_

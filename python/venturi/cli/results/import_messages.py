@@ -1,4 +1,4 @@
-"""What `venturi import` prints of each file: as text on stderr, or as JSON."""
+"""What `venturi import` prints of each file: as text, or as JSON."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.jobs.job import AnalyzedJob, job_of
+from venturi.cli.screen import is_first_screen, next_step, show
 from venturi.core.errors import VenturiError
 from venturi.core.units import format_duration
 from venturi.core.wording import count_of
-from venturi.terminal.table import plain
+from venturi.terminal.table import Paragraph, plain, shorten_to
 
 if TYPE_CHECKING:
     from venturi.record.importing.tally import Arrival, ImportReport
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from venturi.record.trial import Trial
 
 _SHOWN = 10
+_ID_LENGTH = 12  # of a checksum: unique without a look at all trials
+_WIDTH = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +41,30 @@ class FileOutcome:
 def fields_of(outcome: FileOutcome) -> dict[str, Any]:
     """Return an outcome as `--json` prints it."""
     file = None if outcome.file is None else str(outcome.file)
-    told: dict[str, Any] = {"file": file, "format": outcome.format}
+    fields: dict[str, Any] = {"file": file, "format": outcome.format}
     if outcome.imported is None:
         assert outcome.error is not None
-        return told | {"error": outcome.error.as_dict()}
+        return fields | {"error": outcome.error.as_dict()}
     trials = [
         {"trial": each.trial, "added": each.added, **each.account}
         for each in outcome.imported.trials
     ]
-    return told | asdict(outcome.imported) | {"trials": trials}
+    return fields | asdict(outcome.imported) | {"trials": trials}
 
 
 def say(line: str) -> None:
     """Print a line on stderr."""
     click.echo(line, err=True)
+
+
+def answer(*lines: str | Paragraph) -> None:
+    """Print findings on stdout; on stderr if stdout gets JSON."""
+    context = click.get_current_context(silent=True)
+    if context is None or not context.params.get("as_json"):
+        show(*lines)
+        return
+    for line in lines:
+        say(plain(line if isinstance(line, str) else line.text))
 
 
 def say_imported(
@@ -63,86 +76,84 @@ def say_imported(
             if brief:
                 _say_line(repository, outcome.file, arrival)
             else:
-                _say_account(outcome.file, arrival)
-                _say_job(repository, arrival)
+                _say_application(repository, outcome, arrival)
         return
-    say(
-        f"{outcome.file or 'tables of publications'} ({outcome.format}): {imported.added:,} added, "
-        f"{imported.already_present:,} already here, {imported.repeated:,} over again, "
-        f"{imported.refused_count:,} refused"
-    )
+    counts = [(imported.added, "added"), (imported.already_present, "already here")]
+    counts += [(imported.repeated, "repeated"), (imported.refused_count, "rejected")]
+    told = ", ".join(f"{n:,} {word}" for n, word in counts if n or word == "added")
+    answer(f"{outcome.file or 'tables of publications'} ({outcome.format}): {told}")
     if imported.removed:
-        say(
-            f"  {imported.removed:,} were removed here for good and are not taken in again: "
+        answer(
+            f"  {imported.removed:,} were removed here for good and are not imported again: "
             "`venturi repository removals` lists why, `readmit` lets them"
         )
     if imported.failed:
-        say(f"  {imported.failed:,} of them failed where they ran, and are kept as failed")
+        answer(f"  {imported.failed:,} of them failed where they ran, and are recorded as failed")
     if imported.alike:
-        say(
-            f"  {imported.alike:,} of them equal an earlier row in all but its number; "
+        answer(
+            f"  {imported.alike:,} of them equal an earlier row in everything but its number; "
             "they are kept and marked"
         )
     # What a file says is shown with !r: it may hold what a terminal would obey.
     for variant in imported.spellings[:_SHOWN]:
-        say(
-            f"  {variant.field} {variant.written!r} was taken as {variant.taken_as!r} "
+        answer(
+            f"  {variant.field} {variant.written!r} was read as {variant.taken_as!r} "
             f"{variant.count:,} times"
         )
     _say_refused(imported)
     for what, shown in (
         ("spellings", imported.spellings),
         ("reasons", imported.reasons),
-        ("refused rows", imported.refused),
+        ("rejected rows", imported.refused),
     ):
         if len(shown) > _SHOWN:
-            say(f"  the first {_SHOWN} {what} are shown; --json has more")
+            answer(f"  the first {_SHOWN} {what} are shown; --json has more")
 
 
 def _say_refused(imported: ImportReport) -> None:
     damaged = any(refusal.code for refusal in imported.refused)
     for reason in () if damaged else imported.reasons[:_SHOWN]:
-        say(f"  refused, {reason.count:,} times: {reason.field or 'row'}: {reason.reason}")
+        answer(f"  rejected, {reason.count:,} times: {reason.field or 'row'}: {reason.reason}")
     for refusal in imported.refused[:_SHOWN]:
         if refusal.code:
             where = f"line {refusal.line} ({refusal.field} {refusal.value!r})"
-            say(f"  {where}: [{refusal.code}] {refusal.reason}")
+            answer(f"  {where}: [{refusal.code}] {refusal.reason}")
         else:
-            say(f"    line {refusal.line}: {refusal.field or 'row'} {refusal.value!r}")
+            answer(f"    line {refusal.line}: {refusal.field or 'row'} {refusal.value!r}")
 
 
 def _say_line(repository: TrialRepository, file: Path | str | None, arrival: Arrival) -> None:
-    """An application with what to do about it, in a line."""
+    """Print an application with its costliest finding, in a line."""
     from venturi.terminal.findings import bound
 
-    told = arrival.account
-    took = "" if told["elapsed_s"] is None else f", {format_duration(told['elapsed_s'])}"
+    account = arrival.account
     job = _job_of(repository, arrival)
-    said = "cannot tell what took the time"
-    if told["failure"] is not None:
-        said = repr(told["failure"])
+    found = "nothing known"
+    if account["failure"] is not None:
+        found = repr(account["failure"])
     elif job is not None:
         first = next(iter(job.diagnosis.findings), None)
-        said = job.diagnosis.silence or said if first is None else bound(first)
-    say(
-        f"{_arrived(file, arrival)}{took}: {plain(said)}"
-        + (f"; {count_of(len(told['warnings']), 'warning')}" if told["warnings"] else "")
-    )
-
-
-def _arrived(file: Path | str | None, arrival: Arrival) -> str:
-    """Which application of which file it is, and how it ended."""
-    told = arrival.account
+        found = job.diagnosis.silence or found if first is None else bound(first)
+    time = "" if account["elapsed_s"] is None else f", {format_duration(account['elapsed_s'])}"
+    state = "" if account["state"] == "succeeded" else f", {account['state']}"
+    name, found = plain(account["name"]), plain(found)
+    if is_first_screen():
+        here = "" if arrival.added else ", already here"
+        line = f"{arrival.trial[-_ID_LENGTH:]} {name}{time}{state}{here}: {found}"
+        answer(shorten_to(line, _WIDTH))
+        return
     here = "added" if arrival.added else "already here"
-    # What a log says is shown with !r: it may hold what a terminal would obey.
-    return f"{file}: {here}: trial {arrival.trial}, {told['name']!r}, {told['state']}"
+    line = f"{file}: {here}: trial {arrival.trial}, {name}{state}{time}: {found}"
+    if account["warnings"]:
+        line += f"; {count_of(len(account['warnings']), 'warning')}"
+    answer(line)
 
 
 def _job_of(repository: TrialRepository, arrival: Arrival) -> AnalyzedJob | None:
     try:
         trial = repository.get(arrival.trial)
         job = job_of(repository, trial)
-    except VenturiError:  # it was taken in; `show` says what is wrong with it
+    except VenturiError:  # it was imported; `show` says what is wrong with it
         return None
     if job is not None:
         _keep_answers(repository, trial, job)
@@ -150,7 +161,7 @@ def _job_of(repository: TrialRepository, arrival: Arrival) -> AnalyzedJob | None
 
 
 def _keep_answers(repository: TrialRepository, trial: Trial, job: AnalyzedJob) -> None:
-    """Keeps what the pages of a large job say first."""
+    """Cache the answers that the pages of a large job need first."""
     from venturi.web.api.jobs import job_tasks, jobs
     from venturi.web.api.jobs.cached_answers import is_large
 
@@ -163,33 +174,35 @@ def _keep_answers(repository: TrialRepository, trial: Trial, job: AnalyzedJob) -
         job_tasks.TASKS.of(repository, trial, lambda: job_tasks.all_tasks(job.line))
 
 
-def _say_job(repository: TrialRepository, arrival: Arrival) -> None:
-    """What took the time, and what to do."""
-    from venturi.terminal.findings import SHOWN, as_options, bound, headline
-
+def _say_application(repository: TrialRepository, outcome: FileOutcome, arrival: Arrival) -> None:
+    """Print how an application was imported, then the first screen of its job."""
+    account, file, format_ = arrival.account, outcome.file, outcome.format
+    counts = [(account["stages"], "stages"), (account["task_attempts"], "task attempts")]
+    counts += [(account["events"], "events"), (sum(account["skipped"].values()), "ignored")]
+    counts += [(sum(account["unknown"].values()), "of unknown type")]
+    told = ", ".join(f"{n:,} {word}" for n, word in counts if n or word == "stages")
+    here = "added" if arrival.added else "already here"
+    first = is_first_screen()
+    if first:
+        tail = f" ({format_}): {here}, trial {arrival.trial[-_ID_LENGTH:]}"
+        name = shorten_to(plain(Path(file or "").name), _WIDTH - len(tail))
+        answer(Paragraph(f"{name}{tail}", "dim"))
+    else:
+        # What a log says is shown with !r: it may hold what a terminal would obey.
+        name = f"{account['name']!r}, {account['state']}"
+        answer(f"{file}: {here}: trial {arrival.trial}, {name}; {told}")
+    for message in account["warnings"][: 2 if first else _SHOWN]:
+        answer(Paragraph(f"  Warning: {message!r}", "yellow"))
+    if len(account["warnings"]) > _SHOWN:
+        answer(f"  and {len(account['warnings']) - _SHOWN} more warnings; --json has all")
     job = _job_of(repository, arrival)
     if job is None:
+        if account["failure"] is not None:
+            answer(f"  {account['failure_kind']}: {account['failure']!r}")
         return
-    say(f"  {plain(headline(job.analysis, job.diagnosis))}")
-    for n, finding in enumerate(job.diagnosis.findings[:SHOWN], 1):
-        say(f"  {n}. {plain(f'{bound(finding)}: {finding.says}')}")
-        say(f"     do: {plain(finding.do)}")
-        if finding.settings:
-            say(f"     set: {plain(as_options(finding))}")
-    if job.diagnosis.silence is not None:
-        say(f"  {job.diagnosis.silence}")
+    from venturi.terminal.job_screen import job_screen
 
-
-def _say_account(file: Path | str | None, arrival: Arrival) -> None:
-    told = arrival.account
-    say(
-        f"{_arrived(file, arrival)}; {told['stages']:,} stages, "
-        f"{told['task_attempts']:,} attempts at tasks, {told['events']:,} events, of them "
-        f"{sum(told['skipped'].values()):,} of no use, {sum(told['unknown'].values()):,} unknown"
-    )
-    if told["failure"] is not None:
-        say(f"  {told['failure_kind']}: {told['failure']!r}")
-    for message in told["warnings"][:_SHOWN]:
-        say(f"  {message!r}")
-    if len(told["warnings"]) > _SHOWN:
-        say(f"  and {len(told['warnings']) - _SHOWN} more warnings; --json has all")
+    lines_max = 20 - min(2, len(account["warnings"]))
+    trial = repository.get(arrival.trial)
+    answer("", *job_screen(trial, job.analysis, job.diagnosis, lines_max))
+    next_step(f"venturi show {arrival.trial[-_ID_LENGTH:]} --all")

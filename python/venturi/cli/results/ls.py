@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,9 +17,9 @@ from venturi.cli.open_repository import (
     say_none_match,
 )
 from venturi.cli.options import json_option, print_json
-from venturi.cli.screen import show
+from venturi.cli.screen import details_option, is_first_screen, next_step, show
 from venturi.core.units import format_bytes_decimal, format_duration
-from venturi.terminal.table import UNKNOWN, Table
+from venturi.terminal.table import UNKNOWN, Table, TableCell, shorten_to, table
 
 if TYPE_CHECKING:
     from venturi.record.query.paging import TrialRow
@@ -27,10 +28,13 @@ if TYPE_CHECKING:
 
 _STYLES = {"succeeded": "green", "failed": "red", "invalid": "red", "interrupted": "yellow"}
 _ROWS = 1_000
+_FIRST_ROWS = 20
+_WORKLOAD_WIDTH, _WORKLOAD_WIDTH_WITH_STATE = 26, 18
 
 
 @click.command()
 @filter_options(default_limit=50)
+@details_option
 @click.option(
     "--where",
     multiple=True,
@@ -49,8 +53,9 @@ _ROWS = 1_000
 def command(as_json: bool, **options: Any) -> None:
     """List recorded trials, newest first.
 
-    GROUP is the key of a repeat group: trials with the same key have the same settings. On a
-    terminal, ids are shortened to what is unique.
+    GROUP is the key of a repeat group: trials with the same key have the same settings. A terminal
+    shows the end of each id that is unique, and states other than "succeeded"; a pipe gets whole
+    ids and all columns.
     """
     from venturi.record.query.checks import require_conditions, require_keys
     from venturi.record.query.counting import id_length
@@ -71,10 +76,16 @@ def command(as_json: bool, **options: Any) -> None:
         return
     if not rows:
         return
-    show(_table(rows, length))
-    if len(rows) == options["limit"]:
+    if not sys.stdout.isatty():
+        show(_table(rows))
+    else:
+        show(_terminal_table(rows[:_FIRST_ROWS] if is_first_screen() else rows, length))
+    shown = min(len(rows), _FIRST_ROWS) if is_first_screen() else len(rows)
+    if shown < len(rows) or len(rows) == options["limit"]:
         first = "newest" if options["sort"] == "-started_at" else "first"
-        click.echo(f"the {first} {len(rows)}; --limit shows more", err=True)
+        more = "--all, --limit and --where show" if shown < len(rows) else "--limit shows"
+        click.echo(f"the {first} {shown}; {more} more", err=True)
+    next_step(f"venturi show {rows[0].id[-length:] if length else rows[0].id}")
 
 
 def _query(options: dict[str, Any]) -> Query:
@@ -125,9 +136,8 @@ def summary(row: TrialRow) -> dict[str, object]:
     }
 
 
-def _table(rows: list[TrialRow], id_length: int | None) -> Table:
-    """One trial a row; id, engine, input and time stay whatever the width."""
-
+def _table(rows: list[TrialRow]) -> Table:
+    """Return a row for each trial, for a pipe."""
     headings = (
         "id",
         "started (UTC)",
@@ -139,22 +149,61 @@ def _table(rows: list[TrialRow], id_length: int | None) -> Table:
         "group",
         "experiment",
     )
-    numeric = tuple(name in {"input", "time"} for name in headings)
-    spare = ("experiment", "group", "started (UTC)", "state")
-    made = Table(headings, numeric, frozenset({"workload", "engine", "state"}), spare)
+    made = table(*headings, left=len(headings))
     for row in rows:
         made.add(
-            row.id[:id_length],
+            row.id,
             UNKNOWN if row.started_at is None else f"{row.started_at:%Y-%m-%d %H:%M}",
             f"{row.workload}/{row.scale}" if row.scale else row.workload,
             row.engine,
-            (_state(row), "yellow" if row.disturbed else _STYLES.get(row.state, "")),
+            _state(row),
             format_bytes_decimal(row.input_bytes),
             format_duration(row.elapsed_s),
             row.group,
             row.experiment or UNKNOWN,
         )
     return made
+
+
+def _terminal_table(rows: list[TrialRow], id_length: int | None) -> Table:
+    """Return a line of at most 80 columns for each trial; times are local."""
+    numeric = ("input", "time")
+    columns = ["id", "started", "workload", "engine", *numeric]
+    states = {row.id: _state(row).removeprefix("succeeded").strip() for row in rows}
+    width = _WORKLOAD_WIDTH
+    if any(states.values()):
+        columns.append("state")
+        width = _WORKLOAD_WIDTH_WITH_STATE
+    made = Table(
+        tuple(columns),
+        tuple(name in numeric for name in columns),
+        frozenset({"state"}),
+        ("started", "input"),
+    )
+    for row in rows:
+        workload = f"{row.workload}/{row.scale}" if row.scale else row.workload
+        cells: list[TableCell] = [
+            row.id[-id_length:] if id_length else row.id,
+            _local(row.started_at),
+            shorten_to(workload, width),
+            row.engine,
+            format_bytes_decimal(row.input_bytes),
+            format_duration(row.elapsed_s),
+        ]
+        if "state" in columns:
+            style = "yellow" if row.disturbed else _STYLES.get(row.state, "")
+            cells.append((states[row.id], style))
+        made.add(*cells)
+    return made
+
+
+def _local(started_at: datetime | None) -> str:
+    """Return the local time, without the year if it is this one; the date in an earlier year."""
+    if started_at is None:
+        return UNKNOWN
+    local = started_at.astimezone()
+    this_year = local.year == datetime.now().astimezone().year
+    return f"{local:%m-%d %H:%M}" if this_year else f"{local:%Y-%m-%d}"
 
 
 def _state(row: TrialRow) -> str:

@@ -1,4 +1,4 @@
-"""`venturi show`: one trial, for reading."""
+"""`venturi show`: one trial."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import click
 from venturi.cli.html import PageFile, html_options
 from venturi.cli.jobs.job import AnalyzedJob, job_of
 from venturi.cli.open_repository import open_repository
-from venturi.cli.options import json_option, print_json
-from venturi.cli.screen import show
+from venturi.cli.options import F, json_option, print_json
+from venturi.cli.screen import details_option, is_first_screen, next_step, show, show_everything
 from venturi.core import units
 from venturi.jobs.stages.stage import Analysis
 from venturi.jobs.tiers.recorded_tiers import tier_uses
@@ -31,6 +31,15 @@ if TYPE_CHECKING:
     from venturi.record.store.repository import TrialRepository
 
 _LONGEST_SETTING = 200  # characters
+SECTIONS = {
+    "stages": "Only the stages: tasks, time by cause, skew, stragglers.",
+    "sql": "Only SQL and streaming queries, plan changes, caches, operators.",
+    "executors": "Only the executors, and how their cores were used.",
+    "slots": "Only the times with fewer or more slots.",
+    "settings": "Only the configuration.",
+    "samples": "Only the recorded samples.",
+}
+"""The named sections of `show`, and their help."""
 # Columns of the stage table: metric, title.
 _STAGE_COLUMNS = (
     ("stage_workers", "workers"),
@@ -47,16 +56,24 @@ _STAGE_COLUMNS = (
 )
 
 
+def _section_options(command: F) -> F:
+    for name, text in reversed(SECTIONS.items()):
+        command = click.option(f"--{name}", is_flag=True, help=text)(command)
+    return command
+
+
 @click.command()
 @click.argument("id_", metavar="ID")
 @html_options()
+@details_option
+@_section_options
 @json_option
-def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
+def command(*, id_: str, html: PageFile | None, as_json: bool, **sections: bool) -> None:
     """Show one trial: where its time went and what to fix.
 
-    ID may be shortened as long as it is unique. `last` is the trial that started last, the first of
-    `ls`, and `last~1` the one before. An imported trial started when it was executed, not when it
-    was imported.
+    ID may be any unique beginning or end of a trial's id. `last` is the trial that started last,
+    the first of `ls`, and `last~1` the one before. An imported trial started when it was executed,
+    not when it was imported.
     """
     with open_repository() as repository:
         trial = repository.get(id_)
@@ -82,11 +99,35 @@ def command(*, id_: str, html: PageFile | None, as_json: bool) -> None:
                 }
             print_json(data)
             return
+        only = frozenset(name for name, asked in sections.items() if asked) or None
+        if only is not None:
+            show_everything()
+        elif is_first_screen():
+            _first_screen(repository, trial)
+            return
         from venturi.record.access.actions import added_by
 
         with repository.reading() as connection:
             by = added_by(connection, trial.id)
-        show(*_parts(trial, by, job_of(repository, trial)), *_io(repository, trial))
+        show(*_parts(trial, by, job_of(repository, trial), only))
+        if only is None:
+            show(*_io(repository, trial))
+
+
+def _first_screen(repository: TrialRepository, trial: Trial) -> None:
+    from venturi.record.query.counting import short_id
+    from venturi.terminal.trial_screen import trial_screen
+
+    id_ = short_id(repository, trial.id)
+    job = job_of(repository, trial)
+    if job is not None:
+        from venturi.terminal.job_screen import job_screen
+
+        show(*job_screen(trial, job.analysis, job.diagnosis))
+        next_step(f"after the fix, venturi compare --why {id_} NEW_ID")
+    else:
+        show(*trial_screen(trial))
+        next_step(f"venturi show {id_} --all")
 
 
 def _io(repository: TrialRepository, trial: Trial) -> Iterator[Paragraph | Table]:
@@ -107,12 +148,50 @@ def _host(analysis: Analysis, host: HostUseByStage) -> dict[str, Any]:
     return {"stages": uses, "narrowest": host.narrowest, "missing_reason": host.reason}
 
 
-def _parts(trial: Trial, by: Author | None, job: AnalyzedJob | None) -> Iterator[Paragraph | Table]:
+def _parts(
+    trial: Trial, by: Author | None, job: AnalyzedJob | None, only: frozenset[str] | None
+) -> Iterator[Paragraph | Table]:
+    """Yield everything that is recorded of a trial, or the sections `only`."""
+    if only is None:
+        yield from _opening(trial, by, job)
+    if job is not None:
+        from venturi.terminal.job import operators, parts
+
+        yield from parts(job.line, job.analysis, job.host, only)
+        if only is None or "sql" in only:
+            yield from operators(job.line, job.analysis)
+        if only is None or "slots" in only:
+            yield from _slots(job)
+    for section, title, body in (
+        ("", "Hosts", _hosts(trial.cluster)),
+        ("", "Racks", _racks(trial.cluster)),
+        (
+            "settings",
+            "Configuration",
+            pairs((key, _setting(value)) for key, value in trial.configuration.items()),
+        ),
+        ("", "Phases", _phases(trial)),
+        ("", "Narrowest point", _narrowest(trial)),
+        ("stages", "Stages (times summed over workers)", _stages(trial)),
+        ("samples", "Samples", _samples(trial)),
+        ("", "Warnings", pairs((w.code, w.message) for w in trial.warnings)),
+        ("", "Artifacts", _artifacts(trial)),
+    ):
+        if body.rows and (only is None or section in only):
+            yield Paragraph(f"\n{title}", "bold")
+            yield body
+
+
+def _opening(
+    trial: Trial, by: Author | None, job: AnalyzedJob | None
+) -> Iterator[Paragraph | Table]:
     from venturi.machines.health.verdict import verdicts
 
     if job is not None:
         from venturi.terminal.findings import opening
+        from venturi.terminal.job_screen import headline
 
+        yield Paragraph(f"{headline(trial, job.analysis)}\n", "bold")
         yield from opening(job.analysis, job.diagnosis)
         if job.account.began_s is not None:
             yield Paragraph(f"\n{_of_the_trial(trial, job)}")
@@ -121,30 +200,16 @@ def _parts(trial: Trial, by: Author | None, job: AnalyzedJob | None) -> Iterator
         yield Paragraph(f"{verdict.subject}: {verdict.text}")
     yield _facts(trial, by)
     yield from several_hosts.parts(trial)
-    if job is not None:
-        from venturi.jobs.whatif.ideal import ideals
-        from venturi.jobs.whatif.outlook import outlooks
-        from venturi.terminal.job import ideal, operators, outlook, parts
 
-        yield from parts(job.line, job.analysis, job.host)
-        yield from operators(job.line, job.analysis)
-        yield Paragraph("\nWith fewer and more slots", "bold")
-        yield from outlook(outlooks(job.line))
-        yield from ideal(ideals(job.line))
-    for title, body in (
-        ("Hosts", _hosts(trial.cluster)),
-        ("Racks", _racks(trial.cluster)),
-        ("Configuration", pairs((key, _setting(v)) for key, v in trial.configuration.items())),
-        ("Phases", _phases(trial)),
-        ("Narrowest point", _narrowest(trial)),
-        ("Stages (times summed over workers)", _stages(trial)),
-        ("Samples", _samples(trial)),
-        ("Warnings", pairs((w.code, w.message) for w in trial.warnings)),
-        ("Artifacts", _artifacts(trial)),
-    ):
-        if body.rows:
-            yield Paragraph(f"\n{title}", "bold")
-            yield body
+
+def _slots(job: AnalyzedJob) -> Iterator[Paragraph | Table]:
+    from venturi.jobs.whatif.ideal import ideals
+    from venturi.jobs.whatif.outlook import outlooks
+    from venturi.terminal.job import ideal, outlook
+
+    yield Paragraph("\nWhat if: fewer or more slots", "bold")
+    yield from outlook(outlooks(job.line))
+    yield from ideal(ideals(job.line))
 
 
 def _of_the_trial(trial: Trial, job: AnalyzedJob) -> str:

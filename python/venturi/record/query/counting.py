@@ -43,20 +43,30 @@ def excluded_count(repository: TrialRepository, query: Query) -> int:
         return int(connection.execute(statement).scalar_one())
 
 
-ID_LENGTHS = (16, 20, 24)
+ID_LENGTHS = (7, 9, 12, 16)
 
 
 def id_length(repository: TrialRepository) -> int | None:
-    """How many characters of an id name one trial, whichever it is: the least of `ID_LENGTHS`.
+    """Return how many characters at its end name any trial: the least of `ID_LENGTHS`.
 
-    None if only whole ids do.
+    None if only whole ids are unique. Ids that begin alike (a format's name, a time) end in a
+    checksum or at random.
     """
-    beginnings = (sa.func.substr(TRIALS.c.id, 1, length).distinct() for length in ID_LENGTHS)
-    statement = sa.select(sa.func.count(), *map(sa.func.count, beginnings)).select_from(TRIALS)
+    length = sa.func.length(TRIALS.c.id)
+    endings = (
+        sa.func.substr(TRIALS.c.id, sa.case((length > n, length - n + 1), else_=1)).distinct()
+        for n in ID_LENGTHS
+    )
+    statement = sa.select(sa.func.count(), *map(sa.func.count, endings)).select_from(TRIALS)
     with repository.reading() as connection:
-        every, *told_apart = connection.execute(statement).one()
-    enough = (length for length, n in zip(ID_LENGTHS, told_apart, strict=True) if n == every)
-    return next(enough, None)
+        every, *unique = connection.execute(statement).one()
+    return next((n for n, found in zip(ID_LENGTHS, unique, strict=True) if found == every), None)
+
+
+def short_id(repository: TrialRepository, id_: str) -> str:
+    """Return the end of `id_` that is unique in the repository."""
+    length = id_length(repository)
+    return id_ if length is None else id_[-length:]
 
 
 def _count(

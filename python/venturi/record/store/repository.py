@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import IO, Literal
+from typing import IO, Any, Literal
 
 import sqlalchemy as sa
 
@@ -180,30 +180,41 @@ class TrialRepository(Closing):
         """A transaction that may write; see `Database.writing`."""
         return self._database.writing(alone=alone, counts=counts)
 
-    def get(self, id_prefix: str) -> Trial:
-        """The trial whose id is `id_prefix`, or the only one whose id begins with it.
+    def get(self, id_: str) -> Trial:
+        """Return the trial whose id is `id_`, or the only one whose id begins or ends with it.
 
         `last` is the trial that started last, `last~1` the one before it, in the order of `query`.
+        Raises VEN-RECORD-UNKNOWN if no trial or several are found.
         """
-        if ago := NEWEST.fullmatch(id_prefix):
+        if ago := NEWEST.fullmatch(id_):
             return self._last(int(ago[1] or 0))
         # Every character an id may hold sorts before "~".
-        here = (id_prefix <= RECORDS.c.id) & (RECORDS.c.id < id_prefix + "~")
-        query = _STORED.where(here).order_by(RECORDS.c.id).limit(NAMES_SHOWN)
-        with self._database.reading() as connection:
-            rows = connection.execute(query).all() if id_prefix and storable(id_prefix) else []
+        begins = (id_ <= RECORDS.c.id) & (RECORDS.c.id < id_ + "~")
+        rows = self._stored_where(begins, id_)
+        if not rows:
+            rows = self._stored_where(RECORDS.c.id.endswith(id_, autoescape=True), id_)
         # The exact id, if it is there, is the shortest and so comes first.
-        if not rows or (len(rows) > 1 and rows[0].id != id_prefix):
+        if not rows or (len(rows) > 1 and rows[0].id != id_):
+            found = "several trials have ids that begin or end" if rows else "no trial has an id"
             raise VenturiError(
                 "VEN-RECORD-UNKNOWN",
-                f"{'several trials have ids' if rows else 'no trial has an id'} "
-                f"that begin{'' if rows else 's'} with {id_prefix!r}",
-                where={"id": id_prefix},
-                hint=f"such are {', '.join(row.id for row in rows)}: give more of one"
+                f"{found} with {id_!r}" if rows else f"{found} that begins or ends with {id_!r}",
+                where={"id": id_},
+                hint=f"give more of one of {', '.join(row.id for row in rows)}"
                 if rows
                 else "`venturi ls` lists the trials",
             )
         return stored_trial(rows[0].record, rows[0].id)
+
+    def _stored_where(
+        self, condition: sa.ColumnElement[bool], id_: str
+    ) -> Sequence[sa.Row[Any, Any]]:
+        """Return the first records that meet `condition`, by id."""
+        if not id_ or not storable(id_):
+            return ()
+        query = _STORED.where(condition).order_by(RECORDS.c.id).limit(NAMES_SHOWN)
+        with self._database.reading() as connection:
+            return connection.execute(query).all()
 
     def _last(self, before: int) -> Trial:
         """The newest trial, or the one that has so many newer ones."""

@@ -1,0 +1,137 @@
+"""The first screen of a job: how it ended, what to fix, and where its time went."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from venturi.core.units import format_duration
+from venturi.jobs.diagnosis.find import Diagnosis, Finding
+from venturi.jobs.stages.elapsed import ON_DRIVER
+from venturi.jobs.stages.stage import Analysis
+from venturi.jobs.stages.verdict import WORDS
+from venturi.record.trial import State, Trial
+from venturi.terminal.findings import as_options, format_saving
+from venturi.terminal.table import Paragraph, shorten_to
+
+_WIDTH = 80
+_PARTS_MAX = 6  # with all the others as one
+_BAR = 20
+_LEAST_SHARE = 0.005
+_NAME = 26
+_SAYS_LINES = 3
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def job_screen(
+    trial: Trial, analysis: Analysis, found: Diagnosis, lines_max: int = 22
+) -> list[Paragraph]:
+    """Return lines of 80 columns: headline, failure, findings, largest parts of the time.
+
+    The fewer lines are left, the fewer parts are shown, but never less than two.
+    """
+    lines = [
+        Paragraph(headline(trial, analysis), "bold"),
+        *_failure(trial, analysis),
+        Paragraph(""),
+    ]
+    findings = [*_findings(found, trial.state)]
+    if not found.findings:
+        findings += _block(_sentence(analysis.verdict.sentence), "  ", 3)
+    if findings:
+        lines += [*findings, Paragraph("")]
+    parts_max = max(2, min(_PARTS_MAX, lines_max - len(lines) - 1))
+    return [*lines, *_time(analysis, parts_max)]
+
+
+def headline(trial: Trial, analysis: Analysis) -> str:
+    """Return the job's name, engine, time and state: "etl · Spark 4.3.0 · 39.2 s · succeeded"."""
+    engine = f"{trial.engine.name} {trial.engine.version}".removesuffix(" unknown")
+    time = format_duration(analysis.elapsed_s)
+    tail = f" · {engine} · {time} · {trial.state.value}"
+    return shorten_to(trial.workload.name, _WIDTH - len(tail)) + tail
+
+
+def _failure(trial: Trial, analysis: Analysis) -> Iterator[Paragraph]:
+    if trial.state is State.SUCCEEDED:
+        return
+    said = trial.failure.message if trial.failure else next(iter(trial.warnings), None)
+    if said is not None:
+        yield from _block(said if isinstance(said, str) else said.message, "  ", 3)
+    meant = [each.meaning for each in analysis.losses]
+    meant += [each.meaning for each in analysis.lost_executors]
+    if meant := list(filter(None, meant)):
+        yield from _block(f"Meaning: {meant[0]}", "  ", 3)
+
+
+def _findings(found: Diagnosis, state: State) -> Iterator[Paragraph]:
+    if not found.findings and state is State.SUCCEEDED:
+        for text in filter(None, (found.silence, *found.unseen[:1])):
+            yield from _block(_sentence(text), "  ", 2)
+    for number, finding in enumerate(found.findings[:3], 1):
+        if number == 1:
+            yield from _first(finding)
+        else:
+            yield Paragraph(_title(number, finding))
+    more = len(found.findings) - 3
+    if more > 0:
+        yield Paragraph(f"     and {more} more")
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}".removesuffix(".") + "."
+
+
+def _title(number: int, finding: Finding) -> str:
+    saving = format_saving(finding)
+    title = shorten_to(finding.title[0].upper() + finding.title[1:], _WIDTH - 8 - len(saving))
+    return f"  {number}. {title}: {saving}"
+
+
+def _first(finding: Finding) -> Iterator[Paragraph]:
+    yield Paragraph(_title(1, finding), "bold")
+    yield from _block(finding.says, "     ", _SAYS_LINES)
+    yield from _block(f"Fix: {finding.do}", "     ", _SAYS_LINES)
+    options = as_options(finding).split(" --conf ")
+    for option in filter(None, (each.removeprefix("--conf ") for each in options)):
+        yield Paragraph(f"       --conf {option}")
+    yield Paragraph(f"     Confidence: {finding.confidence}")
+
+
+def _time(analysis: Analysis, parts_max: int) -> Iterator[Paragraph]:
+    """The largest parts of the elapsed time, the driver's as one."""
+    of_s = analysis.verdict.of_s
+    if of_s is None:
+        return
+    parts: dict[str, float] = {}
+    for part, share in analysis.verdict.shares.items():
+        name = "driver" if part in ON_DRIVER else WORDS[part]
+        parts[name] = parts.get(name, 0.0) + share
+    longest = sorted(parts.items(), key=lambda each: -each[1])
+    shown = [each for each in longest[: parts_max - 1] if each[1] >= _LEAST_SHARE]
+    rest = 1 - sum(share for _, share in shown)
+    if rest >= _LEAST_SHARE:
+        shown.append(("other", rest))
+    yield Paragraph(f"  Where {format_duration(of_s)} went", "bold")
+    for name, share in shown:
+        time = format_duration(share * of_s)
+        label = f"{shorten_to(name, _NAME):{_NAME}}"
+        yield Paragraph(f"    {label}  {_bar(share):{_BAR}}  {time:>10}  {share:>4.0%}")
+
+
+def _bar(share: float) -> str:
+    whole, eighths = divmod(round(share * _BAR * 8), 8)
+    return _EIGHTHS[8] * whole + _EIGHTHS[eighths].strip()
+
+
+def _block(text: str, indent: str, lines_max: int) -> Iterator[Paragraph]:
+    """Yield `text` wrapped, at most `lines_max` lines of it."""
+    for line in textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        max_lines=lines_max,
+        placeholder=" …",
+    ):
+        yield Paragraph(line)

@@ -1,0 +1,103 @@
+"""The first screen of a trial without an engine's account: how it ended, and what limited it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from venturi.core.units import format_bytes_decimal, format_duration, format_rate
+from venturi.machines.health.verdict import verdicts
+from venturi.record.cost import recorded_cost
+from venturi.record.trial import Trial
+from venturi.results.bottleneck import narrowest_points
+from venturi.terminal.table import Paragraph, Table, pairs, shorten_to, table
+
+_WIDTH = 80
+_SETTINGS = 4
+_SAMPLES = 6
+
+
+def trial_screen(trial: Trial) -> Iterator[Paragraph | Table]:
+    """Yield the headline, the failure or the bottleneck of each phase, and the main figures."""
+    yield Paragraph(headline(trial), "bold")
+    if trial.failure is not None:
+        yield Paragraph(f"{trial.failure.message} [{trial.failure.code}]", indent=2)
+    for verdict in verdicts(trial):
+        yield Paragraph(f"{verdict.subject}: {verdict.text}", indent=2)
+    yield Paragraph("")
+    if (narrowest := _narrowest(trial)).rows:
+        yield narrowest
+        yield Paragraph("")
+    yield pairs(_facts(trial))
+    if trial.warnings:
+        first = trial.warnings[0]
+        more = len(trial.warnings) - 1
+        yield Paragraph(
+            f"\nWarning: {first.message}" + (f" (and {more} more)" if more else ""), "yellow"
+        )
+
+
+def headline(trial: Trial) -> str:
+    """Return the workload, engine, time and state: "sort · native 0.1.0 · 7.8 s · succeeded"."""
+    workload = "/".join(filter(None, (trial.workload.name, trial.workload.scale)))
+    remarks = [
+        word
+        for word, holds in (("warm-up", trial.warm_up), ("disturbed", trial.disturbed))
+        if holds
+    ]
+    tail = "".join(
+        f" · {text}"
+        for text in (
+            f"{trial.engine.name} {trial.engine.version}".removesuffix(" unknown"),
+            None if trial.elapsed_s is None else format_duration(trial.elapsed_s),
+            ", ".join((trial.state.value, *remarks)),
+        )
+        if text
+    )
+    return shorten_to(workload, _WIDTH - len(tail)) + tail
+
+
+def _narrowest(trial: Trial) -> Table:
+    made = table("phase", "took", "bottleneck", left=3, prose=("bottleneck",))
+    took = {phase.name: phase.elapsed_s for phase in trial.phases}
+    for finding in narrowest_points(trial):
+        made.add(finding.phase, format_duration(took.get(finding.phase)), finding.sentence)
+    return made
+
+
+def _facts(trial: Trial) -> Iterator[tuple[str, str]]:
+    workload, cluster = trial.workload, trial.cluster
+    if workload.input_bytes is not None:
+        rate = ""
+        if trial.elapsed_s:
+            rate = f", {format_rate(workload.input_bytes / trial.elapsed_s)}"
+        yield "input", f"{format_bytes_decimal(workload.input_bytes)}{rate}"
+    machine = ", ".join(filter(None, (cluster.name, cluster.instance_type)))
+    hosts = f"{len(cluster.hosts)} hosts" if len(cluster.hosts) > 1 else ""
+    if not machine and not hosts and cluster.hosts:
+        hosts = cluster.hosts[0].name
+    yield "machines", ", ".join(filter(None, (machine, hosts))) or "not recorded"
+    if (cost := recorded_cost(trial)) is not None:
+        yield "cost", cost.text or f"unknown: {cost.missing_reason}"
+    if trial.configuration:
+        shown = [f"{key}={value}" for key, value in trial.configuration.items()]
+        more = f" and {len(shown) - _SETTINGS} more" if len(shown) > _SETTINGS else ""
+        yield "settings", ", ".join(shown[:_SETTINGS]) + more
+    own = [each for each in trial.samples if each.value is not None and not each.labels]
+    for sample in own[:_SAMPLES]:
+        yield sample.metric, _figure(sample.value, sample.unit)
+    yield "repeat group", f"{trial.group_key}, repetition {trial.repetition}"
+    yield "source", f"{trial.provenance.kind.value} by {trial.provenance.source}"
+    yield "trial", trial.id
+
+
+def _figure(value: float | None, unit: str) -> str:
+    assert value is not None
+    if unit == "B":
+        return format_bytes_decimal(int(value))
+    if unit == "B/s":
+        return format_rate(value)
+    if unit == "s":
+        return format_duration(value)
+    if unit == "fraction":
+        return f"{value:.1%}"
+    return f"{value:,.6g}" if unit == "1" else f"{value:,.6g} {unit}"
