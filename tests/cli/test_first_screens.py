@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from command_line import venturi
-from terminal_screen import on_terminal
+from command_line import AGENT, venturi
+from terminal_screen import into_pipe, on_terminal
 from venturi.core.settings import Settings
 
-SPARK = Path(__file__).parents[1] / "data/spark/4.3.0"
-HADOOP = Path(__file__).parents[1] / "data/mapreduce/3.4.2"
+DATA = Path(__file__).parents[1] / "data"
+SPARK = DATA / "spark/4.3.0"
+HADOOP = DATA / "mapreduce/3.4.2"
 JOBS = {
     "skewed join": SPARK / "faults/skewed-join-faulty.zstd",
     "no finding": SPARK / "spill.log",
@@ -91,3 +92,72 @@ def test_a_pipe_gets_everything(imported: tuple[Settings, dict[str, list[str]]])
     piped = venturi("show", id_, home=settings.home).stdout
     assert piped == venturi("show", id_, "--all", home=settings.home).stdout
     assert "Artifacts" in piped
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """A repository with the shipped tables, other people's trials, and two pairs of Spark jobs."""
+    home = tmp_path_factory.mktemp("results") / "home"
+    settings = Settings(home, None, None, allow_debug=False)
+    venturi("import", "published", home=home)
+    venturi("import", "aloja", DATA / "results/aloja-minerva/trials.csv", home=home)
+    for name in ("partition-count-sound", "partition-count-faulty"):
+        venturi("import", SPARK / f"faults/{name}.zstd", home=home)
+    return settings
+
+
+HARDWARE = ("advise", "hardware", "--sort", "50TB", "--deadline", "2h")
+WHERE = ("--where", "workload=terasort")
+LAB_A = ("--where", "cluster=lab-a", *WHERE)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("ls",),
+        ("rank", "--by", "cluster", *WHERE),
+        ("rank", "--by", "net", "--by", "disk", *LAB_A),
+        ("effect", "disk", *LAB_A),
+        ("scaling", "hosts", *WHERE),
+        ("scaling", "input_bytes", "--where", "source=Jaffe 2017, Table 21"),
+        HARDWARE,
+        ("predict", "--sort", "10TB", "--on", "i4i.8xlarge:24", "--on", "i3en.6xlarge:24"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_results_and_advice_answer_on_one_screen(results: Settings, words: tuple[str, ...]) -> None:
+    check(on_terminal(results, *words))
+
+
+def test_a_machine_answers_on_one_screen(results: Settings, tmp_path: Path) -> None:
+    check(on_terminal(results, "probe", "disk", "--dir", str(tmp_path)))
+    check(on_terminal(results, "doctor", agent=AGENT))
+    file = tmp_path / "c.toml"
+    file.write_text(
+        f'[[hosts]]\nname = "me"\nhere = true\nroles = ["master"]\ndisks.any = ["{tmp_path}"]\n'
+    )
+    check(on_terminal(results, "cluster", "check", str(file), agent=AGENT))
+
+
+def test_the_recommendation_comes_first(results: Settings) -> None:
+    shown = on_terminal(results, *HARDWARE)
+    assert " × " in shown[0]
+    assert "$" in shown[0]
+    assert any("--explain" in line for line in shown)
+    assert "Frontier" not in "\n".join(shown)
+    assert any(line.startswith("Frontier") for line in on_terminal(results, *HARDWARE, "--all"))
+
+
+def test_what_differs_between_jobs_is_sorted_by_time(results: Settings) -> None:
+    rows = into_pipe(results, "ls", "--engine", "spark")[1:]
+    sound, faulty = (
+        next(row.split()[0] for row in rows if f"partition-count, {name}" in row)
+        for name in ("sound", "faulty")
+    )
+    shown = on_terminal(results, "compare", "--why", sound, faulty)
+    check(shown)
+    assert shown[0] == "The second job took 2 min 05 s longer (2 min 18 s vs. 13.5 s)."
+    assert "these are two programs" in shown[1]
+    gaps = [float(line.split()[0]) for line in shown if line.startswith("    +")]
+    assert gaps == sorted(gaps, reverse=True)
+    assert any("spark.sql.shuffle.partitions: not set → 2000" in line for line in shown)

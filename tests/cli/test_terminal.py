@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from command_line import venturi
-from terminal_screen import on_terminal
+from terminal_screen import into_pipe, on_terminal
 from venturi.core.settings import Settings
 from venturi.machines.catalog import load_shipped
 from venturi.machines.catalog.write import render
@@ -22,18 +19,6 @@ from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Failure, State, Trial
 
 MakeTrial = Callable[..., Trial]
-
-
-def into_pipe(settings: Settings, *arguments: str) -> list[str]:
-    environ = os.environ | {"VENTURI_HOME": str(settings.home)}
-    done = subprocess.run(
-        [sys.executable, "-m", "venturi.cli.main", *arguments],
-        stdout=subprocess.PIPE,
-        env=environ,
-        check=True,
-        text=True,
-    )
-    return done.stdout.splitlines()
 
 
 @pytest.fixture

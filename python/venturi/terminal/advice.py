@@ -22,6 +22,7 @@ from venturi.machines.cost.dataflow import Bounds
 from venturi.terminal.table import Paragraph, Table, pairs
 
 FRONTIER_SHOWN = 12
+_FIRST_OPTIONS = 6
 DETAILS_SHOWN = 4  # groups of excluded types under one reason
 TYPES_SHOWN = 6  # names in such a group
 SPARE = ("price of", "ties", "known", "billed", "narrowest")  # where a terminal is narrow
@@ -69,6 +70,30 @@ def advice_lines(advice: Advice) -> Iterator[Paragraph | Table]:
         yield Paragraph("")
 
 
+def advice_screen(advice: Advice) -> Iterator[Paragraph | Table]:
+    """Yield the first screen: the recommendation, the best options, what would decide ties."""
+    request = advice.request
+    for found in advice.classes:
+        if not found.ranked:
+            yield from _class_lines(advice, found)
+            continue
+        yield Paragraph(headline(request.objective, found), "bold")
+        limits = [f"{request.objective}, network {request.network}, {found.durability}"]
+        if request.deadline_s is not None:
+            limits.append(f"within {format_duration(request.deadline_s)}")
+        if request.budget_usd is not None:
+            limits.append(f"for at most {format_usd(request.budget_usd)}")
+        yield Paragraph(f"{request.job.name}: {', '.join(limits)}", "dim", 2)
+        yield Paragraph("")
+        yield ranking(advice, found, _FIRST_OPTIONS)
+        yield from _notes(advice, found)
+        yield Paragraph(
+            f"{count_of(len(found.excluded), 'type')} without an option; frontier, reasons: --all",
+            "dim",
+            2,
+        )
+
+
 def _class_lines(advice: Advice, found: ClassAdvice) -> Iterator[Paragraph | Table]:
     limit = advice.request.shown
     shown = found.ranked[:limit]
@@ -102,8 +127,9 @@ def _more(count: int) -> Iterator[Paragraph | Table]:
         yield Paragraph(f"and {count} more (--limit)", "dim", 2)
 
 
-def ranking(advice: Advice, found: ClassAdvice) -> Table:
-    """The options in the order of the objective."""
+def ranking(advice: Advice, found: ClassAdvice, most: int | None = None) -> Table:
+    """Return the first options in the order of the objective, `most` of them at most."""
+    shown = found.ranked[: min(advice.request.shown, most or advice.request.shown)]
     made = _table(
         "#",
         "type",
@@ -117,7 +143,7 @@ def ranking(advice: Advice, found: ClassAdvice) -> Table:
         prose=("type",),
     )
     limited = advice.request.deadline_s is not None or advice.request.budget_usd is not None
-    for number, option in enumerate(found.ranked[: advice.request.shown], 1):
+    for number, option in enumerate(shown, 1):
         ties = [str(sum(pair) - number) for pair in found.undecided if number in pair]
         may_miss = " may miss" if limited and option.within_limits is False else ""
         made.add(
@@ -131,7 +157,7 @@ def ranking(advice: Advice, found: ClassAdvice) -> Table:
             " ".join(ties[:2]) + (" …" if len(ties) > 2 else ""),
             _price_date(option),
         )
-    made.notes += _notes_of(found.ranked[: advice.request.shown])
+    made.notes += _notes_of(shown)
     return made
 
 

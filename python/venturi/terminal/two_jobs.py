@@ -1,16 +1,19 @@
-"""What a terminal shows of two jobs beside one another."""
+"""How two jobs differ, as text."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from venturi.core.units import format_bytes, format_duration, format_figure
 from venturi.jobs.diagnosis.changes import AmountChange, JobDifference
 from venturi.jobs.diagnosis.find import Diagnosis
 from venturi.terminal.findings import bound
-from venturi.terminal.table import UNKNOWN, Paragraph, Table, pairs, table
+from venturi.terminal.table import UNKNOWN, Paragraph, Table, pairs, shorten_to, table
 
 SHOWN = 15
+_FIRST_PARTS, _FIRST_SETTINGS, _FIRST_AMOUNTS = 6, 4, 3
+_WIDTH = 80
 _LEAST_S = 0.05  # what is less rounds to nothing
 _FORMATS: Mapping[str, Callable[[float], str]] = {
     "B": format_bytes,
@@ -27,12 +30,58 @@ def parts(found: JobDifference, diagnoses: Sequence[Diagnosis]) -> Iterator[Para
         ("Settings that differ", _settings(found)),
         ("Plans that differ", _plans(found)),
         ("Data and resources", _amounts(found.amounts)),
-        ("Stages, by what they differ", _stages(found)),
-        ("What to do about each", _findings(diagnoses)),
+        ("Stages, by difference", _stages(found)),
+        ("Findings of each", _findings(diagnoses)),
     ):
         if content.rows:
             yield Paragraph(f"\n{title}", "bold")
             yield content
+
+
+def two_jobs_screen(found: JobDifference) -> Iterator[Paragraph | Table]:
+    """Yield the first screen: the sentence, the largest changes of time, settings, and data."""
+    yield Paragraph(_headline(found), "bold")
+    if not found.comparable:
+        yield Paragraph(found.sentence, indent=2)
+        return
+    if found.caution:
+        yield Paragraph(f"Caution: {found.caution}.", "yellow", 2)
+    gaps = [(each.after_s - each.before_s, each) for each in found.parts]
+    gaps = [pair for pair in gaps if abs(pair[0]) >= _LEAST_S]
+    if gaps:
+        yield Paragraph("")
+    for gap_s, each in sorted(gaps, key=lambda pair: -abs(pair[0]))[:_FIRST_PARTS]:
+        sign = "+" if gap_s > 0 else "-"
+        amount_ = f"{sign}{format_duration(abs(gap_s))}"
+        before, after = format_duration(each.before_s), format_duration(each.after_s)
+        tail = f" ({before} → {after})"
+        yield Paragraph(f"  {amount_:>9}  {shorten_to(each.part, _WIDTH - 13 - len(tail))}{tail}")
+    if found.settings:
+        yield Paragraph("\nSettings (before → after)", "bold")
+        for setting in found.settings[:_FIRST_SETTINGS]:
+            values = f"{setting.before or 'not set'} → {setting.after or 'not set'}"
+            yield Paragraph(shorten_to(f"  {setting.key}: {values}", _WIDTH))
+        if len(found.settings) > _FIRST_SETTINGS:
+            yield Paragraph(f"  and {len(found.settings) - _FIRST_SETTINGS:,} more")
+    changed = [(of.after / of.before, of) for of in found.amounts if of.before and of.after]
+    changed.sort(key=lambda pair: -abs(math.log(pair[0])))
+    if changed:
+        yield Paragraph("\nData and resources", "bold")
+        for ratio, of in changed[:_FIRST_AMOUNTS]:
+            values = f"{amount(of, of.before)} → {amount(of, of.after)}"
+            yield Paragraph(f"  {of.what}: {values} ({format_figure(ratio)}x)")
+
+
+def _headline(found: JobDifference) -> str:
+    """Return by how much the second job differs: "2 min 05 s longer (2 min 18 s vs. 13.5 s)"."""
+    if not found.comparable or found.before_s is None or found.after_s is None:
+        return "Cannot compare the times."
+    gap_s = found.after_s - found.before_s
+    by = f"{format_duration(abs(gap_s))} {'longer' if gap_s > 0 else 'shorter'}"
+    return (
+        f"The second job took {by} "
+        f"({format_duration(found.after_s)} vs. {format_duration(found.before_s)})."
+    )
 
 
 def amount(change: AmountChange, value: float | None) -> str:

@@ -54,7 +54,7 @@ def test_the_first_line_is_of_like_with_like() -> None:
     assert first.startswith("SSD takes 48 % less time than HDD (ratio 0.5")
     assert "12 settings alike in all else" in first
     text = "\n".join(rest)
-    assert "no setting alike in all else with HDD: tape" in text
+    assert "no matched setting with HDD: tape" in text
     assert "What was measured, not like with like: SSD takes 0.8" in text
     assert "cluster" in text.partition("What else differs")[2]
 
@@ -138,7 +138,7 @@ def test_a_key_may_be_left_out_on_request_and_is_named() -> None:
     assert refused.startswith("Cannot tell tape from HDD: confounded by cluster")
     assert "leave out cluster" in refused
     told = run("effect", "disk", *where, "--ignore", "cluster")
-    assert "Taken as alike on request: trials that differ in cluster" in told
+    assert "Matched on request although they differ in cluster" in told
 
 
 def test_a_page_shows_the_answer(home: Path) -> None:

@@ -215,6 +215,20 @@ def test_what_surely_brings_most_leads_and_the_baseline_is_the_most_frequent() -
         ]
 
 
+def test_trials_without_facts_of_their_hosts_confound_nothing() -> None:
+    rows: list[Row] = [
+        ({"disk": disk, "maps": n, "disk_folders": folders}, 100.0 * factor)
+        for disk, factor, folders in (("HDD", 1.0, "/hdd"), ("SSD", 0.5, "/ssd"))
+        for n in range(12)
+    ]
+    alone = ask(rows)
+    # A published figure names no folder.
+    rows.append(({"disk": "HDD", "maps": 99, "disk_folders": None}, 100.0))
+    answer = ask(rows)
+    assert answer.verdict.startswith("SSD takes 50 % less time than HDD")
+    assert answer.verdict == alone.verdict
+
+
 def test_combinations_are_compared_as_wholes() -> None:
     rows = [
         ({"disk": disk, "net": net, "maps": n}, 100.0 * (n + 1) * slow * lag)

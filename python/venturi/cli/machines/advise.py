@@ -26,7 +26,7 @@ from venturi.cli.machines.job_options import (
     type_and_nodes,
 )
 from venturi.cli.options import DURATION, json_option, print_json
-from venturi.cli.screen import show
+from venturi.cli.screen import details_option, is_first_screen, next_step, show
 from venturi.machines.catalog import Catalog
 from venturi.machines.catalog.find import unknown
 from venturi.machines.cost.choices import MOST_NODES, NetworkChoice
@@ -113,6 +113,7 @@ command.add_command(tiers)
     help="Show where every figure of one option comes from.",
 )
 @html_options()
+@details_option
 @json_option
 def hardware(
     *,
@@ -240,9 +241,15 @@ def _need_types(names: Iterable[str], catalogs: Sequence[Catalog]) -> None:
 
 
 def _print(advice: Advice) -> None:
-    from venturi.terminal.advice import advice_lines
+    from venturi.terminal.advice import advice_lines, advice_screen
 
-    show(*advice_lines(advice))
+    if not is_first_screen():
+        show(*advice_lines(advice))
+        return
+    show(*advice_screen(advice))
+    best = next((found.ranked[0] for found in advice.classes if found.ranked), None)
+    if best is not None:
+        next_step(f"add --explain {best.instance_type} for the figures, --html FILE for charts")
 
 
 def _print_json(advice: Advice) -> None:

@@ -21,7 +21,7 @@ from venturi.cli.machines.job_options import (
     type_and_nodes,
 )
 from venturi.cli.options import DURATION, json_option, print_json
-from venturi.cli.screen import show
+from venturi.cli.screen import details_option, show
 from venturi.core.errors import VenturiError
 from venturi.core.units import format_duration, format_usd
 from venturi.machines.catalog import Catalog
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
 )
 @click.option("--explain", "explained", is_flag=True, help="Show where every figure comes from.")
 @html_options()
+@details_option
 @json_option
 def command(
     *,

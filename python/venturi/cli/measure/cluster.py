@@ -15,7 +15,7 @@ import click
 from venturi.cli.measure.clusters import CLUSTER, agent_for, cluster_hosts, open_host
 from venturi.cli.options import json_option, print_json, quiet_option
 from venturi.cli.progress import progress_bars
-from venturi.cli.screen import show
+from venturi.cli.screen import details_option, show
 from venturi.core import settings
 from venturi.core.errors import ExitCode
 from venturi.core.units import format_bytes, format_bytes_decimal, format_offset
@@ -58,6 +58,7 @@ def command() -> None:
 @command.command()
 @cluster_argument
 @quiet_option
+@details_option
 @json_option
 def check(cluster: ClusterSpec, *, quiet: bool, as_json: bool) -> int:
     """Check a cluster: who is reached, what is wrong, and which host differs from the others.

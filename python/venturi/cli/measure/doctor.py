@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.options import json_option, print_json
-from venturi.cli.screen import show
+from venturi.cli.screen import details_option, is_first_screen, show
 from venturi.core import settings
 from venturi.core.errors import ExitCode, VenturiError, unreadable
 from venturi.core.units import format_bytes
@@ -57,6 +57,7 @@ _STORE = "store them with `venturi-agent facts > FILE` on the host in question"
     help="Check the facts stored in FILE (- is stdin), such as those of another host: the output "
     "of `venturi probe host --json` or of `venturi-agent facts`.",
 )
+@details_option
 @json_option
 def command(facts_file: Path | None, *, as_json: bool) -> int:
     """Check this host's settings against recommendations.
@@ -200,8 +201,27 @@ def _print(findings: Sequence[HostFinding], hostname: object) -> None:
         Paragraph(f"host {hostname or 'without a name'}: {', '.join((problems, *others))}", "bold")
     )
     order = list(Severity)
-    for finding in sorted(findings, key=lambda finding: order.index(finding.severity)):
-        show(*_lines(finding))
+    ordered = sorted(findings, key=lambda finding: order.index(finding.severity))
+    if not is_first_screen():
+        for finding in ordered:
+            show(*_lines(finding))
+        return
+    for finding in ordered:
+        if finding.severity is not Severity.OK:
+            show(*_brief_lines(finding))
+    show(f"{count_of(counts[Severity.OK.value], 'check')} passed: --all")
+
+
+def _brief_lines(finding: HostFinding) -> Iterator[Paragraph]:
+    """Return what was found and the fix, if there is one."""
+    severity = finding.severity.value
+    found = finding.reason if finding.value is None else _value(finding)
+    yield Paragraph(f"{_WORDS.get(severity, severity)}: {finding.title}", _STYLES[severity])
+    yield Paragraph(f"{words_of(finding.fact)}: {found}", indent=2)
+    if finding.risk is not None:
+        yield Paragraph(f"risk: {finding.risk}", "bold red", 2)
+    if finding.fix is not None:
+        yield Paragraph(f"fix:  {finding.fix}", "cyan", 2)
 
 
 def _lines(finding: HostFinding) -> Iterator[Paragraph]:

@@ -38,7 +38,7 @@ from venturi.cli.options import (
     quiet_option,
     wait_option,
 )
-from venturi.cli.screen import show
+from venturi.cli.screen import details_option, next_step, show
 from venturi.core.errors import ExitCode
 from venturi.measure.clusters.cluster_spec import ClusterSpec
 from venturi.measure.trial.folders import require_writable
@@ -87,6 +87,7 @@ def command() -> None:
 @command.command()
 @record_option
 @experiment_option
+@details_option
 @json_option
 def host(experiment: str | None, *, no_record: bool, as_json: bool) -> None:
     """Facts about this host: processor, memory, disks, network, limits, settings."""
@@ -146,6 +147,7 @@ def host(experiment: str | None, *, no_record: bool, as_json: bool) -> None:
 @verbose_option
 @wait_option
 @quiet_option
+@details_option
 @json_option
 def disk(
     dirs: tuple[Path, ...],
@@ -275,6 +277,7 @@ def disk(
 @experiment_option
 @wait_option
 @quiet_option
+@details_option
 @json_option
 def net(
     *,
@@ -418,3 +421,5 @@ def _print(trial: Trial, *, verbose: bool) -> None:
     for message in told if verbose else terminal.folded(trial.warnings):
         show(f"warning: {message}")
     show(f"trial {trial.id} ({terminal.outcome(trial)})")
+    if trial.workload.name == "diskbench":
+        next_step("venturi run terasort --scale small; another disk: --dir")

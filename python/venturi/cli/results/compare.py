@@ -11,7 +11,7 @@ import click
 from venturi.cli.html import PageFile, html_options
 from venturi.cli.open_repository import open_repository
 from venturi.cli.options import EXCESS, json_option, print_json
-from venturi.cli.screen import show
+from venturi.cli.screen import details_option, is_first_screen, next_step, show, warn
 from venturi.core.errors import ExitCode
 from venturi.core.wording import count_of
 from venturi.record.trial import Trial
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Explain why one job took longer than another: settings, plans, data, time.",
 )
+@details_option
 @json_option
 @html_options()
 def command(
@@ -111,8 +112,7 @@ def command(
     else:
         show(*render_comparison(comparison))
         show(*(each.sentence for each in decisions))
-        for warning in comparison.warnings:
-            click.echo(f"warning: {warning}", err=True)
+        warn(comparison.warnings)
     outcomes = {each.outcome for each in decisions}
     if Slowdown.SLOWER in outcomes:
         return ExitCode.REGRESSION
@@ -123,17 +123,23 @@ def _print_job_difference(names: Sequence[str], html: PageFile | None, *, as_jso
     """What is not the same in two jobs."""
     from venturi.jobs.diagnosis.difference import difference
     from venturi.jobs.diagnosis.find import diagnose
-    from venturi.terminal.two_jobs import parts
+    from venturi.record.query.counting import short_id
+    from venturi.terminal.two_jobs import parts, two_jobs_screen
     from venturi.web.api.jobs.jobs import analysed
 
     with open_repository() as repository:
         trials = [repository.get(name) for name in names]
         one, other = (analysed(repository, trial) for trial in trials)
+        short = [short_id(repository, trial.id) for trial in trials]
         if html is not None:
             html.write_answers(f"/jobs?before={trials[0].id}&after={trials[1].id}", repository)
     found = difference(one, other, [trial.state for trial in trials])
     if as_json:
         print_json(found)
+        return
+    if is_first_screen():
+        show(*two_jobs_screen(found))
+        next_step(f"venturi compare --why {' '.join(short)} --all")
         return
     show(*parts(found, [diagnose(*each) for each in (one, other)]))
 

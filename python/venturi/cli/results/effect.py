@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -10,7 +11,7 @@ import click
 from venturi.cli.html import PageFile, html_options
 from venturi.cli.open_repository import open_repository, say_left_out
 from venturi.cli.options import json_option, print_json
-from venturi.cli.screen import show
+from venturi.cli.screen import details_option, is_first_screen, next_step, show, warn
 from venturi.core.wording import count_of, percent
 from venturi.terminal.table import Paragraph, Table, table
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 PARTS_SHOWN = 10
 CONFOUNDERS_SHOWN = 6
+_FIRST_VALUES = 8
 
 
 @click.command()
@@ -54,6 +56,7 @@ CONFOUNDERS_SHOWN = 6
 @click.option(
     "--crude", is_flag=True, help="Also the ratio of all trials, which compares unlike with unlike."
 )
+@details_option
 @json_option
 @html_options()
 def command(
@@ -100,8 +103,7 @@ def command(
         print_json(answer, answer.warnings)
         return
     _print(answer)
-    for warning in answer.warnings:
-        click.echo(f"warning: {warning}", err=True)
+    warn(answer.warnings)
 
 
 def _print(answer: Effects) -> None:
@@ -112,19 +114,42 @@ def _print(answer: Effects) -> None:
         return
     one = answer.effects[answer.main]
     if one.next.words:
-        show(f"Next: {one.next.words}.")
+        next_step(f"{one.next.words}.")
+        if not is_first_screen():
+            show(f"Next: {one.next.words}.")
     if answer.ignored:
-        show(f"Taken as alike on request: trials that differ in {joined(answer.ignored)}.")
+        show(f"Matched on request although they differ in {joined(answer.ignored)}.")
     base = named(answer.keys, answer.baseline)
-    show("", f"Against {base} ({answer.baseline_reason}), settings alike in all else:")
+    show("", f"Compared with {base} ({answer.baseline_reason}), all else being equal:")
+    if is_first_screen():
+        judged, rest = _split(answer)
+        show(_values(replace(answer, effects=judged)))
+        if rest:
+            names = " ".join(named(answer.keys, each.value) for each in rest)
+            show(Paragraph(f"Not distinguishable from {base}, or unmatched: {names}", indent=2))
+        _print_parts(answer, one)
+        return
     show(_values(answer))
     unmatched = [each for each in answer.effects if not each.strata]
     if unmatched:
         names = ", ".join(named(answer.keys, each.value) for each in unmatched)
-        show(Paragraph(f"no setting alike in all else with {base}: {names}", indent=2))
+        show(Paragraph(f"no matched setting with {base}: {names}", indent=2))
     _print_one(answer, one)
     if answer.explained:
         show("", *(f"{code}: {meaning}" for code, meaning in answer.explained.items()))
+
+
+def _split(answer: Effects) -> tuple[tuple[Effect, ...], tuple[Effect, ...]]:
+    """Return the values that differ, the largest effect first, and all others."""
+    from venturi.results.effects.effect import EffectOutcome
+
+    differing = {EffectOutcome.FASTER, EffectOutcome.SLOWER, EffectOutcome.DEPENDS}
+    judged = [each for each in answer.effects if each.strata and each.outcome in differing]
+    judged = judged or [each for each in answer.effects if each.strata]
+    judged.sort(key=lambda each: each.ratio or 1.0)
+    names = {each.value for each in judged[:_FIRST_VALUES]}
+    rest = [each for each in answer.effects if each.value not in names]
+    return tuple(judged[:_FIRST_VALUES]), tuple(rest)
 
 
 def _values(answer: Effects) -> Table:
@@ -183,6 +208,25 @@ def _print_one(answer: Effects, one: Effect) -> None:
         )
     if one.these_only is not None:
         show("", f"For these {one.strata} settings only: {_interval(one.these_only)}.")
+    _print_parts(answer, one)
+    reach = one.other_machines
+    if reach is not None and reach.interval is not None:
+        show(
+            "",
+            f"For other machines: {_ratio(reach.ratio)} ({_interval(reach.interval)}), "
+            f"each of {count_of(reach.machines, 'machine')} once.",
+        )
+    if one.confounders:
+        about = "matched above" if one.strata else "which is why there is no answer"
+        show("", f"Other differences between all trials of {name} and {base}, {about}:")
+        show(_confounders(one))
+
+
+def _print_parts(answer: Effects, one: Effect) -> None:
+    """Print how the effect varies by workload, by the keys it depends on, or by machine."""
+    from venturi.results.effects.effect_words import named
+
+    name = named(answer.keys, one.value)
     by = [("workload", one.works)] if len(one.works) > 1 else []
     by += [
         (", ".join(each.keys[:2]), each.parts) for each in one.depends if each.keys[0] != "workload"
@@ -194,17 +238,6 @@ def _print_one(answer: Effects, one: Effect) -> None:
         show(_parts(keys.split(", ")[0], parts))
         if len(parts) > PARTS_SHOWN:
             show(Paragraph(f"and {len(parts) - PARTS_SHOWN} more (--json has all)", indent=2))
-    reach = one.other_machines
-    if reach is not None and reach.interval is not None:
-        show(
-            "",
-            f"For other machines: {_ratio(reach.ratio)} ({_interval(reach.interval)}), "
-            f"each of {count_of(reach.machines, 'machine')} once.",
-        )
-    if one.confounders:
-        about = "matched above" if one.strata else "which is why there is no answer"
-        show("", f"What else differs between all trials of {name} and of {base}, {about}:")
-        show(_confounders(one))
 
 
 def _parts(key: str, parts: Sequence[PartEffect]) -> Table:

@@ -10,7 +10,7 @@ import click
 
 from venturi.cli.open_repository import open_repository, say_left_out
 from venturi.cli.options import json_option, print_json
-from venturi.cli.screen import show
+from venturi.cli.screen import details_option, is_first_screen, show, warn
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.core.units import format_duration
 from venturi.core.wording import NAMES_SHOWN
@@ -79,6 +79,7 @@ _PLUS = re.compile(r"([^=]+)=(.*):([0-9.]+)")
 @click.option(
     "--crude", is_flag=True, help="Medians of all that was measured, though not like with like."
 )
+@details_option
 @json_option
 def command(
     *,
@@ -157,8 +158,7 @@ def command(
         print_json(_data(ranked, keys), ranked.warnings)
         return
     _print(ranked, keys)
-    for warning in ranked.warnings:
-        click.echo(f"warning: {warning}", err=True)
+    warn(ranked.warnings)
 
 
 def _no_key(repository: TrialRepository) -> VenturiError:
@@ -270,7 +270,10 @@ def _matched_data(
 def _print(ranked: TrialRanking, keys: tuple[str, ...]) -> None:
     from venturi.results.ranking.rank_words import sentences
 
-    show(*(Paragraph(sentence, "bold") for sentence in sentences(ranked)))
+    first, *others = sentences(ranked)
+    show(Paragraph(first, "bold"))
+    if not is_first_screen():
+        show(*(Paragraph(sentence, "bold") for sentence in others))
     if ranked.naming.caption:
         show(f"all of them: {ranked.naming.caption}")
     if ranked.alike is not None:
@@ -279,6 +282,8 @@ def _print(ranked: TrialRanking, keys: tuple[str, ...]) -> None:
         show("held equal: " + ", ".join(ranked.alike.equal))
     elif ranked.ranking is not None:
         _print_medians(ranked.ranking, keys)
+    if others and is_first_screen():
+        show("", *others)
     show(*(f"{code}: {meaning}" for code, meaning in ranked.naming.explained.items()))
 
 

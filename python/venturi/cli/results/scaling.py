@@ -11,7 +11,7 @@ import click
 from venturi.cli.html import PageFile, html_options
 from venturi.cli.open_repository import open_repository
 from venturi.cli.options import json_option, print_json
-from venturi.cli.screen import show
+from venturi.cli.screen import details_option, show, warn
 from venturi.core.units import format_bytes_decimal, format_duration
 from venturi.terminal.table import UNKNOWN, Paragraph, Table, table
 
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     help="Leave out the first N curves of the list.",
 )
 @html_options()
+@details_option
 @json_option
 def command(
     *,
@@ -104,8 +105,7 @@ def command(
         print_json(found, found.warnings)
     else:
         _print(found)
-        for warning in found.warnings:
-            click.echo(f"note: {warning}", err=True)
+        warn(found.warnings, "note")
 
 
 def _print(found: Scaling) -> None:

@@ -59,7 +59,8 @@ class StageChange:
 class JobDifference:
     """What `sentence` says is first; the others are in the order of their differences.
 
-    `amounts` has all that both could tell, `settings` and `plans` only what differs.
+    `amounts` has all that both recorded, `settings` and `plans` only what differs. `comparable` is
+    False if a job failed or was interrupted; `caution` says that two programs or engines differ.
     """
 
     sentence: str
@@ -70,3 +71,5 @@ class JobDifference:
     settings: tuple[SettingChange, ...]
     plans: tuple[PlanChange, ...]
     stages: tuple[StageChange, ...]
+    comparable: bool
+    caution: str | None

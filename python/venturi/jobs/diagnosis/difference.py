@@ -65,8 +65,9 @@ def difference(
         sentence = _not_compared(broken, one, other, changed)
     else:
         sentence = _sentence(one.elapsed_s, other.elapsed_s, parts, changed)
+    caution = _caution(*applications)
     return JobDifference(
-        _of_two_programs(*applications) + sentence,
+        f"{caution}, which need not take the same time: {sentence}" if caution else sentence,
         one.elapsed_s,
         other.elapsed_s,
         parts,
@@ -74,21 +75,21 @@ def difference(
         settings,
         plans,
         tuple(_stages(one, other)),
+        not broken,
+        caution,
     )
 
 
-def _of_two_programs(one: Application, other: Application) -> str:
-    """What is said before all else of two that are not the same program, by engine and name.
+def _caution(one: Application, other: Application) -> str | None:
+    """Return that the jobs are of two engines, or by their names of two programs.
 
     Numbers in names do not count: many have a date in them.
     """
     if one.engine != other.engine:
-        said = f"these are jobs of two engines ({one.engine} and {other.engine})"
-    elif _DIGITS.sub("", one.name) != _DIGITS.sub("", other.name):
-        said = f"by name these are two programs ({one.name!r} and {other.name!r})"
-    else:
-        return ""
-    return f"{said}, which need not take the same time: "
+        return f"these are jobs of two engines ({one.engine} and {other.engine})"
+    if _DIGITS.sub("", one.name) != _DIGITS.sub("", other.name):
+        return f"by name these are two programs ({one.name!r} and {other.name!r})"
+    return None
 
 
 def _broken_off(which: str, line: Timeline, state: State) -> str | None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.record.query.columns import Column
-from venturi.record.query.trial_columns import MACHINES, ORIGIN, WORK
+from venturi.record.query.trial_columns import DISK_FOLDERS, HOST_NAMES, MACHINES, ORIGIN, WORK
 from venturi.record.vocabulary import same_thing
 from venturi.results.effects.strata import dependent_keys, partition
 
@@ -31,6 +31,13 @@ def linked_keys(
     Those about machines only if `keys` are: else other machines may be why times differ.
     """
     along = dependent_keys(target, columns) - DIFFERENT_WORK
+    for key in {HOST_NAMES, DISK_FOLDERS} & columns.keys():
+        # What imported tables don't say of their hosts is unknown, not another value.
+        column = columns[key]
+        known = np.array([value is not None for value in column.values], dtype=bool)[column.codes]
+        known_of = {key: Column(column.values, column.codes[known])}
+        if not known.all() and dependent_keys(target[known], known_of):
+            along |= {key}
     return along if MACHINE_NAMES & set(keys) else along - MACHINE_NAMES
 
 
