@@ -56,7 +56,7 @@ def test_the_first_line_is_of_like_with_like() -> None:
     text = "\n".join(rest)
     assert "no matched setting with HDD: tape" in text
     assert "What was measured, not like with like: SSD takes 0.8" in text
-    assert "cluster" in text.partition("What else differs")[2]
+    assert "cluster" in text.partition("Other differences")[2]
 
 
 def test_a_row_of_the_table_says_perhaps_where_the_first_line_does(

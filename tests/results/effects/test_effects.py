@@ -217,7 +217,7 @@ def test_what_surely_brings_most_leads_and_the_baseline_is_the_most_frequent() -
 
 def test_trials_without_facts_of_their_hosts_confound_nothing() -> None:
     rows: list[Row] = [
-        ({"disk": disk, "maps": n, "disk_folders": folders}, 100.0 * factor)
+        ({"disk": disk, "maps": n, "disk_folders": folders}, 100.0 * factor + n % 3)
         for disk, factor, folders in (("HDD", 1.0, "/hdd"), ("SSD", 0.5, "/ssd"))
         for n in range(12)
     ]
