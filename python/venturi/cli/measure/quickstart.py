@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,10 +15,11 @@ from venturi.cli.html import PageFile, command_line, html_options
 from venturi.cli.measure.measuring import Predictor, measuring_session, records, say, this_host
 from venturi.cli.options import DURATION, json_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
-from venturi.cli.screen import show
+from venturi.cli.screen import details_option, is_first_screen, next_step, show
 from venturi.core import settings
 from venturi.core.errors import ExitCode, Interrupted, VenturiError
 from venturi.core.units import format_bytes, format_bytes_decimal, format_duration
+from venturi.core.wording import count_of
 from venturi.measure.studies import sizes as plan
 from venturi.measure.studies.sizes import DataSize, MeasuredRates, SkippedStep, require_time
 from venturi.measure.trial import space
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from venturi.machines.cost.predict import Prediction
     from venturi.measure.trial.runner import Session
     from venturi.measure.workloads.inputs import GeneratedInputs
+    from venturi.web.report.data import ReportData
 
 PRICED_BYTES = 100 * 10**12
 PRICED_JOB = "a 100 TB sort"
@@ -41,6 +43,7 @@ SAMPLE_INTERVAL_MS = 250  # phases last seconds here: at 1 Hz there would be lit
 NET_PEERS = (2, 4)
 RANDOM_BLOCK_BYTES = (4096,)
 RANDOM_QUEUE_DEPTHS = (1, 32)
+_FIRST_SENTENCES = 2  # of each answer
 T = TypeVar("T")
 
 
@@ -106,6 +109,7 @@ class MainJob:
 @click.option("--keep-data", is_flag=True, help="Do not remove the sorted data at the end.")
 @wait_option
 @quiet_option
+@details_option
 @json_option
 def command(
     *,
@@ -147,10 +151,13 @@ def command(
         _sorts(job, folders, disk)
         advice, catalogs = _prices()
         findings = job.attempt("doctor", lambda: _doctor(job))
-        _write_report(job, html, advice, catalogs)
+        data = _write_report(job, html, advice, catalogs)
     elapsed_s = time.monotonic() - started_s
     if as_json:
         _print_json(job, advice, findings, html.path, elapsed_s)
+    elif is_first_screen():
+        show(*_first_screen(data), f"{html.path} written, {format_duration(elapsed_s)} in all")
+        next_step("open the report; venturi import LOG explains a Spark or MapReduce job")
     else:
         _print(job, advice, findings, html.path, elapsed_s)
     return _status(job)
@@ -313,7 +320,9 @@ def _doctor(job: MainJob) -> str:
     return f"doctor: {told or 'nothing to check'} (`venturi doctor` has the details)"
 
 
-def _write_report(job: MainJob, html: PageFile, advice: Advice, catalogs: list[Catalog]) -> None:
+def _write_report(
+    job: MainJob, html: PageFile, advice: Advice, catalogs: list[Catalog]
+) -> ReportData:
     from venturi.web import report
 
     repository = job.session.repository
@@ -334,6 +343,7 @@ def _write_report(job: MainJob, html: PageFile, advice: Advice, catalogs: list[C
         commands=(command_line(),),
     )
     html.write("/report", data)
+    return data
 
 
 def _status(job: MainJob) -> int:
@@ -361,6 +371,17 @@ def _print_json(
         "elapsed_s": elapsed_s,
     }
     print_json(data, tuple(w.message for trial in job.trials for w in trial.warnings))
+
+
+def _first_screen(data: ReportData) -> Iterator[Paragraph]:
+    """Yield the headline and the answers of the report."""
+    yield Paragraph(data.headline, "bold")
+    for answer in data.answers:
+        sentences = answer.sentences[:_FIRST_SENTENCES]
+        text = " ".join(f"{sentence.removesuffix('.')}." for sentence in sentences)
+        yield Paragraph(f"{answer.question} {text}", indent=2)
+    if data.warnings:
+        yield Paragraph(f"{count_of(len(data.warnings), 'warning')}: see the report", "yellow", 2)
 
 
 def _print(
