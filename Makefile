@@ -166,7 +166,7 @@ curves: setup ## Foretell points left out of public and simulated curves (docs/m
 verdicts: setup ## Count wrong verdicts of simulated pairs of groups (docs/method/statistics.md)
 	$(PY) -m benchmarks.models.verdicts
 
-faults: setup ## Plant faults in ten Spark programs and compare what is found (docs/guide/jobs/diagnosis.md)
+faults: setup ## Plant faults in ten Spark programs and compare what is found (docs/studies/diagnosis.md)
 	$(PY) -m benchmarks.diagnosis
 
 generated: setup ## Write the generated files anew (schema, reference pages)

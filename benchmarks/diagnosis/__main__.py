@@ -6,7 +6,7 @@ is advised is done: the settings of the first finding are made, or, where the pr
 the program without the fault is it; what that saved stands beside what was promised. All are run
 in turn, `--repeats` times; figures are medians. `--keep` writes the first logs, trimmed, as
 `tests/data/spark` has them, `--page` the table of this version of Spark into
-docs/guide/jobs/diagnosis.md: programs can be run in parts, and the rows of the others stay.
+docs/studies/diagnosis.md: programs can be run in parts, and the rows of the others stay.
 
 The version is that of the pyspark which is imported. For another one
 `pip install --target FOLDER pyspark==VERSION`, and then

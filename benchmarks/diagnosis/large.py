@@ -4,7 +4,7 @@ The log is written here, in the shape that Spark 4 gives it: a task's event of 5
 accumulables. Read is it as a user does, by `venturi import` in a process of its own, whose
 processor time and memory the kernel tells. The first answers of the server about a job of so many
 tasks are timed from the request to the last byte, each by a server that was just started. `--page`
-writes the tables into docs/guide/jobs/diagnosis.md.
+writes the tables into docs/studies/diagnosis.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from benchmarks.into_page import write_table
 
 SLOTS, EXECUTORS, HOSTS, TASKS_A_STAGE = 64, 16, 8, 1_000
 LOGS = (
-    "| log | text | wall time | processor time | most memory |",
+    "| log | text | wall time | CPU time | peak memory |",
     "|---|--:|--:|--:|--:|",
 )
 ANSWERS = (

@@ -4,7 +4,7 @@ As root. Workloads run on Spark in labs of one, two and four hosts, each of whic
 this machine's processors and one executor: of two processors some is left for the system. From each
 trial the time on the other numbers is foretold by replay, as `venturi show` does, and compared with
 what that lab took. Tasks are as many either way. `--page` writes the table into
-docs/guide/jobs/diagnosis.md. It takes Spark, Hadoop, and `--home`, the VENTURI_HOME where that is.
+docs/studies/diagnosis.md. It takes Spark, Hadoop, and `--home`, the VENTURI_HOME where that is.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ WORKLOADS = {
     "sql-aggregation": "240MB",
 }
 HEAD = (
-    "| workload | recorded on | measured there | on | foretold | measured | error |",
+    "| workload | recorded on | measured there | on | predicted | measured | error |",
     "|---|--:|--:|--:|--:|--:|--:|",
 )
 

@@ -5,7 +5,7 @@ cores either way; with `--bound` they have so many cores, too, and no others, as
 driver and tasks share them. From each log the time on the other number is foretold by replay and
 compared with what was measured. What they read is in as many partitions either way, as files would
 be: a replay keeps the tasks that there were. Figures are medians of `--repeats`, run in turn.
-`--page` writes the table into docs/guide/jobs/diagnosis.md: programs can be run in parts, and the
+`--page` writes the table into docs/studies/diagnosis.md: programs can be run in parts, and the
 rows of the others stay.
 """
 
@@ -25,7 +25,7 @@ CORES = (1, 2)
 # Of what these programs read, which is in no file: by default as many as there are cores.
 PARTITIONS = {"spark.default.parallelism": "4"}
 HEAD = (
-    "| program | recorded on | measured there | on | foretold | measured | error | by others |",
+    "| program | recorded on | measured there | on | predicted | measured | error | by others |",
     "|---|--:|--:|--:|--:|--:|--:|--:|",
 )
 NAMES = tuple(name for name, program in PROGRAMS.items() if program.master == LOCAL)

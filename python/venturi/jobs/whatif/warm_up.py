@@ -1,7 +1,7 @@
 """What the first tasks of a stage on each slot take more than its later ones.
 
 An executor loads and compiles a stage's code while it runs its first tasks of it: 12 s instead of
-1 s were measured on a slow processor (docs/guide/jobs/diagnosis.md). Each slot pays for that
+1 s were measured on a slow processor (docs/studies/diagnosis.md). Each slot pays for that
 itself, so that with more slots there is more of it, and with fewer less.
 """
 
