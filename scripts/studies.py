@@ -126,11 +126,11 @@ def aloja(where: str) -> str:
             "By cost:\n",
             ranking_table(cost["groups"], COST, usd, printed_usd, corrected),
             said(cost),
-            "What the network brings over the layouts, and the disks over the networks "
+            "Effect of the network over all layouts, and of the disks over both networks "
             "(`venturi effect`):\n",
             effects(where, "cluster", "--baseline", "ETH")
             + effects(where, "disk", "--baseline", "HD5"),
-            "Published pairs that are the other way round here:\n",
+            "Pairs in the opposite order to the published one:\n",
             contradicted(printed_s, seconds),
         )
     )
@@ -174,7 +174,7 @@ def vm_layout(where: str) -> str:
             "`venturi rank`:\n",
             said(answer),
             table(
-                ("from", "to", "what changes", "ratio of medians"),
+                ("from", "to", "change", "ratio of medians"),
                 (
                     (one, other, _change(one, other), f"{took[other] / took[one]:.2f}")
                     for one, other in pairs
@@ -236,8 +236,8 @@ def uneven(where: str) -> str:
             table(head, rows),
             "`venturi rank`:\n",
             said(answer),
-            "`venturi effect cluster --baseline even` (without second copies), and what these "
-            "bring:\n",
+            "`venturi effect cluster --baseline even` (without speculation), and the effect of "
+            "speculation:\n",
             effects(where, "cluster", "--baseline", "even", "--where", f"{by[1]}=false")
             + effects(
                 where, by[1], "--baseline", "false", "--ignore", "mapreduce.reduce.speculative"
@@ -288,7 +288,7 @@ def of_tiers(where: str) -> str:
     ]
     head = ("local files", *FIGURES, f"{HDDS} / it")
     beside = "mergerfs" if MERGED in groups else SSD if hdd_s is None else None
-    title = listed(where)[0]["workload"] + (f", beside {beside}" if beside else "")
+    title = listed(where)[0]["workload"] + (f", compared with {beside}" if beside else "")
     return "\n".join(
         (
             f"### {title}\n",
@@ -297,10 +297,10 @@ def of_tiers(where: str) -> str:
             said(answer),
             "Ratios of medians (`venturi compare`):\n",
             table(("ratio", "is", "interval", "bar"), ratios(where, middles)),
-            "What lay where, all files that a trial wrote (`venturi show`):\n",
+            "Bytes by tier, over all files that a trial wrote (`venturi show`):\n",
             placed(middles),
             *(
-                f"Foretold of a trial of *{name}* (`venturi advise tiers`):\n\n"
+                f"Predicted from a trial of *{name}* (`venturi advise tiers`):\n\n"
                 f"{predicted(name, middles[name], groups)}"
                 for name in (HALF, NONE_FIT, ALL_FIT)
                 if name in middles and len(groups) > 2
@@ -318,11 +318,11 @@ def of_reserves(where: str) -> str:
     head = ("reserves", *FIGURES)
     return "\n".join(
         (
-            "### Room of its own for shuffle data: terasort that spills\n",
+            "### Reserve for shuffle data: terasort with spills\n",
             table(head, rows),
             "`venturi rank`:\n",
             said(answer),
-            "What lay where:\n",
+            "Bytes by tier:\n",
             placed(middles),
         )
     )
@@ -392,9 +392,11 @@ def predicted(of: str, trial: str, groups: Mapping[str, Group]) -> str:
                 f"{found['value'] / took_s:.2f}",
             )
         )
-    head = ("local files", "foretold (s)", "range", "measured (s)", "foretold / measured")
-    told = f"Off by {100 * statistics.median(off):.0f} % (median of the others)." if off else ""
-    return f"{table(head, rows)}\n{told}\n"
+    head = ("local files", "predicted (s)", "range", "measured (s)", "predicted / measured")
+    error = ""
+    if off:
+        error = f"Median error over the other layouts: {100 * statistics.median(off):.0f} %."
+    return f"{table(head, rows)}\n{error}\n"
 
 
 def fast_bytes(group: Group) -> int | None:
