@@ -2,7 +2,7 @@
 and photographs its pages in headless Chromium.
 
 Usage: python scripts/screenshots.py. Takes about two minutes; replaces docs/images/*.png, and
-docs/images/sources.json, the digests by which a test finds pictures older than their pages.
+scripts/picture_sources.json, the digests by which a test finds pictures older than their pages.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ IMAGES = ROOT / "docs" / "images"
 VENTURI = Path(sys.executable).parent / "venturi"
 DATA = ROOT / "tests" / "data"
 SPARK_LOG = DATA / "spark/4.3.0/spill.log"
-SOURCES = IMAGES / "sources.json"
+SOURCES = ROOT / "scripts/picture_sources.json"
 PAGES = ROOT / "web/src/pages"
 PAGE_OF = {
     "report": "share/report",
