@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,8 @@ import pytest
 from command_line import AGENT, venturi
 from terminal_screen import into_pipe, on_terminal
 from venturi.core.settings import Settings
+from venturi.record.store.repository import TrialRepository
+from venturi.record.trial import State, Trial
 
 DATA = Path(__file__).parents[1] / "data"
 SPARK = DATA / "spark/4.3.0"
@@ -161,3 +165,28 @@ def test_what_differs_between_jobs_is_sorted_by_time(results: Settings) -> None:
     gaps = [float(line.split()[0]) for line in shown if line.startswith("    +")]
     assert gaps == sorted(gaps, reverse=True)
     assert any("spark.sql.shuffle.partitions: not set → 2000" in line for line in shown)
+
+
+def test_compare_answers_with_the_difference_and_its_trials(
+    tmp_path: Path, make_trial: Callable[..., Trial]
+) -> None:
+    settings = Settings(tmp_path / "home", None, None, allow_debug=False)
+    keys = []
+    with TrialRepository.open(settings) as repository:
+        for threads, base_s in ((1, 100.0), (2, 92.0)):
+            for repetition in range(8):
+                made = make_trial(
+                    repetition=repetition,
+                    state=State.SUCCEEDED,
+                    configuration={"threads": threads},
+                    elapsed_s=base_s + repetition / 10,
+                )
+                repository.add(made)
+            keys.append(made.group_key)
+    shown = on_terminal(settings, "compare", *keys)
+    check(shown)
+    assert re.fullmatch(
+        r"B is 7\.9\d% faster than A \(95% CI [\d.]+ to [\d.]+%\), 8 and 8 trials\.", shown[0]
+    )
+    assert shown[2].split()[:3] == ["A", "1", "min"]
+    assert shown[2].endswith("threads 1")

@@ -96,9 +96,12 @@ def test_compare_says_a_reason_once_and_breaks_no_word(
 ) -> None:
     shown = on_terminal(settings, "compare", *groups)
     assert max(map(len, shown)) <= 80
-    assert shown[0].startswith("threads 2 against threads 1: cannot tell")
-    assert any({"group", "ratio", "verdict"} <= set(line.split()) for line in shown)
+    assert shown[0].startswith("Can't tell B from A")
+    assert any(line.startswith("  A ") and line.endswith("threads 1") for line in shown)
+    assert any(line.startswith("  B ") and line.endswith("threads 2") for line in shown)
     assert sum("cannot carry" in line for line in shown) == 1
+    table = on_terminal(settings, "compare", *groups, "--all")
+    assert any({"group", "ratio", "verdict"} <= set(line.split()) for line in table)
     lines = into_pipe(settings, "compare", *groups)
     assert sum(line.endswith(tuple(groups)) for line in lines) == 2
     assert any("cannot tell" in line for line in lines)

@@ -9,11 +9,13 @@ from venturi.machines.health.verdict import verdicts
 from venturi.record.cost import recorded_cost
 from venturi.record.trial import Trial
 from venturi.results.bottleneck import narrowest_points
+from venturi.terminal.measurements import DISK_NAMES, NET_NAMES, rates
 from venturi.terminal.table import Paragraph, Table, pairs, shorten_to, table
 
 _WIDTH = 80
 _SETTINGS = 4
 _SAMPLES = 6
+_RATES = {"diskbench": DISK_NAMES, "netbench": NET_NAMES}
 
 
 def trial_screen(trial: Trial) -> Iterator[Paragraph | Table]:
@@ -27,7 +29,11 @@ def trial_screen(trial: Trial) -> Iterator[Paragraph | Table]:
     if (narrowest := _narrowest(trial)).rows:
         yield narrowest
         yield Paragraph("")
-    yield pairs(_facts(trial))
+    names = _RATES.get(trial.workload.name)
+    if names is not None:
+        yield rates(trial, names)
+        yield Paragraph("")
+    yield pairs(_facts(trial, samples=names is None))
     if trial.warnings:
         first = trial.warnings[0]
         more = len(trial.warnings) - 1
@@ -64,7 +70,7 @@ def _narrowest(trial: Trial) -> Table:
     return made
 
 
-def _facts(trial: Trial) -> Iterator[tuple[str, str]]:
+def _facts(trial: Trial, *, samples: bool) -> Iterator[tuple[str, str]]:
     workload, cluster = trial.workload, trial.cluster
     if workload.input_bytes is not None:
         rate = ""
@@ -79,11 +85,12 @@ def _facts(trial: Trial) -> Iterator[tuple[str, str]]:
     if (cost := recorded_cost(trial)) is not None:
         yield "cost", cost.text or f"unknown: {cost.missing_reason}"
     if trial.configuration:
-        shown = [f"{key}={value}" for key, value in trial.configuration.items()]
+        known = {key: value for key, value in trial.configuration.items() if value is not None}
+        shown = [f"{key}={value}" for key, value in known.items()]
         more = f" and {len(shown) - _SETTINGS} more" if len(shown) > _SETTINGS else ""
         yield "settings", ", ".join(shown[:_SETTINGS]) + more
     own = [each for each in trial.samples if each.value is not None and not each.labels]
-    for sample in own[:_SAMPLES]:
+    for sample in own[:_SAMPLES] if samples else ():
         yield sample.metric, _figure(sample.value, sample.unit)
     yield "repeat group", f"{trial.group_key}, repetition {trial.repetition}"
     yield "source", f"{trial.provenance.kind.value} by {trial.provenance.source}"

@@ -110,7 +110,12 @@ def command(
             data["slower"] = {"limit": limit, "decisions": decisions}
         print_json(data, comparison.warnings)
     else:
-        show(*render_comparison(comparison))
+        if is_first_screen():
+            from venturi.terminal.comparison import comparison_screen
+
+            show(*comparison_screen(comparison))
+        else:
+            show(*render_comparison(comparison))
         show(*(each.sentence for each in decisions))
         warn(comparison.warnings)
     outcomes = {each.outcome for each in decisions}
