@@ -70,22 +70,22 @@ def formats() -> Iterator[str]:
     yield from _part(
         "Sheet of own machines",
         "`venturi catalog import onprem FILE.csv -o own.csv` "
-        "makes a catalogue of it, `--own years=4,...` prices it. CSV, one type of "
-        "machine a row, the columns in any order.",
+        "converts it to a catalog, and `--own years=4,...` prices it. CSV with one "
+        "type of machine per row, and the columns in any order.",
     )
-    yield from ("| column | needed | what it holds |", "|---|---|---|")
+    yield from ("| column | required | content |", "|---|---|---|")
     for name, meaning in onprem.COLUMNS.items():
         yield f"| `{name}` | {'yes' if name in onprem.REQUIRED else ''} | {meaning} |"
     yield from _example("machines.csv")
     yield from _part(
-        "Catalogue",
-        "`--catalog`, `--measured` and `venturi catalog`. CSV, one value "
-        f"a row, the columns `{','.join(COLUMNS)}` in this order (without `low` and "
-        "`high` too). `kind` is one of "
+        "Catalog",
+        "`--catalog`, `--measured` and `venturi catalog`. CSV with one value "
+        f"per row and the columns `{','.join(COLUMNS)}` in this order (`low` and "
+        "`high` may be left out). `kind` is one of "
         + ", ".join(f"`{kind}`" for kind in ValueKind)
-        + ". A value that is not known is empty, and its note says why.",
+        + ". An unknown value is empty, and its note gives the reason.",
     )
-    yield from ("| attribute | unit | what it is |", "|---|---|---|")
+    yield from ("| attribute | unit | meaning |", "|---|---|---|")
     for name, (unit, meaning) in ATTRIBUTES.items():
         yield f"| `{name}` | {unit or 'text'} | {meaning} |"
     yield from _example("catalogue.csv")
@@ -102,10 +102,10 @@ def formats() -> Iterator[str]:
         ("doctor.toml, [[rule]]", DoctorRule),
         ("devices.toml, [[disk]]", DiskClass),
     ):
-        yield from ("", f"### {name}", "", "| field | default | what it is |", "|---|---|---|")
+        yield from ("", f"### {name}", "", "| field | default | meaning |", "|---|---|---|")
         told = _head(name.partition(",")[0])
         for field in dataclasses.fields(made):
-            default = "needed" if field.default is dataclasses.MISSING else str(field.default)
+            default = "required" if field.default is dataclasses.MISSING else str(field.default)
             yield f"| `{field.name}` | {default} | {told[field.name]} |"
         yield from _example(name.partition(",")[0])
 
@@ -115,11 +115,11 @@ def _part(title: str, use: str) -> Iterator[str]:
 
 
 def _fields(model: type[BaseModel]) -> Iterator[str]:
-    yield from ("| field | default | what it is |", "|---|---|---|")
+    yield from ("| field | default | meaning |", "|---|---|---|")
     for name, field in model.model_fields.items():
         assert field.description, f"{model.__name__}.{name} has no description"
         if field.is_required():
-            default = "needed"
+            default = "required"
         elif isinstance(field.default, BaseModel):
             default = ""
         else:

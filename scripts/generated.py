@@ -35,20 +35,20 @@ _WIDTH = 88
 _EXIT = {
     ExitCode.OK: "it worked",
     ExitCode.USER: "the user or the environment must change something",
-    ExitCode.USAGE: "the command was called wrongly",
-    ExitCode.INVALID: "measured, but the result is not valid, or (`--fail-if-unsure`) cannot tell",
+    ExitCode.USAGE: "the command line is invalid",
+    ExitCode.INVALID: "measured, but the result is invalid, or undecided (`--fail-if-unsure`)",
     ExitCode.REGRESSION: "something is slower than allowed (`compare --fail-if-slower`)",
-    ExitCode.INTERRUPTED: "interrupted, and everything temporary was removed",
+    ExitCode.INTERRUPTED: "interrupted; temporary files were removed",
 }
 _CLASS = {
-    FailureClass.USAGE: "what was asked for or given is not valid; it would fail again",
-    FailureClass.ENVIRONMENT: "something on the host or beyond it is missing, may not be used, or "
-    "does not answer",
-    FailureClass.CAPACITY: "there is too little disk, memory or time for what was asked",
-    FailureClass.INTERRUPTED: "it was stopped before its end",
-    FailureClass.TIMEOUT: "it took longer than it was allowed to",
-    FailureClass.ENGINE: "what was run failed by itself: the engine, the agent or Venturi",
-    FailureClass.WRONG: "it ran to its end, but its result is not valid",
+    FailureClass.USAGE: "the request or its input is invalid; it would fail again",
+    FailureClass.ENVIRONMENT: "something on the host or beyond it is missing, forbidden, or does "
+    "not answer",
+    FailureClass.CAPACITY: "too little disk space, memory or time for the request",
+    FailureClass.INTERRUPTED: "stopped before its end",
+    FailureClass.TIMEOUT: "exceeded its time limit",
+    FailureClass.ENGINE: "the engine, the agent or Venturi itself failed",
+    FailureClass.WRONG: "ran to its end, but the result is invalid",
 }
 
 
@@ -206,14 +206,14 @@ def openapi() -> dict[str, Any]:
 def _interface(document: dict[str, Any]) -> Iterator[str]:
     yield document["info"]["description"]
     yield ""
-    yield "`schema/openapi.json` has all of it, as a server has at `/api/openapi.json`. How to"
-    yield "start one, and who may do what, is in [Serving](../guide/share/serving.md)."
+    yield "`schema/openapi.json` and `/api/openapi.json` of a server have the whole document."
+    yield "[Serving](../guide/share/serving.md) explains how to start a server, and access rights."
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             yield from ("", f"## {method.upper()} {path}", "", operation["description"], "")
             parameters = operation.get("parameters", [])
             if parameters:
-                yield from ("| parameter | type | default | what it is |", "|---|---|---|---|")
+                yield from ("| parameter | type | default | meaning |", "|---|---|---|---|")
                 yield from map(_parameter, parameters)
                 yield ""
             for kind, content in operation.get("requestBody", {}).get("content", {}).items():
