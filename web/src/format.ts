@@ -18,6 +18,12 @@ export const dollars = (value: number) =>
 /** How many times: `1.24×`. */
 export const ratio = (value: number) => `${number(value, value < 10 ? 2 : value < 100 ? 1 : 0)}×`;
 
+/** `text` with a capital letter at its beginning. */
+export const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** `text` as a sentence: a capital letter first, a full stop last. */
+export const sentence = (text: string) => capital(text).replace(/[^.?!]$/, "$&.");
+
 /** A whole number: `37,049`. */
 export const count = (value: number) => value.toLocaleString("en-US");
 

@@ -156,7 +156,7 @@ export function Lines({ texts }: { texts: readonly string[] }) {
   );
 }
 
-/** Colours and their names. */
+/** Colors and their names. */
 export function Legend({ entries }: { entries: readonly (readonly [string, string])[] }) {
   return (
     <ul className="legend">
@@ -198,18 +198,58 @@ export function Section({ id, title, hidden = false, children }: SectionOf) {
   );
 }
 
-/** Links to the sections of a report. */
-export function Sections({ of }: { of: readonly (readonly [string, string])[] }) {
+/** Opens the element with this id, and every folded section around it. */
+export function reveal(id: string): void {
+  for (let at = document.getElementById(id); at; at = at.parentElement) {
+    if (at instanceof HTMLDetailsElement) at.open = true;
+  }
+}
+
+/** A link to a section of the same page, which it unfolds. */
+export function SectionLink({ to, children }: { to: string; children: ReactNode }) {
   return (
-    <nav aria-label="Sections" className="sections">
+    <a href={`#${to}`} onClick={() => reveal(to)}>
+      {children}
+    </a>
+  );
+}
+
+/** The id and the name of each section. */
+export type SectionList = readonly (readonly [id: string, name: string])[];
+
+/** Links to the sections of a page; a short page needs none. */
+export function Sections({ of, above = 1 }: { of: SectionList; above?: number }) {
+  if (of.length <= above) return null;
+  return (
+    <nav aria-label="On this page" className="sections">
+      <p aria-hidden="true">On this page</p>
       <ul>
         {of.map(([id, name]) => (
           <li key={id}>
-            <a href={`#${id}`}>{name}</a>
+            <SectionLink to={id}>{name}</SectionLink>
           </li>
         ))}
       </ul>
     </nav>
+  );
+}
+
+interface FoldedOf {
+  id: string;
+  title: string;
+  open?: boolean;
+  children: ReactNode;
+}
+
+/** A part of a long page that is folded; its heading unfolds it. */
+export function Folded({ id, title, open = false, children }: FoldedOf) {
+  return (
+    <details className="folded" id={id} open={open}>
+      <summary>
+        <h3>{title}</h3>
+      </summary>
+      {children}
+    </details>
   );
 }
 

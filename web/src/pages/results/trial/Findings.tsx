@@ -1,14 +1,17 @@
-// What can be done about a job's time, what was done in vain, and what its cores did.
+// A job's findings, its wasted work, its executors, and what its cores did.
 import { exported } from "../../../data";
-import { bytes, count, duration, percent, three } from "../../../format";
+import { bytes, count, duration, percent, sentence, three } from "../../../format";
 import type { CoreTime, Finding, JobData } from "../../../generated/types";
+import { Folded, reveal } from "../../../parts/Sections";
 import { type Cell, DataTable, number, oneLine } from "../../../parts/Table";
 import { useSearch } from "../../../state";
+import { savingOf } from "./headline";
 import { queryId } from "./Queries";
 import { TASKS_ID } from "./Tasks";
 
 const SHOWN = 3;
-const EXECUTORS_ID = "executors";
+const FEW_ROWS = 5; // a table with more is folded
+export const EXECUTORS_ID = "executors";
 
 type Place = Finding["where"][number];
 
@@ -23,15 +26,7 @@ const placeOf = ({ stage, task, host, executor, query }: Place): string =>
     .filter(Boolean)
     .join(", ");
 
-const costOf = ({ saves_s: saves, share, spares }: Finding): string =>
-  [
-    saves > 0 && `${duration(saves)} sooner (${percent(share)})`,
-    spares !== null && `${spares.what} less (${percent(spares.share)})`,
-  ]
-    .filter(Boolean)
-    .join(", and ");
-
-/** Where on the page more is to be seen of a place, if there is more. */
+/** The section of the page with the details of a place, if there is one. */
 const anchorOf = (
   { stage, executor, query }: Place,
   { queries, executors }: JobData,
@@ -41,15 +36,14 @@ const anchorOf = (
   return executor === null || executors.length === 0 ? null : EXECUTORS_ID;
 };
 
-/** A place of the evidence, which leads to the tasks of its stage, its query, or the executors. */
+/** A place of the evidence as a link to the tasks of its stage, its query, or the executors. */
 function Seen({ place, data }: { place: Place; data: JobData }) {
   const [, edit] = useSearch();
   const anchor = anchorOf(place, data);
   if (anchor === null) return <>{placeOf(place)}</>;
   const show = () => {
     const { stage } = place;
-    const target = document.getElementById(anchor);
-    if (target instanceof HTMLDetailsElement) target.open = true;
+    reveal(anchor);
     if (stage === null || exported) return;
     edit(
       (next) => {
@@ -76,11 +70,11 @@ function FindingItem({ finding, data }: { finding: Finding; data: JobData }) {
   return (
     <li>
       <h4>
-        {finding.title}: at most {costOf(finding)}
+        {finding.title}: {savingOf(finding)}
       </h4>
-      <p>{finding.says}.</p>
+      <p>{sentence(finding.says)}</p>
       <p>
-        <strong>Do:</strong> {finding.do}.
+        <strong>Fix:</strong> {sentence(finding.do)}
       </p>
       {options && (
         <p className="options">
@@ -88,15 +82,15 @@ function FindingItem({ finding, data }: { finding: Finding; data: JobData }) {
         </p>
       )}
       <details>
-        <summary>Why, and how sure</summary>
+        <summary>Why, and how certain</summary>
         <p>{finding.costs}</p>
         <p>
-          Assumed: {finding.assumes}. Confidence: {finding.confidence}. Rule: {finding.rule}, after{" "}
-          {finding.source}.
+          Assumption: {finding.assumes}. Confidence: {finding.confidence}. Rule: {finding.rule},
+          based on {finding.source}.
         </p>
         {places.size > 0 && (
           <p>
-            Seen at{" "}
+            Evidence:{" "}
             {[...places].map(([text, place], at) => (
               <span key={text}>
                 {at > 0 && "; "}
@@ -111,14 +105,14 @@ function FindingItem({ finding, data }: { finding: Finding; data: JobData }) {
   );
 }
 
-/** The findings that cost the most time, or why there is none. */
+/** The findings, the largest saving first, and what could not be checked. */
 export function Findings({ data }: { data: JobData }) {
-  const { findings, silence, overlap, unseen } = data;
+  const { findings, silence, overlap, unseen, failure } = data;
   const [first, rest] = [findings.slice(0, SHOWN), findings.slice(SHOWN)];
   return (
     <>
-      <h3>What to do, by the time that it costs</h3>
-      {silence !== null && <p className="nothing">{silence}</p>}
+      {failure !== null && silence !== null && <p>{sentence(silence)}</p>}
+      {first.length > 0 && <h3>What to fix, largest saving first</h3>}
       {first.length > 0 && (
         <ol className="findings">
           {first.map((finding) => (
@@ -128,7 +122,9 @@ export function Findings({ data }: { data: JobData }) {
       )}
       {rest.length > 0 && (
         <details>
-          <summary>{count(rest.length)} more</summary>
+          <summary>
+            {count(rest.length)} more finding{rest.length > 1 && "s"}
+          </summary>
           <ol className="findings" start={SHOWN + 1}>
             {rest.map((finding) => (
               <FindingItem key={finding.rule} finding={finding} data={data} />
@@ -136,10 +132,10 @@ export function Findings({ data }: { data: JobData }) {
           </ol>
         </details>
       )}
-      {overlap !== null && <p className="aside">{overlap}</p>}
-      {unseen.map((said) => (
-        <p key={said} className="aside">
-          {said}
+      {overlap !== null && <p className="aside">{sentence(overlap)}</p>}
+      {unseen.map((text) => (
+        <p key={text} className="aside">
+          {sentence(`not checked: ${text}`)}
         </p>
       ))}
     </>
@@ -148,7 +144,7 @@ export function Findings({ data }: { data: JobData }) {
 
 const HOUR_S = 3600;
 
-/** What executors offered, by what became of it; nothing where that is not recorded. */
+/** The core time that executors offered, by its use; nothing if that was not recorded. */
 export function Cores({ data: { cores } }: { data: JobData }) {
   if (cores === null || cores.offered_s <= 0) return null;
   const { offered_s: offered } = cores;
@@ -159,9 +155,9 @@ export function Cores({ data: { cores } }: { data: JobData }) {
   ];
   return (
     <>
-      <h3>What the cores did</h3>
+      <h3 id="cores">Used and unused cores</h3>
       <DataTable
-        caption="Cores: used and unused"
+        caption="Used and unused cores"
         columns={[{ name: "Cores" }, number("Core-hours"), number("Share")]}
         rows={[
           ...cores.used.map((each) => row("used", each)),
@@ -179,29 +175,28 @@ const sized = (value: number | null): Cell =>
 const shared = (value: number | null): Cell =>
   value === null ? null : { value, show: percent(value) };
 
-/** The executors: when each was there, how busy, its losses and its memory. */
+/** The executors: lifetime, load, failures and memory. */
 export function Executors({ data: { executors, executors_left_out: left } }: { data: JobData }) {
   if (executors.length === 0) return null;
   return (
-    <>
-      <h3 id={EXECUTORS_ID}>Executors</h3>
+    <Folded id={EXECUTORS_ID} title="Executors" open={executors.length <= FEW_ROWS}>
       <DataTable
         caption="Executors"
         columns={[
           { name: "Executor" },
           { name: "Host" },
           number("Cores"),
-          { name: "There from" },
-          { name: "Why gone" },
+          { name: "Lifetime" },
+          { name: "Removal reason" },
           number("Tasks"),
           number("Failed"),
           number("Task time"),
           number("Busy"),
-          number("Collecting memory"),
+          number("GC time"),
           number("Spilled"),
-          number("Heap at most"),
-          number("For execution and storage"),
-          number("Python at most"),
+          number("Peak heap"),
+          number("Execution and storage limit"),
+          number("Peak Python memory"),
         ]}
         rows={executors.map((each): Cell[] => [
           each.executor_id,
@@ -221,25 +216,25 @@ export function Executors({ data: { executors, executors_left_out: left } }: { d
         ])}
       />
       <p className="aside">
-        Memory is what samples saw; where none fell into a task, nothing is known.
-        {left > 0 && ` ${count(left)} executors with less task time are left out.`}
+        Peaks are the highest samples. An executor with no sample during a task shows none.
+        {left > 0 && ` ${count(left)} executors with less task time aren't shown.`}
       </p>
-    </>
+    </Folded>
   );
 }
 
-/** The application on other numbers of slots, by replay of its tasks. */
+/** The application with other numbers of slots, by a replay of its tasks. */
 export function Outlook({ data: { outlook, elapsed_s: elapsed } }: { data: JobData }) {
   const { found, replayed_s: replayed, assumes, reason: missing } = outlook;
   return (
     <>
-      <h3>With fewer and more slots</h3>
+      <h3 id="what-if">What if: fewer or more slots</h3>
       {missing !== null || replayed === null ? (
         <p className="nothing">{missing}</p>
       ) : (
         <>
           <DataTable
-            caption="With fewer and more slots"
+            caption="What if: fewer or more slots"
             columns={[
               number("Slots"),
               number("Executors"),
@@ -258,8 +253,8 @@ export function Outlook({ data: { outlook, elapsed_s: elapsed } }: { data: JobDa
             ])}
           />
           <p className="aside">
-            Assumed: {assumes}. On the slots that there were it gives {duration(replayed)}
-            {elapsed !== null && `, and ${duration(elapsed)} were recorded`}.
+            Assumption: {assumes}. For the recorded slots the replay gives {duration(replayed)}
+            {elapsed !== null && `; the job took ${duration(elapsed)}`}.
           </p>
         </>
       )}
@@ -269,25 +264,24 @@ export function Outlook({ data: { outlook, elapsed_s: elapsed } }: { data: JobDa
 
 const timed = (value: number): Cell => ({ value, show: duration(value) });
 
-/** The jobs, each by itself: the slots that its tasks can fill, and how many of them are enough. */
+/** The jobs, each by itself: how many slots its tasks can fill, and how many are enough. */
 export function Jobs({ data: { jobs, outlook } }: { data: JobData }) {
   if (jobs.length === 0) return null;
-  const told = jobs.some(({ ideal }) => ideal !== null);
+  const known = jobs.some(({ ideal }) => ideal !== null);
   return (
-    <>
-      <h3>Jobs, and the slots that each needs</h3>
+    <Folded id="jobs" title="Jobs and the slots each needs" open={jobs.length <= FEW_ROWS}>
       <DataTable
-        caption="Jobs, and the slots that each needs"
+        caption="Jobs and the slots each needs"
         columns={[
           { name: "Job" },
           { name: "Outcome" },
-          number("Began"),
-          number("Took"),
-          number("Slots it can fill"),
-          number("Takes with these"),
-          number("Slots enough"),
-          number("Executors enough"),
-          number("Takes with enough"),
+          number("Started"),
+          number("Duration"),
+          number("Useful slots"),
+          number("Time with these"),
+          number("Enough slots"),
+          number("Enough executors"),
+          number("Time with enough"),
         ]}
         rows={jobs.map(
           ({ id, name, outcome, started_s: began, elapsed_s: took, ideal }): Cell[] => [
@@ -304,29 +298,29 @@ export function Jobs({ data: { jobs, outlook } }: { data: JobData }) {
         )}
       />
       <p className="aside">
-        {told
-          ? "By the same replay of each job by itself: so many slots are enough that it takes at most 10 % longer than with all that its tasks can fill at once. It was looked for in the longest jobs that have tasks."
-          : `What slots they need cannot be told: ${outlook.reason ?? "their tasks are not recorded"}.`}
+        {known
+          ? "Each job is replayed by itself. Useful slots are all that its tasks can fill. With enough slots it takes at most 10% longer than with those. Only the longest jobs with tasks are replayed."
+          : `Can't tell how many slots they need: ${outlook.reason ?? "their tasks weren't recorded"}.`}
       </p>
-    </>
+    </Folded>
   );
 }
 
-/** What was done in vain, and the executors that were lost. */
+/** Wasted task time, and lost executors. */
 export function Losses({ data: { losses, lost_executors: gone } }: { data: JobData }) {
   if (losses.length === 0 && gone.length === 0) return null;
   return (
     <>
-      <h3>What was in vain</h3>
+      <h3 id="wasted">Wasted work</h3>
       {losses.length > 0 && (
         <DataTable
-          caption="Task time in vain"
+          caption="Wasted task time"
           columns={[
-            { name: "Task time in vain" },
+            { name: "Wasted task time" },
             number("Attempts"),
             number("Time"),
-            { name: "Said" },
-            { name: "Means" },
+            { name: "Message" },
+            { name: "Meaning" },
           ]}
           rows={losses.map((each): Cell[] => [
             each.what,
@@ -339,13 +333,13 @@ export function Losses({ data: { losses, lost_executors: gone } }: { data: JobDa
       )}
       {gone.length > 0 && (
         <DataTable
-          caption="Executors that were lost"
+          caption="Lost executors"
           columns={[
-            { name: "Executor that was lost" },
+            { name: "Lost executor" },
             { name: "Host" },
             number("After"),
             { name: "Reason" },
-            { name: "Means" },
+            { name: "Meaning" },
           ]}
           rows={gone.map((each): Cell[] => [
             each.executor_id,

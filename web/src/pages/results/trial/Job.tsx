@@ -1,14 +1,12 @@
-// A job as its engine accounts for it: the narrowest point, stages over time, bounds.
+// A job as its engine accounts for it: stages over time, tasks, queries, executors, bounds.
 import { useCallback, useMemo } from "react";
-import { Link } from "wouter";
 import { type Track, timeAxis } from "../../../charts/timeline";
-import { exported } from "../../../data";
-import { bytes, count, duration, moment, percent, plain, rate } from "../../../format";
-import { PAGES } from "../../../generated/pages";
+import { bytes, count, duration, percent, plain, rate } from "../../../format";
 import type { Trial } from "../../../generated/record";
 import type { JobData, JobStage, TrialDetail } from "../../../generated/types";
 import { Figure, type Legend } from "../../../parts/Figure";
 import { Pending, ProblemBox } from "../../../parts/Page";
+import { Folded } from "../../../parts/Sections";
 import { type Cell, type Column, DataTable, number, oneLine } from "../../../parts/Table";
 import { useSearch } from "../../../state";
 import { Caches } from "./Caches";
@@ -22,7 +20,7 @@ import {
   tierLanes,
   UNATTRIBUTED,
 } from "./charts/job";
-import { Cores, Executors, Findings, Jobs, Losses, Outlook } from "./Findings";
+import { Cores, Executors, Jobs, Losses, Outlook } from "./Findings";
 import { Memory } from "./Memory";
 import { Queries } from "./Queries";
 import { Streams } from "./Streams";
@@ -41,9 +39,9 @@ const tenths = (value: number | null): Cell =>
   value === null ? null : { value, show: plain(Number(value.toFixed(1))) };
 
 const HOST_COLUMNS: Column[] = [
-  number("Host: processor"),
-  number("Host: processor, by others"),
-  number("Host: waiting for I/O"),
+  number("Host: CPU"),
+  number("Host: CPU used by other programs"),
+  number("Host: I/O wait"),
   { name: "Host: busiest disk" },
   number("Host: disk busy"),
   number("Host: disk read"),
@@ -66,7 +64,7 @@ const hostCells = ({ host, meanwhile }: JobStage): Cell[] => [
   meanwhile === null ? null : oneLine(meanwhile),
 ];
 
-/** Every stage with all that is known of it; on the trial's clock with what its host did. */
+/** Every stage with its figures; on the trial's clock also those of its host. */
 function tableOf({ stages, began_s: began }: JobData) {
   const causes = stages[0]?.causes.map(({ cause }) => cause) ?? [];
   const rows = stages.map((stage): Cell[] => {
@@ -97,8 +95,8 @@ function tableOf({ stages, began_s: began }: JobData) {
   const columns: Column[] = [
     { name: "Stage" },
     { name: "Outcome" },
-    number("Began"),
-    number("Took"),
+    number("Started"),
+    number("Duration"),
     number("Attempts"),
     number("Slots"),
     number("Waves"),
@@ -109,7 +107,7 @@ function tableOf({ stages, began_s: began }: JobData) {
     number("Task time"),
     ...causes.map(number),
     number(UNATTRIBUTED),
-    { name: "Narrowest" },
+    { name: "Narrowest point" },
     ...(began === null ? [] : HOST_COLUMNS),
   ];
   return { columns, rows };
@@ -117,28 +115,7 @@ function tableOf({ stages, began_s: began }: JobData) {
 
 const LEAST_SHARE = 0.005;
 
-/** The parts of the application's time; those that are hardly anything are one row. */
-function partRows({ parts }: JobData): Cell[][] {
-  const rest = parts.filter((part) => part.share > 0 && part.share < LEAST_SHARE);
-  const sum = (of: (part: (typeof rest)[number]) => number) =>
-    rest.reduce((all, part) => all + of(part), 0);
-  return [
-    ...parts
-      .filter((part) => part.share >= LEAST_SHARE)
-      .map((part): Cell[] => [part.words, time(part.time_s), share(part.share)]),
-    ...(rest.length > 0
-      ? [
-          [
-            `${count(rest.length)} part${rest.length > 1 ? "s" : ""} of less than 0.5% each`,
-            time(sum((part) => part.time_s)),
-            share(sum((part) => part.share)),
-          ],
-        ]
-      : []),
-  ];
-}
-
-/** The colours of causes, without those that can be seen nowhere. */
+/** The colors of causes, without those that are too small to see. */
 function causeLegend({ stages }: JobData): Legend {
   const parts = stages.flatMap(sharesOf).filter((part) => part.share >= LEAST_SHARE);
   const there = new Set(parts.map(({ cause }) => cause));
@@ -149,11 +126,13 @@ function causeLegend({ stages }: JobData): Legend {
 }
 
 const captionOf = ({ stages_left_out: left, applications }: JobData) => [
-  "Each stage from its submission to its end; its colours are shares of its tasks' time, not moments.",
+  "Each bar runs from a stage's submission to its end. Its colors show how its tasks' time was divided, not when things happened.",
   "Stages in bold are on the critical path.",
-  ...(left > 0 ? [`${count(left)} stages with less task time are left out.`] : []),
+  ...(left > 0 ? [`${count(left)} stages with less task time aren't shown.`] : []),
   ...(applications > 1
-    ? [`Of ${count(applications)} applications at once, this is one that failed, else the longest.`]
+    ? [
+        `The trial ran ${count(applications)} applications concurrently. This is one that failed or, if none did, the longest.`,
+      ]
     : []),
 ];
 
@@ -173,7 +152,7 @@ function Stages({ data, file }: { data: JobData; file: string }) {
 
 const WHOLE = "";
 
-/** Chooses what part of the trial the chart shows; the page's URL keeps it. */
+/** Chooses the part of the trial that the chart shows; the page's URL keeps it. */
 function WindowChoice({ trial, data }: { trial: Trial; data: JobData }) {
   const [search, edit] = useSearch();
   const choose = (value: string) =>
@@ -253,13 +232,13 @@ function StagesOverHost({
       ),
     [trial, t_s, tracks, data, beganS, show],
   );
-  if (pending) return <Pending what="the host's series" lines={30} />;
+  if (pending) return <Pending what="host metrics" lines={30} />;
   return (
     <>
       {problem && <ProblemBox problem={problem} />}
       <Figure
         title={
-          lanes.length > 0 ? "Stages over processor, disk and network" : "Stages and running tasks"
+          lanes.length > 0 ? "Stages with CPU, disk and network load" : "Stages and running tasks"
         }
         caption={[...captionOf(data), said].filter(Boolean).join(" ")}
         draw={draw}
@@ -276,7 +255,7 @@ function StagesOverHost({
   );
 }
 
-/** What lay on which tier of local storage over the stages, and what an earlier one had no room for. */
+/** Bytes on each tier of local storage over the stages, and when an earlier tier was full. */
 function Tiers({ trial, data }: { trial: Trial; data: JobData }) {
   const began = data.began_s ?? 0;
   const lanes = useMemo(() => tierLanes(data, began), [data, began]);
@@ -296,7 +275,7 @@ function Tiers({ trial, data }: { trial: Trial; data: JobData }) {
   return (
     <Figure
       title="Local files by tier"
-      caption="What was there, as each process of Spark told at intervals. Tiers are filled in this order; a red line is when an earlier one first had no room for a kind of file."
+      caption="Bytes on each tier, as Spark's processes reported them at intervals. Tiers are filled in this order. A red line marks when an earlier tier first had no room for a kind of file."
       draw={draw}
       file={`${trial.id}-tiers`}
       legends={[["Stages", causeLegend(data)], ...laneLegends(lanes)]}
@@ -304,12 +283,12 @@ function Tiers({ trial, data }: { trial: Trial; data: JobData }) {
       table={{
         columns: [
           { name: "Tier" },
-          { name: "Files of" },
+          { name: "Kind of file" },
           { name: "Rule" },
-          number("Bytes"),
-          number("Most at once"),
-          number("Places"),
-          number("Overflowed"),
+          number("Total bytes"),
+          number("Peak"),
+          number("Placements"),
+          number("Overflows"),
           number("First overflow"),
         ],
         rows: data.tiers.map((use): Cell[] => [
@@ -327,35 +306,21 @@ function Tiers({ trial, data }: { trial: Trial; data: JobData }) {
   );
 }
 
-/** What the engine's own account tells of a trial. */
-export function TrialJob({ trial, detail }: { trial: Trial; detail: TrialDetail }) {
-  const { data, problem } = useJob(trial.id, detail);
+/** The sections of a job below its summary. */
+export function JobDetails({ trial, detail }: { trial: Trial; detail: TrialDetail }) {
+  const { data } = useJob(trial.id, detail);
+  if (!data || data.missing_reason) return null; // the summary says why
   return (
     <section aria-labelledby="job">
-      <h2 id="job">Where the job's time went</h2>
-      {problem ? (
-        <ProblemBox problem={problem} />
-      ) : !data ? (
-        <Pending what="the engine's account" lines={20} />
-      ) : data.missing_reason ? (
-        <p className="nothing">{data.missing_reason}</p>
-      ) : (
-        <Account trial={trial} detail={detail} data={data} />
-      )}
+      <h2 id="job">Job details</h2>
+      <Account trial={trial} detail={detail} data={data} />
     </section>
   );
 }
 
-/** The longest stage of which the host's part is known. */
-function longestSeen({ stages }: JobData): JobStage | undefined {
-  return stages
-    .filter(({ meanwhile }) => meanwhile !== null)
-    .sort((a, b) => (b.elapsed_s ?? 0) - (a.elapsed_s ?? 0))[0];
-}
-
 const SKEWED = 2; // times the median task
 
-/** Stages of which a task took or moved far more than the median one, or that had stragglers. */
+/** Stages with stragglers, or with a task that took or moved far more than the median task. */
 function Uneven({ stages }: { stages: readonly JobStage[] }) {
   const uneven = stages
     .filter(
@@ -365,11 +330,10 @@ function Uneven({ stages }: { stages: readonly JobStage[] }) {
     .sort((a, b) => b.task_s - a.task_s);
   return (
     <>
-      <h3>Skew and stragglers</h3>
+      <h3 id="skew">Skew and stragglers</h3>
       {uneven.length === 0 ? (
         <p>
-          No stage had a task that took {SKEWED} times as long as its median one, or moved {SKEWED}{" "}
-          times as many bytes.
+          No stage had a task that took or moved at least {SKEWED} times as much as its median task.
         </p>
       ) : (
         <DataTable
@@ -378,7 +342,7 @@ function Uneven({ stages }: { stages: readonly JobStage[] }) {
             { name: "Stage" },
             number("Attempts"),
             number("Longest / median task"),
-            number("Most / median bytes"),
+            number("Max / median bytes"),
             number("Stragglers"),
             number("Task time"),
           ]}
@@ -396,71 +360,28 @@ function Uneven({ stages }: { stages: readonly JobStage[] }) {
   );
 }
 
-const SHOWN_BESIDE = 5;
-
-/** Leads to this job beside another: those of its repeat group are offered. */
-function Beside({ trial, detail }: { trial: Trial; detail: TrialDetail }) {
-  if (exported) return null;
-  const path = (before?: string) =>
-    `${PAGES.jobs.path}?${new URLSearchParams({ ...(before && { before }), after: trial.id })}`;
-  return (
-    <p className="aside">
-      Why was it slower, or faster? Beside{" "}
-      {detail.siblings.slice(0, SHOWN_BESIDE).map(({ id, started_at: started }) => (
-        <span key={id}>
-          <Link href={path(id)}>{started === null ? id : moment(started)}</Link>,{" "}
-        </span>
-      ))}
-      <Link href={path()}>another job</Link>.
-    </p>
-  );
-}
-
 function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; data: JobData }) {
   const { began_s: began, began_reason: unaligned } = data;
-  const seen = longestSeen(data);
   return (
     <>
-      {data.failure && (
-        <div className="failure">
-          <p>
-            <strong>The application {data.failure}</strong>
-          </p>
-          {data.stages.map(
-            ({ label, name, reason }) =>
-              reason && (
-                <p key={label}>
-                  Stage {label} {name}: {reason}
-                </p>
-              ),
-          )}
+      <div id="stages">
+        {began === null ? (
+          <>
+            {detail.has_series && (
+              <p className="aside">Not aligned with the host's metrics: {unaligned}.</p>
+            )}
+            <Stages data={data} file={trial.id} />
+          </>
+        ) : (
+          <StagesOverHost trial={trial} detail={detail} data={data} beganS={began} />
+        )}
+      </div>
+      <Tasks trial={trial} job={data} />
+      {data.tiers.length > 0 && (
+        <div id="tiers">
+          <Tiers trial={trial} data={data} />
         </div>
       )}
-      <ul className="notices">
-        <li>{data.verdict}</li>
-        {seen && (
-          <li>
-            stage {seen.label}, the longest: {seen.meanwhile}
-          </li>
-        )}
-      </ul>
-      <Findings data={data} />
-      <Beside trial={trial} detail={detail} />
-      <DataTable
-        caption="Where the time went"
-        columns={[{ name: "Where the time went" }, number("Time"), number("Share")]}
-        rows={partRows(data)}
-      />
-      {began === null ? (
-        <>
-          {detail.has_series && <p className="aside">Not on the host's time axis: {unaligned}.</p>}
-          <Stages data={data} file={trial.id} />
-        </>
-      ) : (
-        <StagesOverHost trial={trial} detail={detail} data={data} beganS={began} />
-      )}
-      <Tasks trial={trial} job={data} />
-      {data.tiers.length > 0 && <Tiers trial={trial} data={data} />}
       <Queries data={data} />
       <Caches data={data} />
       <Streams trial={trial} data={data} />
@@ -471,20 +392,22 @@ function Account({ trial, detail, data }: { trial: Trial; detail: TrialDetail; d
       <Cores data={data} />
       <Outlook data={data} />
       <Jobs data={data} />
-      <h3>How much sooner it could have ended</h3>
-      <DataTable
-        caption="Bounds"
-        columns={[{ name: "Without" }, number("As recorded"), number("At most")]}
-        rows={data.bounds.map((bound): Cell[] => [
-          bound.without,
-          time(bound.recorded_s),
-          time(bound.at_most_s),
-        ])}
-      />
-      <p className="aside">
-        By a replay of its tasks without that waiting: what the engine recorded as such, and at most
-        all that could be such. Time without a cause counts in each, so they do not add up.
-      </p>
+      <Folded id="bounds" title="Upper bounds: time saved without each kind of waiting">
+        <DataTable
+          caption="Upper bounds"
+          columns={[{ name: "Without" }, number("As recorded"), number("At most")]}
+          rows={data.bounds.map((bound): Cell[] => [
+            bound.without,
+            time(bound.recorded_s),
+            time(bound.at_most_s),
+          ])}
+        />
+        <p className="aside">
+          Each row replays the job's tasks without that kind of waiting. “As recorded” removes the
+          time that the engine recorded as such. “At most” removes all time that could be such. Time
+          without a known cause counts in every row, so the rows don't add up.
+        </p>
+      </Folded>
     </>
   );
 }

@@ -1,4 +1,4 @@
-// What a trial did over time: its phases, its stages, and its host meanwhile.
+// A trial over time: its phases, its stages, and the load of its host.
 import { useCallback, useMemo } from "react";
 import { stages } from "../../../charts/stages";
 import { type Track, timeAxis } from "../../../charts/timeline";
@@ -17,7 +17,7 @@ type View = Parameters<typeof timeAxis>[1];
 const NONE: readonly string[] = [];
 const NEVER: readonly number[] = [];
 
-/** What was seen of the host that the page's URL names, of several; all are in `hosts`. */
+/** The load of the host that the page's URL names; `hosts` has the names of all. */
 export function useHost(trial: Trial, detail: TrialDetail) {
   const [search] = useSearch();
   const {
@@ -27,21 +27,21 @@ export function useHost(trial: Trial, detail: TrialDetail) {
   } = useTwin(detail.has_series ? "/api/trials/{id}/series" : null, search, trial.id);
   const lanes = useMemo(() => (series ? lanesOf(series) : []), [series]);
   const said = !detail.has_series
-    ? "No host series was recorded with this trial."
+    ? "No host metrics were recorded with this trial."
     : (series?.missing_reason ??
       (series?.thinned
-        ? "Each point is the mean of several samples; of the busiest disk it is the highest."
+        ? "Each point is the mean of several samples; for the busiest disk, the maximum."
         : null));
   const hosts = series?.hosts ?? NONE;
   const host = search.get("host") ?? series?.host ?? "";
   return { t_s: series?.t_s ?? NEVER, hosts, host, lanes, said, problem, pending };
 }
 
-/** What the engine's own account tells; asked once, however often it is used. */
+/** The analysis of the job; requested once, however often it is used. */
 export const useJob = (id: string, detail: TrialDetail) =>
   useTwin(detail.has_job ? "/api/trials/{id}/job" : null, undefined, id);
 
-/** Chooses one of several hosts; an exported page has one, whose name it says. */
+/** Chooses one of several hosts; an exported page has one and shows its name. */
 export function HostChoice({ hosts, host }: { hosts: readonly string[]; host: string }) {
   const [, edit] = useSearch();
   if (hosts.length < 2) return null;
@@ -62,18 +62,18 @@ export function HostChoice({ hosts, host }: { hosts: readonly string[]; host: st
   );
 }
 
-/** The colours of each lane, but for one whose title says what its only line is. */
+/** The colors of each lane, except for one whose title names its only line. */
 export const laneLegends = (lanes: readonly Track[]): PartLegend[] =>
   lanes
     .filter(({ unit, lines }) => unit === "B/s" || unit === "B" || lines.length > 1)
     .map(({ title, lines }) => [title, lines.map(({ role, name }) => [role, name] as const)]);
 
-/** Each phase with the means of what was seen during it. */
+/** Each phase with the mean host load during it. */
 function loadsOf(trial: Trial, times: readonly number[], lanes: readonly Track[]) {
   const columns: Column[] = [
     { name: "Phase" },
-    { name: "Began", number: true },
-    { name: "Took", number: true },
+    { name: "Started", number: true },
+    { name: "Duration", number: true },
     ...lanes.flatMap((lane) =>
       lane.lines.map(({ name }) => ({ name: `${lane.title}: ${name}`, number: true })),
     ),
@@ -109,16 +109,15 @@ function Phases({ trial, detail }: { trial: Trial; detail: TrialDetail }) {
   );
   if (trial.phases.length === 0)
     return <p className="nothing">No phases were recorded with this trial.</p>;
-  if (pending || job.pending) return <Pending what="the host's series" lines={24} />;
+  if (pending || job.pending) return <Pending what="host metrics" lines={24} />;
   const table = loadsOf(trial, t_s, lanes);
   // On the clock of the trial the stages stand in one chart with all this, further up.
-  if (job.data?.began_s != null)
-    return <DataTable caption="Phases, and what the host did meanwhile" {...table} />;
+  if (job.data?.began_s != null) return <DataTable caption="Phases and host load" {...table} />;
   return (
     <>
       {problem && <ProblemBox problem={problem} />}
       <Figure
-        title="Phases, and what the host did meanwhile"
+        title="Phases and host load over time"
         caption={said}
         draw={draw}
         file={`${trial.id}-phases`}
@@ -143,11 +142,11 @@ function Stages({ trial }: { trial: Trial }) {
   return (
     <Figure
       title="Stages"
-      caption="Each stage from its first to its last work; what it did with that time, as shares."
+      caption="Each bar runs from a stage's first to its last activity. Its colors show how its workers spent that time, as shares."
       draw={draw}
       file={`${trial.id}-stages`}
       legend={[
-        ["useful", "at work"],
+        ["useful", "busy"],
         ["idle", "idle"],
         ["memory", "waiting for memory"],
         ["blocked", "blocked"],
@@ -159,8 +158,8 @@ function Stages({ trial }: { trial: Trial }) {
           { name: "Device" },
           { name: "Workers", number: true },
           { name: "Bytes", number: true },
-          { name: "At work", number: true },
-          { name: "Processor", number: true },
+          { name: "Busy", number: true },
+          { name: "CPU time", number: true },
           { name: "Waiting for a core", number: true },
           { name: "Idle", number: true },
           { name: "Waiting for memory", number: true },
@@ -191,7 +190,7 @@ function Stages({ trial }: { trial: Trial }) {
 export function Timeline({ trial, detail }: { trial: Trial; detail: TrialDetail }) {
   return (
     <section aria-labelledby="phases">
-      <h2 id="phases">What it did</h2>
+      <h2 id="phases">Phases and host load</h2>
       {detail.narrowest.length > 0 && (
         <ul className="notices">
           {detail.narrowest.map((sentence) => (

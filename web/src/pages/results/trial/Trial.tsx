@@ -1,6 +1,6 @@
-// One trial whole: what it did, on what, whether it counts, and where it comes from.
+// One trial: its summary, whether it counts, its details, and where it comes from.
 
-import { useCallback, useMemo } from "react";
+import { type ReactNode, useCallback, useMemo } from "react";
 import { Link } from "wouter";
 import { exported, useTwin } from "../../../data";
 import { bytes, count, moment, plain, rate, seconds } from "../../../format";
@@ -11,24 +11,38 @@ import { Exclude } from "../../../parts/Exclude";
 import { Facts, HostFacts } from "../../../parts/Facts";
 import { Figure } from "../../../parts/Figure";
 import { Missing, Page, Pending, ProblemBox } from "../../../parts/Page";
+import { Sections } from "../../../parts/Sections";
 import { type Cell, DataTable } from "../../../parts/Table";
 import { Trials } from "../../../parts/Trials";
 import { useSearch } from "../../../state";
 import { siblings } from "./charts/siblings";
 import { DiskIo } from "./DiskIo";
 import { Hosts } from "./Hosts";
-import { TrialJob } from "./Job";
+import { JobDetails } from "./Job";
 import { Disks, Network } from "./SeveralHosts";
-import { Timeline } from "./Timeline";
+import { JobSummary } from "./Summary";
+import { severalWatched, trialSections } from "./sections";
+import { Timeline, useJob } from "./Timeline";
 
-/** Why a trial does not count, empty if it does. */
+const MOST_OPEN = 20; // lines of settings or files; more are folded
+
+const ENDED: Readonly<Record<string, string>> = {
+  failed: "it failed",
+  invalid: "its output is invalid",
+  interrupted: "it was interrupted",
+};
+
+/** How a trial stands that has not succeeded, as a clause. */
+const stateClause = (state: string) => ENDED[state] ?? `it is still ${state}`;
+
+/** Why a trial doesn't count, empty if it does. */
 const againstIt = (trial: Record_, { exclusions }: TrialDetail): string[] => [
-  ...(trial.state === "succeeded" ? [] : [`it is ${trial.state}, not succeeded`]),
-  ...(trial.warm_up ? ["it is a warm-up: kept and shown, but not counted"] : []),
-  ...(exclusions.length > 0 ? ["an exclusion leaves it out"] : []),
+  ...(trial.state === "succeeded" ? [] : [stateClause(trial.state)]),
+  ...(trial.warm_up ? ["it's a warm-up, which is shown but not counted"] : []),
+  ...(exclusions.length > 0 ? ["an exclusion rule covers it"] : []),
 ];
 
-/** Whether a trial counts in the statistics of its group, and what to know of it. */
+/** Whether a trial counts in the statistics of its group, and its warnings. */
 function Validity({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
   const against = againstIt(trial, detail);
   return (
@@ -36,7 +50,7 @@ function Validity({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
       <h2 id="validity">Does it count?</h2>
       <p>
         {against.length === 0
-          ? "Yes: it succeeded, it is no warm-up, and no exclusion covers it."
+          ? "Yes: it succeeded, isn't a warm-up, and no exclusion rule covers it."
           : `No: ${against.join("; ")}.`}
       </p>
       {trial.failure && (
@@ -91,34 +105,35 @@ function Siblings({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
   const whole = new URLSearchParams({ where: `group=${detail.group}` });
   return (
     <section aria-labelledby="siblings">
-      <h2 id="siblings">Its repeat group</h2>
+      <h2 id="siblings">Repeat group</h2>
       {detail.siblings.length === 0 ? (
         <p>
-          It is the only trial of its repeat group: nothing can be said about how much times vary.
+          This is the only trial of its repeat group, so how much its time varies is unknown. More
+          repetitions would show it.
         </p>
       ) : (
         <>
           <Figure
-            title="Times of the repeat group"
-            caption="Trials of the same workload, engine, cluster and configuration."
+            title="Times in the repeat group"
+            caption="Trials with the same workload, engine, cluster and configuration."
             draw={draw}
             file={`${trial.id}-group`}
             legend={[
               ["this-trial", "this trial"],
-              ["other-trial", "the others"],
+              ["other-trial", "other trials"],
             ]}
             table={{
               columns: [{ name: "Trial" }, { name: "Time", number: true }, { name: "Counted" }],
               rows: group.map(({ id, elapsed_s, warm_up }): Cell[] => [
                 id,
                 { value: elapsed_s, show: seconds(elapsed_s) },
-                warm_up ? "no, a warm-up" : "yes",
+                warm_up ? "no (warm-up)" : "yes",
               ]),
             }}
           />
           <div className="panel siblings">
             <Trials
-              caption="The other trials of the repeat group"
+              caption="Other trials of the repeat group"
               rows={detail.siblings}
               columns={["state", "elapsed_s", "repetition", "started_at", "disturbed", "warnings"]}
             />
@@ -165,6 +180,19 @@ function Samples({ trial }: { trial: Record_ }) {
   );
 }
 
+/** A list of `n` lines, folded if they are many. */
+function FoldedIfLong({ title, n, children }: { title: string; n: number; children: ReactNode }) {
+  if (n <= MOST_OPEN) return children;
+  return (
+    <details className="more">
+      <summary>
+        {title} ({count(n)})
+      </summary>
+      {children}
+    </details>
+  );
+}
+
 function Files({ trial }: { trial: Record_ }) {
   if (trial.artifacts.length === 0) return <p className="nothing">No files were kept.</p>;
   const address = (name: string) =>
@@ -191,88 +219,94 @@ function Files({ trial }: { trial: Record_ }) {
   );
 }
 
-/** Whether the series of several hosts were kept. */
-const severalWatched = ({ artifacts }: Record_) =>
-  artifacts.filter(({ kind }) => kind === "series").length > 1;
+/** The figures of a trial at a glance. */
+function Figures({ trial, detail }: { trial: Record_; detail: TrialDetail }) {
+  const { cluster, workload } = trial;
+  return (
+    <ul className="figures">
+      <li>
+        <span className="label">Time</span>
+        <span className="value">
+          {trial.elapsed_s === null ? (
+            <Missing reason={trial.failure?.message ?? stateClause(trial.state)} />
+          ) : (
+            seconds(trial.elapsed_s)
+          )}
+        </span>
+        <span className="note">{trial.state}</span>
+      </li>
+      <li>
+        <span className="label">Input</span>
+        <span className="value">
+          {workload.input_bytes === null ? (workload.scale ?? "—") : bytes(workload.input_bytes)}
+        </span>
+        <span className="note">
+          {workload.input_bytes !== null
+            ? workload.scale
+            : workload.scale === null
+              ? "not recorded"
+              : "scale"}
+        </span>
+      </li>
+      <li>
+        <span className="label">Hosts</span>
+        <span className="value">{count(cluster.hosts.length)}</span>
+        <span className="note">
+          {cluster.name === null || exported ? (
+            (cluster.name ?? cluster.instance_type ?? "no instance type")
+          ) : (
+            <Link href={`${PAGES.clusters.path}?${new URLSearchParams({ name: cluster.name })}`}>
+              {cluster.name}
+            </Link>
+          )}
+        </span>
+      </li>
+      {detail.cost && (
+        <li>
+          <span className="label">Cost</span>
+          <span className="value">
+            {detail.cost.text ?? <Missing reason={detail.cost.missing_reason ?? "not reported"} />}
+          </span>
+          <span className="note">
+            {cluster.price
+              ? `${cluster.price.amount} ${cluster.price.currency} per ${cluster.price.per}`
+              : "reported by the source"}
+          </span>
+        </li>
+      )}
+      <li>
+        <span className="label">Repetition</span>
+        <span className="value">{trial.warm_up ? "warm-up" : count(trial.repetition)}</span>
+        <span className="note">{detail.siblings.length + 1} in the repeat group</span>
+      </li>
+    </ul>
+  );
+}
 
 function Body({ detail }: { detail: TrialDetail }) {
   const trial = detail.trial as unknown as Record_;
   const { cluster, workload, engine, software, provenance } = trial;
   const configuration = Object.entries(trial.configuration).sort(([a], [b]) => (a < b ? -1 : 1));
-  // What to do about a job comes first, unless what is known of it does not count.
+  const { data: job } = useJob(trial.id, detail);
+  // The findings of a job come first, unless its trial doesn't count.
   const jobFirst = detail.has_job && againstIt(trial, detail).length === 0;
+  const validity = <Validity trial={trial} detail={detail} />;
   return (
     <>
-      <ul className="figures">
-        <li>
-          <span className="label">Time</span>
-          <span className="value">
-            {trial.elapsed_s === null ? (
-              <Missing reason={trial.failure?.message ?? `it is ${trial.state}`} />
-            ) : (
-              seconds(trial.elapsed_s)
-            )}
-          </span>
-          <span className="note">{trial.state}</span>
-        </li>
-        <li>
-          <span className="label">Input</span>
-          <span className="value">
-            {workload.input_bytes === null ? (workload.scale ?? "—") : bytes(workload.input_bytes)}
-          </span>
-          <span className="note">
-            {workload.input_bytes !== null
-              ? workload.scale
-              : workload.scale === null
-                ? "the record does not say"
-                : "scale"}
-          </span>
-        </li>
-        <li>
-          <span className="label">Hosts</span>
-          <span className="value">{count(cluster.hosts.length)}</span>
-          <span className="note">
-            {cluster.name === null || exported ? (
-              (cluster.name ?? cluster.instance_type ?? "no instance type")
-            ) : (
-              <Link href={`${PAGES.clusters.path}?${new URLSearchParams({ name: cluster.name })}`}>
-                {cluster.name}
-              </Link>
-            )}
-          </span>
-        </li>
-        {detail.cost && (
-          <li>
-            <span className="label">Cost</span>
-            <span className="value">
-              {detail.cost.text ?? (
-                <Missing reason={detail.cost.missing_reason ?? "not reported"} />
-              )}
-            </span>
-            <span className="note">
-              {cluster.price
-                ? `${cluster.price.amount} ${cluster.price.currency} per ${cluster.price.per}`
-                : "as its source says"}
-            </span>
-          </li>
-        )}
-        <li>
-          <span className="label">Repetition</span>
-          <span className="value">{trial.warm_up ? "warm-up" : count(trial.repetition)}</span>
-          <span className="note">{detail.siblings.length + 1} in the repeat group</span>
-        </li>
-      </ul>
-      {!jobFirst && <Validity trial={trial} detail={detail} />}
+      <Figures trial={trial} detail={detail} />
+      {!jobFirst && validity}
+      {detail.has_job && <JobSummary trial={trial} detail={detail} />}
+      <Sections of={trialSections(detail, job, severalWatched(trial))} above={4} />
+      {jobFirst && validity}
       {detail.between_hosts && <Network found={detail.between_hosts} />}
       {detail.disks_of_hosts && <Disks found={detail.disks_of_hosts} />}
-      {detail.has_job && <TrialJob trial={trial} detail={detail} />}
-      {jobFirst && <Validity trial={trial} detail={detail} />}
+      {detail.has_job && <JobDetails trial={trial} detail={detail} />}
       {severalWatched(trial) && <Hosts id={trial.id} />}
       <Timeline trial={trial} detail={detail} />
       {detail.has_io && <DiskIo id={trial.id} />}
       <Siblings trial={trial} detail={detail} />
       <section aria-labelledby="made-of">
-        <h2 id="made-of">What it ran</h2>
+        <h2 id="made-of">Workload and settings</h2>
         <div className="cards">
           <Facts
             title="Workload and engine"
@@ -285,7 +319,9 @@ function Body({ detail }: { detail: TrialDetail }) {
               ["seed", trial.seed],
             ]}
           />
-          <Facts title="Configuration" facts={configuration} />
+          {configuration.length <= MOST_OPEN && (
+            <Facts title="Configuration" facts={configuration} />
+          )}
           <Facts
             title="Cluster"
             facts={[
@@ -317,17 +353,24 @@ function Body({ detail }: { detail: TrialDetail }) {
             ]}
           />
         </div>
+        {configuration.length > MOST_OPEN && (
+          <FoldedIfLong title="All settings" n={configuration.length}>
+            <Facts title="Configuration" facts={configuration} />
+          </FoldedIfLong>
+        )}
         <HostFacts hosts={cluster.hosts} />
         <Samples trial={trial} />
       </section>
       <section aria-labelledby="files">
         <h2 id="files">Logs and files</h2>
-        <Files trial={trial} />
+        <FoldedIfLong title="All files" n={trial.artifacts.length}>
+          <Files trial={trial} />
+        </FoldedIfLong>
       </section>
       <section aria-labelledby="record">
-        <h2 id="record">The record</h2>
+        <h2 id="record">Raw record</h2>
         <details className="more">
-          <summary>As JSON</summary>
+          <summary>Show the JSON</summary>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable */}
           <pre className="record" tabIndex={0}>
             {JSON.stringify(trial, null, 2)}
