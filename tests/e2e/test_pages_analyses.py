@@ -196,8 +196,8 @@ def test_the_tooltip_of_a_moment_says_what_host_and_engine_recorded(scene: Findi
     assert head == f"{series['t_s'][at]:.1f} s · sort"
     assert "Stage 3 collect at records.py:89" in lines
     user = values["cpu_user", None] + values["cpu_nice", None]
-    assert f"Processor, user: {user * 100:.0f} %" in lines
-    assert f"Disk busy, busiest disk: {values['disk_busy', 'vda'] * 100:.0f} %" in lines
+    assert f"CPU, user: {user * 100:.0f}%" in lines
+    assert f"Disk busy, busiest disk: {values['disk_busy', 'vda'] * 100:.0f}%" in lines
     (written,) = [line for line in lines if line.startswith("Disk, write: ")]
     written_mb_per_s = float(written.removeprefix("Disk, write: ").removesuffix(" MB/s"))
     expected = values["disk_write_bytes_per_s", "vda"] / 1e6
@@ -212,6 +212,6 @@ def test_the_tooltip_of_a_moment_says_what_host_and_engine_recorded(scene: Findi
 @scenes("stages")
 def test_the_table_beside_the_time_axis_has_the_host_too(scene: Finding) -> None:
     stages = scene["job"]["stages"]
-    busy = [f"{stage['host']['cpu_busy'] * 100:.0f} %" for stage in stages]
-    assert column(scene["table"], "Host: processor") == busy
+    busy = [f"{stage['host']['cpu_busy'] * 100:.0f}%" for stage in stages]
+    assert column(scene["table"], "Host: CPU") == busy
     assert column(scene["table"], "Host and engine") == [stage["meanwhile"] for stage in stages]

@@ -35,7 +35,7 @@ export function latency(valueS: number): string {
 }
 
 export const usd = (value: number) => `$${grouped(value, value < 1000 ? 2 : 0)}`;
-export const percent = (fraction: number) => `${(fraction * 100).toFixed(0)} %`;
+export const percent = (fraction: number) => `${(fraction * 100).toFixed(0)}%`;
 
 /** Round values 1, 2, 5 x 10^n from `low` to `high`, both inside. */
 export function logTicks(

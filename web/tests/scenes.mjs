@@ -354,7 +354,7 @@ async function stages({ page, job, settled, go, ask }) {
   const find = (text) => whole.words.find((word) => word.text.startsWith(text));
   const tips = {};
   for (const [name, x, y] of [
-    ["moment", find("16 s").x, find("Processor, %").y + 60],
+    ["moment", find("16 s").x, find("CPU, %").y + 60],
     ["stage", find("16 s").x, find("3 collect").y],
   ]) {
     await page.mouse.move(x, y);
@@ -392,7 +392,7 @@ async function tasks({ page, job, settled, go }) {
   await go(job.server + job.pages.job);
   const map = page.locator(".task-map");
   const tip = map.locator(".tip");
-  await page.getByRole("button", { name: "Later" }).focus(); // after it, Whole has nothing to do yet
+  await page.getByRole("button", { name: "Later" }).focus(); // "Show all" after it is disabled yet
   await page.keyboard.press("Tab");
   const reached = await map.evaluate((element) => element === document.activeElement);
   const ring = await map.evaluate((element) => getComputedStyle(element).outlineStyle);
@@ -414,11 +414,11 @@ async function tasks({ page, job, settled, go }) {
     urls.push(here(page));
   }
   const [, back, closer] = urls;
-  await page.getByRole("button", { name: "Farther" }).focus();
+  await page.getByRole("button", { name: "Zoom out" }).focus();
   await page.keyboard.press("Enter");
   await settled();
   const farther = here(page);
-  await page.getByRole("button", { name: "Whole" }).focus();
+  await page.getByRole("button", { name: "Show all" }).focus();
   await page.keyboard.press("Enter");
   await settled();
   const again = here(page);

@@ -1,4 +1,4 @@
-// The stages of a sort: what each did from its first to its last work.
+// The stages of a sort, each from its first to its last activity.
 import type { ReportStage } from "../generated/types";
 import type { Plain } from "../missing";
 import { duration, percent } from "../units";
@@ -6,7 +6,7 @@ import { type Row, rowsChart } from "./rows";
 import type { Drawing, View } from "./view";
 
 const PARTS = [
-  ["useful_s", "useful", "at work"],
+  ["useful_s", "useful", "busy"],
   ["idle_s", "idle", "idle"],
   ["waiting_for_memory_s", "memory", "waiting for memory"],
   ["blocked_s", "blocked", "blocked"],
@@ -30,13 +30,13 @@ function stageRow(stage: Plain<ReportStage>): Row {
     details.push(`${words} ${percent(share)} (${duration(stage[key] ?? 0)})`);
     at = to;
   }
-  if (stage.cpu_s !== null) details.push(`of it on a core ${duration(stage.cpu_s)}`);
+  if (stage.cpu_s !== null) details.push(`CPU time ${duration(stage.cpu_s)}`);
   if (stage.core_wait_s !== null) details.push(`waiting for a core ${duration(stage.core_wait_s)}`);
   return {
     label,
     bold: stage.narrowest,
     bars,
-    text: `${percent((stage.useful_s ?? 0) / total)} at work${stage.narrowest ? " · narrowest" : ""}`,
+    text: `${percent((stage.useful_s ?? 0) / total)} busy${stage.narrowest ? " · narrowest" : ""}`,
     textRole: stage.narrowest ? "throat" : "muted",
     textAt: ended,
     details,
@@ -60,7 +60,7 @@ export function stages(entries: readonly Plain<ReportStage>[], view: View): Draw
     {
       minimum: 0,
       maximum: end * 1.02,
-      name: "seconds since the sort began",
+      name: "seconds since the sort started",
       format: (value) => `${Number(value.toFixed(3))} s`,
     },
     view,

@@ -31,7 +31,7 @@ test("a cell has its value as text, who sends to whom, and the least of the iter
   expect(cells[0]?.[1]).toEqual({
     value: 100e6,
     text: "100 MB/s",
-    title: "a to b: median of 3 100 MB/s, least 50 MB/s",
+    title: "a to b: median of 3 iterations 100 MB/s, lowest 50 MB/s",
   });
   expect(cells[1]?.[0]?.title).toContain("b to a");
 });

@@ -52,9 +52,9 @@ test("no two operators stand on each other", () => {
 
 test("a query says which jobs and stages it had, or why not", () => {
   const work = { jobs: [3, 4], jobs_left_out: 0, stages: ["7"], stages_left_out: 0 };
-  expect(workWords(work)).toBe("It had jobs 3, 4; stage 7.");
+  expect(workWords(work)).toBe("Ran jobs 3, 4 with stage 7.");
   const many = { ...work, jobs_left_out: 1_200, stages: [] };
-  expect(workWords(many)).toBe("It had jobs 3, 4 and 1,200 more; no stage ran.");
-  expect(workWords({ ...work, jobs: [] })).toBe("It had no jobs.");
-  expect(workWords(null)).toContain("does not say");
+  expect(workWords(many)).toBe("Ran jobs 3, 4 and 1,200 more with no stages.");
+  expect(workWords({ ...work, jobs: [] })).toBe("This query ran no jobs.");
+  expect(workWords(null)).toContain("doesn't say");
 });

@@ -31,9 +31,7 @@ test("a place of the canvas is an executor, a moment and a cause", () => {
   const [quarter, late] = [plot.left + plot.width / 4, plot.left + 0.75 * plot.width];
   expect(momentAt(quarter, TASKS, plot)).toBeCloseTo(15);
   expect(seenAt(quarter, 1, TASKS, plot)?.join()).toContain("executor 1 on h1");
-  expect(seenAt(quarter, 1, TASKS, plot)?.join()).toContain(
-    "2 tasks at once, most of the time cpu",
-  );
+  expect(seenAt(quarter, 1, TASKS, plot)?.join()).toContain("2 concurrent tasks, mostly cpu");
   expect(seenAt(late, 1, TASKS, plot)?.join()).toContain("no task");
   expect(seenAt(late, plot.lane + 1, TASKS, plot)?.join()).toContain("spilling");
   expect(seenAt(plot.left - 1, 1, TASKS, plot)).toBeNull();

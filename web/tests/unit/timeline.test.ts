@@ -157,9 +157,9 @@ test("batches have a lane for all that is told, and a mark at the slowest", () =
   };
   const lanes = batchLanes(batches, 100);
   expect(lanes.map(({ title, marks }) => [title, marks])).toEqual([
-    ["Time of a batch", [110]],
+    ["Batch duration", [110]],
     ["Rates", undefined],
-    ["Watermark behind the clock", undefined],
+    ["Watermark delay", undefined],
   ]);
   expect(lanes[0]?.lines.map(({ name, role }) => [name, role])).toEqual([
     ["its jobs", "read"],
@@ -246,7 +246,7 @@ test("what a host did: states added up, partitions and loopback not counted twic
     lines.map(({ name, values }) => [name, values.map((value) => value && +value.toFixed(3))]),
   ]);
   expect(lanes).toEqual([
-    ["Processor", [["user", [0.3, null]]]],
+    ["CPU", [["user", [0.3, null]]]],
     ["Disk", [["read", [101, 200]]]],
     ["Disk busy", [["busiest disk", [0.75, 0.25]]]],
   ]);

@@ -1,26 +1,26 @@
-// What a job cached, and how much of it was stored.
+// The data that a job cached, and how much of it was stored.
 import { bytes } from "../../../format";
 import type { JobData } from "../../../generated/types";
+import { Folded } from "../../../parts/Sections";
 import { type Cell, DataTable, number, oneLine } from "../../../parts/Table";
 
 const sized = (value: number | null): Cell =>
   value === null ? null : { value, show: bytes(value) };
 
-/** Nothing where nothing was cached. */
+/** Cached data; nothing if a job cached none. */
 export function Caches({ data: { caches } }: { data: JobData }) {
   if (caches.length === 0) return null;
   return (
-    <>
-      <h3>What is cached</h3>
+    <Folded id="cached-data" title="Cached data" open>
       <DataTable
-        caption="What is cached"
+        caption="Cached data"
         columns={[
           { name: "Name" },
           { name: "Level" },
           number("Partitions"),
-          number("Cached at most"),
-          number("In memory at most"),
-          number("On disk at most"),
+          number("Cached partitions, peak"),
+          number("Memory, peak"),
+          number("Disk, peak"),
         ]}
         rows={caches.map(({ rdd, name, level, partitions, cached, ...stored }): Cell[] => [
           oneLine(`RDD ${rdd}${name === null ? "" : `: ${name}`}`),
@@ -33,10 +33,10 @@ export function Caches({ data: { caches } }: { data: JobData }) {
       />
       {caches.some(({ cached }) => cached === null) && (
         <p className="aside">
-          How much of it was stored is not recorded: since 2.3 Spark's log tells it only with{" "}
-          <code>spark.eventLog.logBlockUpdates.enabled</code>.
+          The log doesn't say how much was stored. Since version 2.3 Spark logs it only with{" "}
+          <code>spark.eventLog.logBlockUpdates.enabled=true</code>.
         </p>
       )}
-    </>
+    </Folded>
   );
 }

@@ -1,4 +1,4 @@
-// What a trial did to its disks.
+// The block I/O of a trial.
 import { useTwin } from "../../../data";
 import { Io } from "../../../parts/io/Io";
 import { Pending, ProblemBox } from "../../../parts/Page";
@@ -8,7 +8,7 @@ export function DiskIo({ id }: { id: string }) {
   const { data, problem, pending } = useTwin("/api/trials/{id}/io", undefined, id);
   return (
     <section aria-labelledby="disk-io">
-      <h2 id="disk-io">What it did to its disks</h2>
+      <h2 id="disk-io">Disk I/O</h2>
       {pending && <Pending what="the trace" lines={24} />}
       {problem && <ProblemBox problem={problem} />}
       {data && <Io id={id} found={data} />}

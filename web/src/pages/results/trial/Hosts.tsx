@@ -1,4 +1,4 @@
-// What the hosts of a trial did over time, beside one another on one scale; the narrowest is marked.
+// The load of a trial's hosts over time, on one scale; the narrowest host is marked.
 import { useCallback } from "react";
 import { useTwin } from "../../../data";
 import { percent, rate } from "../../../format";
@@ -22,13 +22,13 @@ const tableOf = ({ hosts }: HostsOverTime) => ({
   columns: [
     { name: "Host" },
     { name: "Rack" },
-    number("Processor"),
+    number("CPU busy"),
     { name: "Busiest disk" },
-    number("It was busy"),
+    number("Disk busy"),
     number("Network in"),
     number("Network out"),
-    number("Of its link"),
-    number("Clock within"),
+    number("Share of link rate"),
+    number("Clock error"),
     { name: "Narrowest" },
   ],
   rows: hosts.map(({ host, rack, mean, clock_error_s, narrowest }): Cell[] => [
@@ -54,14 +54,14 @@ function Multiples({ id, found }: { id: string; found: HostsOverTime }) {
   return (
     <Figure
       title={`${SHOWN[shown]}, host by host`}
-      caption={`All on one scale (${unit}) and one time axis: the trial's, by each host's measured clock.`}
+      caption={`All hosts share one scale (${unit}) and the trial's time axis, corrected by each host's measured clock offset.`}
       draw={draw}
       file={`${id}-hosts`}
       table={tableOf(found)}
     >
       <div className="controls">
         <div className="field">
-          <label htmlFor="device">Shown</label>
+          <label htmlFor="device">Device</label>
           <select
             id="device"
             value={shown}
@@ -81,13 +81,13 @@ function Multiples({ id, found }: { id: string; found: HostsOverTime }) {
   );
 }
 
-/** The hosts of a trial of several; nothing where only one was watched. */
+/** The hosts of a trial; nothing if only one was watched. */
 export function Hosts({ id }: { id: string }) {
   const { data, problem, pending } = useTwin("/api/trials/{id}/hosts", undefined, id);
   if (data && data.hosts.length === 0) return null;
   return (
     <section aria-labelledby="hosts-over-time">
-      <h2 id="hosts-over-time">The hosts beside one another</h2>
+      <h2 id="hosts-over-time">Hosts compared</h2>
       {pending && <Pending what="the hosts' series" lines={20} />}
       {problem && <ProblemBox problem={problem} />}
       {data?.sentence && <p>{data.sentence}</p>}

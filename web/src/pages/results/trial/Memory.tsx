@@ -1,4 +1,4 @@
-// The memory of executors over time, beside what each may use.
+// The memory of executors over time, with the limits of each.
 import { useCallback, useMemo } from "react";
 import { timeAxis } from "../../../charts/timeline";
 import { bytes } from "../../../format";
@@ -13,7 +13,7 @@ type View = Parameters<Parameters<typeof Figure>[0]["draw"]>[0];
 const sized = (value: number | null): Cell =>
   value === null ? null : { value, show: bytes(value) };
 
-/** Of the executors whose heaps were the fullest; nothing where no sample was taken. */
+/** The memory of the executors with the fullest heaps; nothing without samples. */
 export function Memory({ trial, data }: { trial: Trial; data: JobData }) {
   const began = data.began_s ?? 0;
   const lanes = useMemo(() => memoryLanes(data, began), [data, began]);
@@ -23,10 +23,10 @@ export function Memory({ trial, data }: { trial: Trial; data: JobData }) {
     [data, lanes, began],
   );
   if (lanes.length === 0) return null;
-  return (
+  const figure = (
     <Figure
-      title="Memory of executors"
-      caption="The most that samples saw until each moment, of the executors whose heaps were the fullest; samples are taken at heartbeats, every 10 s unless a setting says otherwise. Execution and storage share a region of the heap."
+      title="Executor memory"
+      caption="Peak so far at each time, for the executors with the fullest heaps. Spark samples memory at heartbeats, every 10 s by default. Execution and storage share a region of the heap."
       draw={draw}
       file={`${trial.id}-memory`}
       legends={laneLegends(lanes)}
@@ -34,9 +34,9 @@ export function Memory({ trial, data }: { trial: Trial; data: JobData }) {
         columns: [
           { name: "Executor" },
           { name: "Memory" },
-          number("At most"),
-          number("Heap"),
-          number("For execution and storage"),
+          number("Peak"),
+          number("Heap size"),
+          number("Execution and storage limit"),
         ],
         rows: data.memory.flatMap(({ executor_id, heap_bytes, region_bytes, lines }) =>
           lines.map(({ what, bytes: values }): Cell[] => [
@@ -50,4 +50,5 @@ export function Memory({ trial, data }: { trial: Trial; data: JobData }) {
       }}
     />
   );
+  return <div id="memory">{figure}</div>;
 }

@@ -2,6 +2,7 @@
 import { useMemo } from "react";
 import { bytes, count, duration } from "../../../format";
 import type { JobData, JobOperator, JobQuery } from "../../../generated/types";
+import { Folded } from "../../../parts/Sections";
 import { depthsOf, NODE, type Placed, planGraph, workWords } from "./charts/plan";
 
 const INDENT_REM = 1.1;
@@ -50,7 +51,7 @@ function Node({ placed, most }: { placed: Placed; most: number }) {
   );
 }
 
-/** Rows flow down the edges, which are the wider the more rows there are. */
+/** Rows flow down the edges; wider edges carry more rows. */
 function PlanGraph({ query, most }: { query: JobQuery; most: number }) {
   const { width, height, nodes, edges } = useMemo(
     () => planGraph(query.operators),
@@ -133,14 +134,12 @@ function Query({ query, open }: { query: JobQuery; open: boolean }) {
       <p className="aside">{workWords(work)}</p>
       {adaptive !== null && <p>Adaptive execution: {adaptive}</p>}
       {operators.length === 0 ? (
-        <p className="nothing">The log has no plan of it.</p>
+        <p className="nothing">The log has no plan for this query.</p>
       ) : (
         <>
           <PlanGraph query={query} most={most} />
           <details>
-            <summary>
-              Its {count(operators.length)} operators as a list, with their arguments
-            </summary>
+            <summary>Its {count(operators.length)} operators as a list, with arguments</summary>
             <ol className="plan">
               {operators.map((operator, place) => (
                 <Operator
@@ -155,25 +154,32 @@ function Query({ query, open }: { query: JobQuery; open: boolean }) {
           </details>
         </>
       )}
-      {left > 0 && <p className="aside">{count(left)} operators further up are left out.</p>}
+      {left > 0 && <p className="aside">{count(left)} operators further up aren't shown.</p>}
     </details>
   );
 }
 
+const FEW = 3; // more queries are folded
+
 /** The longest queries; the plan of the longest is open. */
-export function Queries({ data: { queries } }: { data: JobData }) {
+export function Queries({ data }: { data: JobData }) {
+  const { queries, queries_left_out: left } = data;
   if (queries.length === 0) return null;
   const longest = [...queries].sort((a, b) => (b.elapsed_s ?? 0) - (a.elapsed_s ?? 0))[0];
   return (
-    <>
-      <h3>Queries and their plans</h3>
+    <Folded
+      id="queries"
+      title={`SQL queries and their plans (${count(queries.length)})`}
+      open={queries.length <= FEW}
+    >
       <p className="aside">
-        Rows flow down, and lines are the wider the more rows there are. An operator's time, and its
-        bar, is that of its longest timer, which also counts what is above it: do not add up.
+        Rows flow from top to bottom; wider lines carry more rows. An operator's time, and its bar,
+        is that of its longest timer. It includes the operators above, so times don't add up.
+        {left > 0 && ` ${count(left)} shorter queries aren't shown.`}
       </p>
       {queries.map((query) => (
         <Query key={query.id} query={query} open={query === longest} />
       ))}
-    </>
+    </Folded>
   );
 }

@@ -1,4 +1,4 @@
-// What a probe of several hosts found: the network between them, their disks beside one another.
+// The result of a probe of several hosts: the network between them, their disks compared.
 import { percent, rate } from "../../../format";
 import type { BetweenHosts, DisksOfHosts } from "../../../generated/types";
 import { type HeatCell, HeatTable } from "../../../parts/HeatTable";
@@ -18,7 +18,7 @@ export const cellsOf = ({ hosts, matrix }: BetweenHosts): (HeatCell | null)[][] 
         : {
             value: pair.bytes_per_s,
             text: rate(pair.bytes_per_s),
-            title: `${hosts[from]} to ${hosts[to]}: median of ${pair.n} ${rate(pair.bytes_per_s)}, least ${rate(pair.least_bytes_per_s)}`,
+            title: `${hosts[from]} to ${hosts[to]}: median of ${pair.n} iterations ${rate(pair.bytes_per_s)}, lowest ${rate(pair.least_bytes_per_s)}`,
           },
     ),
   );
@@ -28,12 +28,12 @@ export function Network({ found }: { found: BetweenHosts }) {
   const slowHosts = found.standings.filter((each) => each.slow).map(({ host }) => host);
   return (
     <section aria-labelledby="between-hosts">
-      <h2 id="between-hosts">The network between the hosts</h2>
+      <h2 id="between-hosts">Network between hosts</h2>
       <p>{found.sentence}</p>
       <figure>
         <figcaption>
-          <h3>From the host of the row to the host of the column</h3>
-          <p>Medians of the iterations; the fuller the colour, the faster.</p>
+          <h3>From row host to column host</h3>
+          <p>Median of the iterations. A stronger color means a faster pair.</p>
         </figcaption>
         <HeatTable
           caption="Rates between pairs of hosts"
@@ -44,14 +44,14 @@ export function Network({ found }: { found: BetweenHosts }) {
           mark="slow"
         />
       </figure>
-      <h3>Each host with one other</h3>
+      <h3>Each host with one peer at a time</h3>
       <div className="panel">
         <DataTable
-          caption="Hosts beside one another"
+          caption="Hosts compared"
           columns={[
             { name: "Host" },
             number("Rate"),
-            number("Of the others' median"),
+            number("Relative to the others' median"),
             { name: "Slow" },
           ]}
           rows={found.standings.map((each): Cell[] => [
@@ -70,7 +70,7 @@ export function Network({ found }: { found: BetweenHosts }) {
             number("Hosts"),
             { name: "Without" },
             { name: "Slowest host" },
-            number("It moves"),
+            number("Its rate"),
             number("Mean of all"),
             number("Gain"),
           ]}
@@ -107,18 +107,18 @@ export function Network({ found }: { found: BetweenHosts }) {
 export function Disks({ found }: { found: DisksOfHosts }) {
   return (
     <section aria-labelledby="disks-of-hosts">
-      <h2 id="disks-of-hosts">The disks of the hosts</h2>
+      <h2 id="disks-of-hosts">Disks by host</h2>
       <p>{found.sentence}</p>
       <div className="panel">
         <DataTable
-          caption="Disks of all hosts at work"
+          caption="Disk rates while all hosts are busy"
           columns={[
             { name: "Host" },
             { name: "Folder" },
             { name: "Test" },
             number("Rate"),
-            number("Of its peers' median"),
-            number("Of its host's rate alone"),
+            number("Relative to its peers' median"),
+            number("Relative to its rate alone"),
             { name: "Slow" },
           ]}
           rows={found.disks.map((each): Cell[] => [

@@ -17,29 +17,29 @@ const sized = (value: number | null | undefined): Cell =>
 const whole = (value: number | null | undefined): Cell =>
   value == null ? null : Math.round(value);
 
-/** A table of the streaming queries, and the batches of those that worked the most. */
+/** A table of the streaming queries, and the batches of the busiest of them. */
 export function Streams({ trial, data }: { trial: Trial; data: JobData }) {
   const { streams, batches } = data;
   if (streams.length === 0) return null;
   return (
     <>
-      <h3>Streaming queries</h3>
+      <h3 id="streams">Streaming queries</h3>
       <DataTable
         caption="Streaming queries"
         columns={[
           { name: "Stream" },
           number("Batches"),
           number("Rows"),
-          number("Came in a second"),
-          number("Worked off a second"),
+          number("Input rows/s"),
+          number("Processed rows/s"),
           number("Median batch"),
-          number("Slowest"),
-          { name: "Most of it" },
+          number("Slowest batch"),
+          { name: "Largest part" },
           number("Busy"),
           { name: "Keeps up" },
-          number("Left at its sources"),
-          number("Rows of state"),
-          number("State"),
+          number("Rows left at sources"),
+          number("State rows"),
+          number("State memory"),
         ]}
         rows={streams.map((each): Cell[] => [
           each.name ?? each.stream,
@@ -93,22 +93,22 @@ function BatchesOverTime({
   return (
     <Figure
       title={`Batches of ${name}`}
-      caption="Each batch until the next one, by what the driver did for it; a red line is where the slowest began. What a batch has came in since the one before began. Of more than 400 some stand together: the slowest of them, their rates, the state after the last."
+      caption="Each batch until the next one starts, split by the driver's work for it. A red line marks the start of the slowest batch. A batch's input arrived after the previous batch started. Of more than 400 batches, neighbors are merged: the chart shows their slowest batch, their rates, and the state after the last of them."
       draw={draw}
       file={file}
       legends={laneLegends(lanes)}
       table={{
         columns: [
           number("Batch"),
-          number("Began"),
-          number("Took"),
+          number("Started"),
+          number("Duration"),
           ...parts.map(({ what }) => number(what)),
           number("Rows"),
-          number("Came in a second"),
-          number("Worked off a second"),
-          number("Rows of state"),
-          number("State"),
-          number("Watermark behind"),
+          number("Input rows/s"),
+          number("Processed rows/s"),
+          number("State rows"),
+          number("State memory"),
+          number("Watermark delay"),
         ],
         rows: batches.batch.map((batch, at): Cell[] => [
           batch,

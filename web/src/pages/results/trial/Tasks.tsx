@@ -50,7 +50,7 @@ const MOVES: Readonly<Record<string, readonly [number, number]>> = {
   ArrowDown: [0, 1],
 };
 const SHOWN_SPANS = 6;
-const toldSpan = ({ name, from, to }: Strip["spans"][number]) => `${name}: ${duration(to - from)}`;
+const spanText = ({ name, from, to }: Strip["spans"][number]) => `${name}: ${duration(to - from)}`;
 const WHOLE = "";
 
 /** The causes that are the main one of something, with their colours. */
@@ -204,7 +204,7 @@ function Lanes({
   };
   const look = (x: number, y: number, place: Plot) => {
     const spans = spansAt(x, y, strips, data, place).slice(0, SHOWN_SPANS);
-    const lines = seenAt(x, y, data, place) ?? spans.map(toldSpan);
+    const lines = seenAt(x, y, data, place) ?? spans.map(spanText);
     setSeen(lines.length > 0 ? { x, y, lines } : null);
   };
   /** A step with the keyboard over moments and rows, or closer to what it stands on, or back. */
@@ -240,7 +240,7 @@ function Lanes({
     <div
       className="task-map"
       role="application"
-      aria-label="Queries, jobs, stages, and tasks by executor over time: arrow keys go over it, Enter shows closer what they are at, Escape the whole"
+      aria-label="Queries, jobs, stages, and tasks by executor over time. Arrow keys move the cursor, Enter zooms in, Escape shows everything."
       // biome-ignore lint/a11y/noNoninteractiveTabindex: keys work it
       tabIndex={0}
       onKeyDown={press}
@@ -330,8 +330,8 @@ function Controls({
       </div>
       {(
         [
-          ["Closer", scaled(0.5)],
-          ["Farther", scaled(2)],
+          ["Zoom in", scaled(0.5)],
+          ["Zoom out", scaled(2)],
           ["Earlier", moved(-0.5)],
           ["Later", moved(0.5)],
         ] as const
@@ -346,7 +346,7 @@ function Controls({
         disabled={!search.has("from_s")}
         onClick={() => choose(null)}
       >
-        Whole
+        Show all
       </button>
     </div>
   );
@@ -356,8 +356,8 @@ function Scatter({ data, file }: { data: JobTasks; file: string }) {
   const draw = useCallback((view: View) => timeAgainstBytes(data, view), [data]);
   return (
     <Figure
-      title="Time of tasks against what they read"
-      caption="On a diagonal the data takes the time; a column of one size is other: a host, or waiting. The largest dots are many tasks that are much alike. The table has the slowest."
+      title="Task time against bytes read"
+      caption="Points on a diagonal: time follows data size. A vertical column: something else, such as a slow host or waiting. Large dots stand for many similar tasks. The table lists the slowest tasks."
       draw={draw}
       file={`${file}-tasks`}
       legend={legendOf(data)}
@@ -369,10 +369,10 @@ function Scatter({ data, file }: { data: JobTasks; file: string }) {
           { name: "Executor" },
           { name: "Host" },
           { name: "Outcome" },
-          number("Began"),
-          number("Took"),
+          number("Started"),
+          number("Duration"),
           number("Read"),
-          { name: "Most of it" },
+          { name: "Largest part" },
         ],
         rows: data.slowest.map((task): Cell[] => [
           task.task_id,
@@ -396,21 +396,21 @@ function Scatter({ data, file }: { data: JobTasks; file: string }) {
 const amountOf = (unit: string, value: number | null): Cell =>
   value === null ? null : { value, show: unit === "s" ? duration(value) : bytes(value) };
 
-/** How the tasks of the stage that is chosen differ: quantiles of their time and their bytes. */
+/** How the tasks of the chosen stage differ: quantiles of their time and their bytes. */
 function Spreads({ spreads }: { spreads: readonly TaskSpread[] }) {
   if (spreads.length === 0) return null;
   return (
     <>
       <DataTable
-        caption="How tasks differ"
+        caption="Spread across tasks"
         columns={[
-          { name: "Over the tasks that succeeded" },
+          { name: "Successful tasks" },
           number("Tasks"),
-          number("Least"),
-          number("25 %"),
+          number("Min"),
+          number("25%"),
           number("Median"),
-          number("75 %"),
-          number("Most"),
+          number("75%"),
+          number("Max"),
         ]}
         rows={spreads.map((each): Cell[] => [
           each.reason === null ? each.what : `${each.what}: ${each.reason}`,
@@ -421,22 +421,22 @@ function Spreads({ spreads }: { spreads: readonly TaskSpread[] }) {
         ])}
       />
       <p className="aside">
-        Of the whole stage, whatever part of the time is shown. Where the most is far above 75 %, a
-        few tasks had more to do than the others, or were slower.
+        This covers the whole stage, whatever time range is shown. A maximum far above 75% means
+        that a few tasks had more work than the others, or ran slower.
       </p>
     </>
   );
 }
 
-/** How many of what is drawn above the executors are not: the shortest. */
+/** How many short queries, jobs and stages aren't drawn above the executors. */
 function leftOut(job: JobData): string {
   const kinds = [
     ["queries", job.queries_left_out],
     ["jobs", job.jobs_left_out],
     ["stages", job.stages_left_out],
   ] as const;
-  const told = kinds.filter(([, n]) => n > 0).map(([what, n]) => `${count(n)} ${what}`);
-  return told.length > 0 ? ` Not drawn are the shortest: ${told.join(", ")}.` : "";
+  const hidden = kinds.filter(([, n]) => n > 0).map(([what, n]) => `${count(n)} ${what}`);
+  return hidden.length > 0 ? ` Too short to draw: ${hidden.join(", ")}.` : "";
 }
 
 /** The tasks of a job, from the server in as many pieces as can be seen. */
@@ -458,7 +458,7 @@ export function Tasks({ trial, job }: { trial: Trial; job: JobData }) {
     );
   return (
     <>
-      <h3 id={TASKS_ID}>The job over time, and its tasks by executor</h3>
+      <h3 id={TASKS_ID}>Tasks over time, by executor</h3>
       {problem && <ProblemBox problem={problem} />}
       {pending && <Pending what="the tasks" lines={12} />}
       {data?.missing_reason && <p className="nothing">{data.missing_reason}</p>}
@@ -466,14 +466,13 @@ export function Tasks({ trial, job }: { trial: Trial; job: JobData }) {
         <>
           <p className="aside">
             {count(data.tasks)} attempts from {duration(data.from_s ?? 0)} to{" "}
-            {duration(data.to_s ?? 0)}. The colour is what took the most, the height how many ran at
-            once
-            {exported
-              ? ""
-              : "; draw over a part to see it closer, or click a query, job or stage; arrow keys and Enter do the same, and Escape shows the whole"}
-            .{leftOut(job)}
+            {duration(data.to_s ?? 0)}. Color shows the cause that took the most time; height shows
+            how many tasks ran concurrently.
+            {!exported &&
+              " Drag over a time range to zoom in, or click a query, job or stage. Arrow keys and Enter do the same; Escape shows everything."}
+            {leftOut(job)}
             {data.lanes_left_out > 0 &&
-              ` ${count(data.lanes_left_out)} executors with less task time are left out.`}
+              ` ${count(data.lanes_left_out)} executors with less task time aren't shown.`}
           </p>
           <Controls data={data} job={job} choose={choose} />
           <ul className="legend" aria-label="Causes">

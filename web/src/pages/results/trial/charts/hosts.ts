@@ -1,18 +1,18 @@
-// The hosts of a trial beside one another: a small chart each, all on one scale.
+// The hosts of a trial compared: a small chart each, all on one scale.
 
 import { base, type Drawing, quietAxis, tip, type View } from "../../../../charts/view";
 import type { HostOverTime, HostsOverTime } from "../../../../generated/types";
 import { duration, percent, rate } from "../../../../units";
 
-/** What is shown of each host. */
+/** The devices whose load can be shown. */
 export const SHOWN = {
-  processor: "Processor busy",
+  processor: "CPU busy",
   disk: "Busiest disk busy",
   network: "Network, larger direction",
 } as const;
 export type Shown = keyof typeof SHOWN;
 
-/** What names the narrowest host is what is shown first; disks where none is the narrowest. */
+/** The device to show first: the one that makes a host the narrowest, or else disks. */
 export function firstShown({ device, hosts }: HostsOverTime): Shown {
   if (device?.startsWith("disk")) return "disk";
   if (device === "network") return "network";

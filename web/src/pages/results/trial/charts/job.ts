@@ -1,4 +1,4 @@
-// Stages of a job over time, each divided by what its tasks' time went to.
+// Stages of a job over time, each divided by the causes of its tasks' time.
 import type { Bar } from "../../../../charts/bars-in-time";
 import { type Row, rowsChart } from "../../../../charts/rows";
 import { axisOf, timeUnit } from "../../../../charts/scale";
@@ -7,7 +7,7 @@ import type { Drawing, View } from "../../../../charts/view";
 import { duration, percent, plain } from "../../../../format";
 import type { JobData, JobStage } from "../../../../generated/types";
 
-/** The colour of each cause; what has none is unattributed. */
+/** The color of each cause; all others are unattributed. */
 const ROLES: Readonly<Record<string, string>> = {
   cpu: "read",
   "garbage collection": "throat",
@@ -51,7 +51,7 @@ function longest(stages: readonly JobStage[], most: number): TimedStage[] {
   return timed.filter((stage) => kept.has(stage));
 }
 
-/** The bar of a stage that began at `at`, divided by what its tasks' time went to. */
+/** The bar of a stage that began at `at`, divided by the causes of its tasks' time. */
 function partsOf(stage: TimedStage, at: number) {
   let from = at;
   return sharesOf(stage).map(({ cause, share }) => {
@@ -62,15 +62,15 @@ function partsOf(stage: TimedStage, at: number) {
 }
 
 const detailsOf = (stage: TimedStage, start: number): string[] => [
-  `from ${duration(start)}, took ${duration(stage.elapsed_s)}, ${stage.tasks} tasks on ${stage.slots} slots`,
+  `started at ${duration(start)}, took ${duration(stage.elapsed_s)}: ${stage.tasks} tasks on ${stage.slots} slots`,
   ...sharesOf(stage).map(({ cause, share }) => `${cause} ${percent(share)}`),
   ...(stage.reason ? [stage.reason] : []),
   stage.verdict,
   ...(stage.meanwhile ? [stage.meanwhile] : []),
 ];
 
-/** How long it took, and how it ended if that was no success. */
-const told = ({ elapsed_s: elapsed, outcome }: TimedStage) =>
+/** The stage's duration, and its outcome unless it succeeded. */
+const endText = ({ elapsed_s: elapsed, outcome }: TimedStage) =>
   duration(elapsed) + (outcome === "succeeded" ? "" : ` · ${outcome}`);
 
 const nameOf = ({ label, name }: JobStage) => `${label} ${name}`;
@@ -83,7 +83,7 @@ export const stageBars = (data: JobData, beganS: number): Bar[] =>
     from_s: beganS + stage.started_s,
     to_s: beganS + stage.started_s + stage.elapsed_s,
     parts: partsOf(stage, beganS + stage.started_s),
-    text: told(stage),
+    text: endText(stage),
     details: detailsOf(stage, beganS + stage.started_s),
   }));
 
@@ -99,7 +99,7 @@ export const tasksLane = ({ running }: JobData, beganS: number): Track[] =>
   running
     ? [
         {
-          title: "Tasks running",
+          title: "Running tasks",
           unit: "tasks",
           stacked: true,
           lines: [{ name: "tasks", role: "memory", values: [...running.tasks] }],
@@ -108,7 +108,7 @@ export const tasksLane = ({ running }: JobData, beganS: number): Track[] =>
       ]
     : [];
 
-/** The colour of each kind of local file; what has none is other. */
+/** The color of each kind of local file; others have none. */
 const KIND_ROLES: Readonly<Record<string, string>> = {
   shuffle: "read",
   shuffle_index: "cpu-system",
@@ -118,13 +118,13 @@ const KIND_ROLES: Readonly<Record<string, string>> = {
 
 const words = (kind: string) => kind.replaceAll("_", " ");
 
-/** When an earlier tier first had no room for what went to `tier`, by kind of file. */
+/** When an earlier tier first had no room for files that went to `tier`, by kind of file. */
 const overflowsTo = ({ tiers }: JobData, tier: string, beganS: number) =>
   tiers.flatMap(({ tier: of, first_overflow_s: at }) =>
     of === tier && at !== null ? [beganS + at] : [],
   );
 
-/** What lay on each tier, by kind of file, on the same clock. */
+/** The bytes on each tier, by kind of file, on the same clock. */
 export function tierLanes(data: JobData, beganS: number): Track[] {
   const { t_s = [], lines = [] } = data.tier_levels ?? {};
   const tiers = [...new Set(lines.map(({ tier }) => tier))];
@@ -144,7 +144,7 @@ export function tierLanes(data: JobData, beganS: number): Track[] {
   }));
 }
 
-/** The colour of each kind of memory. */
+/** The color of each kind of memory. */
 const MEMORY_ROLES: Readonly<Record<string, string>> = {
   heap: "memory",
   execution: "write",
@@ -153,10 +153,10 @@ const MEMORY_ROLES: Readonly<Record<string, string>> = {
   Python: "python",
 };
 
-/** The memory of some executors on the same clock, with what each may use as level lines. */
+/** The memory of some executors on the same clock, with their limits as level lines. */
 export const memoryLanes = ({ memory }: JobData, beganS: number): Track[] =>
   memory.map(({ executor_id, t_s, lines, heap_bytes: heap, region_bytes: region }) => ({
-    title: executor_id === "driver" ? "Memory of the driver" : `Memory of executor ${executor_id}`,
+    title: executor_id === "driver" ? "Driver memory" : `Memory of executor ${executor_id}`,
     unit: "B",
     stacked: false,
     lines: [
@@ -166,8 +166,8 @@ export const memoryLanes = ({ memory }: JobData, beganS: number): Track[] =>
         values: [...values],
       })),
       ...[
-        { name: "size of the heap", role: "limit", level: heap },
-        { name: "for execution and storage at most", role: "outline", level: region },
+        { name: "heap size", role: "limit", level: heap },
+        { name: "execution and storage limit", role: "outline", level: region },
       ].flatMap(({ level, ...line }) =>
         level === null ? [] : [{ ...line, values: t_s.map(() => level) }],
       ),
@@ -175,7 +175,7 @@ export const memoryLanes = ({ memory }: JobData, beganS: number): Track[] =>
     t_s: t_s.map((at) => beganS + at),
   }));
 
-/** A row for each stage from its submission to its end; its colours are shares of task time. */
+/** A row for each stage from its submission to its end; its colors are shares of task time. */
 export function jobStages(data: JobData, view: View): Drawing {
   const shown = longest(data.stages, MOST_STAGES);
   if (shown.length === 0) return null;
@@ -193,14 +193,14 @@ export function jobStages(data: JobData, view: View): Drawing {
         from: part.from / unit.seconds,
         to: part.to / unit.seconds,
       })),
-      text: told(stage),
+      text: endText(stage),
       textAt: (stage.started_s + stage.elapsed_s) / unit.seconds,
       details: detailsOf(stage, stage.started_s),
     }),
   );
   const scale = {
     ...axis,
-    name: `time since the application began (${unit.name})`,
+    name: `time since the application started (${unit.name})`,
     format: plain,
   };
   return rowsChart(rows, scale, view, 260);

@@ -74,11 +74,11 @@ const listed = (what: string, first: readonly (number | string)[], more: number)
   return `${what}${plural} ${first.join(", ")}${more > 0 ? ` and ${count(more)} more` : ""}`;
 };
 
-/** Which jobs and stages a query had. */
+/** The jobs and stages of a query, as a sentence. */
 export function workWords(work: JobQuery["work"]): string {
-  if (work === null) return "The log does not say which jobs it had.";
+  if (work === null) return "The log doesn't say which jobs this query ran.";
   const { jobs, jobs_left_out: moreJobs, stages, stages_left_out: moreStages } = work;
-  if (jobs.length === 0) return "It had no jobs.";
-  const ran = stages.length === 0 ? "no stage ran" : listed("stage", stages, moreStages);
-  return `It had ${listed("job", jobs, moreJobs)}; ${ran}.`;
+  if (jobs.length === 0) return "This query ran no jobs.";
+  const ran = stages.length === 0 ? "no stages" : listed("stage", stages, moreStages);
+  return `Ran ${listed("job", jobs, moreJobs)} with ${ran}.`;
 }

@@ -5,7 +5,7 @@ import { REST } from "./job";
 
 export type Batches = JobData["batches"][number];
 
-/** The colour of each thing that the driver does for a batch. */
+/** The color of each part of the driver's work for a batch. */
 const ROLES: Readonly<Record<string, string>> = {
   "its jobs": "read",
   planning: "blocked",
@@ -13,7 +13,7 @@ const ROLES: Readonly<Record<string, string>> = {
   "writing down what was done": "write",
 };
 
-/** The lanes of what is told, in a trial in which the application began at `beganS`. */
+/** The lanes of the batches, in a trial in which the application began at `beganS`. */
 export function batchLanes(batches: Batches, beganS: number): Track[] {
   const times = batches.t_s.map((at) => beganS + at);
   const slowest = times[batches.took_s.indexOf(Math.max(...batches.took_s))];
@@ -35,18 +35,18 @@ export function batchLanes(batches: Batches, beganS: number): Track[] {
   );
   return [
     {
-      ...lane("Time of a batch", "s", parts),
+      ...lane("Batch duration", "s", parts),
       t_s: [...times, (times.at(-1) ?? 0) + (batches.took_s.at(-1) ?? 0)],
       steps: true,
       stacked: true,
       marks: slowest === undefined ? [] : [slowest],
     },
     lane("Rates", "rows/s", [
-      ["came in", "memory", batches.input_rows_per_s],
-      ["worked off", "write", batches.rows_per_s],
+      ["input", "memory", batches.input_rows_per_s],
+      ["processed", "write", batches.rows_per_s],
     ]),
-    lane("State", "rows", [["rows of state", "read", batches.state_rows]]),
-    lane("Memory of the state", "B", [["state", "memory", batches.state_bytes]]),
-    lane("Watermark behind the clock", "s", [["watermark", "blocked", batches.late_s]]),
+    lane("State rows", "rows", [["state rows", "read", batches.state_rows]]),
+    lane("State memory", "B", [["state", "memory", batches.state_bytes]]),
+    lane("Watermark delay", "s", [["watermark", "blocked", batches.late_s]]),
   ].filter(({ lines }) => lines.length > 0);
 }

@@ -190,7 +190,7 @@ export function seenAt(x: number, y: number, data: JobTasks, plot: Plot): string
     `at ${duration(momentAt(x, data, plot))}`,
     cause === undefined
       ? "no task"
-      : `${busy} task${busy === "1" ? "" : "s"} at once, most of the time ${cause}`,
+      : `${busy} concurrent task${busy === "1" ? "" : "s"}, mostly ${cause}`,
   ];
 }
 
@@ -223,10 +223,10 @@ export function timeAgainstBytes({ dots, causes }: JobTasks, view: View): Drawin
       tooltip: pointTip(view, (index) => {
         const dot = dots[index];
         if (!dot) return "";
-        return tip(dot.n === 1 ? "1 task" : `${count(dot.n)} tasks, in the mean`, [
+        return tip(dot.n === 1 ? "1 task" : `${count(dot.n)} tasks (mean)`, [
           `took ${duration(dot.elapsed_s)}`,
           `read ${bytes(dot.bytes_read)}`,
-          `most of it ${causes[dot.cause] ?? "unknown"}`,
+          `mostly ${causes[dot.cause] ?? "unknown"}`,
         ]);
       }),
       series: [

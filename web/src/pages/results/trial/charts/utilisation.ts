@@ -1,4 +1,4 @@
-// What a host did while a trial ran, and its stages, as the charts of a report want them.
+// The load of a host while a trial ran, and the trial's stages, for the charts.
 import type { Track } from "../../../../charts/timeline";
 import type { Trial } from "../../../../generated/record";
 import type { ReportStage, SeriesData, SeriesLine } from "../../../../generated/types";
@@ -6,7 +6,7 @@ import type { Plain } from "../../../../missing";
 
 type Values = (number | null)[];
 
-// Line -> role of its colour, and the sampler's metrics that make it up (the kernel splits finer).
+// Line -> role of its color, and the sampler's metrics that make it up (the kernel splits finer).
 const CPU = [
   ["user", "cpu-user", ["cpu_user", "cpu_nice"]],
   ["system", "cpu-system", ["cpu_system", "cpu_irq", "cpu_softirq"]],
@@ -44,7 +44,7 @@ const greatest = (lines: readonly SeriesLine[], moments: number): Values =>
     return values.length ? Math.max(...values) : null;
   });
 
-/** Processor, disk and network of a host; without what nothing is known of. */
+/** CPU, disk and network of a host, as far as known. */
 export function lanesOf({ lines, t_s }: SeriesData): Track[] {
   const of = (metrics: readonly string[]) => lines.filter(({ metric }) => metrics.includes(metric));
   const disks = [...new Set(of(["disk_read_bytes_per_s"]).map(({ device }) => device ?? ""))];
@@ -58,7 +58,7 @@ export function lanesOf({ lines, t_s }: SeriesData): Track[] {
   });
   const lanes: Track[] = [
     {
-      title: "Processor",
+      title: "CPU",
       unit: "fraction",
       stacked: true,
       lines: CPU.map(([name, role, metrics]) => line(name, role, of(metrics))),
