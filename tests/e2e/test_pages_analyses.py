@@ -94,10 +94,10 @@ def test_every_group_opens_its_trials_and_tables_sort(scene: Finding) -> None:
 @scenes("gone")
 def test_a_server_that_is_gone_is_said_to_be_and_comes_back(scene: Finding) -> None:
     assert scene["noted"] == []
-    assert "The server does not answer" in scene["away"]
+    assert "The server doesn't answer" in scene["away"]
     assert "venturi serve" in scene["away"]
     assert "VEN-WEB-BUG" not in scene["away"]
-    assert "The server does not answer since" in scene["kept"]["sign"]
+    assert "The server hasn't answered since" in scene["kept"]["sign"]
     assert scene["kept"]["rows"] == scene["rows"] > 0
 
 

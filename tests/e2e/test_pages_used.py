@@ -36,7 +36,7 @@ def test_filters_show_what_the_interface_finds(scene: Finding) -> None:
     assert 0 < totals[3] < totals[2]
     assert totals[3] < totals[4] < totals[1]
     assert "elapsed_s%3C300" in scene["three"]["url"]
-    assert scene["wrong"].startswith("No value is “no such thing”. Write a value, KEY=VALUE")
+    assert scene["wrong"].startswith("No value matches “no such thing”. Enter a value, KEY=VALUE")
     assert "Did you mean workload=terasort?" in scene["near"]
     assert scene["taken"].endswith("where=workload%3Dterasort")
     (facet,) = scene["counted"]["facets"]
@@ -135,7 +135,7 @@ def test_the_keyboard_reaches_and_works_everything(scene: Finding) -> None:
         next((n for n, name in enumerate(reached) if name.startswith(part)), part)
         for part in (
             "INPUT Search:",
-            "INPUT also excluded",
+            "INPUT include excluded",
             "SUMMARY disk",
             "SUMMARY Columns",
             "SECTION Trials",

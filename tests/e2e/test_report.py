@@ -113,13 +113,13 @@ CHARTS = {
     "simulation-edge": [TIMES, NODES, NODES],
     "simulation-empty": [TIMES],
     "trace": [
-        "Sizes of requests",
-        "Time at the device",
+        "Request sizes",
+        "Device latency",
         "Seek distances",
-        "Place on the disk over time",
-        "Time at the device over time",
-        "A closer look",
-        "How many requests took longer",
+        "Disk offset over time",
+        "Device latency over time",
+        "Zoom into one pattern",
+        "Share of requests above each latency",
     ],
     "lost-bytes": [DISK, LATENCY, PHASES, STAGES, COMPARED],
     "unpriced": [PARETO, BARS],
@@ -242,7 +242,7 @@ def test_a_reader_without_a_value_finds_the_reason(findings: list[dict[str, Any]
     assert "— no price" in row
     assert "$" not in row
     pareto = first(findings, "unpriced")["charts"][0]
-    assert pareto["said"] == "Nothing known to draw; the table gives the reasons."
+    assert pareto["said"] == "Nothing to draw: no value is known. The table gives the reasons."
 
 
 def test_the_report_says_what_was_measured_and_how(findings: list[dict[str, Any]]) -> None:

@@ -76,7 +76,7 @@ function Pages() {
         <Route>
           <Page
             title="No such page"
-            intro="The address leads nowhere. The pages are named above."
+            intro="Nothing is at this address. Choose a page from the menu above."
           />
         </Route>
       </Switch>
@@ -111,7 +111,7 @@ function Shell() {
       <footer>
         <p>
           {exported
-            ? `Exported by Venturi${WRITTEN && `, ${moment(WRITTEN)}`}: this file carries its data and asks no server.`
+            ? `Exported by Venturi${WRITTEN && `, ${moment(WRITTEN)}`}. This file contains its data and needs no server.`
             : `Venturi ${data?.version ?? ""}`}
         </p>
       </footer>

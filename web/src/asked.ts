@@ -17,7 +17,7 @@ export function askedInWords(search: URLSearchParams): string {
     settings.length > 0 ? `of ${joined(settings.map(keyName))}` : "",
     x ? `with ${keyName(x)}` : "",
     by.length > 0 ? `by ${joined(by.map(keyName))}` : "",
-    picked > 0 ? `of ${picked} that were picked` : "",
+    picked > 0 ? `of ${picked} picked` : "",
     conditions.length > 0 ? `where ${joined(conditions)}` : "",
   ]
     .filter(Boolean)

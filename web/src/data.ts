@@ -72,8 +72,8 @@ const UNREACHABLE = "VEN-WEB-UNREACHABLE";
 function unreachable(): Refused {
   reached(false);
   return new Refused({
-    ...problem(UNREACHABLE, "The server does not answer", "It was ended, or cannot be reached."),
-    hint: "Start it again with “venturi serve”, then try again.",
+    ...problem(UNREACHABLE, "The server doesn't answer", "It has stopped, or can't be reached."),
+    hint: "Start it with “venturi serve”, then try again.",
   });
 }
 
@@ -86,8 +86,8 @@ export async function loaded<T>(load: () => Promise<T>): Promise<T> {
     // Code that an answering server does not have is that of another version of it.
     await send("GET", "/api/status");
     throw new Refused({
-      ...problem("VEN-WEB-VERSION", "This page cannot be loaded", "The server was upgraded."),
-      hint: "Load the page again.",
+      ...problem("VEN-WEB-VERSION", "This page can't be loaded", "The server was upgraded."),
+      hint: "Reload the page.",
     });
   }
 }
@@ -162,7 +162,7 @@ export function useTwin<Path extends keyof Endpoints>(
     queryFn: async () => {
       if (!carried) return send<T>("GET", url);
       if (carried.has(url)) return carried.get(url) as T;
-      const detail = "This file carries only the data of the page that was exported.";
+      const detail = "This file contains only the data of the exported page.";
       throw new Refused(problem("VEN-WEB-EXPORTED", "Not in this file", detail));
     },
     ...(carried?.has(url) ? { initialData: carried.get(url) as T } : {}),

@@ -27,7 +27,7 @@ let saying = 0;
 
 function sayWhy(): void {
   note.textContent =
-    "This file carries one page with its data; anything else needs the server (venturi serve).";
+    "This file contains one page with its data. Everything else needs the server (venturi serve).";
   window.clearTimeout(saying);
   saying = window.setTimeout(() => note.replaceChildren(), SAID_MS);
 }

@@ -1,4 +1,4 @@
-// What sentences tell the reader of a terminal to type, as what to do on the page.
+// Rewrites sentences that name options of a terminal, for readers of a page.
 
 const SPOKEN: readonly (readonly [RegExp, string])[] = [
   [/add --where ([^ =]+)=VALUE/g, "filter by $1"],
@@ -13,15 +13,15 @@ const SPOKEN: readonly (readonly [RegExp, string])[] = [
   [/would keep --deadline (\S+)/g, "would keep a deadline of $1"],
   [/would keep --budget (\S+)/g, "would keep a budget of US$ $1"],
   [/\(--nodes (\d+)\)/g, "(Nodes: $1)"],
-  [/\(--max-nodes [^ =]+=(\d+)\)/g, "(Nodes that can be had: $1)"],
-  [/give what is missing with --assume or --measured/g, "give the rate where none is known"],
-  [/--assume (\S+)/g, "“$1” as the rate where none is known"],
-  [/, or measured ones with --measured/g, ", or lay measured ones over the catalog"],
+  [/\(--max-nodes [^ =]+=(\d+)\)/g, "(Available nodes: $1)"],
+  [/give what is missing with --assume or --measured/g, "give a rate for unknown ones"],
+  [/--assume (\S+)/g, "“$1” as the rate if unknown"],
+  [/, or measured ones with --measured/g, ", or add measured ones to the catalog"],
   [/in a catalog(?:ue)? (?:with|of) --measured/g, "in your own catalog"],
-  [/(?:add|leave out) --with-excluded/g, "show what rules leave out"],
+  [/(?:add|leave out) --with-excluded/g, "include excluded trials"],
 ];
 
-/** `text` for who reads it on a page; commands in backticks stay as they are. */
+/** `text` for readers of a page; commands in backticks stay as they are. */
 export const onPage = (text: string): string =>
   text
     .split(/(`[^`]*`)/)

@@ -1,4 +1,4 @@
-// Ways out of a question that was refused: what was mistyped, put right, or left out.
+// Ways out of a question that was refused: the mistyped part corrected, or left out.
 import { keyName } from "./format";
 import type { Problem } from "./generated/types";
 import { keyOf } from "./url";
@@ -48,5 +48,5 @@ export function waysOut(search: URLSearchParams, { where, hint }: Problem): Way[
     }),
   }));
   const without = changed(search, (name, value) => (isOf(field, name, value) ? undefined : value));
-  return [...known, { text: `go on without ${keyName(field)}`, search: without }];
+  return [...known, { text: `continue without ${keyName(field)}`, search: without }];
 }

@@ -84,7 +84,7 @@ export function told(spread: SpreadData, tell: (value: number) => string = secon
   return [
     `median ${tell(spread.median)}, n = ${spread.n}`,
     interval
-      ? `${(100 * interval.level).toFixed(0)} % interval ${within(interval, tell)}`
+      ? `${(100 * interval.level).toFixed(0)}% interval ${within(interval, tell)}`
       : `no interval: ${spread.reason ?? "too few trials"}`,
   ];
 }

@@ -126,7 +126,7 @@ const placeMarks = (heat: IoHeat, shown: Shown) =>
     heat,
     shown,
     (value) => value,
-    (low, high) => `${bytes(low)} to ${bytes(high)} of the disk`,
+    (low, high) => `disk offset ${bytes(low)} to ${bytes(high)}`,
   );
 
 function placeAxis(marks: readonly Mark[]): Shared {

@@ -35,7 +35,7 @@ function shareAxis(shares: readonly number[]): Shared {
     minimum: 0,
     maximum: steps * step,
     ticks: Array.from({ length: steps + 1 }, (_, place) => Number((place * step).toFixed(3))),
-    format: (value) => (step < 0.01 ? `${(100 * value).toFixed(1)} %` : percent(value)),
+    format: (value) => (step < 0.01 ? `${(100 * value).toFixed(1)}%` : percent(value)),
   };
 }
 
@@ -102,7 +102,7 @@ function barsChart(all: readonly Panel[], x: Shared, scale: Scale, view: View): 
     minimum: LEAST_POWER,
     maximum: 0,
     ticks: [-4, -3, -2, -1, 0],
-    format: (value) => `${Number((100 * 10 ** value).toPrecision(1))} %`,
+    format: (value) => `${Number((100 * 10 ** value).toPrecision(1))}%`,
   };
   const marked = all.map((panel) => ({
     ...panel,
@@ -210,13 +210,13 @@ export function ccdfChart(patterns: readonly IoPattern[], view: View): Drawing {
         trigger: "item",
         formatter: ({ seriesIndex, data }: { seriesIndex: number; data: [number, number] }) =>
           tip(lines[seriesIndex]?.name ?? "", [
-            `${(100 * data[1]).toPrecision(2)} % took ${latency(data[0])} or longer`,
+            `${(100 * data[1]).toPrecision(2)}% took ${latency(data[0])} or longer`,
           ]),
       },
       grid: { left: 56, right: 14, top: 12, bottom: 44 },
       xAxis: {
         ...log,
-        name: "time at the device",
+        name: "device latency",
         nameLocation: "middle",
         nameGap: 28,
         axisLabel: { ...quiet.axisLabel, formatter: latency },
@@ -226,7 +226,7 @@ export function ccdfChart(patterns: readonly IoPattern[], view: View): Drawing {
         max: 1,
         axisLabel: {
           ...quiet.axisLabel,
-          formatter: (value: number) => `${Number((100 * value).toPrecision(2))} %`,
+          formatter: (value: number) => `${Number((100 * value).toPrecision(2))}%`,
         },
       },
       series: lines.map(({ name, ccdf }, place) => ({

@@ -5,7 +5,16 @@ import { Link } from "wouter";
 import { behindGroup, groupName, valueName } from "../charts/common";
 import { farApart } from "../charts/scale";
 import { exported, type Twin, useTwin } from "../data";
-import { count, type Key, keyName, range, type Scalar, trials, valueText } from "../format";
+import {
+  count,
+  type Key,
+  keyName,
+  range,
+  type Scalar,
+  sentence,
+  trials,
+  valueText,
+} from "../format";
 import type { Interval, KeyInfo, SpreadData } from "../generated/types";
 import { onPage } from "../here";
 import { byInterest } from "../keys";
@@ -323,7 +332,7 @@ export function GroupsChoice({
   const free = groups.filter(({ key }) => !texts.includes(JSON.stringify(key)));
   return (
     <div className="field keys">
-      <label htmlFor={id}>Groups, the first is the baseline</label>
+      <label htmlFor={id}>Groups (the first is the baseline)</label>
       <ul className="chips">
         {chosen.map((key, place) => (
           <li key={texts[place]} className="pair">
@@ -420,49 +429,54 @@ const OUTCOMES = new Set([
 export const fewValues = ({ key, distinct, type }: KeyInfo) =>
   distinct >= 2 && distinct <= 40 && type !== "moment" && !OUTCOMES.has(key);
 
-/** The data once they are there; before and without them, what there is to say. */
+/** The answer: its headline, its notes, then `controls` and details; or why there is none. */
 export function Answer<T extends { warnings: readonly string[]; verdict?: string }>({
   twin,
   what,
   empty,
   ways,
+  controls,
   children,
 }: {
   twin: Twin<T>;
   what: string;
   /** Why there is nothing to show, if there is nothing. */
   empty: (data: T) => string | null;
-  /** What can be asked instead where there is nothing to show. */
+  /** Other questions, where there is nothing to show. */
   ways?: (data: T) => ReactNode;
+  /** Inputs that stand below the headline, also without an answer. */
+  controls?: ReactNode;
   children: (data: T) => ReactNode;
 }) {
-  const { data, problem, pending, stale } = twin;
-  if (problem) return <Refusal problem={problem} />;
-  if (pending || !data) return <Pending what={what} lines={28} />;
-  const nothing = empty(data);
+  const { problem, stale } = twin;
+  const data = problem || twin.pending ? undefined : twin.data;
+  const nothing = data ? empty(data) : null;
   return (
     <div className={stale ? "answer stale" : "answer"} aria-busy={stale}>
-      <h2 className="visually-hidden">Result</h2>
-      {nothing === null && data.verdict && (
+      {problem && <Refusal problem={problem} />}
+      {!problem && !data && <Pending what={what} lines={28} />}
+      {data && <h2 className="visually-hidden">Result</h2>}
+      {data && nothing === null && data.verdict && (
         <p className="verdict">
-          <strong>{onPage(data.verdict).replace(/[^.]$/, "$&.")}</strong>
+          <strong>{sentence(onPage(data.verdict))}</strong>
         </p>
       )}
-      {nothing !== null && (
+      {data && nothing !== null && (
         <div className="card">
           <p>{nothing}</p>
           {ways?.(data)}
         </div>
       )}
-      <Notices texts={data.warnings.filter((text) => text !== data.verdict)} />
-      {nothing === null && children(data)}
+      {data && <Notices texts={data.warnings.filter((text) => text !== data.verdict)} />}
+      {controls}
+      {data && nothing === null && children(data)}
     </div>
   );
 }
 
 const CODES_OPEN = 4;
 
-/** What all groups that are shown have in common, and what the codes in their names stand for. */
+/** The settings that all groups share, and the meaning of the codes in their names. */
 export function Common({
   caption,
   explained,
@@ -474,11 +488,11 @@ export function Common({
   if (caption === "" && codes.length === 0) return null;
   return (
     <div className="common aside">
-      {caption !== "" && <p>All of them: {caption}.</p>}
+      {caption !== "" && <p>Same for all groups: {caption}.</p>}
       {codes.length > CODES_OPEN ? (
         <details>
           <summary>
-            What {codes[0]?.[0]} and {codes.length - 1} other codes mean
+            Meaning of {codes[0]?.[0]} and {codes.length - 1} other codes
           </summary>
           <dl className="facts">
             {codes.map(([code, meaning]) => (
@@ -498,13 +512,13 @@ export function Common({
   );
 }
 
-/** A way to the trials of a group, where there is a server that has them. */
+/** A link to the trials of a group, where a server has them. */
 export function TrialsBehind({ by, group }: { by: readonly string[]; group: Key }) {
   const [search] = useSearch();
   if (exported) return null;
   return (
     <Link className="behind" href={trialsAt(search, behindGroup(by, group))}>
-      its trials<span className="visually-hidden">: {groupName(by, group)}</span>
+      trials<span className="visually-hidden">: {groupName(by, group)}</span>
     </Link>
   );
 }
@@ -555,10 +569,10 @@ export function spreadCell(spread: SpreadData | null, tell: (value: number) => s
 
 const WIDE = 10_000;
 
-/** The ends of an interval, unless they are so far apart that they say nothing. */
+/** The ends of an interval, unless they are so far apart that they mean nothing. */
 const ends = (interval: Interval, tell: (value: number) => string) =>
   interval.low > 0 && interval.high / interval.low > WIDE
-    ? `interval wider than ${count(WIDE)} times`
+    ? `interval wider than a factor of ${count(WIDE)}`
     : range(interval, tell);
 
 /** A ratio or a difference with its interval. */

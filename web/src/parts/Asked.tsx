@@ -1,4 +1,4 @@
-// What was asked, how to ask it again elsewhere, and how to keep it.
+// The question of a page, the command that answers it in a terminal, and ways to keep the answer.
 import { useLocation } from "wouter";
 import { askedInWords, quoted } from "../asked";
 import { exported } from "../data";
@@ -18,7 +18,7 @@ function Command({ what, text }: { what: string; text: string }) {
   );
 }
 
-/** Ways to keep an analysis: saved, as a file, as a command. A file says what it was asked. */
+/** Ways to keep an analysis: saved, as a file, as a command. A file shows its question. */
 export function Asked({ command }: { command?: string | undefined }) {
   const [path] = useLocation();
   const [search] = useSearch();
@@ -26,10 +26,10 @@ export function Asked({ command }: { command?: string | undefined }) {
   if (exported)
     return words || command ? (
       <p className="aside">
-        {words && `Asked ${words}. `}
+        {words && `This page shows trials ${words}. `}
         {command && (
           <>
-            On the terminal: <code>{command}</code>
+            In a terminal: <code>{command}</code>
           </>
         )}
       </p>
@@ -39,11 +39,11 @@ export function Asked({ command }: { command?: string | undefined }) {
     <div className="tools">
       <SaveView />
       <details className="more">
-        <summary>Export, or ask on the terminal</summary>
+        <summary>Export, or run in a terminal</summary>
         <dl className="commands">
-          {command && <Command what="The same answer on the terminal" text={command} />}
+          {command && <Command what="The same result in a terminal" text={command} />}
           <Command
-            what="This page in one file that opens anywhere, with its data"
+            what="This page with its data as one HTML file"
             text={`venturi report ${quoted(canonical(path, search))} -o ${file}`}
           />
         </dl>

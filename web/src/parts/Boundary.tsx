@@ -15,7 +15,7 @@ function Again() {
   return gone ? null : (
     <p>
       <button type="button" onClick={() => window.location.reload()}>
-        Load the page again
+        Reload the page
       </button>
     </p>
   );
@@ -36,7 +36,7 @@ export class Boundary extends Component<{ children: ReactNode }, { problem?: Pro
     return (
       <Page
         title={bug ? "This page failed" : problem.title}
-        intro={bug ? "Load it again, or go on to another page." : undefined}
+        intro={bug ? "Reload it, or open another page." : undefined}
       >
         <ProblemBox problem={problem} />
         <Again />

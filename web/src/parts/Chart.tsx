@@ -65,12 +65,12 @@ function onPaper(element: HTMLElement, redraw: () => void): () => void {
 export function Chart({
   label,
   draw,
-  nothing: why = "Nothing known to draw; the table gives the reasons.",
+  nothing: why = "Nothing to draw: no value is known. The table gives the reasons.",
   onSelect,
 }: {
   label: string;
   draw: (view: View) => Drawing;
-  /** What is said where there is nothing to draw. */
+  /** The text where there is nothing to draw. */
   nothing?: string | undefined;
   onSelect?: ((chosen: Chosen) => void) | undefined;
 }) {

@@ -1,4 +1,4 @@
-// Leaves trials out of analyses, for a reason.
+// Excludes trials from analyses, for a reason.
 
 import { useState } from "react";
 import { Link } from "wouter";
@@ -37,7 +37,9 @@ export function Exclude({
           Recorded. <Link href={PAGES.exclusions.path}>All exclusions</Link>
         </p>
       ) : conditions.length === 0 ? (
-        <p className="nothing">Add a condition first: a rule for all trials would leave nothing.</p>
+        <p className="nothing">
+          Add a condition first. A rule without conditions would exclude every trial.
+        </p>
       ) : (
         <form
           className="stacked"
@@ -47,7 +49,7 @@ export function Exclude({
           }}
         >
           <p>
-            Leaves {trials(n)} out of every analysis, and each later trial that meets{" "}
+            Excludes {trials(n)} from every analysis, and every later trial with{" "}
             <code>{conditions.join(" and ")}</code>. Nothing is deleted.
           </p>
           <Field label="Reason" value={reason} onChange={setReason} required maxLength={1000} />

@@ -2,7 +2,7 @@
 import { bytes, plain, type Scalar } from "../format";
 import type { Host } from "../generated/record";
 
-/** A card of facts; what is null is not shown, as its absence says nothing. */
+/** A card of facts; unknown ones aren't shown. */
 export function Facts({
   title,
   facts,
@@ -74,9 +74,9 @@ function alike(hosts: readonly Host[]): { names: string[]; facts: Host["facts"] 
 }
 
 const namesOf = (names: readonly string[]) =>
-  names.length <= 3 ? names.join(", ") : `${names[0]} and ${names.length - 1} machines like it`;
+  names.length <= 3 ? names.join(", ") : `${names[0]} and ${names.length - 1} identical machines`;
 
-/** Every host, folded away; machines that are alike are told once. */
+/** Every host, folded; machines with the same facts are shown once. */
 export function HostFacts({ hosts }: { hosts: readonly Host[] }) {
   return alike(hosts).map(({ names, facts }) => (
     <details className="more" key={names[0]}>

@@ -3,13 +3,13 @@ import type { ReactNode } from "react";
 import { Chart, type Chosen, type Drawing, type View } from "./Chart";
 import { type Cell, type Column, csv, DataTable, save } from "./Table";
 
-/** A colour's role (a class of `.swatch`) and what it stands for. */
+/** A color's role (a class of `.swatch`) and its meaning. */
 export type Legend = readonly (readonly [role: string, name: string])[];
 
-/** What a legend is of, where colours mean one thing in one part of a chart and another elsewhere. */
+/** The part of a chart that a legend explains, where colors mean different things in each part. */
 export type PartLegend = readonly [part: string, legend: Legend];
 
-function Colours({ legend, of }: { legend: Legend; of?: string }) {
+function Colors({ legend, of }: { legend: Legend; of?: string }) {
   return (
     <ul className="legend" aria-label={of}>
       {of && (
@@ -28,6 +28,7 @@ function Colours({ legend, of }: { legend: Legend; of?: string }) {
 }
 
 export function Figure({
+  id,
   title,
   caption,
   draw,
@@ -40,10 +41,12 @@ export function Figure({
   open = false,
   children,
 }: {
+  /** What a link of the page's list of sections leads to. */
+  id?: string;
   title: string;
   caption?: ReactNode;
   draw: (view: View) => Drawing;
-  /** What is said where there is nothing to draw. */
+  /** The text where there is nothing to draw. */
   nothing?: string | undefined;
   table: { columns: readonly Column[]; rows: readonly (readonly Cell[])[] };
   /** The name of the downloaded file, without its ending. */
@@ -57,15 +60,15 @@ export function Figure({
   children?: ReactNode;
 }) {
   return (
-    <figure>
+    <figure id={id}>
       <figcaption>
         <h3>{title}</h3>
         {caption && <p>{caption}</p>}
       </figcaption>
       {children}
-      {legend && <Colours legend={legend} />}
+      {legend && <Colors legend={legend} />}
       {legends?.map(([part, each]) => (
-        <Colours key={part} of={part} legend={each} />
+        <Colors key={part} of={part} legend={each} />
       ))}
       <Chart label={title} draw={draw} nothing={nothing} onSelect={onSelect} />
       <details className="twin" open={open}>

@@ -1,4 +1,4 @@
-// Which trials a page looks at: conditions in the URL, from facets or written by hand.
+// The trials of a page: conditions in the URL, from facets or written by hand.
 import { type FormEvent, useId, useState } from "react";
 import { exported, useTwin } from "../data";
 import { condition, count, keyName, type Scalar, valueText } from "../format";
@@ -111,7 +111,7 @@ function Entry({
     if (whole === undefined) {
       setNear(nearValue(typed, facets));
       setWrong(
-        `No value is “${typed}”. Write a value, KEY=VALUE, KEY<NUMBER, KEY>=NUMBER, KEY= (missing), or a whole trial id.`,
+        `No value matches “${typed}”. Enter a value, KEY=VALUE, KEY<NUMBER, KEY>=NUMBER, KEY= (missing), or a full trial ID.`,
       );
       return;
     }
@@ -125,7 +125,7 @@ function Entry({
   };
   return (
     <form className="entry" onSubmit={add}>
-      <label htmlFor={id}>Search: a value, a condition, a trial id</label>
+      <label htmlFor={id}>Search: a value, a condition or a trial ID</label>
       <div>
         <input
           id={id}
@@ -207,7 +207,8 @@ function FacetBox({
       )}
       {all && facet.distinct > facet.values.length && (
         <p className="aside">
-          The {count(facet.values.length)} most frequent of {count(facet.distinct)} values.
+          These are the {count(facet.values.length)} most frequent of {count(facet.distinct)}{" "}
+          values.
         </p>
       )}
     </details>
@@ -248,7 +249,7 @@ export function Filters({ open = false }: { open?: boolean }) {
               })
             }
           />
-          also excluded trials
+          include excluded trials
         </label>
         {pending && unfolded && <Pending what="facets" lines={12} />}
         {problem && <ProblemBox problem={problem} />}

@@ -1,11 +1,11 @@
 // A matrix as a heat map: a table, so that every value can be read, reached by keyboard and heard.
 import type { CSSProperties } from "react";
 
-/** What `--heat` is at most, in percent of the colour: text stays legible on it, light or dark. */
+/** The most that `--heat` is, in percent of the color: text stays legible on it, light or dark. */
 const MOST_PERCENT = 42;
 const LEAST_PERCENT = 4;
 
-/** How strongly a value is coloured, from the least of the matrix to the greatest; null: not at all. */
+/** How strongly a value is colored, from the least of the matrix to the greatest; null: not at all. */
 export function heat(value: number | null, least: number, greatest: number): number | null {
   if (value === null) return null;
   const share = greatest > least ? (value - least) / (greatest - least) : 1;

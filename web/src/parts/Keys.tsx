@@ -42,7 +42,7 @@ export function KeyPicker({
   const others = byInterest(free.filter((each) => !isAskedFirst(each)));
   const kinds = (
     [
-      ["Asked for most", byInterest(free.filter(isAskedFirst))],
+      ["Most used", byInterest(free.filter(isAskedFirst))],
       ["Configuration", others.filter(({ kind }) => kind === "configuration")],
       ["Columns", others.filter(({ kind }) => kind === "column")],
     ] as const

@@ -1,4 +1,4 @@
-// The frame of every page, and what stands in place of data that is not there.
+// The frame of every page, and the placeholders for missing data.
 import { type ReactNode, useEffect, useRef } from "react";
 import type { Problem } from "../generated/types";
 import { onPage } from "../here";
@@ -14,7 +14,7 @@ export function Page({
   children,
 }: {
   title: string;
-  /** What of it was asked: `by disk`. */
+  /** The question, in words: `by disk`. */
   asked?: string;
   intro?: ReactNode;
   actions?: ReactNode;
@@ -105,7 +105,7 @@ export function Notices({ texts }: { texts: readonly string[] }) {
     <div>
       {list(texts.slice(0, NOTICES_OPEN))}
       <details className="further">
-        <summary>{texts.length - NOTICES_OPEN} more remarks</summary>
+        <summary>{texts.length - NOTICES_OPEN} more notes</summary>
         {list(texts.slice(NOTICES_OPEN))}
       </details>
     </div>

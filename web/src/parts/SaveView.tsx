@@ -33,7 +33,7 @@ export function SaveView() {
         {problem && <ProblemBox problem={problem} />}
         {done && !problem && (
           <p className="done" role="status">
-            Saved; it stands on the first page.
+            Saved. The overview page lists it.
           </p>
         )}
       </form>

@@ -76,9 +76,7 @@ test("the trials behind a group: its values stand in place of conditions on the 
 
 test("what was asked in words, and as a command", () => {
   const asked = query("by=net&by=disk&where=workload%3Dtera+sort&where=group%3Dabc&objective=cost");
-  expect(askedInWords(asked)).toBe(
-    "by net and disk, of 1 that were picked, where workload=tera sort",
-  );
+  expect(askedInWords(asked)).toBe("by net and disk, of 1 picked, where workload=tera sort");
   expect(askedInWords(query("log=1"))).toBe("");
   expect(askedInWords(query("key=configuration.disk&x=input_bytes"))).toBe(
     "of disk, with input bytes",
@@ -98,7 +96,7 @@ test("ways out of what was refused: what was perhaps meant, and the question wit
   ).toEqual([
     ["terasort", "by=disk&where=workload%3Dterasort"],
     ["prep_terasort", "by=disk&where=workload%3Dprep_terasort"],
-    ["go on without workload", "by=disk"],
+    ["continue without workload", "by=disk"],
   ]);
   const keys = "did you mean disk? `venturi keys` lists them";
   expect(out("by=dsk&by=net", "dsk", keys)[0]).toEqual(["disk", "by=disk&by=net"]);

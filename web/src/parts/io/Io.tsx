@@ -1,4 +1,4 @@
-// What was done to disks: requests by whose files they were for, as traced.
+// Traced block I/O: requests by the files that they were for.
 import { useCallback, useMemo, useState } from "react";
 import {
   type Counted,
@@ -35,8 +35,8 @@ const PATTERNS = {
     number("Median size"),
     number("Without a seek"),
     number("Mean run"),
-    number("Median time"),
-    number("99 %"),
+    number("Median latency"),
+    number("p99 latency"),
     { name: "Verdict" },
   ],
   row: (found: IoPattern): Cell[] => [
@@ -92,7 +92,7 @@ interface Charted extends Traced {
 
 const drawnOf = ({ patterns }: IoPage) => patterns.filter(({ sizes }) => sizes !== null);
 
-/** How large the requests were, how long they took, how far the disk went for them. */
+/** Distributions of the requests' sizes, latencies and seek distances. */
 function Distributions({ id, found, counted, scale }: Charted) {
   const { patterns, not_in_it: lost } = found;
   const sizes = useCallback(
@@ -105,9 +105,9 @@ function Distributions({ id, found, counted, scale }: Charted) {
   return (
     <>
       <Figure
-        title="Sizes of requests"
+        title="Request sizes"
         caption={captioned(
-          `As the device got them, by powers of two. ${found.limits.join("; ")}`,
+          `As issued to the device, by powers of two. ${found.limits.join("; ")}`,
           lost,
         )}
         draw={sizes}
@@ -126,11 +126,8 @@ function Distributions({ id, found, counted, scale }: Charted) {
         }}
       />
       <Figure
-        title="Time at the device"
-        caption={captioned(
-          "From when the device's driver got a request to when it was done.",
-          lost,
-        )}
+        title="Device latency"
+        caption={captioned("From issue to the device driver until completion.", lost)}
         draw={times}
         file={`${id}-io-times`}
         table={{
@@ -148,7 +145,7 @@ function Distributions({ id, found, counted, scale }: Charted) {
       <Figure
         title="Seek distances"
         caption={captioned(
-          "From the end of the last request of the pattern to the beginning of the next: 0 where it goes on, to the left backward.",
+          "From the end of a pattern's previous request to the start of its next one. 0 means sequential; left means backward.",
           lost,
         )}
         draw={seeks}
@@ -169,7 +166,7 @@ function Distributions({ id, found, counted, scale }: Charted) {
   );
 }
 
-/** Where and how slow the requests were over time. */
+/** The requests' offsets and latencies over time. */
 function OverTime({ id, found, cells, counted, scale }: Charted) {
   const { patterns, elapsed_s: elapsedS, stages, not_in_it: lost } = found;
   const shown = useMemo(
@@ -185,9 +182,9 @@ function OverTime({ id, found, cells, counted, scale }: Charted) {
   return (
     <>
       <Figure
-        title="Place on the disk over time"
+        title="Disk offset over time"
         caption={captioned(
-          `The stronger the colour, the more ${counted}.${stages.length > 0 ? " Above: the stages of the job." : ""}`,
+          `A stronger color means more ${counted}.${stages.length > 0 ? " The bars above are the stages of the job." : ""}`,
           lost,
         )}
         draw={places}
@@ -196,7 +193,7 @@ function OverTime({ id, found, cells, counted, scale }: Charted) {
           columns: [
             PATTERN,
             number("From"),
-            number("Place from"),
+            number("Offset from"),
             REQUESTS,
             number("Bytes"),
             { name: "File" },
@@ -215,12 +212,12 @@ function OverTime({ id, found, cells, counted, scale }: Charted) {
         }}
       />
       <Figure
-        title="Time at the device over time"
-        caption={captioned("The stronger the colour, the more requests.", lost)}
+        title="Device latency over time"
+        caption={captioned("A stronger color means more requests.", lost)}
         draw={over}
         file={`${id}-io-times-over`}
         table={{
-          columns: [PATTERN, number("From"), number("Took from"), REQUESTS, { name: "File" }],
+          columns: [PATTERN, number("From"), number("Latency from"), REQUESTS, { name: "File" }],
           rows: rowsOf(
             drawn,
             (each) => cellsOf(each.times_over),
@@ -243,26 +240,26 @@ function OverTime({ id, found, cells, counted, scale }: Charted) {
   );
 }
 
-/** The share of the requests that took longer than a time. */
+/** The share of requests with more than a given latency. */
 function Longer({ id, found }: Traced) {
   const { patterns, not_in_it: lost } = found;
   const ccdf = useCallback((view: View) => ccdfChart(patterns, view), [patterns]);
   const drawn = drawnOf(found);
   return (
     <Figure
-      title="How many requests took longer"
+      title="Share of requests above each latency"
       caption={captioned("", lost)}
       draw={ccdf}
       file={`${id}-io-ccdf`}
       legend={drawn.map(({ name }, place) => [roleAt(place), name] as const)}
       table={{
-        columns: [PATTERN, number("Time"), number("Share that took longer")],
+        columns: [PATTERN, number("Latency"), number("Share above it")],
         rows: rowsOf(
           drawn,
           (each) => each.ccdf,
           ([took, share]) => [
             { value: took, show: latency(took) },
-            { value: share, show: `${(100 * share).toPrecision(3)} %` },
+            { value: share, show: `${(100 * share).toPrecision(3)}%` },
           ],
         ),
       }}
@@ -276,12 +273,7 @@ function Charts(traced: Traced) {
   return (
     <>
       <div className="controls">
-        <Choice
-          label="Counted"
-          words={["bytes", "requests"]}
-          chosen={counted}
-          choose={setCounted}
-        />
+        <Choice label="Count" words={["bytes", "requests"]} chosen={counted} choose={setCounted} />
         <Choice label="Scale" words={["log", "linear"]} chosen={scale} choose={setScale} />
       </div>
       <Distributions {...traced} counted={counted} scale={scale} />
@@ -293,9 +285,9 @@ function Charts(traced: Traced) {
 
 const AMOUNTS = {
   columns: [
-    { name: "What" },
-    number("By the engine"),
-    number("By the disks"),
+    { name: "Data" },
+    number("Reported by the engine"),
+    number("Seen at the disks"),
     number("Disks / engine"),
   ],
   row: ({ what, engine_bytes: engine, disk_bytes: disk }: IoAmount): Cell[] => [
@@ -306,7 +298,7 @@ const AMOUNTS = {
   ],
 };
 
-/** What a trace says. */
+/** The content of a trace. */
 export function Io({ id, found, cells }: Traced) {
   return (
     <>
@@ -316,13 +308,13 @@ export function Io({ id, found, cells }: Traced) {
       {found.patterns.length > 0 && (
         <>
           <DataTable
-            caption="Patterns, those with the most bytes first"
+            caption="I/O patterns, most bytes first"
             columns={PATTERNS.columns}
             rows={found.patterns.map(PATTERNS.row)}
           />
           {found.amounts.length > 0 && (
             <DataTable
-              caption="Bytes of the engine's own account, and what the disks did for them while it was recorded"
+              caption="Bytes reported by the engine and seen at the disks during the trace"
               columns={AMOUNTS.columns}
               rows={found.amounts.map(AMOUNTS.row)}
             />

@@ -1,4 +1,4 @@
-// One chart over time of one pattern, from when to when one likes: finer the closer one looks.
+// A chart of one pattern over any time range, in finer cells the closer you zoom in.
 import { useCallback, useMemo, useState } from "react";
 import { captioned } from "../../charts/io";
 import {
@@ -79,23 +79,23 @@ export function IoZoom({
   );
   const told = chart === "places" ? bytes : latency;
   const when = `from ${duration(window[0])} to ${duration(window[1])}`;
-  const none = `No request of ${pattern ? nameOf(pattern) : "any pattern"} ${chart === "places" ? "began" : "ended"} ${when}.`;
+  const none = `No request of ${pattern ? nameOf(pattern) : "any pattern"} ${chart === "places" ? "started" : "ended"} ${when}.`;
   return (
     <>
       {answer.problem && <ProblemBox problem={answer.problem} />}
       <Figure
-        title="A closer look"
+        title="Zoom into one pattern"
         caption={captioned(
           `${pattern ? nameOf(pattern) : ""}, ${when}${heat ? `, in columns of ${duration(heat.column_s)}` : ""}`,
           lost,
         )}
         draw={draw}
-        nothing={heat || cells ? none : "The cells are being read."}
+        nothing={heat || cells ? none : "Loading the data …"}
         file={`${id}-io-closer`}
         table={{
           columns: [
             number("From"),
-            number(chart === "places" ? "Place from" : "Took from"),
+            number(chart === "places" ? "Offset from" : "Latency from"),
             number("Requests"),
             { name: "File" },
           ],
@@ -130,7 +130,7 @@ export function IoZoom({
             </button>
           ))}
           <button type="button" className="quiet" onClick={() => setWindow([0, end])}>
-            All of it
+            Show all
           </button>
         </div>
       </Figure>

@@ -1,4 +1,4 @@
-// The sign that the server does not answer: what is shown is what it said before.
+// The sign that the server doesn't answer, and that the page shows its earlier answers.
 import { useEffect } from "react";
 import { askAgain, client, useGoneSince } from "../../data";
 
@@ -24,8 +24,8 @@ export function ServerGone() {
   return (
     <div className="gone" role="alert">
       <p>
-        <strong>The server does not answer</strong> since {at} UTC. What you see is what it said
-        before; nothing can be saved. Start it with <code>venturi serve</code>: this page goes on by
+        <strong>The server hasn't answered</strong> since {at} UTC. You see its earlier answers and
+        can't save anything. Start it with <code>venturi serve</code>; this page then continues by
         itself.
       </p>
       <button type="button" onClick={() => void askAgain()}>
