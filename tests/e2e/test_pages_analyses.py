@@ -140,12 +140,12 @@ def test_effects_and_their_settings_are_the_interfaces(scene: Finding) -> None:
     assert found
     close(on_its_axis(effects, "x", log=True), [each["ratio"] for each in found])
     close(
-        [number(n) for n in column(scene["tables"][0], "ratio of times")],
+        [number(n) for n in column(scene["tables"][0], "time ratio")],
         [each["ratio"] for each in found],
         1e-4,
     )
     assert column(scene["tables"][0], "verdict") == [each["verdict"] for each in found]
-    assert number(column(scene["tables"][1], "ratio of times")[0]) == found[0]["points"][0]
+    assert number(column(scene["tables"][1], "time ratio")[0]) == found[0]["points"][0]
     assert strata["words"]
 
 

@@ -151,7 +151,7 @@ def test_the_keyboard_reaches_and_works_everything(scene: Finding) -> None:
     assert "sort=elapsed_s" in scene["sorted"]["url"]
     is_as_asked(scene["sorted"])
     names = [step["name"] for step in scene["cost"]]
-    for name in ("Rank by", "US$ an hour", "Axes", "logarithmic", "Table: Time against cost"):
+    for name in ("Rank by", "US$ per hour", "Axes", "logarithmic", "Table: Time against cost"):
         assert name in names
     assert scene["opened"] is True
     first, *heads, last = [step["name"] for step in scene["twin"]]

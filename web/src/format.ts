@@ -21,8 +21,11 @@ export const ratio = (value: number) => `${number(value, value < 10 ? 2 : value 
 /** `text` with a capital letter at its beginning. */
 export const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
+/** `text` with a full stop at its end; it may begin with a name, which stays as it is. */
+export const fullStop = (text: string) => text.replace(/[^.?!]$/, "$&.");
+
 /** `text` as a sentence: a capital letter first, a full stop last. */
-export const sentence = (text: string) => capital(text).replace(/[^.?!]$/, "$&.");
+export const sentence = (text: string) => fullStop(capital(text));
 
 /** A whole number: `37,049`. */
 export const count = (value: number) => value.toLocaleString("en-US");

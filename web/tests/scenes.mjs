@@ -206,7 +206,7 @@ async function prices(scene) {
     },
   });
   const before = await step();
-  const price = page.getByLabel("US$ an hour added where disk is SSD");
+  const price = page.getByLabel("US$ per hour added where disk is SSD");
   await price.fill("9");
   await page.waitForURL(/SSD%3A9/);
   await settled();
@@ -475,7 +475,7 @@ async function lead(scene) {
   await page.locator('dl.answers a[href="/effect?key=disk"]').click();
   await settled();
   const verdict = await page.locator("p.verdict").innerText();
-  await page.locator("a", { hasText: "The trials behind it" }).click();
+  await page.locator("a", { hasText: "The trials behind this result" }).click();
   await settled();
   return { told, questions, answers, recent, verdict, behind: await list(scene) };
 }

@@ -60,7 +60,7 @@ export const PAGES = {
     "menu": "Cost",
     "selects": true,
     "question": "Which configuration is best?",
-    "about": "Time against cost at your prices, ranked with ties.",
+    "about": "Time against cost at your prices, ranked, with ties.",
     "served": true
   },
   "compare": {
@@ -70,7 +70,7 @@ export const PAGES = {
     "menu": "Compare",
     "selects": true,
     "question": "Is the difference real?",
-    "about": "Distributions, the ratio with its interval, a verdict.",
+    "about": "Distributions, the ratio with its interval, and a verdict.",
     "served": true
   },
   "effect": {
@@ -80,7 +80,7 @@ export const PAGES = {
     "menu": "Effects",
     "selects": true,
     "question": "What is the effect of a setting?",
-    "about": "Disk, network, maps, compression: all else being equal.",
+    "about": "Disk, network, maps or compression, all else being equal.",
     "served": true
   },
   "scaling": {
@@ -90,7 +90,7 @@ export const PAGES = {
     "menu": "Scaling",
     "selects": true,
     "question": "How does it scale?",
-    "about": "Nodes, data size, cores: points, curve, memory cliff.",
+    "about": "Time by nodes, data size or cores: points, curve, memory cliff.",
     "served": true
   },
   "exclusions": {

@@ -7,11 +7,11 @@ import { farApart } from "../charts/scale";
 import { exported, type Twin, useTwin } from "../data";
 import {
   count,
+  fullStop,
   type Key,
   keyName,
   range,
   type Scalar,
-  sentence,
   trials,
   valueText,
 } from "../format";
@@ -458,7 +458,7 @@ export function Answer<T extends { warnings: readonly string[]; verdict?: string
       {data && <h2 className="visually-hidden">Result</h2>}
       {data && nothing === null && data.verdict && (
         <p className="verdict">
-          <strong>{sentence(onPage(data.verdict))}</strong>
+          <strong>{fullStop(onPage(data.verdict))}</strong>
         </p>
       )}
       {data && nothing !== null && (

@@ -1,9 +1,10 @@
-// Groups compared: every value, not only means, and whether the difference is real.
+// Groups compared: the time of every trial, not only means, and whether the difference is real.
 
 import { useCallback } from "react";
+import { Link } from "wouter";
 import { askedInWords } from "../../../asked";
-import { useTwin } from "../../../data";
-import { ratio, seconds } from "../../../format";
+import { exported, useTwin } from "../../../data";
+import { keyName, ratio, seconds } from "../../../format";
 import { PAGES } from "../../../generated/pages";
 import type { ComparedGroup, ComparisonData } from "../../../generated/types";
 import {
@@ -29,7 +30,7 @@ import { KeyPicker } from "../../../parts/Keys";
 import { Page } from "../../../parts/Page";
 import type { Cell, Column } from "../../../parts/Table";
 import { useSearch } from "../../../state";
-import { isGroup } from "../../../url";
+import { href, isGroup, selectionOf } from "../../../url";
 import { ecdf, ratios, strips } from "./charts";
 
 const MOST_GROUPS = 6;
@@ -40,10 +41,10 @@ function spreads(data: ComparisonData) {
   const columns: Column[] = [
     { name: "group" },
     { name: "trials by state" },
-    ...numbers("n", "median (s)", "low (s)", "high (s)", "minimum (s)", "25 % (s)", "75 % (s)"),
-    ...numbers("90 % (s)", "maximum (s)", "mean (s)", "coefficient of variation"),
-    ...numbers("outliers marked", "warm-ups not counted"),
-    { name: "why missing" },
+    ...numbers("n", "median (s)", "low (s)", "high (s)", "minimum (s)", "25% (s)", "75% (s)"),
+    ...numbers("90% (s)", "maximum (s)", "mean (s)", "coefficient of variation"),
+    ...numbers("outliers (counted)", "warm-ups (not counted)"),
+    { name: "reason if missing" },
   ];
   const rows = data.groups.map((group): Cell[] => {
     const { n, median, interval, minimum, p25, p75, p90, maximum, mean, variation, reason } =
@@ -86,9 +87,9 @@ function ratiosTable(data: ComparisonData) {
 }
 
 const MARKS: Legend = [
-  ["outlier", "outlier: marked, and counted"],
-  ["hollow", "warm-up: not counted"],
-  ["half", "the middle half of the trials"],
+  ["outlier", "outlier (counted)"],
+  ["hollow", "warm-up (not counted)"],
+  ["half", "middle 50% of trials"],
   ["median-interval", "median with its interval"],
 ];
 
@@ -108,11 +109,11 @@ function Distributions({ data }: { data: ComparisonData }) {
   const most = Math.max(...data.groups.map((group) => group.values_s.length));
   return (
     <Figure
-      title={shares ? "Share of trials by time" : "Every trial's time"}
+      title={shares ? "Share of trials by time" : "Time of every trial"}
       caption={
         shares
-          ? "How many of a group's trials took no longer than the time across. A curve that lies left of another is the faster one; where they cross, neither is faster throughout."
-          : `Each dot is a trial; its height says nothing. Outliers by this rule: ${data.outlier_rule}.${most >= 2000 ? " Of a group of more than 2,000 trials as many are drawn, evenly taken." : ""}`
+          ? "Share of a group's trials that took at most the time on the horizontal axis. A curve further left is faster. Where curves cross, neither group is faster throughout."
+          : `Each dot is one trial; its vertical position has no meaning. Outliers: ${data.outlier_rule}.${most >= 2000 ? " A group with more than 2,000 trials shows an even sample of 2,000." : ""}`
       }
       draw={draw}
       table={spreads(data)}
@@ -124,8 +125,8 @@ function Distributions({ data }: { data: ComparisonData }) {
           label="Show"
           param="tab"
           options={[
-            ["values", "every value"],
-            ["shares", "shares (cumulative)"],
+            ["values", "every trial"],
+            ["shares", "cumulative shares"],
           ]}
         />
         <LogChoice log={log} />
@@ -141,11 +142,30 @@ function Ratios({ data }: { data: ComparisonData }) {
   return (
     <Figure
       title={`Time relative to ${first.name}`}
-      caption="The time of a trial in multiples of that of one of the first group, in the middle of all pairs, with its interval. An interval that holds 1 cannot tell who is faster."
+      caption="Time ratio of a trial in the group to a trial in the first group: the median over all pairs, with its interval. If the interval contains 1, neither group is reliably faster."
       draw={draw}
       table={ratiosTable(data)}
       file="ratios"
     />
+  );
+}
+
+/** A link to the effect of the key that tells the groups apart, if it's a setting. */
+function NextStep({ by }: { by: readonly string[] }) {
+  const [search] = useSearch();
+  const { data } = useTwin(exported ? null : "/api/keys");
+  const [key, ...more] = by;
+  const setting = data?.keys.find((each) => each.key === key)?.kind === "configuration";
+  if (key === undefined || more.length > 0 || !setting) return null;
+  const asked = selectionOf(search);
+  asked.set("key", key);
+  return (
+    <p className="ways">
+      <span>Next:</span>
+      <Link href={href(PAGES.effect.path, asked)}>
+        estimate the effect of {keyName(key)}, all else being equal
+      </Link>
+    </p>
   );
 }
 
@@ -154,28 +174,30 @@ function Verdicts({ data }: { data: ComparisonData }) {
   if (others.length === 0) return null;
   return (
     <section>
-      <h2>Verdicts</h2>
+      <h2>{others.length === 1 ? "Verdict" : "Verdicts"}</h2>
       <ul className="verdicts">
         {others.map((group) => (
           <li key={JSON.stringify(group.key)}>
-            <strong>{group.name}</strong>
+            <p className="verdict">
+              <strong>{group.verdict}</strong>
+            </p>
+            {group.name}
             {group.ratio !== null && (
               <span className="aside">
-                {" "}
-                {ratio(group.ratio)}; n = {group.elapsed_s.n}
+                : time ratio {ratio(group.ratio)}; n = {group.elapsed_s.n}
                 {group.elapsed_s.median === null
                   ? ""
                   : `, median ${seconds(group.elapsed_s.median)}`}
               </span>
             )}{" "}
             <TrialsBehind by={data.by} group={group.key} />
-            <p>{group.verdict}</p>
             {group.crude !== null && (
-              <p className="aside">All trials, not like with like: {group.crude}</p>
+              <p className="aside">All trials, unmatched (confounded): {group.crude}</p>
             )}
           </li>
         ))}
       </ul>
+      <NextStep by={data.by} />
     </section>
   );
 }
@@ -192,13 +214,13 @@ export default function Compare() {
     <Page
       title={PAGES.compare.title}
       asked={askedInWords(search)}
-      intro="Two or more groups of trials: how their times are spread, how far they are from the first, and whether that difference is real."
+      intro="Compare groups of trials: how their times spread, how much each differs from the first group, and whether the difference is real."
     >
       <Filters />
       <Controls>
         <KeyPicker label="Group by" param="by" multiple fallback={by} />
         {by.length > 0 && <GroupsChoice param="group" by={by} chosen={chosen} max={MOST_GROUPS} />}
-        {by.length > 0 && <Toggle label="all trials, not like with like" param="crude" />}
+        {by.length > 0 && <Toggle label="all trials, unmatched" param="crude" />}
       </Controls>
       <Asked />
       <Answer
@@ -206,7 +228,7 @@ export default function Compare() {
         what="comparison"
         empty={(data) =>
           data.groups.length === 0
-            ? "No trial meets the conditions. Remove one of them, or group by other keys."
+            ? "No trial matches the conditions. Remove one of them, or group by other keys."
             : null
         }
       >
@@ -215,7 +237,7 @@ export default function Compare() {
             {data.by.length === 0 && (
               <Suggestions
                 param="by"
-                text="Choose what tells the groups apart. These keys take a few values each:"
+                text="Choose the keys to group by. Each of these has a few values:"
                 only={fewValues}
               />
             )}

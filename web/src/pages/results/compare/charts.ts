@@ -137,11 +137,11 @@ function details(group: ComparedGroup): string[] {
   const { p25, p75, minimum, maximum } = group.elapsed_s;
   return [
     ...told(group.elapsed_s),
-    ...(p25 !== null && p75 !== null ? [`middle half ${seconds(p25)} to ${seconds(p75)}`] : []),
+    ...(p25 !== null && p75 !== null ? [`middle 50% ${seconds(p25)} to ${seconds(p75)}`] : []),
     ...(minimum !== null && maximum !== null
       ? [`all between ${seconds(minimum)} and ${seconds(maximum)}`]
       : []),
-    `${group.outliers_s.length} outliers marked, ${group.warm_ups_s.length} warm-ups not counted`,
+    `${group.outliers_s.length} outliers (counted), ${group.warm_ups_s.length} warm-ups (not counted)`,
   ];
 }
 
@@ -211,8 +211,8 @@ export function ecdf(data: ComparisonData, log: boolean, view: View): Drawing {
   const { unit, axis } = timeScale(all, view.narrow ? 4 : 9, { log });
   const vertical: Named = {
     axis: axisOf([0, 100], 5, { fromZero: true }),
-    name: "share of trials that took no longer",
-    format: (value) => `${value} %`,
+    name: "share of trials up to this time",
+    format: (value) => `${value}%`,
   };
   const height = 380;
   const box = { left: 60, top: 36, right: view.width - 18, bottom: height - 46 };

@@ -1,11 +1,11 @@
-// Time against cost: which configuration is fastest, which is cheapest, and which cannot be told.
+// Time against cost: which configuration is fastest, which is cheapest, and which ones tie.
 
 import { useCallback, useId, useState } from "react";
 import { Link } from "wouter";
 import { askedInWords, commandOf } from "../../../asked";
 import { reach } from "../../../charts/common";
 import { exported, useTwin } from "../../../data";
-import { dollars, keyName, plain, ratio, seconds } from "../../../format";
+import { dollars, keyName, plain, ratio, seconds, sentence } from "../../../format";
 import { PAGES } from "../../../generated/pages";
 import type { RankedGroup, RankingData } from "../../../generated/types";
 import {
@@ -70,7 +70,7 @@ const putPlus = (edit: Edit, all: readonly Plus[]) =>
     { replace: true },
   );
 
-/** What the API would refuse: prices of keys that are not grouped by, and what needs a price. */
+/** Whether the API takes a parameter: prices only of keys that are grouped by, for example. */
 function fits(name: string, value: string, search: URLSearchParams): boolean {
   const given = search.has("usd_per_hour");
   if (name === "prices") return !given;
@@ -104,7 +104,7 @@ function MorePrices({ data, priced }: { data: RankingData; priced: readonly Plus
       }}
     >
       <div className="field">
-        <label htmlFor={id}>Added where</label>
+        <label htmlFor={id}>Surcharge where</label>
         <select
           id={id}
           value={`${one.key}=${one.value}`}
@@ -118,7 +118,7 @@ function MorePrices({ data, priced }: { data: RankingData; priced: readonly Plus
         </select>
       </div>
       <div className="field">
-        <label htmlFor={`${id}-usd`}>US$ an hour</label>
+        <label htmlFor={`${id}-usd`}>US$ per hour</label>
         <input
           id={`${id}-usd`}
           value={usd}
@@ -135,7 +135,7 @@ function MorePrices({ data, priced }: { data: RankingData; priced: readonly Plus
   );
 }
 
-/** What an hour costs, since when and says who: every edit is in the URL. */
+/** The hourly prices, their date and source; every edit is in the URL. */
 function PriceSheet({ data }: { data: RankingData | undefined }) {
   const [search, edit] = useSearch();
   const priced = plusOf(search);
@@ -150,9 +150,9 @@ function PriceSheet({ data }: { data: RankingData | undefined }) {
     <section className="card prices" aria-label="Prices">
       <h2>Prices</h2>
       <div className="controls">
-        <Parameter label="US$ an hour" param="usd_per_hour" kind="usd" hint="3.50" />
+        <Parameter label="US$ per hour" param="usd_per_hour" kind="usd" hint="3.50" />
         <Choice
-          label="for"
+          label="For"
           param="per"
           options={[
             ["cluster", "the whole cluster"],
@@ -164,17 +164,17 @@ function PriceSheet({ data }: { data: RankingData | undefined }) {
             label="Without a price"
             param="prices"
             options={[
-              ["", "costs recorded with every trial, if there are any"],
-              ["recorded", "costs recorded with some trials"],
+              ["", "use recorded costs if every trial has one"],
+              ["recorded", "use recorded costs, even if only some trials have one"],
             ]}
           />
         )}
         <Parameter label="As of" param="price_as_of" kind="date" />
-        <Parameter label="Source" param="price_source" hint="where the price is from" />
+        <Parameter label="Source" param="price_source" hint="source of the price" />
       </div>
       {priced.length > 0 && (
         <>
-          <h3>Added by value, US$ an hour</h3>
+          <h3>Surcharges by value, US$ per hour</h3>
           <ul className="price-list">
             {priced.map(({ key, value, usd }, place) => (
               <li key={`${key}=${value}`}>
@@ -182,7 +182,7 @@ function PriceSheet({ data }: { data: RankingData | undefined }) {
                   {keyName(key)} <strong>{value}</strong>
                 </span>
                 <Typed
-                  label={`US$ an hour added where ${keyName(key)} is ${value}`}
+                  label={`US$ per hour added where ${keyName(key)} is ${value}`}
                   hidden
                   kind="usd"
                   value={usd}
@@ -203,41 +203,36 @@ function PriceSheet({ data }: { data: RankingData | undefined }) {
       )}
       {data && search.has("usd_per_hour") && <MorePrices data={data} priced={priced} />}
       {data?.prices?.usd_per_hour === null && (
-        <p className="aside">{capital(data.prices.source ?? "")}.</p>
+        <p className="aside">{sentence(data.prices.source ?? "")}</p>
       )}
       {!search.has("usd_per_hour") && !data?.prices && (
-        <p className="aside">
-          Without a price there is no cost: groups are then ranked by time alone.
-        </p>
+        <p className="aside">No price is given, so groups are ranked by time only.</p>
       )}
     </section>
   );
 }
 
-const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
-
 /** The price sheet of an exported page: as it was. */
 function Charged({ data }: { data: RankingData }) {
   const { prices } = data;
   if (!prices) return null;
-  if (prices.usd_per_hour === null) return <p className="aside">{capital(prices.source ?? "")}.</p>;
+  if (prices.usd_per_hour === null) return <p className="aside">{sentence(prices.source ?? "")}</p>;
   const plus = prices.plus.map(([key, value, usd]) => `${keyName(key)} ${value} ${plain(usd)}`);
   return (
     <p className="aside">
-      Prices in US$ an hour of {prices.per === "node" ? "each node" : "the whole cluster"}:{" "}
+      Prices in US$ per hour for {prices.per === "node" ? "each node" : "the whole cluster"}:{" "}
       {plain(prices.usd_per_hour)}
-      {plus.length > 0 ? `, added by value: ${plus.join(", ")}` : ""}.{" "}
-      {prices.as_of ? `As of ${prices.as_of}` : "Their date is not given"}; source:{" "}
-      {prices.source ?? "not given"}.
+      {plus.length > 0 ? `; surcharges: ${plus.join(", ")}` : ""}. Date:{" "}
+      {prices.as_of ?? "not given"}. Source: {prices.source ?? "not given"}.
     </p>
   );
 }
 
 const LEGEND: Legend = [
-  ["standing-best", "best by its median"],
+  ["standing-best", "best median"],
   ["standing-tied", "indistinguishable from the best"],
   ["standing-worse", "worse"],
-  ["standing-unknown", "cannot tell"],
+  ["standing-unknown", "can't tell"],
   ["standing-frontier", "on the Pareto frontier"],
 ];
 
@@ -252,7 +247,7 @@ function twinOf(data: RankingData) {
     ...spreadColumns("cost", "US$"),
     { name: "fastest (s)", number: true },
     { name: "cost of the fastest (US$)", number: true },
-    { name: "US$ an hour", number: true },
+    { name: "US$ per hour", number: true },
     { name: "on the frontier" },
     { name: "p", number: true },
   ];
@@ -284,17 +279,17 @@ function Scatter({ data }: { data: RankingData }) {
     [data, log, normalised],
   );
   const where = normalised
-    ? "The quadrants meet halfway between the least and the greatest median."
+    ? "The quadrants meet halfway between the lowest and the highest median."
     : "The quadrants meet at the medians of the groups.";
   return (
     <Figure
       title="Time against cost"
       caption={
         <>
-          Each bubble is a group at its median time and cost; its area is the number of its trials,
-          its whiskers are the intervals of both medians. Down and left is better. {where}
+          Each bubble is a group at its median time and cost. Its area shows the number of trials,
+          its whiskers the intervals of both medians. Lower left is better. {where}
           {data.groups.length > MOST_BUBBLES &&
-            " Groups that matter are drawn one by one, the others where they are together."}
+            " Groups at the top or on the frontier are drawn individually; the others are merged with their neighbors."}
         </>
       }
       draw={draw}
@@ -308,7 +303,7 @@ function Scatter({ data }: { data: RankingData }) {
           param="show"
           options={[
             ["absolute", "seconds and US$"],
-            ["normalised", "normalised, 0 to 1"],
+            ["normalised", "normalized, 0 to 1"],
           ]}
         />
         <LogChoice log={log} />
@@ -324,20 +319,20 @@ function standing({
   on_frontier,
   frontier,
 }: RankedGroup): Cell {
-  const told = [
+  const details = [
     ...(reason ? [reason] : []),
     ...(p === null || reason?.includes("p =")
       ? []
       : [`p = ${p < 0.001 ? "below 0.001" : p.toPrecision(2)}`]),
     ...(on_frontier ? ["on the Pareto frontier"] : []),
-    ...(frontier === "cannot tell" ? ["on the frontier? cannot tell"] : []),
+    ...(frontier === "cannot tell" ? ["on the frontier: can't tell"] : []),
   ];
   return {
     value: word,
     show: (
       <>
         {word === "best" ? <strong>best</strong> : word}
-        {told.length > 0 && <small>{told.join("; ")}</small>}
+        {details.length > 0 && <small>{details.join("; ")}</small>}
       </>
     ),
   };
@@ -349,7 +344,7 @@ const SHORT: Readonly<Record<string, string>> = {
   worse: "worse",
 };
 
-/** The place, and in a word how the group stands: what a narrow screen shows first. */
+/** The rank, and the standing in a word: a narrow screen shows it first. */
 const rankCell = ({ rank, standing: word }: RankedGroup): Cell => ({
   value: rank,
   show: (
@@ -362,7 +357,7 @@ const rankCell = ({ rank, standing: word }: RankedGroup): Cell => ({
 
 const costTime = (value: number) => `${value.toFixed(value < 10 ? 2 : 1)} US$ s`;
 
-/** The answer first: who is best, or why that cannot be told and what to ask instead. */
+/** Links to the next questions, and what the groups share. */
 function Verdict({ data }: { data: RankingData }) {
   const [search] = useSearch();
   const conditions = [...data.verdict.matchAll(/--where ([^ =]+)=([^ .;,]+)/g)].filter(
@@ -379,12 +374,12 @@ function Verdict({ data }: { data: RankingData }) {
     return href(PAGES.cost.path, asked);
   };
   return (
-    <section aria-label="The answer">
+    <section aria-label="Next steps">
       {!exported && (
         <p className="ways">
           {data.verdict.includes("--usd-per-node-hour") && (
             <Link className="button" href={perNode()}>
-              take it as the price of each node
+              use it as the price per node
             </Link>
           )}
           {conditions.map(([, key, value]) => (
@@ -416,7 +411,7 @@ function RankingTable({ data }: { data: RankingData }) {
     ...(matched
       ? [
           { name: "ratio", number: true },
-          { name: "settings", number: true },
+          { name: "matched settings", number: true },
         ]
       : []),
     ...(sets ? [{ name: "set", number: true }] : []),
@@ -455,17 +450,17 @@ function RankingTable({ data }: { data: RankingData }) {
       <h2>Ranking by {name}</h2>
       {data.basis === "matched" && (
         <p className="aside">
-          The ratio is to {references(data)}, over the settings that both have, alike in all else.
-          Medians are of all trials of a group: not like with like.
+          Ratios compare each group with {references(data)} in matched settings, all else being
+          equal. Medians cover all trials of a group, so don't compare them with each other.
         </p>
       )}
       <div className="panel ranked standings">
         <DataTable columns={columns} rows={rows} caption={`Groups by ${name}`} />
       </div>
       <p className="aside">
-        A group is called worse only if a test says so: the chance that the truly best group is
-        called worse is at most {plain(100 * data.alpha)} %. Under each median stands its interval.
-        The fastest trial is no fair measure: the minimum of more trials is lower.
+        A group is called worse only if a statistical test shows it. The chance that the truly best
+        group is called worse is at most {plain(100 * data.alpha)}%. The interval of each median is
+        below it. Don't rank by the fastest trial: groups with more trials have lower minimums.
       </p>
     </section>
   );
@@ -489,7 +484,7 @@ export default function Cost() {
     <Page
       title={PAGES.cost.title}
       asked={askedInWords(search)}
-      intro="Which configuration is fastest, which is cheapest at the prices below, and which cannot be told from the best."
+      intro="Which configuration is fastest, which is cheapest at your prices, and which ones tie with the best."
     >
       <Filters />
       <Controls>
@@ -505,16 +500,16 @@ export default function Cost() {
           options={priced ? OBJECTIVES : OBJECTIVES.slice(0, 1)}
         />
       </Controls>
-      {!exported && <PriceSheet data={twin.data} />}
       <Asked command={commandOf("rank", search, OPTIONS)} />
       <Answer
         twin={twin}
         what="ranking"
         empty={(data) =>
           data.groups.length === 0
-            ? "No trial meets the conditions. Remove one of them, or group by other keys."
+            ? "No trial matches the conditions. Remove one of them, or group by other keys."
             : null
         }
+        controls={!exported && <PriceSheet data={twin.data} />}
       >
         {(data) => (
           <>
@@ -522,7 +517,7 @@ export default function Cost() {
             {data.by.length === 0 ? (
               <Suggestions
                 param="by"
-                text="Choose what tells the configurations apart. These keys take a few values each:"
+                text="Choose the keys to group by. Each of these has a few values:"
                 only={fewValues}
               />
             ) : (

@@ -90,7 +90,7 @@ function planeOf(known: Known[], { log, normalised }: CostDisplay, view: View) {
       name,
       format: plain,
     });
-    const words = log ? "normalised, logarithmic" : "normalised";
+    const words = log ? "normalized, logarithmic" : "normalized";
     return {
       horizontal: named(`time (${words})`, times.map(time), steps),
       vertical: named(`cost (${words})`, costs.map(cost), 6),
@@ -202,9 +202,9 @@ function details(group: Known): string[] {
     `${place}: ${group.standing}${group.reason ? ` (${group.reason})` : ""}`,
     ...told(group.elapsed_s),
     ...told(group.cost_usd, dollars),
-    ...(group.usd_per_hour === null ? [] : [`${dollars(group.usd_per_hour)} an hour`]),
+    ...(group.usd_per_hour === null ? [] : [`${dollars(group.usd_per_hour)} per hour`]),
     ...(group.on_frontier ? ["on the Pareto frontier"] : []),
-    ...(group.frontier === "cannot tell" ? ["on the frontier? cannot tell"] : []),
+    ...(group.frontier === "cannot tell" ? ["on the frontier: can't tell"] : []),
   ];
 }
 
@@ -259,8 +259,8 @@ function crowdDetails(crowd: Crowd): string[] {
   const trials = crowd.groups.reduce((sum, group) => sum + group.n, 0);
   const [fastest, slowest] = timesOf(crowd).map(duration);
   return [
-    `${plain(trials)} trials, median times ${fastest} to ${slowest}; the table has each group`,
-    "opens the trials of their values that took that long",
+    `${plain(trials)} trials, median times ${fastest} to ${slowest}; the table lists each group`,
+    "click to open the trials with their values and times",
   ];
 }
 

@@ -1,4 +1,4 @@
-// What a setting brings: trials that differ in it alone, matched; the verdict first.
+// The effect of a setting: matched trials that differ in nothing else; the verdict first.
 
 import { useCallback, useMemo } from "react";
 import { Link } from "wouter";
@@ -25,6 +25,7 @@ import { Figure, type Legend } from "../../../parts/Figure";
 import { Filters } from "../../../parts/Filters";
 import { KeyPicker } from "../../../parts/Keys";
 import { Page } from "../../../parts/Page";
+import { type SectionList, Sections } from "../../../parts/Sections";
 import { type Cell, type Column, DataTable } from "../../../parts/Table";
 import { useSearch } from "../../../state";
 import { href, trialsAt } from "../../../url";
@@ -32,8 +33,8 @@ import { behindEffect, effects, MACHINE, parts, perhaps, strata } from "./charts
 
 const LEGEND: Legend = [
   ["faster", "less time than the baseline"],
-  ["slower", "more"],
-  ["undecided", "no difference, depends, or cannot tell"],
+  ["slower", "more time"],
+  ["undecided", "no difference, depends, or can't tell"],
 ];
 
 const numbers = (...names: string[]): Column[] => names.map((name) => ({ name, number: true }));
@@ -41,8 +42,8 @@ const numbers = (...names: string[]): Column[] => names.map((name) => ({ name, n
 function valuesTable(data: Effects, search: URLSearchParams) {
   const columns: Column[] = [
     ...data.keys.map((key) => ({ name: keyName(key) })),
-    ...numbers("ratio of times", "low", "high", "settings", "less time in", "more in"),
-    ...numbers("trials", "trials of the baseline", "failed"),
+    ...numbers("time ratio", "low", "high", "matched settings", "less time in", "more time in"),
+    ...numbers("trials", "baseline trials", "failed"),
     { name: "verdict" },
     { name: "next" },
   ];
@@ -66,7 +67,7 @@ function valuesTable(data: Effects, search: URLSearchParams) {
 function strataTable(data: Effects) {
   const columns: Column[] = [
     ...data.keys.map((key) => ({ name: keyName(key) })),
-    ...numbers("ratio of times"),
+    ...numbers("time ratio"),
   ];
   const rows = data.effects.flatMap((one) =>
     one.points.map((point): Cell[] => [...one.value.map(valueText), point]),
@@ -87,16 +88,18 @@ function Values({ data }: { data: Effects }) {
   return (
     <>
       <Figure
-        title={`Effect of ${keys}, all else equal`}
-        caption={`Each value against ${baselineName(data)}: the mean over all settings that have both, each counted once, with its ${percent(data.level)} interval.${data.effects.some(perhaps) ? " A ring: perhaps, for so many values were asked about together." : ""}`}
+        id="effect"
+        title={`Effect of ${keys}, all else being equal`}
+        caption={`Each value compared with ${baselineName(data)}: the mean over all settings that have both, each counted once, with its ${percent(data.level)} interval.${data.effects.some(perhaps) ? " A ring means “perhaps”: with so many values tested together, it may be chance." : ""}`}
         draw={drawEffects}
         table={valuesTable(data, search)}
         file={`effect-of-${keys.replace(/\W+/g, "-")}`}
         legend={LEGEND}
       />
       <Figure
-        title="Every setting"
-        caption="The ratio of each setting by itself: where they lie far apart, the mean says little of a further one."
+        id="each-setting"
+        title="Ratio of each matched setting"
+        caption="A wide spread means that the mean predicts a new setting poorly."
         draw={drawStrata}
         table={strataTable(data)}
         file={`settings-of-${keys.replace(/\W+/g, "-")}`}
@@ -106,12 +109,14 @@ function Values({ data }: { data: Effects }) {
 }
 
 function PartsFigure({
+  id,
   title,
   by,
   all,
   base,
   behind,
 }: {
+  id: string;
   title: string;
   by: string;
   all: readonly PartEffect[];
@@ -126,7 +131,7 @@ function PartsFigure({
   );
   const columns: Column[] = [
     { name: keyName(by) },
-    ...numbers("ratio of times", "low", "high", "settings", "trials"),
+    ...numbers("time ratio", "low", "high", "matched settings", "trials"),
   ];
   const rows = all.map((part): Cell[] => [
     by === MACHINE || exported
@@ -147,6 +152,7 @@ function PartsFigure({
   ]);
   return (
     <Figure
+      id={id}
       title={title}
       draw={draw}
       table={{ columns, rows }}
@@ -160,7 +166,7 @@ function Confounders({ one }: { one: Found }) {
   if (one.confounders.length === 0) return null;
   const columns: Column[] = [
     { name: "key" },
-    ...numbers("shared differently", "ratio with it alone equal", "change"),
+    ...numbers("imbalance", "ratio when matched", "effect of matching"),
     { name: "matters" },
   ];
   const rows = one.confounders.map((each): Cell[] => [
@@ -171,14 +177,14 @@ function Confounders({ one }: { one: Found }) {
     each.flagged ? "yes" : "no",
   ]);
   return (
-    <section>
-      <h2>What else differs</h2>
+    <section id="confounders">
+      <h2>Confounders: what else differs</h2>
       <p>
-        Between all trials of both, whatever they ran on. This is why their plain ratio is not the
-        effect: the settings above are equal in all of it.
+        These keys also differ between all trials of the two values. That's why the crude ratio
+        isn't the effect. In the matched settings above they are equal.
       </p>
       <div className="panel">
-        <DataTable columns={columns} rows={rows} caption="What else differs" />
+        <DataTable columns={columns} rows={rows} caption="Confounders" />
       </div>
     </section>
   );
@@ -194,7 +200,8 @@ function Leading({ data, one }: { data: Effects; one: Found }) {
     <>
       {one.works.length > 1 && (
         <PartsFigure
-          title={`${name} by kind of work`}
+          id="by-workload"
+          title={`${name} by workload`}
           by="workload"
           all={one.works}
           base={base}
@@ -203,6 +210,7 @@ function Leading({ data, one }: { data: Effects; one: Found }) {
       )}
       {depends && by && by !== "workload" && (
         <PartsFigure
+          id="by-key"
           title={`${name} by ${keyName(by)}`}
           by={by}
           all={depends.parts}
@@ -212,6 +220,7 @@ function Leading({ data, one }: { data: Effects; one: Found }) {
       )}
       {one.machines.length > 1 && by !== "cluster" && (
         <PartsFigure
+          id="by-machine"
           title={`${name} by machine`}
           by={MACHINE}
           all={one.machines}
@@ -224,7 +233,7 @@ function Leading({ data, one }: { data: Effects; one: Found }) {
   );
 }
 
-/** What to do next; where that can be asked here, a way to ask it. */
+/** The next step, with links where the page can do it. */
 function WhatNext({ one: { next } }: { one: Found }) {
   const [search] = useSearch();
   if (!next.words) return null;
@@ -237,7 +246,7 @@ function WhatNext({ one: { next } }: { one: Found }) {
     ? []
     : [
         ...next.where.map((text) => [`only ${text}`, also("where", text)] as const),
-        ...next.ignore.map((key) => [`leave out ${keyName(key)}`, also("ignore", key)] as const),
+        ...next.ignore.map((key) => [`ignore ${keyName(key)}`, also("ignore", key)] as const),
       ];
   return (
     <p className="ways">
@@ -251,6 +260,21 @@ function WhatNext({ one: { next } }: { one: Found }) {
   );
 }
 
+/** The figures and tables of the page, for its list of sections. */
+function sectionsOf(data: Effects, one: Found | undefined): SectionList {
+  const known = data.effects.some(({ strata: count }) => count > 0);
+  const by = one?.depends[0]?.keys[0];
+  const listed: [id: string, name: string, shown: boolean][] = [
+    ["effect", "Effect", known],
+    ["each-setting", "Each setting", known],
+    ["by-workload", "By workload", (one?.works.length ?? 0) > 1],
+    ["by-key", `By ${keyName(by ?? "")}`, by !== undefined && by !== "workload"],
+    ["by-machine", "By machine", (one?.machines.length ?? 0) > 1 && by !== "cluster"],
+    ["confounders", "Confounders", (one?.confounders.length ?? 0) > 0],
+  ];
+  return listed.filter(([, , shown]) => shown).map(([id, name]) => [id, name] as const);
+}
+
 function Shown({ data }: { data: Effects }) {
   const [search] = useSearch();
   const one = data.main === null ? undefined : data.effects[data.main];
@@ -258,20 +282,25 @@ function Shown({ data }: { data: Effects }) {
     <>
       {one && !exported && (
         <p className="ways">
-          <Link href={trialsAt(search, behindEffect(data.keys, one))}>The trials behind it</Link>
+          <Link href={trialsAt(search, behindEffect(data.keys, one))}>
+            The trials behind this result
+          </Link>
         </p>
       )}
       {one && <WhatNext one={one} />}
       <Common caption="" explained={data.explained} />
       {one?.adjusted && (
         <p>
-          Adjusted by a model, not matched: {ratio(one.adjusted.ratio)}, from {one.adjusted.kept} of{" "}
-          {one.adjusted.trials} trials.
+          Adjusted by a model instead of matched: {ratio(one.adjusted.ratio)}, from{" "}
+          {one.adjusted.kept} of {one.adjusted.trials} trials.
         </p>
       )}
       {one?.crude && (
-        <p>What was measured, not like with like: {ratio(one.crude.ratio)} (ratio of medians).</p>
+        <p>
+          Crude ratio over all trials (confounded): {ratio(one.crude.ratio)}, the ratio of medians.
+        </p>
       )}
+      <Sections of={sectionsOf(data, one)} above={4} />
       <Values data={data} />
       {one && <Leading data={data} one={one} />}
     </>
@@ -292,7 +321,7 @@ export default function Effect() {
     <Page
       title={PAGES.effect.title}
       asked={askedInWords(search)}
-      intro="What a setting brings: trials are compared only with those that are alike in everything else."
+      intro="The effect of a setting: trials are compared only if everything else is equal."
     >
       <Filters />
       <Controls>
@@ -320,7 +349,7 @@ export default function Effect() {
       ) : (
         <Suggestions
           param="key"
-          text="Choose a setting. These keys take a few values each:"
+          text="Choose a setting. Each of these has a few values:"
           only={(key) => key.kind === "configuration" && fewValues(key)}
         />
       )}

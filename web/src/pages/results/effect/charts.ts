@@ -17,7 +17,7 @@ export const MACHINE = "machine";
 
 const POINTS_MOST = 400; // a row cannot show more
 
-/** The colour is the outcome's, which the interval decided. */
+/** The color is the outcome's, which the interval decided. */
 const ROLES: Record<Effect["outcome"], string> = {
   faster: "write",
   slower: "throat",
@@ -41,7 +41,7 @@ export const perhaps = ({ outcome, sure }: Effect) =>
 const leads = (data: Effects, one: Effect) => data.main !== null && data.effects[data.main] === one;
 
 const axisName = ({ narrow }: View, base: string) =>
-  `${narrow ? "relative time" : `time over that of ${base}, all else equal`}; below 1 is faster`;
+  `${narrow ? "relative time" : `time relative to ${base}, all else being equal`}; below 1 is faster`;
 
 const settings = (count: number) => `${count} ${count === 1 ? "setting" : "settings"}`;
 
@@ -53,7 +53,7 @@ function chart(rows: Row[], values: number[], base: string, view: View): Drawing
   return withLine(rowsChart(placed, scale, view, 260), 1, view);
 }
 
-/** Effects with something matched, a row each; below the interval the range of 80 % of settings. */
+/** Effects with something matched, a row each; below the interval the range of 80% of settings. */
 export function effects(data: Effects, view: View): Drawing {
   const known = data.effects.filter(({ ratio: value }) => value !== null).slice(0, MOST_ROWS);
   const ends: number[] = [];
@@ -74,7 +74,7 @@ export function effects(data: Effects, view: View): Drawing {
         perhaps(one) ? `perhaps: ${one.verdict}` : one.verdict,
         `less time in ${one.below}, more in ${one.above} of ${settings(one.strata)}`,
         ...(low !== null && high !== null && one.strata > 1
-          ? [`80 % of them between ${ratio(low)} and ${ratio(high)}`]
+          ? [`80% of them between ${ratio(low)} and ${ratio(high)}`]
           : []),
       ],
     };

@@ -1,10 +1,10 @@
-// How the time grows with the size: of the cluster, of the data, of anything that has a number.
+// How run time scales with the size of the cluster, the size of the data, or any other number.
 
 import { useCallback } from "react";
 import { Link } from "wouter";
 import { askedInWords, commandOf } from "../../../asked";
 import { exported, useTwin } from "../../../data";
-import { keyName, plain, valueText } from "../../../format";
+import { fullStop, keyName, plain, sentence, valueText } from "../../../format";
 import { PAGES } from "../../../generated/pages";
 import type { Scaling as Found, KeyInfo, ScalingGroup } from "../../../generated/types";
 import {
@@ -38,7 +38,7 @@ function pointsTwin(data: Found) {
     { name: `${keyName(data.x)}${data.x_unit ? ` (${data.x_unit})` : ""}`, number: true },
     { name: "n", number: true },
     ...spreadColumns("time", "s"),
-    { name: "why missing" },
+    { name: "reason if missing" },
   ];
   const rows = data.groups.flatMap((group) =>
     group.points.map((point): Cell[] => [
@@ -58,7 +58,7 @@ function Curve({ group, data }: { group: ScalingGroup; data: Found }) {
   return (
     <li>
       {group.name && <strong>{group.name}: </strong>}
-      {verdict}.
+      {fullStop(verdict)}
       <p className="aside">
         {basis}
         {formula && (
@@ -67,15 +67,14 @@ function Curve({ group, data }: { group: ScalingGroup; data: Found }) {
             (<code>{formula}</code>)
           </>
         )}
-        {error !== null &&
-          `; a point left out of the fit is missed by ${plain(Number((100 * error).toPrecision(2)))} %`}
+        {error !== null && `; leave-one-out error ${plain(Number((100 * error).toPrecision(2)))}%`}
         {reason && `; ${reason}`}
       </p>
       {cliff && (
         <p>
           <span className="throat">Memory cliff</span> between {size(cliff.below)} and{" "}
-          {size(cliff.above)}: times jump by {plain(Number(cliff.jump.toPrecision(2)))}×:{" "}
-          {cliff.evidence}.
+          {size(cliff.above)}: time jumps by {plain(Number(cliff.jump.toPrecision(2)))}×.{" "}
+          {sentence(cliff.evidence)}
         </p>
       )}
     </li>
@@ -93,9 +92,9 @@ function Curves({ data }: { data: Found }) {
       `lane-${at}`,
       group.name || keyName(data.x),
     ]),
-    ["band", "where one more trial lies (90 %)"],
+    ["band", "90% prediction interval of one more trial"],
     ...(drawn.some((group) => group.cliff)
-      ? [["cliff", "the data stop fitting in memory"] as const]
+      ? [["cliff", "data no longer fits in memory"] as const]
       : []),
   ];
   const same = Object.entries(data.same).map(
@@ -106,10 +105,10 @@ function Curves({ data }: { data: Found }) {
       title={`Time by ${keyName(data.x)}`}
       caption={
         <>
-          Dots are median times with their intervals, a line is the curve through trials alike in
-          all but {keyName(data.x)}
-          {beyond && ", dashed beyond what was measured, where nothing has an interval"}.
-          {same.length > 0 && ` All: ${same.join(", ")}.`}
+          Dots are median times with their intervals. Each line is the curve through trials that are
+          equal in everything but {keyName(data.x)}.
+          {beyond && " Dashed parts lie beyond the measurements and have no interval."}
+          {same.length > 0 && ` Same for all: ${same.join(", ")}.`}
         </>
       }
       draw={draw}
@@ -118,21 +117,21 @@ function Curves({ data }: { data: Found }) {
       legend={legend}
     >
       <div className="controls">
-        <Toggle label="even axes from zero" param="even" />
+        <Toggle label="linear axes from zero" param="even" />
       </div>
     </Figure>
   );
 }
 
-/** All curves that there are, each a link that draws it and those after it. */
+/** All curves, each a link that draws it and those after it. */
 function Listed({ data }: { data: Found }) {
   const [, edit] = useSearch();
   if (data.total <= data.groups.length) return null;
   const columns: Column[] = [
     { name: "curve" },
     ...data.by.map((key) => ({ name: keyName(key) })),
-    { name: `least ${keyName(data.x)}`, number: true },
-    { name: `most ${keyName(data.x)}`, number: true },
+    { name: `min ${keyName(data.x)}`, number: true },
+    { name: `max ${keyName(data.x)}`, number: true },
     { name: "values", number: true },
     { name: "trials", number: true },
   ];
@@ -159,15 +158,15 @@ function Listed({ data }: { data: Found }) {
     <section>
       <h2>All curves</h2>
       <p className="aside">
-        {data.total} curves, {data.groups.length} drawn at a time
-        {data.listed.length < data.total && `; the first ${data.listed.length} are listed`}.
+        {data.total} curves, {data.groups.length} drawn at a time.
+        {data.listed.length < data.total && ` The first ${data.listed.length} are listed.`}
       </p>
       <DataTable columns={columns} rows={rows} caption="All curves" />
     </section>
   );
 }
 
-/** Of curves that are none because other keys change too: a way to leave those out. */
+/** Where there is no curve because other keys change too: a link that ignores those. */
 function LeaveOut({ keys }: { keys: readonly string[] }) {
   const [search] = useSearch();
   if (exported || keys.length === 0) return null;
@@ -175,7 +174,7 @@ function LeaveOut({ keys }: { keys: readonly string[] }) {
   for (const key of keys) asked.append("leave_out", key);
   return (
     <p className="ways">
-      <Link href={href(PAGES.scaling.path, asked)}>leave out {keys.map(keyName).join(", ")}</Link>
+      <Link href={href(PAGES.scaling.path, asked)}>ignore {keys.map(keyName).join(", ")}</Link>
     </p>
   );
 }
@@ -189,26 +188,28 @@ export default function Scaling() {
     <Page
       title={PAGES.scaling.title}
       asked={askedInWords(search)}
-      intro="How the time grows or falls with the number of hosts, the size of the data, or any other number. A curve is of trials alike in everything else that was chosen."
+      intro="How run time scales with the number of hosts, the data size or another number. Each curve covers trials that are equal in everything else."
     >
       <Filters />
       <Controls>
-        <KeyPicker label="Size" param="x" only={isSize} fallback={["hosts"]} />
-        <KeyPicker label="First those that differ in" param="by" multiple />
+        <KeyPicker label="Scale with" param="x" only={isSize} fallback={["hosts"]} />
+        <KeyPicker label="Compare curves by" param="by" multiple />
       </Controls>
       <Asked command={commandOf("scaling", search, OPTIONS, [search.get("x") ?? "hosts"])} />
       <Answer
         twin={twin}
         what="scaling"
-        empty={(data) => (data.groups.length === 0 ? `${data.verdict}.` : null)}
+        empty={(data) => (data.groups.length === 0 ? sentence(data.verdict) : null)}
         ways={(data) => <LeaveOut keys={data.leave_out} />}
       >
         {(data) => (
           <>
             <Curves data={data} />
             <section>
-              <h2>In words</h2>
-              <p className="aside">t is the median time of a trial, x is {keyName(data.x)}.</p>
+              <h2>Each curve in words</h2>
+              <p className="aside">
+                In formulas, t is the median time of a trial and x is {keyName(data.x)}.
+              </p>
               <ul className="verdicts">
                 {data.groups.map((group) => (
                   <Curve key={JSON.stringify(group.key)} group={group} data={data} />
@@ -220,7 +221,7 @@ export default function Scaling() {
         )}
       </Answer>
       {twin.problem && (
-        <Suggestions param="x" text="These keys have numbers that may be a size:" only={isSize} />
+        <Suggestions param="x" text="Choose a numeric key to scale with:" only={isSize} />
       )}
     </Page>
   );
