@@ -14,9 +14,9 @@ OF_THE_LAB = (
     "AMD",
     "data: 10.77.0.4, 100 Mbit/s",
     "/venturi/late0",
-    "clocks were within",
+    "Clocks were within",
     "this host is slow: slow (28% of the others)",
-    "Trials on it (3)",
+    "Trials on this cluster (3)",
 )
 """What the page of the recorded lab says."""
 

@@ -30,7 +30,7 @@ export const PAGES = {
     "menu": "Clusters",
     "selects": false,
     "question": "Which hosts does my cluster have?",
-    "about": "Hosts, links, disks, the odd one out, probes and trials.",
+    "about": "Hosts, links and disks, the odd one out, probes and trials.",
     "served": true
   },
   "repository": {
@@ -39,7 +39,7 @@ export const PAGES = {
     "title": "Repository",
     "menu": "Repository",
     "selects": true,
-    "question": "What has been recorded?",
+    "question": "Which trials are recorded?",
     "about": "All trials, with filters, search and downloads.",
     "served": true
   },
@@ -110,7 +110,7 @@ export const PAGES = {
     "menu": "Two jobs",
     "selects": false,
     "question": "Why was it slower today?",
-    "about": "Two Spark or MapReduce jobs: time, settings, plans, data.",
+    "about": "Compare two Spark or MapReduce runs: time, settings, plans, data.",
     "served": true
   },
   "trace": {
@@ -130,7 +130,7 @@ export const PAGES = {
     "menu": "Advice",
     "selects": false,
     "question": "Which machines, how many, at what cost?",
-    "about": "Predicted time and cost of a job on cloud machines.",
+    "about": "Predicted time and cost of a sort on cloud machines.",
     "served": true
   },
   "catalog": {
@@ -140,7 +140,7 @@ export const PAGES = {
     "menu": "Catalogs",
     "selects": false,
     "question": "What do machines offer, and at what price?",
-    "about": "Machine types with their rates and prices, each with its source.",
+    "about": "Machine types with their rates and prices, and the source of each.",
     "served": true
   },
   "simulation": {
@@ -156,7 +156,7 @@ export const PAGES = {
   "start": {
     "topic": "share",
     "path": "/",
-    "title": "A repository of trials",
+    "title": "Trial repository",
     "menu": "Overview",
     "selects": true,
     "question": "",

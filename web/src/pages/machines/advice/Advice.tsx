@@ -1,4 +1,4 @@
-// Which machines, how many, for how much: the question is the URL, the advisor answers it.
+// Which machines, how many, at what cost: the question is the URL, the advisor answers it.
 
 import { type FormEvent, type ReactNode, useId } from "react";
 import { exported, useTwin } from "../../../data";
@@ -8,33 +8,33 @@ import { useSearch } from "../../../state";
 import { AdviceAnswer } from "./Answer";
 
 const DURABILITIES = [
-  ["2-io", "nothing survives (two passes)"],
-  ["replicated", "copies on other nodes"],
+  ["2-io", "no fault tolerance (two passes)"],
+  ["replicated", "replicas on other nodes"],
   ["volumes", "network volumes"],
 ] as const;
 const OBJECTIVES = [
-  ["cheapest", "cheapest"],
-  ["fastest", "fastest"],
+  ["cheapest", "cost"],
+  ["fastest", "time"],
 ] as const;
 const NETWORKS = [
   ["at-scale", "as observed in a large cluster"],
-  ["baseline", "as between two nodes"],
-  ["unlimited", "no limit: storage alone"],
+  ["baseline", "as measured between two nodes"],
+  ["unlimited", "unlimited (storage only)"],
 ] as const;
 
-/** What is supposed where nobody has measured; the first of each is what the catalog says. */
+/** Assumptions for rates that weren't measured; the first of each is the catalog's. */
 const DISKS = [
   ["", "taking turns: R W / (R + W)"],
-  ["half", "half of them reading: min(R, W) / 2"],
-  ["both", "unhindered: min(R, W)"],
+  ["half", "half the disks read: min(R, W) / 2"],
+  ["both", "no interference: min(R, W)"],
 ] as const;
 const PRICES = [
   ["", "on demand"],
-  ["spot", "spot, losses left out"],
+  ["spot", "spot (ignoring lost nodes)"],
 ] as const;
 const EXCHANGES = [
-  ["", "(N-1)/N of it"],
-  ["all", "all of it (the 2015 paper's form)"],
+  ["", "(N-1)/N of the data"],
+  ["all", "all data (as in the 2015 paper)"],
 ] as const;
 
 interface FieldOf {
@@ -45,13 +45,13 @@ interface FieldOf {
   type?: "number" | "text";
 }
 
-/** What the advisor takes where nothing is said. */
+/** The default data size. */
 const SORT = "100TB";
 
 const FIELDS: readonly FieldOf[] = [
-  { name: "sort", label: "Sort so much", placeholder: SORT, required: true },
-  { name: "deadline", label: "Within (optional)", placeholder: "30min" },
-  { name: "budget", label: "For at most, US$ (optional)", placeholder: "500", type: "number" },
+  { name: "sort", label: "Data size", placeholder: SORT, required: true },
+  { name: "deadline", label: "Deadline (optional)", placeholder: "30min" },
+  { name: "budget", label: "Budget, US$ (optional)", placeholder: "500", type: "number" },
   { name: "nodes", label: "Nodes (optional)", placeholder: "any number", type: "number" },
   { name: "explain", label: "Explain a type (optional)", placeholder: "i8g.4xlarge:80" },
 ];
@@ -59,20 +59,20 @@ const FIELDS: readonly FieldOf[] = [
 const ASSUMPTIONS: readonly FieldOf[] = [
   {
     name: "network_share",
-    label: "Payload of the line rate, %",
+    label: "Usable share of the line rate, %",
     placeholder: "94",
     type: "number",
   },
   {
     name: "network_low",
-    label: "Network at worst, % of its rate",
+    label: "Worst network, % of its rate",
     placeholder: "50",
     type: "number",
   },
-  { name: "fill", label: "Disks filled at most, %", placeholder: "100", type: "number" },
-  { name: "max_nodes", label: "Nodes that can be had", placeholder: "330", type: "number" },
-  { name: "assume", label: "Rate where none is known", placeholder: "NVMe=1000MB/s/TB" },
-  { name: "volumes", label: "Network volumes of a node", placeholder: "gp3:4,hours=730" },
+  { name: "fill", label: "Max disk fill, %", placeholder: "100", type: "number" },
+  { name: "max_nodes", label: "Available nodes", placeholder: "330", type: "number" },
+  { name: "assume", label: "Rate if unknown", placeholder: "NVMe=1000MB/s/TB" },
+  { name: "volumes", label: "Network volumes per node", placeholder: "gp3:4,hours=730" },
 ];
 
 function Field({ of, value }: { of: FieldOf; value: string }) {
@@ -134,7 +134,7 @@ function Boxes(of: { name: string; legend: string; choices: Choices; on: readonl
   );
 }
 
-/** Whether the question supposes anything. */
+/** Whether the question makes assumptions. */
 const supposes = (search: URLSearchParams) =>
   [...ASSUMPTIONS.map(({ name }) => name), "disks", "price", "exchange"].some((name) =>
     search.has(name),
@@ -165,7 +165,7 @@ function Question(): ReactNode {
       ))}
       <Choice
         name="objective"
-        label="Best is the"
+        label="Optimize for"
         choices={OBJECTIVES}
         value={one("objective", "cheapest")}
       />
@@ -188,7 +188,7 @@ function Question(): ReactNode {
       )}
       <Boxes
         name="durability"
-        legend="When a node is lost"
+        legend="Fault tolerance"
         choices={DURABILITIES}
         on={some("durability", "2-io")}
       />
@@ -197,7 +197,7 @@ function Question(): ReactNode {
         <div className="assumptions">
           <Choice
             name="disks"
-            label="Disks reading and writing"
+            label="Concurrent reads and writes"
             choices={DISKS}
             value={one("disks")}
           />
@@ -207,14 +207,14 @@ function Question(): ReactNode {
           <Choice name="price" label="Price" choices={PRICES} value={one("price")} />
           <Choice
             name="exchange"
-            label="Of a shuffle crosses the network"
+            label="Shuffle traffic over the network"
             choices={EXCHANGES}
             value={one("exchange")}
           />
         </div>
       </details>
       <button type="submit" className="main">
-        Ask
+        Get advice
       </button>
     </form>
   );
@@ -229,7 +229,7 @@ export default function Advice() {
   return (
     <Page
       title={PAGES.advice.title}
-      intro="Which machines, how many, for how much, with what certainty."
+      intro="Which machines to choose for a sort, how many, at what cost, and how certain that is."
     >
       <Question />
       {problem && <ProblemBox problem={problem} />}

@@ -1,5 +1,5 @@
-// The advisor's answer: the options as a picture and a table, what the network does to the ranking,
-// where the figures come from, and what was left out.
+// The advisor's answer: the options as a chart and a table, the effect of the network on the ranking,
+// where the figures come from, and the excluded types.
 import { type ReactNode, useCallback } from "react";
 import type {
   AdvicePage,
@@ -80,7 +80,7 @@ function RangeFigure({ label, ...ranged }: Ranged & { label: string }) {
 }
 
 const why = (option: Option, field: string): Missing => ({
-  reason: option.missing[field] ?? "not known",
+  reason: option.missing[field] ?? "unknown",
 });
 
 const costOf = (option: Option) => option.metered_usd ?? why(option, "metered_usd");
@@ -99,7 +99,7 @@ function narrowest({ option: { phases } }: OptionRow): ReactNode {
     <span key={name}>
       {place > 0 && "; "}
       {name}: {resource}
-      {!certain && " (not certain)"}
+      {!certain && " (uncertain)"}
     </span>
   ));
 }
@@ -124,16 +124,16 @@ const OPTIONS: Column<OptionRow>[] = [
     ),
   },
   {
-    head: "Cost of the time used",
+    head: "Cost of node time",
     kind: "n",
     cell: ({ option }) => <RangeCell value={costOf(option)} as={usd} least={option.lower_bound} />,
   },
   { head: "Billed", kind: "n", cell: ({ option }) => <Tell value={billOf(option)} as={usd} /> },
   { head: "Frontier", cell: ({ frontier }) => frontier },
-  { head: "Narrowest", kind: "formula", cell: narrowest },
+  { head: "Narrowest point", kind: "formula", cell: narrowest },
   {
-    head: "Inputs",
-    cell: ({ option: { weakest } }) => (weakest === null ? "none" : `${weakest} at worst`),
+    head: "Weakest input",
+    cell: ({ option: { weakest } }) => weakest ?? "none",
   },
   { head: "Price as of", kind: "date", cell: ({ option }) => priceAge(option) },
 ];
@@ -150,7 +150,7 @@ function Chosen({ row: { option, note } }: { row: OptionRow }) {
         <span className="note">{note}</span>
       </li>
       <RangeFigure label="Time" value={option.time_s} as={duration} least={option.lower_bound} />
-      <RangeFigure label="Cost of the time used" value={cost} as={usd} least={option.lower_bound} />
+      <RangeFigure label="Cost of node time" value={cost} as={usd} least={option.lower_bound} />
       <li>
         <span className="label">Billed</span>
         <span className="value">
@@ -176,28 +176,30 @@ function Options({ page }: { page: AdvicePage }) {
       <figure>
         <figcaption>
           <p>
-            Each mark is a number of nodes of one type. Whiskers are the bounds that the known
-            ranges of the inputs allow. On the frontier no other option is both faster and cheaper;
-            where ranges overlap, that cannot be told.
-            {asked && " A deadline or budget far from every option is not drawn."}
+            Each mark is a number of nodes of one type. Whiskers show the bounds from the known
+            ranges of the inputs. An option is on the frontier if no other is both faster and
+            cheaper. Where ranges overlap, that's unknown (can't tell).
+            {asked && " A deadline or budget far from every option isn't drawn."}
           </p>
         </figcaption>
         {options.length === 0 ? (
-          <Nothing>No option is left: see what was left out, and why.</Nothing>
+          <Nothing>
+            No option qualifies. The excluded types and the reasons are listed below.
+          </Nothing>
         ) : (
           <>
             <Legend
               entries={[
                 ["chosen", "chosen"],
                 ["frontier", "on the frontier"],
-                ["cannot-tell", "cannot tell"],
-                ["beaten", "beaten"],
-                ...(least ? ([["at-least", "at least so much"]] as const) : []),
+                ["cannot-tell", "can't tell"],
+                ["beaten", "dominated"],
+                ...(least ? ([["at-least", "lower bound"]] as const) : []),
                 ...(asked ? ([["asked", "deadline or budget"]] as const) : []),
               ]}
             />
             <Chart
-              label="Cost against time of the job per option, with their ranges and the frontier"
+              label="Cost against time of the job per option, with ranges and the frontier"
               draw={draw}
             />
             <Twin label="options" open>
@@ -205,12 +207,12 @@ function Options({ page }: { page: AdvicePage }) {
             </Twin>
             {least && (
               <p className="aside">
-                ≥ : at least so much; a rate is only known as an advertised limit, which no program
-                reaches.
+                ≥ marks a lower bound: a rate is known only as an advertised limit, which programs
+                don't reach.
               </p>
             )}
             {options.some(({ option }) => option.price_is_stale) && (
-              <p className="aside">old: the price is more than a year old.</p>
+              <p className="aside">“old” marks a price that is more than a year old.</p>
             )}
           </>
         )}
@@ -240,14 +242,14 @@ function NetworkBars({ rows }: { rows: NetworkCosts[] }) {
     [rows],
   );
   return (
-    <Section id="bars" title="What the network does to the ranking">
+    <Section id="bars" title="Effect of the network on the ranking">
       <figure>
         <figcaption>
           <p>
-            Cost of the time used per type, three times: as if only storage had a limit, with the
-            network as between two nodes, and with the network as it is at that many nodes.
+            Cost of node time per type for three networks: none (storage is the only limit), the
+            network between two nodes, and the network observed with that many nodes.
             {drawn < rows.length &&
-              ` The picture has the first ${drawn} types of which a cost is known, the table all ${rows.length}.`}
+              ` The chart shows the first ${drawn} types with a known cost, the table all ${rows.length}.`}
           </p>
         </figcaption>
         {rows.length === 0 ? (
@@ -276,7 +278,7 @@ function NetworkBars({ rows }: { rows: NetworkCosts[] }) {
 }
 
 const noRate = ({ demand_bytes: moved }: ExplainedTerm): Missing => ({
-  reason: moved === null ? "not a rate" : "taken to be no limit",
+  reason: moved === null ? "not a rate" : "assumed unlimited",
 });
 
 const TERMS: Column<ExplainedTerm>[] = [
@@ -292,12 +294,12 @@ const TERMS: Column<ExplainedTerm>[] = [
   },
   { head: "Formula", kind: "formula", cell: (row) => `${row.equation}: ${row.formula}` },
   {
-    head: "Moves",
+    head: "Data",
     kind: "n",
     cell: (row) => <Tell value={row.demand_bytes ?? noRate(row)} as={size} />,
   },
   {
-    head: "Rate of a node",
+    head: "Rate per node",
     kind: "n",
     cell: (row) => <Tell value={row.rate?.value ?? noRate(row)} as={rate} />,
   },
@@ -307,8 +309,8 @@ const TERMS: Column<ExplainedTerm>[] = [
     cell: (row) =>
       row.rate ? `${rate(row.rate.low)} to ${rate(row.rate.high)}` : words(noRate(row)),
   },
-  { head: "Takes", kind: "n", cell: (row) => duration(row.seconds.value) },
-  { head: "Known as", cell: (row) => row.rate?.kind ?? "assumed" },
+  { head: "Time", kind: "n", cell: (row) => duration(row.seconds.value) },
+  { head: "Kind", cell: (row) => row.rate?.kind ?? "assumed" },
 ];
 
 function origin(row: ExplainedTerm) {
@@ -328,18 +330,18 @@ const titleOf = ({ option }: Explanation) =>
 function decisive({ sensitivity: [most] }: Explanation): string | Missing {
   if (!most) return { reason: "no input has a range" };
   const [low, high] = most.time_s;
-  return `the ${most.rate.replace(/_/g, " ")} rate: from one end of its range to the other the job takes ${duration(low)} or ${duration(high)}`;
+  return `the ${most.rate.replace(/_/g, " ")} rate. At the two ends of its range the job takes ${duration(low)} or ${duration(high)}.`;
 }
 
 function Explained({ explain }: { explain: AdvicePage["explain"] }) {
   return (
     <Section id="explained" title="Where the figures come from">
-      {explain.length === 0 && <Nothing>No type was asked about; name one to explain.</Nothing>}
+      {explain.length === 0 && <Nothing>No type was chosen. Enter one to explain.</Nothing>}
       {explain.map((each) => (
         <figure key={titleOf(each)}>
           <figcaption>
             <h3>{titleOf(each)}</h3>
-            <p>What would change the answer most: {words(decisive(each))}</p>
+            <p>This input changes the answer most: {words(decisive(each))}</p>
           </figcaption>
           <Scroll label={`terms of ${titleOf(each)}`}>
             <Grid columns={TERMS} rows={each.terms} under={origin} />
@@ -353,17 +355,17 @@ function Explained({ explain }: { explain: AdvicePage["explain"] }) {
 const EXCLUDED: Column<AdvicePage["exclusions"][number]>[] = [
   { head: "Reason", names: true, cell: (row) => row.reason },
   { head: "Types", kind: "n", cell: (row) => count(row.count) },
-  { head: "Such as", cell: (row) => row.examples.join(", ") || "none named" },
+  { head: "Examples", cell: (row) => row.examples.join(", ") || "none named" },
 ];
 
 function LeftOut({ rows }: { rows: AdvicePage["exclusions"] }) {
   return (
-    <Section id="excluded" title="Left out, and why">
+    <Section id="excluded" title="Excluded types, and why">
       {rows.length === 0 ? (
-        <Nothing>Nothing was left out.</Nothing>
+        <Nothing>No type was excluded.</Nothing>
       ) : (
         <figure>
-          <Scroll label="types left out">
+          <Scroll label="excluded types">
             <Grid columns={EXCLUDED} rows={rows} />
           </Scroll>
         </figure>
@@ -383,19 +385,19 @@ export function AdviceAnswer({ page, first }: { page: AdvicePage; first: boolean
       <p className="meta">
         <Moment at={page.generated_at} />
       </p>
-      <Sections
-        of={[
-          ["options", "Options"],
-          ["bars", "Storage and network"],
-          ["explained", "Why"],
-          ["excluded", "Left out"],
-          ["assumed", "Assumptions"],
-        ]}
-      />
       <Section id="answer" title="The answer" hidden>
         {chosen && <Chosen row={chosen} />}
         <Lines texts={page.reasons} />
       </Section>
+      <Sections
+        of={[
+          ["options", "Options"],
+          ["bars", "Effect of the network"],
+          ["explained", "Where the figures come from"],
+          ["excluded", "Excluded types"],
+          ["assumed", "Assumptions and commands"],
+        ]}
+      />
       <Options page={page} />
       <NetworkBars rows={page.bars} />
       <Explained explain={page.explain} />
@@ -408,14 +410,13 @@ export function AdviceAnswer({ page, first }: { page: AdvicePage; first: boolean
         )}
         {page.commands.length > 0 && (
           <>
-            <h3>Do it again</h3>
+            <h3>Run it in a terminal</h3>
             <Commands commands={page.commands} />
           </>
         )}
       </Section>
       <p className="provenance">
-        Every number here comes from the catalog, from a measurement, or from a formula named beside
-        it.
+        Every number comes from the catalog, from a measurement, or from the formula given with it.
       </p>
     </div>
   );

@@ -1,4 +1,4 @@
-// Catalogs of machines: what there is, what is known of a type and from where, what changed.
+// Machine catalogs: their types, the facts of a type with their sources, and changes.
 
 import { useEffect, useMemo, useState } from "react";
 import { Link } from "wouter";
@@ -34,7 +34,7 @@ import { rangeText, valueText } from "./facts";
 const price = (value: number) => `$${plain(value)}`;
 const rate = (value: number) => `${bytes(value)}/s`;
 
-/** Leads to all that is known of a type; in a file, its name. */
+/** A link to the facts of a type; in a file, its name. */
 function TypeLink({ name }: { name: string }) {
   const [search] = useSearch();
   if (exported) return name;
@@ -49,7 +49,11 @@ const TYPE_COLUMNS: readonly Column<TypeRow>[] = [
   { head: "Local disks", kind: "n", cell: (row) => <Tell value={row.local_bytes} as={bytes} /> },
   { head: "Storage", kind: "n", cell: (row) => <Tell value={row.storage_bytes_per_s} as={rate} /> },
   { head: "Network", kind: "n", cell: (row) => <Tell value={row.network_bytes_per_s} as={rate} /> },
-  { head: "An hour", kind: "n", cell: (row) => <Tell value={row.price_usd_per_hour} as={price} /> },
+  {
+    head: "Price per hour",
+    kind: "n",
+    cell: (row) => <Tell value={row.price_usd_per_hour} as={price} />,
+  },
   {
     head: "As of",
     kind: "date",
@@ -73,13 +77,14 @@ function Types({ page: { types, chosen } }: { page: CatalogPage }) {
       <figure>
         <figcaption>
           <p>
-            Price of an hour against what the machine brings, both logarithmic. A hollow point has a
-            price older than a year; a type of which either is not known is only in the table.
+            Price per hour against one of the machine's capacities, both on logarithmic scales.
+            Hollow points have a price more than a year old. Types with an unknown price or capacity
+            are only in the table.
           </p>
         </figcaption>
         <div className="controls">
           <label className="field">
-            <span>Brings</span>
+            <span>Capacity</span>
             <select value={brings} onChange={(event) => choose(event.target.value as Brings)}>
               {Object.entries(BRINGS).map(([field, { name }]) => (
                 <option key={field} value={field}>
@@ -89,7 +94,7 @@ function Types({ page: { types, chosen } }: { page: CatalogPage }) {
             </select>
           </label>
         </div>
-        <Chart label={`Price of an hour against ${BRINGS[brings].name}, by type`} draw={draw} />
+        <Chart label={`Price per hour against ${BRINGS[brings].name}, by type`} draw={draw} />
         <Twin label="machines" open>
           <Grid columns={TYPE_COLUMNS} rows={types} />
         </Twin>
@@ -106,7 +111,7 @@ const FACT_COLUMNS: readonly Column<[string, Fact]>[] = [
       <Tell
         value={
           fact.value === null
-            ? { reason: fact.note || "the catalog does not say why" }
+            ? { reason: fact.note || "the catalog gives no reason" }
             : valueText(fact)
         }
       />
@@ -123,7 +128,7 @@ const FACT_COLUMNS: readonly Column<[string, Fact]>[] = [
   },
 ];
 
-/** How a value is known in both catalogs, where it differs. */
+/** The kind of a value in both catalogs, where it differs. */
 function kindsOf({ old, new: now }: Change): string {
   const [before, after] = [old?.kind ?? "—", now?.kind ?? "—"];
   return before === after ? before : `${before} -> ${after}`;
@@ -133,20 +138,20 @@ function Changes({ of: { removed, added, changes: changed } }: { of: CatalogDiff
   const draw = useMemo(() => (view: View) => changes(changed, view), [changed]);
   return (
     <Section id="changes" title="What changed">
-      {removed.length > 0 && <p>No longer there: {removed.join(", ")}</p>}
-      {added.length > 0 && <p>New: {added.join(", ")}</p>}
+      {removed.length > 0 && <p>Removed: {removed.join(", ")}</p>}
+      {added.length > 0 && <p>Added: {added.join(", ")}</p>}
       {changed.length === 0 ? (
         <Nothing>
           {removed.length + added.length === 0
-            ? "The two catalogs say the same."
-            : "What both know is the same."}
+            ? "The two catalogs are identical."
+            : "The types in both catalogs have the same values."}
         </Nothing>
       ) : (
         <figure>
           <figcaption>
-            <p>The greatest relative changes; the table has all, prices first.</p>
+            <p>The largest relative changes. The table has all changes, prices first.</p>
           </figcaption>
-          <Chart label="Relative changes of figures, the greatest first" draw={draw} />
+          <Chart label="Relative changes of figures, largest first" draw={draw} />
           <Twin label="changes" open>
             <Grid
               columns={[
@@ -160,7 +165,7 @@ function Changes({ of: { removed, added, changes: changed } }: { of: CatalogDiff
                   cell: (row) => (
                     <Tell
                       value={row.relative ?? { reason: "not two numbers in one unit" }}
-                      as={(by) => `${(100 * by).toFixed(1)} %`}
+                      as={(by) => `${(100 * by).toFixed(1)}%`}
                     />
                   ),
                 },
@@ -177,7 +182,7 @@ function Changes({ of: { removed, added, changes: changed } }: { of: CatalogDiff
 
 function Summaries({ page }: { page: CatalogPage }) {
   return (
-    <Section id="catalogs" title="How much is known">
+    <Section id="catalogs" title="Coverage">
       <Scroll label="catalogs">
         <Grid
           columns={[
@@ -194,10 +199,10 @@ function Summaries({ page }: { page: CatalogPage }) {
             { head: "Types", kind: "n", cell: (row) => plain(row.types) },
             { head: "Values", kind: "n", cell: (row) => plain(row.values) },
             { head: "Unknown", kind: "n", cell: (row) => plain(row.unknown) },
-            { head: "From", kind: "date", cell: (row) => row.oldest ?? "—" },
-            { head: "To", kind: "date", cell: (row) => row.newest ?? "—" },
+            { head: "Oldest", kind: "date", cell: (row) => row.oldest ?? "—" },
+            { head: "Newest", kind: "date", cell: (row) => row.newest ?? "—" },
             { head: "Prices", kind: "n", cell: (row) => plain(row.prices) },
-            { head: "Over a year", kind: "n", cell: (row) => plain(row.stale_prices) },
+            { head: "Over a year old", kind: "n", cell: (row) => plain(row.stale_prices) },
           ]}
           rows={page.catalogs}
         />
@@ -209,14 +214,14 @@ function Summaries({ page }: { page: CatalogPage }) {
 function Whole({ page }: { page: CatalogPage }) {
   const facts = Object.entries(page.facts);
   const sections: [string, string][] = [
-    ...(page.catalogs.length > 0 ? [["catalogs", "How much is known"] as [string, string]] : []),
-    ...(facts.length > 0 ? [["facts", "What is known"] as [string, string]] : []),
+    ...(page.catalogs.length > 0 ? [["catalogs", "Coverage"] as [string, string]] : []),
+    ...(facts.length > 0 ? [["facts", "Facts"] as [string, string]] : []),
     ...(page.types.length > 0 ? [["types", "Machines"] as [string, string]] : []),
     ...(page.difference ? [["changes", "What changed"] as [string, string]] : []),
   ];
   return (
     <div className="report">
-      <p className="question">Catalogs of machines</p>
+      <p className="question">Machine catalogs</p>
       <h1>{page.title}</h1>
       <p className="meta">
         <Moment at={page.generated_at} />
@@ -225,8 +230,8 @@ function Whole({ page }: { page: CatalogPage }) {
       <Lines texts={page.warnings} />
       {page.catalogs.length > 0 && <Summaries page={page} />}
       {facts.length > 0 && (
-        <Section id="facts" title="What is known">
-          <Scroll label="what is known of the type">
+        <Section id="facts" title="Facts">
+          <Scroll label="facts of the type">
             <Grid columns={FACT_COLUMNS} rows={facts} />
           </Scroll>
         </Section>
@@ -238,7 +243,7 @@ function Whole({ page }: { page: CatalogPage }) {
   );
 }
 
-/** Which catalog, and which other to compare it with. */
+/** Chooses a catalog, and another one to compare it with. */
 function Choice() {
   const [search, edit] = useSearch();
   const { data } = useTwin("/api/catalogs");
@@ -267,12 +272,12 @@ function Choice() {
   );
   return (
     <div className="controls below-nav">
-      {pick("catalog", "Catalog", "all of them", names)}
+      {pick("catalog", "Catalog", "all catalogs", names)}
       {chosen &&
         pick(
           "against",
-          "What changed to",
-          "nothing: show its machines",
+          "Compare with",
+          "no other: show its machines",
           names.filter((name) => name !== chosen),
         )}
     </div>

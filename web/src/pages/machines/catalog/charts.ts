@@ -1,4 +1,4 @@
-// Machines by price and by what they bring; what changed between two catalogs.
+// Machines by price and capacity; changes between two catalogs.
 
 import { axisFor, names } from "../../../charts/common";
 import { items, labelRoom, layer, type Named, plotOf, type Shape } from "../../../charts/plot";
@@ -9,7 +9,7 @@ import { bytes, plain } from "../../../format";
 import type { Change, TypeRow } from "../../../generated/types";
 import { valueText } from "./facts";
 
-/** What a machine brings, by the field of its row. */
+/** The capacities of a machine, by the field of its row. */
 export const BRINGS = {
   memory_bytes: { name: "memory", tell: bytes },
   local_bytes: { name: "local disks", tell: bytes },
@@ -104,7 +104,7 @@ export function typesByPrice(
         const point = points[index];
         return point
           ? tip(point.name, [
-              `$${plain(point.price)} an hour${point.stale ? ", older than a year" : ""}`,
+              `$${plain(point.price)} per hour${point.stale ? ", more than a year old" : ""}`,
               `${name} ${tell(point.value)}`,
             ])
           : "";
@@ -132,7 +132,7 @@ export function changes(rows: readonly Change[], view: View): Drawing {
       bars: [
         { from: Math.min(100, 100 * (1 + by)), to: Math.max(100, 100 * (1 + by)), role: "read" },
       ],
-      text: `${by > 0 ? "+" : ""}${(100 * by).toFixed(1)} %`,
+      text: `${by > 0 ? "+" : ""}${(100 * by).toFixed(1)}%`,
       textAt: axis.maximum,
       details: [`${valueText(old)} → ${valueText(now)}`],
     }),

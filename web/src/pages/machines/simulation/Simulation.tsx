@@ -1,4 +1,4 @@
-// How long a job takes when nodes differ: simulated trials beside the plain formula.
+// How long a job takes when nodes differ: simulated trials compared with the plain formula.
 import { useMemo } from "react";
 import { useTwin } from "../../../data";
 import type { SimulationPage, Histogram as Values } from "../../../generated/types";
@@ -57,7 +57,7 @@ function Answer({ page }: { page: SimulationPage }) {
           <strong>
             {count(lost)} of {count(page.trials)} trials did not finish.
           </strong>{" "}
-          The times and quantiles are of those that did.
+          Times and quantiles cover only those that did.
         </p>
       )}
       <Lines texts={page.reasons} />
@@ -68,22 +68,22 @@ function Answer({ page }: { page: SimulationPage }) {
 function Times({ page }: { page: SimulationPage }) {
   const draw = useMemo(() => (view: View) => histogram(page.histogram, page.marks, view), [page]);
   return (
-    <Section id="times" title="Times of the job">
+    <Section id="times" title="Job times">
       <figure>
         <figcaption>
           <p>
-            {count(page.finished_trials)} simulated trials by the time the job took, beside the
-            plain formula, which knows no differences between nodes.
+            {count(page.finished_trials)} simulated trials by job time, compared with the plain
+            formula, which assumes equal nodes.
           </p>
         </figcaption>
         <Chart
           label="Distribution of the simulated times of the job, with its quantiles and the time of the plain formula"
           draw={draw}
         />
-        <Twin label="times to compare" open>
+        <Twin label="reference times" open>
           <Grid
             columns={[
-              { head: "What", names: true, cell: (mark) => mark.name },
+              { head: "Reference", names: true, cell: (mark) => mark.name },
               { head: "Time", kind: "n", cell: (mark) => duration(mark.at_s) },
             ]}
             rows={page.marks}
@@ -99,14 +99,15 @@ function Times({ page }: { page: SimulationPage }) {
 
 function Nodes({ page }: { page: SimulationPage }) {
   return (
-    <Section id="nodes" title="Times of the nodes">
-      {page.node_times.length === 0 && <Nothing>The nodes' times were not kept.</Nothing>}
+    <Section id="nodes" title="Node times">
+      {page.node_times.length === 0 && <Nothing>The nodes' times weren't kept.</Nothing>}
       {page.node_times.map(({ phase, note, histogram: of }, place) => (
         <figure key={phase}>
           <figcaption>
             <h3>{phase}</h3>
             <p>
-              When each node finished this phase, over all trials. A phase ends with its last node.
+              Time at which each node finished this phase, over all trials. A phase ends with its
+              last node.
               {note && ` ${note}`}
             </p>
           </figcaption>
@@ -131,17 +132,17 @@ function Whole({ page }: { page: SimulationPage }) {
       <p className="meta">
         <Moment at={page.generated_at} /> · simulated, not measured
       </p>
+      <Answer page={page} />
       <Sections
         of={[
-          ["times", "Times of the job"],
-          ["nodes", "Times of the nodes"],
-          ["settings", "What was simulated"],
+          ["times", "Job times"],
+          ["nodes", "Node times"],
+          ["settings", "Settings and assumptions"],
         ]}
       />
-      <Answer page={page} />
       <Times page={page} />
       <Nodes page={page} />
-      <Section id="settings" title="What was simulated">
+      <Section id="settings" title="Settings and assumptions">
         <div className="card">
           <Facts facts={page.settings} />
         </div>
@@ -153,14 +154,13 @@ function Whole({ page }: { page: SimulationPage }) {
         )}
         {page.commands.length > 0 && (
           <>
-            <h3>Do it again</h3>
+            <h3>Run it in a terminal</h3>
             <Commands commands={page.commands} />
           </>
         )}
       </Section>
       <p className="provenance">
-        Simulated from the distributions and the seed given above; the same seed gives the same
-        times.
+        Simulated from the distributions and the seed above. The same seed gives the same times.
       </p>
     </div>
   );

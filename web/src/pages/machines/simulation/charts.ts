@@ -147,7 +147,7 @@ function draw(
   const vertical: Named = {
     axis: axisOf([0, ...shares], 4, { fromZero: true }),
     name: `share of the ${noun}`,
-    format: (value) => `${number(value)} %`,
+    format: (value) => `${number(value)}%`,
   };
   const left = labelRoom(vertical);
   const right = view.width - 18;
@@ -174,7 +174,7 @@ function draw(
         ...(base(view).tooltip as object),
         formatter: ({ dataIndex: bin }: { dataIndex: number }) =>
           tip(`${duration(edges[bin] ?? 0)} to ${duration(edges[bin + 1] ?? 0)}`, [
-            `${(counts[bin] ?? 0).toLocaleString("en-US")} ${noun}, ${(shares[bin] ?? 0).toFixed(1)} %`,
+            `${(counts[bin] ?? 0).toLocaleString("en-US")} ${noun}, ${(shares[bin] ?? 0).toFixed(1)}%`,
           ]),
       },
       series: [

@@ -1,7 +1,7 @@
-// A cluster: its hosts, links and disks, what differs between them, its probes and its trials.
+// A cluster: differences between its hosts, its probes, hosts, links, disks and trials.
 import { Link } from "wouter";
 import { exported, useTwin } from "../../../data";
-import { bytes, count, moment, plain } from "../../../format";
+import { bytes, count, moment, plain, sentence } from "../../../format";
 import { PAGES } from "../../../generated/pages";
 import type {
   ClusterCard,
@@ -12,6 +12,7 @@ import type {
 } from "../../../generated/types";
 import { Facts } from "../../../parts/Facts";
 import { Page, Pending, ProblemBox } from "../../../parts/Page";
+import { type SectionList, Sections } from "../../../parts/Sections";
 import { type Cell, DataTable, number } from "../../../parts/Table";
 import { Trials } from "../../../parts/Trials";
 import { useSearch } from "../../../state";
@@ -43,9 +44,9 @@ function Hosts({ hosts }: { hosts: readonly HostCard[] }) {
             { name: "Links" },
             number("Memory"),
             number("Threads"),
-            { name: "Processor" },
+            { name: "CPU" },
             { name: "Kernel" },
-            number("Clock ahead of Venturi's"),
+            number("Clock offset"),
           ]}
           rows={hosts.map((host): Cell[] => [
             host.name,
@@ -84,7 +85,7 @@ function Disks({ hosts }: { hosts: readonly HostCard[] }) {
     <section aria-labelledby="disks">
       <h2 id="disks">Disks</h2>
       {rows.length === 0 ? (
-        <p className="nothing">The cluster's file names no disks.</p>
+        <p className="nothing">The cluster file lists no disks.</p>
       ) : (
         <div className="panel">
           <DataTable
@@ -106,26 +107,32 @@ function Disks({ hosts }: { hosts: readonly HostCard[] }) {
   );
 }
 
+/** The answer in one line: whether the hosts differ. */
+function headlineOf({ hosts, differences }: ClusterCard): string {
+  if (hosts.length < 2) return "This cluster has one host";
+  if (differences.length === 0) return `All ${count(hosts.length)} hosts are alike`;
+  const found =
+    differences.length === 1 ? "1 difference" : `${count(differences.length)} differences`;
+  return `${found} between hosts`;
+}
+
 function Differences({ card }: { card: ClusterCard }) {
   return (
     <section aria-labelledby="differences">
-      <h2 id="differences">What differs</h2>
-      {card.clocks && <p>The {card.clocks}.</p>}
-      {card.differences.length === 0 ? (
-        <p>
-          {card.hosts.length < 2
-            ? "There is one host."
-            : "Hosts of the same roles were alike in all that a trial records of them."}
-        </p>
-      ) : (
+      <h2 id="differences">{headlineOf(card)}</h2>
+      {card.differences.length > 0 && (
         <ul className="notices">
           {card.differences.map((text) => (
             <li key={text}>{text}</li>
           ))}
         </ul>
       )}
+      {card.differences.length === 0 && card.hosts.length > 1 && (
+        <p>Hosts with the same roles have the same recorded facts.</p>
+      )}
+      {card.clocks && <p>{sentence(card.clocks)}</p>}
       <p className="aside">
-        <code>venturi cluster check</code> looks at more, and at the hosts as they are now.
+        Next: <code>venturi cluster check</code> checks more, on the hosts as they are now.
       </p>
     </section>
   );
@@ -149,15 +156,15 @@ function Probe({
         </p>
       ) : (
         <>
-          <p>{seen.sentence ?? "It measured nothing between hosts."}</p>
+          <p>{seen.sentence ?? "This probe compared no hosts."}</p>
           <p className="aside">
             <TrialLink
               id={seen.trial}
-              text={`The trial, ${seen.started_at === null ? seen.state : moment(seen.started_at)}`}
+              text={`Trial, ${seen.started_at === null ? seen.state : moment(seen.started_at)}`}
             />
             {seen.state !== "succeeded" && <span className="state">{seen.state}</span>}
             {seen.disturbed && <span className="state">disturbed</span>}
-            {seen.folders.length > 0 && `, of ${seen.folders.join(", ")}`}
+            {seen.folders.length > 0 && `, folders ${seen.folders.join(", ")}`}
           </p>
         </>
       )}
@@ -168,19 +175,19 @@ function Probe({
 const dilation = ({ dilation: k, dilate_cpu }: ClusterCard): string | null =>
   k === null
     ? null
-    : `rates divided by ${plain(k)}${dilate_cpu === null ? "" : `, processors ${dilate_cpu ? "too" : "not"}`}`;
+    : `rates divided by ${plain(k)}${dilate_cpu === null ? "" : `, CPU speed ${dilate_cpu ? "too" : "unchanged"}`}`;
 
 function Whole({ card }: { card: ClusterCard }) {
   const { price } = card;
   return (
     <section aria-labelledby="whole">
-      <h2 id="whole">What it is</h2>
+      <h2 id="whole">Facts</h2>
       <div className="cards">
         <Facts
-          title="The cluster"
+          title="Cluster"
           facts={[
             ["hosts", card.hosts.length],
-            ["network for data", card.network],
+            ["data network", card.network],
             ["instance type", card.instance_type],
             ["emulated", dilation(card)],
             [
@@ -197,7 +204,7 @@ function Whole({ card }: { card: ClusterCard }) {
               ({ name, within, uplink_bytes_per_s: rate }) =>
                 [
                   name,
-                  [rate === null ? "link out: rate not known" : `link out: ${lineRate(rate)}`]
+                  [rate === null ? "uplink: rate unknown" : `uplink: ${lineRate(rate)}`]
                     .concat(within === null ? [] : [`within ${within}`])
                     .join(", "),
                 ] as const,
@@ -231,14 +238,22 @@ function Choice({ clusters, name }: { clusters: readonly NamedCluster[]; name: s
   );
 }
 
+const SECTIONS: SectionList = [
+  ["probes", "Newest probes"],
+  ["whole", "Facts"],
+  ["hosts", "Hosts"],
+  ["disks", "Disks"],
+  ["trials", "Trials"],
+];
+
 function Body({ card, page }: { card: ClusterCard; page: ClusterPage }) {
   const total = page.clusters.find(({ name }) => name === card.name)?.trials ?? 0;
   return (
     <>
-      <Whole card={card} />
       <Differences card={card} />
+      <Sections of={SECTIONS} />
       <section aria-labelledby="probes">
-        <h2 id="probes">Its newest probes</h2>
+        <h2 id="probes">Newest probes</h2>
         <div className="cards">
           <Probe
             title="Network"
@@ -252,13 +267,14 @@ function Body({ card, page }: { card: ClusterCard; page: ClusterPage }) {
           />
         </div>
       </section>
+      <Whole card={card} />
       <Hosts hosts={card.hosts} />
       <Disks hosts={card.hosts} />
       <section aria-labelledby="trials">
         <h2 id="trials">
           {page.trials.length < total
-            ? `The newest ${count(page.trials.length)} of ${count(total)} trials on it`
-            : `Trials on it (${count(total)})`}
+            ? `Newest ${count(page.trials.length)} of ${count(total)} trials on this cluster`
+            : `Trials on this cluster (${count(total)})`}
         </h2>
         <div className="panel">
           <Trials
@@ -290,7 +306,7 @@ export default function ClustersPage() {
       intro={
         card && (
           <>
-            As <TrialLink id={card.as_of_trial} text="its newest trial" /> recorded it
+            As recorded by <TrialLink id={card.as_of_trial} text="its newest trial" />
             {card.as_of !== null && `, ${moment(card.as_of)}`}.
           </>
         )
@@ -300,8 +316,8 @@ export default function ClustersPage() {
       {problem && <ProblemBox problem={problem} />}
       {data && !card && (
         <p className="nothing">
-          No trial was run on a cluster. <code>venturi probe net --cluster FILE</code> measures the
-          network of one; <code>venturi cluster check FILE</code> looks at its hosts.
+          No trial has run on a cluster yet. <code>venturi probe net --cluster FILE</code> measures
+          a cluster's network; <code>venturi cluster check FILE</code> checks its hosts.
         </p>
       )}
       {data && card && !exported && data.clusters.length > 1 && (

@@ -34,12 +34,12 @@ function rowOf(bar: Plain<NetworkCosts>, end: number): Row {
     label: bar.instance_type,
     lanes: NETWORKS.map(([key, role]) => {
       const value = bar.usd[key] ?? null;
-      if (value === null) return { to: null, role, text: "— not known" };
+      if (value === null) return { to: null, role, text: "— unknown" };
       return { to: Math.min(value, end), role, text: usd(value), cut: value > end };
     }),
     details: NETWORKS.map(([key, , words]) => {
       const value = bar.usd[key] ?? null;
-      return `${words} ${value === null ? "not known" : usd(value)}`;
+      return `${words} ${value === null ? "unknown" : usd(value)}`;
     }),
   };
 }

@@ -252,9 +252,9 @@ function details(option: Known): string[] {
     told(option.time_s, duration),
     told(option.cost_usd, usd),
     ...option.phases.map(
-      (phase) => `${phase.name}: ${phase.narrowest}${phase.certain ? "" : " (not certain)"}`,
+      (phase) => `${phase.name}: ${phase.narrowest}${phase.certain ? "" : " (uncertain)"}`,
     ),
-    { yes: "on the frontier", no: "beaten", "cannot tell": "on the frontier? cannot tell" }[
+    { yes: "on the frontier", no: "dominated", "cannot tell": "on the frontier: can't tell" }[
       option.frontier
     ],
   ];
