@@ -106,7 +106,7 @@ def test_an_exclusion_takes_effect_until_it_is_revoked(scene: Finding) -> None:
     total = scene["covered"]["total"]
     assert total == 3 + 1  # three repetitions, one warm-up
     is_as_asked(scene["covered"])
-    assert scene["left"]["said"].startswith(f"0 trials, besides {total} excluded")
+    assert scene["left"]["said"].startswith(f"0 trials, plus {total} excluded")
     assert len(scene["marked"]) == total
     for counts in (scene["before"], scene["during"], scene["after"]):
         assert counts["groups"] == counts["shown"]
@@ -183,7 +183,7 @@ def test_what_is_wrong_is_said_and_can_be_mended(scene: Finding) -> None:
     for name, code in codes.items():
         assert any(code in alert for alert in met[name]["alerts"]), met[name]
     assert "'nonsense'" in met["condition"]["alerts"][0]
-    assert "No trial meets these conditions" in met["nothing"]["text"]
+    assert "No trial matches this condition" in met["nothing"]["text"]
     assert "No such page" in met["page"]["text"]
     assert "none" in met["group"]["text"]
     assert scene["mended"].endswith("trials")
@@ -221,7 +221,7 @@ def test_a_token_opens_the_door_and_is_kept_nowhere(scene: Finding) -> None:
     assert "VEN-API-TOKEN" in scene["refused"] or "token" in scene["refused"]
     assert READ_TOKEN not in scene["stored"] + scene["url"]
     assert scene["cookies"] == [{"httpOnly": True, "sameSite": "Strict"}]
-    assert scene["tools"] == ["Columns", "Download all of them"]  # nothing that writes
+    assert scene["tools"] == ["Columns", "Download these trials"]  # nothing that writes
     assert "trials" in scene["text"]
     assert scene["noted"] == []
 

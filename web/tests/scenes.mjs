@@ -124,7 +124,7 @@ async function columns({ page, job, settled, go, ask }) {
     .locator("table.trials tbody tr")
     .evaluateAll((rows, place) => rows.map((row) => row.children[place].innerText), at + 1);
   const { rows } = await ask("/api/trials");
-  await page.locator("button", { hasText: "The usual columns" }).click();
+  await page.locator("button", { hasText: "Default columns" }).click();
   await settled();
   const values = rows.map(({ repetition }) => String(repetition));
   return { before, after, shown, values, usual: await heads() };
@@ -259,7 +259,7 @@ async function downloads({ page, job, go, ask }) {
   const twin = await save(page, job, "twin.csv", press);
   const table = await page.locator("details.twin table").evaluate(cells);
   await go(`${job.server}/trials?${job.lab}`);
-  await page.locator("summary", { hasText: "Download all of them" }).click();
+  await page.locator("summary", { hasText: "Download these trials" }).click();
   const files = {};
   for (const format of ["NDJSON", "CSV", "Parquet", "Whole records"]) {
     const link = page.locator("a.button", { hasText: format });

@@ -1,8 +1,8 @@
-// Two jobs beside one another: what took longer, and what else is not the same.
+// Two jobs compared: what took longer, and what else differs.
 import { useCallback, useState } from "react";
 import { Link } from "wouter";
 import { useTwin } from "../../../data";
-import { bytes, count, duration, moment, percent, three } from "../../../format";
+import { bytes, count, duration, fullStop, moment, percent, three } from "../../../format";
 import { PAGES } from "../../../generated/pages";
 import type { ComparedJob, JobDifference, TwoJobs } from "../../../generated/types";
 import { Field } from "../../../parts/Field";
@@ -35,12 +35,12 @@ function Times({ found, file }: { found: JobDifference; file: string }) {
   return (
     <Figure
       title="Where the time went"
-      caption="Both bars are divided into the same parts, those that differ most first."
+      caption="Both bars have the same parts, those with the largest difference first."
       draw={draw}
       file={file}
       legend={[
         ...coloured(found.parts).map(({ part }, place) => [ROLES[place] ?? OTHERS, part] as const),
-        [OTHERS, "all else"],
+        [OTHERS, "everything else"],
       ]}
       open
       table={{
@@ -61,7 +61,7 @@ function Settings({ found: { settings } }: { found: JobDifference }) {
     <>
       <h3>Settings that differ</h3>
       {settings.length === 0 ? (
-        <p>All that were recorded are the same.</p>
+        <p>All recorded settings are the same.</p>
       ) : (
         <DataTable
           caption="Settings that differ"
@@ -82,7 +82,7 @@ function Plans({ found: { plans } }: { found: JobDifference }) {
     <>
       <h3>Plans that differ</h3>
       {plans.length === 0 ? (
-        <p>No plan of a query that both tell of differs.</p>
+        <p>No query that both runs recorded has a different plan.</p>
       ) : (
         <DataTable
           caption="Plans that differ"
@@ -111,7 +111,7 @@ function Amounts({ found: { amounts } }: { found: JobDifference }) {
       <h3>Data and resources</h3>
       <DataTable
         caption="Data and resources"
-        columns={[{ name: "Of" }, number("Before"), number("After"), number("Times")]}
+        columns={[{ name: "Amount" }, number("Before"), number("After"), number("Ratio")]}
         rows={amounts.map(({ what, unit, before, after }): Cell[] => [
           what,
           amount(unit, before),
@@ -126,12 +126,12 @@ function Amounts({ found: { amounts } }: { found: JobDifference }) {
 function Stages({ found: { stages } }: { found: JobDifference }) {
   return (
     <>
-      <h3>Stages, by what they differ</h3>
+      <h3>Stages, largest difference first</h3>
       <DataTable
-        caption="Stages, by what they differ"
+        caption="Stages, largest difference first"
         columns={[
           { name: "Stage" },
-          { name: "Does" },
+          { name: "Operation" },
           number("Before"),
           number("After"),
           number("Difference"),
@@ -164,7 +164,7 @@ function Job({ name, job }: { name: string; job: ComparedJob }) {
   );
 }
 
-/** Asks for the two trials; what is typed counts when it is sent. */
+/** A form for the two trials. */
 function Choice() {
   const [search, edit] = useSearch();
   const [before, setBefore] = useState(search.get("before") ?? "");
@@ -180,8 +180,8 @@ function Choice() {
         });
       }}
     >
-      <Field label="Trial before" value={before} onChange={setBefore} />
-      <Field label="Trial after" value={after} onChange={setAfter} />
+      <Field label="Before (trial ID)" value={before} onChange={setBefore} />
+      <Field label="After (trial ID)" value={after} onChange={setAfter} />
       <button type="submit" disabled={!before || !after}>
         Compare
       </button>
@@ -205,7 +205,7 @@ function Answer({ data }: { data: TwoJobs }) {
         {found && (
           <>
             <p>
-              <strong>{found.sentence}.</strong>
+              <strong>{fullStop(found.sentence)}</strong>
             </p>
             <Times found={found} file={`${before?.id}-${after?.id}`} />
             <Stages found={found} />
@@ -214,7 +214,7 @@ function Answer({ data }: { data: TwoJobs }) {
       </section>
       {found && (
         <section aria-labelledby="changed">
-          <h2 id="changed">What is not the same</h2>
+          <h2 id="changed">What else differs</h2>
           <Settings found={found} />
           <Plans found={found} />
           <Amounts found={found} />
@@ -230,7 +230,7 @@ export default function JobsPage() {
   return (
     <Page
       title={PAGES.jobs.title}
-      intro="Why one took longer than the other: the parts of their time, and what of settings, plans and data is not the same. Both are trials with their engine's own account."
+      intro="Why one run took longer than another: where their time went, and how their settings, plans and data differ. Choose two Spark or MapReduce trials that have a job log."
     >
       <Choice />
       {problem && <ProblemBox problem={problem} />}

@@ -22,7 +22,7 @@ function rowOf(label: string, parts: readonly Part[], of: (part: Part) => number
     role: ROLES[place] ?? OTHERS,
   }));
   const rest = parts.slice(ROLES.length).reduce((sum, part) => sum + of(part), 0);
-  const all = [...shown, { part: "all else", time: rest, role: OTHERS }];
+  const all = [...shown, { part: "everything else", time: rest, role: OTHERS }];
   const bars = all.map(({ time, role }) => {
     const bar = { from, to: from + time, role, outlined: role === OTHERS };
     from = bar.to;

@@ -1,4 +1,4 @@
-// A trace of block I/O by itself, which a command read: it is in files only.
+// A block I/O trace that a command has read; it exists in files only.
 import { useTwin } from "../../../data";
 import { Io } from "../../../parts/io/Io";
 import { Pending, ProblemBox } from "../../../parts/Page";
@@ -14,7 +14,7 @@ export default function Trace() {
         <p key={each}>{each}</p>
       ))}
       <section aria-labelledby="disk-io">
-        <h2 id="disk-io">What was done to the disks</h2>
+        <h2 id="disk-io">Disk I/O</h2>
         <Io id="trace" found={data.io} cells={data.cells} />
       </section>
     </div>

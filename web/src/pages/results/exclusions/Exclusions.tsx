@@ -1,4 +1,4 @@
-// The recorded rules that leave trials out of analyses, with their reasons.
+// The recorded rules that exclude trials from analyses, with their reasons.
 
 import { Link } from "wouter";
 import { useTwin } from "../../../data";
@@ -82,14 +82,14 @@ export default function ExclusionsPage() {
   return (
     <Page
       title={PAGES.exclusions.title}
-      intro="Trials are never deleted. A rule leaves those that meet its conditions out of every analysis, for a stated reason, until somebody revokes it."
+      intro="A rule excludes matching trials from every analysis, for a stated reason, until someone revokes it. It deletes nothing."
     >
       {pending && <Pending what="exclusions" />}
       {problem && <ProblemBox problem={problem} />}
       {data && active.length === 0 && (
         <p className="nothing">
-          No trial is left out. To leave some out, choose them in the{" "}
-          <Link href={PAGES.repository.path}>repository</Link> and say why.
+          No trial is excluded. To exclude some, select them in the{" "}
+          <Link href={PAGES.repository.path}>repository</Link> and give a reason.
         </p>
       )}
       {active.length > 0 && <Rules title="Active" rules={active} />}

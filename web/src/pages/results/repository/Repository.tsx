@@ -1,4 +1,4 @@
-// All trials: found by facets and conditions, listed by the columns of one's choice, taken away.
+// All trials: filtered by facets and conditions, listed by the chosen columns, downloaded.
 
 import { useMemo } from "react";
 import { Link } from "wouter";
@@ -86,7 +86,7 @@ function ColumnChoice({
           ))}
       </ul>
       <button type="button" className="quiet" onClick={() => put([])}>
-        The usual columns
+        Default columns
       </button>
     </details>
   );
@@ -111,7 +111,7 @@ function Picked({ picked, edit }: { picked: readonly string[]; edit: Edit }) {
           <span className="aside">
             {picked.length < 2
               ? "Pick trials of two or more repeat groups to compare them."
-              : "They are of one repeat group: there is nothing to compare."}
+              : "They belong to one repeat group, so there is nothing to compare."}
           </span>
         )}
         <button
@@ -119,7 +119,7 @@ function Picked({ picked, edit }: { picked: readonly string[]; edit: Edit }) {
           className="quiet"
           onClick={() => edit((next) => next.delete("pick"), { replace: true })}
         >
-          Pick none
+          Clear the selection
         </button>
       </div>
       {problem && <ProblemBox problem={problem} />}
@@ -141,11 +141,11 @@ function Downloads({ search, columns }: { search: URLSearchParams; columns: read
   };
   return (
     <details className="more">
-      <summary>Download all of them</summary>
+      <summary>Download these trials</summary>
       <p className="aside">
         {search.has("columns")
-          ? "The chosen columns of all trials that meet the conditions."
-          : "All columns of all trials that meet the conditions."}
+          ? "The chosen columns of all trials that match the conditions."
+          : "All columns of all trials that match the conditions."}
       </p>
       <ul className="actions">
         {FORMATS.map(([format, name]) => (
@@ -164,7 +164,7 @@ function Paging({ page, edit, search }: { page: TrialPage; edit: Edit; search: U
   if (exported)
     return page.next_cursor === null ? null : (
       <p className="aside">
-        This file has the first {count(page.rows.length)} of them; a server shows the others.
+        This file has the first {count(page.rows.length)} trials; a server shows the others.
       </p>
     );
   const turn = (cursor: string | null) => {
@@ -199,7 +199,7 @@ function Summary({ page, search }: { page: TrialPage; search: URLSearchParams })
       <strong>{trials(page.total)}</strong>
       {page.excluded > 0 && !search.has("excluded") && (
         <>
-          , besides {count(page.excluded)} <Link href={PAGES.exclusions.path}>excluded</Link> (
+          , plus {count(page.excluded)} <Link href={PAGES.exclusions.path}>excluded</Link> (
           <Link href={`${PAGES.repository.path}?${also}`}>show them</Link>)
         </>
       )}
@@ -207,9 +207,9 @@ function Summary({ page, search }: { page: TrialPage; search: URLSearchParams })
   );
 }
 
-/** Why the list is empty, and the way back: each condition can go. */
+/** Why the list is empty, with a button to remove each condition. */
 function Nothing({ where, edit }: { where: readonly string[]; edit: Edit }) {
-  if (where.length === 0) return <p className="nothing">No trial is recorded here yet.</p>;
+  if (where.length === 0) return <p className="nothing">No trial has been recorded yet.</p>;
   const without = (text: string) =>
     edit((next) => {
       next.delete("where");
@@ -218,13 +218,13 @@ function Nothing({ where, edit }: { where: readonly string[]; edit: Edit }) {
     });
   return (
     <div className="nothing">
-      <p>No trial meets these conditions{where.length > 1 ? " together" : ""}.</p>
+      <p>No trial matches {where.length > 1 ? "all these conditions" : "this condition"}.</p>
       {!exported && (
         <ul className="actions">
           {where.map((text) => (
             <li key={text}>
               <button type="button" onClick={() => without(text)}>
-                Go on without {text}
+                Continue without {text}
               </button>
             </li>
           ))}
@@ -255,7 +255,7 @@ export default function Repository() {
   const reasons = new Map(rules?.exclusions.map(({ id, reason }) => [id, reason]));
   const where = search.getAll("where");
   return (
-    <Page title={PAGES.repository.title} intro="Every recorded trial, failed ones among them.">
+    <Page title={PAGES.repository.title} intro="All recorded trials, including failed ones.">
       <div className="with-aside">
         <Filters open={window.matchMedia("(min-width: 1000px)").matches} />
         <div>

@@ -1,4 +1,4 @@
-// What the devices can do, and what the sorts used of it.
+// The limits of the devices, and how much of them the sorts used.
 
 import type {
   DeviceRate,
@@ -40,7 +40,7 @@ const USES: Column<PhaseUse>[] = [
   { head: "Written", kind: "n", cell: (use) => <Tell value={use.write_bytes_per_s} as={rate} /> },
   { head: "Limit", kind: "n", cell: (use) => <Tell value={use.limit_bytes_per_s} as={rate} /> },
   { head: "Share", kind: "n", cell: (use) => <Tell value={use.share_of_limit} as={share} /> },
-  { head: "The mix", cell: (use) => use.limit_name },
+  { head: "Mix", cell: (use) => use.limit_name },
 ];
 
 const READS: Column<RandomRead>[] = [
@@ -73,9 +73,9 @@ function Disk({ data, charts }: Part) {
       <figcaption>
         <h3>Disk</h3>
         <p>
-          Above: what the disk was measured at (whisker: lowest to highest iteration). Below, to the
-          same scale: what each phase of each sort moved, and its limit for that mix of reading and
-          writing.
+          Top: measured disk rates; whiskers show the lowest and highest iteration. Bottom, on the
+          same scale: the rate of each sort phase, and the disk's limit for that mix of reads and
+          writes.
         </p>
       </figcaption>
       {isMissing(data.rates) ? (
@@ -86,11 +86,11 @@ function Disk({ data, charts }: Part) {
             entries={[
               ["read", "read"],
               ["write", "write"],
-              ["limit", "limit of the mix"],
+              ["limit", "limit for the mix"],
             ]}
           />
           <Chart
-            label="Disk rates measured by the probe, and the rates each phase of each sort used of them"
+            label="Disk rates measured by the probe, and the rates of each phase of each sort"
             draw={(view) => rates(charts, view)}
           />
           <Twin label="disk rates">
@@ -99,7 +99,7 @@ function Disk({ data, charts }: Part) {
         </>
       )}
       {data.uses.length > 0 && (
-        <Twin label="what each phase used of the disk">
+        <Twin label="disk use by phase">
           <Grid columns={USES} rows={data.uses} />
         </Twin>
       )}
@@ -115,8 +115,8 @@ function DiskLatency({ data, charts }: Part) {
       <figcaption>
         <h3>Disk latency</h3>
         <p>
-          Time of one request: half of them are faster than p50, 99 in 100 faster than p99.
-          Logarithmic scale.
+          Time per request, on a logarithmic scale. Half of the requests are faster than p50, 99 in
+          100 are faster than p99.
         </p>
       </figcaption>
       {first && (
@@ -151,7 +151,7 @@ function Network({ data, charts }: Part) {
     <figure>
       <figcaption>
         <h3>Network</h3>
-        <p>{data.network_label}. A sort on one machine does not use it.</p>
+        <p>{data.network_label}. A sort on one machine doesn't use it.</p>
       </figcaption>
       {isMissing(data.network) ? (
         <Nothing>{words(data.network)}</Nothing>
@@ -172,7 +172,7 @@ function Network({ data, charts }: Part) {
 
 export function Limits({ data, charts }: Part) {
   return (
-    <Section id="limits" title="What the devices can do, and what the sort used of it">
+    <Section id="limits" title="Device limits, and how much of them the sort used">
       <Disk data={data} charts={charts} />
       <DiskLatency data={data} charts={charts} />
       <Network data={data} charts={charts} />

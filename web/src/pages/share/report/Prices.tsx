@@ -1,4 +1,4 @@
-// The model beside the measurement, and what the job would take and cost elsewhere.
+// Predicted and measured times, and the job's time and cost elsewhere.
 
 import type { PredictedTime, PriceRow, ReportData } from "../../../generated/types";
 import { isMissing, type Plain } from "../../../missing";
@@ -63,9 +63,9 @@ export function Predicted({ data, charts }: Part) {
         <figure>
           <figcaption>
             <p>
-              Measured time as a multiple of the predicted time, so that 1.0 is exactly as
-              predicted. The prediction needs only the disk probe; its band comes from the fastest
-              and slowest iterations of the probe.
+              Measured time divided by predicted time: 1.0 means exactly as predicted. The
+              prediction uses only the disk probe. Its band comes from the fastest and slowest
+              iterations of the probe.
             </p>
           </figcaption>
           <Legend
@@ -101,7 +101,7 @@ const KNOWN: Column<PriceRow>[] = [
   { head: "Cost", kind: "n", cell: (price) => atLeast(price, price.cost_usd, usd) },
   { head: "Bottleneck", cell: (price) => words(price.bottleneck) },
   {
-    head: "Storage of a node",
+    head: "Storage per node",
     kind: "n",
     cell: (price) => (
       <>
@@ -111,7 +111,7 @@ const KNOWN: Column<PriceRow>[] = [
     ),
   },
   {
-    head: "Network of a node",
+    head: "Network per node",
     kind: "n",
     cell: (price) => (
       <>
@@ -121,7 +121,7 @@ const KNOWN: Column<PriceRow>[] = [
     ),
   },
   {
-    head: "Price of a node hour",
+    head: "Price per node-hour",
     kind: "n",
     cell: (price) => (
       <>
@@ -145,7 +145,7 @@ const UNKNOWN: Column<PriceRow>[] = [
   },
   { head: "Cost", cell: (price) => <Tell value={price.cost_usd} as={usd} /> },
   {
-    head: "Node hour",
+    head: "Price per node-hour",
     kind: "n",
     cell: (price) => <Tell value={price.price_usd_per_hour} as={hourly} />,
   },
@@ -174,20 +174,20 @@ function Table({
     <figure>
       <figcaption>
         <p>
-          The fewest nodes that hold the data three times (input, intermediate, output), paid for
-          the time they work. Time follows from each node's storage and network rate. Both scales
+          The fewest nodes that hold the data three times (input, intermediate, output), billed for
+          the time they run. Time follows from each node's storage and network rates. Both scales
           are logarithmic.
         </p>
       </figcaption>
       {known.length === 0 ? (
-        <Nothing>No type of the catalog has all the rates that this needs.</Nothing>
+        <Nothing>No type in the catalog has all the required rates.</Nothing>
       ) : (
         <>
           <Legend
             entries={[
               ["best", "cheapest"],
               ["measured", "priced"],
-              ["least", "at least so much: network known only as a line rate"],
+              ["least", "lower bound: network known only as a line rate"],
             ]}
           />
           <Chart
@@ -199,17 +199,19 @@ function Table({
           </Twin>
           {known.some((price) => price.lower_bound) && (
             <p className="aside">
-              ≥ : at least so much; the network's rate is only known as a line rate, which no
-              program reaches.
+              ≥ marks a lower bound: the network is known only by its line rate, which programs
+              don't reach.
             </p>
           )}
           {known.some((price) => price.price_is_stale) && (
-            <p className="aside">old: the price is more than a year older than this report.</p>
+            <p className="aside">
+              “old” marks a price that is more than a year older than this report.
+            </p>
           )}
         </>
       )}
       {unknown.length > 0 && (
-        <Twin label={`${unknown.length} types that cannot be priced, and why`}>
+        <Twin label={`${unknown.length} types without a predicted cost, and why`}>
           <Grid columns={UNKNOWN} rows={unknown} />
         </Twin>
       )}
@@ -219,7 +221,7 @@ function Table({
 
 export function Prices({ data, charts }: Part) {
   return (
-    <Section id="price" title={`What ${data.job} would take and cost`}>
+    <Section id="price" title={`Time and cost of ${data.job} elsewhere`}>
       {isMissing(data.prices) ? (
         <Nothing>{words(data.prices)}</Nothing>
       ) : (

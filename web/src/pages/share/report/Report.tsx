@@ -59,7 +59,7 @@ function Answer({ data }: { data: ReportData }) {
             {warnings.length} warning{warnings.length === 1 ? "" : "s"} and {skipped.length} skipped
             step{skipped.length === 1 ? "" : "s"}
           </a>{" "}
-          qualify these numbers.
+          affect these numbers.
         </p>
       )}
     </Section>
@@ -68,7 +68,7 @@ function Answer({ data }: { data: ReportData }) {
 
 function Machine({ data }: { data: ReportData }) {
   return (
-    <Section id="machine" title="The machine">
+    <Section id="machine" title="Machine">
       <div className="cards">
         {data.host.map(({ title, facts }) => (
           <div className="card" key={title}>
@@ -83,7 +83,7 @@ function Machine({ data }: { data: ReportData }) {
 
 const TRIALS: Column<ReportData["trials"][number]>[] = [
   { head: "Trial", names: true, cell: (trial) => <code>{trial.id}</code> },
-  { head: "What", cell: (trial) => trial.label },
+  { head: "Workload", cell: (trial) => trial.label },
   {
     head: "State",
     cell: ({ state, failure }) => (failure ? `${state}: ${failure}` : state),
@@ -121,11 +121,11 @@ function Method({ data }: { data: ReportData }) {
         <div className="card">
           <h3>Software</h3>
           <Facts facts={data.software} />
-          <h3>Do it again</h3>
+          <h3>Reproduce it</h3>
           {data.commands.length > 0 ? (
             <Commands commands={data.commands} />
           ) : (
-            <Nothing>The commands were not recorded.</Nothing>
+            <Nothing>The commands weren't recorded.</Nothing>
           )}
         </div>
       </div>
@@ -161,17 +161,17 @@ function Whole({ data }: { data: ReportData }) {
           </span>
         ))}
       </p>
+      <Answer data={data} />
       <Sections
         of={[
           ["machine", "Machine"],
-          ["limits", "Limits"],
+          ["limits", "Device limits"],
           ["sorts", "Sorts"],
-          ["predicted", "Predicted"],
-          ["price", "Price"],
-          ["method", "How it was measured"],
+          ["predicted", "Predicted and measured"],
+          ["price", "Time and cost elsewhere"],
+          ["method", "Method"],
         ]}
       />
-      <Answer data={data} />
       <Machine data={data} />
       <Limits data={data} charts={charts} />
       <Sorts data={data} />
@@ -179,8 +179,8 @@ function Whole({ data }: { data: ReportData }) {
       <Prices data={data} charts={charts} />
       <Method data={data} />
       <p className="provenance">
-        Every number here comes from a trial listed above, from the price catalog, or from a formula
-        named beside it.
+        Every number comes from a trial listed above, from the price catalog, or from the formula
+        given with it.
       </p>
     </div>
   );

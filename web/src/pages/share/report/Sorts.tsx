@@ -1,4 +1,4 @@
-// Each sort of a report: its figures, its phases above what its host did, its stages.
+// Each sort of a report: its figures, its phases with the host's load, its stages.
 import { stages } from "../../../charts/stages";
 import { timeAxis } from "../../../charts/timeline";
 import type {
@@ -67,7 +67,7 @@ const momentColumns = (timeline: ReportTimeline): Column<number>[] => [
   ),
 ];
 
-const USE_COLOURS = [
+const USE_COLORS = [
   ["cpu-user", "user"],
   ["cpu-system", "system"],
   ["cpu-iowait", "waiting for I/O"],
@@ -83,7 +83,7 @@ function Phases({ sort }: { sort: SortTrial }) {
       <figcaption>
         <h4>Phases and host</h4>
         <p>
-          Seconds since the trial began.
+          Seconds since the trial started.
           {thinned && ` ${thinned.charAt(0).toUpperCase()}${thinned.slice(1).toLowerCase()}.`}
           {lanes.map(
             (lane) =>
@@ -100,18 +100,18 @@ function Phases({ sort }: { sort: SortTrial }) {
         <Nothing>No phase was timed.</Nothing>
       ) : (
         <>
-          {times.length > 0 && <Legend entries={USE_COLOURS} />}
+          {times.length > 0 && <Legend entries={USE_COLORS} />}
           <Chart
-            label={`Phases of ${sort.label} with processor, disk and network use over time`}
+            label={`Phases of ${sort.label} with CPU, disk and network load over time`}
             draw={(view) => timeAxis(sort.timeline, view)}
           />
-          <Twin label={`mean host use per phase, ${sort.label}`}>
+          <Twin label={`mean host load per phase, ${sort.label}`}>
             <Grid columns={loadColumns(sort.timeline)} rows={spans} />
           </Twin>
           {times.length > 0 && (
-            <Twin label={`host use over time, ${sort.label}`}>
+            <Twin label={`host load over time, ${sort.label}`}>
               <Grid columns={momentColumns(sort.timeline)} rows={times} />
-              <p className="aside">— : the sampler gave no value at that time.</p>
+              <p className="aside">— means that the sampler had no value at that time.</p>
             </Twin>
           )}
         </>
@@ -141,11 +141,11 @@ const STAGES: Column<ReportStage>[] = [
       </>
     ),
   },
-  { head: "Device", cell: (stage) => stage.device || "none: it moves memory" },
+  { head: "Device", cell: (stage) => stage.device || "none (memory only)" },
   { head: "Workers", kind: "n", cell: (stage) => <Tell value={stage.workers} as={count} /> },
   { head: "Moved", kind: "n", cell: (stage) => <Tell value={stage.bytes} as={size} /> },
-  timeOf("At work", (stage) => stage.useful_s),
-  timeOf("Processor", (stage) => stage.cpu_s),
+  timeOf("Busy", (stage) => stage.useful_s),
+  timeOf("CPU time", (stage) => stage.cpu_s),
   timeOf("Waiting for a core", (stage) => stage.core_wait_s),
   timeOf("Idle", (stage) => stage.idle_s),
   timeOf("Waiting for memory", (stage) => stage.waiting_for_memory_s),
@@ -165,8 +165,8 @@ function Stages({ sort }: { sort: SortTrial }) {
       <figcaption>
         <h4>Stages</h4>
         <p>
-          Each bar runs from a stage's start to its end. Its fill is how its workers spent that time
-          (shares, not moments).
+          Each bar runs from a stage's start to its end. Its fill shows how its workers spent that
+          time, as shares.
         </p>
       </figcaption>
       {sort.stages.length === 0 ? (
@@ -177,7 +177,7 @@ function Stages({ sort }: { sort: SortTrial }) {
         <>
           <Legend
             entries={[
-              ["useful", "at work"],
+              ["useful", "busy"],
               ["idle", "idle: no input"],
               ["memory", "waiting for memory"],
               ["blocked", "blocked: next stage full"],
@@ -228,8 +228,9 @@ function Throats({ points }: { points: PhaseBottleneck[] }) {
     <>
       <h4>Narrowest point of each phase</h4>
       <p className="aside">
-        The flow of the phase, in blue, passes its stages. The wider the tube, the more the stage
-        could have let through: its opening is one over the share of the phase in which it was busy.
+        The flow of the phase, in blue, passes through its stages. A wider tube means that the stage
+        could have passed more: its opening is 1 divided by the share of the phase in which it was
+        busy.
       </p>
       <ul className="throats">
         {points
@@ -241,7 +242,7 @@ function Throats({ points }: { points: PhaseBottleneck[] }) {
       {points.map(({ phase, stages: [only, second] }) =>
         only && !second ? (
           <p className="aside" key={phase}>
-            {phase} has one stage only, {only.name}: busy for {share(only.busy)} of it.
+            {phase} has only one stage, {only.name}, which was busy for {share(only.busy)} of it.
           </p>
         ) : null,
       )}
@@ -254,7 +255,7 @@ function Strip({ sort }: { sort: SortTrial }) {
     ["Time", sort.elapsed_s, duration],
     ["Input", sort.input_bytes, size],
     ["Spilled", sort.spilled_bytes, size],
-    ["Processor time", sort.cpu_s, duration],
+    ["CPU time", sort.cpu_s, duration],
     ["Memory budget", sort.memory_bytes, memory],
     ["Peak memory", sort.peak_rss_bytes, memory],
   ] as const;

@@ -1,5 +1,5 @@
 // The Venturi tube of a phase: its flow passes the stages one after the other. At each stage the
-// opening is one over the share of the phase in which the stage was at work: a stage busy all
+// opening is one over the share of the phase in which the stage was busy: a stage busy all
 // the time lets exactly the flow through, one busy half of the time could let through twice as much.
 import type { PhaseBottleneck } from "../../../generated/types";
 

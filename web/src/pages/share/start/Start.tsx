@@ -1,4 +1,4 @@
-// The first page: what is here, what can be asked of it, and how to begin with nothing.
+// The overview: the repository's content and main results, the pages, and how to start.
 
 import { Link } from "wouter";
 import { exported, useTwin } from "../../../data";
@@ -14,10 +14,10 @@ const address = (path: string, ...pairs: [string, string][]) =>
   `${path}?${new URLSearchParams(pairs)}`;
 const from = (source: string): [string, string] => ["where", `source=${source}`];
 
-/** What to look at first in the published tables. */
+/** First examples from the published tables. */
 const EXAMPLES: readonly (readonly [string, string])[] = [
   [
-    "what SSDs and InfiniBand do to time and cost (Poggi and Carrera 2015)",
+    "Effect of SSDs and InfiniBand on time and cost (Poggi and Carrera 2015)",
     address(
       PAGES.cost.path,
       from("Poggi and Carrera 2015, Table 2"),
@@ -35,7 +35,7 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
     ),
   ],
   [
-    "what virtual machines cost or save (Buell 2011, Jaffe 2017)",
+    "Effect of virtual machines on sort time (Buell 2011, Jaffe 2017)",
     address(
       PAGES.effect.path,
       ["where", "workload=terasort"],
@@ -44,7 +44,7 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
     ),
   ],
   [
-    "how the time of a sort grows with its data (Jaffe 2017)",
+    "How sort time scales with data size (Jaffe 2017)",
     address(
       PAGES.scaling.path,
       ["where", "workload=terasort"],
@@ -55,13 +55,13 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
       ["by", "platform"],
     ),
   ],
-  ["all of them in the repository", PAGES.repository.path],
+  ["All imported trials", PAGES.repository.path],
 ];
 
-/** Commands by topic, for what no page does. */
+/** Commands by topic, for tasks that no page does. */
 const COMMANDS: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
-  measure: [["Measure this machine, sort on it, record it, price it", "venturi quickstart"]],
-  results: [["Import results that you have", "venturi import FILE.csv"]],
+  measure: [["Measure this machine, run a sort, and price it", "venturi quickstart"]],
+  results: [["Import your existing results", "venturi import FILE.csv"]],
   jobs: [
     [
       "Import the logs of Spark and Hadoop jobs",
@@ -80,19 +80,19 @@ const COMMANDS: Readonly<Record<string, readonly (readonly [string, string])[]>>
   ],
 };
 
-/** The published tables of others, to see something real before anything was measured. */
+/** An offer to import published tables, for a look at real data before the first measurement. */
 function Starter({ empty, change }: { empty: boolean; change: Change<StarterReport> }) {
   const { make, problem, sending } = change;
   const may = useMayWrite();
   return (
     <section className="offer" aria-labelledby="starter">
       <h2 id="starter">
-        {empty ? "Nothing is recorded here yet" : "The published tables are not here yet"}
+        {empty ? "Nothing is recorded here yet" : "Published results aren't imported yet"}
       </h2>
       <p>
-        Tables that others published come with Venturi: sorting clusters with different disks,
-        networks and virtual machines. Import them to see the pages at work. They are marked as
-        imported, each with its publication, and stay apart from what you measure.
+        Venturi includes published benchmark tables: sorting clusters with different disks, networks
+        and virtual machines. Import them to see the pages with real data. They are marked as
+        imported, name their publication, and stay separate from your own measurements.
       </p>
       <button
         type="button"
@@ -102,20 +102,20 @@ function Starter({ empty, change }: { empty: boolean; change: Change<StarterRepo
       >
         {sending ? "Importing …" : "Import the published tables"}
       </button>
-      {!may && <p className="aside">This server lets you read only.</p>}
+      {!may && <p className="aside">You can only read on this server.</p>}
       {problem && <ProblemBox problem={problem} />}
     </section>
   );
 }
 
-/** What to look at first in the published tables. */
+/** The result of importing the published tables, with first examples. */
 function Imported({ report }: { report: StarterReport }) {
   return (
     <section className="offer" aria-labelledby="imported">
       <h2 id="imported" role="status">
         {trials(report.added)} imported
       </h2>
-      <p>Published tables: {report.sources.join(", ")}. Now see</p>
+      <p>Published tables: {report.sources.join(", ")}. Next:</p>
       <ul className="dots">
         {EXAMPLES.map(([question, to]) => (
           <li key={to}>
@@ -144,12 +144,12 @@ function Figures({ figures }: { figures: Told["figures"] }) {
   );
 }
 
-/** What is asked first, with what the data say; each leads to its page and to its trials. */
+/** The most common questions with their answers; each links to its page and to its trials. */
 function Answers({ answers }: { answers: readonly StartAnswer[] }) {
   if (answers.length === 0) return null;
   return (
     <section aria-labelledby="answers">
-      <h2 id="answers">What the trials say</h2>
+      <h2 id="answers">Main results</h2>
       <dl className="answers">
         {answers.map(({ question, sentences: [first, ...others], known, url, trials_url }) => (
           <div key={question}>
@@ -164,11 +164,11 @@ function Answers({ answers }: { answers: readonly StartAnswer[] }) {
               {!exported && (
                 <p className="ways">
                   <Link href={url}>
-                    The whole answer<span className="visually-hidden">: {question}</span>
+                    Full answer<span className="visually-hidden">: {question}</span>
                   </Link>
                   {trials_url !== null && trials_url !== url && (
                     <Link href={trials_url}>
-                      The trials<span className="visually-hidden"> behind: {question}</span>
+                      Trials<span className="visually-hidden"> behind: {question}</span>
                     </Link>
                   )}
                 </p>
@@ -185,7 +185,7 @@ function Findings({ findings }: { findings: Told["findings"] }) {
   if (findings.length === 0) return null;
   return (
     <section aria-labelledby="findings">
-      <h2 id="findings">Look at these</h2>
+      <h2 id="findings">Needs attention</h2>
       <ul className="notices">
         {findings.map(({ text, url }) => (
           <li key={text}>
@@ -205,7 +205,7 @@ function Recent({ rows }: { rows: Told["recent"] }) {
   return (
     <section aria-labelledby="recent">
       <h2 id="recent">
-        {rows.some((row) => row.started_at !== null) ? "Newest trials" : "Some of the trials"}
+        {rows.some((row) => row.started_at !== null) ? "Newest trials" : "Some trials"}
       </h2>
       <div className="panel">
         <Trials caption="Newest trials" rows={rows} columns={columns} />
@@ -214,7 +214,7 @@ function Recent({ rows }: { rows: Told["recent"] }) {
   );
 }
 
-/** Pages that somebody saved, each with who and when. */
+/** Saved pages, each with author and date. */
 function Saved({ views }: { views: readonly View[] }) {
   const { make, problem, sending } = useChange();
   const may = useMayWrite();
@@ -254,7 +254,7 @@ function Saved({ views }: { views: readonly View[] }) {
 function Topics({ presets }: { presets: readonly View[] }) {
   return (
     <section aria-labelledby="topics">
-      <h2 id="topics">What you can ask</h2>
+      <h2 id="topics">Questions and pages</h2>
       <ul className="topic-map">
         {BY_TOPIC.map(({ topic, name, question, pages }) => (
           <li key={topic}>
@@ -292,7 +292,7 @@ function Topics({ presets }: { presets: readonly View[] }) {
       </ul>
       {presets.length > 0 && (
         <details className="more">
-          <summary>A published table, as an example: ALOJA's Table 2</summary>
+          <summary>Example: a published table (ALOJA, Table 2)</summary>
           <ul className="dots">
             {presets.map(({ name, url }) => (
               <li key={name}>

@@ -45,9 +45,9 @@ function used(use: Plain<PhaseUse>): Row {
   };
   if (limit !== null) {
     row.marks = [{ at: limit, role: "limit", shape: "line" }];
-    row.details.push(`limit of the mix ${rate(limit)}`);
+    row.details.push(`limit for the mix ${rate(limit)}`);
   }
-  if (use.share_of_limit !== null) row.text += `, ${percent(use.share_of_limit)} of limit`;
+  if (use.share_of_limit !== null) row.text += `, ${percent(use.share_of_limit)} of the limit`;
   return row;
 }
 
@@ -55,12 +55,12 @@ const greatest = (values: Known[]) => Math.max(1e6, ...values.map((value) => val
 
 export function rates(data: Plain<ReportData>, view: View): Drawing {
   const entries = data.rates ?? [];
-  const rows: Row[] = [{ label: "What the disk can do", heading: true, details: [] }];
+  const rows: Row[] = [{ label: "Disk limits", heading: true, details: [] }];
   rows.push(...entries.map((entry) => measured(entry, entry.direction)));
   let sort = "";
   for (const use of data.uses) {
     if (use.sort !== sort) {
-      rows.push({ label: `What the sort used · ${use.sort}`, heading: true, details: [] });
+      rows.push({ label: `Used by the sort · ${use.sort}`, heading: true, details: [] });
       sort = use.sort;
     }
     rows.push(used(use));

@@ -13,7 +13,7 @@ function comparisonRow(row: Plain<PredictedTime>): Row {
   const label = row.phase;
   const bold = row.phase === WHOLE;
   if (predicted === null || predicted <= 0) {
-    const text = measured === null ? "— not known" : `${duration(measured)}, not predicted`;
+    const text = measured === null ? "— unknown" : `${duration(measured)}, not predicted`;
     return { label, bold, text, textAt: 1, textRole: "muted", details: [text] };
   }
   const result: Row = {
