@@ -16,8 +16,8 @@ const [executablePath, file] = process.argv.slice(2);
 const job = JSON.parse(readFileSync(file, "utf8"));
 const browser = await launch(executablePath);
 
-/** What axe is asked of a page; undefined: all that it knows. That once; what depends on colours in
- * both schemes; what depends on the width on a narrow screen, whose colours are the wide one's.
+/** What axe is asked of a page; undefined: all that it knows. That once; what depends on colors in
+ * both schemes; what depends on the width on a narrow screen, whose colors are the wide one's.
  */
 function rules(width, colorScheme) {
   if (colorScheme !== SCHEMES[0]) return width === WIDTHS[0] ? COLOURS : [];

@@ -716,12 +716,12 @@ async function manyHosts({ page, go, ask }, address, path) {
   const read = await heat.evaluate((table) => {
     const heads = [...table.querySelectorAll("thead th[scope=col]")];
     const tds = [...table.querySelectorAll("tbody td")];
-    const colours = new Set(tds.map((td) => getComputedStyle(td).backgroundColor));
+    const colors = new Set(tds.map((td) => getComputedStyle(td).backgroundColor));
     const headed = (td) =>
       td.innerText !== "—" &&
       td.parentElement.firstElementChild.matches("th[scope=row]") &&
       heads[td.cellIndex] !== undefined;
-    return { heard: tds.filter(headed).length, colours: colours.size };
+    return { heard: tds.filter(headed).length, colors: colors.size };
   });
   await matrix.focus();
   for (let press = 0; press < 5; press++) await page.keyboard.press("ArrowRight");

@@ -1,4 +1,4 @@
-// What the charts of the analysis pages share: axes, colours of groups, names that meet nothing.
+// What the charts of the analysis pages share: axes, colors of groups, names that meet nothing.
 import type { CustomSeriesOption } from "echarts/charts";
 import { type Key, type Scalar, seconds, size, valueText } from "../format";
 import type { Interval, SpreadData } from "../generated/types";
@@ -12,7 +12,7 @@ export const MOST_ROWS = 40;
 
 const ROLES = ["read", "write", "memory", "blocked", "cpu-user", "network"] as const;
 
-/** The colour of the group at `index`; they come round again after six. */
+/** The color of the group at `index`; they come round again after six. */
 export const roleOf = (index: number): string => ROLES[index % ROLES.length] ?? "read";
 export const MOST_ROLES = ROLES.length;
 

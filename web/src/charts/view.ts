@@ -1,7 +1,7 @@
 import type { EChartsCoreOption } from "echarts/core";
 import type { Scalar } from "../format";
 
-/** What a chart is drawn for: its width in px, and the page's colours and type. */
+/** What a chart is drawn for: its width in px, and the page's colors and type. */
 export interface View {
   width: number;
   narrow: boolean;
@@ -31,7 +31,7 @@ export type Drawing = {
 /** Below this width labels stand above their bars. */
 const NARROW_PX = 640;
 
-/** Colours are the page's custom properties, so that charts follow its light and dark. */
+/** Colors are the page's custom properties, so that charts follow its light and dark. */
 export function viewOf(element: HTMLElement): View {
   const style = getComputedStyle(element);
   return {

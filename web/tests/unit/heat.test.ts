@@ -5,7 +5,7 @@ import { heat } from "../../src/parts/HeatTable";
 
 const pair = (rate: number) => ({ bytes_per_s: rate, least_bytes_per_s: rate / 2, n: 3 });
 
-test("the least is faint, the greatest full, and what is not known has no colour", () => {
+test("the least is faint, the greatest full, and what is not known has no color", () => {
   expect(heat(10, 10, 50)).toBe(4);
   expect(heat(50, 10, 50)).toBe(42);
   expect(heat(30, 10, 50)).toBe(23);

@@ -33,7 +33,7 @@ test("what names the narrowest host is shown first, disks where none is the narr
   expect(firstShown(found("processor", false))).toBe("disk");
 });
 
-test("all hosts share one scale, and only the narrowest has another colour", () => {
+test("all hosts share one scale, and only the narrowest has another color", () => {
   const { hosts } = found("network", true);
   expect(scaleOf(hosts, "network")).toBe(200);
   expect(scaleOf(hosts, "disk")).toBe(100);

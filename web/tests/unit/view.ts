@@ -1,4 +1,4 @@
-// A page's width, colours and type, without a page; colours are their roles' names.
+// A page's width, colors and type, without a page; colors are their roles' names.
 import type { Drawing, View } from "../../src/charts/view";
 
 export const view = (width = 1000): View => ({

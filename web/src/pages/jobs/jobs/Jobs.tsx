@@ -10,7 +10,7 @@ import { Figure } from "../../../parts/Figure";
 import { Page, Pending, ProblemBox } from "../../../parts/Page";
 import { type Cell, DataTable, number } from "../../../parts/Table";
 import { useSearch } from "../../../state";
-import { coloured, OTHERS, ROLES, twoJobs } from "./charts";
+import { colored, OTHERS, ROLES, twoJobs } from "./charts";
 
 type View = Parameters<typeof twoJobs>[1];
 
@@ -39,7 +39,7 @@ function Times({ found, file }: { found: JobDifference; file: string }) {
       draw={draw}
       file={file}
       legend={[
-        ...coloured(found.parts).map(({ part }, place) => [ROLES[place] ?? OTHERS, part] as const),
+        ...colored(found.parts).map(({ part }, place) => [ROLES[place] ?? OTHERS, part] as const),
         [OTHERS, "everything else"],
       ]}
       open

@@ -5,18 +5,18 @@ import type { Drawing, View } from "../../../charts/view";
 import { duration, plain } from "../../../format";
 import type { JobDifference } from "../../../generated/types";
 
-/** The colours of the parts that differ most; all others share the last. */
+/** The colors of the parts that differ most; all others share the last. */
 export const ROLES = ["read", "write", "memory", "throat", "blocked", "cpu-user"] as const;
 export const OTHERS = "idle";
 
 type Part = JobDifference["parts"][number];
 
-/** The parts with a colour of their own, those that differ most first. */
-export const coloured = (parts: readonly Part[]) => parts.slice(0, ROLES.length);
+/** The parts with a color of their own, those that differ most first. */
+export const colored = (parts: readonly Part[]) => parts.slice(0, ROLES.length);
 
 function rowOf(label: string, parts: readonly Part[], of: (part: Part) => number): Row {
   let from = 0;
-  const shown = coloured(parts).map((part, place) => ({
+  const shown = colored(parts).map((part, place) => ({
     part: part.part,
     time: of(part),
     role: ROLES[place] ?? OTHERS,
@@ -39,7 +39,7 @@ function rowOf(label: string, parts: readonly Part[], of: (part: Part) => number
   };
 }
 
-/** Two bars, whose parts have the same colours and order. */
+/** Two bars, whose parts have the same colors and order. */
 export function twoJobs({ parts }: JobDifference, view: View): Drawing {
   const rows = [
     rowOf("before", parts, (part) => part.before_s),

@@ -80,14 +80,14 @@ export function typesByPrice(
     must: point.name === chosen,
   }));
   const dots = places.map(({ x, y }, place): Shape[] => {
-    const colour = view.color(points[place]?.name === chosen ? "throat" : "read");
+    const color = view.color(points[place]?.name === chosen ? "throat" : "read");
     return [
       {
         type: "circle",
         shape: { cx: x, cy: y, r: RADIUS_PX },
         style: {
-          fill: points[place]?.stale ? view.color("surface") : colour,
-          stroke: colour,
+          fill: points[place]?.stale ? view.color("surface") : color,
+          stroke: color,
           lineWidth: 1.5,
         },
       },

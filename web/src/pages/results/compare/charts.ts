@@ -287,7 +287,7 @@ export function ecdf(data: ComparisonData, log: boolean, view: View): Drawing {
 
 const OUTCOME = { lower: "faster", higher: "slower", "cannot tell": "cannot tell" } as const;
 
-/** Colours of verdicts: those of the other charts of ratios. */
+/** Colors of verdicts: those of the other charts of ratios. */
 const VERDICT = { faster: "write", slower: "throat", "cannot tell": "outline" } as const;
 
 /** How each group's times stand to the first's, with the interval of that. */

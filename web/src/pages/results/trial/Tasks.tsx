@@ -53,7 +53,7 @@ const SHOWN_SPANS = 6;
 const spanText = ({ name, from, to }: Strip["spans"][number]) => `${name}: ${duration(to - from)}`;
 const WHOLE = "";
 
-/** The causes that are the main one of something, with their colours. */
+/** The causes that are the main one of something, with their colors. */
 const legendOf = ({ causes, lanes, dots }: JobTasks): Legend => {
   const there = new Set([...lanes.flatMap(({ main }) => main), ...dots.map(({ cause }) => cause)]);
   return causes.flatMap((cause, place) =>

@@ -55,7 +55,7 @@ function tipOf({ hosts, t_s }: HostsOverTime, shown: Shown, { seriesIndex, dataI
   return tip(`${host.host} · ${duration(t_s[dataIndex] ?? 0)}`, [`${SHOWN[shown]}: ${text}`]);
 }
 
-/** A row of small charts after the other; the narrowest host has another colour, and says so. */
+/** A row of small charts after the other; the narrowest host has another color, and says so. */
 export function hostsChart(found: HostsOverTime, shown: Shown, view: View): Drawing {
   const { hosts, t_s } = found;
   if (hosts.length === 0) return null;
