@@ -159,10 +159,8 @@ def test_small_by_medians_three_are_tied_and_that_is_said(small: Server) -> None
     )
     assert (first["name"], first["ratio"], first["against"]) == ("ETH SSD", 1.0, ["ETH", "SSD"])
     crude = small.cost("lab-a", objective="cost", crude="1")
-    assert crude["verdict"].startswith(
-        "Crude, not like with like: ETH SSD is cheapest: median $0.309"
-    )
-    assert "Cannot be told from the best: IB SSD and IB SS2." in crude["verdict"]
+    assert crude["verdict"].startswith("Crude (confounded): ETH SSD is cheapest: median $0.309")
+    assert "Tied with the best: IB SSD and IB SS2." in crude["verdict"]
 
 
 def test_the_eight_published_costs_and_ranks(public: Server) -> None:

@@ -116,9 +116,9 @@ def test_a_host_of_a_lab_has_the_lines_of_its_own_disks(
 
 def test_one_host_is_beside_no_other(repository: TrialRepository, many: Trial) -> None:
     alone = replace(many, artifacts=many.artifacts[:1])
-    assert hosts_over_time(repository, alone).missing_reason == "one host was watched"
+    assert hosts_over_time(repository, alone).missing_reason == "only one host was monitored"
     none = replace(many, artifacts=())
-    assert hosts_over_time(repository, none).missing_reason == "no host was watched"
+    assert hosts_over_time(repository, none).missing_reason == "no host was monitored"
     untimed = replace(many, phases=())
     assert "no phase" in (hosts_over_time(repository, untimed).missing_reason or "")
 

@@ -1,4 +1,4 @@
-"""The page of a catalogue: what there is, what is known of a type and from where, what changed."""
+"""The page of a catalog: its types, the facts of a type with their sources, and changes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TypeRow:
 
 @dataclass(frozen=True, slots=True)
 class CatalogPage:
-    """What was asked of catalogues; a part that was not asked for is empty or None.
+    """The requested parts of catalogs; a part that was not requested is empty or None.
 
     `chosen` is the type with these `facts`.
     """
@@ -55,7 +55,7 @@ def list_page(
     catalogs: tuple[CatalogSummary, ...], generated_at: datetime, **more: Any
 ) -> CatalogPage:
     """How much each of `catalogs` knows."""
-    title = f"{len(catalogs)} catalogues of machines"
+    title = f"{len(catalogs)} machine catalogs"
     return CatalogPage(title, generated_at, catalogs=catalogs, **more)
 
 
@@ -78,8 +78,8 @@ def show_page(
 def difference_page(
     old: str, new: str, difference: CatalogDifference, generated_at: datetime, **more: Any
 ) -> CatalogPage:
-    """What changed from the catalogue `old` to `new`."""
-    return CatalogPage(f"From {old} to {new}", generated_at, difference=difference, **more)
+    """The changes from the catalog `old` to `new`."""
+    return CatalogPage(f"Changes from {old} to {new}", generated_at, difference=difference, **more)
 
 
 def _type_row(instance_type: InstanceType, today: date) -> TypeRow:
@@ -103,4 +103,4 @@ def _rate(node: Node, quantity: Quantity | None, name: str) -> Number:
 
 
 def _known(value: float | None, note: str) -> Number:
-    return number(value, note or "the catalogue does not say why")
+    return number(value, note or "the catalog gives no reason")

@@ -38,8 +38,8 @@ _FRAME = """<!doctype html>
 </head>
 <body>
 <div id="app" data-page="{url}" data-written="{written}"></div>
-<noscript><p class="nothing">This page draws its tables and pictures with JavaScript; every number \
-is in this file as JSON.</p></noscript>
+<noscript><p class="nothing">This page needs JavaScript for its tables and charts. The file also \
+has every number as JSON.</p></noscript>
 <script type="application/json" id="twins">{twins}</script>
 <script>{script}</script>
 </body>

@@ -43,22 +43,22 @@ def effects(repository: TrialRepository, query: Query, question: Question) -> Ef
     """What the keys of `question` bring to the trials of `query`; VEN-QUERY-VALUE of wrong ones."""
     keys = require_keys(repository, question.keys, columns=CHOSEN)
     if not keys or not all(keys):
-        raise refused("there is nothing to look at", "key", "name a key, such as disk")
+        raise refused("no key is given", "key", "name a key, such as disk")
     if len(keys) > GROUP_KEYS_MAX:
         raise refused(f"{len(keys)} keys", "key", f"at most {GROUP_KEYS_MAX} make a combination")
     for key in keys:
         if key in (*WORK, *ORIGIN):
-            hint = "times of different work are not compared; give what was chosen for the work"
-            raise refused(f"{key} is no setting", "key", hint)
+            hint = "times of different workloads aren't compared; give a setting of the workload"
+            raise refused(f"{key} isn't a setting", "key", hint)
     check_settings(keys, "key")
     if not LEVEL_LEAST <= question.level <= LEVEL_MOST:
         hint = f"give one from {LEVEL_LEAST} to {LEVEL_MOST}, such as 0.95"
-        raise refused(f"{question.level} is no level of an interval", "level", hint)
+        raise refused(f"{question.level} isn't a confidence level", "level", hint)
     ignored = frozenset(require_keys(repository, question.ignore, also=OF_RECORDS))
     ignored -= set(keys)
     if work := sorted(ignored & {*WORK, *ORIGIN, "engine"}):
         raise refused(
-            f"{work[0]} cannot be left out", "ignore", "times of different work are not compared"
+            f"{work[0]} can't be ignored", "ignore", "times of different workloads aren't compared"
         )
     texts = None if question.baseline is None else _values(question.baseline, len(keys))
     found = trial_columns(repository, query)

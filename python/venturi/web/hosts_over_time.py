@@ -26,7 +26,7 @@ def hosts_over_time(repository: TrialRepository, trial: Trial, parts: int = PART
     """What the hosts of `trial` did in each of at most so many equal `parts` of its time."""
     kept = [artifact for artifact in trial.artifacts if artifact.kind == "series"]
     if len(kept) < 2:
-        return _nothing("one host was watched" if kept else "no host was watched")
+        return _nothing("only one host was monitored" if kept else "no host was monitored")
     end_s = max((each.started_s + each.elapsed_s for each in trial.phases), default=0.0)
     if end_s <= 0:
         return _nothing("no phase was recorded with this trial")

@@ -77,7 +77,7 @@ def test_nothing_is_pooled_and_those_that_differ_in_the_key_come_first() -> None
 
 @pytest.mark.usefixtures("home")
 def test_beyond_what_was_measured_no_interval_and_past_twice_a_refusal() -> None:
-    assert "beyond what was measured: about" in printed("scaling", "hosts", *ONE, "--to", "24")
+    assert "beyond the measurements: about" in printed("scaling", "hosts", *ONE, "--to", "24")
     with pytest.raises(VenturiError) as caught:
         printed("scaling", "hosts", *ONE, "--to", "25")
     assert caught.value.code == "VEN-MODEL-RANGE"

@@ -97,9 +97,11 @@ def test_cost_without_a_price_or_trials_says_so(client: httpx.Client, add: Add) 
     assert few["groups"][0]["cost_usd"] is None
     add(around(100), configuration={"disk": "HDD"})
     one = ask(client, "/api/cost", by="disk")["verdict"]
-    assert one.startswith("Cannot tell which is fastest: of 2 groups one has enough trials; HDD")
+    assert one.startswith(
+        "Cannot tell which is fastest: of 2 groups only one has enough trials; HDD"
+    )
     alone = ask(client, "/api/cost", by="disk", where="disk=HDD")["verdict"]
-    assert alone.startswith("One group is no ranking: HDD: median 99.7 s")
+    assert alone.startswith("Only one group, so there is no ranking: HDD: median 99.7 s")
 
 
 # --- compare -------------------------------------------------------------------------------------
@@ -198,12 +200,12 @@ def test_compare_pools_what_is_not_alike_on_request_only(client: httpx.Client, a
     second = ask(client, "/api/compare", **asked)["groups"][1]
     assert (second["outcome"], second["ratio"]) == ("cannot tell", None)
     assert second["verdict"] == (
-        "Cannot tell wordcount from terasort: they differ in workload: times of different work are "
-        "not compared"
+        "Cannot tell wordcount from terasort: they differ in workload: times of different "
+        "workloads aren't compared"
     )
     crude = ask(client, "/api/compare", **asked, crude="1")["groups"][1]
     assert crude["outcome"] == "lower"
-    assert crude["verdict"].startswith("Crude, not like with like: wordcount takes")
+    assert crude["verdict"].startswith("Crude (confounded): wordcount takes")
 
 
 def test_compare_names_what_groups_without_a_value_are_confounded_by(

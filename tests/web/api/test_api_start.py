@@ -71,19 +71,19 @@ def test_times_are_told_by_repeat_group_never_pooled(
                 for t in times
             ]
         )
-    *sentences, common = answer_to(start(client), "How long does it take here?")["sentences"]
+    *sentences, common = answer_to(start(client), "How long do workloads take here?")["sentences"]
     assert sorted(sentences) == [
-        "1 GiB: 16.0 s, the median of 3 trials.",
+        "1 GiB: 16.0 s, median of 3 trials.",
         "4 GiB: 4.0 s, one trial.",
     ]
-    assert common.startswith("All of them: terasort")
+    assert common.startswith("Same for all: terasort")
 
 
 def test_the_narrowest_point_is_that_of_the_newest_trial_that_tells(
     client: httpx.Client, repository: TrialRepository
 ) -> None:
     own_samples.own_trial(repository)
-    held = answer_to(start(client), "What held up the latest ")
+    held = answer_to(start(client), "Where is the narrowest point of the latest ")
     assert held["url"] == f"/trials/{own_samples.OWN}"
     assert held["sentences"][0]
 
@@ -101,10 +101,10 @@ def test_what_failed_is_to_be_looked_at_and_what_is_excluded_is_counted(
     exclusions.add(repository, [f"id={good.id}"], "Ada", "wrong clock")
     told = start(client)
     assert [(each["text"], each["n"]) for each in told["findings"]] == [
-        ("1 trial failed: they have no time and count in no median", 1),
+        ("1 trial failed, without a time: no median counts them", 1),
         ("1 trial carries warnings", 1),
     ]
-    assert [figure["value"] for figure in told["figures"] if figure["label"] == "Left out"] == ["1"]
+    assert [figure["value"] for figure in told["figures"] if figure["label"] == "Excluded"] == ["1"]
     assert {row["id"] for row in told["recent"]} == {good.id, warned.id, failed.id}
     for each in (*told["figures"], *told["answers"], *told["findings"]):
         assert is_page(urlsplit(each["url"]).path), each
@@ -124,7 +124,7 @@ def test_what_a_setting_brings_is_told_as_its_page_tells_it(
 ) -> None:
     repository.add_many(pages_samples.lab_trials())
     told = start(client)
-    disk = answer_to(told, "What does SSD bring?")
+    disk = answer_to(told, "What is the effect of SSD?")
     page = client.get("/api/effect", params={"key": "disk"}).json()
     assert disk["sentences"][0] == f"{page['verdict']}."
     assert disk["known"]

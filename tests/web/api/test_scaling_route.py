@@ -18,7 +18,7 @@ def test_scaling_over_hosts_says_what_twice_as_many_bring_and_no_further_than_tw
     (group,) = found["groups"]
     assert [point["x"] for point in group["points"]] == [2, 4, 8, 16]
     assert found["verdict"].startswith("twice the hosts (8 to 16) take 0.6")
-    assert "at 32, beyond what was measured: about" in found["verdict"]
+    assert "at 32, beyond the measurements: about" in found["verdict"]
     assert (found["x_unit"], found["meaning"], found["total"]) == ("hosts", "resource", 1)
     inside = [point for point in group["curve"] if point["x"] <= 16]
     assert all(p["low_s"] < p["elapsed_s"] < p["high_s"] for p in inside)
@@ -88,7 +88,7 @@ def test_scaling_cannot_tell_where_the_cluster_changes_with_the_hosts(
     apart = ask(client, "/api/scaling", x="hosts", leave_out="cluster")
     assert apart["leave_out"] == []
     assert len(apart["groups"]) == 1
-    assert any("not kept alike, as asked: cluster" in text for text in apart["warnings"])
+    assert any("ignored, as requested: cluster" in text for text in apart["warnings"])
 
 
 def test_scaling_gives_an_amount_the_curve_of_an_amount(client: httpx.Client, add: Add) -> None:
@@ -106,7 +106,7 @@ def test_scaling_says_where_no_trial_has_the_number(client: httpx.Client, add: A
     for hosts in (2, 4):
         add(around(100 / hosts), hosts=hosts, workload=Workload("sort", "v1", None, None))
     for asked, why in (
-        ("input_bytes", "no trial of the selection says its input_bytes"),
+        ("input_bytes", "no trial of the selection has a value of input_bytes"),
         ("repetition", "repetition is what became of a trial, not a setting"),
     ):
         refused = client.get("/api/scaling", params={"x": asked})
@@ -131,7 +131,7 @@ def test_scaling_over_data_finds_the_cliff(client: httpx.Client, add: Add) -> No
     (group,) = found["groups"]
     assert (group["cliff"]["below"], group["cliff"]["above"]) == (3e12, 4e12)
     assert group["cliff"]["jump"] == pytest.approx(2.39, rel=0.02)
-    assert "97.5 %" in group["cliff"]["evidence"]
+    assert "97.5%" in group["cliff"]["evidence"]
     assert group["basis"].startswith("two lines")
     assert found["verdict"].startswith("between 3.0 TB and 4.0 TB the time jumps to 2.4 times")
     assert max(point["elapsed_s"] for point in group["curve"]) < 300

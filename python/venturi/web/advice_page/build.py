@@ -12,6 +12,7 @@ import numpy as np
 
 from venturi.core.statistics.stats import Missing
 from venturi.core.units import format_duration, format_usd
+from venturi.core.wording import count_of
 from venturi.machines.advice.explain import Explanation
 from venturi.machines.advice.hardware import Advice, ClassAdvice
 from venturi.machines.advice.network_costs import NetworkCosts
@@ -64,7 +65,7 @@ def advice_page(
         answer=(
             headline(request.objective, leading)
             if leading
-            else "Cannot tell: of no type everything is known"
+            else "Cannot tell: no type has all the required facts"
         ),
         generated_at=generated_at,
         options=options,
@@ -108,13 +109,11 @@ def _reasons(advice: Advice, found: ClassAdvice, several: bool) -> tuple[str, ..
         best = found.measure[0]
         told.append(
             f"{before}Measure the {best.rate.replace('_', ' ')} rate of {best.instance_type} "
-            f"({best.how}): that would tell most apart."
+            f"({best.how}): that would break the most ties."
         )
     if found.at_least:
         count = len(found.at_least)
-        told.append(
-            f"{before}Of {count} type{'s' * (count > 1)} only a lower bound is known: not ranked."
-        )
+        told.append(f"{before}{count_of(count, 'type')} not ranked: only a lower bound is known.")
     return tuple(told)
 
 
@@ -178,10 +177,9 @@ def simulation_page(
     expected_s = sum(result.expected_s) + scenario.job.startup_s
     low_s, high_s = result.interval_s()
     answer = (
-        f"Median {_time(result.median_s)}; 95 % of the trials take {_time(low_s)} to "
-        f"{_time(high_s)}"
+        f"Median {_time(result.median_s)}; 95% of the trials take {_time(low_s)} to {_time(high_s)}"
     )
-    reasons = [f"With equal nodes at the stated rates the equations give {_time(expected_s)}."]
+    reasons = [f"With equal nodes at the stated rates, the formula gives {_time(expected_s)}."]
     if deadline_s is not None:
         share = result.share_within(deadline_s)
         reasons.append(f"{share:.1%} of the trials finish within {format_duration(deadline_s)}.")
@@ -196,7 +194,7 @@ def simulation_page(
     if deadline_s is not None:
         marks.append(TimeMark("deadline", "deadline", deadline_s))
     return SimulationPage(
-        title="How long, when nodes differ",
+        title="Job time with uneven nodes",
         question=f"{scenario.job.name}, {scenario.job.durability}, on {scenario.nodes:,} × "
         f"{scenario.node.name}: {result.trials:,} simulated trials.",
         answer=answer,
@@ -234,7 +232,7 @@ def cost_of(price: OptionPrice | str, seconds: float, nodes: int) -> Number:
     if isinstance(price, str):
         return Missing(price)
     if not math.isfinite(seconds):
-        return Missing("so many trials did not finish")
+        return Missing("too many trials did not finish")
     return float(price.metered_usd(np.array([seconds]), np.array([nodes]))[0])
 
 
@@ -243,4 +241,4 @@ def _time(seconds: float) -> str:
 
 
 def _finite(seconds: float) -> Number:
-    return seconds if math.isfinite(seconds) else Missing("so many trials did not finish")
+    return seconds if math.isfinite(seconds) else Missing("too many trials did not finish")

@@ -28,7 +28,7 @@ COLUMNS_MOST = 512
 """A part has no more columns."""
 CARRIED_BYTES = 3_000_000
 """What a page in a file has of such cells; the application itself is 1.1 MB."""
-NO_CELLS = "There is no closer look: neither finer cells nor the recording are kept."
+NO_CELLS = "You can't zoom in: neither finer cells nor the recording were kept."
 _INDEX_BYTES = 1 << 20
 Chart = Literal["places", "times"]
 
@@ -146,7 +146,7 @@ def heat_part(repository: TrialRepository, trial: Trial, asked: HeatWindow) -> I
             "VEN-RECORD-ARTIFACT",
             f"trial {trial.id} has no finer cells of {asked.pattern} on {asked.device}",
             where={"trial": trial.id, "pattern": asked.pattern},
-            hint="one that venturi run --trace ran has, of the first 16 kinds of requests",
+            hint="trials of venturi run --trace have them, for the first 16 kinds of requests",
         )
     return part
 
@@ -159,8 +159,8 @@ def no_closer_look(trial: Trial) -> str | None:
     if RECORDING_NAME not in kept:
         return NO_CELLS
     return (
-        "There is no closer look yet: no finer cells are kept. They are made of the recording by: "
-        f"venturi trace show {trial.id} --html io.html"
+        "You can't zoom in yet: finer cells were not kept. This command makes them from the "
+        f"recording: venturi trace show {trial.id} --html io.html"
     )
 
 

@@ -40,33 +40,33 @@ NO_PRICES = Missing("no price table was given")
 METHOD = (
     ReportFact(
         "Time of a sort",
-        "from the start of the sort until its output is whole and on the disk (fsync, rename); "
-        "generating and validating are not in it",
+        "from the start of the sort until its whole output is on disk (fsync, rename), without "
+        "generating and validating",
     ),
     ReportFact(
         "Disk",
-        "DiskBench: random data past the page cache where the file system allows it, fsync inside "
-        "the timer, several iterations; the bar is their mean, the whisker lowest to highest",
+        "DiskBench: random data, past the page cache if the file system allows it, fsync inside "
+        "the timer, several iterations; bars show their mean, whiskers the lowest and highest",
     ),
     ReportFact(
         "Limit of a phase",
-        "what is read and written at the same time at the total rate the disk reached doing both, "
-        "the rest at the rate of reading or writing alone",
+        "bytes read and written concurrently, at the total rate that the disk reached doing both; "
+        "the rest, at its rate of reading or writing alone",
     ),
     ReportFact(
         "Stages",
-        "each worker's time is useful (working), idle (no input), waiting for memory, or blocked "
-        "(the next stage is full); the times are summed over the stage's workers",
+        "each worker's time is busy (useful work), idle (no input), waiting for memory, or blocked "
+        "(the next stage is full); times are summed over the stage's workers",
     ),
     ReportFact(
         "Narrowest point",
-        "the stage that was usefully busy for the largest share of the phase; none is named when "
-        "no stage was busy for half of it or two cannot be told apart (Themis, SoCC 2015)",
+        "the stage that was busy for the largest share of the phase; unnamed if no stage was busy "
+        "for half of it, or if two are not distinguishable (Themis, SoCC 2015)",
     ),
     ReportFact(
         "Units", "rates are decimal: 1 MB/s is 10⁶ bytes per second; memory is binary (GiB)"
     ),
-    ReportFact("Missing values", "are shown as — with the reason, and never counted as 0"),
+    ReportFact("Missing values", "shown as — with the reason, never counted as 0"),
 )
 
 
@@ -80,14 +80,12 @@ def _software(trials: Sequence[Trial]) -> tuple[ReportFact, ...]:
     software = [trial.software for trial in trials]
     others = {name: version for each in software for name, version in each.others.items()}
     facts = [
-        ReportFact("Venturi", _all_same((s.venturi_version for s in software), "no trial says")),
+        ReportFact("Venturi", _all_same((s.venturi_version for s in software), "not recorded")),
         ReportFact(
             "Git commit", _all_same((s.git_sha for s in software), "not built from a checkout")
         ),
-        ReportFact(
-            "Build profile", _all_same((s.build_profile for s in software), "no trial says")
-        ),
-        ReportFact("Kernel", _all_same((s.kernel for s in software), "no trial says")),
+        ReportFact("Build profile", _all_same((s.build_profile for s in software), "not recorded")),
+        ReportFact("Kernel", _all_same((s.kernel for s in software), "not recorded")),
     ]
     return (*facts, *(ReportFact(name, version) for name, version in sorted(others.items())))
 

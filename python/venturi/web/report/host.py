@@ -11,7 +11,7 @@ from venturi.machines.health.devices import mount_of
 from venturi.record.trial import Trial
 from venturi.web.report.data import FactGroup, ReportFact, Text
 
-NOT_SAID = "the agent did not report it"
+NOT_SAID = "the agent didn't report it"
 Facts = Mapping[str, Any]
 
 
@@ -36,7 +36,7 @@ def _device(device: Facts) -> Text:
     return _joined(
         str(device["model"]) if device.get("model") else None,
         format_bytes_decimal(size) if size is not None else None,
-        None if rotational is None else ("says it rotates" if rotational else "solid state"),
+        None if rotational is None else ("reported as spinning" if rotational else "solid state"),
         str(device["transport"]) if device.get("transport") else None,
         f"scheduler {device['scheduler']}" if device.get("scheduler") else None,
         f"cache {device['write_cache']}" if device.get("write_cache") else None,
@@ -96,11 +96,11 @@ def host_card(trials: Sequence[Trial]) -> tuple[FactGroup, ...]:
         counts = _reason(facts, "cpu_threads")
     machine = (
         ReportFact("Host", host.name),
-        ReportFact("Processor", _fact(facts, "cpu_model")),
+        ReportFact("CPU", _fact(facts, "cpu_model")),
         ReportFact("Sockets / cores / threads", counts),
         ReportFact("NUMA nodes", _fact(facts, "numa_nodes")),
         ReportFact("Memory", _fact(facts, "memory_total_bytes", format_bytes)),
-        ReportFact("Virtualisation", _fact(facts, "virtualisation")),
+        ReportFact("Virtualization", _fact(facts, "virtualisation")),
         ReportFact("Container", _fact(facts, "container")),
         ReportFact("System", _fact(facts, "os_name")),
         ReportFact("Kernel", _fact(facts, "kernel_release")),

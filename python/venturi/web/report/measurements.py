@@ -156,7 +156,7 @@ def random_reads(trials: Sequence[Trial]) -> tuple[RandomRead, ...]:
         rate: Number = mean
         if not isinstance(mean, Missing):
             known = isinstance(block, int | float)
-            rate = mean * float(block or 0) if known else Missing("the request size is not known")
+            rate = mean * float(block or 0) if known else Missing("the request size is unknown")
         found.append(RandomRead(label, mean, rate))
     return tuple(found)
 

@@ -36,7 +36,7 @@ def _row(advice: Advice, instance_type: InstanceType, answer: Option | RuledOut)
     storage, storage_known = _rate(node.storage, node, "storage")
     network, network_known = _rate(_finite(node, request.network), node, "network")
     option = answer if isinstance(answer, Option) else None
-    why_not = Missing("not known")
+    why_not = Missing("unknown")
     if isinstance(answer, RuledOut):
         why_not = Missing("; ".join((answer.detail, *answer.also)))
     nodes: Number = why_not
@@ -79,7 +79,7 @@ def _kind(rate: Quantity | None) -> str:
 def _rate(rate: Quantity | None, node: Node, name: str) -> tuple[Number, Text]:
     """A rate, and where it comes from: source, note, date."""
     if rate is None:
-        reason = Missing(node.missing.get(name, "taken to be no limit"))
+        reason = Missing(node.missing.get(name, "assumed unlimited"))
         return reason, reason
     parts = (rate.source, rate.note, rate.as_of.isoformat() if rate.as_of else "")
     return rate.value, "; ".join(part for part in parts if part)
@@ -89,7 +89,7 @@ def _bottleneck(option: Option) -> Text:
     """The narrowest point of map and shuffle."""
     narrowest = option.phases[0].narrowest
     if option.lower_bound and narrowest != "network":
-        return Missing("of the network only the line rate is known")
+        return Missing("only the network's line rate is known")
     return narrowest
 
 

@@ -110,7 +110,7 @@ def _stages(
         key = (sample.phase, str(stage), None if device is None else str(device))
         value = number(sample.value, sample.missing_reason or "not reported")
         keys.setdefault(key, {})[sample.metric] = value
-    gone = Missing("the engine did not report it")
+    gone = Missing("the engine didn't report it")
     stages = []
     for (phase, name, device), values in keys.items():
 
@@ -150,7 +150,7 @@ def _limit(read: Number, write: Number, rates: DiskRates | Missing) -> tuple[Num
         return (read if isinstance(read, Missing) else write), ""
     both = min(read, write)
     parts = [
-        (2 * both, "mixed_total", "reading and writing at once"),
+        (2 * both, "mixed_total", "reading and writing concurrently"),
         (read - both, "read", "reading alone"),
         (write - both, "write", "writing alone"),
     ]
@@ -207,9 +207,9 @@ def _comparisons(trial: Trial, prediction: Prediction | None) -> tuple[Predicted
         sampled = one(trial, "predicted_phase_s", name)
         if found is None and told is None and isinstance(sampled, Missing):
             continue
-        reason = "this phase is not modelled"
+        reason = "this phase isn't modeled"
         if told is not None:
-            reason = told.missing_reason or "no interval was worked out"
+            reason = told.missing_reason or "no interval was calculated"
             predicted = number(told.elapsed_s, reason)
         else:
             predicted = Missing(reason) if isinstance(sampled, Missing) else sampled
@@ -278,7 +278,7 @@ def sort_view(
         label=name,
         state=str(trial.state),
         failure=f"{failed.kind} ({failed.code}): {failed.message}" if failed else None,
-        input_bytes=number(trial.workload.input_bytes, "the workload does not say its size"),
+        input_bytes=number(trial.workload.input_bytes, "the input size was not recorded"),
         elapsed_s=number(trial.elapsed_s, why_not),
         spilled_bytes=one(trial, "spilled_bytes"),
         cpu_s=added(one(trial, "cpu_user_s"), one(trial, "cpu_system_s")),

@@ -96,7 +96,7 @@ def _loads(
             if value is not None and span.started_s <= at_s <= end_s
         ]
         if not inside:
-            return Missing("no sample fell into this phase")
+            return Missing("no sample in this phase")
         return sum(inside) / len(inside)
 
     lines = [line for lane in lanes for line in lane.lines]
@@ -110,7 +110,7 @@ def timeline(trial: Trial, series: pl.DataFrame | None) -> ReportTimeline:
     spans = tuple(PhaseSpan(p.name, p.started_s, p.elapsed_s) for p in trial.phases)
     if series is None or series.is_empty():
         lanes = (
-            Lane("Processor", "fraction", True, (), NO_SERIES),
+            Lane("CPU", "fraction", True, (), NO_SERIES),
             Lane("Disk", "B/s", False, (), NO_SERIES),
             Lane("Network", "B/s", False, (), NO_SERIES),
         )
@@ -138,7 +138,7 @@ def timeline(trial: Trial, series: pl.DataFrame | None) -> ReportTimeline:
         _line("transmit", "write", _network(table["net_transmit_bytes_per_s"]), groups),
     ]
     lanes = (
-        _lane("Processor", "fraction", True, cpu, "processor use"),
+        _lane("CPU", "fraction", True, cpu, "CPU load"),
         _lane("Disk", "B/s", False, disk, "disk rates"),
         _lane("Network", "B/s", False, network, "network rates other than loopback"),
     )

@@ -54,8 +54,12 @@ def figures(
 ) -> tuple[ReportFigure, ...]:
     """The large numbers under the headline."""
     found = [
-        ReportFigure("Disk, reading", best_rate(rates, "disk_read_bytes_per_s"), "rate", "alone"),
-        ReportFigure("Disk, writing", best_rate(rates, "disk_write_bytes_per_s"), "rate", "alone"),
+        ReportFigure(
+            "Disk read rate", best_rate(rates, "disk_read_bytes_per_s"), "rate", "reads only"
+        ),
+        ReportFigure(
+            "Disk write rate", best_rate(rates, "disk_write_bytes_per_s"), "rate", "writes only"
+        ),
     ]
     for sort in good(sorts)[:4]:
         speed = "end to end"
@@ -81,19 +85,18 @@ def cheapest(prices: Sequence[PriceRow]) -> PriceRow | None:
 
 def _disk(rates: Rates) -> tuple[str, ...]:
     if isinstance(rates, Missing):
-        return (f"Not known: {rates.reason}.",)
+        return (f"Unknown: {rates.reason}.",)
     read, write, both_read, both_write = (
         _known(best_rate(rates, f"disk_{name}_bytes_per_s"))
         for name in ("read", "write", "mixed_read", "mixed_write")
     )
     sentences = [
-        f"The disk reads {format_rate(read)} and writes {format_rate(write)} when it does "
-        "nothing else."
+        f"The disk reads at {format_rate(read)} or writes at {format_rate(write)}, each alone."
     ]
     if both_read is not None and both_write is not None:
         sentences.append(
-            f"Doing both at once it reads {format_rate(both_read)} and writes "
-            f"{format_rate(both_write)}: that is what bounds a sort."
+            f"Doing both, it reads at {format_rate(both_read)} and writes at "
+            f"{format_rate(both_write)}. This mix limits a sort."
         )
     return tuple(sentences)
 
@@ -106,7 +109,9 @@ def _network(rates: Rates, label: str) -> tuple[str, ...]:
         return ()
     name = "Loopback (memory copying, not a network)" if "loopback" in label else "The network"
     rate = known[0]
-    return (f"{name} carries {format_rate(_known(rate.mean_bytes_per_s))} ({rate.label.lower()}).",)
+    return (
+        f"{name} transfers {format_rate(_known(rate.mean_bytes_per_s))} ({rate.label.lower()}).",
+    )
 
 
 def _duration(sort: SortTrial) -> str:
@@ -114,7 +119,7 @@ def _duration(sort: SortTrial) -> str:
         reason = sort.failure or (
             sort.elapsed_s.reason if isinstance(sort.elapsed_s, Missing) else sort.state
         )
-        return f"{sort.label}: no time, because it is {sort.state}: {reason}."
+        return f"{sort.label}: no time ({sort.state}: {reason})."
     size, elapsed = _known(sort.input_bytes), sort.elapsed_s
     speed = f", {format_rate(size / elapsed)} of input" if size and elapsed else ""
     return f"{sort.label}: {format_duration(elapsed)}{speed}."
@@ -130,7 +135,7 @@ def _predicted(sort: SortTrial) -> str:
     return f"{sort.label}: {told}."
 
 
-# What a stage does, for people.
+# The work of a stage, in words.
 DOES = {
     "read": "reading the input",
     "distribute": "distributing the records",
@@ -164,14 +169,14 @@ def _point(point: PhaseBottleneck) -> str:
 def _price(job: str, prices: Sequence[PriceRow]) -> tuple[str, ...]:
     best = cheapest(prices)
     if best is None:
-        return (f"No instance type of the catalogue has all the rates that {job} needs.",)
+        return (f"No instance type in the catalog has all the rates that {job} needs.",)
     known = [price for price in prices if price.known and not price.lower_bound]
     nodes = _known(best.nodes)
     machines = best.instance_type if nodes is None else f"{nodes:,.0f} × {best.instance_type}"
     sentences = [
         f"Cheapest of {len(known)} types with known rates: {machines}, "
-        f"{format_usd(_known(best.cost_usd))} in {format_duration(_known(best.elapsed_s))}, at the "
-        f"price of {best.price_as_of}."
+        f"{format_usd(_known(best.cost_usd))} in {format_duration(_known(best.elapsed_s))} (price "
+        f"as of {best.price_as_of})."
     ]
     fastest = min(known, key=lambda price: _known(price.elapsed_s) or 0.0)
     if fastest is not best:
@@ -214,11 +219,11 @@ def answers(
         ReportAnswer(
             "How long did the sort take?", tuple(_duration(sort) for sort in sorts) or none
         ),
-        ReportAnswer("Was that predicted?", tuple(_predicted(s) for s in good(sorts)) or none),
+        ReportAnswer("Did the prediction hold?", tuple(_predicted(s) for s in good(sorts)) or none),
         ReportAnswer(
             "Where is the narrowest point?",
             tuple(text for sort in good(sorts) for text in _narrowest(sort))
-            or ("Not known: no sort reported its stages.",),
+            or ("Unknown: no sort reported its stages.",),
         ),
         ReportAnswer(f"What would {job} cost elsewhere?", cost),
     )

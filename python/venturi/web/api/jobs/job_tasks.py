@@ -59,12 +59,12 @@ def _between(
     line: Timeline, from_s: float | None, to_s: float | None, stage: str | None
 ) -> JobTasks:
     if not line.elapsed_s:
-        return _nothing("start or end of the application is not known")
+        return _nothing("the application's start or end is unknown")
     span = None if stage is None else line.spans.get(_key(stage))
     begin_s = max(from_s if from_s is not None else span.from_s if span else 0.0, 0.0)
     end_s = min(to_s if to_s is not None else span.to_s if span else line.elapsed_s, line.elapsed_s)
     if not begin_s < end_s:
-        return _nothing("no time is between the two moments")
+        return _nothing("the time range is empty")
     return _tasks(line, None if stage is None else _key(stage), begin_s, end_s)
 
 

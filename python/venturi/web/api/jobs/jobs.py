@@ -36,7 +36,7 @@ SHOWN_STREAMS = SHOWN_CACHES = 50
 SHOWN_MEMORY = SHOWN_BATCHES = 4
 JOB = CachedAnswer("job.json", JobData)
 TASK_TIME = "task time"
-NO_CLOCK = "an account that was ingested has no other beginning than its own"
+NO_CLOCK = "an imported log has only its own clock"
 
 
 def line_of(repository: TrialRepository, trial: Trial) -> Timeline:
@@ -44,7 +44,7 @@ def line_of(repository: TrialRepository, trial: Trial) -> Timeline:
     if not has_account(trial):
         raise VenturiError(
             "VEN-MODEL-INPUT",
-            "no account of its engine was recorded with this trial",
+            "no job log was recorded with this trial",
             where={"trial": trial.id},
             hint="import the engine's own log of it: venturi import LOG",
         )

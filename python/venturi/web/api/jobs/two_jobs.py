@@ -24,7 +24,9 @@ _Id = Annotated[
 def two_jobs(services: Services, before: _Id = None, after: _Id = None) -> TwoJobs:
     """What is not the same in two jobs: their time by part, settings, plans, data and stages."""
     if before is None or after is None:
-        return TwoJobs(None, None, None, "name two trials, each of a job with its engine's account")
+        return TwoJobs(
+            None, None, None, "pick two trials of Spark or MapReduce that have a job log"
+        )
     one, other = (services.repository.get(each) for each in (before, after))
     try:
         read = [analysed(services.repository, trial) for trial in (one, other)]

@@ -149,7 +149,7 @@ def alike(
     if len(keys) == start:
         return keys, found, ()
     added = joined(keys[start:])
-    return keys, found, (f"also grouped by {added}: times of different work are not pooled",)
+    return keys, found, (f"also grouped by {added}: times of different workloads aren't pooled",)
 
 
 def _differing(keys: Sequence[str], known: Sequence[Cell]) -> tuple[str, ...]:
@@ -229,7 +229,9 @@ def mixtures(found: Sequence[Cell], by: Sequence[str]) -> tuple[str, ...]:
         if len(mixing) > 5:
             said.append(f"{len(mixing) - 5} more groups mix different values of {key}")
         if not mixing and len({cell.other[key] for cell in found}) > 1:
-            said.append(f"the groups differ in {key}, not only in what they are grouped by")
+            said.append(
+                f"the groups differ in {key}, not only in the keys that they are grouped by"
+            )
     # What is grouped by on purpose is still no like work.
     for place, key in enumerate(by):
         if key in {"workload", "workload_version", "engine"}:

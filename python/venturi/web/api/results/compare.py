@@ -86,7 +86,7 @@ def compare(
     others = [unlike(services, selection, keys, (chosen[0], cell), told) for cell in chosen[1:]]
     warnings = list(mixtures(chosen, keys))
     if len(chosen) < 2:
-        warnings.append("fewer than two groups: there is nothing to compare")
+        warnings.append("there is only one group, so nothing to compare")
     names = names_of(chosen, keys)
     groups = compared(chosen, cold, (keys, told, (None, *others)), crude=crude)
     return ComparisonData(
@@ -165,7 +165,7 @@ def compared(
             name=names.names[place],
         )
         if crude and (alike or apart):
-            group = replace(group, verdict=f"Crude, not like with like: {group.verdict}")
+            group = replace(group, verdict=f"Crude (confounded): {group.verdict}")
         elif alike is not None:
             group = like_with_like(group, chosen[0], cell, alike)
         elif apart is not None:

@@ -191,7 +191,7 @@ def like_with_like(
     if found.alike is None:
         told = answer.verdict + "".join(f" {each}." for each in sentences(found)[1:])
         if found.basis == "crude":
-            told = f"Crude, not like with like: {told}"
+            told = f"Crude (confounded): {told}"
         return replace(answer, verdict=told)
     front = None if charged is None else frontier(trials, keys, charged, found)
     groups = _matched(answer.groups, found.alike, front)
@@ -246,7 +246,7 @@ def _matched(
                     ratio_interval=interval(place.interval),
                 )
             )
-    rest = (_unranked(group, "no trial of it counts") for group in of_key.values())
+    rest = (_unranked(group, "none of its trials counts") for group in of_key.values())
     return (*made, *rest)
 
 
@@ -293,7 +293,7 @@ def ranked(
     )
     warnings = mixtures(found, keys)
     if len(found) > RANKED_MAX:
-        warnings += (f"only the {RANKED_MAX} biggest of {len(found):,} groups are compared",)
+        warnings += (f"only the {RANKED_MAX} largest of {len(found):,} groups are compared",)
     workloads = {
         cell.key[keys.index("workload")] if "workload" in keys else each
         for cell in found
@@ -327,7 +327,7 @@ def _priced(
     if prices.usd_per_hour is None:
         priced = costs.get(text(group.key))
         if priced is None:
-            return _PricedGroup(group, None, "no trial of it has a recorded cost")
+            return _PricedGroup(group, None, "none of its trials has a recorded cost")
         return _PricedGroup(replace(priced, key=group.key), None, None)
     values = dict(zip(keys, cell.key, strict=True))
     extra = sum(usd_added(prices.plus, key, value) for key, value in values.items())
@@ -373,7 +373,7 @@ def _answer(priced: _PricedGroup, cell: Cell, one: model.GroupRank | None) -> Ra
     best = best_of(group)
     products = model.values_of(group, model.Axis.COST_TIME)
     p_values = [v.p_value for v in one.verdicts.values() if v.p_value is not None] if one else []
-    reason = one.reason if one else "too many groups: only the biggest are compared"
+    reason = one.reason if one else "too many groups: only the largest are compared"
     if priced.reason and group.cost is None and one and one.rank is None:
         reason = priced.reason
     elapsed, costs = spread_of(group.elapsed_s), None
@@ -416,7 +416,7 @@ def _value(objective: str, group: RankedGroup) -> str:
         if within
         else ""
     )
-    return f"median {formatted(spread.median)}{ends.replace('%', ' %')}, n = {spread.n}"
+    return f"median {formatted(spread.median)}{ends}, n = {spread.n}"
 
 
 def _verdict(objective: str, groups: Sequence[RankedGroup]) -> str:
@@ -430,10 +430,10 @@ def _verdict(objective: str, groups: Sequence[RankedGroup]) -> str:
     if len(placed) == 1:
         alone = f"{label(placed[0].key)}: {_value(objective, placed[0])}"
         if len(groups) == 1:
-            return f"One group is no ranking: {alone}."
+            return f"Only one group, so there is no ranking: {alone}."
         return (
             f"Cannot tell which is {_SUPERLATIVE.get(objective, 'on the frontier')}: of "
-            f"{len(groups):,} groups one has enough trials; {alone}."
+            f"{len(groups):,} groups only one has enough trials; {alone}."
         )
     best = [group for group in placed if group.standing == model.Rank.BEST]
     tied = [label(group.key) for group in placed if group.standing == model.Rank.TIED]
@@ -444,13 +444,13 @@ def _verdict(objective: str, groups: Sequence[RankedGroup]) -> str:
     else:
         said = f"{label(best[0].key)} is {_SUPERLATIVE[objective]}: {_value(objective, best[0])}."
     if tied:
-        said += f" Cannot be told from the best: {_some(tied)}."
+        said += f" Tied with the best: {_some(tied)}."
     worse = sum(group.standing == model.Rank.WORSE for group in placed)
     if worse:
         said += f" {worse} other{'s are' if worse != 1 else ' is'} worse."
     rest = len(groups) - len(best) - len(tied) - worse
     if rest:
-        said += f" Of {rest} it cannot be told: too few trials, or no price."
+        said += f" {rest} can't be placed: too few trials, or no price."
     return said
 
 

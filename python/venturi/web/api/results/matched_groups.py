@@ -85,7 +85,7 @@ def unlike(
     if not keys or _effect(pair[1], told) is not None:
         return None
     if work := [key for key in keys if key in WORK]:
-        return f"they differ in {work[0]}: times of different work are not compared"
+        return f"they differ in {work[0]}: times of different workloads aren't compared"
     trials = counted(services.repository, selection.query(), keys)
     sides = [_of(trials, keys, cell) for cell in pair]
     besides, along = other_and_linked_keys(trials.taken(sides[0] | sides[1]), keys)
@@ -132,4 +132,4 @@ def _crude(cell: Cell, first: Cell) -> str | None:
     if not cell.elapsed_s or not first.elapsed_s:
         return None
     ratio = median(cell.elapsed_s) / median(first.elapsed_s)
-    return f"the median of this group's is {ratio_text(ratio)} times that of the first's"
+    return f"its median time is {ratio_text(ratio)} times that of the first group"

@@ -48,7 +48,7 @@ _TRIALS = (
 
 PRESETS: tuple[View, ...] = (
     _view(
-        "ALOJA's Table 2 as it was printed (starter data)",
+        "ALOJA's Table 2 as printed (starter data)",
         "/cost",
         ("where", "source=Poggi and Carrera 2015, Table 2"),
         *_ALOJA,

@@ -62,7 +62,7 @@ NAMED = 4  # values in the name of the first curve
 FAR = 20.0  # an interval so wide says nothing
 CURVE_POINTS = 41
 BYTES_SHOWN = 1e9
-MISSED_BEYOND = "one in ten public curves missed by over 70 % here"
+MISSED_BEYOND = "one in ten public curves is off by over 70% here"
 _TWO_LINES = "two lines with a jump between them"
 _WORK = ("workload", "engine")
 _NAMED_ELSEWHERE = frozenset({"workload_version", "engine_version", "source", "provenance"})
@@ -114,9 +114,9 @@ def scaling(
     asked = _ScalingQuestion(key, unit_of(key), meaning, to)
     if len(counted) and _unsaid(every, counted, key):
         raise refused(
-            f"no trial of the selection says its {key}",
+            f"no trial of the selection has a value of {key}",
             "x",
-            "ask for a number that they have (`venturi keys` lists the keys), or for other trials",
+            "choose a number that they have (`venturi keys` lists the keys), or other trials",
         )
     without = _without_number(repository, columns, key)
     if without == len(counted) > 0:
@@ -128,7 +128,7 @@ def scaling(
             asked,
             f"cannot tell: all {len(counted):,} trials have the same {key}"
             if len(counted)
-            else "no succeeded trial meets the conditions",
+            else "no succeeded trial matches the conditions",
         )
     found = contexts_of(columns, every.elapsed_s[counted], key, left_out)
     named = keys_of(by)
@@ -246,13 +246,13 @@ def _why_none(found: Contexts) -> str:
     """Why there is no curve, and what to do."""
     x = found.x
     if found.distinct < 2:
-        return f"cannot tell: all trials have the same {x}; measure at another"
+        return f"cannot tell: all trials have the same {x}; measure another one"
     if not found.confounded:
         return f"cannot tell: no two trials differ in {x} alone; measure some that do"
     keys = joined(_few(found.confounded))
     return (
-        f"cannot tell: {x} changes only together with {keys}; measure with these alike, or leave "
-        "them out and read the curve as one of all of them together"
+        f"cannot tell: {x} changes only together with {keys}; measure with these held equal, or "
+        "ignore them and read the curve as the effect of all of them together"
     )
 
 
@@ -265,8 +265,8 @@ def _said(found: Contexts) -> list[str]:
     said = []
     if found.left_out:
         said.append(
-            f"not kept alike, as asked: {joined(found.left_out)}; a curve is of "
-            f"{found.x} and of these together"
+            f"ignored, as requested: {joined(found.left_out)}; a curve shows {found.x} and these "
+            "together"
         )
     if found.along:
         said.append(
@@ -275,9 +275,7 @@ def _said(found: Contexts) -> list[str]:
         )
     if found.single and found.contexts:
         many = count_of(found.single, "further setting")
-        said.append(
-            f"{many} with one value of {found.x} {'is' if found.single == 1 else 'are'} no curve"
-        )
+        said.append(f"{many} without a curve: only one value of {found.x}")
     return said
 
 
@@ -290,7 +288,7 @@ def _differences(drawn: Sequence[Context], named: Sequence[str]) -> list[str]:
     ]
     if not also:
         return []
-    return [f"the curves differ in {joined(named)}, and with it in {joined(_few(also))}"]
+    return [f"the curves differ in {joined(named)} and, along with it, in {joined(_few(also))}"]
 
 
 def _more(contexts: Sequence[Context], differ: Sequence[str]) -> list[str]:
@@ -298,7 +296,7 @@ def _more(contexts: Sequence[Context], differ: Sequence[str]) -> list[str]:
     if len(contexts) <= DRAWN:
         return []
     values = ((key, each.settings[key]) for key in differ for each in contexts)
-    ways = (f": narrow them, such as to {key}={some}" for key, some in values if some is not None)
+    ways = (f"; narrow them, such as to {key}={some}" for key, some in values if some is not None)
     return [
         f"{len(contexts):,} curves, {DRAWN} at a time (skip {DRAWN} for the next){next(ways, '')}"
     ]
@@ -426,10 +424,10 @@ def _points(fit: CurveFit, xs: Sequence[float]) -> tuple[CurvePoint, ...]:
 def _basis(fit: CurveFit, others: int) -> str:
     shape = f"shape from {count_of(others, 'other curve')} of this job"
     if fit.inside.borrowed == fit.ends.borrowed == 1:
-        return f"{shape}, level of its own"
+        return f"{shape}, its own level"
     names = (
         fit.meaning.value,
-        "the same with what the points depart from it",
+        "the same plus the points' deviation from it",
         Meaning.RESOURCE.value,
         shape,
     )
@@ -468,11 +466,11 @@ def _sentence(asked: _ScalingQuestion, effect: ScalingEffect) -> str:
     if found is None:
         return f"{what} {take} about {ratio:.2f} of the time, without an interval"
     if found.high > FAR * found.low:
-        return f"cannot tell what {what} brings: the measured times lie too far from any curve"
+        return f"cannot tell the effect of {what}: the measured times lie too far from any curve"
     if found.low <= 1 <= found.high:
         return (
-            f"cannot tell whether {what} {take} less time: {ratio:.2f} of it, between "
-            f"{found.low:.2f} and {found.high:.2f}"
+            f"cannot tell whether {what} {take} less time: ratio {ratio:.2f} "
+            f"[{found.low:.2f}, {found.high:.2f}]"
         )
     return f"{what} {take} {ratio:.2f} of the time [{found.low:.2f}, {found.high:.2f}]"
 
@@ -494,12 +492,10 @@ def _prediction(asked: _ScalingQuestion, point: CurvePoint | None, fit: CurveFit
     at, time = asked.size(point.x), format_duration(point.elapsed_s)
     if point.low_s is not None and point.high_s is not None:
         low, high = format_duration(point.low_s), format_duration(point.high_s)
-        return f"; predicted at {at}: {time} (90 %: {low} to {high})"
+        return f"; predicted at {at}: {time} (90%: {low} to {high})"
     if fit.points.x[0] <= point.x <= fit.points.x[-1]:
         return f"; predicted at {at}: about {time}, without an interval"
-    return (
-        f"; at {at}, beyond what was measured: about {time}, without an interval: {MISSED_BEYOND}"
-    )
+    return f"; at {at}, beyond the measurements: about {time}, without an interval: {MISSED_BEYOND}"
 
 
 def _with_cliff(
@@ -516,10 +512,11 @@ def _with_cliff(
     beyond = sorted({*(at for at in xs if at > found.below), end})
     below, above = asked.size(found.below), asked.size(found.above)
     evidence = (
-        f"up to {below} the times lie on a line, by which {above} would take "
-        f"{format_duration(found.predicted_s)}, at most {format_duration(found.limit_s)} (97.5 %); "
-        f"it took {format_duration(found.measured_s)}. The best smooth curve misses by "
-        f"{percent(found.misfit)}, two lines by {percent(found.left)}"
+        f"up to {below} the times follow a line that predicts "
+        f"{format_duration(found.predicted_s)} for {above}, at most "
+        f"{format_duration(found.limit_s)} (97.5%); it took {format_duration(found.measured_s)}. "
+        f"The best smooth curve is off by {percent(found.misfit)}, two lines by "
+        f"{percent(found.left)}"
     )
     per, unit = (BYTES_SHOWN, "[GB]") if asked.unit == "B" else (1.0, "")
     formula = " | ".join(
@@ -543,8 +540,8 @@ def _with_cliff(
         formula=formula,
         error_relative=found.left,
         cliff=Cliff(found.below, found.above, found.jump, evidence),
-        reason="across a cliff there is no interval: too few points on either side",
-        verdict=f"between {below} and {above} the time jumps to {found.jump:.2g} times what the "
-        f"smaller ones let expect{told}",
+        reason="no interval across a cliff: too few points on either side",
+        verdict=f"between {below} and {above} the time jumps to {found.jump:.2g} times the value "
+        f"expected from smaller ones{told}",
         predicted=at_to,
     )

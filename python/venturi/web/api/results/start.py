@@ -1,5 +1,5 @@
-"""`/api/start`: what is here, the questions that people ask first with their answers, and what is
-to be looked at. Each answer is that of the page that it leads to.
+"""`/api/start`: the repository's content, the most common questions with their answers, and what
+needs attention. Each answer is that of the page that it links to.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LOOKED_AT = 12  # trials of which the newest that names its narrowest point is t
 LOOKED_BACK = 200  # trials, for the repeat groups that were measured last
 TIMES_TOLD = 3
 ASKED = ("disk", "network", "maps", "compression", "engine", "hosts", "memory_bytes", "threads")
-QUESTIONS = {"engine": "Which engine is faster?", "hosts": "What do more hosts bring?"}
+QUESTIONS = {"engine": "Which engine is faster?", "hosts": "How much do more hosts help?"}
 VALUES_MOST = 60  # of a key that is a setting, not a name
 TRIALS_LEAST = 20  # from which on it is worth saying that nothing can be told
 WORKS_TOLD = 3
@@ -171,7 +171,7 @@ def _figures(
     by_engine = _counts(kinds, 1)
     yield StartFigure("Engines", f"{len(by_engine):,}", ", ".join(sorted(by_engine)), "/trials")
     out = counting.excluded_count(repository, Query())
-    yield StartFigure("Left out", f"{out:,}", "by a recorded rule", "/exclusions")
+    yield StartFigure("Excluded", f"{out:,}", "by recorded rules", "/exclusions")
 
 
 def _counts(kinds: Sequence[grouping.GroupRow], place: int) -> dict[str, int]:
@@ -185,8 +185,8 @@ def _counts(kinds: Sequence[grouping.GroupRow], place: int) -> dict[str, int]:
 # ---- what is to be looked at ----
 
 _STATES: Mapping[str, str] = {
-    "failed": "failed: they have no time and count in no median",
-    "invalid": "ended, but their output is wrong",
+    "failed": "failed, without a time: no median counts them",
+    "invalid": "finished with invalid output",
     "interrupted": "were interrupted",
 }
 
@@ -252,7 +252,7 @@ def _effects(services: Services) -> Iterator[StartAnswer]:
         known = one.outcome not in (EffectOutcome.CANNOT_TELL, EffectOutcome.CONFOUNDED)
         if not known and found.trials < TRIALS_LEAST:
             continue  # too little for a question of it
-        question = QUESTIONS.get(key, f"What does {named(found.keys, one.value)} bring?")
+        question = QUESTIONS.get(key, f"What is the effect of {named(found.keys, one.value)}?")
         yield StartAnswer(
             question,
             (
@@ -290,7 +290,7 @@ def _cheapest(services: Services, kinds: Sequence[grouping.GroupRow]) -> Iterato
         return
     if not rank_trials.has_recorded(repository, trials):
         told = f"Cannot tell: none of {count_of(len(trials.logs), 'trial')} of {most} has a price."
-        hint = "Next: open this and give what an hour of a node costs, or of the whole cluster."
+        hint = "Next: open the page and enter the hourly price of a node or of the whole cluster."
         page = url("/cost", [*pairs, ("by", by), ("per", "node")])
         yield StartAnswer(question, (told, hint), False, page, url("/trials", pairs))
         return
@@ -320,18 +320,20 @@ def _times(services: Services) -> Iterator[StartAnswer]:
     if len(told) == 1:
         sentences: tuple[str, ...] = (_took(f"{first.workload} on {first.engine}", told[0]),)
     else:
-        common = f"All of them: {names.caption}."
+        common = f"Same for all: {names.caption}."
         sentences = (*map(_took, names.names, told), common)
     pairs = where(workload=first.workload, provenance="measured")
     page = f"/trials/{first.id}" if len(groups) == 1 else url("/trials", pairs)
-    yield StartAnswer("How long does it take here?", sentences, True, page, url("/trials", pairs))
+    yield StartAnswer(
+        "How long do workloads take here?", sentences, True, page, url("/trials", pairs)
+    )
 
 
 def _took(name: str, rows: Sequence[TrialRow]) -> str:
     times = [row.elapsed_s for row in rows if row.elapsed_s is not None]
     told = format_duration(median(times))
     return f"{name}: {told}, " + (
-        f"the median of {count_of(len(times), 'trial')}." if len(times) > 1 else "one trial."
+        f"median of {count_of(len(times), 'trial')}." if len(times) > 1 else "one trial."
     )
 
 
@@ -395,5 +397,7 @@ def _narrowest(services: Services) -> Iterator[StartAnswer]:
         if said:
             name = f"{trial.workload.name} on {trial.engine.name}"
             page = f"/trials/{trial.id}"
-            yield StartAnswer(f"What held up the latest {name}?", said, True, page, page)
+            yield StartAnswer(
+                f"Where is the narrowest point of the latest {name}?", said, True, page, page
+            )
             return

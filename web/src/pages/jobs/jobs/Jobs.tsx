@@ -2,7 +2,16 @@
 import { useCallback, useState } from "react";
 import { Link } from "wouter";
 import { useTwin } from "../../../data";
-import { bytes, count, duration, fullStop, moment, percent, three } from "../../../format";
+import {
+  bytes,
+  count,
+  duration,
+  fullStop,
+  moment,
+  percent,
+  sentence,
+  three,
+} from "../../../format";
 import { PAGES } from "../../../generated/pages";
 import type { ComparedJob, JobDifference, TwoJobs } from "../../../generated/types";
 import { Field } from "../../../parts/Field";
@@ -201,7 +210,7 @@ function Answer({ data }: { data: TwoJobs }) {
             <Job name="After" job={after} />
           </dl>
         )}
-        {missing !== null && <p className="nothing">{missing}</p>}
+        {missing !== null && <p className="nothing">{sentence(missing)}</p>}
         {found && (
           <>
             <p>
