@@ -35,7 +35,7 @@ def is_matrix(step: Finding, hosts: int) -> None:
     assert step["label"] == "Rates between pairs of hosts"
     assert step["scrolled"] > 0, "arrows move it"
     assert step["heard"] == hosts * (hosts - 1), "each pair has a row's and a column's head"
-    assert step["colours"] > 3
+    assert step["colors"] > 3
     assert step["overflow_px"] <= 0
 
 

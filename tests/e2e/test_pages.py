@@ -92,7 +92,7 @@ def test_a_trial_tells_phases_validity_files_and_its_group(met: Finding) -> None
     ):
         assert text in page["text"], text
     failed = next(p for p in met["pages"] if p["name"] == "failed")
-    assert "No: it is failed, not succeeded" in failed["text"]
+    assert "No: it failed." in failed["text"]
 
 
 def test_a_trial_with_tiers_tells_what_lay_where_and_what_overflowed_when(met: Finding) -> None:
