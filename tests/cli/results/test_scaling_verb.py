@@ -50,7 +50,7 @@ def test_the_first_line_is_the_verdict_of_one_context() -> None:
     first, *rest = text.splitlines()
     found = re.fullmatch(
         r"twice the hosts \(6 to 12\) take (0\.5\d) of the time \[(0\.\d\d), (0\.\d\d)\]; "
-        r"predicted at 12: (.+) \(90 %: (.+) to (.+)\)",
+        r"predicted at 12: (.+) \(90%: (.+) to (.+)\)",
         first,
     )
     assert found is not None, first
