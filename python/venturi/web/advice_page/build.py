@@ -85,12 +85,13 @@ def advice_page(
 def _question(advice: Advice) -> str:
     request = advice.request
     classes = " or ".join(found.durability for found in advice.classes)
-    told = f"{request.job.name}, {classes}, the {request.objective.value}"
+    question = f"{request.job.name}, {classes}, {request.objective.value}"
     if request.deadline_s is not None:
-        told += f" within {format_duration(request.deadline_s)}"
+        question += f" within {format_duration(request.deadline_s)}"
     if request.budget_usd is not None:
-        told += f" for at most {format_usd(request.budget_usd)}"
-    return f"{told}; network {request.network}; on {' and '.join(advice.catalogs)}."
+        question += f" for at most {format_usd(request.budget_usd)}"
+    catalogs = "catalog" if len(advice.catalogs) == 1 else "catalogs"
+    return f"{question}; network {request.network}; {catalogs} {' and '.join(advice.catalogs)}."
 
 
 def _reasons(advice: Advice, found: ClassAdvice, several: bool) -> tuple[str, ...]:

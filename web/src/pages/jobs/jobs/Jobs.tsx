@@ -2,16 +2,7 @@
 import { useCallback, useState } from "react";
 import { Link } from "wouter";
 import { useTwin } from "../../../data";
-import {
-  bytes,
-  count,
-  duration,
-  fullStop,
-  moment,
-  percent,
-  sentence,
-  three,
-} from "../../../format";
+import { bytes, count, duration, moment, percent, sentence, three } from "../../../format";
 import { PAGES } from "../../../generated/pages";
 import type { ComparedJob, JobDifference, TwoJobs } from "../../../generated/types";
 import { Field } from "../../../parts/Field";
@@ -204,6 +195,11 @@ function Answer({ data }: { data: TwoJobs }) {
     <>
       <section aria-labelledby="longer">
         <h2 id="longer">What took longer</h2>
+        {found && (
+          <p>
+            <strong>{sentence(found.sentence)}</strong>
+          </p>
+        )}
         {before && after && (
           <dl className="facts">
             <Job name="Before" job={before} />
@@ -213,9 +209,6 @@ function Answer({ data }: { data: TwoJobs }) {
         {missing !== null && <p className="nothing">{sentence(missing)}</p>}
         {found && (
           <>
-            <p>
-              <strong>{fullStop(found.sentence)}</strong>
-            </p>
             <Times found={found} file={`${before?.id}-${after?.id}`} />
             <Stages found={found} />
           </>

@@ -1,6 +1,7 @@
 // The advisor's answer: the options as a chart and a table, the effect of the network on the ranking,
 // where the figures come from, and the excluded types.
 import { type ReactNode, useCallback } from "react";
+import { capital } from "../../../format";
 import type {
   AdvicePage,
   Bounds,
@@ -380,7 +381,7 @@ export function AdviceAnswer({ page, first }: { page: AdvicePage; first: boolean
   const chosen = page.options.find((row) => row.chosen);
   return (
     <div className="report">
-      <p className="question">{page.question}</p>
+      <p className="question">{capital(page.question)}</p>
       <Heading className="answer">{page.answer}</Heading>
       <p className="meta">
         <Moment at={page.generated_at} />

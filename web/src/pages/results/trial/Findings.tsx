@@ -64,9 +64,7 @@ function Seen({ place, data }: { place: Place; data: JobData }) {
 function FindingItem({ finding, data }: { finding: Finding; data: JobData }) {
   const places = new Map(finding.where.map((place) => [placeOf(place), place]));
   places.delete("");
-  const options = Object.entries(finding.settings)
-    .map(([key, value]) => `--conf ${key}=${value}`)
-    .join(" ");
+  const options = Object.entries(finding.settings).map(([key, value]) => `--conf ${key}=${value}`);
   return (
     <li>
       <h4>
@@ -76,9 +74,11 @@ function FindingItem({ finding, data }: { finding: Finding; data: JobData }) {
       <p>
         <strong>Fix:</strong> {sentence(finding.do)}
       </p>
-      {options && (
+      {options.length > 0 && (
         <p className="options">
-          <code>{options}</code>
+          {options.map((option) => (
+            <code key={option}>{`${option} `}</code>
+          ))}
         </p>
       )}
       <details>

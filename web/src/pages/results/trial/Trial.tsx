@@ -288,8 +288,9 @@ function Body({ detail }: { detail: TrialDetail }) {
   const { cluster, workload, engine, software, provenance } = trial;
   const configuration = Object.entries(trial.configuration).sort(([a], [b]) => (a < b ? -1 : 1));
   const { data: job } = useJob(trial.id, detail);
-  // The findings of a job come first, unless its trial doesn't count.
-  const jobFirst = detail.has_job && againstIt(trial, detail).length === 0;
+  // The findings or the failure of a job come first, unless its trial doesn't count otherwise.
+  const counts = againstIt({ ...trial, state: "succeeded" }, detail).length === 0;
+  const jobFirst = detail.has_job && counts && ["succeeded", "failed"].includes(trial.state);
   const validity = <Validity trial={trial} detail={detail} />;
   return (
     <>
