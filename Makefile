@@ -8,9 +8,9 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 # Without make's flags: rustc warns of a job server that only make's own children reach.
 ALONE := MAKEFLAGS=
 CARGO := $(ALONE) cargo
-# Tests share the cores out by file, the longest first. What one of them has compiled, others read,
+# tests/support/scheduling.py assigns tests to workers. What one of them has compiled, others read,
 # also where PYTHONDONTWRITEBYTECODE is set: pytest's own compiling takes longer than Python's.
-PYTEST := $(ALONE) PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+PYTEST := $(ALONE) PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n auto --maxprocesses 4
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help setup demo serve test test-rust test-web test-jvm test-long test-daily test-spark-suites check lint lint-rust lint-types lint-python lint-web wheel release audit torture bench curves verdicts faults docs screenshots studies locks clean system-packages
@@ -65,7 +65,7 @@ SYNC := target
 
 test: system-packages ## Run every test (as root on Debian it installs packages, and says so)
 	@$(BESIDE) setup test-rust test-web test-jvm .tools/docs/.synced
-	$(PYTEST) --durations 15 -m "not long"
+	$(PYTEST) --durations 15 -m "not (long or release)"
 
 # The tests say how far they are.
 check: SYNC := none
@@ -89,7 +89,7 @@ test-long: system-packages setup ## Run the tests that `make test` leaves out: s
 	$(PYTEST) --durations 15 -m long
 
 test-daily:
-	$(PYTEST) --durations 5 -m "not (long or slow or engines or browser)"
+	$(PYTEST) --durations 5 -m "not (long or release or slow or engines or browser)"
 
 lint: setup ## Check format, types, imports, lengths, unused code and generated files
 	@$(BESIDE) $(LINT)
@@ -132,8 +132,8 @@ wheel: $(RELEASE)/.synced ## Write a source distribution, and from it a wheel fo
 		$(UV) build --quiet --no-build-isolation --python $(RELEASE)/bin/python --out-dir dist
 	@$(RELEASE)/bin/python scripts/check_dist.py dist
 
-release: $(RELEASE)/.synced ## Rehearse a release: what is in its way, wheel, checks, bills of materials; TAG=1 makes the tag
-	@$(RELEASE)/bin/python scripts/release.py $(if $(TAG),--tag)
+release: setup $(RELEASE)/.synced ## Rehearse a release: obstacles, wheel, its tests (SKIP_TESTS=1 skips them), bills of materials; TAG=1 makes the tag
+	@$(RELEASE)/bin/python scripts/release.py $(if $(TAG),--tag) $(if $(SKIP_TESTS),--skip-tests)
 
 .tools/audit/.synced: requirements-audit.lock $(UV)
 	@test -x .tools/audit/bin/python || $(UV) venv --quiet --python $(PYTHON) .tools/audit

@@ -8,20 +8,24 @@ The version stands in Cargo.toml ([workspace.package]) and nowhere else.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
+WHEEL_TESTS = (str(ROOT / ".venv/bin/python"), "-m", "pytest", "-m", "release")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tag", action="store_true", help="Make the tag (default: a rehearsal)")
     parser.add_argument("--no-build", action="store_true", help="Only say what is in the way")
+    parser.add_argument("--skip-tests", action="store_true", help="Don't install and try the wheel")
     options = parser.parse_args()
     version = version_of((ROOT / "Cargo.toml").read_text("utf-8"))
     obstacles = obstacles_to(
@@ -35,6 +39,8 @@ def main() -> int:
         run("make", "--no-print-directory", "wheel")
         for path in sorted(DIST.iterdir()):
             print(f"  {path.relative_to(ROOT)}")
+        if not options.skip_tests:
+            run(*WHEEL_TESTS, environment={"VENTURI_TEST_DIST": str(DIST)})
     for obstacle in obstacles:
         print(f"in the way: {obstacle}", file=sys.stderr)
     if obstacles:
@@ -97,8 +103,8 @@ def git(*arguments: str) -> str:
     return done.stdout
 
 
-def run(*command: str) -> None:
-    subprocess.run(command, cwd=ROOT, check=True)
+def run(*command: str, environment: Mapping[str, str] | None = None) -> None:
+    subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, **(environment or {})})
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -141,3 +142,18 @@ def test_a_source_distribution_without_pages_is_none(tmp_path: Path) -> None:
     faults = list(sdist_faults(path))
     assert "Cargo.lock is not in it" not in faults
     assert "python/venturi/web/assets/page.js is not in it" in faults
+
+
+def test_the_containerfile_copies_what_is_there_and_ends_as_a_user() -> None:
+    lines = (ROOT / "Containerfile").read_text("utf-8").splitlines()
+    copied = [
+        name for line in lines if line.startswith("COPY ") for name in shlex.split(line)[1:-1]
+    ]
+    kept = (ROOT / ".containerignore").read_text("utf-8").splitlines()
+    assert kept == ["*", *(f"!{name}" for name in copied)]
+    for name in copied:
+        assert name.startswith("dist/venturi-") or (ROOT / name).is_file()
+    assert sum(line.startswith("RUN pip ") for line in lines) == 2
+    order = [line.split()[0] for line in lines if line and not line.startswith("#")]
+    assert order.index("USER") < order.index("ENTRYPOINT")
+    assert 'ENTRYPOINT ["venturi"]' in lines
