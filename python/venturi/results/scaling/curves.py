@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 from typing import NamedTuple
 
@@ -81,7 +81,7 @@ def _unit_s(times: Array) -> float:
     return 0.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Points:
     """The medians of one context: seconds at each x, ascending, both above 0, each x once.
 
@@ -92,7 +92,12 @@ class Points:
     elapsed_s: Array
     times: Sequence[Sequence[float]] = ()
 
-    @property
+    @cached_property
+    def _missed(self) -> dict[Meaning, Array]:
+        """Results of `_missed_by_formula`: a job's curves ask for those of each other."""
+        return {}
+
+    @cached_property
     def repeats(self) -> Repeats:
         """How single trials lie about the medians."""
         return Repeats.of(self.times) if self.times else Repeats()
@@ -436,7 +441,7 @@ def _by_like(
     x, elapsed_s = points.x[None], points.elapsed_s[None]
     rms = None
     if count == MIN_POINTS:
-        rms = _rms(shares[0] @ _missed_by_each(own, shared, x, elapsed_s)[:, 0])
+        rms = _rms(shares[0] @ _missed_by_each(own, shared, [points])[:, 0])
     solved = [
         solve(each, x, elapsed_s, np.ones((1, count)))[0] if inside or end else None
         for each, inside, end in zip(own, *shares, strict=False)
@@ -462,10 +467,7 @@ def _missed_of(
     inside, ends = [], []
     for count in sorted({len(each) for each in like}):
         same = [each for each in like if len(each) == count]
-        x, elapsed_s = (
-            np.stack([getattr(each, name) for each in same]) for name in ("x", "elapsed_s")
-        )
-        rows = _missed_by_each(own, shared, x, elapsed_s, counted=True)
+        rows = _missed_by_each(own, shared, same, counted=True)
         inside.append(rows[:, :, 1:-1].reshape(len(rows), -1))
         ends.append(rows[:, :, [0, -1]].reshape(len(rows), -1))
     return np.concatenate(inside, axis=1), np.concatenate(ends, axis=1)
@@ -539,25 +541,34 @@ def _missed_by_own(points: Points, meaning: Meaning, solved: Array) -> tuple[Arr
 def _missed_by_each(
     own: Sequence[Meaning],
     shared: SharedShape,
-    x: Array,
-    elapsed_s: Array,
+    curves: Sequence[Points],
     *,
     counted: bool = False,
 ) -> Array:
-    """ln(predicted / measured) of each point left out: a row of curves for each of `own`, and one
-    for the shape, in which these curves are `counted` or not.
+    """ln(predicted / measured) of each point left out: a row of `curves` for each of `own`, and one
+    for the shape, in which these curves are `counted` or not. All have as many points.
     """
-    rows = [_missed_by_formula(each, x, elapsed_s) for each in own]
+    rows = [_missed_by_formula(each, curves) for each in own]
+    x, elapsed_s = _stacked(curves)
     rows.append(_missed_by_shape(shared, x, elapsed_s, counted=counted))
     return np.clip(np.array(rows), -10, 10)
 
 
-def _missed_by_formula(meaning: Meaning, x: Array, elapsed_s: Array) -> Array:
-    curves, count = x.shape
-    kept = np.tile(1 - np.eye(count), (curves, 1))
-    solved = solve(meaning, np.repeat(x, count, axis=0), np.repeat(elapsed_s, count, axis=0), kept)
-    found = logs(meaning, solved, x.reshape(-1, 1)).reshape(x.shape)
-    return np.asarray(found - np.log(elapsed_s))
+def _stacked(curves: Sequence[Points]) -> tuple[Array, Array]:
+    return np.stack([each.x for each in curves]), np.stack([each.elapsed_s for each in curves])
+
+
+def _missed_by_formula(meaning: Meaning, curves: Sequence[Points]) -> Array:
+    if new := [each for each in curves if meaning not in each._missed]:
+        x, elapsed_s = _stacked(new)
+        count = x.shape[1]
+        kept = np.tile(1 - np.eye(count), (len(new), 1))
+        repeated = np.repeat(x, count, axis=0), np.repeat(elapsed_s, count, axis=0)
+        solved = solve(meaning, *repeated, kept)
+        found = logs(meaning, solved, x.reshape(-1, 1)).reshape(x.shape) - np.log(elapsed_s)
+        for each, missed in zip(new, found, strict=True):
+            each._missed[meaning] = missed
+    return np.stack([each._missed[meaning] for each in curves])
 
 
 def _missed_by_shape(

@@ -67,12 +67,15 @@ def _nonnegative(design: Array, target: Array) -> Array:
     found = np.zeros((len(design), count))
     rows = int((np.abs(design).sum(axis=2) > 0).sum(axis=1).min())
     for size in range(1, min(count, rows) + 1):
-        for support in combinations(range(count), size):
-            chosen = scaled[:, :, support]
-            solved = (np.linalg.pinv(chosen) @ target[:, :, None])[:, :, 0]
-            squares = ((target - (chosen @ solved[:, :, None])[:, :, 0]) ** 2).sum(axis=1)
-            better = (solved >= 0).all(axis=1) & (squares < best * (1 - 1e-9) - 1e-18)
-            best[better] = squares[better]
+        supports = list(combinations(range(count), size))
+        # All supports of a size at once: most of the time for one is numpy's call.
+        chosen = np.moveaxis(scaled[:, :, np.array(supports)], 2, 1)
+        solved = (np.linalg.pinv(chosen) @ target[:, None, :, None])[..., 0]
+        squares = ((target[:, None] - (chosen @ solved[..., None])[..., 0]) ** 2).sum(axis=-1)
+        allowed = np.all(solved >= 0, axis=-1)
+        for place, support in enumerate(supports):
+            better = allowed[:, place] & (squares[:, place] < best * (1 - 1e-9) - 1e-18)
+            best[better] = squares[better, place]
             found[better] = 0.0
-            found[np.ix_(better, support)] = solved[better]
+            found[np.ix_(better, support)] = solved[better, place]
     return np.asarray(found / scale, dtype=np.float64)
