@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from anyio import CapacityLimiter, to_thread
-from fastapi import FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from pydantic import TypeAdapter
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -68,9 +69,6 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
         separate_input_output_schemas=False,
-        generate_unique_id_function=lambda route: route.name,
-        # Instead of the framework's own error; `document` says what it looks like.
-        responses={"4XX": {"description": "refused"}},
         lifespan=_lifespan,
     )
     app.state.services = services
@@ -79,10 +77,8 @@ def create_app(
     app.state.uploads = CapacityLimiter(_WRITERS)
     app.state.writers = CapacityLimiter(_WRITERS)
     app.state.watch = watch or ServerState(services.repository)
-    readers, app.state.computers = _computing(limits, app.state.watch)
-    routing.add_endpoints(app, readers, app.state.computers)
-    for router in (files.router, changes.router):
-        app.include_router(router)
+    app.state.readers, app.state.computers = _computing(limits, app.state.watch)
+    app.router.routes.extend(_routes().routes)
     if app.state.watch.metrics:
         app.add_api_route(METRICS, _metrics, include_in_schema=False)
     app.router.default = Assets(assets)
@@ -100,6 +96,20 @@ def create_app(
 
     app.openapi = openapi  # type: ignore[method-assign]
     return app
+
+
+@cache
+def _routes() -> APIRouter:
+    """The routes of every server of this process: analysing them takes as long as all else."""
+    made = APIRouter(
+        generate_unique_id_function=lambda route: route.name,
+        # Instead of the framework's own error; `document` says what it looks like.
+        responses={"4XX": {"description": "refused"}},
+    )
+    routing.add_endpoints(made)
+    for router in (files.router, changes.router):
+        made.include_router(router)
+    return made
 
 
 def _computing(limits: ServerLimits, watch: ServerState) -> tuple[Computing, Computing]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Awaitable, Callable
 from functools import cache, partial, wraps
 from inspect import Signature
 from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import JSONResponse
 
 from venturi.record.access import tokens
@@ -19,18 +20,21 @@ from venturi.web.api.request_arguments import Dependency, Parameter, declared_pa
 from venturi.web.api.security import Access, caller_of
 from venturi.web.legacy_addresses import PREFIX
 
+_THREADS = "threads_"  # no parameter of an endpoint
 
-def add_endpoints(app: FastAPI, readers: Computing, computers: Computing) -> None:
+
+def add_endpoints(router: APIRouter) -> None:
     """Adds all endpoints; those that read series, and those that compute, have threads of their
-    own.
+    own, `readers` and `computers` in the state of the application.
 
     Routes of a router that is included are analysed twice, the second time by the first request.
     """
     for endpoint in ENDPOINTS:
         answered: Callable[..., Any] = _answering(endpoint)
         if endpoint.reads or endpoint.computes:
-            answered = _in_turn(endpoint.path, readers if endpoint.reads else computers, answered)
-        app.add_api_route(
+            threads = "readers" if endpoint.reads else "computers"
+            answered = _in_turn(endpoint.path, threads, answered)
+        router.add_api_route(
             PREFIX + endpoint.path,
             answered,
             methods=["GET"],
@@ -40,12 +44,23 @@ def add_endpoints(app: FastAPI, readers: Computing, computers: Computing) -> Non
 
 
 def _in_turn(
-    path: str, threads: Computing, answered: Callable[..., JSONResponse]
+    path: str, name: str, answered: Callable[..., JSONResponse]
 ) -> Callable[..., Awaitable[JSONResponse]]:
     @wraps(answered)
     async def waited(**arguments: Any) -> JSONResponse:
+        threads: Computing = arguments.pop(_THREADS)
         return await threads.answer(path, partial(answered, **arguments))
 
+    def of_application(request: Request) -> Computing:
+        found: Computing = getattr(request.app.state, name)
+        return found
+
+    own = Signature.from_callable(answered)
+    threads = Annotated[Computing, Depends(of_application)]
+    added = inspect.Parameter(_THREADS, inspect.Parameter.KEYWORD_ONLY, annotation=threads)
+    waited.__signature__ = own.replace(  # type: ignore[attr-defined]
+        parameters=[*own.parameters.values(), added]
+    )
     return waited
 
 
