@@ -16,6 +16,7 @@ import hypothesis
 import pytest
 
 from command_line import AGENT
+from public_data import ImportedData, imported
 from torture.postgresql import Postgresql
 from venturi.core.settings import SETTINGS, Settings
 from venturi.record.store.repository import TrialRepository
@@ -152,6 +153,12 @@ def home_without_trials(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("repository")
     TrialRepository.open(Settings(home, None, None, allow_debug=False)).close()
     return home
+
+
+@pytest.fixture(scope="session")
+def aloja(tmp_path_factory: pytest.TempPathFactory) -> ImportedData:
+    """ALOJA's fourth public data set."""
+    return imported(tmp_path_factory, "aloja", "aloja_dataset4.csv")
 
 
 @pytest.fixture(scope="session")

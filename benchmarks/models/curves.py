@@ -146,8 +146,13 @@ def _trials(folder: Path, pattern: str, format_: str) -> TrialColumns:
 
 def public(folder: Path, name: str) -> tuple[list[list[Points]], Meaning]:
     """The curves of a public table by job, as `venturi scaling` finds them."""
-    pattern, format_, x = PUBLIC[name]
-    found = _trials(folder, pattern, format_)
+    pattern, format_, _ = PUBLIC[name]
+    return curves_of(_trials(folder, pattern, format_), name)
+
+
+def curves_of(found: TrialColumns, name: str) -> tuple[list[list[Points]], Meaning]:
+    """The curves by job of a public table's imported trials."""
+    x = PUBLIC[name][2]
     kept = np.flatnonzero(found.counted)
     columns = {key: Column(each.values, each.codes[kept]) for key, each in found.columns.items()}
     jobs: dict[object, list[Points]] = {}

@@ -9,22 +9,26 @@ from __future__ import annotations
 import csv
 import math
 import random
+import shutil
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import sqlalchemy as sa
 
-from public_data import dataset
+from public_data import ImportedData, dataset
 from venturi.core.settings import Settings
 from venturi.record.importing.importer import import_file
 from venturi.record.query.conditions import parse_condition
 from venturi.record.query.selection import Query
 from venturi.record.store.repository import TrialRepository
+from venturi.record.store.tables import CONFIGURATION, RECORDS, TRIALS
 from venturi.results.effects.effect import Effect, EffectOutcome, Effects
 from venturi.web.effects import Question, effects
 
@@ -120,8 +124,20 @@ def opened(rows: Rows, folder: Path) -> Iterator[TrialRepository]:
 
 
 @pytest.fixture(scope="module")
-def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrialRepository]:
-    yield from opened(public_rows(), tmp_path_factory.mktemp("aloja4"))
+def public(
+    aloja: ImportedData, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[TrialRepository]:
+    """The imported trials of three workloads."""
+    home = tmp_path_factory.mktemp("aloja4") / "home"
+    shutil.copytree(aloja.settings.home, home)
+    with TrialRepository.open(replace(aloja.settings, home=home)) as repository:
+        with repository.writing() as connection:
+            others = sa.select(TRIALS).where(TRIALS.c.workload.not_in(WORKLOADS)).subquery()
+            for table, key, of in ((CONFIGURATION, "trial", "serial"), (RECORDS, "id", "id")):
+                every = sa.select(others.c[of])
+                connection.execute(sa.delete(table).where(table.c[key].in_(every)))
+            connection.execute(sa.delete(TRIALS).where(TRIALS.c.workload.not_in(WORKLOADS)))
+        yield repository
 
 
 def ask(

@@ -11,8 +11,11 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from benchmarks.models.curves import Miss, misses, public, simulated
-from public_data import dataset
+from benchmarks.models.curves import Miss, curves_of, misses, simulated
+from public_data import ImportedData, dataset
+from venturi.record.query.selection import Query
+from venturi.record.query.trial_columns import TrialColumns, trial_columns
+from venturi.record.store.repository import TrialRepository
 from venturi.results.scaling.curves import Points
 from venturi.results.scaling.formulas import Meaning
 
@@ -60,13 +63,19 @@ def test_the_median_miss_is_at_most_ernests(scout: list[Miss], place: str) -> No
     assert own < ernest
 
 
+@pytest.fixture(scope="module")
+def aloja_columns(aloja: ImportedData) -> TrialColumns:
+    with TrialRepository.open(aloja.settings) as repository:
+        return trial_columns(repository, Query(()))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "x", ["file buffer", *(pytest.param(x, marks=pytest.mark.long) for x in ("maps", "block size"))]
 )
-def test_of_a_parameter_with_four_values_too(x: str) -> None:
+def test_of_a_parameter_with_four_values_too(aloja_columns: TrialColumns, x: str) -> None:
     """Three points are left of most of ALOJA's curves: what foretells like ones best tells them."""
-    jobs, meaning = public(dataset("aloja_dataset4.csv").parent, f"ALOJA, {x}")
+    jobs, meaning = curves_of(aloja_columns, f"ALOJA, {x}")
     found = list(misses(jobs, meaning, most=20))
     for place in ("inside", "end"):
         own, ernest = medians(found, place)

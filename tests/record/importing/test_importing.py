@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from public_data import dataset
+from public_data import ImportedData, dataset
 from venturi.core.errors import CODES, ExitCode, VenturiError
 from venturi.core.settings import Settings
 from venturi.record.importing.formats import FORMATS, FormatKind, declared_format
@@ -181,8 +181,8 @@ def rows_of(results: ImportReport) -> int:
 
 
 @pytest.mark.slow
-def test_the_whole_of_aloja_s_fourth_set(sqlite: TrialRepository) -> None:
-    results = import_file(sqlite, "aloja", dataset("aloja_dataset4.csv"))
+def test_the_whole_of_aloja_s_fourth_set(aloja: ImportedData) -> None:
+    results = aloja.report
     assert rows_of(results) == 37_049
     assert (results.added, results.repeated, results.alike) == (37_047, 0, 972)
     assert [(reason.field, reason.count) for reason in results.reasons] == [("Maps", 2)]
