@@ -21,7 +21,8 @@ import spark_classes
 from class_archives import BRIEF
 from command_line import FAKE_AGENT, PROGRAM
 from engine_runs import wait_until_gone
-from spark_session import local_spark
+from scheduling import group_of
+from spark_session import end_shared_spark, shared_spark
 from this_host import HOST
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
@@ -168,9 +169,16 @@ def _built(jar: Callable[[], Path]) -> Path:
 
 @pytest.fixture(scope="module")
 def spark_session(spark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One Spark in this process for the programs of a file."""
-    with local_spark(tmp_path_factory.mktemp("spark")) as session:
-        yield session
+    """One Spark in this process for the programs of all files of a group."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        yield shared_spark(lambda: tmp_path_factory.mktemp("spark"))
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """The last test of a group ends the Spark that the group shares."""
+    if nextitem is None or group_of(nextitem.nodeid) != group_of(item.nodeid):
+        end_shared_spark()
 
 
 @pytest.fixture

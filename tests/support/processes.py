@@ -41,6 +41,11 @@ def _signals_as_from_a_terminal() -> None:
         raise OSError(ctypes.get_errno(), "prctl")
 
 
+def keep(pid: int) -> None:
+    """Lets a process outlive its module; whoever calls this ends it."""
+    _of_session.add(pid)
+
+
 def children() -> set[int]:
     """Processes that this one has, started or adopted."""
     found = set()

@@ -18,8 +18,13 @@ TESTS = Path(__file__).parents[1]
 DURATIONS = TESTS / "durations.json"
 UNKNOWN_S = 5.0
 """What a group of which nothing is recorded is taken to need."""
+SPARK_PROGRAMS = "programs on Spark"
 SHARED = {
     "tests/e2e/test_pages": "pages",  # one run of Chromium
+    # One Spark in the tests' process.
+    "tests/measure/workloads/test_graph_workloads": SPARK_PROGRAMS,
+    "tests/measure/workloads/test_learning": SPARK_PROGRAMS,
+    "tests/measure/workloads/test_sql_workloads": SPARK_PROGRAMS,
 }
 # Labs change the addresses of this machine, and Chromium then drops its requests.
 AFTER_PAGES = ("tests/measure/lab/", "tests/measure/probes/test_cluster_lab")

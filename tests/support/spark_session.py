@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from processes import keep
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,6 +31,29 @@ def local_spark(folder: Path) -> Iterator[SparkSession]:
     }
     with _jvm(), _session("local[2]", settings) as session:
         yield session
+
+
+class _Shared:
+    """The Spark that files of one group share, and what ends it."""
+
+    session: SparkSession | None = None
+    ending = ExitStack()
+
+
+def shared_spark(make_folder: Callable[[], Path]) -> SparkSession:
+    """The Spark that the programs of several files share, begun by the first."""
+    if _Shared.session is None:
+        from pyspark import SparkContext
+
+        _Shared.session = _Shared.ending.enter_context(local_spark(make_folder()))
+        keep(SparkContext._gateway.proc.pid)
+    return _Shared.session
+
+
+def end_shared_spark() -> None:
+    """Ends it, if it was begun."""
+    _Shared.session = None
+    _Shared.ending.close()
 
 
 @contextmanager
@@ -84,9 +109,10 @@ def local_jvm(settings: Mapping[str, str], said: Path) -> Iterator[None]:
 
 @contextmanager
 def _jvm() -> Iterator[None]:
-    """The JVM that is begun within is gone in the end."""
+    """The JVM that is begun within is gone in the end; the shared one, before."""
     from pyspark import SparkContext
 
+    end_shared_spark()
     try:
         yield
     finally:

@@ -268,6 +268,7 @@ def test_spark_on_yarn(home: Path, spark: None) -> None:
     require_nothing_left(home)
 
 
+@pytest.mark.long  # on one host in test_engine_real.py, on others' in hosts/test_ssh_host.py
 def test_venturi_is_killed(home: Path) -> None:
     command = run(home, "terasort", "--engine", "mapreduce:cluster", "--bytes", "20MB")
     for host in WORKERS:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine_runs import run
-from spark_session import local_spark
 from this_host import FILES, STEP
 from venturi.core.errors import VenturiError
 from venturi.measure.workloads import outputs as checks
@@ -31,6 +29,9 @@ from venturi.measure.workloads.learning import check as learning_check
 from venturi.measure.workloads.learning import data as learning_data
 from venturi.measure.workloads.learning import definition as learning
 from venturi.record.trial import Scalar
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 DEFINITIONS = {each.name: each for each in learning.WORKLOADS}
 SEED = 7
@@ -280,42 +281,40 @@ class Trained:
 
 @pytest.fixture(scope="module")
 def trained(
-    spark: None, tmp_path_factory: pytest.TempPathFactory
+    spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[str], Trained]]:
     """Trains each workload once, in one Spark."""
     folder = tmp_path_factory.mktemp("learning")
     done: dict[str, Trained] = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        with local_spark(folder) as session:
-            from pyspark.ml import Estimator
+        from pyspark.ml import Estimator
 
-            from venturi.measure.workloads.learning import on_spark as programs
+        from venturi.measure.workloads.learning import on_spark as programs
 
-            own: list[Any] = []
-            fit = Estimator.fit
-            patch.setattr(
-                Estimator, "fit", lambda *given: own.append((fit(*given), given[1])) or own[-1][0]
-            )
+        own: list[Any] = []
+        fit = Estimator.fit
+        patch.setattr(
+            Estimator, "fit", lambda *given: own.append((fit(*given), given[1])) or own[-1][0]
+        )
 
-            def train(name: str) -> Trained:
-                if name not in done:
-                    definition, output = DEFINITIONS[name], folder / name / "out"
-                    size = learning.size(definition, 0, {"partitions": 3})
-                    data = made(definition, size, folder / name / "in")
-                    task = {
-                        "input": str(folder / name / "in"),
-                        "output": str(output),
-                        "hdfs": None,
-                        "parameters": dict(size.parameters),
-                    }
-                    answer = programs.PROGRAMS[name](session, task)
-                    samples = {metric: value for metric, value, _ in answer.pop("samples")}
-                    checking = CheckInput(STEP, definition, size, data, output, answer)
-                    done[name] = Trained(checking, own[-1], samples)
-                return done[name]
+        def train(name: str) -> Trained:
+            if name not in done:
+                definition, output = DEFINITIONS[name], folder / name / "out"
+                size = learning.size(definition, 0, {"partitions": 3})
+                data = made(definition, size, folder / name / "in")
+                task = {
+                    "input": str(folder / name / "in"),
+                    "output": str(output),
+                    "hdfs": None,
+                    "parameters": dict(size.parameters),
+                }
+                answer = programs.PROGRAMS[name](spark_session, task)
+                samples = {metric: value for metric, value, _ in answer.pop("samples")}
+                checking = CheckInput(STEP, definition, size, data, output, answer)
+                done[name] = Trained(checking, own[-1], samples)
+            return done[name]
 
-            yield train
+        yield train
 
 
 Trainer = Callable[[str], Trained]

@@ -95,6 +95,7 @@ def test_without_a_network_it_is_said(
     assert isinstance(raised.value, NotFetchedError) == is_unreachable
 
 
+@pytest.mark.long
 @pytest.mark.engines
 def test_a_suite_of_spark_s_own(suites: Suites) -> None:
     """Executors that read each other's files; all of the suites: `make test-spark-suites`."""

@@ -280,7 +280,7 @@ def many_to_many(session: SparkSession, between: Callable[[], object]) -> object
     return rows.selectExpr("count(*)", "sum(id)").first()
 
 
-@pytest.mark.slow
+@pytest.mark.long  # with fewer and larger files above
 def test_many_tasks_with_as_many_partitions(machine: Machine) -> None:
     # A look at thousands of files takes a while.
     with most_bytes(machine.disks["ssd"], every_s=0.2) as most:
