@@ -108,6 +108,7 @@ lint-python:
 	$(PY) scripts/budgets.py
 	$(PY) scripts/host_calls.py
 	$(PY) scripts/engine_names.py
+	$(PY) scripts/prose
 	$(PY) scripts/rust_circles.py
 # Without fields: pages and JSON show them.
 	set -o pipefail; { $(VENV)/bin/vulture || test $$? = 3; } | { ! grep -v "unused variable '[a-z]"; }
