@@ -170,13 +170,13 @@ def filter_options(default_limit: int | None) -> Callable[[F], F]:
         click.option(
             "--since",
             type=SINCE,
-            help="Only trials started since then: a date (UTC), or a duration ago such as 7d.",
+            help="Only trials started since this date (UTC) or for this duration, such as 7d.",
         ),
         click.option(
             "--limit",
             type=click.IntRange(min=0),
             default=default_limit,
-            help=f"At most this many, the newest{shown}.",
+            help=f"Show at most this many, newest first{shown}.",
         ),
     )
 

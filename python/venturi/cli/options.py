@@ -82,13 +82,13 @@ json_option: Callable[[F], F] = click.option(
 )
 
 quiet_option: Callable[[F], F] = click.option(
-    "-q", "--quiet", is_flag=True, help="No progress on stderr."
+    "-q", "--quiet", is_flag=True, help="Don't print progress on stderr."
 )
 
 wait_option: Callable[[F], F] = click.option(
     "--wait",
     is_flag=True,
-    help="If another command is measuring on this host, wait until it has ended.",
+    help="Wait until no other command is measuring on this host.",
 )
 
 record_bytes_option: Callable[[F], F] = click.option(

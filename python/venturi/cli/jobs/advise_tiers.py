@@ -21,16 +21,16 @@ from venturi.cli.screen import show
     "fast",
     metavar="FOLDER|RATES",
     multiple=True,
-    help="A folder on a fast disk, which `venturi probe disk` measured, or the rates of "
-    "one: read=2GB/s,write=1.5GB/s,iops=90000. Repeatable, once for each disk of a host; "
-    "default: the folders of the trial's first tier.",
+    help="A folder on a fast disk that `venturi probe disk` measured, or a disk's rates: "
+    "read=2GB/s,write=1.5GB/s,iops=90000. Repeat it for each disk of a host. Default: the "
+    "folders of the trial's first tier.",
 )
 @click.option(
     "--slow",
     "slow",
     metavar="FOLDER|RATES",
     multiple=True,
-    help="The same for the slow disks; default: the trial's other folders.",
+    help="The same for the slow disks. Default: the trial's other folders.",
 )
 @click.option(
     "--size",
@@ -38,22 +38,22 @@ from venturi.cli.screen import show
     metavar="SIZE",
     type=SIZE,
     multiple=True,
-    help="Fast storage of a host to tell the time with, such as 50GB; repeatable. "
-    "Default: a row of sizes until everything fits.",
+    help="Fast storage per host to estimate the time for, such as 50GB; repeatable. Default: "
+    "several sizes, until everything fits.",
 )
 @click.option(
     "--catalog",
     "catalogs",
     metavar="NAME|FILE",
     multiple=True,
-    help="Prices, where the trial has none: a shipped catalogue (`venturi catalog ls`) "
-    "or a CSV file; repeatable. Default: current.",
+    help="Prices, if the trial has none: a shipped catalog (`venturi catalog ls`) or a CSV file; "
+    "repeatable. Default: current.",
 )
 @click.option(
     "--volumes",
     metavar="KIND",
-    help="The fast storage is network volumes of this kind, such as gp3, and costs what "
-    "the catalogue says; without, it is part of the machines.",
+    help="Use network volumes of this kind, such as gp3, as fast storage, at the catalog's price. "
+    "Default: the fast storage is part of the machines.",
 )
 @json_option
 def tiers(
@@ -69,8 +69,8 @@ def tiers(
     """Estimate how much fast local storage a Spark job needs.
 
     TRIAL is a Spark job with an event log; it may be shortened, as for `venturi show`. The answer
-    is its time with a range, and its cost, for several sizes of fast storage per host. Disks are as
-    fast as --fast and --slow say, otherwise as the trial's own series and probes say.
+    is its time with a range, and its cost, for several sizes of fast storage per host. Disk rates
+    come from --fast and --slow; without these, from the trial's own series and probes.
     """
     from venturi.jobs.tiers.advice import TiersQuestion, advise_tiers
     from venturi.jobs.tiers.rates import disks_given

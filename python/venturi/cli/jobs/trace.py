@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from venturi.record.trial import Trial
 
 BY = ("class", "stage", "task", "process", "device", "host")
-"""By what requests can be summed up."""
+"""Keys by which requests can be summarized."""
 MARKS = ("input", "output", "scratch")
-"""What a folder's files can be said to be for."""
+"""Purposes that a folder's files can have."""
 BUFFER_BYTES = range(1 << 12, (1 << 32) + 1)
-"""What a processor may hold back, as the agent takes it."""
+"""Buffer sizes per CPU that the agent accepts."""
 STDIN = "-"
 """The trace on standard input."""
 RECORDING_BYTES = 1 << 36
-"""What a recording that is kept with a trial may come to."""
+"""Largest recording that is kept with a trial."""
 
 
 @click.group()
@@ -59,7 +59,7 @@ def command() -> None:
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="A folder whose disk is recorded; may be given again.",
+    help="Record the disk of this folder; repeatable.",
 )
 @click.option(
     "--device",
@@ -67,29 +67,29 @@ def command() -> None:
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="DEVICE",
-    help="A disk that is recorded, such as /dev/sdb; may be given again.",
+    help="Record this disk, such as /dev/sdb; repeatable.",
 )
 @click.option(
     "--mark",
     "marks",
     multiple=True,
     metavar="CLASS=DIR",
-    help="What a folder's files are for: input, output or scratch; may be given again. "
-    "Names of Spark's and Hadoop's files tell by themselves.",
+    help="Purpose of a folder's files: input, output or scratch; repeatable. Files of Spark and "
+    "Hadoop are recognized by their names.",
 )
 @click.option(
     "--for",
     "lasts_s",
     type=DURATION,
     metavar="TIME",
-    help="For how long, without COMMAND (default: until COMMAND has ended, or Ctrl-C).",
+    help="Duration, without COMMAND (default: until COMMAND ends, or Ctrl-C).",
 )
 @click.option(
     "--buffer",
     "buffer_bytes",
     type=SIZE,
     metavar="SIZE",
-    help="What each processor may hold back (default: 16 MiB, at most 1/32 of the memory for all).",
+    help="Buffer per CPU (default: 16 MiB; at most 1/32 of memory for all).",
 )
 @click.option(
     "-o",
@@ -97,7 +97,7 @@ def command() -> None:
     required=True,
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Where the recording is put: a new folder, or an empty one.",
+    help="Folder for the recording; new or empty.",
 )
 @quiet_option
 @json_option
@@ -114,11 +114,11 @@ def record(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Record every request to the disks of folders: for a time, or while COMMAND runs.
+    """Record every disk request for a time, or while COMMAND runs.
 
-    It takes root, and the kernel's tracepoints (tracefs), which work where blktrace is locked out.
-    Where these may only be read perf records, if it is on the PATH; no file is known by name then.
-    Everybody's requests to these disks are recorded. Ctrl-C ends it; what was recorded is kept.
+    It needs root and the kernel's tracepoints (tracefs), which work even where blktrace is
+    disabled. If tracefs is read-only, it uses perf from the PATH, and files have no names. Requests
+    of all processes to these disks are recorded. Press Ctrl-C to end; the recording is kept.
     """
     if not folders and not devices:
         raise click.UsageError("which disks? Give --dir or --device")
@@ -182,11 +182,11 @@ def _print_recording(recorded: AgentResult, output: Path) -> None:
     ]
     if found.buffer_kib is not None and found.buffer_peak_kib is not None:
         lines.append(
-            f"of each processor's buffer of {binary_size(found.buffer_kib << 10)} "
-            f"{percent(found.buffer_peak_kib / found.buffer_kib)} was needed at most"
+            f"each CPU used at most {percent(found.buffer_peak_kib / found.buffer_kib)} of "
+            f"its buffer of {binary_size(found.buffer_kib << 10)}"
         )
     is_any = found.events or found.lost
-    then = f"read it: venturi trace show {output}" if is_any else "nobody asked these disks"
+    then = f"read it: venturi trace show {output}" if is_any else "no requests to these disks"
     show_on_screen(*lines, then)
     _warn([(each.code, each.message) for each in recorded.warnings])
 
@@ -235,18 +235,18 @@ def _run(words: Sequence[str]) -> int:
 @click.option(
     "--by",
     type=click.Choice(BY),
-    help="Only whose the requests are, summed up by this (default: everything).",
+    help="Show only a summary of the requests by this (default: everything).",
 )
 @html_options()
 @quiet_option
 @json_option
 def show(what: str, *, by: str | None, html: PageFile | None, quiet: bool, as_json: bool) -> None:
-    """Show sizes, latencies, seeks and runs of the requests in PATH, and whose they are.
+    """Show sizes, latencies, seeks and sequential runs of requests, and their origin.
 
-    PATH is the folder of a recording or with blktrace's files, one such file, what `blkparse -d`
-    wrote, or text by blkparse in its default format, ftrace or perf script; `-` is such a file or
-    text on standard input. What is missing or damaged in it is told. A TRIAL of `venturi run
-    --trace` has its trace with it; `last` is that which started last.
+    PATH is a recording, a folder of blktrace files, one such file, or the output of `blkparse -d`.
+    It can also be text by blkparse (default format), ftrace or perf script. `-` is standard input.
+    Missing and damaged parts are reported. A TRIAL of `venturi run --trace` contains its trace;
+    `last` is the trial that started last.
     """
     from venturi.terminal.io_shares import share_tables
     from venturi.terminal.io_trace import parts, read
@@ -276,15 +276,16 @@ def show(what: str, *, by: str | None, html: PageFile | None, quiet: bool, as_js
     required=True,
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Where the recording is put: a new folder, or an empty one.",
+    help="Folder for the recording; new or empty.",
 )
 @quiet_option
 @json_option
 def convert(*, path: Path, output: Path, quiet: bool, as_json: bool) -> None:
-    """Write a trace by blktrace, blkparse, ftrace or perf as a recording.
+    """Convert a trace by blktrace, blkparse, ftrace or perf into a recording.
 
-    PATH is as of `trace show`. It then is one folder in order of time, without the events that no
-    analysis needs. What was missing or damaged is told, and told again when the recording is read.
+    PATH is the same as for `trace show`. The recording is one folder, sorted by time, without
+    events that no analysis needs. Missing and damaged parts are reported, now and whenever you read
+    the recording.
     """
     from venturi.measure.hosts.trace_results import TraceConversion
 
@@ -315,9 +316,9 @@ def convert(*, path: Path, output: Path, quiet: bool, as_json: bool) -> None:
 @quiet_option
 @json_option
 def compare(before: str, after: str, *, quiet: bool, as_json: bool) -> None:
-    """Show two traces beside one another, pattern by pattern.
+    """Compare two traces, pattern by pattern.
 
-    Each is a path or a trial, as `trace show` takes it.
+    Each is a path or a trial, as for `trace show`.
     """
     both = [_found(each, None, show_progress=not quiet and not as_json) for each in (before, after)]
     (one, first), (other, second) = both

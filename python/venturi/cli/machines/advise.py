@@ -53,7 +53,7 @@ class Questions(click.Group):
 def command() -> None:
     """Recommend machines and fast storage for a job.
 
-    Options without a command are those of `hardware`: `venturi advise --sort 100TB`.
+    Without a command, options apply to `hardware`: `venturi advise --sort 100TB`.
     """
 
 
@@ -68,49 +68,47 @@ command.add_command(tiers)
     "classes",
     type=click.Choice(DURABILITIES),
     multiple=True,
-    help="What survives the loss of a node: nothing (2-io), copies on other nodes (replicated), "
-    "or network volumes. Repeatable; default: as in the job file, or 2-io.",
+    help="Fault tolerance: none (2-io), copies on other nodes (replicated), or network volumes. "
+    "Repeatable. Default: the job file's, else 2-io.",
 )
 @click.option(
     "--deadline",
     "deadline_s",
     metavar="TIME",
     type=DURATION,
-    help="Longest time the job may take, such as 30min.",
+    help="Deadline for the job, such as 30min.",
 )
-@click.option(
-    "--budget", "budget_usd", metavar="USD", type=float, help="The most the job may cost."
-)
+@click.option("--budget", "budget_usd", metavar="USD", type=float, help="Maximum cost of the job.")
 @click.option(
     "--objective",
     type=click.Choice(("cheapest", "fastest")),
     default="cheapest",
     show_default=True,
-    help="What to order the options by: cost or time.",
+    help="Order the options by cost or time.",
 )
 @click.option(
-    "--nodes", type=click.IntRange(1, MOST_NODES), help="Only this number of nodes of each type."
+    "--nodes", type=click.IntRange(1, MOST_NODES), help="Consider only this number of nodes."
 )
 @click.option(
     "--max-nodes",
     "caps",
     metavar="[TYPE=]N",
     multiple=True,
-    help="At most N nodes of TYPE; without TYPE, of every type whose limit the catalogue does "
-    "not give (default 330).",
+    help="Use at most N nodes of TYPE. Without TYPE: of each type without a limit in the catalog "
+    "(default 330).",
 )
 @click.option(
     "--limit",
     type=click.IntRange(1),
     default=12,
     show_default=True,
-    help="How many options to show and compare with one another.",
+    help="Number of options to show and compare.",
 )
 @click.option(
     "--explain",
     "explained",
     metavar="TYPE[:N]",
-    help="Show where every figure of one option comes from.",
+    help="Show the origin of every figure of one option.",
 )
 @html_options()
 @details_option
@@ -137,11 +135,11 @@ def hardware(
     html: PageFile | None,
     as_json: bool,
 ) -> None:
-    """Recommend machines: which type, how many, at what cost.
+    """Recommend machines: type, number and cost.
 
-    Time and cost are a middle value and, in parentheses, the range that the inputs allow. One
-    option beats another only if its worst is better than the other's best; otherwise the answer is
-    "cannot tell", with what to measure.
+    Time and cost are a central estimate with, in parentheses, the range that the inputs allow. One
+    option beats another only if its worst case is better than the other's best case. Otherwise the
+    answer is "can't tell", with the measurement that would decide.
     """
     from venturi.machines.advice.explain import explain_type
     from venturi.machines.advice.hardware import DEFAULT_MAX_NODES, HardwareRequest, advise

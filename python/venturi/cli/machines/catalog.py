@@ -34,13 +34,13 @@ output_option = click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
-    help="The catalogue to write (CSV).",
+    help="Write the catalog (CSV) to FILE.",
 )
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 accept_option = click.option(
     "--accept-units",
     is_flag=True,
-    help="Accept figures that look as if they were in another unit, and note it with them.",
+    help="Accept figures that seem to be in another unit; each gets a note.",
 )
 
 
@@ -58,7 +58,7 @@ def command() -> None:
 @html_options()
 @json_option
 def list_catalogs(*, files: tuple[str, ...], html: PageFile | None, as_json: bool) -> None:
-    """List the shipped catalogues, and FILEs: types, dates, prices older than a year."""
+    """List the shipped catalogs and FILEs, with dates and outdated prices."""
     from venturi.machines.catalog import shipped
     from venturi.machines.catalog.find import find_with_doubts
     from venturi.terminal import catalog as tables
@@ -88,7 +88,7 @@ def list_catalogs(*, files: tuple[str, ...], html: PageFile | None, as_json: boo
 def show_(
     *, catalog_name: str, type_name: str | None, html: PageFile | None, as_json: bool
 ) -> None:
-    """Show the types of CATALOG, or all that it knows of one TYPE and why the rest is unknown."""
+    """Show the types of CATALOG, or every fact about one TYPE and what is missing."""
     from venturi.machines.catalog.find import find_with_doubts, type_named
     from venturi.terminal import catalog as tables
 
@@ -148,11 +148,11 @@ class ImportCommand(click.Command):
     type=click.Path(dir_okay=False, path_type=Path),
 )
 @output_option
-@click.option("--region", metavar="NAME", help="The region whose prices to take.")
+@click.option("--region", metavar="NAME", help="Use the prices of this region.")
 @click.option(
     "--as-of",
     type=click.DateTime(["%Y-%m-%d"]),
-    help="The day the figures held, where the source does not say.",
+    help="Date of the figures, if the source gives none.",
 )
 @accept_option
 @overwrite_option
@@ -168,10 +168,10 @@ def import_(
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Turn FILEs of another format into a catalogue.
+    """Convert FILEs of another format into a catalog.
 
-    Rows with a bad value are left out, counted and named. Figures that look as if they were in
-    another unit are asked about: nothing is written until they are corrected or accepted.
+    Rows with an invalid value are skipped, counted and listed. If figures seem to be in another
+    unit, nothing is written until you correct or accept them.
     """
     from venturi.machines.catalog.importers import import_catalog
     from venturi.machines.catalog.importers.reading import (
@@ -206,27 +206,25 @@ def import_(
 @click.option(
     "--from-trials",
     is_flag=True,
-    help="Take figures from recorded probes: the trials given by ID (`last` started last), "
-    "or all of the machine's.",
+    help="Use figures of recorded probes: the trials with these IDs (`last` started last), or all "
+    "trials of the machine.",
 )
-@click.option("--type", "type_name", metavar="NAME", help="The instance type that was measured.")
-@click.option("--onto", metavar="CATALOG", help="The catalogue to lay the others over.")
+@click.option("--type", "type_name", metavar="NAME", help="Instance type of the measured machine.")
+@click.option("--onto", metavar="CATALOG", help="Catalog to update.")
 @click.option(
     "--at-nodes",
     type=click.IntRange(2),
     metavar="N",
-    help="With --from-trials: the network's rate in a cluster of N nodes, by the "
-    "curve through all sizes that were probed.",
+    help="With --from-trials: network rate in a cluster of N nodes, from the curve through all "
+    "probed sizes.",
 )
 @click.option(
     "--both",
     is_flag=True,
-    help="Of two rates of one kind that differ keep the lower, with the other as the "
-    "high end of its range, instead of the newer.",
+    help="If two rates of one kind differ, use the lower and make the other the high end of its "
+    "range. Default: use the newer.",
 )
-@click.option(
-    "--force", is_flag=True, help="Allow N beyond 8 times the largest size that was probed."
-)
+@click.option("--force", is_flag=True, help="Allow N beyond 8 times the largest probed size.")
 @output_option
 @accept_option
 @overwrite_option
@@ -245,11 +243,11 @@ def overlay_(
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Replace values of a catalogue by better known ones.
+    """Replace values of a catalog with better evidence.
 
-    Value by value: measured replaces derived, derived replaces advertised, advertised replaces
-    assumed; of one kind the newer stays. With --from-trials the figures are those of `venturi
-    probe` on a machine of the type NAME, otherwise those of the CATALOGs given.
+    For each value, measured replaces derived, derived replaces advertised, and advertised replaces
+    assumed. Between two of the same kind the newer wins. With --from-trials, figures come from
+    `venturi probe` on a machine of the type NAME; otherwise from the given CATALOGs.
     """
     from venturi.machines.catalog.find import find
     from venturi.machines.catalog.units_check import check_units
@@ -300,7 +298,7 @@ def overlay_(
 @html_options()
 @json_option
 def diff_(*, old: str, new: str, html: PageFile | None, as_json: bool) -> None:
-    """Show what changed from catalogue OLD to NEW: types, then values, prices first."""
+    """Compare two catalogs: types, then values, prices first."""
     from venturi.machines.catalog.diff import diff
     from venturi.machines.catalog.find import find_with_doubts
     from venturi.terminal import catalog as tables

@@ -32,35 +32,35 @@ assume_option = click.option(
     "assumed",
     metavar="WHAT=RATE",
     multiple=True,
-    help="Assume this rate for types whose rate is unknown: storage=400MB/s/TB (a TB of local "
-    "disks), storage=900MB/s (a node, where all are alike), NVMe=1000MB/s (one disk), "
-    "network=5Gbit/s or network=70% (of the line rate). It is marked as assumed, with a range of "
-    "50 to 150 % of it. Or suppose of all types: disks=turns, half or both (reading and writing at "
-    "once, by what they do alone), fill=90% (of the disks), network-low=70% (at worst), "
+    help="Assume a rate for types without one: storage=400MB/s/TB (per TB of local disks), "
+    "storage=900MB/s (per node, if all types are equal), NVMe=1000MB/s (per disk), "
+    "network=5Gbit/s or network=70% (of line rate). It is marked as assumed, with a range of "
+    "50 to 150 %. Or assume for all types: disks=turns, half or both (how concurrent reads "
+    "and writes share a disk), fill=90% (of the disks), network-low=70% (worst case), "
     "price=spot.",
 )
 volumes_option = click.option(
     "--volumes",
     metavar="KIND:N,...",
-    help="Give each machine N network volumes of a kind that the catalogue has, such as gp3:4; "
-    "size=135GiB (else as much as holds the data), iops=6000, throughput=250MiB/s, hours=720 (a "
-    "month) may follow. Input and output lie on them (--durability volumes), and all data where "
-    "there are no local disks.",
+    help="Give each machine N network volumes of a kind in the catalog, such as gp3:4. Optional: "
+    "size=135GiB (default: as much as the data needs), iops=6000, throughput=250MiB/s, "
+    "hours=720 (a month). Input and output are on them (--durability volumes), and all data "
+    "if there are no local disks.",
 )
 own_option = click.option(
     "--own",
     "owned",
     metavar="years=Y,...",
-    help="Price of owned machines per hour, from their purchase price: years=4 of depreciation, "
-    "use=0.6 (share of hours in use), kwh=0.15 and pue=1.4 for power, space=300 and staff=500 a "
-    "node and year, usd=1.08 to convert the currency. Only years is needed.",
+    help="Hourly price of owned machines from their purchase price. Give years=4 (depreciation). "
+    "Optional: use=0.6 (share of hours in use), kwh=0.15 and pue=1.4 (power), space=300 and "
+    "staff=500 (per node and year), usd=1.08 (exchange rate).",
 )
 measured_option = click.option(
     "--measured",
     metavar="FILE|DIR",
     multiple=True,
-    help="A catalogue file, or a folder of them, whose figures replace those of --catalog that are "
-    "less well known (measured before derived before advertised).",
+    help="Catalog file, or folder of catalogs, with better evidence than --catalog: measured "
+    "replaces derived, derived replaces advertised.",
 )
 
 
@@ -69,23 +69,23 @@ def job_options(command: F) -> F:
     command = click.option(
         "--exchange",
         type=click.Choice(tuple(each.value for each in Exchange)),
-        help="What of a shuffle crosses the network: (N-1)/N of it (remote), or all of it, as the "
-        "SoCC 2015 paper's equations have it. Default: the job's, else remote.",
+        help="Share of the shuffle that crosses the network: (N-1)/N (remote), or all, as in the "
+        "equations of the SoCC 2015 paper. Default: the job's, else remote.",
     )(command)
     command = click.option(
         "--job",
         "job_file",
         metavar="FILE",
         type=click.Path(path_type=Path, allow_dash=True),
-        help="The job as a TOML file (- is stdin): input, intermediate and output bytes, ...; "
-        "docs/reference/formats.md describes it.",
+        help="The job as a TOML file (- is stdin): input, intermediate and output bytes, and "
+        "more. See docs/reference/formats.md.",
     )(command)
     return click.option(
         "--sort",
         "sort_bytes",
         metavar="SIZE",
         type=SIZE,
-        help="The job: sort this much data, such as 100TB.",
+        help="Sort this much data, such as 100TB.",
     )(command)
 
 
@@ -97,8 +97,8 @@ def catalog_options(command: F) -> F:
             type=click.Choice(NETWORKS),
             default=NETWORKS[0],
             show_default=True,
-            help="Which network bandwidth counts: as observed in a large cluster where that is "
-            "known, as between two nodes, or none (storage alone).",
+            help="Network bandwidth to use: observed in a large cluster (if known), between two "
+            "nodes, or none (storage only).",
         ),
         own_option,
         volumes_option,
@@ -109,8 +109,8 @@ def catalog_options(command: F) -> F:
             "catalogs",
             metavar="NAME|FILE",
             multiple=True,
-            help="Machines and prices: a shipped catalogue (`venturi catalog ls`) or a CSV file; "
-            "repeatable. Default: current, and the shipped one that has a type named.",
+            help="Machines and prices: a shipped catalog (`venturi catalog ls`) or a CSV file; "
+            "repeatable. Default: current, plus the shipped catalog of a named type.",
         ),
     ):
         command = option(command)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 @click.option(
     "--durability",
     type=click.Choice(DURABILITIES),
-    help="Durability class (default: as in the job file, or 2-io).",
+    help="Durability class. Default: the job file's, else 2-io.",
 )
 @click.option(
     "--took",
@@ -56,16 +56,16 @@ if TYPE_CHECKING:
     metavar="TIME",
     type=DURATION,
     multiple=True,
-    help="What the job really took on the machines of --on, in their order: its cost "
-    "beside the model's.",
+    help="Actual time of the job on the machines of --on, in their order. Shows its cost next to "
+    "the model's.",
 )
 @click.option(
     "--spot",
     metavar="USD:LOSSES|catalog",
-    help="Also the cost on interruptible (spot) nodes, by USD and losses per node and "
-    "hour, such as 0.82:0.05, or by those in the catalogue.",
+    help="Also show the cost on spot nodes. Give USD and losses per node and hour, such as "
+    "0.82:0.05; default: the catalog's.",
 )
-@click.option("--explain", "explained", is_flag=True, help="Show where every figure comes from.")
+@click.option("--explain", "explained", is_flag=True, help="Show the origin of every figure.")
 @html_options()
 @details_option
 @json_option
@@ -90,7 +90,7 @@ def command(
 ) -> None:
     """Predict a job's time and cost on given machines.
 
-    With --explain each figure shows its formula and where its inputs come from.
+    With --explain, each figure shows its formula and the origin of its inputs.
     """
 
     from venturi.machines.advice.explain import explain

@@ -53,7 +53,7 @@ _DESCRIBED = ("catalog", "measured", "assumed")  # options that describe a type
 @click.option(
     "--catalog",
     metavar="NAME|FILE",
-    help="The catalogue that describes the type. Default: the shipped one that has it.",
+    help="Catalog with the instance type. Default: the shipped catalog that has it.",
 )
 @measured_option
 @assume_option
@@ -69,32 +69,33 @@ _DESCRIBED = ("catalog", "measured", "assumed")  # options that describe a type
     type=click.IntRange(0),
     default=1,
     show_default=True,
-    help="The same seed gives the same answer.",
+    help="Random seed; the same seed gives the same answer.",
 )
 @click.option(
     "--durability",
     type=click.Choice(["2-io", "replicated", "volumes"]),
-    help="What survives the loss of a node; default: the job's, else 2-io.",
+    help="Fault tolerance. Default: the job's, else 2-io.",
 )
 @click.option("--storage", metavar=_DISTRIBUTION, help="Rate of a node's local disks.")
 @click.option("--network", metavar=_DISTRIBUTION, help="Rate of a node's network.")
 @click.option(
     "--volumes",
     metavar="KIND:N,...|K:DIST",
-    help="N network volumes a node of a kind that the catalogue has, such as gp3:4, as `advise` "
-    "takes them, with their price; or K volumes, and the rate of each.",
+    help="Network volumes per node: N of a kind in the catalog with its price, such as gp3:4 (as "
+    "for `advise`), or K volumes and the rate of each.",
 )
 @click.option(
     "--skew",
     metavar="FACTOR|cv:PERCENT",
-    help="The largest share of the shuffled data in multiples of the mean, or the shares' spread.",
+    help="Largest share of the shuffled data, as a multiple of the mean, or the spread of the "
+    "shares.",
 )
 @click.option(
     "--spare",
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Provision N more nodes and drop N before the job, the slowest first.",
+    help="Provision N more nodes and drop the N slowest before the job.",
 )
 @click.option(
     "--cull-below",
@@ -114,7 +115,7 @@ _DESCRIBED = ("catalog", "measured", "assumed")  # options that describe a type
     type=click.Choice(["job", "tasks"]),
     default="job",
     show_default=True,
-    help="What starts again when a node is lost.",
+    help="Work to restart when a node is lost.",
 )
 @click.option(
     "--speculation/--no-speculation",
@@ -127,10 +128,10 @@ _DESCRIBED = ("catalog", "measured", "assumed")  # options that describe a type
     type=click.IntRange(1),
     default=8,
     show_default=True,
-    help="Tasks of a node in each phase, one after the other.",
+    help="Tasks per node in each phase, one after the other.",
 )
 @click.option(
-    "--deadline", type=DURATION, metavar="TIME", help="Say how many trials finish within TIME."
+    "--deadline", type=DURATION, metavar="TIME", help="Report how many trials finish within TIME."
 )
 @html_options()
 @json_option
@@ -149,10 +150,10 @@ def command(
 
     Each trial draws the rates of every node. DIST is a rate such as 900MB/s, or one of:
     normal(1738MB/s,5%), lognormal(900MB/s,10%), uniform(800MB/s,1GB/s),
-    bimodal(220MB/s,73MB/s,1.3%), samples(RATE,...), unlimited, or slowest(1738MB/s,1515MB/s,178): a
-    normal distribution given by its mean and the slowest of 178 nodes. Rates are drawn for every
-    node, or with `shared:`, as in shared:uniform(...), once for the whole cluster. Without these
-    options, rates and their spread come from the catalog.
+    bimodal(220MB/s,73MB/s,1.3%), samples(RATE,...), unlimited. slowest(1738MB/s,1515MB/s,178) is a
+    normal distribution, given by its mean and the slowest of 178 nodes. Rates are drawn per node,
+    or once for the whole cluster with `shared:`, as in shared:uniform(...). Without these options,
+    rates and their spread come from the catalog.
 
     \b
     venturi simulate --sort 100TB --on i2.8xlarge:178

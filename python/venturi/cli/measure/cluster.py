@@ -61,13 +61,13 @@ def command() -> None:
 @details_option
 @json_option
 def check(cluster: ClusterSpec, *, quiet: bool, as_json: bool) -> int:
-    """Check a cluster: who is reached, what is wrong, and which host differs from the others.
+    """Check a cluster: unreachable hosts, problems, and hosts that differ.
 
-    Asks all hosts at once for facts, settings, clock, folders and the way to each other, and
-    changes nothing; each folder has a small file in it for a moment. Hosts of the same roles should
-    be alike: the majority decides who differs.
+    Reads facts, settings, clocks, folders and network addresses of all hosts concurrently. It
+    changes nothing, except that it briefly writes a small file to each folder. Hosts with the same
+    roles should be equal; a host differs if it deviates from the majority.
 
-    Exit status: 0 if all hosts can be used (differences and advice do not count), 1 if not.
+    Exits with 0 if all hosts can be used (differences and advice don't count), 1 if not.
     """
     from venturi.measure.clusters.check import judge
     from venturi.measure.clusters.survey import survey
@@ -96,12 +96,12 @@ def check(cluster: ClusterSpec, *, quiet: bool, as_json: bool) -> int:
 @quiet_option
 @json_option
 def push(cluster: ClusterSpec, *, quiet: bool, as_json: bool) -> int:
-    """Send the agent to the hosts that have none, or another one.
+    """Install the agent on hosts without it, or with a different one.
 
-    It is kept by its digest in ~/.cache/venturi/agents there, and verified before it is run. Every
-    verb that needs it does so; this one does nothing else.
+    It is stored under its digest in ~/.cache/venturi/agents on the host, and verified before it
+    runs. Every command that needs the agent does this; this one does nothing else.
 
-    Exit status: 0 if all hosts have it and it runs, 1 if not.
+    Exits with 0 if the agent runs on all hosts, 1 if not.
     """
     sent: dict[str, int] = {}
 

@@ -111,8 +111,8 @@ cluster_option: Callable[[F], F] = click.option(
     "--cluster",
     metavar="FILE|lab:NAME",
     type=CLUSTER,
-    help="Measure on the hosts of this cluster: a cluster file (docs/guide/measure/clusters.md) or "
-    "a running lab.",
+    help="Measure on this cluster: a cluster file (docs/guide/measure/clusters.md) or a running "
+    "lab.",
 )
 
 

@@ -54,8 +54,8 @@ _STORE = "store them with `venturi-agent facts > FILE` on the host in question"
     "facts_file",
     metavar="FILE",
     type=click.Path(path_type=Path, allow_dash=True),
-    help="Check the facts stored in FILE (- is stdin), such as those of another host: the output "
-    "of `venturi probe host --json` or of `venturi-agent facts`.",
+    help="Check facts from FILE (- is stdin), for example of another host: the output of `venturi "
+    "probe host --json` or `venturi-agent facts`.",
 )
 @details_option
 @json_option
@@ -63,10 +63,10 @@ def command(facts_file: Path | None, *, as_json: bool) -> int:
     """Check this host's settings against recommendations.
 
     It reads settings and changes nothing. Each finding has its source and says how to fix it, with
-    the risk if the fix can break something. A problem is a setting known to hurt. Advice may help:
-    measure it.
+    the risk if the fix can break something. A problem is a setting known to hurt. Advice may help;
+    measure its effect.
 
-    Exits with 0 if there is no problem (advice and `cannot tell` don't count), 1 if there is one.
+    Exits with 1 if there is a problem, else 0. Advice and "can't tell" don't count.
     """
     from venturi.machines.health.doctor import Severity, examine, load_rules
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def command(context: click.Context, as_json: bool) -> None:
     """List the engines; install them; locate the Spark plugins.
 
-    The list shows each engine's version, what is missing, and how to get it. With --json it also
-    has the engine's parts: where they are installed, their Java, how they can be deployed.
+    The list shows each engine's version, missing parts and how to get them. With --json it also has
+    each part's location, its Java and its deployments.
     """
     if context.invoked_subcommand is not None:
         return
@@ -68,7 +68,7 @@ def _lines(found: Sequence[Availability]) -> Iterator[Paragraph]:
 )
 @json_option
 def install(name: str, *, as_json: bool) -> int:
-    """Fetch ENGINE (mapreduce: Apache Hadoop from Maven Central) into VENTURI_HOME.
+    """Install ENGINE into VENTURI_HOME (mapreduce: Apache Hadoop, from Maven Central).
 
     Every jar is checked against its pinned SHA-256. Spark comes with `pip install
     'venturi[spark]'`.
@@ -98,20 +98,20 @@ def install(name: str, *, as_json: bool) -> int:
     "--spark",
     "version",
     metavar="VERSION",
-    help="Your Spark's version, such as 4.1 or 3.5 (for tiered-storage).",
+    help="Version of your Spark, such as 4.1 or 3.5 (for tiered-storage).",
 )
 @json_option
 def jar(name: str, version: str | None, *, as_json: bool) -> None:
-    """Locate a plugin for your own Spark: print the path of its jar.
+    """Print the path of a plugin's jar for your own Spark.
 
     \b
-    tiered-storage          fills fast local disks first (--jars)
+    tiered-storage          tiered local storage (--jars)
     tiered-storage-service  lets a shuffle service delete files on every tier early
                             (SPARK_DAEMON_CLASSPATH of standalone Workers)
     task-names              names tasks in recordings of `venturi trace` (--jars)
 
-    Give the path to `spark-submit --jars`, or where the list says. Without tiered-storage-service,
-    an external shuffle service deletes these files when the application ends.
+    Pass the path to `spark-submit --jars`, or as the list says. Without tiered-storage-service, an
+    external shuffle service deletes these files when the application ends.
     """
     from venturi.measure.engines.spark import task_names, tiers
 

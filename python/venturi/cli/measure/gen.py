@@ -23,12 +23,14 @@ RECORD_BYTES = 100
 @click.command()
 @click.argument("output", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--count", type=click.IntRange(0, 2**64), help="Number of 100-byte records.")
-@click.option("--bytes", "size_bytes", type=BYTES, help="Size, in place of --count: 4GiB, 1GB.")
+@click.option(
+    "--bytes", "size_bytes", type=BYTES, help="Size of the output instead of --count: 4GiB, 1GB."
+)
 @click.option(
     "--start", type=click.IntRange(0, 2**64), default=0, help="Number of the first record."
 )
-@click.option("--ascii", "as_text", is_flag=True, help="Printable records.")
-@click.option("--skew", is_flag=True, help="Skewed keys.")
+@click.option("--ascii", "as_text", is_flag=True, help="Generate printable records.")
+@click.option("--skew", is_flag=True, help="Generate skewed keys.")
 @click.option("--threads", type=click.IntRange(1), help="Threads (default: one per core).")
 @click.option("--checksum", is_flag=True, help="Also print the checksum that `validate` prints.")
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT if it exists.")

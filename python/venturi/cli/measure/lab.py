@@ -33,7 +33,7 @@ _STATES = {
 }
 
 lab_option: Callable[[F], F] = click.option(
-    "--lab", "name", metavar="NAME", help="Which lab; not needed while there is only one."
+    "--lab", "name", metavar="NAME", help="Name of the lab; needed only if there are several."
 )
 
 
@@ -41,8 +41,8 @@ lab_option: Callable[[F], F] = click.option(
 def command() -> None:
     """Emulate a cluster on this machine: hosts, networks, disks.
 
-    Hosts, networks and disks have the speeds that you choose in FILE.toml: see
-    docs/guide/measure/lab.md. It needs root.
+    You choose the speeds of hosts, networks and disks in FILE.toml (see docs/guide/measure/lab.md).
+    It needs root.
     """
 
 
@@ -51,7 +51,7 @@ def command() -> None:
 @quiet_option
 @json_option
 def up_command(file: Path, *, quiet: bool, as_json: bool) -> int:
-    """Make the lab that FILE.toml describes: all of it, or nothing."""
+    """Create the lab that FILE.toml describes, completely or not at all."""
     from venturi.cli.measure.measuring import find_agent, this_host
     from venturi.core import toml_file
     from venturi.measure.lab import lab
@@ -91,7 +91,10 @@ def up_command(file: Path, *, quiet: bool, as_json: bool) -> int:
 @lab_option
 @json_option
 def status_command(name: str | None, *, as_json: bool) -> int:
-    """What labs there are: hosts, addresses, disks, links. Exit status 1 if one is not whole."""
+    """List labs with their hosts, addresses, disks and links.
+
+    Exits with 1 if a lab is incomplete.
+    """
     from venturi.measure.lab import lab
 
     home = settings.load().home
@@ -114,7 +117,10 @@ def status_command(name: str | None, *, as_json: bool) -> int:
 @click.argument("host", metavar="HOST")
 @click.argument("words", metavar="-- CMD...", nargs=-1, required=True, type=click.UNPROCESSED)
 def exec_command(name: str | None, host: str, words: tuple[str, ...]) -> None:
-    """Run CMD in a HOST of the lab, in the folder where you are; its exit status is CMD's."""
+    """Run CMD on a HOST of the lab, in the current folder.
+
+    Exits with the status of CMD.
+    """
     from venturi.measure.lab import lab
 
     home = settings.load().home
@@ -130,10 +136,10 @@ def exec_command(name: str | None, host: str, words: tuple[str, ...]) -> None:
 @quiet_option
 @json_option
 def down_command(name: str | None, *, quiet: bool, as_json: bool) -> int:
-    """Take the lab down: its processes end, its disks and all that was made for it are removed.
+    """Take the lab down: end its processes and remove everything made for it.
 
-    Also after a kill or a new start of the machine; nothing of the lab is left. A lab that a
-    running plan made, or in which something runs, is taken down only by its name (--lab).
+    Works after a kill or a reboot, too; nothing of the lab is left. To take down a lab that a
+    running plan made, or on which processes run, name it with --lab.
     """
     from venturi.measure.lab import lab
 

@@ -65,7 +65,7 @@ def command() -> None:
     """Run an experiment plan: every combination of its factors.
 
     A plan is a TOML file. Its progress is kept in the repository: after a kill, a reboot or a full
-    disk, `resume` continues with what is missing.
+    disk, `resume` runs the missing trials.
     """
 
 
@@ -73,7 +73,7 @@ def command() -> None:
 @file_argument
 @json_option
 def check(file: Path, *, as_json: bool) -> None:
-    """Check a plan: mistakes by line, number of trials, time and disk space they need."""
+    """Check a plan: errors by line, number of trials, time and disk space."""
     plan = _read(file)
     with open_repository() as repository:
         rows = [(each, *_estimate(repository, plan, each)) for each in plan.combinations]
@@ -151,18 +151,18 @@ def check(file: Path, *, as_json: bool) -> None:
 @quiet_option
 @json_option
 def start(file: Path, *, wait: bool, quiet: bool, as_json: bool) -> int:
-    """Start a plan. One that was started before is refused: continue it with `resume`."""
+    """Start a plan. To continue a started plan, use `resume`."""
     return _take(file, begun=False, again=False, wait=wait, quiet=quiet, as_json=as_json)
 
 
 @command.command()
 @file_argument
-@click.option("--failed", is_flag=True, help="Also retry what has used up its retries.")
+@click.option("--failed", is_flag=True, help="Also retry trials without retries left.")
 @wait_option
 @quiet_option
 @json_option
 def resume(file: Path, *, failed: bool, wait: bool, quiet: bool, as_json: bool) -> int:
-    """Continue a plan: run what is missing, and repeat what was interrupted."""
+    """Continue a plan: run missing trials, repeat interrupted ones."""
     return _take(file, begun=True, again=failed, wait=wait, quiet=quiet, as_json=as_json)
 
 
@@ -170,7 +170,7 @@ def resume(file: Path, *, failed: bool, wait: bool, quiet: bool, as_json: bool) 
 @file_argument
 @json_option
 def status(file: Path, *, as_json: bool) -> None:
-    """Show how much of a plan is done, by factor, and about how long the rest takes."""
+    """Show a plan's progress by factor, and the time left."""
 
     plan = _read(file)
     with open_repository() as repository:

@@ -72,7 +72,7 @@ record_option = click.option("--no-record", is_flag=True, help=NO_RECORD_HELP)
 verbose_option = click.option(
     "--verbose",
     is_flag=True,
-    help="List every warning; otherwise warnings of one kind share a line.",
+    help="List every warning instead of one line per kind.",
 )
 experiment_option = click.option(
     "--experiment", metavar="NAME", help="Record the trial under this experiment."
@@ -90,7 +90,7 @@ def command() -> None:
 @details_option
 @json_option
 def host(experiment: str | None, *, no_record: bool, as_json: bool) -> None:
-    """Facts about this host: processor, memory, disks, network, limits, settings."""
+    """Show facts about this host: CPU, memory, disks, network, limits, settings."""
     from venturi.measure.probes.probes import probe_host
 
     with measuring_session(show_progress=False, record=not no_record) as session:
@@ -104,7 +104,7 @@ def host(experiment: str | None, *, no_record: bool, as_json: bool) -> None:
     "dirs",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Directory to measure; repeat it, one for each disk (default: the current directory).",
+    help="Directory to measure; repeat it for each disk (default: the current directory).",
 )
 @click.option(
     "--mode",
@@ -112,9 +112,9 @@ def host(experiment: str | None, *, no_record: bool, as_json: bool) -> None:
     type=ListType(click.Choice(DISK_MODES)),
     default=",".join(DISK_MODES),
     show_default=True,
-    help="What to measure.",
+    help="Measurements to run.",
 )
-@click.option("--bytes", "size_bytes", type=BYTES, help="Test data in each directory.")
+@click.option("--bytes", "size_bytes", type=BYTES, help="Size of the test data in each directory.")
 @click.option("--block-bytes", type=BYTES, help="Size of a request (default 4MiB).")
 @click.option("--queue-depth", type=click.IntRange(1), help="Requests in flight (default 4).")
 @click.option("--random-block-bytes", type=SIZES, default=(), help="Sizes of random reads.")
@@ -133,13 +133,13 @@ def host(experiment: str | None, *, no_record: bool, as_json: bool) -> None:
 @click.option(
     "--slow-factor",
     type=click.FloatRange(0, 1),
-    help="A disk below this share of the median is named as slow (default 0.8).",
+    help="Report a disk as slow below this share of the median (default 0.8).",
 )
 @cluster_option
 @click.option(
     "--alone/--no-alone",
     default=None,
-    help="With --cluster: measure each host alone, too (default: up to 8 hosts).",
+    help="With --cluster: also measure each host alone (default: up to 8 hosts).",
 )
 @watch_options
 @record_option
@@ -167,19 +167,19 @@ def disk(
     as_json: bool,
     **chosen: Any,
 ) -> None:
-    """DiskBench: read, write, both at once, random read, shuffle read.
+    """Measure disks: read, write, both, random read, shuffle read (DiskBench).
 
-    Begins with a verdict: whether each disk is as fast as its class, by the facts of this host.
-    Random data, direct I/O where the file system allows it, and the flush to disk are part of the
-    time. Test files are removed at the end.
+    The answer starts with a verdict: is each disk as fast as its class? Test data is random and
+    read and written with direct I/O where possible. Times include the flush to disk. Test files are
+    removed at the end.
 
-    With --watch each probe is brief (read and write once, 5 s at most, unless chosen otherwise) and
-    a trial of the experiment `watch`; the answer is how the disk varies, its trend, slow hours, and
-    how it stands to other hosts of the same type. Started again, it goes on.
+    With --watch, each probe is brief: by default one read and one write of at most 5 s. Each is a
+    trial of the experiment `watch`. The answer shows variation, trend, slow hours, and a comparison
+    with other hosts of the same type. Run it again to continue.
 
-    With --cluster all its hosts are measured at once, in the folders of their disks (or in each
-    --dir), reading and writing unless --mode says otherwise, and each alone: that tells which disks
-    are slow beside their peers, and whether the hosts share what should be their own.
+    With --cluster, all hosts are measured concurrently, and then each alone, in the folders of
+    their disks (or in each --dir). The answer shows disks that are slower than their peers, and
+    hosts that share a disk or the path to it. Default --mode: read and write.
     """
     from venturi.measure.probes.probes import DiskOptions, probe_disk
 
@@ -229,21 +229,27 @@ def disk(
 
 
 @command.command()
-@click.option("--peer", "peers", multiple=True, metavar="HOST:PORT", help="A listening agent.")
+@click.option(
+    "--peer", "peers", multiple=True, metavar="HOST:PORT", help="Address of a listening agent."
+)
 @click.option(
     "--loopback",
     type=click.IntRange(2),
-    help="Start this many peers on this machine: that measures memory copying, not a network.",
+    help="Start this many peers on this machine. This measures memory copies, not a network.",
 )
 @click.option("--bytes", "size_bytes", type=BYTES, help="Bytes each peer sends.")
 @click.option("--max-time", type=DURATION, help="Longest time of one measurement.")
 @click.option(
     "--token-file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File whose first line is the secret that listening peers demand.",
+    help="File with the listening peers' secret in its first line.",
 )
-@click.option("--sockets-per-peer", type=click.IntRange(1), help="Connections per pair (1).")
-@click.option("--scale", type=NUMBERS, default=(), help="Numbers of peers, such as 2,4,8.")
+@click.option(
+    "--sockets-per-peer", type=click.IntRange(1), help="Connections per pair (default 1)."
+)
+@click.option(
+    "--scale", type=NUMBERS, default=(), help="Numbers of peers to measure with, such as 2,4,8."
+)
 @click.option(
     "--iterations",
     type=click.IntRange(1),
@@ -257,21 +263,25 @@ def disk(
     type=ListType(click.Choice(NET_PATTERNS)),
     default=",".join(NET_PATTERNS),
     show_default=True,
-    help="Who sends to whom.",
+    help="Communication pattern.",
 )
 @cluster_option
 @click.option(
     "--pairs",
     type=click.Choice(("alone", "at-once")),
-    help="With --cluster: each pair of hosts alone, or pairs without a common host at once "
+    help="With --cluster: measure each pair of hosts alone, or disjoint pairs concurrently "
     "(default: alone up to 4 hosts).",
 )
 @click.option(
     "--slow-factor",
     type=click.FloatRange(0, 1),
-    help="With --cluster: a host below this share of the median is named as slow (default 0.8).",
+    help="With --cluster: report a host as slow below this share of the median (default 0.8).",
 )
-@click.option("--no-cull", is_flag=True, help="With --cluster: do not leave out the slowest hosts.")
+@click.option(
+    "--no-cull",
+    is_flag=True,
+    help="With --cluster: skip the measurements without the slowest hosts.",
+)
 @watch_options
 @record_option
 @experiment_option
@@ -298,19 +308,20 @@ def net(
     as_json: bool,
     **chosen: Any,
 ) -> None:
-    """NetBench: pairwise and all-to-all, the slowest peer is the figure.
+    """Measure the network, pairwise and all-to-all (NetBench).
 
-    Begins with a verdict: whether the network is as fast as this host's link speed allows.
+    The answer starts with a verdict: is the network as fast as the link speed allows? The result is
+    the rate of the slowest peer.
 
     Peers are agents that listen elsewhere (`venturi-agent net --listen ADDR:PORT`), or --loopback
     peers here; without either, two peers over loopback.
 
-    With --watch each probe is brief (once, 5 s at most, unless chosen otherwise) and a trial of the
-    experiment `watch`; the answer is how the network varies. Started again, it goes on.
+    With --watch, each probe is brief (by default one of at most 5 s) and a trial of the experiment
+    `watch`. The answer shows how the network varies. Run it again to continue.
 
-    With --cluster an agent on each of its hosts sends to the others over their data addresses:
-    every pair, then all to all among 2, 4, 8, ... and all hosts, every message to a random one, and
-    without the slowest hosts one by one. The slow hosts are named, and what the others would gain.
+    With --cluster, an agent on each host sends to the others over their data addresses. It measures
+    every pair, then all-to-all among 2, 4, 8, ... and all hosts, with random targets, and without
+    the slowest hosts. The answer names slow hosts and the gain without them.
     """
     show_progress = not quiet and not as_json
     if cluster is not None:

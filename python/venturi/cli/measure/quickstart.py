@@ -93,7 +93,7 @@ class MainJob:
     type=DURATION,
     default="3min",
     show_default=True,
-    help="How long it may take; data sizes follow from it.",
+    help="Time to spend; data sizes follow from it.",
 )
 @click.option(
     "--dir",
@@ -104,9 +104,9 @@ class MainJob:
 @html_options(
     "--report",
     default="report.html",
-    help="Where to write the report.  [default: report.html, which is replaced if it exists]",
+    help="File for the report.  [default: report.html, replaced if it exists]",
 )
-@click.option("--keep-data", is_flag=True, help="Do not remove the sorted data at the end.")
+@click.option("--keep-data", is_flag=True, help="Keep the sorted data.")
 @wait_option
 @quiet_option
 @details_option
@@ -123,10 +123,10 @@ def command(
 ) -> int:
     """Start here: measure, sort, price a job, write a report.
 
-    It reads the host's facts, measures the disk and the loopback network, sorts the same data once
-    in memory and once in two passes, compares the times with the prediction, names the narrowest
-    point, prices a 100 TB sort, and writes a report. It needs no root, and at most half of the free
-    disk.
+    It reads the host's facts, measures the disk and the loopback network, and sorts the same data
+    in memory and in two passes. It compares the times with predictions, names the narrowest point,
+    prices a 100 TB sort and writes a report. It doesn't need root, and uses at most half of the
+    free disk space.
     """
 
     started_s = time.monotonic()

@@ -60,76 +60,79 @@ if TYPE_CHECKING:
 @click.option(
     "--scale",
     metavar="NAME",
-    help="tiny, small, large, huge, gigantic or bigdata (default: tiny).",
+    help="Size of the input: tiny, small, large, huge, gigantic or bigdata (default: tiny).",
 )
-@click.option("--bytes", "size_bytes", type=BYTES, help="Size of the input instead of a scale.")
+@click.option(
+    "--bytes", "size_bytes", type=BYTES, help="Size of the input in bytes instead of --scale."
+)
 @click.option(
     "--memory",
     "memory_bytes",
     type=BYTES,
-    help="Memory (default: native 60 % of free memory, other engines a heap of 4 GiB; on a cluster "
-    "for each worker, and at most half of its memory).",
+    help="Memory. Default: native 60 % of free memory, other engines a heap of 4 GiB. On a "
+    "cluster: per worker, at most half of its memory.",
 )
-@click.option("--threads", type=click.IntRange(1), help="Threads (default: one per core).")
+@click.option(
+    "--threads", type=click.IntRange(1), help="Number of threads (default: one per core)."
+)
 @click.option(
     "--set",
     "chosen",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A setting of Spark or Hadoop by its own name, such as spark.sql.shuffle.partitions=8; "
-    "repeatable.",
+    help="Set a Spark or Hadoop setting, such as spark.sql.shuffle.partitions=8; repeatable.",
 )
 @click.option(
     "--tiers",
     metavar="TIERS",
-    help="Fill fast folders of --dir first (spark): what their paths contain and the space to "
-    "leave free there ('nvme 50GB, ssd 80GB') or to use at most ('ssd max 2GB').",
+    help="Use tiered local storage (spark). Name fast folders of --dir by a part of their path, "
+    "with the space to leave free ('nvme 50GB, ssd 80GB') or to use at most ('ssd max 2GB').",
 )
 @click.option(
     "--param",
     "parameters",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A parameter of the workload, such as k=20 of kmeans; repeatable.",
+    help="Set a parameter of the workload, such as k=20 for kmeans; repeatable.",
 )
 @click.option(
     "--instances",
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Copies of the workload that run at the same time, as one trial (spark only).",
+    help="Run this many copies of the workload concurrently, as one trial (spark only).",
 )
 @click.option(
     "--workers",
     type=click.IntRange(1),
-    help="Worker daemons of an engine that Venturi starts, on each host (default: 1).",
+    help="Worker daemons to start on each host (default: 1).",
 )
 @click.option(
     "--hadoop-conf",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Use the running Hadoop cluster whose configuration is in DIR, instead of starting one.",
+    help="Use a running Hadoop cluster, configured in DIR, instead of starting one.",
 )
 @cluster_option
 @click.option(
     "--timeout",
     "timeout_s",
     type=DURATION,
-    help="End a trial whose workload takes longer on its engine, the engine's start included; "
-    "making the input, starting a cluster and checking the result do not count.",
+    help="Cancel a trial if its workload takes longer, including the engine's start. Generating "
+    "input, starting a cluster and validating don't count.",
 )
 @click.option(
     "--series/--no-series",
     default=True,
     show_default=True,
-    help="Record the host's counters during each trial.",
+    help="Record host metrics during each trial.",
 )
 @click.option(
     "--trace",
     "traced",
     is_flag=True,
-    help="Record every request to the disks of the data while the workload runs: venturi trace "
-    "show TRIAL tells whose they were. It takes root.",
+    help="Record every request to the disks of the data while the workload runs; see `venturi "
+    "trace show TRIAL`. Needs root.",
 )
 @click.option(
     "--indy", "uniform", is_flag=True, help="Skip sampling: the keys are uniform (native)."
@@ -150,7 +153,7 @@ if TYPE_CHECKING:
     type=click.IntRange(0),
     default=1,
     show_default=True,
-    help="Repetitions at the start that are warm-ups and do not count.",
+    help="Number of warm-up repetitions, which don't count.",
 )
 @click.option("--experiment", metavar="NAME", help="Record the trials under this experiment.")
 @click.option(
@@ -163,14 +166,14 @@ if TYPE_CHECKING:
     "dirs",
     multiple=True,
     metavar="[ROLE=]DIR",
-    help="Folder for the data, of one role (input, scratch, output, replica) or of all; "
-    "repeatable (default: the current directory).",
+    help="Folder for data of all roles or of one (input, scratch, output, replica); repeatable "
+    "(default: the current directory).",
 )
-@click.option("--keep-data", is_flag=True, help="Do not remove the data at the end.")
+@click.option("--keep-data", is_flag=True, help="Keep the data.")
 @click.option(
     "--keep-input",
     is_flag=True,
-    help="Keep the generated input in DIR/venturi-inputs, for this and later commands.",
+    help="Keep the generated input in DIR/venturi-inputs for later commands.",
 )
 @wait_option
 @quiet_option
@@ -203,7 +206,7 @@ def command(
 ) -> int:
     """Run a workload on an engine and record every repetition.
 
-    `venturi workloads` lists the workloads and the engines of each.
+    `venturi workloads` lists workloads and their engines.
 
     Default protocol: six repetitions, the first a discarded warm-up. The input is generated once,
     before the first repetition; only the workload itself is timed. Every result is validated. An

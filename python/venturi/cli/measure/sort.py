@@ -46,13 +46,13 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     multiple=True,
     required=True,
     type=FOLDER,
-    help="Directory for the output; repeat it, one for each disk.",
+    help="Directory for the output; repeat it for each disk.",
 )
 @click.option(
     "--scratch",
     multiple=True,
     type=FOLDER,
-    help="Directory for what does not fit into memory (default: those of the output).",
+    help="Directory for spilled data (default: the output directories).",
 )
 @click.option(
     "--replica",
@@ -64,13 +64,15 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option(
     "--memory", "memory_bytes", type=BYTES, help="Memory budget (default: 60 % of free memory)."
 )
-@click.option("--threads", type=click.IntRange(1), help="Threads (default: one per core).")
+@click.option(
+    "--threads", type=click.IntRange(1), help="Number of threads (default: one per core)."
+)
 @click.option(
     "--job",
     type=click.Choice(("sort", "wordcount", "aggregate")),
     default="sort",
     show_default=True,
-    help="What to do with the records.",
+    help="Operation on the records.",
 )
 @click.option(
     "--format",
@@ -84,7 +86,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--verify", is_flag=True, help="Compare checksums of input and output.")
 @click.option("--validate", "read_again", is_flag=True, help="Read the output again and check it.")
 @click.option("--overwrite", is_flag=True, help="Replace existing output.")
-@click.option("--plan-only", is_flag=True, help="Print the plan of the sort and stop.")
+@click.option("--plan-only", is_flag=True, help="Print the sort's plan and exit.")
 @click.option("--no-record", is_flag=True, help=NO_RECORD_HELP)
 @click.option("--experiment", metavar="NAME", help="Record the trial under this experiment.")
 @quiet_option

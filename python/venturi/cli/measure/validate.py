@@ -32,15 +32,15 @@ from venturi.core.errors import ExitCode, VenturiError
     show_default=True,
     help="Records of fixed length, or length-prefixed pairs.",
 )
-@click.option("--threads", type=click.IntRange(1), help="Threads (default: one per core).")
+@click.option(
+    "--threads", type=click.IntRange(1), help="Number of threads (default: one per core)."
+)
 @click.option(
     "--summary-out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write valsort's summary.",
+    help="Write a summary as valsort does.",
 )
-@click.option(
-    "--summaries", is_flag=True, help="INPUTS are summaries, to be checked as one output."
-)
+@click.option("--summaries", is_flag=True, help="Treat INPUTS as summaries of one output.")
 @quiet_option
 @json_option
 def command(

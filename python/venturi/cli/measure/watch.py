@@ -53,14 +53,14 @@ def watch_options(function: F) -> F:
         "every_s",
         type=DURATION,
         metavar="TIME",
-        help="With --watch: time from the start of one probe to that of the next (default: 5min).",
+        help="With --watch: interval between probe starts (default: 5min).",
     )
     watch = click.option(
         "--watch",
         "watch_s",
         type=DURATION,
         metavar="TIME",
-        help="Probe briefly again and again for so long, and say how the machine varies.",
+        help="Repeat brief probes for this long and report how the machine varies.",
     )
     return watch(every(function))
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def command(name: str | None, *, as_json: bool) -> None:
     """List the workloads with their engines and sizes.
 
-    With WORKLOAD: its sizes, its parameters, how its output is validated.
+    With WORKLOAD, show its sizes, parameters and validation.
     """
     from venturi.measure.engines.registry import ENGINES
     from venturi.measure.workloads.registry import WORKLOADS, runs, workload

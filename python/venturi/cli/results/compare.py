@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     "--metric",
     default="elapsed_s",
     show_default=True,
-    help="What to compare: elapsed_s, or a sample by its name.",
+    help="Metric to compare: elapsed_s, or the name of a sample.",
 )
 @click.option(
     "--where",
     multiple=True,
     metavar="KEY=VALUE|KEY<N|KEY>N",
-    help="Of each group only trials with this value of a column or configuration key, such as "
+    help="Restrict each group to trials with this value of a column or configuration key, such as "
     "experiment=plan-...; several values of one key are alternatives.",
 )
 @click.option(
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     "limit",
     metavar="LIMIT",
     type=EXCESS,
-    help="Exit with status 4 if another group is slower than the first by more than LIMIT, such as "
-    "5% or 1.05x, with all of its interval.",
+    help="Exit with status 4 if another group is slower than the first by more than LIMIT, such "
+    "as 5% or 1.05x. The whole interval must exceed LIMIT.",
 )
 @click.option(
     "--fail-if-unsure",
     is_flag=True,
-    help="With --fail-if-slower: exit with status 3 if that cannot be told.",
+    help="With --fail-if-slower: exit with status 3 if the result is undecided.",
 )
 @click.option(
     "--why",
@@ -74,14 +74,14 @@ def command(
 ) -> ExitCode:
     """Compare repeat groups: which is better, and by how much.
 
-    Give two or more group keys, or ids of trials that stand for their groups (`last` is the trial
-    that started last, `last~1` the one before). The first is the reference. A verdict may be
-    "cannot tell", with the reason.
+    Give two or more group keys, or IDs of trials, which stand for their groups (`last` is the trial
+    that started last, `last~1` the one before). The first is the reference. A verdict can be "can't
+    tell", with the reason.
 
-    With --fail-if-slower the exit status is the verdict, for continuous integration: 4 if a group
-    is slower by more than LIMIT, 0 if none is, or if it can't be told.
+    With --fail-if-slower, the exit status is the verdict, for continuous integration. It is 4 if a
+    group is slower by more than LIMIT. It is 0 if none is, or if the result is undecided.
 
-    With --why give two trials of Spark or MapReduce. If one of them failed or was interrupted, the
+    With --why, give two trials of Spark or MapReduce. If one of them failed or was interrupted, the
     answer says so and doesn't compare times.
     """
     from venturi.record.query.checks import require_conditions

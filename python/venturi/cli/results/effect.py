@@ -31,7 +31,8 @@ _FIRST_VALUES = 8
 @click.option(
     "--baseline",
     metavar="VALUE",
-    help="Against what; of several keys one value of each: HDD,ETH. Default: the most frequent.",
+    help="Value to compare with; for several keys, one value of each: HDD,ETH. Default: the most "
+    "frequent.",
 )
 @click.option(
     "--where",
@@ -44,17 +45,17 @@ _FIRST_VALUES = 8
     "--ignore",
     multiple=True,
     metavar="KEY",
-    help="Take trials as alike that differ in KEY; repeat it for more.",
+    help="Ignore differences in KEY when matching trials; repeatable.",
 )
 @click.option(
     "--level",
     type=click.FloatRange(0.5, 0.999),
     default=0.95,
     show_default=True,
-    help="Of the intervals, which decide what is said.",
+    help="Confidence level used for the verdict.",
 )
 @click.option(
-    "--crude", is_flag=True, help="Also the ratio of all trials, which compares unlike with unlike."
+    "--crude", is_flag=True, help="Also show the crude ratio over all trials (confounded)."
 )
 @details_option
 @json_option
@@ -73,9 +74,9 @@ def command(
     """Estimate the effect of a setting, all else being equal.
 
     Trials with each value of KEY are compared with the baseline's trials that match in every other
-    key; each matched setting counts once. If the effect depends on another key, or too few trials
-    match, the answer names the keys that differ and what would help. With several keys, each
-    combination of their values is compared.
+    key; each matched setting counts once. If the effect depends on another key, or if too few
+    trials match, the answer names the keys and the next step. With several keys, each combination
+    of their values is compared.
 
     \b
     venturi effect disk --where workload=terasort

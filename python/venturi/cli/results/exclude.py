@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 author_option: Callable[[F], F] = click.option(
-    "--author", metavar="NAME", help="Who decides this, kept as said beside the login name."
+    "--author",
+    metavar="NAME",
+    help="Name recorded as the author of this change, in addition to the login name.",
 )
 
 
@@ -39,17 +41,17 @@ def command() -> None:
     multiple=True,
     required=True,
     metavar="KEY=VALUE|KEY<N|KEY>N",
-    help="Leave out trials with this value of a column or configuration key (also <=, >=; KEY= is "
-    "one without a value); several must all hold.",
+    help="Exclude trials with this value of a column or configuration key (also <=, >=; KEY= "
+    "matches a missing value). Several conditions must all hold.",
 )
-@click.option("--reason", required=True, metavar="TEXT", help="Why they are left out.")
+@click.option("--reason", required=True, metavar="TEXT", help="Reason for the exclusion.")
 @author_option
 @json_option
 def add(texts: tuple[str, ...], reason: str, author: str | None, as_json: bool) -> None:
-    """Record a rule; it also covers trials that are added later.
+    """Record a rule. It also covers trials that you add later.
 
     \b
-    venturi exclude add --where workload=terasort --where "elapsed_s>5000" \\
+    venturi exclude add --where workload=terasort --where "elapsed_s>5000" \
         --reason "the disk of node 3 was failing"
     """
     from venturi.record.access import exclusions
@@ -80,7 +82,7 @@ def add(texts: tuple[str, ...], reason: str, author: str | None, as_json: bool) 
 @author_option
 @json_option
 def revoke(id: str, author: str | None, as_json: bool) -> None:
-    """Revoke a rule; who did so stays on record."""
+    """Revoke a rule. The author stays on record."""
     from venturi.record.access import exclusions
 
     with open_repository() as repository:
@@ -90,10 +92,10 @@ def revoke(id: str, author: str | None, as_json: bool) -> None:
 
 
 @command.command("ls")
-@click.option("--all", "with_revoked", is_flag=True, help="Also rules that were revoked.")
+@click.option("--all", "with_revoked", is_flag=True, help="Also list revoked rules.")
 @json_option
 def ls(with_revoked: bool, as_json: bool) -> None:
-    """List the rules, with how many trials each covers."""
+    """List the rules, with the number of trials each covers."""
     from venturi.record.access import exclusions
 
     with open_repository() as repository:

@@ -41,7 +41,7 @@ OTHERS = frozenset({".tsv", ".json", ".jsonl", ".xls", ".xlsx", ".txt", ".arrow"
 
 @click.command()
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--all", "everything", is_flag=True, help="Every trial that is recorded.")
+@click.option("--all", "everything", is_flag=True, help="Export every recorded trial.")
 @filter_options(default_limit=None)
 @click.option(
     "--where",
@@ -53,7 +53,7 @@ OTHERS = frozenset({".tsv", ".json", ".jsonl", ".xls", ".xlsx", ".txt", ".arrow"
     "--format",
     "format_",
     type=click.Choice((ARCHIVE, *TABLES)),
-    help="What to write; by default what the ending of --output says, else an archive.",
+    help="Format to write. Default: from the extension of --output, else an archive.",
 )
 @click.option(
     "-o",
@@ -61,23 +61,23 @@ OTHERS = frozenset({".tsv", ".json", ".jsonl", ".xls", ".xlsx", ".txt", ".arrow"
     type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
     required=True,
     metavar="FILE|-",
-    help="The file to write; - is stdout, for a table.",
+    help="Write to FILE; - is stdout (tables only).",
 )
 @click.option(
     "--column",
     "columns",
     multiple=True,
     metavar="NAME",
-    help="Only this column of the table, in the order given; repeat it for more. In CSV one alone "
-    "has `id` before it, so that where it is missing there still is a row.",
+    help="Write only this column; repeatable, in the given order. A single CSV column gets `id` "
+    "before it, so that missing values still have a row.",
 )
 @click.option(
-    "--samples", is_flag=True, help="A row for each sample with its labels, not for each trial."
+    "--samples",
+    is_flag=True,
+    help="Write one row per sample, with its labels, instead of one per trial.",
 )
-@click.option(
-    "--with-excluded", is_flag=True, help="Also trials that exclusions leave out of a table."
-)
-@click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
+@click.option("--with-excluded", is_flag=True, help="Include excluded trials in the table.")
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @json_option
 def command(
     *,
@@ -98,10 +98,10 @@ def command(
 
     A table (--format csv, parquet or ndjson) has one row per trial, newest first: the columns of
     `ls`, the configuration, and the trial's own samples with their units. Failed trials have a row,
-    too: `state` says so. Missing values are empty; ndjson has the reason.
+    too; see `state`. Missing values are empty; ndjson has the reason.
 
     An archive holds trials with their artifacts, for `venturi import`; importing it twice changes
-    nothing. Trials that have not ended are left out and named.
+    nothing. Unfinished trials are skipped and listed.
     """
     conditions, most = asked_of(options), options["limit"] or None
     if sum((bool(ids), everything, bool(conditions or most))) != 1:

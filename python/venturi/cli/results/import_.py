@@ -91,7 +91,7 @@ def _complete(
     type=DURATION,
     default="30s",
     show_default=True,
-    help="Time between two checks of --watch.",
+    help="With --watch: interval between checks.",
 )
 @details_option
 @json_option

@@ -30,7 +30,7 @@ def command(key: str | None, as_json: bool) -> None:
     """List the keys to filter and group trials by.
 
     These are the keys of --by, --where and --sort, with the values that trials have. With KEY (by
-    any of its names: `nodes`, "map tasks"), show its meaning and its most frequent values.
+    any of its names: `nodes`, "map tasks"), show its meaning and most frequent values.
     """
     with open_repository() as repository:
         data = _of_one(repository, key) if key else _of_all(repository)

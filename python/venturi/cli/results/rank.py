@@ -35,7 +35,7 @@ _PLUS = re.compile(r"([^=]+)=(.*):([0-9.]+)")
     is_flag=False,
     flag_value="",
     metavar="KEY",
-    help="Group by this column or configuration key; repeat it for more.",
+    help="Group by this column or configuration key; repeatable.",
 )
 @click.option(
     "--where",
@@ -48,37 +48,35 @@ _PLUS = re.compile(r"([^=]+)=(.*):([0-9.]+)")
     type=click.Choice(tuple(OBJECTIVES)),
     default="time",
     show_default=True,
-    help="What to rank by, the lowest first.",
+    help="Rank by time or cost, lowest first.",
 )
 @click.option(
     "--usd-per-hour",
     type=click.FloatRange(0),
     metavar="USD",
-    help="Price of the whole cluster per hour; a cost needs a price.",
+    help="Price of the whole cluster per hour. Costs need a price.",
 )
 @click.option(
     "--usd-per-node-hour",
     type=click.FloatRange(0),
     metavar="USD",
-    help="Price of each node per hour, for each trial's recorded hosts.",
+    help="Price per node and hour, times the recorded hosts of each trial.",
 )
 @click.option(
     "--plus",
     multiple=True,
     metavar="KEY=VALUE:USD",
-    help="Added to the price where a trial has this value, such as net=IB:0.80. disk=SSD:0.70 "
-    "reaches every layout with SSDs (SS2, HS5), for each of them.",
+    help="Surcharge for trials with this value, such as net=IB:0.80. disk=SSD:0.70 applies to "
+    "every layout with SSDs (SS2, HS5), once per SSD.",
 )
 @click.option(
     "--prices",
     "whose",
     type=click.Choice(["recorded"]),
-    help="Costs as recorded with the trials; those without are left out. The default where no "
-    "price is given and every trial has one.",
+    help="Use the costs recorded with the trials; trials without one are skipped. The default if "
+    "you give no price and every trial has a cost.",
 )
-@click.option(
-    "--crude", is_flag=True, help="Medians of all that was measured, though not like with like."
-)
+@click.option("--crude", is_flag=True, help="Rank crude medians over all trials (confounded).")
 @details_option
 @json_option
 def command(
@@ -95,12 +93,12 @@ def command(
 ) -> None:
     """Rank groups of trials by time or cost, with ties.
 
-    Where trials differ in more than the keys they are grouped by, groups are ranked over matched
+    If trials differ in more keys than those they are grouped by, groups are ranked over matched
     settings. A group ranks lower only if a test shows a difference; all others tie for best.
 
     \b
-    venturi rank --by net --by disk --where workload=terasort \\
-        --where cluster=minerva100-10-18-21 --objective cost \\
+    venturi rank --by net --by disk --where workload=terasort \
+        --where cluster=minerva100-10-18-21 --objective cost \
         --usd-per-hour 3.50 --plus net=IB:0.80 --plus disk=HDD:0.20 --plus disk=SSD:0.70
     """
     from venturi.record.query.checks import require_conditions, require_keys

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "--by",
     multiple=True,
     metavar="KEY",
-    help="First the curves that differ in this alone; repeat it for more.",
+    help="List first the curves that differ only in this key; repeatable.",
 )
 @click.option(
     "--where",
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
     "--to",
     type=click.FloatRange(0, min_open=True),
     metavar="NUMBER",
-    help="Tell the time at this KEY, at most twice what was measured.",
+    help="Estimate the time at this KEY, at most twice the largest measured one.",
 )
 @click.option(
     "--leave-out",
     multiple=True,
     metavar="KEY",
-    help="Do not keep this key alike within a curve; the answer says so.",
+    help="Ignore differences in this key within a curve; the answer notes it.",
 )
 @click.option(
     "--skip",
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Leave out the first N curves of the list.",
+    help="Skip the first N curves.",
 )
 @html_options()
 @details_option

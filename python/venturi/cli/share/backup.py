@@ -18,15 +18,15 @@ _SHOWN = 5
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @json_option
 def command(*, file: Path, overwrite: bool, as_json: bool) -> None:
     """Back up the whole repository into one file.
 
-    FILE holds a consistent snapshot of every trial with its artifacts, exclusions, views, tokens
-    (their digests), quarantined records and removals, while others go on writing. `venturi restore`
-    reads it into SQLite or PostgreSQL, whichever it came from. FILE appears when it is complete,
-    readable by its owner only.
+    FILE holds a consistent snapshot, even while other commands write: trials with their artifacts,
+    exclusions, views, digests of tokens, quarantined records and removals. `venturi restore` reads
+    it into SQLite or PostgreSQL, whichever it came from. FILE appears when it is complete. Only its
+    owner can read it.
     """
     from venturi.record.upkeep.backup import back_up
 

@@ -57,7 +57,7 @@ class PushReport:
 @click.command()
 @click.argument("url")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--all", "everything", is_flag=True, help="Every trial that has ended.")
+@click.option("--all", "everything", is_flag=True, help="Send every finished trial.")
 @filter_options(default_limit=None)
 @click.option(
     "--where",
@@ -68,16 +68,18 @@ class PushReport:
 @click.option(
     "--token-file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File with the server's write token (or VENTURI_PUSH_TOKEN).",
+    help="File with the server's write token (or set VENTURI_PUSH_TOKEN).",
 )
-@click.option("--insecure", is_flag=True, help="Send the token to another machine even over http.")
+@click.option(
+    "--insecure", is_flag=True, help="Allow sending the token to another machine over http."
+)
 @click.option(
     "--retry-for",
     type=DURATION,
     default="60s",
     show_default=True,
     metavar="DURATION",
-    help="How long to retry while the server does not answer.",
+    help="Retry for this long if the server doesn't answer.",
 )
 @json_option
 def command(
@@ -93,10 +95,9 @@ def command(
 ) -> int:
     """Send trials to a server.
 
-    Trials that have ended are sent with their artifacts to the server at URL. Choose them by ID (or
-    its beginning; `last`, `last~1`), by --all, or by the filters of `ls`. Sending a trial twice
-    changes nothing, so a batch without an answer is sent again. Exits with 1 if the server refused
-    a trial.
+    Finished trials are sent with their artifacts to the server at URL. Choose them by ID (or its
+    beginning; `last`, `last~1`), by --all, or by the filters of `ls`. Sending a trial twice changes
+    nothing, so a batch without an answer is sent again. Exits with 1 if the server refused a trial.
     """
     conditions = asked_of(options)
     if sum((bool(ids), everything, bool(conditions or options["limit"]))) != 1:

@@ -24,22 +24,26 @@ if TYPE_CHECKING:
     multiple=True,
     required=True,
     metavar="KEY=VALUE|KEY<N|KEY>N",
-    help="Trials with this value of a column or configuration key (also <=, >=; KEY= is one "
-    "without a value; id=ID a single trial); several must all hold.",
+    help="Remove trials with this value of a column or configuration key (also <=, >=; KEY= "
+    "matches a missing value; id=ID is a single trial). Several conditions must all hold.",
 )
-@click.option("--reason", metavar="TEXT", help="Why they go; needed with --yes.")
-@click.option("--author", metavar="NAME", help="Who decides this, kept as said beside the login.")
-@click.option("--yes", is_flag=True, help="Delete them. Without it nothing is changed.")
+@click.option("--reason", metavar="TEXT", help="Reason for the removal; required with --yes.")
+@click.option(
+    "--author",
+    metavar="NAME",
+    help="Name recorded as the author of this change, in addition to the login.",
+)
+@click.option("--yes", is_flag=True, help="Delete the trials. Without it, nothing is changed.")
 @json_option
 def command(
     *, texts: tuple[str, ...], reason: str | None, author: str | None, yes: bool, as_json: bool
 ) -> None:
     """Delete trials for good (a dry run without --yes).
 
-    Without --yes it lists the trials and their size. Trials that have not ended stay; excluded
-    trials are removed like others. Who removed which trials, when, by which conditions and why
-    stays on record (`venturi repository removals`), and removed trials are not imported again. To
-    leave trials out reversibly, use `venturi exclude`.
+    Without --yes it lists the trials and their size. Unfinished trials stay; excluded trials are
+    removed like others. The removal stays on record with its author, time, conditions and reason
+    (`venturi repository removals`). Removed trials are not imported again. To leave trials out
+    reversibly, use `venturi exclude`.
 
     \b
     venturi remove --where experiment=warm-up-of-lab --where "started_at<2026-01-01"

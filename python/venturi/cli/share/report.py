@@ -19,7 +19,7 @@ _TRIAL = re.compile(r"(/trials/)([^/?#]+)(.*)", re.DOTALL)
     "-o",
     "--output",
     required=True,
-    help="The HTML file to write; it needs no server and no network.",
+    help="HTML file to write; it needs no server and no network.",
 )
 def command(url: str, html: PageFile) -> None:
     """Write a web page with its data as one HTML file.

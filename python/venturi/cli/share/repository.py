@@ -39,8 +39,8 @@ def command() -> None:
 @click.option(
     "--mend",
     is_flag=True,
-    help="Set aside what cannot be read, remove what killed commands left, make copied rows anew, "
-    "close the folder to other users. Nothing else is touched.",
+    help="Quarantine unreadable records, remove leftovers of killed commands, rebuild derived "
+    "rows, and close the folder to other users. Nothing else is changed.",
 )
 @click.option(
     "--dir",
@@ -48,17 +48,17 @@ def command() -> None:
     multiple=True,
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Also look for data folders that killed runs left in DIR (default: here).",
+    help="Also search DIR for data folders left by killed runs (default: here).",
 )
 @json_option
 def check(*, mend: bool, dirs: tuple[Path, ...], as_json: bool) -> ExitCode:
-    """Look for what cannot be read, is left over, missing or damaged.
+    """Find unreadable, damaged, missing and leftover data.
 
-    Every record is read as pages and lists read it, and every artifact is compared with its digest.
-    Only --mend changes anything; what cannot be read is then kept as it is, out of the way of
-    everything else (`venturi repository quarantined`).
+    Reads every record as pages and lists do, and compares every artifact with its digest. Only
+    --mend changes anything; it moves unreadable records into quarantine unchanged (`venturi
+    repository quarantined`).
 
-    Exit status: 0 if nothing is wrong (any more), 1 if something is.
+    Exits with 1 if problems remain, else 0.
     """
     from venturi.record.upkeep.check import check as check_repository
 
@@ -137,12 +137,12 @@ def _print(report: CheckReport, *, mended: bool) -> None:
     "--output",
     type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
     metavar="FILE|-",
-    help="Write what was set aside as it was stored, one JSON object a line.",
+    help="Write the quarantined records as stored, one JSON object per line.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @json_option
 def quarantined(*, output: Path | None, overwrite: bool, as_json: bool) -> None:
-    """List what could not be read and was set aside, with reason and date."""
+    """List quarantined records with reason and date."""
     from venturi.record.upkeep import quarantine
 
     if output is not None and output != _STDOUT:
@@ -184,7 +184,7 @@ def _list(found: tuple[QuarantinedRecord, ...]) -> None:
 @command.command("removals")
 @json_option
 def removals(*, as_json: bool) -> None:
-    """List what `venturi remove` deleted: when, who, why, and by what conditions."""
+    """List removals: time, author, reason and conditions."""
     from venturi.record.upkeep import removal
 
     with open_repository() as repository:
@@ -218,9 +218,9 @@ def removals(*, as_json: bool) -> None:
 @click.argument("id")
 @json_option
 def readmit(*, id: str, as_json: bool) -> None:
-    """Let the trials of a removal be imported again.
+    """Allow the trials of a removal to be imported again.
 
-    It brings none of them back by itself, and the removal stays on record.
+    It doesn't restore the trials, and the removal stays on record.
     """
     from venturi.record.upkeep import removal
 

@@ -17,16 +17,15 @@ from venturi.core.wording import count_of
 @click.option(
     "--keep-tokens",
     is_flag=True,
-    help="Leave tokens in force, also those that were revoked after the backup was made.",
+    help="Keep the backup's tokens valid, including those revoked after the backup.",
 )
 @json_option
 def command(*, file: Path, keep_tokens: bool, as_json: bool) -> None:
     """Restore a backup into an empty repository.
 
     FILE was written by `venturi backup`. Every file and table is compared with its digest; a
-    damaged backup or a killed command restores nothing. Trials that were running when the backup
-    was made become interrupted. The repository may be in another kind of database than the
-    original.
+    damaged backup or a killed command restores nothing. Trials that were running at the time of the
+    backup become interrupted. The database may be of a different kind than the original.
     """
     from venturi.record.upkeep.backup import read_manifest, restore
 

@@ -37,44 +37,43 @@ _TOKEN_FILE = click.Path(dir_okay=False, path_type=Path)
     default="127.0.0.1",
     show_default=True,
     metavar="ADDRESS",
-    help="Address to listen on; any but loopback needs a token (`venturi token add`).",
+    help="Address to listen on; any address but loopback needs a token (`venturi token add`).",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=8321,
     show_default=True,
-    help="Port to listen on; 0 takes a free one.",
+    help="Port to listen on; 0 picks a free one.",
 )
 @click.option(
     "--read-token-file",
     type=_TOKEN_FILE,
-    help="File with a token of this server that readers need (or VENTURI_READ_TOKEN).",
+    help="File with a token that readers need (or set VENTURI_READ_TOKEN).",
 )
 @click.option(
     "--write-token-file",
     type=_TOKEN_FILE,
-    help="File with a token of this server for uploads and changes (or VENTURI_WRITE_TOKEN).",
+    help="File with a token for uploads and changes (or set VENTURI_WRITE_TOKEN).",
 )
-@click.option("--require-token", is_flag=True, help="Ask for a token on loopback too.")
+@click.option("--require-token", is_flag=True, help="Require a token on loopback, too.")
 @click.option(
     "--proxy",
     "proxies",
     multiple=True,
     metavar="ADDRESS",
-    help="Address or network of a proxy, whose word is taken for who asks and how; everybody then "
-    "needs a token.",
+    help="Trusted proxy (address or CIDR); its X-Forwarded-* headers are used. Requires tokens.",
 )
 @click.option(
     "--allow-host",
     multiple=True,
     metavar="NAME",
-    help="Another host name that clients use; requests for other names are refused.",
+    help="Accept requests for this host name, too; other names are refused.",
 )
 @click.option(
     "--https",
     is_flag=True,
-    help="Clients come by https through a proxy: send cookies over https only.",
+    help="Send cookies over https only, because clients reach the proxy by https.",
 )
 @click.option(
     "--upload-limit",
@@ -100,8 +99,8 @@ def command(
 
     The pages are at /, their data under /api. Without tokens it listens on loopback only: everyone
     on this machine can read, exclude trials and save views. Uploads (`venturi push`) always need a
-    token with write access, from `venturi token add`. It prints its address when it is ready;
-    Ctrl-C ends it.
+    token with write access, from `venturi token add`. It prints its address when it is ready. Press
+    Ctrl-C to stop it.
     """
     # Requests run side by side already, and their matrices are tiny. Read when numpy is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

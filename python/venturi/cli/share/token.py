@@ -24,8 +24,8 @@ _UNTIL = MomentType(1, "write it like 90d, 2027-01-31 or 2027-01-31T12:00")
 def command() -> None:
     """Issue and revoke named access tokens.
 
-    The name of a token is recorded as the author of everything that is done with it. A new, expired
-    or revoked token takes effect at once on every server of the repository.
+    A token's name is recorded as the author of every change made with it. A new, expired or revoked
+    token takes effect immediately on every server of the repository.
     """
 
 
@@ -35,17 +35,17 @@ def command() -> None:
     "--role",
     type=click.Choice(["read", "write"]),
     required=True,
-    help="read: see everything; write: also upload, exclude and save views.",
+    help="read: view everything; write: also upload, exclude and save views.",
 )
 @click.option(
     "--expires",
     type=_UNTIL,
     metavar="WHEN",
-    help="Until when: a date (UTC), or a duration such as 90d; by default until it is revoked.",
+    help="Expiry: a date (UTC), or a duration such as 90d. Default: until revoked.",
 )
 @json_option
 def add(name: str, role: str, expires: datetime | None, as_json: bool) -> None:
-    """Make the token NAME, and print its secret, once.
+    """Issue the token NAME and print its secret once.
 
     \b
     (umask 077; venturi token add ci --role write --expires 90d > ci.token)
@@ -66,7 +66,7 @@ def add(name: str, role: str, expires: datetime | None, as_json: bool) -> None:
 @command.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """List the tokens, with their last use (to the minute); never their secrets."""
+    """List tokens with their last use (to the minute), without secrets."""
     from venturi.record.access import tokens
 
     with open_repository() as repository:
@@ -83,7 +83,7 @@ def list_(as_json: bool) -> None:
 @click.argument("name")
 @json_option
 def revoke(name: str, as_json: bool) -> None:
-    """End the token NAME and all its sessions, at once and for good."""
+    """Revoke the token NAME and end all its sessions, immediately and permanently."""
     from venturi.record.access import tokens
 
     with open_repository() as repository:
