@@ -201,7 +201,9 @@ def test_what_a_command_does_to_a_disk_is_recorded(tmp_path: Path, agent_binary:
         recorded = run(*options, tmp_path / "out", "--", *reads)
         assert recorded.returncode == 0, recorded.stderr
         assert "0 lost" in recorded.stdout
-        assert re.search(r"each CPU used at most [\d.]+ % of its buffer of [\d.]+ MiB", recorded.stdout)
+        assert re.search(
+            r"each CPU used at most [\d.]+ % of its buffer of [\d.]+ MiB", recorded.stdout
+        )
         assert f"venturi trace show {tmp_path / 'out'}" in recorded.stdout
         failed = run(*options, tmp_path / "failed", "--", "sh", "-c", "exit 7")
         assert failed.returncode == 1

@@ -29,6 +29,7 @@ from venturi.jobs.logs.columnar import (
 )
 from venturi.jobs.logs.configuration import masked, spark_chosen
 from venturi.jobs.logs.find import SPARK_HINT, spark_logs
+from venturi.jobs.logs.key_order import as_spark_writes
 from venturi.jobs.logs.spark_batches import PROGRESS, Batches
 from venturi.jobs.logs.spark_caches import Caches
 from venturi.jobs.logs.spark_fields import (
@@ -68,8 +69,8 @@ if TYPE_CHECKING:
 
 FORMAT = Format(
     "spark-eventlog",
-    "Spark event logs, 2 to 4: files, also compressed, rolling, folders",
-    pattern=r'\{\s*"Event"\s*:\s*"',
+    "Spark event logs, 2 to 4: files, folders, rolling logs, zip and tar; also compressed",
+    pattern='(\ufeff)?\\{[^\n]{0,65536}?"Event"\\s*:\\s*"(SparkListener|org\\.apache\\.)',
 )
 
 Event = Mapping[str, Any]
@@ -112,7 +113,7 @@ def accounts(
     """
     text = LogText(log.files, limits)
     told: list[_LogState] = []
-    for application, count, line in by_application(text.lines()):
+    for application, count, line in by_application(as_spark_writes(text.lines())):
         if count == 1 and not _NAME.match(line):
             raise VenturiError(
                 "VEN-INGEST-FORMAT",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from venturi.core.errors import ExitCode, VenturiError, unreadable
 from venturi.core.settings import TrialLimits
+from venturi.record.importing.containers import is_container, unpacked
 from venturi.record.importing.exchange import import_archive
 from venturi.record.importing.formats import FORMATS, Format, FormatKind, Log
 from venturi.record.importing.items import ImportedItem, ImportSource
@@ -50,9 +51,17 @@ def found(format: Format, path: Path) -> Iterator[tuple[Path, Take]]:
         yield path, partial(_take_results, format, path)
     elif format.kind is FormatKind.ARCHIVE:
         yield path, partial(_take_archive, path)
+    elif is_container(path):
+        with unpacked(path) as folder:
+            logs = list(found(format, folder))
+            for name, take in logs:
+                yield path if len(logs) == 1 else path / name.relative_to(folder), take
     else:
         for log in format.reader.find(path):
-            yield log.path, partial(_take_log, format, log)
+            if log.files == (log.path,) and path.is_dir() and is_container(log.path):
+                yield from found(format, log.path)
+            else:
+                yield log.path, partial(_take_log, format, log)
 
 
 def import_file(
@@ -66,8 +75,9 @@ def import_file(
     A file that is not of the format, is damaged or cannot be read is an error by the code of the
     format's kind, and nothing of it is stored.
     """
-    ((_, take),) = found(format_named(format), path)
-    return take(repository, progress)
+    # Taken while `found` goes on: a container is unpacked until then.
+    (report,) = [take(repository, progress) for _, take in found(format_named(format), path)]
+    return report
 
 
 def results(

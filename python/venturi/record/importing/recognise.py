@@ -7,16 +7,28 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from venturi.core.errors import VenturiError, unreadable
+from venturi.record.importing.containers import is_container, unpacked
 from venturi.record.importing.formats import FORMATS, Format, FormatKind
 from venturi.record.importing.streams import head
 
 _HEAD_BYTES = 64 << 10
 _LOOKED_INTO = 1_000  # files of a folder
-_PACKED = (b"LZ4Block", b"\x28\xb5\x2f\xfd", b"\x82SNAPPY\x00", b"\x1f\x8b", b"ZV")
+_PACKED = (
+    b"LZ4Block",
+    b"\x28\xb5\x2f\xfd",
+    b"\x82SNAPPY\x00",
+    b"\x1f\x8b",
+    b"BZh",
+    b"\xfd7zXZ\x00",
+    b"ZV",
+)
 
 
 def recognise(path: Path) -> Format:
     """The one format that `path` can be of; VEN-IMPORT-FORMAT, with what to type, if it is open."""
+    if is_container(path):
+        with unpacked(path) as folder:
+            return _renamed(folder, path)
     if path.is_dir():
         logs = (each for file in _files(path) for each in _logs_like(file))
         found = list(dict.fromkeys(logs))
@@ -36,6 +48,17 @@ def recognise(path: Path) -> Format:
         where={"file": str(path)},
         hint=" or ".join(typed) or f"venturi import FORMAT FILE; formats are {', '.join(FORMATS)}",
     )
+
+
+def _renamed(folder: Path, path: Path) -> Format:
+    """Return the format of the logs in `folder`; an error names the container `path`."""
+    try:
+        return recognise(folder)
+    except VenturiError as error:
+        error.message = error.message.replace(str(folder), str(path))
+        error.where = {**error.where, "file": str(path)}
+        error.hint = error.hint.replace(str(folder), str(path)) if error.hint else error.hint
+        raise
 
 
 def refuse_special(path: Path, code: str) -> None:
@@ -70,6 +93,8 @@ def _raise(error: OSError) -> None:
 def _logs_like(path: Path) -> list[Format]:
     """The formats of logs that it can be of; what cannot be looked into is like none."""
     try:
+        if is_container(path):
+            return [recognise(path)]
         return [each for each in _like(path) if each.kind is FormatKind.LOG]
     except VenturiError:
         return []

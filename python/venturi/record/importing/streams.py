@@ -8,8 +8,10 @@ all that can be read before the cut, and says so.
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
+import lzma
 import re
 import struct
 import sys
@@ -39,6 +41,9 @@ _LZ4_RAW, _LZ4_COMPRESSED = 0x10, 0x20
 _ZSTD_BLOCK_BYTES = 128 << 10  # at most; a damaged block takes no more than itself along
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _GZIP_MAGIC = b"\x1f\x8b"
+_BZIP2_MAGIC = b"BZh"
+_XZ_MAGIC = b"\xfd7zXZ\x00"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # Source: org.xerial.snappy.SnappyOutputStream. Magic, version, oldest version that can read it.
 _SNAPPY_MAGIC = b"\x82SNAPPY\x00"
 _SNAPPY_HEAD_BYTES = 16
@@ -130,7 +135,12 @@ class LogText:
     def _bounded(self, line: bytes, size: int) -> Iterator[bytes]:
         if size > self.limits.line_bytes:
             yield OversizedLine(line[:_HEAD_BYTES])
-        elif line:
+            return
+        if line.endswith(b"\r"):  # a log that went through Windows
+            line = line[:-1]
+        if line.startswith(_BYTE_ORDER_MARK):
+            line = line[len(_BYTE_ORDER_MARK) :]
+        if line:
             yield line
 
     def _chunks(self, file: IO[bytes], path: Path) -> Iterator[bytes]:
@@ -178,6 +188,8 @@ def _codec(head: bytes, path: Path) -> tuple[str | None, Callable[[IO[bytes]], I
         (_ZSTD_MAGIC, "zstd", _zstd),
         (_SNAPPY_MAGIC, "snappy", _xerial_snappy),
         (_GZIP_MAGIC, "gzip", _gzip),
+        (_BZIP2_MAGIC, "bzip2", _bzip2),
+        (_XZ_MAGIC, "xz", _xz),
     ):
         if head.startswith(magic):
             return name, read
@@ -207,6 +219,24 @@ def _gzip(file: IO[bytes]) -> Iterator[bytes]:
                 yield chunk
         except (EOFError, OSError, zlib.error) as error:
             raise CutOffError(f"damaged or cut off: {error}") from error
+
+
+def _bzip2(file: IO[bytes]) -> Iterator[bytes]:
+    with bz2.BZ2File(file) as unpacked:
+        yield from _chunks_of(unpacked)
+
+
+def _xz(file: IO[bytes]) -> Iterator[bytes]:
+    with lzma.LZMAFile(file) as unpacked:
+        yield from _chunks_of(unpacked)
+
+
+def _chunks_of(unpacked: bz2.BZ2File | lzma.LZMAFile) -> Iterator[bytes]:
+    try:
+        while chunk := unpacked.read1(_CHUNK):
+            yield chunk
+    except (EOFError, OSError, lzma.LZMAError) as error:
+        raise CutOffError(f"damaged or cut off: {error}") from error
 
 
 def _zstd(file: IO[bytes]) -> Iterator[bytes]:

@@ -1,0 +1,145 @@
+"""Logs in zip and tar files, as history servers and `tar` make them: recognized and unpacked.
+
+A container is known by its contents, never by its name. It is unpacked into a temporary folder,
+with limits: the number of files, and the bytes in relation to those of the container.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from venturi.core.errors import VenturiError, unreadable
+from venturi.record.importing.formats import FormatKind
+from venturi.record.importing.streams import LIMITS, LogLimits
+
+_CHUNK = 1 << 20
+_MEMBERS = 100_000
+_MANIFEST = "manifest.json"  # of an archive that `venturi export` wrote
+_ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+_TAR_AT, _TAR_MAGIC = 257, b"ustar"
+_PACKED: tuple[tuple[bytes, Callable[[IO[bytes]], Any]], ...] = (
+    (b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
+    (b"BZh", bz2.BZ2File),
+    (b"\xfd7zXZ\x00", lzma.LZMAFile),
+)
+_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error, EOFError)
+Member = tuple[str, int, Callable[[], IO[bytes] | None]]
+"""The name of a file in a container, its size as the container says, and how to open it."""
+
+
+def is_container(path: Path) -> bool:
+    """Whether `path` is a tar file, or a zip file that is no archive of trials."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            if file.read(4).startswith(_ZIP_MAGIC):
+                file.seek(0)
+                return _is_zip_of_files(file)
+            file.seek(0)
+            return _is_tar(file)
+    except OSError as error:
+        raise unreadable(path, error, FormatKind.LOG.value) from error
+
+
+def _is_zip_of_files(file: IO[bytes]) -> bool:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return bool(archive.namelist()) and _MANIFEST not in archive.namelist()
+    except zipfile.BadZipFile:
+        return False
+
+
+def _is_tar(file: IO[bytes]) -> bool:
+    head = file.read(8)
+    file.seek(0)
+    unpack = next((each for magic, each in _PACKED if head.startswith(magic)), None)
+    try:
+        data = (unpack(file) if unpack else file).read(_TAR_AT + len(_TAR_MAGIC))
+    except (OSError, *_DAMAGED):
+        return False
+    return data[_TAR_AT:] == _TAR_MAGIC
+
+
+@contextmanager
+def unpacked(path: Path, limits: LogLimits = LIMITS) -> Iterator[Path]:
+    """A temporary folder with the files of the container `path`, which is removed afterwards.
+
+    VEN-INGEST-LIMIT if they are too many or too large, VEN-INGEST-FORMAT if it is damaged.
+    """
+    left = min(limits.text_bytes, limits.free_bytes + limits.expansion * path.stat().st_size)
+    with tempfile.TemporaryDirectory(prefix="venturi-logs-") as made:
+        try:
+            for count, (name, size, opened) in enumerate(_members(path)):
+                left -= _unpack(opened, Path(made), name, min(left, size), path)
+                if count >= _MEMBERS or left < 0:
+                    raise _too_much(path)
+        except _DAMAGED as error:
+            raise VenturiError(
+                FormatKind.LOG.value,
+                f"{path} is damaged or cut off: {error}",
+                where={"file": str(path)},
+                hint="copy it again, or unpack what is left of it and import that",
+            ) from error
+        yield Path(made)
+
+
+def _members(path: Path) -> Iterator[Member]:
+    """Files only: no folder, link or device."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            for info in archive.infolist():
+                if not info.is_dir():
+                    yield info.filename, info.file_size, partial(archive.open, info)
+        return
+    with tarfile.open(path) as tar:
+        for member in tar:
+            if member.isreg():
+                yield member.name, member.size, partial(tar.extractfile, member)
+
+
+def _unpack(
+    opened: Callable[[], IO[bytes] | None], folder: Path, name: str, most: int, path: Path
+) -> int:
+    """Write a member below `folder` and return its bytes; an unsafe name is an error."""
+    parts = PurePosixPath(name).parts
+    if PurePosixPath(name).is_absolute() or ".." in parts or "\0" in name:
+        raise VenturiError(
+            FormatKind.LOG.value,
+            f"{path} contains a file with an unsafe name: {name[:100]!r}",
+            where={"file": str(path), "name": name[:100]},
+            hint="unpack it with its own tool if you trust it, and import the folder",
+        )
+    place = folder.joinpath(*parts)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    done = 0
+    source = opened()
+    if source is None:
+        return 0
+    with source, place.open("wb") as file:
+        while chunk := source.read(_CHUNK):
+            done += len(chunk)
+            if done > most:
+                raise _too_much(path)
+            file.write(chunk)
+    return done
+
+
+def _too_much(path: Path) -> VenturiError:
+    return VenturiError(
+        "VEN-INGEST-LIMIT",
+        f"{path} unpacks to more than its size allows",
+        where={"file": str(path)},
+        hint="unpack it with its own tool if you trust it, and import the folder",
+    )

@@ -1,0 +1,202 @@
+"""Logs in containers, and logs that another tool wrote again, read like the plain log."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from venturi.core.errors import VenturiError
+from venturi.core.settings import Settings
+from venturi.record.importing.containers import is_container, unpacked
+from venturi.record.importing.importer import found, import_file
+from venturi.record.importing.recognise import recognise
+from venturi.record.importing.streams import LogLimits
+from venturi.record.query.paging import whole_trials
+from venturi.record.store.repository import TrialRepository
+
+DATA = Path(__file__).parents[2] / "data"
+SPARK = DATA / "spark/4.3.0"
+CASE = DATA / "cases/log-zip"
+LOG = SPARK / "join.log"
+TEXT = LOG.read_bytes()
+Write = Callable[[Path], Path]
+
+
+def zipped(path: Path, members: Iterable[tuple[str, bytes]] = (("app-1", TEXT),)) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members:
+            archive.writestr(name, data)
+    return path
+
+
+def tarred(path: Path, mode: Any = "w", name: str = "logs/app-1", data: bytes = TEXT) -> Path:
+    with tarfile.open(path, mode) as tar:
+        info = tarfile.TarInfo(name)
+        info.size = len(data)
+        tar.addfile(info, io.BytesIO(data))
+    return path
+
+
+def written(data: bytes) -> Write:
+    def write(path: Path) -> Path:
+        path.write_bytes(data)
+        return path
+
+    return write
+
+
+def lines(change: Callable[[dict[str, Any]], str]) -> bytes:
+    events = (json.loads(line) for line in TEXT.splitlines())
+    return b"".join(change(event).encode() + b"\n" for event in events)
+
+
+def last_first(event: dict[str, Any]) -> str:
+    def turned(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: turned(value[key]) for key in reversed(value)}
+        return [turned(each) for each in value] if isinstance(value, list) else value
+
+    return json.dumps(turned(event))
+
+
+WAYS: dict[str, Write] = {
+    "zip": zipped,
+    "tar": tarred,
+    "tgz": lambda path: tarred(path, "w:gz"),
+    "tar.bz2": lambda path: tarred(path, "w:bz2"),
+    "tar.xz": lambda path: tarred(path, "w:xz"),
+    "bz2": written(bz2.compress(TEXT)),
+    "xz": written(lzma.compress(TEXT)),
+    "gz": written(gzip.compress(TEXT)),
+    "zip of gz": lambda path: zipped(path, [("app-1.gz", gzip.compress(TEXT))]),
+    "byte order mark and CRLF": written(b"\xef\xbb\xbf" + TEXT.replace(b"\n", b"\r\n")),
+    "sorted keys": written(lines(lambda event: json.dumps(event, sort_keys=True))),
+    "spaces": written(lines(json.dumps)),
+    "keys reversed": written(lines(last_first)),
+}
+
+
+def facts(repository: TrialRepository) -> dict[str, Any]:
+    """What is recorded of the only trial, but the name and checksum of its log."""
+    (trial,) = whole_trials(repository)
+    return {
+        "workload": trial.workload.name,
+        "state": trial.state,
+        "elapsed_s": trial.elapsed_s,
+        "configuration": trial.configuration,
+        "warnings": [warning.message for warning in trial.warnings],
+        "samples": [(each.metric, each.phase, each.value) for each in trial.samples],
+    }
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    home = tmp_path_factory.mktemp("plain") / "home"
+    with TrialRepository.open(Settings(home, None, None, allow_debug=False)) as repository:
+        import_file(repository, "spark-eventlog", LOG)
+        return facts(repository)
+
+
+@pytest.mark.parametrize("kind_of_database", ["sqlite"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_log_is_read_like_the_plain_one(
+    way: str, tmp_path: Path, repository: TrialRepository, plain: dict[str, Any]
+) -> None:
+    path = WAYS[way](tmp_path / "log")  # the name says nothing
+    assert recognise(path).name == "spark-eventlog"
+    import_file(repository, "spark-eventlog", path)
+    assert facts(repository) == plain
+
+
+@pytest.mark.parametrize("kind_of_database", ["sqlite"])
+@pytest.mark.parametrize("name", ["*.zip", "sorted-keys.json"])
+def test_log_zip(name: str, repository: TrialRepository) -> None:
+    (path,) = CASE.glob(name)
+    assert recognise(path).name == "spark-eventlog"
+    report = import_file(repository, "spark-eventlog", path)
+    (arrival,) = report.trials
+    counts = [arrival.account[key] for key in ("name", "stages", "task_attempts", "events")]
+    assert counts == ["lost yarn-137", 4, 48, 116]
+    assert sum(arrival.account["skipped"].values()) == 0
+
+
+@pytest.mark.parametrize("kind_of_database", ["sqlite"])
+def test_several_logs_and_a_rolling_one_in_a_zip(
+    tmp_path: Path, repository: TrialRepository
+) -> None:
+    rolling = SPARK / "eventlog_v2_local-1795206808966"
+    members = [
+        (f"logs/{rolling.name}/{part.name}", part.read_bytes()) for part in rolling.iterdir()
+    ]
+    path = zipped(tmp_path / "all.zip", [("logs/app-1", TEXT), *members])
+    assert recognise(path).name == "spark-eventlog"
+    taken = [
+        (name, take(repository, lambda *_: None)) for name, take in found(recognise(path), path)
+    ]
+    assert [name for name, _ in taken] == [path / "logs/app-1", path / "logs" / rolling.name]
+    assert [report.added for _, report in taken] == [1, 1]
+
+
+@pytest.mark.parametrize("kind_of_database", ["sqlite"])
+def test_a_folder_of_containers(tmp_path: Path, repository: TrialRepository) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    zipped(folder / "one.zip")
+    tarred(folder / "two.tgz", "w:gz", data=(SPARK / "tiny.log").read_bytes())
+    format_ = recognise(folder)
+    assert format_.name == "spark-eventlog"
+    for _, take in found(format_, folder):
+        take(repository, lambda *_: None)
+    names = {trial.workload.name for trial in whole_trials(repository)}
+    assert names == {"venturi-fixture-join", "venturi-fixture-tiny"}
+
+
+def test_a_history_in_a_tar(tmp_path: Path) -> None:
+    history = next((DATA / "mapreduce/3.4.2").glob("*TeraGen*.jhist"))
+    path = tarred(tmp_path / "a", name=f"done/{history.name}", data=history.read_bytes())
+    assert recognise(path).name == "mapreduce-history"
+
+
+def test_an_archive_of_trials_stays_one(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", [("manifest.json", b"{}")])
+    assert not is_container(path)
+    assert recognise(path).name == "archive"
+
+
+@pytest.mark.parametrize("name", ["../up", "/etc/venturi", "a/../../up"])
+def test_an_unsafe_name_is_refused(name: str, tmp_path: Path) -> None:
+    for path in (zipped(tmp_path / "a.zip", [(name, TEXT)]), tarred(tmp_path / "a.tar", name=name)):
+        with pytest.raises(VenturiError, match="unsafe name"), unpacked(path):
+            pass
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.tar", "a.zip"]
+
+
+def test_a_bomb_is_refused_before_it_fills_the_disk(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", [("log", bytes(4 << 20))])
+    limits = LogLimits(free_bytes=1 << 20, expansion=1)
+    with pytest.raises(VenturiError) as error, unpacked(path, limits):
+        pass
+    assert error.value.code == "VEN-INGEST-LIMIT"
+
+
+@pytest.mark.parametrize("mode", ["zip", "w", "w:gz", "w:bz2", "w:xz"])
+def test_a_cut_container_is_an_error_or_a_short_log(
+    mode: str, tmp_path: Path, repository: TrialRepository
+) -> None:
+    path = tmp_path / "a"
+    zipped(path) if mode == "zip" else tarred(path, mode)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(VenturiError) as error:
+        import_file(repository, "spark-eventlog", path)
+    assert error.value.code in {"VEN-INGEST-FORMAT", "VEN-INGEST-LIMIT"}
+    assert list(whole_trials(repository)) == []
