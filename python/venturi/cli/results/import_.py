@@ -26,8 +26,8 @@ reported. (Write ./aloja for a file with the name of a format.)
 {formats}
 
 Folders of logs are searched at any depth, and so are zip and tar files, such as the zip that a
-Spark history server gives. Logs may be rolling (eventlog_v2_*) and compressed (lz4, zstd, snappy, lzf,
-gzip, bzip2, xz). A MapReduce history is read with the configuration (JOBID_conf.xml) next to it. A
+Spark history server gives. Logs may be rolling (eventlog_v2_*) and compressed (lz4, zstd, snappy,
+lzf, gzip, bzip2, xz). A MapReduce history is read with the configuration (JOBID_conf.xml) next to it. A
 URL is a Spark history server (http://HOST:18080) or a folder in
 object storage (s3://BUCKET/FOLDER, with `pip install 'venturi[s3]'`); all finished applications
 there are imported. Each application becomes a trial; `venturi show` reports where its time went.
