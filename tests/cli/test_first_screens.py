@@ -190,3 +190,15 @@ def test_compare_answers_with_the_difference_and_its_trials(
     )
     assert shown[2].split()[:3] == ["A", "1", "min"]
     assert shown[2].endswith("threads 1")
+
+
+def test_query_failed(tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "home", None, None, allow_debug=False)
+    log = DATA / "cases/query-failed/broadcast-timeout.log"
+    for shown in (on_terminal(settings, "import", str(log)), on_terminal(settings, "show", "last")):
+        check(shown)
+        headline = next(line for line in shown if line.startswith("broadcast · "))
+        assert headline.endswith("ended, 1 query failed")
+        text = " ".join(line.strip() for line in shown)
+        assert "Query failed: Could not execute broadcast in 300 secs." in text
+        assert "raise spark.sql.broadcastTimeout" in text

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from venturi.core.units import format_duration
+from venturi.core.wording import count_of
 from venturi.jobs.diagnosis.find import Diagnosis, Finding
 from venturi.jobs.stages.elapsed import ON_DRIVER
+from venturi.jobs.stages.losses import explained
 from venturi.jobs.stages.stage import Analysis
 from venturi.jobs.stages.verdict import WORDS
+from venturi.record.job_account import JobAccount
 from venturi.record.trial import State, Trial
 from venturi.terminal.findings import as_options, format_saving
 from venturi.terminal.table import Paragraph, shorten_to
@@ -24,14 +27,19 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def job_screen(
-    trial: Trial, analysis: Analysis, found: Diagnosis, lines_max: int = 22
+    trial: Trial,
+    account: JobAccount,
+    analysis: Analysis,
+    found: Diagnosis,
+    lines_max: int = 22,
 ) -> list[Paragraph]:
     """Return lines of 80 columns: headline, failure, findings, largest parts of the time.
 
     The fewer lines are left, the fewer parts are shown, but never less than two.
     """
     lines = [
-        Paragraph(headline(trial, analysis), "bold"),
+        Paragraph(headline(trial, analysis, failed_queries(account)), "bold"),
+        *_query_failures(account),
         *_failure(trial, analysis),
         Paragraph(""),
     ]
@@ -44,12 +52,33 @@ def job_screen(
     return [*lines, *_time(analysis, parts_max)]
 
 
-def headline(trial: Trial, analysis: Analysis) -> str:
+def failed_queries(account: JobAccount) -> list[str]:
+    """Return the messages of SQL queries that failed, also if the application ended well."""
+    if account.queries is None:
+        return []
+    rows = account.queries.select("outcome", "reason").rows()
+    return [reason or "no reason is recorded" for outcome, reason in rows if outcome == "failed"]
+
+
+def headline(trial: Trial, analysis: Analysis, failed: Sequence[str] = ()) -> str:
     """Return the job's name, engine, time and state: "etl · Spark 4.3.0 · 39.2 s · succeeded"."""
+    state = trial.state.value
+    if failed and trial.state is State.SUCCEEDED:
+        state = f"ended, {count_of(len(failed), 'query', 'queries')} failed"
     engine = f"{trial.engine.name} {trial.engine.version}".removesuffix(" unknown")
     time = format_duration(analysis.elapsed_s)
-    tail = f" · {engine} · {time} · {trial.state.value}"
+    tail = f" · {engine} · {time} · {state}"
     return shorten_to(trial.workload.name, _WIDTH - len(tail)) + tail
+
+
+def _query_failures(account: JobAccount) -> Iterator[Paragraph]:
+    """Yield the first message of failed queries, and its meaning."""
+    failed = failed_queries(account)
+    if not failed:
+        return
+    yield from _block(f"Query failed: {failed[0]}", "  ", 3)
+    if meaning := explained(failed[0]):
+        yield from _block(f"Meaning: {meaning}", "  ", 3)
 
 
 def _failure(trial: Trial, analysis: Analysis) -> Iterator[Paragraph]:

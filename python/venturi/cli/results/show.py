@@ -123,7 +123,7 @@ def _first_screen(repository: TrialRepository, trial: Trial) -> None:
     if job is not None:
         from venturi.terminal.job_screen import job_screen
 
-        show(*job_screen(trial, job.analysis, job.diagnosis))
+        show(*job_screen(trial, job.account, job.analysis, job.diagnosis))
         next_step(f"after the fix, venturi compare --why {id_} NEW_ID")
     else:
         show(*trial_screen(trial))
@@ -189,9 +189,10 @@ def _opening(
 
     if job is not None:
         from venturi.terminal.findings import opening
-        from venturi.terminal.job_screen import headline
+        from venturi.terminal.job_screen import failed_queries, headline
 
-        yield Paragraph(f"{headline(trial, job.analysis)}\n", "bold")
+        first = headline(trial, job.analysis, failed_queries(job.account))
+        yield Paragraph(f"{first}\n", "bold")
         yield from opening(job.analysis, job.diagnosis)
         if job.account.began_s is not None:
             yield Paragraph(f"\n{_of_the_trial(trial, job)}")

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from venturi.core.units import format_duration
 from venturi.jobs.stages.causes import Truths
+from venturi.jobs.stages.failures import meaning_of
 from venturi.jobs.stages.stage import LostExecutor, NarrowestPoint, WastedTime
 from venturi.jobs.stages.tasks import Tasks
 from venturi.record.job_account import OUTPUT_LOST, JobAccount
@@ -34,41 +35,12 @@ _RACE = re.compile(r"another attempt succeeded|speculat", re.IGNORECASE)
 _WANTED = re.compile(
     r"\bidle for\b|explicit termination request|decommission|killed by driver", re.IGNORECASE
 )
-_CODE = re.compile(r"\b(?:exited with|exit) (?:code|status):?\s*(\d{1,3})\b", re.IGNORECASE)
-# Spark's own are in core/src/main/scala/org/apache/spark/util/SparkExitCode.scala and
-# .../executor/ExecutorExitCode.scala; above 128 it is 128 and the signal.
-_CODES = {
-    50: "its JVM ended with an exception that nothing caught",
-    51: "its JVM ended with an exception that nothing caught",
-    52: "its JVM was out of memory: a larger heap, fewer cores, or smaller partitions",
-    53: "it could not make its local directories",
-    56: "it could not reach the driver",
-    134: "its JVM aborted",
-    137: "it was killed (signal 9), most often for want of memory in its container or host",
-    139: "native code crashed (signal 11)",
-    143: "it was told to stop (signal 15)",
-}
-_MEANINGS = (
-    (
-        re.compile(r"exceeding .*memory limits|beyond the .*memory limit", re.IGNORECASE),
-        "it was beyond its container's memory: a larger spark.executor.memoryOverhead",
-    ),
-    (
-        re.compile(r"heartbeat|worker lost|disassociated|connection (?:lost|reset)", re.IGNORECASE),
-        "its host, the network, or a long pause of its JVM",
-    ),
-)
 
 
 def explained(reason: str | None) -> str | None:
-    """What the end of a process means by what was said of it, None if that is not known."""
-    if reason is None:
-        return None
-    for pattern, meaning in _MEANINGS:
-        if pattern.search(reason):
-            return meaning
-    code = _CODE.search(reason)
-    return _CODES.get(int(code[1])) if code else None
+    """Return the meaning of a message and the remedy, None if it is unknown."""
+    found = meaning_of(reason)
+    return None if found is None else found.text
 
 
 def headline(reason: str | None) -> str | None:

@@ -1,0 +1,26 @@
+"""The table of failures: every example has its own meaning."""
+
+from __future__ import annotations
+
+import pytest
+
+from venturi.jobs.stages.failures import FailureMeaning, failure_meanings, meaning_of
+
+
+@pytest.mark.parametrize("entry", failure_meanings(), ids=lambda entry: entry.id)
+def test_an_example_has_its_meaning(entry: FailureMeaning) -> None:
+    found = meaning_of(entry.example)
+    assert found is not None
+    assert found.id == entry.id
+    assert found.remedy
+    assert found.confidence in {"high", "medium"}
+
+
+def test_the_table_is_large_and_its_ids_are_unique() -> None:
+    ids = [entry.id for entry in failure_meanings()]
+    assert len(ids) == len(set(ids)) >= 40
+
+
+@pytest.mark.parametrize("message", [None, "", "the input is bad", "ValueError: first attempt"])
+def test_an_unknown_message_has_no_meaning(message: str | None) -> None:
+    assert meaning_of(message) is None
