@@ -107,7 +107,7 @@ def _asset(name: str) -> str:
     except FileNotFoundError as error:
         raise VenturiError(
             "VEN-REPORT-ASSET",
-            f"the pages were not built: web/assets/{name} is not there",
+            f"the pages were not built: web/assets/{name} is missing",
             hint="install Venturi's wheel again; in a clone: make setup (or: cd web && npm ci && "
             "npm run build)",
         ) from error

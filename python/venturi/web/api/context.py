@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TRIAL_ID = Parameter(
     pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$",
-    description="A trial's id, whole.",
+    description="A trial's full ID.",
     examples=["01JZX3J8V0W4Q6N7T2B5C9D1EF"],
 )
 Id = Annotated[str, TRIAL_ID]
@@ -120,9 +120,7 @@ def selection(
             examples=[["workload=terasort", "elapsed_s<5000"]],
         ),
     ] = None,
-    excluded: Annotated[
-        bool, Parameter(description="Also trials that a recorded exclusion leaves out.")
-    ] = False,
+    excluded: Annotated[bool, Parameter(description="Include excluded trials.")] = False,
 ) -> Selection:
     """The parameters that choose trials."""
     conditions = require_conditions(services.repository, conditions_of(where or ()))

@@ -30,13 +30,16 @@ def tasks(
     services: Services,
     id: Id,
     from_s: Annotated[
-        float | None, Parameter(description="Seconds since the application began.", ge=0)
+        float | None,
+        Parameter(description="Start, in seconds since the application started.", ge=0),
     ] = None,
-    to_s: Annotated[float | None, Parameter(description="Until when.", gt=0)] = None,
+    to_s: Annotated[
+        float | None, Parameter(description="End, in seconds since the application started.", gt=0)
+    ] = None,
     stage: Annotated[
         str | None,
         Parameter(
-            description="Only those of a stage, by its label.", pattern=r"^\d{1,9}(\.\d{1,9})?$"
+            description="Only tasks of this stage, by its label.", pattern=r"^\d{1,9}(\.\d{1,9})?$"
         ),
     ] = None,
 ) -> JobTasks:

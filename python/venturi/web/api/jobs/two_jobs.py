@@ -17,7 +17,7 @@ from venturi.web.api.request_arguments import NAME_LENGTH_MAX, Parameter
 
 _Id = Annotated[
     str | None,
-    Parameter(description="A trial by its id.", min_length=1, max_length=NAME_LENGTH_MAX),
+    Parameter(description="A trial's ID.", min_length=1, max_length=NAME_LENGTH_MAX),
 ]
 
 

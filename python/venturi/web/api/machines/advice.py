@@ -46,7 +46,7 @@ DEFAULT_SORT = "100TB"
 
 
 def catalogs() -> Catalogs:
-    """The catalogues that come with Venturi: only they can be asked through the server."""
+    """The catalogs that come with Venturi; a server uses no others."""
     return Catalogs(tuple(map(_info, shipped())), DEFAULT)
 
 
@@ -54,17 +54,17 @@ def catalog(
     *,
     name: Annotated[
         str | None,
-        Parameter(alias="catalog", max_length=200, description="A catalogue; default: a list."),
+        Parameter(alias="catalog", max_length=200, description="A catalog; default: list all."),
     ] = None,
     type_name: Annotated[
         str | None,
-        Parameter(alias="type", max_length=200, description="A type whose facts are wanted."),
+        Parameter(alias="type", max_length=200, description="Show the facts of this type."),
     ] = None,
     against: Annotated[
-        str | None, Parameter(max_length=200, description="What changed to this catalogue?")
+        str | None, Parameter(max_length=200, description="Show the changes to this catalog.")
     ] = None,
 ) -> CatalogPage:
-    """What is known of machines, and from where; what changed between two catalogues."""
+    """Machine types with their facts and sources, or the changes between two catalogs."""
     at = _this_day()
     if name is None:
         summaries = tuple(summarise(_shipped(each), at.date(), each) for each in shipped())
@@ -80,53 +80,55 @@ VolumesOf = Annotated[
     Parameter(max_length=100, examples=["gp3:4"], description="Network volumes of each node."),
 ]
 ExchangeOf = Annotated[
-    Literal["remote", "all"], Parameter(description="What of a shuffle crosses the network.")
+    Literal["remote", "all"],
+    Parameter(description="Share of the shuffle that crosses the network."),
 ]
 DisksOf = Annotated[
     Literal["turns", "half", "both"] | None,
-    Parameter(description="How disks read and write at once, where nobody measured it."),
+    Parameter(description="Concurrent reads and writes of disks, if not measured."),
 ]
 FillOf = Annotated[
-    float | None, Parameter(gt=0, le=100, description="Filled share of local disks, in %.")
+    float | None, Parameter(gt=0, le=100, description="Max fill of local disks, in %.")
 ]
 ShareOf = Annotated[
-    float | None, Parameter(gt=0, le=100, description="Payload of the line rate, in %.")
+    float | None, Parameter(gt=0, le=100, description="Usable share of the line rate, in %.")
 ]
 LowOf = Annotated[
-    float | None, Parameter(gt=0, le=100, description="At worst of the network's rate, in %.")
+    float | None, Parameter(gt=0, le=100, description="Worst network, in % of its rate.")
 ]
-PriceOf = Annotated[Literal["on-demand", "spot"], Parameter(description="What a node costs.")]
+PriceOf = Annotated[Literal["on-demand", "spot"], Parameter(description="Kind of price.")]
 RatesOf = Annotated[
     list[str] | None,
-    Parameter(max_length=10, description="Rates where none is known: NVMe=1000MB/s/TB."),
+    Parameter(max_length=10, description="Rates if unknown: NVMe=1000MB/s/TB."),
 ]
 MostNodes = Annotated[
-    int, Parameter(ge=1, le=MOST_NODES, description="So many can be had where nobody knows.")
+    int, Parameter(ge=1, le=MOST_NODES, description="Available nodes, if unknown.")
 ]
 
 
 def advice(
     *,
     sort: Annotated[
-        str, Parameter(max_length=40, description="How much is to be sorted.", examples=["100TB"])
+        str, Parameter(max_length=40, description="Amount of data to sort.", examples=["100TB"])
     ] = DEFAULT_SORT,
     catalog: Annotated[
         list[str] | None,
-        Parameter(max_length=10, description="Catalogues, from /api/catalogs."),
+        Parameter(max_length=10, description="Catalogs, from /api/catalogs."),
     ] = None,
     durability: Annotated[
         list[Literal["2-io", "replicated", "volumes"]] | None,
-        Parameter(max_length=3, description="What survives the loss of a node."),
+        Parameter(max_length=3, description="Fault tolerance."),
     ] = None,
     deadline: Annotated[
-        str | None, Parameter(max_length=40, examples=["30min"], description="Not longer.")
+        str | None, Parameter(max_length=40, examples=["30min"], description="Maximum time.")
     ] = None,
     budget: Annotated[
-        float | None, Parameter(gt=0, allow_inf_nan=False, description="Not more US dollars.")
+        float | None,
+        Parameter(gt=0, allow_inf_nan=False, description="Maximum cost in US dollars."),
     ] = None,
     objective: Literal["cheapest", "fastest"] = "cheapest",
     nodes: Annotated[
-        int | None, Parameter(ge=1, le=MOST_NODES, description="Only so many nodes of each type.")
+        int | None, Parameter(ge=1, le=MOST_NODES, description="Only this number of nodes.")
     ] = None,
     network: Literal["at-scale", "baseline", "unlimited"] = "at-scale",
     explain: Annotated[
@@ -142,7 +144,7 @@ def advice(
     price: PriceOf = "on-demand",
     assume: RatesOf = None,
 ) -> AdvicePage:
-    """Which machines, how many, for how much, with what certainty."""
+    """Recommended machines: which type, how many, at what cost, and how certain that is."""
     today = datetime.now(UTC).date()
     shares = {"fill": fill, "network": network_share, "network-low": network_low}
     texts = [text for text in assume or () if text.strip()]
@@ -192,15 +194,15 @@ def predictions(
         ),
     ],
     sort: Annotated[
-        str, Parameter(max_length=40, description="How much is to be sorted.", examples=["100TB"])
+        str, Parameter(max_length=40, description="Amount of data to sort.", examples=["100TB"])
     ] = DEFAULT_SORT,
     catalog: Annotated[
         list[str] | None,
-        Parameter(max_length=10, description="Catalogues, from /api/catalogs."),
+        Parameter(max_length=10, description="Catalogs, from /api/catalogs."),
     ] = None,
     durability: Annotated[
         Literal["2-io", "replicated", "volumes"],
-        Parameter(description="What survives the loss of a node."),
+        Parameter(description="Fault tolerance."),
     ] = "2-io",
     network: Literal["at-scale", "baseline", "unlimited"] = "at-scale",
 ) -> AdvicePage:
@@ -250,10 +252,10 @@ def _shipped(name: str) -> Catalog:
 
 
 def _catalog(name: str) -> Catalog:
-    """A shipped catalogue. Never a file: whoever asks a server must not choose what it reads."""
+    """A shipped catalog. Never a file: clients must not choose what a server reads."""
     if name not in shipped():
         raise unknown(
-            f"{name[:200]!r} is not a shipped catalogue",
+            f"{name[:200]!r} is not a shipped catalog",
             name[:200],
             shipped(),
             "shipped",
@@ -289,7 +291,7 @@ def _no_machines(text: str, field: str) -> VenturiError:
 
 
 def _with(catalog: Catalog, assumptions: list[str], volumes: str | None, today: date) -> Catalog:
-    """The catalogue with what is assumed and, if it has such, the volumes on its machines."""
+    """The catalog with the assumptions and, if it has any, the volumes of its machines."""
     found = assumed(catalog, assumptions, today)
     if volumes is None:
         return found

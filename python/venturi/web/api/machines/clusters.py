@@ -20,7 +20,7 @@ def cluster(
     name: Annotated[
         str | None,
         Parameter(
-            description="A cluster's name; by default that of the newest trial on any.",
+            description="A cluster's name; default: the cluster of the newest trial.",
             min_length=1,
             max_length=NAME_LENGTH_MAX,
             examples=["rack7"],
@@ -34,7 +34,7 @@ def cluster(
     if name is not None and name not in names:
         raise VenturiError(
             "VEN-RECORD-UNKNOWN",
-            f"no trial was run on a cluster called {name!r}",
+            f"no trial ran on a cluster named {name!r}",
             where={"name": name},
             hint=did_you_mean(name, names, "clusters with trials"),
         )

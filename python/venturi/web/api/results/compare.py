@@ -64,7 +64,7 @@ def compare(
     ] = None,
     *,
     crude: Annotated[
-        bool, Parameter(description="All that was measured, though not like with like.")
+        bool, Parameter(description="Compare all trials, unmatched (confounded).")
     ] = False,
 ) -> ComparisonData:
     """Groups side by side, and how each differs from the first."""

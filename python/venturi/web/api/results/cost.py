@@ -79,33 +79,33 @@ def cost(
             ge=0,
             le=USD_PER_HOUR_MAX,
             allow_inf_nan=False,
-            description="Price of an hour; without one there is no cost.",
+            description="Price per hour; without one there is no cost.",
         ),
     ] = None,
     plus: Annotated[
         list[str] | None,
         Parameter(
             max_length=100,
-            description="KEY=VALUE:USD, added for groups with this value of a key of `by`.",
+            description="KEY=VALUE:USD, a surcharge for groups with this value of a key of `by`.",
             examples=[["net=IB:0.80", "disk=SSD:0.70"]],
         ),
     ] = None,
     per: Annotated[
-        Literal["cluster", "node"], Parameter(description="What the price is for.")
+        Literal["cluster", "node"], Parameter(description="Unit that the price is for.")
     ] = "cluster",
-    price_as_of: Annotated[date | None, Parameter(description="The day the price held.")] = None,
+    price_as_of: Annotated[date | None, Parameter(description="Date of the price.")] = None,
     price_source: Annotated[
-        str | None, Parameter(max_length=200, description="Who said so.")
+        str | None, Parameter(max_length=200, description="Source of the price.")
     ] = None,
     prices: Annotated[
         Literal["recorded"] | None,
         Parameter(
-            description="Costs as recorded with the trials, those without left out; the default "
-            "where no price is given and every trial has one."
+            description="Use costs recorded with the trials and skip trials without one. Default "
+            "if no price is given and every trial has a cost."
         ),
     ] = None,
     crude: Annotated[
-        bool, Parameter(description="By medians of all trials, though not like with like.")
+        bool, Parameter(description="Rank by medians of all trials (confounded).")
     ] = False,
 ) -> RankingData:
     """Groups ranked by a named objective, with ties, costs and the Pareto frontier."""

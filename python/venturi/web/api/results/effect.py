@@ -20,7 +20,7 @@ def effect(
         Parameter(
             min_length=1,
             max_length=GROUP_KEYS_MAX,
-            description="The key whose values are compared; of several every combination.",
+            description="The key to compare values of; with several, every combination.",
             examples=[["disk"]],
         ),
     ],
@@ -29,8 +29,8 @@ def effect(
         str | None,
         Parameter(
             max_length=2_000,
-            description="The value against which, of several keys a JSON list; none: the most "
-            "frequent.",
+            description="The value to compare with (a JSON list for several keys); default: the "
+            "most frequent.",
             examples=["HDD", '["HDD", "ETH"]'],
         ),
     ] = None,
@@ -38,18 +38,20 @@ def effect(
         list[str] | None,
         Parameter(
             max_length=50,
-            description="Keys in which trials may differ and still count as alike.",
+            description="Ignore differences in these keys when matching trials.",
             examples=[["io_sort_factor"]],
         ),
     ] = None,
     level: Annotated[
         float,
         Parameter(
-            ge=LEVEL_LEAST, le=LEVEL_MOST, description="Of the intervals, which decide the verdict."
+            ge=LEVEL_LEAST,
+            le=LEVEL_MOST,
+            description="Confidence level of the verdict's intervals.",
         ),
     ] = LEVEL,
     crude: Annotated[
-        bool, Parameter(description="Also what was measured, not like with like.")
+        bool, Parameter(description="Also give the crude ratio over all trials (confounded).")
     ] = False,
 ) -> Effects:
     """The effect on the time, of trials that are alike in everything else that is recorded."""

@@ -86,19 +86,19 @@ def scaling(
         list[str] | None,
         Parameter(
             max_length=20,
-            description="Do not keep this key alike within a curve; the answer says so.",
+            description="Ignore differences in this key within a curve; the answer says so.",
             examples=[["cluster"]],
         ),
     ] = None,
     skip: Annotated[
-        int, Parameter(ge=0, le=1_000_000, description="Leave out so many of the listed curves.")
+        int, Parameter(ge=0, le=1_000_000, description="Number of listed curves to skip.")
     ] = 0,
     to: Annotated[
         float | None,
         Parameter(
             gt=0,
             allow_inf_nan=False,
-            description="Tell the time at this x, at most twice what was measured.",
+            description="Predict the time at this x, at most twice the measured range.",
         ),
     ] = None,
 ) -> Scaling:

@@ -89,10 +89,10 @@ def trials(
             examples=["elapsed_s"],
         ),
     ] = "started_at",
-    desc: Annotated[bool, Parameter(description="Highest first; what is missing is last.")] = True,
+    desc: Annotated[bool, Parameter(description="Highest first; missing values last.")] = True,
     limit: Annotated[int, Parameter(ge=1, le=PAGE_ROWS_MAX)] = 50,
     cursor: Annotated[
-        str | None, Parameter(description="`next_cursor` of the page before.", max_length=10_000)
+        str | None, Parameter(description="`next_cursor` of the previous page.", max_length=10_000)
     ] = None,
 ) -> shapes.TrialPage:
     """One page of the trials that meet the conditions."""
@@ -116,7 +116,7 @@ def facets(
     key: Annotated[
         list[KeyName] | None,
         Parameter(
-            description="Keys to count by; by default what most trials can be told apart by.",
+            description="Keys to count by; by default those that distinguish most trials.",
             max_length=FACET_KEYS_MAX,
             examples=[["workload", "disk"]],
         ),
@@ -153,12 +153,12 @@ def series(
     services: Services,
     id: Id,
     points: Annotated[
-        int, Parameter(description="No more moments than these; means of some.", ge=2, le=2_000)
+        int, Parameter(description="Maximum number of times; more are averaged.", ge=2, le=2_000)
     ] = 500,
     host: Annotated[
         str | None,
         Parameter(
-            description="By default the first that was watched.",
+            description="A host's name; default: the first monitored host.",
             min_length=1,
             max_length=NAME_LENGTH_MAX,
         ),
@@ -195,16 +195,20 @@ def io_heat(
     *,
     pattern: Annotated[
         str,
-        Parameter(description="Which requests, as /io names them.", min_length=1, max_length=200),
+        Parameter(
+            description="Pattern of requests, as named by /io.", min_length=1, max_length=200
+        ),
     ],
     device: Annotated[
-        str, Parameter(description="Which disk, as /io names it.", pattern=r"^\d{1,4},\d{1,7}$")
+        str, Parameter(description="Disk, as named by /io.", pattern=r"^\d{1,4},\d{1,7}$")
     ],
     chart: Annotated[Literal["places", "times"], Parameter(description="Places, or times.")],
     from_s: Annotated[
-        float, Parameter(description="From when on, since the trace began.", ge=0, le=1e9)
+        float, Parameter(description="Start, in seconds since the trace started.", ge=0, le=1e9)
     ],
-    until_s: Annotated[float, Parameter(description="Until when.", ge=0, le=1e9)],
+    until_s: Annotated[
+        float, Parameter(description="End, in seconds since the trace started.", ge=0, le=1e9)
+    ],
 ) -> IoHeat:
     """A part of a chart over time, as fine as the trace allows: at most some 512 columns."""
     from venturi.web.io.heat import HeatWindow, heat_part  # noqa: PLC0415 - the server starts sooner
