@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from venturi.record.trial import Trial
 
 PARTS = 120
-"""Of the time: more points cannot be told apart where many hosts stand beside one another."""
+"""Parts of the time: more points are not distinguishable in a chart of many hosts."""
 
 
 def hosts_over_time(repository: TrialRepository, trial: Trial, parts: int = PARTS) -> HostsOverTime:
-    """What the hosts of `trial` did in each of at most so many equal `parts` of its time."""
+    """The load of the hosts of `trial` in at most this many equal `parts` of its time."""
     kept = [artifact for artifact in trial.artifacts if artifact.kind == "series"]
     if len(kept) < 2:
         return _nothing("only one host was monitored" if kept else "no host was monitored")

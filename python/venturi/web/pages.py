@@ -32,11 +32,11 @@ class Page:
     order: int = 100
     """Its place among the pages of its topic."""
     menu: str | None = None
-    """Its name in the navigation; None: it isn't there."""
+    """Its name in the navigation; None: not listed."""
     selects: bool = True
     """Whether the navigation takes the conditions of the previous page along."""
     question: str = ""
-    """What it answers; a page with a question is on the start page."""
+    """The question that it answers; a page with a question is on the start page."""
     about: str = ""
     served: bool = True
     """Whether a server has it; others exist in files only, which a command writes."""

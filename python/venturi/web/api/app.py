@@ -42,7 +42,7 @@ _IN_FILES: dict[str, Any] = {
     "/api/trace": TracePage,
 }
 _ABOUT = (
-    "Every page of the web application is a URL whose state is in the query; the same path and "
+    "Every page of the web application is a URL with its state in the query; the same path and "
     "query under /api is its data. Errors are problem documents (RFC 9457) with Venturi's codes. "
     "Quantities have their unit in their name; null means unknown and comes with a reason."
 )

@@ -43,22 +43,24 @@ def _all(watch: ServerState) -> Iterator[str]:
     yield from _family(
         "venturi_connections",
         "gauge",
-        "Connections, by what they do.",
+        "Connections, by phase.",
         [({"phase": phase}, n) for phase, n in watch.connections().items()],
     )
-    yield from _gauge("venturi_requests_in_flight", "Requests at work.", watch.in_flight)
+    yield from _gauge("venturi_requests_in_flight", "Active requests.", watch.in_flight)
     yield from _gauge(
-        "venturi_requests_overdue", "Given up, and still at work.", len(watch.overdue)
+        "venturi_requests_overdue",
+        "Requests that timed out and are still active.",
+        len(watch.overdue),
     )
     yield from _family(
         "venturi_refused_total",
         "counter",
-        "Refused or broken off, by what there was too much of.",
+        "Refused or canceled, by the exceeded limit.",
         [({"reason": reason}, n) for reason, n in sorted(watch.refused.items())],
     )
     yield from _gauge(
         "venturi_repository_bytes",
-        "What the database takes; without artifacts.",
+        "Size of the database, without artifacts.",
         watch.repository.size_bytes(),
     )
     yield from _process()
@@ -73,7 +75,7 @@ def _process() -> Iterator[str]:
     )
     yield from _gauge("process_open_fds", "Open files.", len(list(Path("/proc/self/fd").iterdir())))
     yield from _family(
-        "process_cpu_seconds_total", "counter", "Processor time.", [({}, times.user + times.system)]
+        "process_cpu_seconds_total", "counter", "CPU time.", [({}, times.user + times.system)]
     )
 
 

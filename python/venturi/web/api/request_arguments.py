@@ -17,7 +17,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from venturi.core.errors import VenturiError
 
 NAME_LENGTH_MAX = 300
-"""Characters of a name that is asked for."""
+"""Characters of a requested name."""
 
 
 class Parameter:

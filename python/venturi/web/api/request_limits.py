@@ -90,7 +90,7 @@ def busy(what: str, n: int) -> VenturiError:
     return VenturiError(
         "VEN-API-BUSY",
         f"the server has {n} {what} at work and takes no more",
-        hint="try again in a moment",
+        hint="try again later",
     )
 
 

@@ -344,7 +344,7 @@ def require_valid(token: Token | None) -> Token:
         raise VenturiError(
             "VEN-API-TOKEN",
             f"the token {token.name} {told}",
-            hint="whoever runs this server makes another by `venturi token add`",
+            hint="ask the server's administrator for a new one (`venturi token add`)",
         )
     return token
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 COLUMNS_MOST = 512
 """A part has no more columns."""
 CARRIED_BYTES = 3_000_000
-"""What a page in a file has of such cells; the application itself is 1.1 MB."""
+"""Size limit of such cells in a page's file; the application itself is 1.1 MB."""
 NO_CELLS = "You can't zoom in: neither finer cells nor the recording were kept."
 _INDEX_BYTES = 1 << 20
 Chart = Literal["places", "times"]

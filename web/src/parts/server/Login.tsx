@@ -22,7 +22,7 @@ export function Login() {
     }
   };
   return (
-    <Page title="Log in" intro="This server requires a token. Ask whoever runs it for one.">
+    <Page title="Log in" intro="This server requires a token. Ask its administrator for one.">
       <form className="card stacked" onSubmit={enter}>
         <div className="field">
           <label htmlFor={id}>Token</label>

@@ -76,7 +76,7 @@ def series_of(
 DiskNames = frozenset[str] | None
 """Those of the host; None: all that its series has."""
 _Found = tuple[tuple[float, ...], tuple[SeriesLine, ...], bool, str | None]
-"""Moments, lines, whether they are thinned, why there are none: the rest of a `SeriesData`."""
+"""Times, lines, whether they are thinned, the reason if missing: the rest of a `SeriesData`."""
 
 
 def _read(

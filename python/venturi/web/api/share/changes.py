@@ -50,7 +50,7 @@ async def _in_turn(request: Request) -> AsyncIterator[None]:
         raise VenturiError(
             "VEN-RECORD-BUSY",
             "too many changes wait for others to be written",
-            hint="nothing was changed; try again in a moment",
+            hint="nothing was changed; try again later",
         ) from error
     try:
         yield
@@ -65,7 +65,7 @@ _LINE = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
 Said = Annotated[
     str | None,
     Field(
-        description="What who asks calls themselves; kept as said, beside their token's name.",
+        description="The author's own name, recorded in addition to the token's name.",
         max_length=100,
         pattern=_LINE,
         examples=["Ada Lovelace"],
@@ -270,7 +270,7 @@ def _refuse(report: ImportReport) -> None:
     first, n = report.refused[0], report.refused_count
     raise VenturiError(
         first.code,
-        f"no trial was taken in, {n} refused; line {first.line} of trials.ndjson "
+        f"no trial was imported, {n} refused; line {first.line} of trials.ndjson "
         f"(trial {first.value}): {first.reason}",
         where={"line": first.line, "trial": first.value, "refused": n},
         hint="export them again where they were recorded",

@@ -229,7 +229,7 @@ export default function Advice() {
   return (
     <Page
       title={PAGES.advice.title}
-      intro="Which machines to choose for a sort, how many, at what cost, and how certain that is."
+      intro="Which machines to choose for a sort, how many, their cost, and how certain that is."
     >
       <Question />
       {problem && <ProblemBox problem={problem} />}

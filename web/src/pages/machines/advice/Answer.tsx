@@ -268,7 +268,7 @@ function NetworkBars({ rows }: { rows: NetworkCosts[] }) {
               label="Cost of the job per type with storage only, an ideal network and the observed network"
               draw={draw}
             />
-            <Twin label="cost by what limits it">
+            <Twin label="cost by network">
               <Grid columns={BARS} rows={rows} />
             </Twin>
           </>

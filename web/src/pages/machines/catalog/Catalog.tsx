@@ -137,7 +137,7 @@ function kindsOf({ old, new: now }: Change): string {
 function Changes({ of: { removed, added, changes: changed } }: { of: CatalogDifference }) {
   const draw = useMemo(() => (view: View) => changes(changed, view), [changed]);
   return (
-    <Section id="changes" title="What changed">
+    <Section id="changes" title="Changes">
       {removed.length > 0 && <p>Removed: {removed.join(", ")}</p>}
       {added.length > 0 && <p>Added: {added.join(", ")}</p>}
       {changed.length === 0 ? (
@@ -217,7 +217,7 @@ function Whole({ page }: { page: CatalogPage }) {
     ...(page.catalogs.length > 0 ? [["catalogs", "Coverage"] as [string, string]] : []),
     ...(facts.length > 0 ? [["facts", "Facts"] as [string, string]] : []),
     ...(page.types.length > 0 ? [["types", "Machines"] as [string, string]] : []),
-    ...(page.difference ? [["changes", "What changed"] as [string, string]] : []),
+    ...(page.difference ? [["changes", "Changes"] as [string, string]] : []),
   ];
   return (
     <div className="report">

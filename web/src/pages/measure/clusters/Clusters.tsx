@@ -110,7 +110,7 @@ function Disks({ hosts }: { hosts: readonly HostCard[] }) {
 /** The answer in one line: whether the hosts differ. */
 function headlineOf({ hosts, differences }: ClusterCard): string {
   if (hosts.length < 2) return "This cluster has one host";
-  if (differences.length === 0) return `All ${count(hosts.length)} hosts are alike`;
+  if (differences.length === 0) return `No difference between the ${count(hosts.length)} hosts`;
   const found =
     differences.length === 1 ? "1 difference" : `${count(differences.length)} differences`;
   return `${found} between hosts`;

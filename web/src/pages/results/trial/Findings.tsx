@@ -112,7 +112,7 @@ export function Findings({ data }: { data: JobData }) {
   return (
     <>
       {failure !== null && silence !== null && <p>{sentence(silence)}</p>}
-      {first.length > 0 && <h3>What to fix, largest saving first</h3>}
+      {first.length > 0 && <h3>Fixes, largest saving first</h3>}
       {first.length > 0 && (
         <ol className="findings">
           {first.map((finding) => (
