@@ -1,4 +1,4 @@
-// What a page was asked, in words and as the command that gives the same answer on a terminal.
+// The question of a page in words, and as the command that answers it in a terminal.
 import { keyName } from "./format";
 
 const joined = (texts: readonly string[]) =>
@@ -10,7 +10,7 @@ export function askedInWords(search: URLSearchParams): string {
   const by = search.getAll("by");
   const x = search.get("x");
   const where = search.getAll("where");
-  // What was picked by hand has a name that tells nobody anything.
+  // Trials picked by hand have names that mean nothing to a reader.
   const picked = where.filter((text) => /^(group|id)=/.test(text)).length;
   const conditions = where.filter((text) => !/^(group|id)=/.test(text));
   return [
@@ -28,10 +28,10 @@ export function askedInWords(search: URLSearchParams): string {
 export const quoted = (text: string) =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/** How a page's parameters are called on a terminal: each value of PARAM is told with OPTION. */
+/** The names of a page's parameters in a terminal: each value of PARAM is given with OPTION. */
 export type Options = Readonly<Record<string, string>>;
 
-/** `venturi rank --by net --where workload=terasort` of what `search` asks. */
+/** The command of the question `search`: `venturi rank --by net --where workload=terasort`. */
 export function commandOf(
   verb: string,
   search: URLSearchParams,

@@ -1,5 +1,5 @@
 // What a page asks the API for. A page at /PATH?QUERY has its data at /api/PATH?QUERY; a page that
-// was exported carries the answers with it and asks nobody.
+// was exported contains the answers and needs no server.
 import { keepPreviousData, QueryCache, QueryClient, useQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 import type { Endpoints, Problem } from "./generated/types";
@@ -24,7 +24,7 @@ const carried = island();
 /** Whether this page is an exported file: nothing can be asked, saved or left out in it. */
 export const exported = carried !== null;
 
-/** What the API refused, or what kept us from asking it. */
+/** A refusal of the API, or the reason why it can't be reached. */
 export class Refused extends Error {
   constructor(readonly problem: Problem) {
     super(problem.detail);
@@ -83,7 +83,7 @@ export async function loaded<T>(load: () => Promise<T>): Promise<T> {
     return await load();
   } catch (error) {
     if (exported) throw error;
-    // Code that an answering server does not have is that of another version of it.
+    // An answering server that lacks this code is a different version.
     await send("GET", "/api/status");
     throw new Refused({
       ...problem("VEN-WEB-VERSION", "This page can't be loaded", "The server was upgraded."),
@@ -145,7 +145,7 @@ export interface Twin<T> {
   problem: Problem | undefined;
   /** Nothing to show yet. */
   pending: boolean;
-  /** What is shown is the answer to the question before. */
+  /** Whether the data answer the previous question. */
   stale: boolean;
 }
 
@@ -170,7 +170,7 @@ export function useTwin<Path extends keyof Endpoints>(
     enabled: url !== "",
   });
   const refusal = asked.isError ? problemOf(asked.error) : undefined;
-  // What the server once said stays, under the sign that it does not answer now.
+  // Earlier answers stay, under the sign that the server doesn't answer now.
   const kept = refusal?.code === UNREACHABLE && asked.data !== undefined;
   return {
     data: asked.isError && !kept ? undefined : asked.data,

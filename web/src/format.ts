@@ -70,7 +70,7 @@ export const range = (
   show: (value: number) => string,
 ) => `${show(low)} to ${show(high)}`;
 
-/** A moment in UTC: `2014-09-30 12:31 UTC`. */
+/** A time in UTC: `2014-09-30 12:31 UTC`. */
 export const moment = (iso: string) => {
   const at = new Date(iso);
   return Number.isNaN(at.getTime())
@@ -84,7 +84,7 @@ const PREFIX = "configuration.";
 export const keyName = (key: string) =>
   key.startsWith(PREFIX) ? key.slice(PREFIX.length) : key.replace(/_/g, " ");
 
-/** One value of a key; a missing one is said to be. */
+/** One value of a key, or that it's missing. */
 export const valueText = (value: Scalar) => (value === null ? "(missing)" : String(value));
 
 /** The values that a group stands for: `IB · SSD`; no keys at all: all trials. */

@@ -2,7 +2,7 @@
 import { keyName } from "./format";
 import type { KeyInfo } from "./generated/types";
 
-/** What people ask for first, in this order. */
+/** The most used keys, in this order. */
 const ASKED_FIRST = [
   "workload",
   "engine",
@@ -27,11 +27,11 @@ const place = (key: string) => {
   return at < 0 ? ASKED_FIRST.length : at;
 };
 
-/** Whether somebody would ask for it before all others. */
+/** Whether it's one of the most used keys. */
 export const isAskedFirst = ({ key, distinct }: KeyInfo) =>
   distinct > 1 && place(key) < ASKED_FIRST.length;
 
-/** What is asked for first leads; the others by how many trials have a value of them. */
+/** The most used keys first, the others by how many trials have a value of them. */
 export const byInterest = (keys: readonly KeyInfo[]): KeyInfo[] =>
   [...keys].sort((a, b) => place(a.key) - place(b.key) || b.n - a.n || (a.key < b.key ? -1 : 1));
 

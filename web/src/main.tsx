@@ -6,7 +6,7 @@ import { Refused } from "./data";
 import { recallTheme } from "./state";
 
 recallTheme();
-/** What a page was refused stands on it; only what is a fault of ours goes to the console too. */
+/** A refusal is shown on its page; only bugs go to the console too. */
 const onCaughtError = (error: unknown) => {
   if (!(error instanceof Refused)) console.error(error);
 };

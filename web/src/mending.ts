@@ -8,7 +8,7 @@ export interface Way {
   search: URLSearchParams;
 }
 
-/** What the hint says that could have been meant. */
+/** The suggestions of the hint. */
 function meant(hint: string): string[] {
   const [, list] = /did you mean (.+?)\?/.exec(hint) ?? [];
   return list ? list.split(/, | or /).map((each) => each.trim()) : [];
@@ -27,7 +27,7 @@ function changed(
   return next;
 }
 
-/** Whether a parameter is what `field` names: itself, a key that it holds, or a condition on it. */
+/** Whether `field` names a parameter: itself, a key that it holds, or a condition on it. */
 const isOf = (field: string, name: string, value: string) =>
   name === field || value === field || (name === "where" && keyOf(value) === field);
 
@@ -41,7 +41,7 @@ export function waysOut(search: URLSearchParams, { where, hint }: Problem): Way[
     search: changed(search, (name, value) => {
       if (!isOf(field, name, value)) return value;
       if (name !== "where") return candidate;
-      // Of a condition either the key was wrong, which the hint then names, or its value.
+      // Either the key of a condition was wrong, which the hint then names, or its value.
       const isKey = hint.includes("venturi keys");
       const rest = value.slice(keyOf(value).length);
       return isKey ? candidate + rest : `${field}=${candidate}`;

@@ -1,4 +1,4 @@
-// What is not known is `Missing` with its reason; charts get it as null and leave it out.
+// Unknown values are `Missing` with a reason; charts get them as null and leave them out.
 import type { Missing } from "./generated/types";
 
 export type Known = number | null;

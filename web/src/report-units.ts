@@ -1,4 +1,4 @@
-// Quantities that only reports print; python/venturi/core/units.py prints them alike.
+// Quantities that only reports print; python/venturi/core/units.py prints them the same way.
 
 const grouped = (value: number, digits = 0) =>
   value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });

@@ -12,7 +12,7 @@ export function canonical(path: string, search = new URLSearchParams()): string 
   return rest.size ? `${path}?${rest}` : path;
 }
 
-/** What chooses trials: carried from one page to the next. */
+/** The parameters that select trials: carried from one page to the next. */
 export function selectionOf(search: URLSearchParams): URLSearchParams {
   const selection = new URLSearchParams();
   for (const where of search.getAll("where")) selection.append("where", where);

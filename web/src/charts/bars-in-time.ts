@@ -9,7 +9,7 @@ export interface Bar {
   bold: boolean;
   from_s: number;
   to_s: number;
-  /** What it is divided into, end to end, in seconds. */
+  /** Its parts, end to end, in seconds. */
   parts: { from: number; to: number; role: string; outlined: boolean }[];
   text: string;
   details: string[];
@@ -79,7 +79,7 @@ function name(bar: Bar, middle: number, frame: Frame, view: View): Child {
   };
 }
 
-/** The bars as a series of the grid at `gridIndex`, whose vertical axis has a category for each. */
+/** The bars as a series of the grid at `gridIndex`; its vertical axis has a category for each. */
 export function barSeries(bars: Bar[], gridIndex: number, view: View): CustomSeriesOption {
   return {
     type: "custom",

@@ -1,4 +1,4 @@
-// What the charts of the analysis pages share: axes, colors of groups, names that meet nothing.
+// Shared by the charts of the analysis pages: axes, colors of groups, names that don't overlap.
 import type { CustomSeriesOption } from "echarts/charts";
 import { type Key, type Scalar, seconds, size, valueText } from "../format";
 import type { Interval, SpreadData } from "../generated/types";
@@ -47,7 +47,7 @@ export function logAxis(values: number[], most: number): Axis {
   return { log: true, minimum, maximum, ticks: ticks ?? [], share };
 }
 
-/** An axis to the scale that was asked for; a logarithm of 0 or less is none. */
+/** An axis to the requested scale; 0 or less has no logarithm. */
 export const axisFor = (values: number[], most: number, log: boolean): Axis =>
   log && values.every((value) => value > 0)
     ? logAxis(values, most)
@@ -77,7 +77,7 @@ export const within = ({ low, high }: Interval, tell: (value: number) => string)
 export const reach = ({ median, interval }: SpreadData): number[] =>
   [median, interval?.low, interval?.high].filter((value) => value != null);
 
-/** What a tooltip says of a spread. */
+/** The lines of a tooltip about a spread. */
 export function told(spread: SpreadData, tell: (value: number) => string = seconds): string[] {
   if (spread.median === null) return [`n = ${spread.n}: ${spread.reason ?? "no value"}`];
   const { interval } = spread;
@@ -140,7 +140,7 @@ export function withLine(drawing: Drawing, at: number, view: View): Drawing {
   return { ...drawing, option: { ...drawing.option, series: [...series, line] } };
 }
 
-/** A thing at its pixels that may have a name beside it. */
+/** A thing at its pixels that may have a name next to it. */
 export interface Place {
   x: number;
   y: number;
@@ -156,7 +156,7 @@ export interface Place {
 
 const LABEL_PX = 12;
 
-/** Names beside their places, the first first: each where it meets nothing, or not at all. */
+/** Names next to their places, first ones first: each where it overlaps nothing, or not at all. */
 export function names(
   places: Place[],
   taken: Box[],

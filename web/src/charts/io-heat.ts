@@ -9,7 +9,7 @@ import type { Drawing, View } from "./view";
 
 export type HeatChart = "places" | "times";
 
-/** How cells and what they stand for are shown. */
+/** How cells and their values are shown. */
 export interface Shown {
   counted: Counted;
   scale: Scale;
@@ -28,13 +28,13 @@ const CLOSER_PX = 260;
 const amountsOf = (heat: IoHeat, counted: Counted): readonly number[] =>
   counted === "bytes" && heat.bytes ? heat.bytes : heat.cells.map(([, , requests]) => requests);
 
-/** The names of the stages that ran between two moments. */
+/** The names of the stages that ran between two times. */
 const during = (stages: readonly IoStage[], from: number, to: number) =>
   stages
     .filter((stage) => stage.from_s < to && stage.until_s > from)
     .map(({ name, phase }) => `stage ${name} (${phase})`);
 
-/** A file whose requests are in a cell, as far as they are known. */
+/** A file with requests in a cell, if known. */
 export function fileAt({ names, files }: IoHeat, at: number): string | null {
   const number = files[at] ?? 0;
   const name = names[Math.abs(number) - 1];

@@ -6,9 +6,9 @@ import { latency } from "../units";
 import { type Mark, type Panel, panels, type Shared } from "./panels";
 import { base, type Drawing, quietAxis, tip, type View } from "./view";
 
-/** What is counted of each: requests, or bytes where they are known. */
+/** The counted unit: requests, or bytes where they are known. */
 export type Counted = "requests" | "bytes";
-/** How amounts are told apart: by themselves, or by their powers. */
+/** How amounts are distinguished: by themselves, or by their powers. */
 export type Scale = "linear" | "log";
 
 const SECTOR_BYTES = 512;
@@ -16,7 +16,7 @@ const ROLES = ["read", "write", "memory", "blocked", "cpu-user", "network"] as c
 
 export const roleAt = (place: number): string => ROLES[place % ROLES.length] ?? "read";
 
-/** A caption, and what the trace lacks: a chart that is taken by itself says so, too. */
+/** A caption with the losses of the trace: a chart that is used by itself names them, too. */
 export function captioned(caption: string, lost: string | null): string {
   if (!lost) return caption;
   const said = caption && `${caption.replace(/\.?$/, ".")} `;

@@ -1,4 +1,4 @@
-// Small charts beside one another, all on the same two axes, each with rectangles in it.
+// Small charts in rows, all on the same two axes, each with rectangles in it.
 import { base, type Drawing, quietAxis, tip, type View } from "./view";
 
 /** An axis that all panels share, in its own coordinates: of a logarithmic one these are powers. */
@@ -9,7 +9,7 @@ export interface Shared {
   format(value: number): string;
 }
 
-/** A rectangle in the coordinates of the axes, and what a tooltip says of it. */
+/** A rectangle in the coordinates of the axes, and the text of its tooltip. */
 export interface Mark {
   from: number;
   to: number;
@@ -33,7 +33,7 @@ const TITLE_LETTER_PX = 6.8;
 const GAP_PX = 14;
 const AXIS_PX = 24;
 
-/** How many panels stand in a row: as many as have room for their titles, which tell them apart. */
+/** How many panels fit into a row with room for their titles. */
 const columnsOf = (panels: readonly Panel[], besidePx: number, width: number) => {
   const longest = Math.max(...panels.map(({ title }) => title.length));
   const cell = Math.max(CELL_PX, besidePx + TITLE_LETTER_PX * longest);

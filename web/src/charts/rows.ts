@@ -1,4 +1,4 @@
-// One picture for many questions: labelled rows against one scale. A row may have bars end to end,
+// One chart for many questions: labeled rows against one scale. A row may have bars end to end,
 // an interval, marks and a text at its end. On a narrow screen the label stands above its row.
 import type { CustomSeriesOption } from "echarts/charts";
 import { type Behind, base, type Drawing, quietAxis, tip, type View } from "./view";
@@ -196,7 +196,7 @@ function textOf(row: Row, { at, above, y }: Place, view: View): Child[] {
   return [{ type: "text", style }];
 }
 
-/** What keeps the lines of the scale off a heading. */
+/** Keeps the lines of the scale off a heading. */
 const lid = ({ middle }: Place, view: View): Child => ({
   type: "rect",
   shape: { x: 0, y: middle - 6, width: view.width, height: 25 },

@@ -1,5 +1,5 @@
-// An axis with round ticks whose pixels are known before anything is drawn, so that labels can be
-// placed where they meet nothing.
+// An axis with round ticks. Their pixels are known before anything is drawn, so that labels can be
+// placed where they overlap nothing.
 import { logTicks } from "../units";
 
 export interface Axis {
@@ -54,7 +54,7 @@ export function axisOf(
   };
 }
 
-/** Whether `values` are so far apart that only a logarithmic scale shows the small ones. */
+/** Whether `values` spread so widely that only a logarithmic scale shows the small ones. */
 export function farApart(values: readonly number[]): boolean {
   const least = Math.min(...values);
   return values.length > 0 && least > 0 && Math.max(...values) / least > LOG_RANGE;

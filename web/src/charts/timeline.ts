@@ -1,4 +1,4 @@
-// Phases, stages, and what the host did meanwhile: a strip, bars and lanes on one time axis.
+// Phases, stages, and the load of the host: a strip, bars and lanes on one time axis.
 import { bytes } from "../format";
 import type { Lane, PhaseSpan } from "../generated/types";
 import type { Known } from "../missing";
@@ -7,8 +7,8 @@ import { type Bar, barSeries, nameRoom, rowHeight } from "./bars-in-time";
 import { base, type Drawing, quietAxis, tip, type View } from "./view";
 
 /**
- * A lane with lines over time; `t_s` where they have other moments than those of the host, `marks`
- * are moments of note.
+ * A lane with lines over time; `t_s` if their times differ from those of the host, `marks` are
+ * times to highlight.
  */
 export interface Track extends Omit<Lane, "unit" | "missing"> {
   unit: Lane["unit"] | "tasks" | "B" | "s" | "rows" | "rows/s";
@@ -19,7 +19,7 @@ export interface Track extends Omit<Lane, "unit" | "missing"> {
   steps?: boolean;
 }
 
-/** What is drawn from 0 on, in seconds; only what lies in `window` is shown. */
+/** The drawn data from 0 on, in seconds; only the part in `window` is shown. */
 export interface Timed {
   spans: PhaseSpan[];
   t_s: readonly number[];
@@ -206,7 +206,7 @@ function nearest(moments: readonly number[], at: number): number {
   return at - (moments[before] ?? at) < (moments[after] ?? at) - at ? before : after;
 }
 
-/** What was going on at the moment under the pointer. */
+/** The phases and stages at the time under the pointer. */
 function momentTip({ spans, t_s: times, bars = [] }: Timed, lanes: Track[]) {
   return (items: { axisValue: number; componentSubType: string }[]) => {
     const item = items.find(({ componentSubType }) => componentSubType === "line");
@@ -248,7 +248,7 @@ export function timeAxis(timed: Timed, view: View): Drawing {
   const { spans, t_s: times, bars = [] } = timed;
   const lanes = timed.lanes.filter((lane) => lane.lines.length > 0);
   const ends = [...spans.map(endOf), ...bars.map((bar) => bar.to_s)];
-  // Where nothing else is, the lanes are what is drawn.
+  // Where nothing else is drawn, the lanes are.
   if (ends.length === 0) ends.push(...lanes.map((lane) => (lane.t_s ?? times).at(-1) ?? 0));
   if (ends.length === 0) return null;
   const end = Math.max(1e-3, ...ends);

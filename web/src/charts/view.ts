@@ -1,7 +1,7 @@
 import type { EChartsCoreOption } from "echarts/core";
 import type { Scalar } from "../format";
 
-/** What a chart is drawn for: its width in px, and the page's colors and type. */
+/** The canvas of a chart: its width in px, and the page's colors and type. */
 export interface View {
   width: number;
   narrow: boolean;
@@ -12,7 +12,7 @@ export interface View {
 /** Values of keys, or bounds of them, of which the trials that have them are behind a mark. */
 export type Behind = readonly (readonly [key: string, value: Scalar, relation?: ">=" | "<="])[];
 
-/** What was chosen in a chart: a datum of a series, by their places. */
+/** A choice in a chart: a datum of a series, by their places. */
 export interface Chosen {
   seriesIndex: number;
   dataIndex: number;
@@ -57,13 +57,13 @@ export function tip(title: string, lines: readonly string[]): HTMLElement {
   return box;
 }
 
-/** A tooltip of a chart whose data are points; `told` has the content for the one at an index. */
+/** A tooltip of a chart of points; `told` has the content for the point at an index. */
 export const pointTip = (view: View, told: (index: number) => HTMLElement | "") => ({
   ...(base(view).tooltip as object),
   formatter: ({ dataIndex }: { dataIndex: number }) => told(dataIndex),
 });
 
-/** What every chart shares. */
+/** The settings that every chart shares. */
 export function base(view: View): EChartsCoreOption {
   return {
     animation: false,

@@ -1,4 +1,4 @@
-// What the analysis pages share: controls whose state is the URL, and cells of their tables.
+// Shared by the analysis pages: controls that keep their state in the URL, and cells of tables.
 import "./analysis.css";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { Link } from "wouter";
@@ -26,7 +26,7 @@ import type { Cell, Column } from "./Table";
 
 const DEBOUNCE_MS = 350;
 
-/** Whether a parameter can stand beside the others of the URL. */
+/** Whether a parameter fits the others of the URL. */
 type Fits = (name: string, value: string, search: URLSearchParams) => boolean;
 
 /** The query without what does not fit to the rest of it any more; the URL follows. */
@@ -50,12 +50,12 @@ export function useFitting(fits: Fits): URLSearchParams {
   return fitting;
 }
 
-/** Controls that ask the server anew; an exported page has nobody to ask. */
+/** Controls that need a server; an exported page has none. */
 export function Controls({ children }: { children: ReactNode }) {
   return exported ? null : <div className="controls">{children}</div>;
 }
 
-/** One of several values of a parameter; the first is what the URL need not say. */
+/** One of several values of a parameter; the first is the default, which the URL omits. */
 export function Choice({
   label,
   param,
@@ -88,14 +88,14 @@ export function Choice({
   );
 }
 
-/** Whether an axis is logarithmic: as the reader says, else where the values are far apart. */
+/** Whether an axis is logarithmic: as the reader chose, else where the values spread widely. */
 export function useLog(values: () => readonly number[]): boolean {
   const [search] = useSearch();
   const said = search.get("log");
   return said === null ? farApart(values()) : said === "1";
 }
 
-/** The reader's say on whether an axis is logarithmic; `log` is what holds now. */
+/** The reader's choice of a logarithmic axis; `log` is the current one. */
 export function LogChoice({ log }: { log: boolean }) {
   const [, edit] = useSearch();
   return (
@@ -135,7 +135,7 @@ export function Toggle({ label, param }: { label: string; param: string }) {
   );
 }
 
-/** A text that is handed on when the reader pauses, or at once when the field is left. */
+/** A text that is applied when the reader pauses, or immediately when the field loses the focus. */
 export function Typed({
   label,
   value,
@@ -308,7 +308,7 @@ export function GroupChoice({
   );
 }
 
-/** Groups to compare, in order: the first is what the others are measured against. */
+/** Groups to compare, in order: the first is the baseline. */
 export function GroupsChoice({
   param,
   by,
@@ -381,7 +381,7 @@ export function GroupsChoice({
 
 const MOST_SUGGESTED = 12;
 
-/** What to look at first, where a key has to be chosen: those that take a few values. */
+/** Keys with a few values to choose from first. */
 export function Suggestions({
   param,
   text,
@@ -414,7 +414,7 @@ export function Suggestions({
   );
 }
 
-/** What a trial came to, not what was chosen for it. */
+/** Outcomes of a trial, not settings. */
 const OUTCOMES = new Set([
   "failure",
   "failure_kind",
@@ -425,11 +425,11 @@ const OUTCOMES = new Set([
   "warnings",
 ]);
 
-/** Whether a key takes a few values, so that trials can be told apart by it. */
+/** Whether a key has a few values, so that it can group trials. */
 export const fewValues = ({ key, distinct, type }: KeyInfo) =>
   distinct >= 2 && distinct <= 40 && type !== "moment" && !OUTCOMES.has(key);
 
-/** The answer: its headline, its notes, then `controls` and details; or why there is none. */
+/** The answer: its headline, its notes, then `controls` and details; or the reason why not. */
 export function Answer<T extends { warnings: readonly string[]; verdict?: string }>({
   twin,
   what,
@@ -546,7 +546,7 @@ export const spreadCells = (spread: SpreadData | null): Cell[] => [
   spread?.interval?.high ?? null,
 ];
 
-/** A median with its interval, or why there is none. */
+/** A median with its interval, or the reason if missing. */
 export function spreadCell(spread: SpreadData | null, tell: (value: number) => string): Cell {
   if (spread === null) return null;
   const { median, interval, reason } = spread;
@@ -569,7 +569,7 @@ export function spreadCell(spread: SpreadData | null, tell: (value: number) => s
 
 const WIDE = 10_000;
 
-/** The ends of an interval, unless they are so far apart that they mean nothing. */
+/** The ends of an interval, unless it is so wide that it means nothing. */
 const ends = (interval: Interval, tell: (value: number) => string) =>
   interval.low > 0 && interval.high / interval.low > WIDE
     ? `interval wider than a factor of ${count(WIDE)}`

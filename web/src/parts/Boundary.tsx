@@ -4,7 +4,7 @@ import { problemOf, useGoneSince } from "../data";
 import type { Problem } from "../generated/types";
 import { Page, ProblemBox } from "./Page";
 
-/** A way to begin anew; while the server is gone that happens by itself once it answers. */
+/** A button to reload; while the server is gone, the page reloads by itself once it answers. */
 function Again() {
   const gone = useGoneSince() !== null;
   const was = useRef(gone);
@@ -21,7 +21,7 @@ function Again() {
   );
 }
 
-/** Shows its children, or what became of them; give it a new `key` to try again. */
+/** Shows its children, or their error; give it a new `key` to try again. */
 export class Boundary extends Component<{ children: ReactNode }, { problem?: Problem }> {
   override state: { problem?: Problem } = {};
 

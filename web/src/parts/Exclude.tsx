@@ -25,9 +25,9 @@ export function Exclude({
   const [reason, setReason] = useState("");
   const may = useMayWrite();
   if (!may) return null;
-  // The form is for what is selected now, not for what was excluded a moment ago.
+  // The form is for the current selection, not for the one that was just excluded.
   const recorded = done?.conditions.join("\n") === conditions.join("\n");
-  // What has just been excluded is not found any more: that it was recorded is said all the same.
+  // Trials that were just excluded aren't found any more; the page still confirms it.
   if (n === 0 && !recorded) return null;
   return (
     <details className="more">

@@ -1,4 +1,4 @@
-// Names with their values; machines with all that is known of them.
+// Names with their values; machines with their facts.
 import { bytes, plain, type Scalar } from "../format";
 import type { Host } from "../generated/record";
 

@@ -41,7 +41,7 @@ export function Figure({
   open = false,
   children,
 }: {
-  /** What a link of the page's list of sections leads to. */
+  /** The target of a link in the page's list of sections. */
   id?: string;
   title: string;
   caption?: ReactNode;

@@ -15,11 +15,11 @@ export function heat(value: number | null, least: number, greatest: number): num
 export interface HeatCell {
   value: number;
   text: string;
-  /** More of it, for whoever points at the cell. */
+  /** More text, for the pointer. */
   title?: string;
 }
 
-/** Rows and columns have the same `names`; those in `marked` are told apart by `mark`. */
+/** Rows and columns have the same `names`; `mark` distinguishes those in `marked`. */
 export function HeatTable({
   caption,
   corner,

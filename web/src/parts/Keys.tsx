@@ -22,7 +22,7 @@ export function KeyPicker({
   multiple?: boolean;
   max?: number;
   only?: (key: KeyInfo) => boolean;
-  /** What the API takes where the URL says nothing: shown as chosen. */
+  /** The API's default, shown as chosen if the URL has none. */
   fallback?: readonly string[];
   /** Parameters that mean nothing any more once other keys are chosen. */
   clears?: readonly string[];

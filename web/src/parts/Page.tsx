@@ -57,10 +57,10 @@ export function Pending({ what = "data", lines = 6 }: { what?: string; lines?: n
   );
 }
 
-/** What the API refused, with its code and a hint. */
+/** A refusal of the API, with its code and a hint. */
 export function ProblemBox({ problem }: { problem: Problem }) {
   const where = Object.entries(problem.where);
-  // The title of an answer is its status, which tells a reader nothing.
+  // The title of an answer is its status, which means nothing to a reader.
   const said = problem.status > 0 && problem.detail ? problem.detail : undefined;
   return (
     <div className="failure" role="alert">

@@ -1,5 +1,5 @@
-// What reports are made of: quantities that may be missing, facts, legends, and tables that may
-// stand behind a picture as its twin.
+// The building blocks of reports: quantities that may be missing, facts, legends, and tables that
+// may be the twin of a chart.
 import "./sections.css";
 import { type ReactNode, useRef } from "react";
 import type { Missing, ReportFact } from "../generated/types";
@@ -8,7 +8,7 @@ import { isMissing } from "../missing";
 import { stacked } from "./stacked";
 import { saveTable } from "./table-csv";
 
-/** `value` as text by `as`, or a dash and the reason why there is none. */
+/** `value` as text by `as`, or a dash and the reason if missing. */
 export function Tell<T>({ value, as = String }: { value: T | Missing; as?: (value: T) => string }) {
   if (!isMissing(value)) return as(value);
   return (
@@ -20,7 +20,7 @@ export function Tell<T>({ value, as = String }: { value: T | Missing; as?: (valu
 
 export const words = (value: string | Missing) => <Tell value={value} />;
 
-/** A moment in UTC, to the second; of a midnight the day. */
+/** A time in UTC, to the second; midnight as the day only. */
 export const utc = (moment: string) =>
   `${new Date(moment).toISOString().slice(0, 19).replace("T", " ")} UTC`.replace(/ 00:00:00.*/, "");
 

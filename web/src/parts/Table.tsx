@@ -60,7 +60,7 @@ export function inOrder(
   return [...(order.descending ? known.reverse() : known), ...missing];
 }
 
-/** A column's head; pressed, it sorts by the column, and pressed again the other way round. */
+/** A column's head: a click sorts by the column, another click reverses the order. */
 function Head({
   column: { name, number },
   at,
@@ -94,8 +94,8 @@ function Head({
 const MOST_ROWS = 300;
 
 /**
- * A table whose first column names its rows. It scrolls by itself where it is too wide; with many
- * columns, or where its cells are `long`, they stand below each other on a narrow screen.
+ * A table; its first column names its rows. It scrolls by itself if it's too wide; with many
+ * columns, or with `long` cells, the cells stack on a narrow screen.
  */
 export function DataTable({
   columns,

@@ -63,7 +63,7 @@ function rowsOf<Part>(
   );
 }
 
-/** What is in each cell, from when and from which value on. */
+/** The content of each cell, with the time and the value where it begins. */
 const cellsOf = (heat: IoHeat | null) =>
   heat?.cells.map(([column, row, requests], at) => ({
     fromS: heat.start_s + column * heat.column_s,
@@ -74,7 +74,7 @@ const cellsOf = (heat: IoHeat | null) =>
   })) ?? null;
 
 interface Traced {
-  /** Of the trial; it also begins the names of what is downloaded. */
+  /** The trial's ID; it also begins the names of downloads. */
   id: string;
   found: IoPage;
   /** Finer cells, where the page is in a file. */
@@ -84,7 +84,7 @@ interface Traced {
 const PATTERN = { name: "Pattern" };
 const REQUESTS = number("Requests");
 
-/** What the charts of a trace share. */
+/** Shared by the charts of a trace. */
 interface Charted extends Traced {
   counted: Counted;
   scale: Scale;

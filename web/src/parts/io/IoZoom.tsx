@@ -21,7 +21,7 @@ import { ProblemBox } from "../Page";
 import { number } from "../Table";
 
 const CHARTS = ["places", "times"] as const;
-/** What the buttons do: how much longer the window gets, and by how much of it it moves. */
+/** The buttons: the factor of the window's length, and the share of it by which it moves. */
 const STEPS = [
   ["Zoom in", 0.5, 0],
   ["Zoom out", 2, 0],
@@ -31,7 +31,7 @@ const STEPS = [
 
 const nameOf = ({ name, device }: IoPattern) => `${name} on ${device}`;
 
-/** `cells` are all that a file carries; without them the server is asked, for the trial `id`. */
+/** `cells` are those in a file; without them the server is asked, for the trial `id`. */
 export function IoZoom({
   id,
   patterns,
@@ -42,7 +42,7 @@ export function IoZoom({
   id: string;
   patterns: readonly IoPattern[];
   shown: Shown;
-  /** What the trace lacks. */
+  /** The losses of the trace. */
   lost: string | null;
   cells?: readonly IoCells[] | undefined;
 }) {

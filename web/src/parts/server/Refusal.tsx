@@ -1,4 +1,4 @@
-// What was refused, and the ways on: what was perhaps meant, or the question without it.
+// A refusal, and the ways on: the likely intended question, or the one without the refused part.
 import { Link, useLocation } from "wouter";
 import { exported } from "../../data";
 import type { Problem } from "../../generated/types";

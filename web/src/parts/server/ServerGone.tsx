@@ -4,7 +4,7 @@ import { askAgain, client, useGoneSince } from "../../data";
 
 const AGAIN_MS = 5_000;
 
-/** Says it, and asks again until the server answers; then everything is asked anew. */
+/** Shows it, and retries until the server answers; then everything is requested again. */
 export function ServerGone() {
   const since = useGoneSince();
   const gone = since !== null;

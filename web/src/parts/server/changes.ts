@@ -1,4 +1,4 @@
-// What people add to the repository: who they are, and whether their change was taken.
+// Changes to the repository: their author, and whether the server accepted them.
 import { useState } from "react";
 import { askAgain, exported, problemOf, send, useTwin } from "../../data";
 import type { Problem } from "../../generated/types";
@@ -17,7 +17,7 @@ export function useToken(): string | null {
   return data?.token ?? null;
 }
 
-/** What the reader calls themselves (null: their token says who they are), remembered here. */
+/** The reader's own name (null: their token has one), remembered here. */
 export function useAuthor(): [string | null, (name: string) => void] {
   const token = useToken();
   const [author, setAuthor] = useState(() => {
@@ -45,7 +45,7 @@ export interface Change<T> {
   sending: boolean;
 }
 
-/** Sends a change, then asks anew for all that is shown. */
+/** Sends a change, then requests everything on the page again. */
 export function useChange<T>(): Change<T> {
   const [done, setDone] = useState<T>();
   const [problem, setProblem] = useState<Problem>();

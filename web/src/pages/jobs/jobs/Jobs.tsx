@@ -1,4 +1,4 @@
-// Two jobs compared: what took longer, and what else differs.
+// Two jobs compared: the parts that took longer, and other differences.
 import { useCallback, useState } from "react";
 import { Link } from "wouter";
 import { useTwin } from "../../../data";

@@ -39,7 +39,7 @@ function rowOf(label: string, parts: readonly Part[], of: (part: Part) => number
   };
 }
 
-/** Two bars, whose parts have the same colors and order. */
+/** Two bars; their parts have the same colors and order. */
 export function twoJobs({ parts }: JobDifference, view: View): Drawing {
   const rows = [
     rowOf("before", parts, (part) => part.before_s),

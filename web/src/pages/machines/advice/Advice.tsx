@@ -1,4 +1,4 @@
-// Which machines, how many, at what cost: the question is the URL, the advisor answers it.
+// Which machines, how many, at which cost: the question is the URL, the advisor answers it.
 
 import { type FormEvent, type ReactNode, useId } from "react";
 import { exported, useTwin } from "../../../data";
@@ -158,7 +158,7 @@ function Question(): ReactNode {
   const some = (name: string, fallback: string) =>
     search.has(name) ? search.getAll(name) : [fallback];
   return (
-    // A URL that was gone back to must fill the form anew.
+    // The way back to an earlier URL must refill the form.
     <form className="card advice" onSubmit={ask} key={search.toString()}>
       {FIELDS.map((of) => (
         <Field key={of.name} of={of} value={one(of.name, of.name === "sort" ? SORT : "")} />

@@ -36,7 +36,7 @@ const pointsOf = (types: readonly TypeRow[], brings: Brings): Point[] =>
     return [{ name: type.instance_type, price, value, stale: type.price_is_stale }];
   });
 
-/** A point for each type whose price and whose `brings` are known, to logarithmic scales. */
+/** A point for each type with a known price and a known `brings`, on logarithmic scales. */
 export function typesByPrice(
   types: readonly TypeRow[],
   brings: Brings,

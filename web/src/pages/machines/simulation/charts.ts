@@ -1,4 +1,4 @@
-// How simulated times are spread: of the job with what they are compared to, and of the nodes.
+// The spread of simulated times: of the job with its references, and of the nodes.
 import {
   items,
   labelRoom,

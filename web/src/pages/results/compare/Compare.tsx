@@ -150,7 +150,7 @@ function Ratios({ data }: { data: ComparisonData }) {
   );
 }
 
-/** A link to the effect of the key that tells the groups apart, if it's a setting. */
+/** A link to the effect of the key that the groups differ in, if it's a setting. */
 function NextStep({ by }: { by: readonly string[] }) {
   const [search] = useSearch();
   const { data } = useTwin(exported ? null : "/api/keys");

@@ -145,7 +145,7 @@ function details(group: ComparedGroup): string[] {
   ];
 }
 
-/** The plane below `top` with times across and whatever is asked for upright. */
+/** The plane below `top` with times across and the given values upright. */
 const hidden: Axis = { log: false, minimum: 0, maximum: 1, ticks: [0, 1], share: (value) => value };
 
 /** Every value as a dot, and under the dots their box; on the same scale for all groups. */
@@ -250,7 +250,7 @@ export function ecdf(data: ComparisonData, log: boolean, view: View): Drawing {
     const lineDash = [...(DASHES[place % DASHES.length] ?? [])];
     const stroke = view.color(role);
     return [
-      // A wide line that is hardly seen is what the pointer finds.
+      // A wide, hardly visible line for the pointer.
       {
         type: "polyline",
         shape: { points },

@@ -357,7 +357,7 @@ const rankCell = ({ rank, standing: word }: RankedGroup): Cell => ({
 
 const costTime = (value: number) => `${value.toFixed(value < 10 ? 2 : 1)} US$ s`;
 
-/** Links to the next questions, and what the groups share. */
+/** Links to the next questions, and the settings that the groups share. */
 function Verdict({ data }: { data: RankingData }) {
   const [search] = useSearch();
   const conditions = [...data.verdict.matchAll(/--where ([^ =]+)=([^ .;,]+)/g)].filter(

@@ -66,7 +66,7 @@ const middle = (values: number[]): number => {
   return ((sorted[Math.ceil(half) - 1] ?? 0) + (sorted[Math.floor(half)] ?? 0)) / 2;
 };
 
-/** From `values` to shares of their range, on the scale that is asked for. */
+/** From `values` to shares of their range, on the chosen scale. */
 function normaliser(values: number[], log: boolean): (value: number) => number {
   const scale = log ? Math.log : (value: number) => value;
   const [low, high] = [scale(Math.min(...values)), scale(Math.max(...values))];
@@ -208,7 +208,7 @@ function details(group: Known): string[] {
   ];
 }
 
-/** Whoever ties with the best or is on the frontier is drawn last and named first. */
+/** Groups that tie with the best or are on the frontier are drawn last and named first. */
 const weight = (group: RankedGroup) =>
   (group.standing === "best" ? 4 : isTied(group) ? 2 : 0) + (group.on_frontier ? 1 : 0);
 
@@ -264,7 +264,7 @@ function crowdDetails(crowd: Crowd): string[] {
   ];
 }
 
-/** More values of a key are not asked for one by one: any will do. */
+/** More values of a key aren't listed one by one: any value matches. */
 const MOST_VALUES = 20;
 
 /** Trials with the values of a crowd's groups, within their median times. */

@@ -12,7 +12,7 @@ import type { Behind, Drawing, View } from "../../../charts/view";
 import { plain, ratio } from "../../../format";
 import type { Effect, Effects, PartEffect } from "../../../generated/types";
 
-/** No key that a condition can have, but what a machine is called. */
+/** Not a key of conditions, but the name of a machine. */
 export const MACHINE = "machine";
 
 const POINTS_MOST = 400; // a row cannot show more

@@ -36,7 +36,7 @@ const FORMATS = [
   ["parquet", "Parquet"],
 ] as const;
 
-/** Columns that tell trials apart: usual ones that vary, then settings that most trials have. */
+/** Columns in which trials differ: default ones that vary, then settings that most trials have. */
 function usualColumns(keys: readonly KeyInfo[]): string[] {
   const varies = new Map(keys.map(({ key, distinct }) => [key, distinct > 1]));
   const settings = keys
@@ -92,7 +92,7 @@ function ColumnChoice({
   );
 }
 
-/** What can be done with the trials that were ticked. */
+/** The actions for the selected trials. */
 function Picked({ picked, edit }: { picked: readonly string[]; edit: Edit }) {
   const ask = new URLSearchParams({ excluded: "1", limit: String(PICKS_MOST) });
   for (const id of picked) ask.append("where", `id=${id}`);

@@ -49,14 +49,14 @@ export const drawnGroups = (data: Scaling): ScalingGroup[] =>
 
 const MUCH = 8;
 
-/** Whether values lie so far apart that an even axis would press most of them together. */
+/** Whether values spread so widely that a linear axis would press most of them together. */
 export const farApart = (values: readonly number[]): boolean =>
   values.length > 0 && Math.min(...values) > 0 && Math.max(...values) >= MUCH * Math.min(...values);
 
 type At = (value: number) => number;
 type Curve = ScalingGroup["curve"];
 
-/** A curve in parts: where it was measured, and what lies before and beyond, which is dashed. */
+/** A curve in parts: the measured range, and the dashed parts before and beyond it. */
 export function partsOf(group: ScalingGroup): { measured: Curve; beyond: Curve[] } {
   const xs = group.points.map(({ x }) => x);
   const [low, high] = [Math.min(...xs), Math.max(...xs)];
@@ -197,7 +197,7 @@ export function scalingChart(data: Scaling, even: boolean, view: View): Drawing 
   const box = { left: labelRoom(vertical), top: 36, right: view.width - 18, bottom: height - 46 };
   const plot = plotOf(horizontal, vertical, box, view);
   const x = (size: number) => plot.x(size / unit.size);
-  // What a band reaches beyond the plane ends at its edge.
+  // A band ends at the edge of the plane.
   const y = (valueS: number) => {
     const value = Math.min(axis.maximum, Math.max(axis.minimum, valueS / time.seconds));
     return plot.y(value);

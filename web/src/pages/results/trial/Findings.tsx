@@ -1,4 +1,4 @@
-// A job's findings, its wasted work, its executors, and what its cores did.
+// A job's findings, its wasted work, its executors, and the use of its cores.
 import { exported } from "../../../data";
 import { bytes, count, duration, percent, sentence, three } from "../../../format";
 import type { CoreTime, Finding, JobData } from "../../../generated/types";
@@ -105,7 +105,7 @@ function FindingItem({ finding, data }: { finding: Finding; data: JobData }) {
   );
 }
 
-/** The findings, the largest saving first, and what could not be checked. */
+/** The findings, the largest saving first, and the parts that could not be checked. */
 export function Findings({ data }: { data: JobData }) {
   const { findings, silence, overlap, unseen, failure } = data;
   const [first, rest] = [findings.slice(0, SHOWN), findings.slice(SHOWN)];

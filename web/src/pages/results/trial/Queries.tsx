@@ -42,7 +42,7 @@ function Node({ placed, most }: { placed: Placed; most: number }) {
         {cut(name)}
       </text>
       {lines.map((line, place) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: two lines may be alike
+        // biome-ignore lint/suspicious/noArrayIndexKey: two lines may be equal
         <text key={place} x={PAD_PX} y={LINES_PX[place + 1]}>
           {cut(line)}
         </text>
@@ -143,7 +143,7 @@ function Query({ query, open }: { query: JobQuery; open: boolean }) {
             <ol className="plan">
               {operators.map((operator, place) => (
                 <Operator
-                  // biome-ignore lint/suspicious/noArrayIndexKey: two operators may be alike
+                  // biome-ignore lint/suspicious/noArrayIndexKey: two operators may be equal
                   key={place}
                   operator={operator}
                   depth={depths[place] ?? 0}

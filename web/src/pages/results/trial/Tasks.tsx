@@ -124,13 +124,13 @@ const at = ({ clientX, clientY, currentTarget }: PointerEvent): Span => {
   return [clientX - box.left, clientY - box.top];
 };
 
-/** A shorter part of the time around a moment. */
+/** A shorter time range around a time. */
 const closer = (moment: number, { from_s: from, to_s: to }: JobTasks): Span => {
   const half = ((to ?? 0) - (from ?? 0)) / CLOSER / 2;
   return [Math.max(0, moment - half), moment + half];
 };
 
-/** The part of the time that a brush chooses: for a click, what is there. */
+/** The time range that a brush selects; a click selects the span under it. */
 function brushed(
   brush: Span,
   y: number,
@@ -146,7 +146,7 @@ function brushed(
   return [Math.min(...ends), Math.max(...ends)];
 }
 
-/** What the pointer or the cursor is on. */
+/** The content at the pointer or the cursor. */
 interface Seen {
   x: number;
   y: number;
@@ -207,7 +207,7 @@ function Lanes({
     const lines = seenAt(x, y, data, place) ?? spans.map(spanText);
     setSeen(lines.length > 0 ? { x, y, lines } : null);
   };
-  /** A step with the keyboard over moments and rows, or closer to what it stands on, or back. */
+  /** A keyboard step over times and rows, a zoom into the span at the cursor, or back. */
   const press = (event: KeyboardEvent) => {
     const place = plot();
     const move = MOVES[event.key];
@@ -280,7 +280,7 @@ function Lanes({
   );
 }
 
-/** What part of the time and which stage is shown; the page's URL keeps it. */
+/** Chooses the time range and the stage; the page's URL keeps them. */
 function Controls({
   data,
   job,

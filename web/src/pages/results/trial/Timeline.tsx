@@ -62,7 +62,7 @@ export function HostChoice({ hosts, host }: { hosts: readonly string[]; host: st
   );
 }
 
-/** The colors of each lane, except for one whose title names its only line. */
+/** The colors of each lane, except a lane with one line that its title names. */
 export const laneLegends = (lanes: readonly Track[]): PartLegend[] =>
   lanes
     .filter(({ unit, lines }) => unit === "B/s" || unit === "B" || lines.length > 1)

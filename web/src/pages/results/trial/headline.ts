@@ -2,7 +2,7 @@
 import { capital, count, duration, percent } from "../../../format";
 import type { Finding, JobData, JobPart } from "../../../generated/types";
 
-/** What fixing it can save at most: time, or other resources. */
+/** The most that its fix can save: time, or other resources. */
 export const savingOf = ({ saves_s: saves, share, spares }: Finding): string => {
   const savings = [
     saves > 0 && `${duration(saves)} (${percent(share)})`,
@@ -11,7 +11,7 @@ export const savingOf = ({ saves_s: saves, share, spares }: Finding): string => 
   return `up to ${savings.filter(Boolean).join(" and ")} can be saved`;
 };
 
-/** The answer in one line: how it failed, the biggest finding, or that there is none. */
+/** The answer in one line: how it failed, the biggest finding, or no finding. */
 export function headlineOf({ failure, findings: [first], silence }: JobData): string {
   if (failure) return `The application ${failure.split(":", 1)[0]}`;
   if (first) return `Biggest finding: ${first.title}, ${savingOf(first)}`;

@@ -32,7 +32,7 @@ function wall(halves: number[], sign: 1 | -1): string {
   return path;
 }
 
-/** The drawing of one phase; its words stand beside it, so screen readers pass over it. */
+/** The drawing of one phase; its text is next to it, so screen readers skip it. */
 export function Tube({ point: { stages } }: { point: PhaseBottleneck }) {
   const halves = stages.map(({ busy }) => half(busy));
   const width = STEP * halves.length;

@@ -127,7 +127,7 @@ function Imported({ report }: { report: StarterReport }) {
   );
 }
 
-/** Large numbers, each leading to what it counts. */
+/** Large numbers, each with a link to the things that it counts. */
 function Figures({ figures }: { figures: Told["figures"] }) {
   return (
     <ul className="figures">

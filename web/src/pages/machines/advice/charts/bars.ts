@@ -6,7 +6,7 @@ import type { NetworkCosts } from "../../../../generated/types";
 import type { Plain } from "../../../../missing";
 import { usd } from "../../../../units";
 
-/** What is taken for the network, its color, and what the reader calls it. */
+/** The networks, each with its color and its name for readers. */
 export const NETWORKS = [
   ["unlimited", "predicted", "storage only"],
   ["baseline", "read", "ideal network"],

@@ -41,7 +41,7 @@ const knownOf = (rows: readonly OptionRow[]): Known[] =>
 
 const around = ({ x, y }: Point): Box => ({ left: x - 7, top: y - 7, right: x + 7, bottom: y + 7 });
 
-/** What matters most is drawn last and named first. */
+/** The most important options are drawn last and named first. */
 const rank = ({ chosen, frontier }: Known) =>
   chosen ? 3 : { yes: 2, "cannot tell": 1, no: 0 }[frontier];
 
@@ -123,7 +123,7 @@ function staircase(points: Point[], view: View): Shape[] {
   return [{ type: "polyline", shape: { points: corners }, style }];
 }
 
-/** Names beside their dots: each where it meets no dot and no other name, or not at all. */
+/** Names next to their dots: each where it overlaps no dot and no other name, or not at all. */
 function labels(points: Point[], taken: Box[], frame: Box, view: View): Shape[] {
   const repeated = new Set<string>();
   const seen = new Set<string>();
@@ -164,7 +164,7 @@ function labels(points: Point[], taken: Box[], frame: Box, view: View): Shape[] 
       .filter((box) => !boxes.some((other) => meet(box, other)))
       .map((box) => ({ box, crossed: lines.filter((line) => meet(box, line)).length }))
       .sort((a, b) => a.crossed - b.crossed)[0];
-    // What was chosen is named even where it covers others.
+    // The chosen option is named even where it covers others.
     const covered = (box: Box) => boxes.filter((other) => meet(box, other)).length;
     const [least] = option.chosen ? inside.sort((a, b) => covered(a) - covered(b)) : [];
     const box = free?.box ?? least;

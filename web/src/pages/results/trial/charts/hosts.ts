@@ -4,7 +4,7 @@ import { base, type Drawing, quietAxis, tip, type View } from "../../../../chart
 import type { HostOverTime, HostsOverTime } from "../../../../generated/types";
 import { duration, percent, rate } from "../../../../units";
 
-/** The devices whose load can be shown. */
+/** The devices to choose from. */
 export const SHOWN = {
   processor: "CPU busy",
   disk: "Busiest disk busy",

@@ -42,7 +42,7 @@ const MOST_BARS = 24;
 
 type TimedStage = JobStage & { started_s: number; elapsed_s: number };
 
-/** The stages whose times are known, in their order; of very many, the `most` longest. */
+/** The stages with known times, in their order; of very many, the `most` longest. */
 function longest(stages: readonly JobStage[], most: number): TimedStage[] {
   const timed = stages.filter(
     (stage): stage is TimedStage => stage.started_s !== null && stage.elapsed_s !== null,

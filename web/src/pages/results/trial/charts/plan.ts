@@ -17,7 +17,7 @@ export interface Graph {
   width: number;
   height: number;
   nodes: Placed[];
-  /** From who makes rows to who takes them; as wide as there are digits of rows. */
+  /** From the producer of rows to their consumer; as wide as there are digits of rows. */
   edges: { from: Placed; to: Placed; width: number }[];
 }
 

@@ -16,7 +16,7 @@ export function siblings(group: readonly Timed[], id: string, view: View): Drawi
   const { unit, axis } = timeScale(times, view.narrow ? 4 : 8);
   const row = (label: string, of: readonly Timed[]): Row => ({
     label,
-    // What is drawn last lies on top: the trial of this page.
+    // The trial of this page is drawn last, so it lies on top.
     marks: [...of]
       .sort((a, b) => Number(a.id === id) - Number(b.id === id))
       .map((trial) => ({

@@ -14,13 +14,13 @@ export interface Plot {
   height: number;
 }
 
-/** What of one kind ran when, above the lanes: queries, jobs, stages. */
+/** The spans of one kind above the lanes: queries, jobs, stages. */
 export interface Strip {
   name: string;
   spans: { name: string; from: number; to: number; role: string }[];
 }
 
-/** As elsewhere; but what has no cause must be seen on a lane where nothing ran. */
+/** The usual role; but tasks without a cause must differ from an idle lane. */
 export const taskRole = (cause: string): string => {
   const role = causeRole(cause);
   return role === REST ? "outline" : role;
@@ -70,7 +70,7 @@ export function stripsOf({ queries, jobs, stages }: JobData): Strip[] {
   return strips.filter(({ spans }) => spans.length > 0);
 }
 
-/** A name on the left, in what room there is. */
+/** A name on the left, in the room that it has. */
 function nameLeft(pen: CanvasRenderingContext2D, name: string, y: number, plot: Plot, view: View) {
   pen.fillStyle = view.color("muted");
   pen.textAlign = "right";
@@ -98,7 +98,7 @@ function drawStrips(
   });
 }
 
-/** Draws the lanes: of each piece of time the main cause, as high as there were tasks at once. */
+/** Draws the lanes: each piece of time in the color of its main cause, as high as its tasks. */
 export function drawLanes(
   pen: CanvasRenderingContext2D,
   strips: readonly Strip[],
@@ -140,7 +140,7 @@ export function drawLanes(
   }
 }
 
-/** Round moments from one to another, some `most`. */
+/** About `most` round times between two times. */
 export function ticksOf(from: number, to: number, most: number): number[] {
   const unit = timeUnit(to).seconds;
   const raw = (to - from) / unit / most;
@@ -157,7 +157,7 @@ export const middlesOf = (strips: number, lanes: number, { top, lane }: Plot): n
   ...Array.from({ length: lanes }, (_, row) => top + (row + 0.5) * lane),
 ];
 
-/** The moment at `x`, held to what is shown. */
+/** The time at `x`, within the shown range. */
 export function momentAt(x: number, { from_s, to_s }: JobTasks, plot: Plot): number {
   const share = Math.min(Math.max((x - plot.left) / plot.width, 0), 1);
   return (from_s ?? 0) + share * ((to_s ?? 0) - (from_s ?? 0));
@@ -178,7 +178,7 @@ export function spansAt(
   );
 }
 
-/** What stands at a place of the lanes: the lines of its tip; null: nothing. */
+/** The lines of the tip at a place of the lanes; null if there is nothing. */
 export function seenAt(x: number, y: number, data: JobTasks, plot: Plot): string[] | null {
   const lane = data.lanes[Math.floor((y - plot.top) / plot.lane)];
   if (!lane || x < plot.left) return null;
@@ -194,7 +194,7 @@ export function seenAt(x: number, y: number, data: JobTasks, plot: Plot): string
   ];
 }
 
-/** Each dot is a task, or some that are much alike: how long against how much it read. */
+/** Each dot is a task, or several similar ones: its time against the bytes that it read. */
 export function timeAgainstBytes({ dots, causes }: JobTasks, view: View): Drawing {
   if (dots.length === 0) return null;
   const unit = timeUnit(Math.max(...dots.map(({ elapsed_s }) => elapsed_s)));

@@ -17,7 +17,7 @@ const CPU = [
 const VIRTUAL = /^(loop|ram|zram|dm-|md)/;
 
 /**
- * Whether counting `device` beside the others would count the same bytes twice: partitions lie on
+ * Whether counting `device` with the others would count the same bytes twice: partitions lie on
  * disks, device-mapper and RAID devices on other devices of the list.
  */
 function stacked(device: string, devices: readonly string[]): boolean {
@@ -28,14 +28,14 @@ function stacked(device: string, devices: readonly string[]): boolean {
   );
 }
 
-/** The sum at each moment of the lines that have a value there. */
+/** The sum at each time of the lines that have a value there. */
 const sum = (lines: readonly SeriesLine[], moments: number): Values =>
   Array.from({ length: moments }, (_, at) => {
     const values = lines.map(({ values: of }) => of[at] ?? null).filter((value) => value !== null);
     return values.length ? values.reduce((total, value) => total + value, 0) : null;
   });
 
-/** The greatest at each moment of the lines that have a value there: of means, their peaks. */
+/** The maximum at each time of the lines that have a value there: for means, their peaks. */
 const greatest = (lines: readonly SeriesLine[], moments: number): Values =>
   Array.from({ length: moments }, (_, at) => {
     const values = lines
@@ -95,7 +95,7 @@ export function lanesOf({ lines, t_s }: SeriesData): Track[] {
       ],
     },
   ];
-  // Of a stack, what was never more than nothing would only be a line on the one below.
+  // In a stack, a line that is always zero would only lie on the one below.
   const known = ({ values }: { values: Values }, stacked: boolean) =>
     values.some((value) => value !== null && (value > 0 || !stacked));
   return lanes

@@ -1,4 +1,4 @@
-// What the probes measured: disk rates (and what the sorts used of them), latency, network.
+// The rates of the disk (and the sorts' share of them), its latency, the network's rates.
 
 import { type Row, rowsChart } from "../../../../charts/rows";
 import type { Drawing, View } from "../../../../charts/view";

@@ -1,4 +1,4 @@
-// The predicted beside the measured time of each sort and its phases.
+// Predicted and measured times of each sort and its phases.
 import { type Row, rowsChart } from "../../../../charts/rows";
 import type { Drawing, View } from "../../../../charts/view";
 import type { PredictedTime, ReportData } from "../../../../generated/types";
@@ -7,7 +7,7 @@ import { duration } from "../../../../units";
 
 const WHOLE = "whole sort";
 
-/** One row on the scale of measured / predicted, so that short and long phases show alike. */
+/** One row on the scale of measured / predicted, so that short and long phases are comparable. */
 function comparisonRow(row: Plain<PredictedTime>): Row {
   const { predicted_s: predicted, measured_s: measured, low_s: low, high_s: high } = row;
   const label = row.phase;
