@@ -128,6 +128,9 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-IMPORT-CLOCK": Code(
             _WARNING, "A time in an imported file has no time zone; it is kept as text only."
         ),
+        "VEN-IMPORT-CUT": Code(
+            _WARNING, "An imported file ends in the middle of a field, which is left out."
+        ),
         "VEN-IMPORT-UNSTATED": Code(
             _WARNING, "A file does not state the unit or the date of an imported figure."
         ),

@@ -25,6 +25,7 @@ from venturi.record.trial import State, Trial
 from venturi.record.trial_json import decode, encode
 
 DATA = Path(__file__).parents[2] / "data" / "results"
+CASES = DATA.parent / "cases"
 FIXTURES = (
     ("hibench", "hibench.report"),
     ("spark-perf", "core.json"),
@@ -60,6 +61,31 @@ def malformed(format: str, content: bytes) -> dict[str, object]:
 
 def report(*rows: str) -> bytes:
     return (HEADER + "".join(f"{row}\n" for row in rows)).encode()
+
+
+def test_hibench_report() -> None:
+    """Reports as people have them: no line end at the end, a shell's message in between."""
+    content = (CASES / "hibench-report/no-final-newline.report").read_bytes()
+    whole, cut = trials(read("hibench", content))
+    assert (cut.elapsed_s, cut.workload.input_bytes) == (169.809, 3_258_300_507)
+    assert [warning.code for warning in cut.warnings][-1] == "VEN-IMPORT-CUT"
+    assert cut.values("throughput_per_node_bytes_per_s") == []
+    assert "VEN-IMPORT-CUT" not in [warning.code for warning in whole.warnings]
+    stray = read("hibench", (CASES / "hibench-report/no-header-stray.report").read_bytes())
+    assert (len(trials(stray)), len(refused(stray))) == (4, 1)
+
+
+@given(st.integers(1, 300))
+def test_hibench_report_cut_anywhere_loses_one_line(missing: int) -> None:
+    rows = [
+        f"ScalaSparkSort 2024-03-16 13:58:0{n} 3258300507 180.330 18068543 18068543" for n in (1, 2)
+    ]
+    content = report(*rows)
+    kept = content[: max(len(report(rows[0])), len(content) - missing)]
+    found = trials(read("hibench", kept))
+    for trial in found:
+        assert (trial.elapsed_s, trial.workload.input_bytes) == (180.330, 3_258_300_507)
+    assert len(found) >= 1
 
 
 def test_hibench_line() -> None:
@@ -159,7 +185,6 @@ def test_hibench_without_a_header() -> None:
         b"a b c\n",
         b"Type Date Time\n",
         b"\xff\xfe\n",
-        report("HadoopSort 2024-03-01 10:11:12 1000 10.0 100 100")[:-3],
         b"x" * 5000 + b"\n",
     ],
 )

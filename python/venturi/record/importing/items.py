@@ -27,6 +27,7 @@ FAILED = "VEN-IMPORT-FAILED"
 ALIKE = "VEN-IMPORT-ALIKE"
 """The code of the warning that a row equals an earlier one of its file in all but its number."""
 CLOCK = "VEN-IMPORT-CLOCK"
+CUT = "VEN-IMPORT-CUT"
 """The code of the warning that keeps a moment whose time zone the source does not name."""
 
 

@@ -13,6 +13,8 @@ above, again further down where reports were joined, or nowhere. Decisions:
   that one is not known either.
 - The first part of `Type` is the engine (`Hadoop` is MapReduce or Hive on it) and the language. A
   type without one is Spark's where HiBench has it for Spark alone.
+- A last line without a line end may lack digits of its last field: its trial is kept without that
+  field if the others agree, with a warning; otherwise the line is refused, and nothing else.
 - A report has no exit status. HiBench has written lines for jobs that failed, and such a line
   cannot be told from a good one.
 """
@@ -21,12 +23,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import BinaryIO
 
 from venturi.record.importing.formats import Format
 from venturi.record.importing.items import (
     CLOCK,
+    CUT,
     SOFTWARE,
     ImportedItem,
     ImportSource,
@@ -110,7 +114,8 @@ _DATES = (re.compile(r"\d{4}-\d{1,2}-\d{1,2}"), re.compile(r"\d{4}/\d{1,2}/\d{1,
 def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
     """The trials of a report, with what was refused and what was interpreted."""
     first = True
-    for line, content in lines(file, source, _LIMITS, ended=True):
+    cut = _is_cut(file)
+    for line, content, is_last in _with_last(lines(file, source, _LIMITS)):
         fields = content.split()
         if fields[0] == _TYPE:
             if tuple(fields) != COLUMNS:
@@ -128,9 +133,59 @@ def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
             continue
         try:
             row = TableRow(line, dict(zip(COLUMNS, fields, strict=True)))
-            yield from admitted(_items(row, source), line, source)
+            items = _items(row, source)
+            if is_last and cut:
+                items = [_last_of_a_cut_file(row, each) for each in items]
+            yield from admitted(items, line, source)
         except UnreadableError as error:
             yield error.refusal
+
+
+def _is_cut(file: BinaryIO) -> bool:
+    """Whether the last line has no end."""
+    here = file.tell()
+    size = file.seek(0, 2)
+    file.seek(max(0, size - 1))
+    last = file.read(1)
+    file.seek(here)
+    return last != b"\n"
+
+
+def _with_last(found: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str, bool]]:
+    """Add to each line whether it is the last one."""
+    before = next(found, None)
+    for each in found:
+        assert before is not None
+        yield *before, False
+        before = each
+    if before is not None:
+        yield *before, True
+
+
+def _last_of_a_cut_file(row: TableRow, item: ImportedItem) -> ImportedItem:
+    """Return the trial of a last line without an end, if its other fields agree; its last field
+    may lack digits. UnreadableError if they don't."""
+    if not isinstance(item, Trial):
+        return item
+    size_bytes, rate = whole(row, _SIZE), number(row, _THROUGHPUT, least=0)
+    elapsed_s = item.elapsed_s or 0.0
+    rounding = 1 + rate * 0.0005 / max(elapsed_s, 0.001)
+    if abs(size_bytes / max(elapsed_s, 1e-9) - rate) > rounding:
+        raise UnreadableError(row.refuse(_PER_NODE, "the last line is cut off"))
+    why = "the file ends in this field, without a line end"
+    per_node = "throughput_per_node_bytes_per_s"
+    return replace(
+        item,
+        samples=tuple(
+            Sample(each.metric, None, each.unit, missing_reason=why)
+            if each.metric == per_node
+            else each
+            for each in item.samples
+        ),
+        configuration={key: value for key, value in item.configuration.items() if key != "nodes"},
+        cluster=Cluster(unnamed_hosts("hibench", 0, {})),
+        warnings=(*item.warnings, TrialWarning(CUT, f"{why}: {_PER_NODE} is unknown")),
+    )
 
 
 def _is_date(written: str) -> bool:
