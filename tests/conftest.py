@@ -90,7 +90,7 @@ def agent_binary() -> Path:
     return AGENT
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_trial() -> Callable[..., Trial]:
     """Makes planned trials; keyword arguments replace fields of the record."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -17,17 +19,12 @@ from venturi.record.trial import DISTURBED, Provenance, ProvenanceKind, Trial, T
 Ls = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture
-def ls(
-    settings: Settings,
-    make_trial: Callable[..., Trial],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Ls:
-    """Runs `venturi ls` on 1,203 trials, three of which have threads, and one no date."""
-    monkeypatch.setenv("VENTURI_HOME", str(settings.home))
+@pytest.fixture(scope="module")
+def listed(tmp_path_factory: pytest.TempPathFactory, make_trial: Callable[..., Trial]) -> Path:
+    """A home with 1,203 trials, three of which have threads, and one no date, to be copied."""
+    home = tmp_path_factory.mktemp("listed") / "home"
     imported = Provenance(ProvenanceKind.IMPORTED, "aloja")
-    with TrialRepository.open(settings) as repository:
+    with TrialRepository.open(Settings(home, None, None, allow_debug=False)) as repository:
         repository.add_many(
             make_trial(
                 id=f"t{number:04}",
@@ -38,6 +35,19 @@ def ls(
             )
             for number in range(1_203)
         )
+    return home
+
+
+@pytest.fixture
+def ls(
+    listed: Path,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Ls:
+    """Runs `venturi ls` on the listed trials."""
+    monkeypatch.setenv("VENTURI_HOME", str(settings.home))
+    shutil.copytree(listed, settings.home)
 
     def run(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["venturi", "ls", *arguments])
