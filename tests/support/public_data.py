@@ -7,13 +7,14 @@ import os
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from venturi.core.settings import Settings
-from venturi.record.importing.importer import import_file
-from venturi.record.importing.tally import ImportReport
-from venturi.record.store.repository import TrialRepository
+
+if TYPE_CHECKING:
+    from venturi.record.importing.tally import ImportReport
 
 VARIABLE = "VENTURI_TEST_DATASETS"
 
@@ -38,6 +39,9 @@ class ImportedData:
 
 def imported(tmp_path_factory: pytest.TempPathFactory, format_: str, name: str) -> ImportedData:
     """A public file, imported once for all workers of this run."""
+    from venturi.record.importing.importer import import_file
+    from venturi.record.store.repository import TrialRepository
+
     path = dataset(name)
     own = tmp_path_factory.getbasetemp()
     folder = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html.parser import HTMLParser
@@ -127,9 +127,12 @@ def test_what_json_has_no_number_for_is_refused(bad: float) -> None:
         document.island({"x": document.encode(bad)})
 
 
-@pytest.fixture
-def services(settings: Settings, make_trial: Callable[..., Trial]) -> Any:
-    """600 trials in four groups; a disk has a hostile name."""
+@pytest.fixture(scope="module")
+def services(
+    tmp_path_factory: pytest.TempPathFactory, make_trial: Callable[..., Trial]
+) -> Iterator[Services]:
+    """600 trials in four groups, which tests only read; a disk has a hostile name."""
+    settings = Settings(tmp_path_factory.mktemp("home"), None, None, allow_debug=False)
     imported = Provenance(ProvenanceKind.IMPORTED, "aloja")
     with TrialRepository.open(settings) as repository:
         repository.add_many(
