@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import AGENT, venturi
-from terminal_screen import into_pipe, on_terminal
+from command_line import AGENT, into_pipe, on_terminal, venturi
 from venturi.core.settings import Settings
 from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial

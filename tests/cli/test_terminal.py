@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import venturi
-from terminal_screen import into_pipe, on_terminal
+from command_line import into_pipe, on_terminal, venturi
 from venturi.core.settings import Settings
 from venturi.machines.catalog import load_shipped
 from venturi.machines.catalog.write import render

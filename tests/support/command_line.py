@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
+import pty
+import re
+import struct
 import subprocess
 import sys
+import termios
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -13,10 +18,12 @@ import pytest
 from click.testing import CliRunner
 
 from venturi.cli.main import cli, main
+from venturi.core.settings import Settings
 
 PROGRAM = (sys.executable, "-m", "venturi")
 AGENT = Path(os.environ.get("VENTURI_AGENT") or Path(sys.executable).parent / "venturi-agent")
 FAKE_AGENT = Path(__file__).with_name("fake_agent.py")
+STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def venturi(*args: object, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -56,3 +63,50 @@ def started(*args: object, home: Path, **environment: str) -> subprocess.Popen[s
 
 def _environment(home: Path, changes: dict[str, str]) -> dict[str, str]:
     return {"VENTURI_HOME": str(home), "VENTURI_AGENT": str(FAKE_AGENT), **changes}
+
+
+def on_terminal(
+    settings: Settings,
+    *arguments: str,
+    columns: int = 80,
+    agent: Path = FAKE_AGENT,
+    status: int = 0,
+) -> list[str]:
+    """Return the lines that `venturi` shows on a terminal, without their colors."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    environ = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
+    environ |= {"VENTURI_HOME": str(settings.home), "TERM": "xterm", "NO_COLOR": "1"}
+    environ["VENTURI_AGENT"] = str(agent)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "venturi.cli.main", *arguments],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+        env=environ,
+    )
+    os.close(theirs)
+    said = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # the other end was closed
+            break
+        if not part:
+            break
+        said += part
+    os.close(ours)
+    assert process.wait() == 0
+    return [line.rstrip() for line in STYLE.sub("", said.decode()).splitlines()]
+
+
+def into_pipe(settings: Settings, *arguments: str) -> list[str]:
+    environ = os.environ | {"VENTURI_HOME": str(settings.home)}
+    done = subprocess.run(
+        [sys.executable, "-m", "venturi.cli.main", *arguments],
+        stdout=subprocess.PIPE,
+        env=environ,
+        check=True,
+        text=True,
+    )
+    return done.stdout.splitlines()

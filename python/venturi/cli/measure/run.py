@@ -507,9 +507,7 @@ def _warn_of_ignored(
     *,
     is_there: bool,
 ) -> set[str]:
-    """Says, and gives, which of the settings given have no effect on an engine as it is deployed.
-    Of a Hadoop cluster that `is_there` the folders are not known.
-    """
+    """Warn of settings without effect on their engine; return the warnings."""
     ours = where.roles["scratch"] if where.nodes is None else where.nodes.folders("scratch")
     told: set[str] = set()
     for engine in engines:
@@ -549,15 +547,14 @@ def _done(session: Session, job: TrialJob, *, resume: bool, talk: bool) -> Trial
 def _deployed(trial: Trial) -> str:
     """The engine of `trial`, and how it was deployed if there are several ways."""
     deployment = trial.configuration.get("deployment")
-    return f"{trial.engine.name} {deployment}" if deployment else trial.engine.name
+    return f"{trial.engine.name} {deployment or ''}".rstrip()
 
 
-def _show(trials: list[Trial], foretold: Collection[str], *, as_json: bool) -> None:
-    """`foretold` is what was said before, of settings without effect."""
+def _show(trials: list[Trial], warned: Collection[str], *, as_json: bool) -> None:
+    """Print the trials; `warned` are the warnings that were printed before they ran."""
     if as_json:
         print_json(records(trials), tuple(w.message for t in trials for w in t.warnings))
         return
-
     engines: dict[str, list[Trial]] = {}
     for trial in trials:
         engines.setdefault(_deployed(trial), []).append(trial)
@@ -570,7 +567,7 @@ def _show(trials: list[Trial], foretold: Collection[str], *, as_json: bool) -> N
             show(pairs(narrowest_rows(own[-1])))
     found = (each for trial in trials for each in trial.warnings if each.code == IGNORED)
     for said in dict.fromkeys(each.message for each in found):
-        if said not in foretold:
+        if said not in warned:
             say(f"warning: {said}")
     try:
         with open_repository() as repository:
@@ -580,11 +577,11 @@ def _show(trials: list[Trial], foretold: Collection[str], *, as_json: bool) -> N
 
 
 def compared(repository: TrialRepository, trials: Sequence[Trial]) -> list[Table | Paragraph | str]:
-    """How the groups stand to the first, as `venturi compare` says, and what to type next."""
+    """Compare the groups with the first, as `venturi compare` does, and name the next command."""
     from venturi.record.repeat_group import newest_group_of_same_work
 
-    keys = list(dict.fromkeys(trial.group_key for trial in trials))
-    where = f"`venturi show {trials[-1].id}` says where the time goes"
+    keys = list(dict.fromkeys(each.group_key for each in trials))
+    where = f"`venturi show {trials[-1].id}` shows where the time goes"
     if len(keys) > 1:
         from venturi.results.compare.repeat_groups import compare_groups
 

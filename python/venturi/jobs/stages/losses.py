@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.core.units import format_duration
+from venturi.jobs.failures.meanings import meaning_of
 from venturi.jobs.stages.causes import Truths
-from venturi.jobs.stages.failures import meaning_of
 from venturi.jobs.stages.stage import LostExecutor, NarrowestPoint, WastedTime
 from venturi.jobs.stages.tasks import Tasks
 from venturi.record.job_account import OUTPUT_LOST, JobAccount

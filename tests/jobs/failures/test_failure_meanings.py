@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from venturi.jobs.stages.failures import FailureMeaning, failure_meanings, meaning_of
+from venturi.jobs.failures.meanings import FailureMeaning, failure_meanings, meaning_of
 
 
 @pytest.mark.parametrize("entry", failure_meanings(), ids=lambda entry: entry.id)

@@ -1,0 +1,1 @@
+"""What failures mean, and their remedies."""
