@@ -20,6 +20,7 @@ from venturi.record.trial import (
     Sample,
     Software,
     Trial,
+    TrialWarning,
     Workload,
 )
 
@@ -145,6 +146,21 @@ def test_memory_and_network_file_systems_are_no_disks() -> None:
     assert "it is memory" in of_disk(SATA, 5000, kind="tmpfs").text
     assert "server" in of_disk(SATA, 100, kind="nfs4").text
     assert "do not say what kind" in of_disk({"transport": None}, 100).text
+
+
+def test_a_folder_in_memory_has_no_disk() -> None:
+    """The facts list disks only, so that /dev/shm seems to lie on the disk of /."""
+    facts = {
+        "block_devices": [{"name": "vda", "transport": "virtio", "rotational": True}],
+        "file_systems": [{"mount_point": "/", "kind": "ext4", "block_device": "vda"}],
+    }
+    rate = Sample("disk_read_bytes_per_s", 5e9, "B/s", labels={"dir": "/memory/a"})
+    trial = probe("diskbench", facts, (rate,), disks_by_role={"any": ("/memory/a",)})
+    warning = TrialWarning("VEN-DISK-MEMORY", "/memory/a is in memory, not on a disk")
+    (verdict,) = verdicts(replace(trial, warnings=(warning,)))
+    assert verdict.subject == "/memory/a"
+    assert verdict.text.startswith("in memory, not on a disk: ")
+    assert verdict.standing is AgainstClass.CANNOT_TELL
 
 
 def test_what_was_not_measured_has_no_rate() -> None:

@@ -40,6 +40,7 @@ _CACHE = (
     "with --bytes above its memory"
 )
 
+_MEMORY = "VEN-DISK-MEMORY"  # a warning of the agent
 _BURST = 1.05
 """What shapes a link lets more than its rate through for an instant."""
 
@@ -111,6 +112,8 @@ def _of_hosts(trial: Trial) -> Iterator[DeviceVerdict]:
 
 
 def _disk(trial: Trial, facts: Facts, folder: str) -> DeviceVerdict:
+    if _is_in_memory(trial, folder):
+        return _memory(folder, _rates(trial, "disk_read_bytes_per_s", "dir", folder))
     mount = mount_of(facts, folder)
     device = device_of(facts, mount or {})
     subject = f"{folder} ({device['name']})" if device else folder
@@ -138,6 +141,27 @@ def _disk(trial: Trial, facts: Facts, folder: str) -> DeviceVerdict:
     )
     return DeviceVerdict(
         subject, standing, text, found.title, median(rates), low, high, found.source, found.as_of
+    )
+
+
+def _is_in_memory(trial: Trial, folder: str) -> bool:
+    """Whether the agent found `folder` on tmpfs or another file system in memory."""
+    begins = f"{folder} is in memory"
+    return any(
+        warning.code == _MEMORY and warning.message.startswith(begins) for warning in trial.warnings
+    )
+
+
+def _memory(folder: str, rates: Sequence[float]) -> DeviceVerdict:
+    """Return the verdict on a folder without a disk: its rates are the memory's."""
+    read = f" It reads {format_rate(median(rates))}." if rates else ""
+    return DeviceVerdict(
+        folder,
+        AgainstClass.CANNOT_TELL,
+        f"in memory, not on a disk: its rates are those of memory.{read} Measure a folder on a "
+        "disk with --dir.",
+        "memory",
+        median(rates) if rates else None,
     )
 
 
