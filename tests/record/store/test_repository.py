@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from venturi.core.settings import Settings
 from venturi.record.access.owner import current_owner, is_alive
 from venturi.record.query.conditions import Condition, Op
 from venturi.record.query.paging import whole_trials
-from venturi.record.store import tables
+from venturi.record.store import database, tables
 from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import Engine, Failure, Owner, State, Trial, Workload
 
@@ -225,6 +226,22 @@ def test_the_migrations_make_the_tables_that_the_code_declares(
         assert context.get_current_revision() == tables.REVISION
         assert compare_metadata(context, tables.METADATA) == []
     engine.dispose()
+
+
+def test_a_new_sqlite_file_is_as_the_migrations_make_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dumped(home: Path) -> list[str]:
+        TrialRepository.open(Settings(home, None, None, allow_debug=False)).close()
+        with closing(sqlite3.connect(home / "venturi.sqlite")) as connection:
+            found = [" ".join(line.split()) for line in connection.iterdump()]
+        # Statistics, of which there are none yet.
+        return sorted(line for line in found if not re.search("sqlite_stat1|^ANALYZE", line))
+
+    made = dumped(tmp_path / "made")
+    monkeypatch.setattr(database, "_create", database.migrate)
+    assert made == dumped(tmp_path / "migrated")
+    assert any('INTO "alembic_version"' in line for line in made)
 
 
 def test_a_newer_database_is_refused_and_left_alone(
