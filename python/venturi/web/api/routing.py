@@ -32,7 +32,7 @@ def add_endpoints(router: APIRouter) -> None:
     for endpoint in ENDPOINTS:
         answered: Callable[..., Any] = _answering(endpoint)
         if endpoint.reads or endpoint.computes:
-            threads = "readers" if endpoint.reads else "computers"
+            threads = _readers if endpoint.reads else _computers
             answered = _in_turn(endpoint.path, threads, answered)
         router.add_api_route(
             PREFIX + endpoint.path,
@@ -44,19 +44,17 @@ def add_endpoints(router: APIRouter) -> None:
 
 
 def _in_turn(
-    path: str, name: str, answered: Callable[..., JSONResponse]
+    path: str,
+    threads_of: Callable[[Request], Computing],
+    answered: Callable[..., JSONResponse],
 ) -> Callable[..., Awaitable[JSONResponse]]:
     @wraps(answered)
     async def waited(**arguments: Any) -> JSONResponse:
         threads: Computing = arguments.pop(_THREADS)
         return await threads.answer(path, partial(answered, **arguments))
 
-    def of_application(request: Request) -> Computing:
-        found: Computing = getattr(request.app.state, name)
-        return found
-
     own = Signature.from_callable(answered)
-    threads = Annotated[Computing, Depends(of_application)]
+    threads = Annotated[Computing, Depends(threads_of)]
     added = inspect.Parameter(_THREADS, inspect.Parameter.KEYWORD_ONLY, annotation=threads)
     waited.__signature__ = own.replace(  # type: ignore[attr-defined]
         parameters=[*own.parameters.values(), added]
@@ -103,6 +101,16 @@ def _signature(function: Callable[..., Any], in_path: frozenset[str]) -> Signatu
             for name, (declared, kind, how) in declared_parameters(function).items()
         ]
     )
+
+
+def _readers(request: Request) -> Computing:
+    found: Computing = request.app.state.readers
+    return found
+
+
+def _computers(request: Request) -> Computing:
+    found: Computing = request.app.state.computers
+    return found
 
 
 def _services(request: Request) -> Services:
