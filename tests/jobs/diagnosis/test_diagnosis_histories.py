@@ -98,7 +98,7 @@ def test_a_map_for_each_small_file_is_told_instead_of_short_maps(
     )
     told = found(small)
     assert "short-maps" not in told
-    assert "a map for each of 60 files of" in told["small-inputs"].says
+    assert "one map for each of 60 files," in told["small-inputs"].says
     wanted = 2
     assert f"about {wanted} maps" in told["small-inputs"].do
     assert told["small-inputs"].saves_s == pytest.approx(MAPS * 4 * (1 - wanted / MAPS))
@@ -158,7 +158,7 @@ def test_reduces_that_hold_containers_while_maps_wait_cost_these_maps_their_turn
     # Of two containers the reduce had one from the start; the last map began after 295 s.
     assert told.saves_s == pytest.approx(295 / 2)
     assert told.settings == {"mapreduce.job.reduce.slowstart.completedmaps": "0.97"}
-    assert "until the last map had ended, 75% of their time" in told.says
+    assert "for the last map, 75% of their time" in told.says
     late = replace(job, configuration={"mapreduce.job.reduce.slowstart.completedmaps": "0.99"})
     assert "early-reduces" not in found(late)
     at_once = job.tasks.with_columns(launched_ms=pl.lit(START_MS, pl.Int64))

@@ -58,7 +58,7 @@ def test_a_join_that_makes_more_rows_than_it_gets_costs_their_share(tmp_path: Pa
         _2=10_000,
     )
     assert told.rule == "join-explodes"
-    assert "made 1,000,000 rows of 10,000" in told.says
+    assert "produced 1,000,000 rows from 10,000" in told.says
     assert told.saves_s == pytest.approx(40 * 0.99)
     assert "equality" not in told.do
 
@@ -324,8 +324,8 @@ def test_a_stream_that_gets_more_than_it_works_off_is_told_with_what_its_slowest
 ) -> None:
     told = grown(tmp_path, addBatch=0.2, walCommit=0.7)
     assert told is not None
-    assert "got 133 rows a second and worked off 100" in told.says
-    assert "took the most for writing down what was done" in told.says
+    assert "received 133 rows a second and processed 100" in told.says
+    assert "spent most of its time on writing the commit log" in told.says
     assert told.where[0].stage == "5"
     assert "checkpoint on faster storage" in told.do
     assert told.spares is not None

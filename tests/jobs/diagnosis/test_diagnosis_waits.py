@@ -74,7 +74,7 @@ def test_what_tasks_waited_for_is_told_from_a_share_on(
         return
     assert told is not None
     assert told.says == (
-        f"{says} of the tasks' time of stage 0 (collect at app.py:0), {2 * saved_s:.1f} s"
+        f"{says} of the task time of stage 0 (collect at app.py:0), {2 * saved_s:.1f} s"
     )
     assert told.saves_s == pytest.approx(saved_s)
     assert (told.where, told.confidence) == ((FindingScope(stage="0"),), "high")
@@ -103,7 +103,7 @@ def test_small_files_cost_what_looking_for_them_and_reading_them_takes(tmp_path:
     told = reading(tmp_path, 200, _MIB)
     assert told is not None
     assert told.says == "query 0 read 200 files of 1.0 MiB on average"
-    assert told.do == "compact them to files of about 100.0 MiB: 2 would do"
+    assert told.do == "compact them into 2 files of about 100.0 MiB"
     assert told.saves_s == pytest.approx((4 + 20) * (1 - 2 / 200))
     assert [(at.query, at.stage) for at in told.where] == [(0, None), (None, "0")]
     assert reading(tmp_path, 101, 3 * _MIB - 1) is not None
@@ -132,11 +132,11 @@ def hosts(
 def test_a_host_whose_tasks_take_longer_with_no_more_data_is_slow(tmp_path: Path) -> None:
     told = hosts(tmp_path, 16)["slow-host"]
     assert told.says == (
-        "in stage 0 (collect at app.py:0) tasks took 16.0 s on h1, 1.6 times as long as on the "
-        "others with no more data"
+        "in stage 0 (collect at app.py:0), tasks took 16.0 s on h1, 1.6 times as long as on "
+        "the other hosts with no more data"
     )
     assert told.where == (FindingScope(stage="0", host="h1"),)
-    assert told.do.startswith("look at h1: ")
+    assert told.do.startswith("check h1 ")
     # Thirteen tasks of 10 s on two slots.
     assert told.saves_s == pytest.approx(80 - 70)
 

@@ -71,7 +71,7 @@ def test_data_that_nearly_vanished_is_told_by_its_amounts(tmp_path: Path) -> Non
 def test_of_two_that_are_alike_nothing_is_blamed(tmp_path: Path) -> None:
     found = between(job(tmp_path, 20), job(tmp_path, 40))
     assert (found.settings, found.plans) == ((), ())
-    assert "whether it is chance" in found.sentence
+    assert "whether this is noise" in found.sentence
     assert "about as long" in between(job(tmp_path, 20), job(tmp_path, 20)).sentence
 
 
@@ -81,7 +81,7 @@ def test_another_plan_is_told_by_its_operators() -> None:
         for kind in ("faulty", "sound")
     )
     found = between(faulty, sound)
-    assert "1 query has another plan" in found.sentence
+    assert "1 query has a different plan" in found.sentence
     (plan,) = found.plans
     assert any("SortMergeJoin" in each for each in plan.gone)
     assert any("BroadcastHashJoin" in each for each in plan.new)
@@ -93,13 +93,13 @@ def test_who_does_not_come_to_its_end_is_not_faster(tmp_path: Path) -> None:
     whole = job(tmp_path, 20)
     app = whole.application
     cut = replace(whole, application=replace(app, ended_ms=None, outcome="unfinished"))
-    assert between(whole, cut).sentence.startswith("of the second no end is known (")
+    assert between(whole, cut).sentence.startswith("the end of the second is unknown (")
     assert "; 1 stage that ended in both took 20.0 s instead of 20.0 s" in (
         between(whole, cut).sentence
     )
     failed = replace(whole, application=replace(app, outcome="failed"))
     both = between(failed, cut).sentence
-    assert both.startswith("the first failed after 30.0 s and of the second no end is known (")
+    assert both.startswith("the first failed after 30.0 s and the end of the second is unknown (")
     for state in (State.FAILED, State.INTERRUPTED, State.INVALID):
         assert "cannot be compared" in between(whole, job(tmp_path, 2), state).sentence
 

@@ -76,8 +76,10 @@ def test_a_join_that_another_took_the_place_of_is_told_by_its_key(write: Write) 
         (7, True, "BroadcastHashJoin [k], [k], Inner, BuildRight, false", 1),
     ]
     assert changes_of(account) == {
-        7: "SortMergeJoin [k] became BroadcastHashJoin [k]; no longer there: "
-        "Sort [k ASC NULLS FIRST], false, 0 (2 times)"
+        7: (
+            "SortMergeJoin [k] became BroadcastHashJoin [k]; removed: Sort [k ASC NULLS FIRST], "
+            "false, 0 (2 times)"
+        )
     }
 
 
@@ -113,9 +115,9 @@ def test_what_stays_or_is_only_wrapped_is_no_change(write: Write) -> None:
         (
             "SortMergeJoin [a#1], [a#2], Inner",
             "BroadcastHashJoin [b#1], [b#2], Inner",
-            "no longer there: SortMergeJoin [a]; new: BroadcastHashJoin [b]",
+            "removed: SortMergeJoin [a]; new: BroadcastHashJoin [b]",
         ),
-        ("Scan a", "AQEShuffleRead local", "no longer there: Scan a; new: AQEShuffleRead local"),
+        ("Scan a", "AQEShuffleRead local", "removed: Scan a; new: AQEShuffleRead local"),
     ],
 )
 def test_changes_in_words(first: str, last: str, said: str, write: Write) -> None:

@@ -104,7 +104,7 @@ def test_tasks_alone_give_stages_and_say_what_is_not_recorded() -> None:
     assert BARE.silence in analysis.verdict.sentence
     said = diagnosed(found)
     assert said.findings == ()
-    assert any("records of its tasks" in each for each in said.unseen)
+    assert any("about its tasks" in each for each in said.unseen)
 
 
 def test_a_metric_is_a_cause_and_bytes_show_skew() -> None:

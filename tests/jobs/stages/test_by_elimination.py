@@ -149,7 +149,7 @@ def test_what_is_found_so_can_be_the_narrowest_point(tmp_path: Path) -> None:
     assert found.verdict.sentence.startswith("Python workers took 80% of 20.0 s, most of it in")
     nothing = one_task(tmp_path)
     assert nothing.verdict.narrowest is None
-    assert "a core or memory may have been waited for" in nothing.verdict.sentence
+    assert "they may have waited for a core or memory" in nothing.verdict.sentence
 
 
 def test_of_disks_what_reads_or_writes_may_be_waiting(tmp_path: Path) -> None:

@@ -50,8 +50,9 @@ def test_what_hangs_when_the_application_is_killed_is_named_first(tmp_path: Path
     found = of(log, tmp_path)
     assert found.verdict.narrowest == "unfinished"
     assert found.verdict.sentence.startswith(
-        "as far as the log goes: task 3 of stage 0 (collect at app.py:0) has no end: it had run for"
-        " 40.0 s, 4.0 times the median of the others, on executor 1 on h1, when the log ends; "
+        "as far as the log goes: task 3 of stage 0 (collect at app.py:0) didn't end: it had "
+        "run for 40.0 s, 4.0 times the median of the others, on executor 1 on h1, when the "
+        "log ends; "
     )
     assert seconds(found) == {
         "cpu": 7.5,
@@ -109,8 +110,8 @@ def test_one_task_on_many_slots_uses_one(tmp_path: Path) -> None:
     log.end(100)
     found = of(log, tmp_path)
     assert found.verdict.sentence.startswith(
-        "idle slots took 99% of 1 min 40 s, most of it in stage 0 (collect at app.py:0), where no "
-        "more than 1 task ran at once on 128 slots"
+        "idle slots took 99% of 1 min 40 s, most of it in stage 0 (collect at app.py:0), "
+        "with at most 1 task running on 128 slots"
     )
     (stage,) = found.stages
     assert (stage.at_once, stage.slots, stage.slot_use) == (1, 128, pytest.approx(1 / 128))
@@ -199,8 +200,8 @@ def test_the_driver_s_time_is_told_apart(tmp_path: Path) -> None:
     }
     assert found.verdict.narrowest == "driver"
     assert found.verdict.sentence.startswith(
-        "the driver (no stage active) took 88% of 41.0 s: planning queries and taking their "
-        "results 30%, the program before its first query or job 17%, "
+        "the driver (no stage active) took 88% of 41.0 s: planning queries and fetching "
+        "their results 30%, the program before its first query or job 17%, "
     )
 
 
@@ -255,8 +256,8 @@ def test_lost_jobs_are_neither_the_driver_nor_success(tmp_path: Path) -> None:
     assert "not in the log" not in seconds(whole)
     found = of(three_jobs(left_out=1), tmp_path)
     assert found.verdict.sentence == (
-        "the log lacks the events of 1 job and 1 task; cannot tell: time that is not in the log "
-        "took 50% of 60.0 s"
+        "the log lacks the events of 1 job and 1 task; cannot tell: time missing from the "
+        "log took 50% of 60.0 s"
     )
     assert seconds(found) == {
         "not in the log": 30.0,

@@ -44,11 +44,11 @@ def test_an_error_that_was_retried_is_told_by_its_last_line(tmp_path: Path) -> N
     log.task(0, 60, 100, index=0)
     log.end(100)
     found = analyse(log.account(tmp_path))
-    assert vain(found) == [("attempts that raised an error", 2, 60.0)]
+    assert vain(found) == [("attempts with an error", 2, 60.0)]
     assert found.losses[0].said == "ValueError: bad row"
     assert found.verdict.sentence.startswith(
-        "60% of the tasks' time, 60.0 s, was in vain, most of it attempts that raised an error "
-        "(2 x ValueError: bad row); the processor took 100% of 1 min 40 s"
+        "60% of the task time (60.0 s) was wasted, most of it by attempts with an error (2 x "
+        "ValueError: bad row); CPU took 100% of 1 min 40 s"
     )
 
 
@@ -69,8 +69,8 @@ def test_a_killed_executor_takes_what_it_wrote_with_it(tmp_path: Path) -> None:
     log.end(60)
     found = analyse(log.account(tmp_path))
     assert vain(found) == [
-        ("attempts that succeeded, and what they wrote was lost", 1, 20.0),
-        ("attempts whose executor was lost", 1, 10.0),
+        ("successful attempts with lost output", 1, 20.0),
+        ("attempts on lost executors", 1, 10.0),
     ]
     assert "signal 9" in (found.losses[1].meaning or "")
     (gone,) = found.lost_executors
@@ -97,7 +97,7 @@ def test_a_stage_that_is_run_again_for_lost_blocks_is_counted_once(tmp_path: Pat
     log.task(1, 40, 60, index=0, attempt=1)
     log.end(60)
     assert vain(analyse(log.account(tmp_path))) == [
-        ("tasks run again that had succeeded in an earlier attempt at their stage", 1, 15.0),
+        ("tasks repeated after an earlier attempt at their stage", 1, 15.0),
         ("attempts that could not fetch shuffle data", 1, 5.0),
     ]
 
@@ -112,7 +112,7 @@ def test_a_lost_race_is_no_failure_and_little_is_not_said(tmp_path: Path) -> Non
     log.task(0, 0, 100, index=0)
     log.end(100)
     found = analyse(log.account(tmp_path))
-    assert vain(found) == [("attempts of which another was faster", 1, 0.5)]
+    assert vain(found) == [("attempts that lost to a faster copy", 1, 0.5)]
     assert "in vain" not in found.verdict.sentence
 
 
@@ -139,8 +139,9 @@ def test_a_job_of_which_all_was_in_vain_says_so_first() -> None:
     (log,) = (each for each in histories(HISTORIES) if "TeraSort-" in each.path.name)
     found = analyse(mapreduce.read(log))
     assert found.verdict.sentence.startswith(
-        "100% of the tasks' time, 44.3 s, was in vain, most of it attempts that raised an error "
-        "(9 x Error: java.lang.IllegalArgumentException: can't read partitions file); cannot tell: "
+        "100% of the task time (44.3 s) was wasted, most of it by attempts with an error (9 "
+        "x Error: java.lang.IllegalArgumentException: can't read partitions file); cannot "
+        "tell: "
     )
-    assert vain(found)[1] == ("attempts that were killed", 4, 7.666)
+    assert vain(found)[1] == ("killed attempts", 4, 7.666)
     assert "application master" in found.verdict.shares

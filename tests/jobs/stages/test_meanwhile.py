@@ -107,8 +107,8 @@ def test_what_is_not_known_has_a_reason(ask: Ask) -> None:
         ((), {}, "no host series"),
         ((rows, rows), {}, "several hosts"),
         ((rows,), {"origin_ms": None, "origin_reason": "another clock"}, "another clock"),
-        ((rows_at(5.0, 20.0, ("cpu_user", None, 0.5)),), {}, "between samples"),
-        ((rows_at(1.0, 2.0, ("cpu_user", None, 0.5)),), {}, "between samples"),
+        ((rows_at(5.0, 20.0, ("cpu_user", None, 0.5)),), {}, "sampling interval"),
+        ((rows_at(1.0, 2.0, ("cpu_user", None, 0.5)),), {}, "sampling interval"),
     ):
         _, host = ask(*series, **changes)
         assert host.uses == {}
@@ -169,8 +169,8 @@ def test_the_narrowest_of_several_hosts_is_named(
     assert slow_disk.narrowest.sentence in shown
     said = sentence(stage, use)
     assert "w2" in said
-    assert "disk sdb was busy 90%" in said
-    assert "those of the others up to 40%" in said
+    assert "disk sdb was 90% busy" in said
+    assert "on the others up to 40%" in said
     slow_link = ask(
         hosts,
         w1={"cpu": 0.5, "own": 0.2, "disk": 0.4, "net": 95.0},
@@ -186,7 +186,7 @@ def test_the_narrowest_of_several_hosts_is_named(
     )
     use = shared.uses[stage.key]
     assert use.host is None
-    assert "the processor that all hosts share was busy 97% (processor 97% (others 7%)" in (
+    assert "the CPU that all hosts share was 97% busy (CPU 97% (others 7%)" in (
         sentence(stage, use).replace(" meanwhile", "").replace("agree: ", "")
     )
     assert use.disk_busy == pytest.approx(0.5), "beside it the busiest of the hosts' own devices"
@@ -199,18 +199,18 @@ def recorded() -> tuple[Stage, ...]:
 @pytest.mark.parametrize(
     ("use", "begins"),
     [
-        (BUSY, "the host agrees: its processor was busy 95% ("),
+        (BUSY, "the host agrees: its processor was 95% busy ("),
         (
             replace(BUSY, disk_busy=0.97),
-            "the engine's account says the processor; the host's disk vda was busy 97% meanwhile",
+            "the engine's log says CPU; the host's disk vda was 97% busy at that time",
         ),
         (
             replace(BUSY, cpu_busy=0.5),
-            "the engine's account says the processor; no device of the host was busy for 80% of it",
+            "the engine's log says CPU; no device of the host was 80% busy",
         ),
         (
             replace(BUSY, cpu_busy=None, disk_busy=None),
-            "the engine's account says the processor; the host's series names no device",
+            "the engine's log says CPU; the host metrics name no device",
         ),
     ],
 )
@@ -226,14 +226,14 @@ def test_what_python_workers_had_of_the_processors_is_told(ask: Ask) -> None:
     stage = next(stage for stage in analysis.stages if stage.key in host.uses)
     use = host.uses[stage.key]
     assert use.cpu_python == pytest.approx(0.6)
-    assert "processor 90% (others 0%, Python workers 60%)" in sentence(stage, use)
+    assert "CPU 90% (others 0%, Python workers 60%)" in sentence(stage, use)
 
 
 def test_the_host_speaks_where_the_engine_cannot_tell() -> None:
     stage = recorded()[0]
     assert stage.verdict.narrowest is None
     said = sentence(stage, BUSY)
-    assert said.startswith("the engine's account cannot tell; the host's processor was busy 95%")
+    assert said.startswith("the engine's log cannot tell; the host's processor was 95% busy")
     for figure in ("waiting for I/O 2%", "disk vda 10%", "read 1.00 MB/s", "out 4.00 MB/s"):
         assert figure in said
 

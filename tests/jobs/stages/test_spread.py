@@ -71,4 +71,4 @@ def test_tasks_that_tell_nothing_are_left_out(tmp_path: Path) -> None:
 
 def test_without_a_task_that_succeeded_there_is_none(tmp_path: Path) -> None:
     for found in stage(tmp_path, failed=5):
-        assert (found.n, found.median, found.reason) == (0, None, "no task of it succeeded")
+        assert (found.n, found.median, found.reason) == (0, None, "none of its tasks succeeded")

@@ -41,7 +41,7 @@ def test_a_stream_tells_its_rate_and_what_its_slowest_batch_did(tmp_path: Path) 
     assert told.input_rows_per_s == pytest.approx(10)
     assert (told.slowest_batch, told.slowest_s) == (5, 4)
     assert told.slowest_at_s == 50
-    assert told.slowest_part == "writing down what was done"
+    assert told.slowest_part == "writing the commit log"
     assert told.busy == pytest.approx(14 / 54)
     assert (told.behind, told.state_rows, told.state_bytes) == (False, 35, 1_000)
 
@@ -85,7 +85,7 @@ def test_batches_stand_over_time_with_what_each_did(tmp_path: Path) -> None:
     assert found.took_s == (2, 2, 2, 2, 2, 4)
     parts = {part.what: part.time_s for part in found.parts}
     assert parts["its jobs"] == (0.5, 0.5, 0.5, 0.5, 0.5, 1)
-    assert parts["writing down what was done"][-1] == 2
+    assert parts["writing the commit log"][-1] == 2
     assert parts["planning"] == (None,) * 6
     assert parts["the rest"][-1] == 1
     assert found.input_rows_per_s == (None, 10, 10, 10, 10, 10)

@@ -123,7 +123,7 @@ def test_only_the_longest_jobs_are_looked_at(
 
 def test_of_very_many_tasks_it_is_said_that_nothing_is_replayed(tmp_path: Path) -> None:
     found = ideals(timeline(uneven(e1=2).account(tmp_path)), most_tasks=5)
-    assert (found.found, found.reason) == ((), "it has more than 5 attempts at tasks")
+    assert (found.found, found.reason) == ((), "it has more than 5 task attempts")
 
 
 def test_jobs_without_an_end_or_without_tasks_are_left_out(tmp_path: Path) -> None:
@@ -136,4 +136,4 @@ def test_jobs_without_an_end_or_without_tasks_are_left_out(tmp_path: Path) -> No
     log.end(20)
     found = ideals(timeline(log.account(tmp_path)))
     assert found.found == ()
-    assert found.reason == "no job whose time and whose tasks' times are recorded"
+    assert found.reason == "no job with recorded times of job and tasks"

@@ -63,7 +63,7 @@ def test_a_stage_waits_for_the_one_before_it_on_any_number_of_slots(tmp_path: Pa
 def test_without_executors_nothing_can_be_told(tmp_path: Path) -> None:
     found = outlooks(timeline(two_stages().account(tmp_path)))
     assert found.found == ()
-    assert found.reason == "it is not recorded which executors were there, and when"
+    assert found.reason == "the executors and their times are not recorded"
 
 
 def test_the_end_comes_after_all_stages_whatever_was_the_last_then(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_that_the_driver_has_the_same_cores_is_said_of_local_mode_alone(tmp_path
         folder.mkdir()
         return str(outlooks(timeline(log.account(folder))).assumes)
 
-    assert "the driver has the same cores" in assumed("local[2]")
+    assert "the driver uses the same cores" in assumed("local[2]")
     assert "driver" not in assumed("spark://h:7077")
 
 

@@ -67,7 +67,7 @@ def difference(
         sentence = _sentence(one.elapsed_s, other.elapsed_s, parts, changed)
     caution = _caution(*applications)
     return JobDifference(
-        f"{caution}, which need not take the same time: {sentence}" if caution else sentence,
+        f"{caution}, which may take different times: {sentence}" if caution else sentence,
         one.elapsed_s,
         other.elapsed_s,
         parts,
@@ -97,12 +97,12 @@ def _broken_off(which: str, line: Timeline, state: State) -> str | None:
     outcome = line.account.application.outcome
     after = "" if line.elapsed_s is None else f" after {format_duration(line.elapsed_s)}"
     if outcome == "unfinished":
-        return f"of the {which} no end is known ({line.account.application.reason})"
+        return f"the end of the {which} is unknown ({line.account.application.reason})"
     if outcome == "failed" or state is State.FAILED:
         return f"the {which} failed{after}"
     if state is State.INTERRUPTED:
         return f"the {which} was interrupted{after}"
-    return f"the {which} had a result that is not valid" if state is State.INVALID else None
+    return f"the {which} had an invalid result" if state is State.INVALID else None
 
 
 def _not_compared(
@@ -126,7 +126,7 @@ def _not_compared(
         said += f"; {stages} that ended in both took {took[1]} instead of {took[0]}"
     else:
         said += "; no stage ended in both"
-    return f"{said}. Not the same: {'; '.join(changed)}" if changed else said
+    return f"{said}. Differences: {'; '.join(changed)}" if changed else said
 
 
 def _parts(one: Analysis, other: Analysis) -> tuple[PartChange, ...]:
@@ -160,13 +160,13 @@ def _amounts_of(line: Timeline, analysis: Analysis) -> Iterator[tuple[str, tuple
         known = [rows[name] for name in amount.metrics if rows[name].count()]
         if known:
             yield amount.what, (amount.unit, float(sum(each.cast(float).sum() for each in known)))
-    yield "attempts at tasks", ("1", float(len(rows)))
+    yield "task attempts", ("1", float(len(rows)))
     yield "task time", ("s", sum(stage.task_s for stage in analysis.stages))
     yield "processor time", ("s", _cause_s(analysis, "cpu"))
-    yield "task time in vain", ("s", sum(loss.time_s for loss in analysis.losses))
+    yield "wasted task time", ("s", sum(loss.time_s for loss in analysis.losses))
     yield "stages", ("1", float(len(analysis.stages)))
     if line.there is not None and line.elapsed_s:
-        yield "slots at most", ("1", float(line.there.most(0.0, line.elapsed_s)))
+        yield "peak slots", ("1", float(line.there.most(0.0, line.elapsed_s)))
     executors = line.account.executors
     yield "executors", ("1", float(len(executors)))
     yield "hosts", ("1", float(executors["host"].n_unique()))
@@ -273,10 +273,10 @@ def _changed(
 ) -> Iterator[str]:
     """What is not the same, in words."""
     for each in amounts:
-        if each.what not in {*_DATA_READ, "slots at most"} or not each.before or not each.after:
+        if each.what not in {*_DATA_READ, "peak slots"} or not each.before or not each.after:
             continue
         ratio = each.after / each.before
-        if each.what == "slots at most" and ratio != 1:
+        if each.what == "peak slots" and ratio != 1:
             yield f"there were {each.after:,.0f} slots instead of {each.before:,.0f}"
         elif not 1 / _DATA < ratio < _DATA:
             times = f"{format_figure(ratio)} times as much"
@@ -290,9 +290,11 @@ def _changed(
         changed = sum(
             each.before_query is not None and each.after_query is not None for each in plans
         )
-        alone = f"{count_of(len(plans), 'query', 'queries')} of one alone"
+        alone = f"{count_of(len(plans), 'query', 'queries')} in only one of them"
         yield (
-            f"{count_of(changed, 'query has', 'queries have')} another plan" if changed else alone
+            f"{count_of(changed, 'query has', 'queries have')} a different plan"
+            if changed
+            else alone
         )
 
 
@@ -304,7 +306,7 @@ def _sentence(
     before_s: float | None, after_s: float | None, parts: Sequence[PartChange], changed: list[str]
 ) -> str:
     if before_s is None or after_s is None:
-        return "start or end of one of them is not known: their times cannot be compared"
+        return "the start or end of one of them is unknown, so their times cannot be compared"
     gap_s = after_s - before_s
     both = f"{format_duration(after_s)} instead of {format_duration(before_s)}"
     if abs(gap_s) < CHANCE * before_s:
@@ -316,7 +318,8 @@ def _sentence(
         said += f"; most of it {most}" if most else ""
     if not changed:
         return (
-            f"{said}. Settings, plans and amounts of data are the same: more trials of each "
-            "would say whether it is chance, and what hosts did meanwhile whether others worked"
+            f"{said}. Settings, plans and amounts of data are the same. More repetitions "
+            "would show whether this is noise; host metrics, whether other programs "
+            "interfered"
         )
-    return f"{said}. Not the same: {'; '.join(changed)}"
+    return f"{said}. Differences: {'; '.join(changed)}"

@@ -17,7 +17,7 @@ from venturi.jobs.stages.timeline import Timeline
 LEAST_S, LEAST_SHARE = 1.0, 0.02
 LEAST_SPARED = 0.2  # of what there was, where no time would be saved
 _MOST_PLACES = 20
-OVERLAP = "what they cost does not add up: two findings may be of the same seconds"
+OVERLAP = "savings overlap: two findings may save the same seconds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Diagnosis:
 def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
     """What to do about the time of the job of which `analysis` was made on `line`."""
     if not line.elapsed_s:
-        return Diagnosis((), "start or end of the application is not known", ())
+        return Diagnosis((), "the start or end of the application is unknown", ())
     rules, functions = load_rules(), rule_functions()
     case = Case(line, analysis, rules)
     least_s = max(LEAST_S, LEAST_SHARE * line.elapsed_s)
@@ -85,14 +85,14 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
 def _silence(line: Timeline, least_s: float) -> str:
     """Why nothing is told of a job, of which the log may not have all."""
     application = line.account.application
-    nothing = f"nothing that is looked for would have saved {format_duration(least_s)} or more"
+    nothing = f"no known problem costs more than {format_duration(least_s)}"
     if application.outcome != "unfinished":
         return nothing
     ended = line.tasks.rows["finished_ms"].count()
     if not ended:
-        return f"cannot tell: {application.reason}, and no end of a task is in it"
-    told = count_of(ended, "end of a task", "ends of tasks")
-    return f"cannot tell: {application.reason}. Of what it holds, {told}, {nothing}"
+        return f"cannot tell: {application.reason}, and no task ended in it"
+    told = count_of(ended, "ended task", "ended tasks")
+    return f"cannot tell: {application.reason}. In its recorded part ({told}), {nothing}"
 
 
 def _cost(finding: Finding) -> tuple[float, float]:
@@ -127,13 +127,13 @@ def _finding(rule: DiagnosisRule, hits: Sequence[Hit], elapsed_s: float) -> Find
 
 def _unseen(line: Timeline, case: Case, *, silent: bool) -> Iterator[str]:
     if case.n_left_out:
-        yield f"{case.n_left_out:,} stages with the least time on the critical path"
+        yield f"the {case.n_left_out:,} stages with the least time on the critical path"
     if line.account.application.outcome == "unfinished" and not silent:
         yield f"the rest of the application: {line.account.application.reason}"
     if (lacking := line.gaps.sentence) is not None:
-        yield f"{lacking}, so that what happened then is not looked at"
+        yield f"{lacking}, so this time was not analyzed"
     if not (kind := line.account.kind).capabilities:
         left_out = sum(bool(rule.needs) for rule in load_rules().values())
-        yield f"{left_out} rules, which need more than {kind.engine} records of its tasks"
+        yield f"{left_out} rules, because {kind.engine} doesn't record enough about its tasks"
     if line.account.queries is not None and line.account.operators is None:
-        yield "the log has no plan of a query: joins, files and Python functions are not looked at"
+        yield "the log has no query plans, so joins, files and Python functions were not analyzed"

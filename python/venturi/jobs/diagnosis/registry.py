@@ -20,7 +20,7 @@ def rule(id_: str) -> Callable[[RuleFunction], RuleFunction]:
 
     def register(function: RuleFunction) -> RuleFunction:
         if _FUNCTIONS.setdefault(id_, function) is not function:
-            raise ValueError(f"two functions for the rule {id_!r}")
+            raise ValueError(f"the rule {id_!r} has two functions")
         return function
 
     return register

@@ -60,9 +60,9 @@ def split(case: Case, stage: Stage, join: Operator, size_bytes: float, ratio: fl
         return Split("join-behind", {"behind": behind}, math.inf)
     if why is None and caught and not small:
         why = (
-            "by the settings that the application was started with AQE should have split this one; "
-            "the log does not tell why it did not: the program may have changed them, or the rows "
-            "of one key all come from one task of the stage before"
+            "with the application's initial settings AQE should have split this partition. "
+            "Why it didn't isn't in the log: the program may have changed the settings, or "
+            "all rows of a key may come from one task of the previous stage"
         )
     if why is not None:
         return Split("join-whole", {"why": why}, math.inf)
@@ -85,8 +85,8 @@ def _obstacle(case: Case, join: Operator, writers: int | None, *, is_piece: bool
         return f"AQE splits neither side of a join of type {kind[1]}"
     if is_piece:
         return (
-            "it is a piece already, and AQE splits only between the outputs of the tasks of the "
-            "stage before, of which one wrote this much"
+            "it is already a piece: AQE splits only between the outputs of the previous "
+            "stage's tasks, and one task wrote this much"
         )
     for side in case.plans.children_of(join):
         operator = side
@@ -94,15 +94,15 @@ def _obstacle(case: Case, join: Operator, writers: int | None, *, is_piece: bool
             operator = case.plans.children_of(operator)[0]  # behind it come its subqueries
         if "Exchange" not in operator.name and not _BETWEEN.fullmatch(operator.name):
             return (
-                "AQE splits only what comes straight from a shuffle, and "
-                f"{operator.name} is between it and the join"
+                f"AQE splits only the direct output of a shuffle, and {operator.name} is "
+                "between the shuffle and the join"
             )
         if "REPARTITION" in operator.text:
-            return "AQE leaves as it is what the program itself partitions (repartition)"
+            return "AQE doesn't split partitions that the program requested (repartition)"
     if writers == 1:
         return (
-            "its rows come from one task of the stage before, and AQE splits only between the "
-            "outputs of tasks"
+            "its rows come from one task of the previous stage, and AQE splits only between "
+            "the outputs of tasks"
         )
     return None
 

@@ -184,7 +184,7 @@ def _causes(times: TaskTimes, tasks: Tasks) -> tuple[CauseTime, ...]:
     for cause in tasks.kind.causes:
         values = times.causes.get(cause)
         if values is None or not len(values):
-            found.append(CauseTime(cause, None, "the engine did not record it"))
+            found.append(CauseTime(cause, None, "not recorded by the engine"))
         else:
             found.append(CauseTime(cause, total(values)))
     for cause in (*BY_ELIMINATION, *WITHOUT_END):
@@ -270,7 +270,7 @@ def _bounds(times: TaskTimes, plan: Schedule, tasks: Tasks) -> tuple[Bound, ...]
 
     cause = times.causes.get
     unknown = np.sum([times.unattributed_s, *(times.causes[each] for each in WITHOUT_END)], axis=0)
-    silent = f"{tasks.kind.engine} records no such time"
+    silent = f"{tasks.kind.engine} doesn't record this time"
     gc = cause("garbage collection")
     write, fetch, result = (
         cause("shuffle write"),

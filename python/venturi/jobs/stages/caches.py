@@ -8,7 +8,7 @@ from venturi.record.job_account import JobAccount
 from venturi.record.plan_texts import without_numbers
 
 HOW_TO_RECORD = (
-    "how much of it was stored is not recorded: since 2.3 Spark's log tells it only with "
+    "the stored share is not recorded: since Spark 2.3 the log has it only with "
     "spark.eventLog.logBlockUpdates.enabled"
 )
 

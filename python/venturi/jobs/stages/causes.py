@@ -42,8 +42,8 @@ PYTHON, READING, SPILLING, WRITING, TO_COMPUTE, MAPS = (
 )
 BY_ELIMINATION: Mapping[str, str] = MappingProxyType(
     {
-        PYTHON: "time to run Python workers; without it, the rest where they run",
-        READING: "scan time; without it, the rest where input is read",
+        PYTHON: "time to run Python workers; if missing, the rest where they run",
+        READING: "scan time; if missing, the rest where input is read",
         SPILLING: "the rest where diskBytesSpilled is not 0, at SPILL_BYTES_PER_S at least",
         WRITING: "the rest where outputBytesWritten is not 0",
         TO_COMPUTE: "the rest where by its plan a stage only computes: `plans.Plans.told_whole`",

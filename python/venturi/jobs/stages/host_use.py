@@ -58,12 +58,14 @@ def host_use_by_stage(
     if not watched.any_series:
         return HostUseByStage({}, watched.reason, watched=False)
     if account.began_s is None:
-        return HostUseByStage({}, account.origin_reason or "the account has a clock of its own")
+        return HostUseByStage(
+            {}, account.origin_reason or "the engine's clock differs from the host's"
+        )
     if watched.reason is not None:
         return HostUseByStage({}, watched.reason)
     found = {key: watched.narrowest(span) for key, span in spans.items()}
     uses = {key: use for key, use in found.items() if use is not None}
-    reason = None if uses else "no stage lasted as long as the time between samples"
+    reason = None if uses else "every stage was shorter than the sampling interval"
     return HostUseByStage(uses, reason, narrowest=narrowest_of(uses, spans, "stages"))
 
 
@@ -72,22 +74,22 @@ def sentence(stage: Stage, use: HostUse) -> str:
     narrowest = stage.verdict.narrowest
     engine = "cannot tell" if narrowest is None else f"says {WORDS[narrowest]}"
     if use.busiest is None:
-        return f"the engine's account {engine}; the host's series names no device"
+        return f"the engine's log {engine}; the host metrics name no device"
     device, busy = use.busiest
     whose = use.host or "the host"
     agrees, thing, its = f"{whose} agrees", f"{whose}'s {device}", f"its {device}"
     if use.processor_shared:
-        agrees, thing = "the hosts agree", "the processor that all hosts share"
+        agrees, thing = "the hosts agree", "the CPU that all hosts share"
         its = thing
-    peers = "" if use.peers_busy is None else f", those of the others up to {use.peers_busy:.0%}"
+    peers = "" if use.peers_busy is None else f", on the others up to {use.peers_busy:.0%}"
     if busy < BUSY:
         none_of = "the host" if use.host is None else "any host"
-        said = f"no device of {none_of} was busy for {BUSY:.0%} of it"
+        said = f"no device of {none_of} was {BUSY:.0%} busy"
     elif narrowest is not None and device.startswith(_ASKS.get(narrowest, "-")):
-        return f"{agrees}: {its} was busy {busy:.0%}{peers} ({_facts(use)})"
+        return f"{agrees}: {its} was {busy:.0%} busy{peers} ({_facts(use)})"
     else:
-        said = f"{thing} was busy {busy:.0%} meanwhile{peers}"
-    return f"the engine's account {engine}; {said} ({_facts(use)})"
+        said = f"{thing} was {busy:.0%} busy at that time{peers}"
+    return f"the engine's log {engine}; {said} ({_facts(use)})"
 
 
 def _facts(use: HostUse) -> str:
@@ -101,10 +103,10 @@ def _facts(use: HostUse) -> str:
     ]
     others = f" ({', '.join(parts)})" if parts else ""
     return (
-        f"processor {share(use.cpu_busy)}{others}, waiting for I/O {share(use.cpu_iowait)}; "
-        f"disk {use.disk or '—'} {share(use.disk_busy)}, "
-        f"read {format_rate(use.disk_read_bytes_per_s)}, "
-        f"written {format_rate(use.disk_write_bytes_per_s)}; "
-        f"network in {format_rate(use.net_receive_bytes_per_s)}, "
-        f"out {format_rate(use.net_transmit_bytes_per_s)}"
+        f"CPU {share(use.cpu_busy)}{others}, waiting for I/O {share(use.cpu_iowait)}; disk "
+        f"{use.disk or '—'} {share(use.disk_busy)}, read "
+        f"{format_rate(use.disk_read_bytes_per_s)}, written "
+        f"{format_rate(use.disk_write_bytes_per_s)}; network in "
+        f"{format_rate(use.net_receive_bytes_per_s)}, out "
+        f"{format_rate(use.net_transmit_bytes_per_s)}"
     )

@@ -23,13 +23,13 @@ from venturi.record.job_account import OUTPUT_LOST, JobAccount
 _DISTINCT = 100
 # Our judgement, of the task time: from where on it is said, and said first.
 LEAST_SHARE, FIRST_SHARE = 0.01, 0.5
-ERROR = "attempts that raised an error"
+ERROR = "attempts with an error"
 FETCH = "attempts that could not fetch shuffle data"
-EXECUTOR = "attempts whose executor was lost"
-KILLED = "attempts that were killed"
-RACE = "attempts of which another was faster"
-OUTPUT = "attempts that succeeded, and what they wrote was lost"
-AGAIN = "tasks run again that had succeeded in an earlier attempt at their stage"
+EXECUTOR = "attempts on lost executors"
+KILLED = "killed attempts"
+RACE = "attempts that lost to a faster copy"
+OUTPUT = "successful attempts with lost output"
+AGAIN = "tasks repeated after an earlier attempt at their stage"
 _FAILED = {"FetchFailed": FETCH, "ExecutorLostFailure": EXECUTOR}
 _RACE = re.compile(r"another attempt succeeded|speculat", re.IGNORECASE)
 _WANTED = re.compile(
@@ -146,8 +146,8 @@ def with_losses(
         most = found[0]
         why = f" ({most.n:,} x {most.said})" if most.said else f" ({most.n:,})"
         said = (
-            f"{lost_s / task_s:.0%} of the tasks' time, {format_duration(lost_s)}, was in vain, "
-            f"most of it {most.what}{why}"
+            f"{lost_s / task_s:.0%} of the task time ({format_duration(lost_s)}) was wasted, "
+            f"most of it by {most.what}{why}"
         )
         first = lost_s >= FIRST_SHARE * task_s
         sentence = f"{said}; {sentence}" if first else f"{sentence}; {said}"

@@ -79,7 +79,7 @@ def _in_words(gone: Counter[str], come: Counter[str]) -> str:
             short = _short(old), _short(new)
             before, after = (old, new) if short[0] == short[1] else short
             said.append(f"{before} became {after}{_times(n)}")
-    for left, words in ((gone, "no longer there"), (come, "new")):
+    for left, words in ((gone, "removed"), (come, "new")):
         if rest := [f"{_short(each)}{_times(n)}" for each, n in left.items() if n > 0]:
             more = f" and {len(rest) - _SHOWN:,} more" if len(rest) > _SHOWN else ""
             said.append(f"{words}: {', '.join(rest[:_SHOWN])}{more}")

@@ -28,7 +28,7 @@ def spreads_of(tasks: Tasks, key: tuple[int, int]) -> tuple[TaskSpread, ...]:
 def _spread(what: str, unit: str, values: Floats) -> TaskSpread:
     known = np.sort(values[~np.isnan(values)])
     if not len(known):
-        reason = "not recorded" if len(values) else "no task of it succeeded"
+        reason = "not recorded" if len(values) else "none of its tasks succeeded"
         return TaskSpread(what, unit, 0, reason=reason)
     last = len(known) - 1
     quarters = np.interp(QUARTERS * last, np.arange(last + 1), known).tolist()

@@ -13,8 +13,8 @@ from venturi.jobs.stages.timeline import Timeline
 JOBS, PLANNING, OFFSETS, COMMIT, REST = (
     "its jobs",
     "planning",
-    "asking the sources",
-    "writing down what was done",
+    "querying the sources",
+    "writing the commit log",
     "the rest",
 )
 _PARTS = {

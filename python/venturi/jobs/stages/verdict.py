@@ -50,25 +50,25 @@ _FEW_SLOTS = 0.5  # of the slots: with fewer tasks than that it is said how few
 _SHOWN_PARTS = 3
 
 WORDS = {
-    "cpu": "the processor",
+    "cpu": "CPU",
     "shuffle fetch wait": "waiting for shuffle data",
     "garbage collection": "garbage collection",
     "shuffle write": "writing shuffle data",
     "scheduler delay": "scheduling and sending tasks",
-    "deserialisation": "deserialising tasks",
-    "result serialisation": "serialising results",
+    "deserialisation": "deserializing tasks",
+    "result serialisation": "serializing results",
     "getting result": "fetching results to the driver",
     DRIVER: "the driver (no stage active)",
-    START_UP: "start-up until there was an executor",
+    START_UP: "start-up until the first executor",
     BEFORE: "the program before its first query or job",
-    COMMIT: "committing what jobs wrote",
+    COMMIT: "committing output",
     LISTING: "listing the files to read",
     BROADCAST: "building and sending broadcasts",
-    IN_QUERY: "planning queries and taking their results",
+    IN_QUERY: "planning queries and fetching their results",
     SCHEDULING: "a job without an active stage",
     BETWEEN: "the program between queries",
     AFTER: "the program after its last query or job",
-    MASTER: "starting and ending the job, asking for containers",
+    MASTER: "starting and ending the job, requesting containers",
     NO_EXECUTOR: "waiting for executors",
     IDLE: "idle slots",
     OTHER_STAGES: "tasks of other stages",
@@ -76,12 +76,11 @@ WORDS = {
     READING: "reading and decoding input",
     SPILLING: "spilling to disk (by elimination)",
     WRITING: "writing output (by elimination)",
-    TO_COMPUTE: "waiting for a core, memory or another thread, or for shuffle files that "
-    "memory no longer has (by elimination)",
+    TO_COMPUTE: "off-CPU, cause unknown",
     MAPS: "reduces waiting for maps",
-    UNATTRIBUTED: "time the engine gives no cause for",
-    UNFINISHED: "tasks without an end",
-    NOT_IN_LOG: "time that is not in the log",
+    UNATTRIBUTED: "unattributed time",
+    UNFINISHED: "unfinished tasks",
+    NOT_IN_LOG: "time missing from the log",
 }
 
 
@@ -98,7 +97,9 @@ def stage_verdict(
 ) -> NarrowestPoint:
     """The narrowest point of one stage, whose time `shares` divides."""
     if not elapsed_s or not shares:
-        return NarrowestPoint(None, "cannot tell: no task of it has a recorded time", {}, elapsed_s)
+        return NarrowestPoint(
+            None, "cannot tell: none of its tasks has a recorded time", {}, elapsed_s
+        )
     return _judge(shares, elapsed_s, _skewed(skews, unfinished), None)
 
 
@@ -111,7 +112,7 @@ def application_verdict(
     """
     if not elapsed_s:
         return NarrowestPoint(
-            None, "cannot tell: start or end of the application is not known", {}, None
+            None, "cannot tell: the start or end of the application is unknown", {}, None
         )
     shares = {part: time_s / elapsed_s for part, time_s in elapsed.parts.items()}
     hanging = _hanging(stages, elapsed_s)
@@ -141,18 +142,18 @@ def _driver_parts(shares: Mapping[str, float]) -> str:
 
 
 def _few(stage: Stage) -> str:
-    """Why slots of `stage` stood idle, as far as that can be told."""
+    """Return why slots of `stage` were idle, as far as known."""
     said = ""
     slots = stage.offered_slots
     if slots is not None and stage.at_once <= slots * _FEW_SLOTS:
         tasks = "1 task" if stage.at_once == 1 else f"{stage.at_once:,} tasks"
-        said = f", where no more than {tasks} ran at once on {slots:,} slots"
+        said = f", with at most {tasks} running on {slots:,} slots"
     skewed = _skewed(stage.skews, stage.unfinished)
     return said + (f", {skewed}" if skewed else "")
 
 
 def _hanging(stages: Sequence[Stage], elapsed_s: float) -> str | None:
-    """What is said first where the application waited for a task that has no end."""
+    """Describe an unfinished task that the application waited for."""
     hung = [(each, stage) for stage in stages for each in stage.unfinished[:1] if each.hanging]
     if not hung:
         return None
@@ -160,23 +161,23 @@ def _hanging(stages: Sequence[Stage], elapsed_s: float) -> str | None:
     if oldest.age_s / elapsed_s < LEAST:
         return None
     beside = "" if oldest.ratio is None else f", {oldest.ratio:.1f} times the median of the others"
-    where = f"executor {oldest.executor_id} on {oldest.host}" if oldest.host else "no known host"
+    where = f"executor {oldest.executor_id} on {oldest.host}" if oldest.host else "an unknown host"
     return (
-        f"task {oldest.index} of {stage.title} has no end: it had run for "
+        f"task {oldest.index} of {stage.title} didn't end: it had run for "
         f"{format_duration(oldest.age_s)}{beside}, on {where}, when {oldest.until}"
     )
 
 
 def with_background_load(verdict: NarrowestPoint, others: float | None) -> NarrowestPoint:
-    """`verdict` as it may be read where others had the share `others` of the host's processors.
+    """Add to `verdict` that other programs used the share `others` of the host's CPUs.
 
-    Whatever computes, the driver too, then waited for cores, which no engine records as a cause.
+    Tasks and the driver then waited for cores, which no engine records as a cause.
     """
     if others is None or others < OTHERS:
         return verdict
     said = (
-        f"other programs used {others:.0%} of the host's processor time meanwhile: in these times "
-        "tasks and the driver may have waited for a core, which no engine records"
+        f"other programs used {others:.0%} of the host's CPU time, so tasks and the driver "
+        "may have waited for a core (no engine records that)"
     )
     return replace(verdict, sentence=f"{verdict.sentence}; {said}")
 
@@ -187,7 +188,7 @@ def _skewed(skews: Sequence[Skew], unfinished: Sequence[UnfinishedAttempt]) -> s
             hangs = any(each.hanging and each.age_s >= skew.largest for each in unfinished)
             took = "has run for" if hangs else "took"
             return (
-                f"where the longest task {took} {format_duration(skew.largest)}, "
+                f"whose longest task {took} {format_duration(skew.largest)}, "
                 f"{skew.ratio:.1f} times the median"
             )
     return ""

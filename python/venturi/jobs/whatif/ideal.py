@@ -90,7 +90,7 @@ def ideals(line: Timeline, most_tasks: int = MOST_TASKS) -> Ideals:
                 named = replace(job, name=line.plans.name(last.key, job.name))
                 found.append(_ideal(named, replay, size))
     if not found:
-        return Ideals((), 0, "no job whose time and whose tasks' times are recorded")
+        return Ideals((), 0, "no job with recorded times of job and tasks")
     return Ideals(tuple(found), max(len(jobs) - MOST_JOBS, 0))
 
 

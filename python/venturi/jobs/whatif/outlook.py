@@ -25,12 +25,12 @@ from venturi.jobs.whatif.slot_simulation import SlotSimulation
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 MOST_TASKS = 200_000
 ASSUMED = (
-    "by replay: tasks keep their times, but for what the first of a stage on each slot takes more, "
-    "though beside fewer or more others they would differ"
+    "by replay: tasks keep their times, except that the first task of a stage on each slot "
+    "takes longer; contention between more or fewer concurrent tasks is not modeled"
 )
 OF_LOCAL_MODE = (
-    "in local mode the driver has the same cores and would take longer with fewer, which is not "
-    "foretold"
+    "in local mode the driver uses the same cores and takes longer with fewer, which is not "
+    "predicted"
 )
 
 
@@ -85,7 +85,7 @@ def outlooks(
     replay = SlotSimulation(line, line.spans.values(), 0.0, line.elapsed_s, lasting_s)
     now = line.there.most(0.0, line.elapsed_s)
     if now < 1 or not replay.warm_s:
-        return Outlooks((), None, "no task of known time, or no slot, is recorded")
+        return Outlooks((), None, "no slot, or no task with a known time, is recorded")
     size = executor_slots(line)
     step = size or 1  # of a single executor, as in local mode, the cores vary
     serial_s = without_stage_s(list(line.spans.values()), line.elapsed_s)
@@ -112,9 +112,9 @@ def outlooks(
 def why_unpredictable(line: Timeline, most_tasks: int) -> str | None:
     """Why nothing of it is replayed; None: it is."""
     if line.there is None or not line.elapsed_s or not line.spans:
-        return "it is not recorded which executors were there, and when"
+        return "the executors and their times are not recorded"
     if len(line.tasks.index) > most_tasks:
-        return f"it has more than {most_tasks:,} attempts at tasks"
+        return f"it has more than {most_tasks:,} task attempts"
     return None
 
 

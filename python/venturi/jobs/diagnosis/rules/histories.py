@@ -46,8 +46,8 @@ def map_spills(case: Case) -> Iterator[Hit]:
         merging_s = _after(case, places, times, "mapFinishTime")
         most = float(np.nanmax(n_bytes + _ACCOUNTING_BYTES * made))
         yield Hit(
-            f"{stage.title} wrote {total(spilled) / records:.1f} records to disk for each that "
-            f"its maps made, and merged for {format_duration(total(merging_s))}",
+            f"{stage.title} wrote {total(spilled) / records:.1f} records to disk per output "
+            f"record of its maps, and merged for {format_duration(total(merging_s))}",
             (FindingScope(stage=stage.label),),
             case.saved_s(stage.key, merging_s),
             Confidence.LOW,
@@ -92,8 +92,8 @@ def small_inputs(case: Case) -> Iterator[Hit]:
         n, split = stage.n_tasks or 0, case.limit("small-inputs", "split_bytes")
         wanted = max(math.ceil(read_bytes / split), min(stage.slots, n), 1)
         yield Hit(
-            f"{stage.title} had a map for each of {n:,} files of "
-            f"{format_bytes(int(read_bytes / n))} on average, which are smaller than a split",
+            f"{stage.title} had one map for each of {n:,} files, which are smaller than a "
+            f"split ({format_bytes(int(read_bytes / n))} on average)",
             (FindingScope(stage=stage.label),),
             case.saved_s(stage.key, _fixed_s(times, 1 - wanted / n)),
             Confidence.MEDIUM,
@@ -154,9 +154,9 @@ def early_reduces(case: Case) -> Iterator[Hit]:
         if done <= (float(started) if _SHARE.fullmatch(started) else _SLOW_START):
             continue
         yield Hit(
-            f"attempts of {stage.title} waited for {format_duration(waited_s)} until the last map "
-            f"had ended, {waited_s / stage.task_s:.0%} of their time; for "
-            f"{format_duration(held_s)} they held containers that maps waited for",
+            f"attempts of {stage.title} waited {format_duration(waited_s)} for the last map, "
+            f"{waited_s / stage.task_s:.0%} of their time; for {format_duration(held_s)} "
+            "they held containers that maps were waiting for",
             (FindingScope(stage=stage.label), FindingScope(stage=maps.label)),
             case.at_most_s(maps.key, held_s / containers),
             Confidence.LOW,
@@ -189,9 +189,9 @@ def combiner_missing(case: Case) -> Iterator[Hit]:
             continue
         copying_s = _until(case, places, times, "sortFinishTime", maps)
         yield Hit(
-            f"{stage.title} got {int(records):,} records of {int(keys):,} keys from "
-            f"{maps.n_tasks or 1:,} maps, and took {format_duration(total(copying_s))} to copy and "
-            "merge them after the last map",
+            f"{stage.title} received {int(records):,} records of {int(keys):,} keys from "
+            f"{maps.n_tasks or 1:,} maps, and took {format_duration(total(copying_s))} to "
+            "copy and merge them after the last map",
             (FindingScope(stage=stage.label),),
             case.saved_s(stage.key, copying_s * (1 - left)),
             Confidence.LOW,
@@ -261,14 +261,14 @@ def idle_containers(case: Case) -> Iterator[Hit]:
         if peak >= case.limit("idle-containers", "used") * container or wanted_mib >= int(text):
             continue
         yield Hit(
-            f"of containers of {format_bytes(container)} {stage.title} used "
-            f"{format_bytes(int(peak))} at most",
+            f"{stage.title} used at most {format_bytes(int(peak))} of its containers of "
+            f"{format_bytes(container)}",
             (FindingScope(stage=stage.label),),
             0.0,
             Confidence.MEDIUM,
             values={"kind": str(kind), "memory": f"{wanted_mib}"},
             spares=SparedResources(
-                f"{format_bytes(container - wanted_mib * _MIB)} a container",
+                f"{format_bytes(container - wanted_mib * _MIB)} per container",
                 1 - wanted_mib * _MIB / container,
             ),
         )

@@ -60,7 +60,7 @@ def python_rows(case: Case) -> Iterator[Hit]:
         function = _FUNCTIONS.search(operator.text) or _CALL.search(operator.text)
         name = without_numbers(function[1]) if function else "it"
         yield Hit(
-            f"in {stage.title} Python workers took {share:.0%} of the tasks' time, "
+            f"in {stage.title}, Python workers took {share:.0%} of the task time, "
             f"{format_duration(total(python_s))}, for {name}",
             (FindingScope(stage=stage.label, query=operator.query_id, operator=operator.text),),
             case.saved_s(stage.key, python_s),
@@ -128,8 +128,8 @@ def broadcast_large(case: Case) -> Iterator[Hit]:
         if not large and took_s < case.limit("broadcast-large", "driver_s"):
             continue
         yield Hit(
-            f"query {each.query_id} broadcast {format_bytes(size)}, which the driver took "
-            f"{format_duration(took_s)} to build and to send: {without_numbers(each.text)}",
+            f"query {each.query_id} broadcast {format_bytes(size)}, and the driver took "
+            f"{format_duration(took_s)} to build and send it: {without_numbers(each.text)}",
             (FindingScope(query=each.query_id, operator=each.text),),
             min(took_s, whole_s),
             Confidence.MEDIUM,
@@ -156,8 +156,8 @@ def join_explodes(case: Case) -> Iterator[Hit]:
         )
         keyless = any(name in join.name for name in ("NestedLoop", "Cartesian"))
         yield Hit(
-            f"query {join.query_id} made {made:,} rows of {' and '.join(f'{n:,}' for n in given)}: "
-            f"{without_numbers(join.text)}",
+            f"query {join.query_id} produced {made:,} rows from "
+            f"{' and '.join(f'{n:,}' for n in given)}: {without_numbers(join.text)}",
             (
                 FindingScope(query=join.query_id, operator=join.text),
                 *(FindingScope(stage=stage.label) for stage in stages),
@@ -217,7 +217,7 @@ def recomputed(case: Case) -> Iterator[Hit]:
             continue
         costs_s = [case.at_most_s(stage.key, stage.elapsed_s or 0.0) for stage in stages]
         yield Hit(
-            f"{len(queries):,} queries compute the same, each in a stage of its own; the first is "
+            f"{len(queries):,} queries compute the same, each in its own stage; the first is "
             f"{stages[0].title}",
             tuple(FindingScope(stage=stage.label) for stage in stages),
             sum(costs_s) - max(costs_s),

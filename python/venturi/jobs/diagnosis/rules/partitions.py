@@ -56,10 +56,10 @@ def skew(case: Case) -> Iterator[Hit]:
         saved_s = case.saved_s(stage.key, np.where(hot, np.maximum(elapsed_s - left_s, 0.0), 0.0))
         who = case.line.tasks.who(int(places[top]))
         yield Hit(
-            f"in {stage.title} task {who.task_id} took "
-            f"{format_duration(float(elapsed_s[top]))}, beside {format_duration(usual_s)} of "
-            f"those with usual data, and read {data.amount(top)}, {data.ratio(top):.1f} times the "
-            "median",
+            f"in {stage.title}, task {who.task_id} read {data.amount(top)}, "
+            f"{data.ratio(top):.1f} times the median, and took "
+            f"{format_duration(float(elapsed_s[top]))} (tasks with usual data: "
+            f"{format_duration(usual_s)})",
             tuple(_task(case, stage, int(place)) for place in places[worst[:_SHOWN_TASKS]]),
             min(saved_s, case.spread_s(stage.key)),
             Confidence.MEDIUM,
@@ -200,7 +200,7 @@ def small_files_written(case: Case) -> Iterator[Hit]:
         again = _read_again(files, reads)
         yield Hit(
             f"query {files.operator.query_id} wrote {files}, and took {format_duration(commit_s)} "
-            "to commit them" + ("; they are read again" if again else ""),
+            "to commit them" + ("; they are read later" if again else ""),
             (*files.places(case), *(place for each in again for place in each.places(case))),
             _writing_s(case, files, wanted, again),
             Confidence.MEDIUM,

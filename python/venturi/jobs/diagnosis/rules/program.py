@@ -52,9 +52,9 @@ def driver_gap(case: Case) -> Iterator[Hit]:
         return
     longest = max(pauses, key=lambda each: each.lasted_s)
     yield Hit(
-        f"between its queries and jobs the program took {format_duration(share * elapsed_s)}, "
-        f"{format_duration(longest.lasted_s)} of it at once between {longest.before} and "
-        f"{longest.after}",
+        "between its queries and jobs the program took "
+        f"{format_duration(share * elapsed_s)}, {format_duration(longest.lasted_s)} of it "
+        f"between {longest.before} and {longest.after}",
         (longest.before.where, longest.after.where),
         longest.lasted_s,
         Confidence.LOW,

@@ -26,8 +26,8 @@ def failed_attempts(case: Case) -> Iterator[Hit]:
     places = losses.wasted_attempts(case.line.tasks, (losses.ERROR,))
     time_s, n = sum(each.time_s for each in found), sum(each.n for each in found)
     yield Hit(
-        f"{_attempts(n)} failed after {format_duration(time_s)} in all, {found[0].n:,} with: "
-        f"{found[0].said}",
+        f"{_attempts(n)} failed after {format_duration(time_s)} in total, {found[0].n:,} "
+        f"with: {found[0].said}",
         case.longest(places),
         case.without_s(places),
         Confidence.HIGH if _done_again(case, places) else Confidence.LOW,

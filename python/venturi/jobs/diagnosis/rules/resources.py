@@ -46,7 +46,7 @@ def locality_wait(case: Case) -> Iterator[Hit]:
         n, saved_s = case.without_pauses_s(stage.key, least_s)
         if n and np.isin(kinds, _NEAR).any():
             yield Hit(
-                f"{n:,} of {len(places):,} attempts at tasks of {stage.title} began "
+                f"{n:,} of {len(places):,} task attempts of {stage.title} started "
                 f"{format_duration(least_s)} or more after a slot was free, "
                 f"{int(np.isin(kinds, _NEAR).sum()):,} of them near their data",
                 (FindingScope(stage=stage.label),),
@@ -72,8 +72,8 @@ def allocation_lag(case: Case) -> Iterator[Hit]:
     lacked = np.minimum(most - found.slots, found.waiting)[short]
     size = _size(case, line.there)
     yield Hit(
-        f"for {format_duration(short_s)} tasks waited on fewer than the {most:,} slots that there "
-        "were later",
+        f"for {format_duration(short_s)}, tasks waited while there were fewer slots than "
+        f"later ({most:,})",
         tuple(_waiting(case, most)),
         float(found.length_s[short] @ lacked) / most,
         Confidence.LOW,
@@ -106,9 +106,9 @@ def shuffle_lost(case: Case) -> Iterator[Hit]:
         return
     vain = losses.wasted_attempts(case.line.tasks, _LOST_OUTPUT)
     yield Hit(
-        f"{sum(each.n for each in found):,} attempts at tasks, of "
-        f"{format_duration(sum(each.time_s for each in found))}, were in vain: executors that were "
-        "let go had what they had written",
+        f"{sum(each.n for each in found):,} task attempts "
+        f"({format_duration(sum(each.time_s for each in found))}) were wasted: their "
+        "output was on removed executors",
         case.longest(vain),
         case.without_s(vain),
         Confidence.MEDIUM,
@@ -138,8 +138,8 @@ def speculation(case: Case) -> Iterator[Hit]:
         return
     cpus = 1 if case.line.there is None else case.line.there.cpus
     yield Hit(
-        f"{seen.won:,} of {seen.launched:,} copies were faster than what they copied; the others "
-        f"took {format_duration(lost_s)} of the tasks' time",
+        f"{seen.won:,} of {seen.launched:,} copies beat the original task; the others wasted "
+        f"{format_duration(lost_s)} of task time",
         case.longest(lost),
         case.without_s(lost),
         Confidence.MEDIUM,
@@ -235,13 +235,13 @@ def idle_memory(case: Case) -> Iterator[Hit]:
     if peak >= case.limit("idle-memory", "used") * heap or wanted * _MIB >= heap:
         return
     yield Hit(
-        f"of a heap of {format_bytes(heap)} the fullest of {len(peaks):,} executors was seen to "
-        f"use {format_bytes(peak)}",
+        f"the fullest of {len(peaks):,} executors used {format_bytes(peak)} of a heap of "
+        f"{format_bytes(heap)}, as sampled",
         (FindingScope(executor=executor),),
         0.0,
         Confidence.LOW,
         values={"memory": f"{wanted}m"},
         spares=SparedResources(
-            f"{format_bytes(heap - wanted * _MIB)} an executor", 1 - wanted * _MIB / heap
+            f"{format_bytes(heap - wanted * _MIB)} per executor", 1 - wanted * _MIB / heap
         ),
     )

@@ -22,20 +22,22 @@ def stream_behind(case: Case) -> Iterator[Hit]:
             continue
         rates = use.input_rows_per_s / use.rows_per_s
         growth = max(use.last_s / use.first_s, rates) if use.first_s else rates
-        left = "" if not use.left_rows else f", and left {use.left_rows:,} records at its sources"
+        left = (
+            "" if not use.left_rows else f", and {use.left_rows:,} records are still at its sources"
+        )
         stage = _slowest_stage(case, use)
-        told = "" if stage is None else f", most of whose task time went to {stage.title}"
+        told = "" if stage is None else f", with most task time in {stage.title}"
         grown = (use.state_rows or 0) >= case.limit("stream-behind", "state_growth") * (
             use.first_state_rows or math.inf
         )
         variant = _VARIANTS[use.slowest_part]
         yield Hit(
-            f"{use.name or use.stream} got {use.input_rows_per_s:,.0f} rows a second and worked "
-            f"off {use.rows_per_s:,.0f}: its {use.batches:,} batches followed one another, the "
-            f"first of {format_duration(use.first_s)}, the last of {format_duration(use.last_s)}"
-            f"{left}; "
-            f"the slowest, batch {use.slowest_batch} of {format_duration(use.slowest_s)}, took "
-            f"the most for {use.slowest_part}{told}",
+            f"{use.name or use.stream} received {use.input_rows_per_s:,.0f} rows a second "
+            f"and processed {use.rows_per_s:,.0f}. Its {use.batches:,} batches ran without a "
+            f"pause, the first in {format_duration(use.first_s)}, the last in "
+            f"{format_duration(use.last_s)}{left}. The slowest, batch {use.slowest_batch} "
+            f"({format_duration(use.slowest_s)}), spent most of its time on "
+            f"{use.slowest_part}{told}",
             (
                 FindingScope(
                     None if stage is None else stage.label, operator=use.name or use.stream

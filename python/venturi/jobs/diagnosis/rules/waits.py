@@ -47,8 +47,8 @@ def spill(case: Case) -> Iterator[Hit]:
             beside += f"{data.ratio(top):.1f} times the median"
             variant, values = "uneven", {}
         yield Hit(
-            f"{n:,} of {len(places):,} tasks of {stage.title} spilled {format_bytes(spilled)} to "
-            f"disk, and {'was' if n == 1 else 'were'} off the processor for "
+            f"{n:,} of {len(places):,} tasks of {stage.title} spilled "
+            f"{format_bytes(spilled)} to disk, and {'was' if n == 1 else 'were'} off-CPU for "
             f"{format_duration(total(times.causes[SPILLING]))}{beside}",
             (FindingScope(stage=stage.label),),
             case.saved_s(stage.key, _spilling_s(case, times, wrote)),
@@ -133,8 +133,8 @@ def late_executors(case: Case) -> Iterator[Hit]:
     if share * elapsed_s < case.limit("late-executors", "wait_s"):
         return
     yield Hit(
-        f"no executor was there for {format_duration(share * elapsed_s)}, "
-        f"{format_duration(shares.get(START_UP, 0.0) * elapsed_s)} of it at the beginning",
+        f"no executor was running for {format_duration(share * elapsed_s)}, "
+        f"{format_duration(shares.get(START_UP, 0.0) * elapsed_s)} of it at the start",
         tuple(_awaited(case)),
         share * elapsed_s,
         Confidence.HIGH,
@@ -191,7 +191,7 @@ def _recorded(case: Case, rule: str, cause: str) -> Iterator[Hit]:
         if cause_s is None or total(cause_s) < case.limit(rule, "share") * stage.task_s:
             continue
         yield Hit(
-            f"{cause} took {total(cause_s) / stage.task_s:.0%} of the tasks' time of "
+            f"{cause} took {total(cause_s) / stage.task_s:.0%} of the task time of "
             f"{stage.title}, {format_duration(total(cause_s))}",
             (FindingScope(stage=stage.label),),
             case.saved_s(stage.key, cause_s),
@@ -229,8 +229,9 @@ def slow_host(case: Case) -> Iterator[Hit]:
                 continue
             host = tasks.who(int(places[own][0])).host
             yield Hit(
-                f"in {stage.title} tasks took {format_duration(own_s)} on {host}, "
-                f"{own_s / others_s:.1f} times as long as on the others with no more data",
+                f"in {stage.title}, tasks took {format_duration(own_s)} on {host}, "
+                f"{own_s / others_s:.1f} times as long as on the other hosts with no more "
+                "data",
                 (FindingScope(stage=stage.label, host=host),),
                 case.saved_s(
                     stage.key, np.where(hosts == which, times.elapsed_s * (1 - others_s / own_s), 0)
