@@ -453,7 +453,7 @@ def test_what_was_never_measured_alike_is_refused_and_says_what_would_help(
     answer = ask(public, "maps", "workload=terasort", baseline="4")
     one = of(answer, "12")
     assert (one.outcome, one.ratio, one.strata) == (EffectOutcome.CONFOUNDED, None, 0)
-    assert one.verdict.startswith("Cannot tell maps 12 from maps 4: confounded by ")
+    assert one.verdict.startswith("Cannot compare maps 12 with maps 4: confounded by ")
     assert [(each.keys, each.strata) for each in one.omissions] == [
         (("io_sort_factor",), 2),
         (("replication",), 1),

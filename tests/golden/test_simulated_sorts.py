@@ -123,7 +123,7 @@ def test_326_c3_4xlarge_read_as_long_as_published(c3_reading: SimulationResult) 
 
 
 def test_330_r3_4xlarge_end_before_c3_4xlarge_have_read(c3_reading: SimulationResult) -> None:
-    """The catalogue does not know their local disks and network, so these are taken as no limit.
+    """The catalogue doesn't know their local disks and network, so these are taken as no limit.
 
     Their volumes' rates (243 and 226 MB/s) then give 2,588 s, of which the run achieved 87 %.
     """

@@ -54,8 +54,8 @@ def test_the_busiest_stage_is_the_narrowest_and_its_neighbours_agree(
     assert finding.runner_up.name == "read on /in"
     text = "\n".join(finding.evidence)
     assert "95%" in text
-    assert "moved 800 MB/s, and could at most have moved 842 MB/s" in text
-    assert "read on /in was blocked by what follows it for 50%" in text
+    assert "moved 800 MB/s of a possible 842 MB/s" in text
+    assert "read on /in was blocked by the next stage for 50%" in text
     assert "write_partitions on /scratch waited for input for 60%" in text
 
 
@@ -83,7 +83,7 @@ def test_equals_cannot_be_told_apart(make_trial: MakeTrial) -> None:
     finding = find(make_trial, stage("read", useful_s=9.0), stage("write_partitions", useful_s=8.8))
     assert (finding.verdict, finding.stage) == ("cannot tell", None)
     assert finding.reason is not None
-    assert "too close" in finding.reason
+    assert "about equal" in finding.reason
     assert finding.utilisation == 0.9
 
 
@@ -148,8 +148,8 @@ def with_others(make: MakeTrial, samples: list[Sample], share: float | None) -> 
 @pytest.mark.parametrize(
     ("others", "sentence"),
     [
-        (0.61, "distribute, waiting for a core: others used 61% of the processor time"),
-        (0.02, "distribute, waiting for a core: its own threads want more cores than there are"),
+        (0.61, "distribute, waiting for a core: other programs used 61% of the CPU time"),
+        (0.02, "distribute, waiting for a core: its own threads need more cores than there are"),
         (None, "distribute, waiting for a core"),
     ],
 )
@@ -159,8 +159,8 @@ def test_who_waits_for_a_core_is_not_busy_computing(
     finding = with_others(make_trial, thread_stage(9.7, 0.5, 7.2), others)
     assert finding.sentence == sentence
     assert finding.evidence[0] == (
-        "distribute was at work for 97% of the phase: processor 5%, waiting for a core 72%, "
-        "standing still 20%"
+        "distribute was busy for 97% of the phase: processor 5%, waiting for a core 72%, "
+        "stalled 20%"
     )
 
 
@@ -172,7 +172,7 @@ def test_computing_is_processor_time(make_trial: MakeTrial) -> None:
 
 def test_page_faults_are_named(make_trial: MakeTrial) -> None:
     finding = with_others(make_trial, thread_stage(9.7, 1.0, 1.0, page_faults=123456.0), None)
-    assert finding.sentence.startswith("distribute, standing still over page faults")
+    assert finding.sentence.startswith("distribute, stalled on page faults")
     assert "123,456 page faults" in finding.evidence[0]
 
 

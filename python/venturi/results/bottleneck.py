@@ -31,7 +31,7 @@ FLOW: dict[str, tuple[str, ...]] = {
 COMPUTING = frozenset({"distribute", "sort", "reduce"})
 """Stages whose work is a thread's; that of the others is a disk's, for which their threads wait."""
 
-COMPUTES, NO_CORE, STANDS = "computing", "waiting for a core", "standing still"
+COMPUTES, NO_CORE, STANDS = "computing", "waiting for a core", "stalled"
 _OTHERS_LEAST = 0.1  # of the processor time, from where on a trial is disturbed by others
 
 _REQUIRED = ("useful_s", "workers")
@@ -83,18 +83,18 @@ class StageUse:
     @property
     def at_work(self) -> str:
         """`at work for 97% of the phase: processor 5%, waiting for a core 62%, ...`."""
-        said = f"at work for {self.utilisation:.0%} of the phase"
+        said = f"busy for {self.utilisation:.0%} of the phase"
         if self.stage not in COMPUTING:
             return said
         if self.cpu_fraction is None:
-            return f"{said} (its processor time was not recorded)"
+            return f"{said} (its CPU time was not recorded)"
         parts = [f"processor {self.cpu_fraction:.0%}"]
         if self.system_fraction is not None and self.system_fraction >= _TOLD:
             parts[0] += f" ({self.system_fraction:.0%} in the kernel)"
         if self.core_wait_fraction is not None and self.core_wait_fraction >= _TOLD:
             parts.append(f"waiting for a core {self.core_wait_fraction:.0%}")
         if self.standing_fraction is not None and self.standing_fraction >= _TOLD:
-            parts.append(f"standing still {self.standing_fraction:.0%}")
+            parts.append(f"stalled {self.standing_fraction:.0%}")
         if self.page_faults:
             parts.append(f"{self.page_faults:,.0f} page faults")
         return f"{said}: {', '.join(parts)}"
@@ -179,10 +179,10 @@ def _cause(trial: Trial, use: StageUse) -> str | None:
         if others is None:
             return NO_CORE
         if others >= _OTHERS_LEAST:
-            return f"{NO_CORE}: others used {others:.0%} of the processor time"
-        return f"{NO_CORE}: its own threads want more cores than there are"
+            return f"{NO_CORE}: other programs used {others:.0%} of the CPU time"
+        return f"{NO_CORE}: its own threads need more cores than there are"
     if use.cause == STANDS and use.page_faults:
-        return f"{STANDS} over page faults, mostly of memory touched for the first time"
+        return f"{STANDS} on page faults, mostly of newly touched memory"
     return use.cause
 
 
@@ -236,19 +236,19 @@ def _use(
 def _doubt(stages: list[StageUse], silent: list[str]) -> str | None:
     """Why the narrowest point cannot be named, or None if it can."""
     if silent:
-        return "the trial does not say enough: " + "; ".join(silent)
+        return "the trial lacks data: " + "; ".join(silent)
     if not stages:
         return "the trial has no stage times for this phase"
     top = stages[0]
     if top.utilisation < BUSY:
         return (
-            f"no stage was at work for half of the phase (the busiest, {top.name}, for "
-            f"{top.utilisation:.0%}): what held it up lies outside the stages"
+            f"no stage was busy for half of the phase (the busiest, {top.name}, for "
+            f"{top.utilisation:.0%}), so the cause is outside the stages"
         )
     if len(stages) > 1 and top.utilisation - stages[1].utilisation < MARGIN:
         return (
             f"{top.name} ({top.utilisation:.0%}) and {stages[1].name} "
-            f"({stages[1].utilisation:.0%}) are too close to tell apart"
+            f"({stages[1].utilisation:.0%}) are about equal"
         )
     return None
 
@@ -260,8 +260,8 @@ def _evidence(phase: str, stages: list[StageUse]) -> tuple[str, ...]:
     lines = [f"{top.name} was {top.at_work}"]
     if top.observed_bytes_per_s is not None and top.ideal_bytes_per_s is not None:
         lines.append(
-            f"it moved {top.observed_bytes_per_s / 1e6:,.0f} MB/s, and could at most have moved "
-            f"{top.ideal_bytes_per_s / 1e6:,.0f} MB/s"
+            f"it moved {top.observed_bytes_per_s / 1000000.0:,.0f} MB/s of a possible "
+            f"{top.ideal_bytes_per_s / 1000000.0:,.0f} MB/s"
         )
     flow = FLOW.get(phase, ())
     place = flow.index(top.stage) if top.stage in flow else None
@@ -271,7 +271,7 @@ def _evidence(phase: str, stages: list[StageUse]) -> tuple[str, ...]:
         upstream = flow.index(use.stage) < place
         waited = use.blocked_fraction if upstream else use.idle_fraction
         if use.stage != top.stage and waited is not None and waited >= 0.1:
-            waiting = "was blocked by what follows it" if upstream else "waited for input"
+            waiting = "was blocked by the next stage" if upstream else "waited for input"
             lines.append(f"{use.name} {waiting} for {waited:.0%}")
     lines += [
         f"{use.name} waited for a core for {use.core_wait_fraction:.0%}"

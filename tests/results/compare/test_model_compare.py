@@ -85,7 +85,7 @@ def test_failures_and_warm_ups_never_count_but_are_counted(make_trial: MakeTrial
     only_failed = compare_groups([group(make_trial, SLOW, 1), [failed(make_trial, 2)]])
     assert only_failed.groups[1].values == ()
     assert "cannot tell" in only_failed.in_words(only_failed.groups[1])
-    assert any("no trial that counts" in warning for warning in only_failed.warnings)
+    assert any("no counted trial" in warning for warning in only_failed.warnings)
 
 
 def test_several_verdicts_share_one_alpha(make_trial: MakeTrial) -> None:
@@ -125,7 +125,7 @@ def test_later_runs_of_one_setting_are_told_apart_by_their_experiment(
     make_trial: MakeTrial,
 ) -> None:
     before, after = (group(make_trial, times, 1) for times in (FAST, SLOW))
-    with pytest.raises(VenturiError, match="nothing that was chosen") as caught:
+    with pytest.raises(VenturiError, match="its trials have the same settings") as caught:
         compare_groups([before, after])
     assert "--experiment" in str(caught.value.hint)
     assert "`venturi rank --by experiment`" in str(caught.value.hint)
@@ -147,7 +147,7 @@ def test_differences_that_matter_are_said(make_trial: MakeTrial) -> None:
     )
     text = "\n".join(comparison.warnings)
     assert "different provenance: imported, measured" in text
-    assert "different amounts of input" in text
+    assert "different input sizes" in text
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ def test_command_takes_group_keys_and_ids(make_trial: MakeTrial) -> None:
 def test_disturbed_trials_count_and_the_answer_without_them_is_told(make_trial: MakeTrial) -> None:
     """Five of ten were slow because of others: with them it cannot be told, without it can."""
     disturbed = {
-        "warnings": (TrialWarning(DISTURBED, "others used 61% of the processor time"),),
+        "warnings": (TrialWarning(DISTURBED, "other programs used 61% of the CPU time"),),
         "samples": (Sample("cpu_others_share", 0.61, "fraction"),),
     }
     slow = [*group(make_trial, SLOW, 1), *group(make_trial, [7.0, 7.1], 1, **disturbed)]
@@ -201,7 +201,9 @@ def test_disturbed_trials_count_and_the_answer_without_them_is_told(make_trial: 
     assert comparison.outcome(comparison.groups[1]) == "cannot tell"
     assert [len(found.values) for found in comparison.groups] == [7, 8], "they count"
     (said,) = [warning for warning in comparison.warnings if "disturbed" in warning]
-    assert said.startswith("5 of 15 trials were disturbed, others used up to 61% of the processor")
+    assert said.startswith(
+        "5 of 15 trials were disturbed, with other programs using up to 61% of the CPU"
+    )
     without = compare_groups([group(make_trial, SLOW, 1), group(make_trial, FAST, 2)])
     assert said.endswith(f"without them: {without.sentence(without.groups[1])}")
     (alone,) = [
@@ -209,7 +211,7 @@ def test_disturbed_trials_count_and_the_answer_without_them_is_told(make_trial: 
         for warning in compare_groups([slow[:5], fast[5:]]).warnings
         if "disturbed" in warning
     ]
-    assert alone.endswith("and without them a group has none")
+    assert alone.endswith("without them, a group has none")
 
 
 def test_printed_figures_in_one_group_are_no_repeats(make_trial: MakeTrial) -> None:
@@ -228,7 +230,7 @@ def test_printed_figures_in_one_group_are_no_repeats(make_trial: MakeTrial) -> N
             None,
             None,
         )
-        why = f"printed figures ({kind}) are no repeats of one another"
+        why = f"printed figures ({kind}) are not repeats of each other"
         assert verdict.reason == found.groups[0].summary.reasons["interval"] == why
         assert found.groups[0].summary.interval is None
     of_one = compare_groups([printed(SLOW, 1, "single"), printed(FAST, 2, "single")])

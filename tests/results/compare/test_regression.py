@@ -178,7 +178,7 @@ def test_the_exit_status_is_the_decision(
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [
-        (["failed", "--fail-if-slower", "5%"], 1, "has no trial that counts"),
+        (["failed", "--fail-if-slower", "5%"], 1, "has no counted trial"),
         (["nothing", "--fail-if-slower", "5%"], 1, "VEN-RECORD-UNKNOWN"),
         (["alike", "--fail-if-slower", "5"], 2, "did you mean 5% or 5x?"),
         (["alike", "--fail-if-slower", "0.9x"], 2, "is less than 1"),

@@ -76,9 +76,9 @@ def test_the_spread_is_that_within_groups() -> None:
         (
             Design(3, 2, None),
             (
-                "3 counted repetitions a group can never decide",
+                "3 counted repetitions per group can't decide",
                 "p = 0.1",
-                "from 4 on they can",
+                "use 4 or more",
                 "no repeats recorded so far",
                 "4.5%",
             ),
@@ -86,7 +86,7 @@ def test_the_spread_is_that_within_groups() -> None:
         (
             Design(5, 2, RepeatSpread(0.047, 12, 3)),
             (
-                "5 counted repetitions a group find a difference of 11% or more in 80% of cases",
+                "5 counted repetitions per group find a difference of 11% or more in 80% of cases",
                 "5% takes 17",
                 "spread 4.7%, of 12 earlier trials in 3 groups",
             ),
@@ -95,7 +95,7 @@ def test_the_spread_is_that_within_groups() -> None:
             Design(5, 14, RepeatSpread(0.001, 12, 1)),
             ("difference of 0.22%", "ranking 14 groups takes 6 each", "in 1 group"),
         ),
-        (Design(1, 2, None), ("1 counted repetition a group can never decide", "p = 1")),
+        (Design(1, 2, None), ("1 counted repetition per group can't decide", "p = 1")),
     ],
 )
 def test_it_is_said_in_words(design: Design, parts: tuple[str, ...]) -> None:

@@ -123,11 +123,11 @@ def test_what_changes_only_with_the_setting_confounds_it_and_work_is_never_left_
     assert (one.outcome, one.sure, one.strata) == (EffectOutcome.CONFOUNDED, False, 4)
     assert [(each.key, each.value, each.baseline) for each in one.together] == [("disks", 2, 1)]
     assert answer.verdict.startswith(
-        "Cannot tell SSD from HDD: confounded by disks, which never differs alone; "
-        "add trials with disk changed and disks not. "
-        "Together: SSD disks 2 against HDD disks 1: 50 % less time (ratio 0.500"
+        "Cannot compare SSD with HDD: confounded by disks, which always changes with it; add "
+        "trials that change disk but not disks. Together: SSD disks 2 compared with HDD "
+        "disks 1: 50 % less time (ratio 0.500"
     )
-    assert one.next.words.startswith("add trials with disk changed and disks not")
+    assert one.next.words.startswith("add trials that change disk but not disks")
     asked = effects_of(chosen(rows), EffectQuestion(("disk", "disks"), ("HDD", 1)))
     assert asked.effects[0].outcome is not EffectOutcome.CONFOUNDED
     third = [*rows, ({"disk": "NVMe", "maps": 0, "disks": 1}, 70.0)]
@@ -188,7 +188,7 @@ def test_kinds_of_work_count_once_each() -> None:
     one = only(rows)
     assert one.ratio == pytest.approx((0.5 * 0.9 * 0.7) ** (1 / 3))
     assert {part.value: part.strata for part in one.works} == {"sort": 9, "scan": 3, "join": 3}
-    assert "the mean of 3 kinds of work" in one.verdict
+    assert "mean over 3 kinds of work" in one.verdict
 
 
 def test_what_surely_brings_most_leads_and_the_baseline_is_the_most_frequent() -> None:
@@ -204,7 +204,7 @@ def test_what_surely_brings_most_leads_and_the_baseline_is_the_most_frequent() -
     assert answer.main is not None
     assert answer.effects[answer.main].value == ("SSD",)
     assert answer.verdict.startswith("SSD takes 50 % less time than HDD")
-    assert "Of 2 other values: 1 less time, 1 more" in answer.verdict
+    assert "The 2 other values: 1 less time, 1 more" in answer.verdict
     # Some of them asked for alone are told as among all.
     by_value = {each.value: replace(each, confounders=()) for each in answer.effects}
     for wanted, told in (((), [("SSD",)]), ((("tape",), ("HD2",)), [("HD2",), ("tape",)])):

@@ -119,7 +119,7 @@ def test_hibench_knows_no_input_size() -> None:
     sleep = trials(fixture("hibench", "hibench.report"))[2]
     assert sleep.workload.input_bytes is None
     assert [(sample.value, sample.missing_reason) for sample in sleep.samples] == [
-        (None, "HiBench knows no input size")
+        (None, "HiBench doesn't report an input size")
     ] * 2
 
 
@@ -241,12 +241,12 @@ def test_spark_perf_refusals() -> None:
         (2, "time", "not a number"),
         (2, "results", "no run time: neither time nor trainingTime"),
         (2, "results", "no object"),
-        (3, "testName", "the key is there twice"),
+        (3, "testName", "the key occurs twice"),
         (4, "options.a", "no plain value"),
         (5, "testName", "not a text, or an empty one"),
         (6, "results", "no list of 1 to 2000 results"),
-        (8, "testName", "a character that is none: NUL or half a surrogate pair"),
-        (9, "testName", "a character that is none: NUL or half a surrogate pair"),
+        (8, "testName", "an invalid character: NUL or half a surrogate pair"),
+        (9, "testName", "an invalid character: NUL or half a surrogate pair"),
         (10, "", "no object"),
     ]
     hostile = trials(items)[-1]
@@ -376,7 +376,7 @@ def test_pkb_samples_of_a_run_are_one_trial() -> None:
 def test_pkb_moments() -> None:
     first, second, *_ = trials(fixture("pkb", "results.json"))
     assert first.started_at == datetime.fromtimestamp(1_700_000_100.5, UTC)
-    assert ["when the first sample was made" in each.message for each in first.warnings] == [True]
+    assert ["the time of the first sample" in each.message for each in first.warnings] == [True]
     assert second.started_at == datetime.fromtimestamp(1_700_000_800, UTC)
     assert second.warnings == ()
     assert second.elapsed_s == 150.0
@@ -397,15 +397,15 @@ def test_pkb_refusals() -> None:
     items = fixture("pkb", "results.json")
     assert [(item.line, item.field, item.reason) for item in refused(items)] == [
         (5, "value", "not a number"),
-        (6, "sample_uri", "this sample stands further up already"),
-        (14, "timestamp", "not a moment in seconds since 1970"),
-        (15, "value", "the key is there twice"),
+        (6, "sample_uri", "this sample occurs twice"),
+        (14, "timestamp", "not a time in seconds since 1970"),
+        (15, "value", "the key occurs twice"),
         (16, "labels", "not like |key:value|,|key:value|"),
         (19, "", "no object"),
-        (2, "metric", "no run time is among the samples of this run"),
+        (2, "metric", "this run has no sample of its run time"),
         (10, "run_time.unit", "not a unit of time"),
         (11, "run_time", "the run's time is not above 0"),
-        (12, "metric", "several samples could be the run's time, and nothing tells which is"),
+        (12, "metric", "several samples could be the run time, and it is unknown which one is"),
     ]
 
 

@@ -63,9 +63,9 @@ def groups_from(found: Iterable[GroupTimes]) -> tuple[Group, ...]:
         if one.values in groups:
             raise VenturiError(
                 "VEN-COMPARE-GROUPS",
-                f"the group {one.values} comes twice",
+                f"the group {one.values} is given twice",
                 where={"value": one.values},
-                hint="group by the same keys that are passed on",
+                hint="group by the same keys that you pass on",
             )
         for seconds in one.elapsed_s:
             if not (math.isfinite(seconds) and seconds > 0):

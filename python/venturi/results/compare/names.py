@@ -170,7 +170,7 @@ def _caption(common: Mapping[str, Scalar]) -> str:
         value_text(key, common[key], key not in ("workload", "scale", "engine")) for key in keys
     ]
     more = len(parts) - CAPTION_MAX
-    return ", ".join(parts[:CAPTION_MAX]) + (f" and {more} more keys alike" if more > 0 else "")
+    return ", ".join(parts[:CAPTION_MAX]) + (f" and {more} more equal keys" if more > 0 else "")
 
 
 def settings_of(trial: Trial) -> dict[str, Scalar]:

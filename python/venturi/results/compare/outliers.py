@@ -17,8 +17,8 @@ SCORE, LEAST_OFF = 4.0, 0.10
 SHARED_WEIGHT = 4  # the spread of all groups counts as much as so many values of the group's own
 TO_SIGMA = 1.4826  # the median absolute deviation of a normal distribution to its sigma
 RULE = (
-    f"shared-spread: {SCORE:g} standard deviations and {LEAST_OFF:.0%} from the group's median in "
-    "log time, the spread shared with the groups beside it; marked, not left out"
+    f"shared-spread: {SCORE:g} standard deviations and {LEAST_OFF:.0%} from the group's "
+    "median in log time, with a spread shared by all groups; marked, not left out"
 )
 
 

@@ -17,7 +17,7 @@ def about_printed(reason: str | None) -> bool:
 
 
 def no_repeats(kinds: Collection[object]) -> str | None:
-    """Why values, of these `kinds` one each, are no repeats of one another; None where they may be.
+    """Why values, of these `kinds` one each, are not repeats of each other; None where they may be.
 
     The best or the mean of several executions, or a figure of which that is not said, does not vary
     as an execution does: two of them say nothing of the spread of trials.
@@ -25,4 +25,4 @@ def no_repeats(kinds: Collection[object]) -> str | None:
     printed = sorted({str(kind) for kind in kinds} - {"None", "single"})
     if len(kinds) < 2 or not printed:
         return None
-    return f"{_ABOUT} ({', '.join(printed)}) are no repeats of one another"
+    return f"{_ABOUT} ({', '.join(printed)}) are not repeats of each other"

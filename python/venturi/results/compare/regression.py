@@ -42,7 +42,7 @@ def decide(comparison: Comparison, limit: float) -> tuple[Decision, ...]:
     if comparison.unit != "s" and not comparison.unit.endswith("/s"):
         raise VenturiError(
             "VEN-COMPARE-GROUPS",
-            f"{comparison.metric} is neither a time nor a rate, so nothing is slower by it",
+            f"{comparison.metric} is neither a time nor a rate, so it can't show a slowdown",
             where={"metric": comparison.metric, "unit": comparison.unit},
             hint="choose a metric in s or in a unit per second",
             exit_code=ExitCode.USAGE,
@@ -51,7 +51,7 @@ def decide(comparison: Comparison, limit: float) -> tuple[Decision, ...]:
         if not group.values:
             raise VenturiError(
                 "VEN-COMPARE-GROUPS",
-                f"group {group.group_key} has no trial that counts, so its speed is not known",
+                f"group {group.group_key} has no counted trial, so its speed is unknown",
                 where={"group": group.group_key, "not_counted": dict(group.left_out)},
                 hint="`venturi ls` lists its trials; `venturi show ID` says why one failed",
             )
@@ -63,7 +63,8 @@ def _decision(comparison: Comparison, group: GroupResult, limit: float) -> Decis
     if verdict is None or verdict.ratio is None:
         raise VenturiError(
             "VEN-COMPARE-GROUPS",
-            f"{group.group_key} against {first}: {verdict.reason if verdict else 'not compared'}",
+            f"{group.group_key} compared with {first}: "
+            f"{verdict.reason if verdict else 'not compared'}",
             where={"group": first},
             hint="choose another metric",
         )

@@ -71,7 +71,7 @@ class Comparison:
         if verdict is None:
             return f"{group.name} is the reference"
         if verdict.reason or verdict.ratio is None:
-            return f"{group.name} against {first}: cannot tell: {verdict.reason}"
+            return f"{group.name} compared with {first}: cannot tell: {verdict.reason}"
         return in_words(group.name, first, verdict, self.metric)
 
     def in_words(self, group: GroupResult) -> str:
@@ -180,11 +180,11 @@ def _of_disturbed(groups: Sequence[Sequence[Trial]], metric: str, alpha: float) 
     if not disturbed:
         return
     shares = [share for trial in disturbed for share in trial.values(CPU_OTHERS)]
-    most = f", others used up to {max(shares):.0%} of the processor time" if shares else ""
-    said = f"{len(disturbed):,} of {len(counted):,} trials were disturbed{most}; they count here"
+    most = f", with other programs using up to {max(shares):.0%} of the CPU time" if shares else ""
+    said = f"{len(disturbed):,} of {len(counted):,} trials were disturbed{most}; they are included"
     quiet = [[trial for trial in trials if not trial.disturbed] for trials in groups]
     if not all(trials and read_group(trials, metric).values for trials in quiet):
-        yield f"{said}, and without them a group has none"
+        yield f"{said}; without them, a group has none"
         return
     without = compare_groups(quiet, metric, alpha)
     found = "; ".join(without.sentence(result) for result in without.groups[1:])
@@ -197,12 +197,12 @@ def _check_groups(groups: Sequence[Sequence[Trial]]) -> None:
     if len(groups) < 2:
         fault = "one group alone cannot be compared"
     elif any(len(key) != 1 for key in keys):
-        fault = "a group is empty or mixes trials that were set up differently"
+        fault = "a group is empty, or mixes trials with different settings"
     elif len(set.union(*keys)) < len(groups):
-        fault = "the same group is given twice: nothing that was chosen tells its trials apart"
+        fault = "the same group is given twice: its trials have the same settings"
         hint = (
-            "to see whether later runs of one setting are slower, name them with "
-            "--experiment NAME as they run, and ask `venturi rank --by experiment`"
+            "to compare later runs of the same settings, name runs with --experiment NAME "
+            "and use `venturi rank --by experiment`"
         )
     if fault:
         raise VenturiError("VEN-COMPARE-GROUPS", fault, hint=hint)
@@ -214,7 +214,7 @@ def _check_groups(groups: Sequence[Sequence[Trial]]) -> None:
             "VEN-COMPARE-GROUPS",
             "the groups ran different workloads: " + ", ".join(dict.fromkeys(names)),
             where={"workloads": list(workloads), "versions": list(versions)},
-            hint="a workload whose definition changed must be measured again",
+            hint="measure a workload again after its definition has changed",
         )
 
 
@@ -238,7 +238,7 @@ def read_group(trials: Sequence[Trial], metric: str = "elapsed_s") -> GroupValue
                     "VEN-COMPARE-GROUPS",
                     f"trial {trial.id} has {len(found)} samples of {metric}",
                     where={"trial": trial.id, "metric": metric},
-                    hint="choose a metric that a trial has once",
+                    hint="choose a metric that occurs once per trial",
                 )
             if found:
                 values.append(found[0][0])
@@ -284,19 +284,17 @@ def _warnings(
     warnings = []
     if len(differ_in) > 1:
         keys = f"{', '.join(differ_in[:-1])} and {differ_in[-1]}"
-        warnings.append(f"the groups differ in {keys}: what is told is of all of them together")
+        warnings.append(f"the groups differ in {keys}: the result is their joint effect")
     kinds = {str(trials[0].provenance.kind) for trials in groups}
     if len(kinds) > 1:
-        warnings.append(f"the groups are of different provenance: {', '.join(sorted(kinds))}")
+        warnings.append(f"the groups have different provenance: {', '.join(sorted(kinds))}")
     sizes = {trials[0].workload.input_bytes for trials in groups}
     if len(sizes) > 1:
         shown = ", ".join("unknown" if size is None else f"{size} B" for size in sizes)
-        warnings.append(f"the groups had different amounts of input: {shown}")
+        warnings.append(f"the groups had different input sizes: {shown}")
     if len({frozenset(host.name for host in t[0].cluster.hosts) for t in groups}) > 1:
         warnings.append("the groups ran on different hosts")
     warnings += [
-        f"group {result.group_key} has no trial that counts"
-        for result in results
-        if not result.values
+        f"group {result.group_key} has no counted trial" for result in results if not result.values
     ]
     return tuple(warnings)

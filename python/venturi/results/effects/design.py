@@ -138,13 +138,12 @@ class Design:
         if self.least_ratio is None:
             least = 2 / math.comb(2 * self.n, self.n)
             parts.append(
-                f"{each} a group can never decide: even wholly apart two groups reach "
-                f"p = {min(1.0, least):.2g}, and {ALPHA:g} is asked for; from {_FACTORS[0][0]} on "
-                "they can"
+                f"{each} per group can't decide: even without overlap two groups reach p = "
+                f"{min(1.0, least):.2g} instead of {ALPHA:g}; use {_FACTORS[0][0]} or more"
             )
         else:
             parts.append(
-                f"{each} a group find a difference of {_percent(self.least_ratio)} or more "
+                f"{each} per group find a difference of {_percent(self.least_ratio)} or more "
                 f"in {POWER:.0%} of cases"
             )
         needed = repeats_for(ASKED_RATIO, self.sd)
@@ -161,8 +160,9 @@ class Design:
     def _source(self) -> str:
         if self.spread is None:
             return (
-                f"no repeats recorded so far: at a usual spread of {TYPICAL_SD:.1%}; a tenth of "
-                f"ALOJA's groups spread by {TYPICAL_HIGH_SD:.0%} or more"
+                "no repeats recorded so far; assumed is a typical spread of "
+                f"{TYPICAL_SD:.1%}; a tenth of ALOJA's groups spread by "
+                f"{TYPICAL_HIGH_SD:.0%} or more"
             )
         groups = "1 group" if self.spread.groups == 1 else f"{self.spread.groups:,} groups"
         return f"spread {self.spread.sd:.1%}, of {self.spread.trials:,} earlier trials in {groups}"

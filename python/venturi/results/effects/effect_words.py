@@ -75,37 +75,37 @@ def interval_text(interval: Interval) -> str:
 
 
 def _settings(count: int) -> str:
-    return f"{count:,} setting{'s' * (count != 1)} alike in all else"
+    return f"{count:,} matched setting{'s' * (count != 1)}"
 
 
 def _over(effect: Effect) -> str:
     works = len(effect.works)
-    of_works = f"the mean of {works} kinds of work, " if works > 1 else ""
+    of_works = f"mean over {works} kinds of work, " if works > 1 else ""
     trials = f"{effect.n + effect.n_baseline:,} trials"
     return f"{of_works}{_settings(effect.strata)}, {trials}"
 
 
 def verdict(effect: Effect, keys: Sequence[str]) -> str:
-    """The one sentence about a value against the baseline."""
+    """Return a sentence that compares a value with the baseline."""
     name, base = named(keys, effect.value), named(keys, effect.baseline)
     if effect.outcome is EffectOutcome.CONFOUNDED or effect.ratio is None:
         why = _confounded(effect) if effect.ratio is None else _with_others(effect, keys)
-        return f"Cannot tell {name} from {base}: {why}"
+        return f"Cannot compare {name} with {base}: {why}"
     figures = _figures(effect, effect.ratio)
     if effect.outcome is EffectOutcome.DEPENDS:
         found = next(each for each in effect.depends if each.opposite)
         key = found.keys[0]
         low, high = found.parts[0], found.parts[1]
         return (
-            f"{name} against {base} depends on {key}: {change(low.ratio)} with "
-            f"{named((key,), (low.value,))}, {change(high.ratio)} with "
-            f"{named((key,), (high.value,))} (over all: {figures})"
+            f"The effect of {name} compared with {base} depends on {key}: "
+            f"{change(low.ratio)} with {named((key,), (low.value,))}, {change(high.ratio)} "
+            f"with {named((key,), (high.value,))} (overall: {figures})"
         )
     if effect.outcome is EffectOutcome.CANNOT_TELL:
         why = "" if effect.interval else f": {effect.reason}"
         return f"Cannot tell whether {name} takes less or more time than {base}{why} ({figures})"
     if effect.outcome is EffectOutcome.NO_DIFFERENCE:
-        return f"{name} makes no difference above 5 % against {base} ({figures})"
+        return f"{name} differs from {base} by at most 5 % ({figures})"
     if effect.ratio >= 2:
         return f"{name} takes {effect.ratio:.2g} times the time of {base} ({figures})"
     return f"{name} takes {change(effect.ratio)} than {base} ({figures})"
@@ -117,7 +117,7 @@ def _figures(effect: Effect, ratio: float) -> str:
 
 
 def _with_others(effect: Effect, keys: Sequence[str]) -> str:
-    """That other keys change with these, what all of them bring, and what to add."""
+    """Name keys that change with these, their joint effect, and the trials to add."""
     told = effect.together[:KEYS_TOLD]
     names = joined(each.key for each in told)
     rest = len(effect.together) - len(told)
@@ -130,41 +130,45 @@ def _with_others(effect: Effect, keys: Sequence[str]) -> str:
     own, base = (named(k, values) for k, values in zip(both, sides, strict=True))
     assert effect.ratio is not None
     return (
-        f"confounded by {names}{more}, which never differ{'s' * (len(effect.together) == 1)} "
-        f"alone; add trials with {joined(keys)} changed and {names}{more} not. "
-        f"Together: {own} against {base}: {change(effect.ratio)} ({_figures(effect, effect.ratio)})"
+        f"confounded by {names}{more}, which always "
+        f"change{'s' * (len(effect.together) == 1)} with it; add trials that change "
+        f"{joined(keys)} but not {names}{more}. Together: {own} compared with {base}: "
+        f"{change(effect.ratio)} ({_figures(effect, effect.ratio)})"
     )
 
 
 def _confounded(effect: Effect) -> str:
     apart = [each for each in effect.confounders if each.flagged]
     if not apart:
-        return "no two trials with them are alike in all else"
+        return "no two trials with them match in all other keys"
     names = joined(each.keys[0] for each in apart[:KEYS_TOLD])
     more = f" and {len(apart) - KEYS_TOLD} more" if len(apart) > KEYS_TOLD else ""
-    return f"confounded by {names}{more}; no two trials with them are alike in all else"
+    return f"confounded by {names}{more}; no two trials with them match in all other keys"
 
 
 def what_next(effect: Effect, keys: Sequence[str]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """What to do next: words, conditions to add, keys to leave out."""
+    """Return the next step: words, conditions to add, keys to ignore."""
     name, base = named(keys, effect.value), named(keys, effect.baseline)
     if effect.strata == 0:
-        words, best = f"measure {name} and {base} with all else equal", effect.omissions[:1]
+        words, best = f"measure {name} and {base}, all else being equal", effect.omissions[:1]
         if not best:
             return words, (), ()
         count = f"{best[0].strata:,} setting{'s' * (best[0].strata != 1)}"
         differ = "differs" if best[0].strata == 1 else "differ"
-        words = f"{words}, or leave out {joined(best[0].keys)}: {count} {differ} in nothing else"
+        words = f"{words}, or use --ignore {joined(best[0].keys)}: {count} {differ} in nothing else"
         return words, (), best[0].keys
     if effect.outcome is EffectOutcome.CONFOUNDED:
         others = joined(each.key for each in effect.together)
-        words = f"add trials with {joined(keys)} changed and {others} not, or ask for them together"
+        words = (
+            f"add trials that change {joined(keys)} but not {others}, or estimate their effect "
+            "together"
+        )
         return words, (), ()
     if effect.outcome is EffectOutcome.DEPENDS:
         found = next(each for each in effect.depends if each.opposite)
         key = found.keys[0]
         both = tuple(f"{key}={part.value}" for part in found.parts[:2])
-        return f"ask for one {key} at a time", both, ()
+        return f"try one {key} at a time with --where", both, ()
     if effect.outcome is EffectOutcome.CANNOT_TELL:
         return _more_needed(effect, name, base), (), ()
     return _how_far(effect)
@@ -174,7 +178,11 @@ def _how_far(effect: Effect) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     if effect.depends:
         key = effect.depends[0].keys[0]
         parts = sorted(effect.depends[0].parts, key=lambda part: -part.strata)
-        return f"how much differs with {key}: ask for one at a time", _where(key, parts), ()
+        return (
+            f"the size of the effect varies with {key}: try one at a time with --where",
+            _where(key, parts),
+            (),
+        )
     reach = effect.other_machines
     if reach is not None and reach.interval is None:
         few = "one machine" if reach.machines == 1 else f"{reach.machines} machines"
@@ -188,18 +196,18 @@ def _where(key: str, parts: Sequence[PartEffect]) -> tuple[str, ...]:
 
 def _more_needed(effect: Effect, name: str, base: str) -> str:
     if effect.strata == 1:
-        return f"measure {name} and {base} in more settings, or oftener in this one"
+        return f"measure {name} and {base} in more settings, or more often in this one"
     if effect.interval is None:
         return f"measure {name} and {base} in more settings"
     half = math.log(effect.interval.high / effect.interval.low) / 2
     wanted = math.ceil(effect.strata * (half / math.log(1.05)) ** 2)
     if not effect.strata < wanted <= MOST_MORE * effect.strata or len(effect.works) > 1:
         return f"measure {name} and {base} in more settings"
-    return f"some {wanted:,} settings with both would tell a difference of 5 %"
+    return f"about {wanted:,} settings with both would show a difference of 5 %"
 
 
 def headline(answer: Effects) -> str:
-    """The first line: what leads, and what becomes of the other values."""
+    """Return the first line: the leading value, and the outcomes of the others."""
     what = joined(answer.keys)
     if answer.baseline is None:
         return f"No counted trial has a value of {what}"
@@ -208,7 +216,10 @@ def headline(answer: Effects) -> str:
         return f"Nothing to compare: all {answer.trials:,} trials have {only}"
     said = answer.effects[answer.main].verdict + _of_others(answer, answer.main)
     if answer.along and f"confounded by {answer.along[0]}" not in said:
-        said += f". {joined(answer.along)} change{'s' * (len(answer.along) == 1)} only with {what}"
+        said += (
+            f". {joined(answer.along)} change{'s' * (len(answer.along) == 1)} only together with "
+            f"{what}"
+        )
     return said
 
 
@@ -232,9 +243,9 @@ def _of_others(answer: Effects, main: int) -> str:
     counts = [
         f"{others.count(outcome)} {word}" for outcome, word in words.items() if outcome in others
     ]
-    return f". Of {len(others)} other value{'s' * (len(others) > 1)}: {', '.join(counts)}"
+    return f". The {len(others)} other value{'s' * (len(others) > 1)}: {', '.join(counts)}"
 
 
 def perhaps(effect: Effect) -> bool:
-    """Whether it is told faster or slower by itself, but not with all values asked about."""
+    """Return whether it is faster or slower alone, but not after correction for all values."""
     return effect.outcome in {EffectOutcome.FASTER, EffectOutcome.SLOWER} and not effect.sure

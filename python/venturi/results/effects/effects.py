@@ -130,7 +130,9 @@ def effects_of(chosen: TrialColumns, asked: EffectQuestion) -> Effects:
         others = [v for v in order if v != baseline]
         others.sort(key=lambda v: -strata[v])
         if len(others) > VALUES_MAX:
-            warnings.append(f"the {VALUES_MAX} of {len(others):,} values with most like settings")
+            warnings.append(
+                f"the {VALUES_MAX} of {len(others):,} values with the most matched settings"
+            )
         one = _EffectBuilder(asked, table, compared, stratum, baseline, counts, named)
         wanted = others[:VALUES_MAX]
         if asked.values:
@@ -145,7 +147,7 @@ def effects_of(chosen: TrialColumns, asked: EffectQuestion) -> Effects:
             told[leads] = replace(told[leads], confounders=one.confounders(judged[leads].value))
     if table.without:
         warnings.append(
-            f"{table.without:,} trials have no value of {effect_words.joined(asked.keys)}"
+            f"{table.without:,} trials have no value for {effect_words.joined(asked.keys)}"
         )
     made = Effects(
         asked.keys,
@@ -304,7 +306,7 @@ class _EffectBuilder:
         if estimate is not None:
             narrow = self._estimate(found, at, 1 - 2 * ALPHA)
             outcome = _outcome(estimate.interval, None if narrow is None else narrow.interval)
-        reason = "no two trials differ in nothing else" if estimate is None else estimate.reason
+        reason = "no two trials differ only in this" if estimate is None else estimate.reason
         depends = dependences(found.logs, n_trials, at, level) if len(found.logs) else []
         if any(each.opposite for each in depends):
             outcome = EffectOutcome.DEPENDS

@@ -79,7 +79,9 @@ class WatchedHosts:
         if not series:
             self.reason = NO_SERIES.reason
         elif members is None:
-            self.reason = "several hosts were watched, and which series is whose is not known"
+            self.reason = (
+                "several hosts were watched, and it is unknown which series belongs to which host"
+            )
         else:
             try:
                 self.hosts = tuple(
@@ -123,25 +125,25 @@ def narrowest_of(
             by_host.setdefault(use.host, {})[key] = use.busiest
     if not by_host:
         return NarrowestHost(
-            None, None, f"no device of any host was busy for {BUSY:.0%} of any of the {what}"
+            None, None, f"no device of any host was {BUSY:.0%} busy in any of the {what}"
         )
     host, found = max(by_host.items(), key=lambda each: time_s(each[1]))
     longest = max(found, key=lambda key: spans[key][1])
     device, busy = found[longest]
     of_time = f"{time_s(found) / time_s(several):.0%} of the time of the {what}"
     if host is None:
-        said = f"no host was narrower than the others: the {device} that all share was busy"
+        said = f"no host was a bottleneck: the {device} that all share was busy"
         return NarrowestHost(
             None, device, f"{said} {busy:.0%}, the busiest of all devices in {of_time}"
         )
     peers = several[longest].peers_busy
-    others = "" if peers is None else f", those of the others up to {peers:.0%}"
+    others = "" if peers is None else f", on the others up to {peers:.0%}"
     if peers is not None and busy - peers < STANDS_OUT:
-        said = f"no host stood out: the {device} of {host} was busy {busy:.0%}{others}"
+        said = f"no host stood out: the {device} of {host} was {busy:.0%} busy{others}"
         return NarrowestHost(
             None, device, f"{said}; it was the busiest of all devices in {of_time}"
         )
-    said = f"{host} was the narrowest host in {of_time}: its {device} was busy {busy:.0%}{others}"
+    said = f"{host} was the narrowest host in {of_time}: its {device} was {busy:.0%} busy{others}"
     return NarrowestHost(host, device, said)
 
 
@@ -235,7 +237,7 @@ def _watched(path: Path, spans: Sequence[TimeSpan], member: _Member | None) -> W
         )
         if sum(map(len, values)) > ROWS_MAX or len(moments) > ROWS_MAX:
             raise VenturiError(
-                "VEN-RECORD-ARTIFACT", f"the series has more than {ROWS_MAX:,} values of that time"
+                "VEN-RECORD-ARTIFACT", f"the series has more than {ROWS_MAX:,} values in that time"
             )
     if not values:
         raise VenturiError("VEN-RECORD-ARTIFACT", "the series holds no values")

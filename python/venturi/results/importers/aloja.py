@@ -159,7 +159,7 @@ def _duplicate_warning(row: TableRow, first_with: dict[str, str]) -> tuple[Trial
     first = first_with.setdefault(_content(row), number_)
     if first == number_:
         return ()
-    return (TrialWarning(ALIKE, f"equal to the row with ID {first} in everything but the ID"),)
+    return (TrialWarning(ALIKE, f"identical to the row with ID {first}, except for the ID"),)
 
 
 def _workload(row: TableRow) -> Workload:
@@ -239,7 +239,7 @@ def _codec(row: TableRow, spellings: list[Spelling]) -> str:
         return codec
     codec = _CODEC_NAMES.get(written.casefold())
     if codec is None:
-        raise UnreadableError(row.refuse("Comp", "no compression that ALOJA has"))
+        raise UnreadableError(row.refuse("Comp", "not a compression of ALOJA"))
     # Another case of the same word is no interpretation; another codec is.
     return codec if codec == written.casefold() else _as(row, "Comp", codec, spellings)
 
@@ -264,4 +264,6 @@ def _clock(row: TableRow) -> tuple[TrialWarning, ...]:
     written = row.fields.get("End.time")
     if not written:
         return ()
-    return (TrialWarning(CLOCK, f"it ended at {written}, in a time zone the source does not name"),)
+    return (
+        TrialWarning(CLOCK, f"it ended at {written}, in a time zone that the source doesn't state"),
+    )

@@ -126,8 +126,8 @@ def _unknown_unit(job: str, row: TableRow, column: str) -> TrialWarning | None:
     if job in _BYTES_PER_MB:
         return None
     message = (
-        f"{column} is {number(row, column):g}, and whether an MB is 10^6 or 2^20 bytes is not "
-        "known for this job: the input's size in bytes is left out"
+        f"{column} is {number(row, column):g}, and it is unknown whether this job's MB is "
+        "10^6 or 2^20 bytes, so the input size in bytes is missing"
     )
     return TrialWarning("VEN-IMPORT-UNSTATED", message)
 

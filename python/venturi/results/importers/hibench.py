@@ -214,14 +214,16 @@ def _items(row: TableRow, source: ImportSource) -> list[ImportedItem]:
         samples=tuple(
             Sample(metric, number(row, column, least=0), "B/s")
             if size_bytes
-            else Sample(metric, None, "B/s", missing_reason="HiBench knows no input size")
+            else Sample(metric, None, "B/s", missing_reason="HiBench doesn't report an input size")
             for metric, column in (
                 ("throughput_bytes_per_s", _THROUGHPUT),
                 ("throughput_per_node_bytes_per_s", _PER_NODE),
             )
         ),
         warnings=(
-            TrialWarning(CLOCK, f"it ended at {ended}, in a time zone the source does not name"),
+            TrialWarning(
+                CLOCK, f"it ended at {ended}, in a time zone that the source doesn't state"
+            ),
         ),
     )
     return [*spellings, trial]

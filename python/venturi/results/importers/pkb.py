@@ -152,7 +152,7 @@ def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
         except UnusableError as error:
             yield error.refusal(line)
         except ValueError as error:
-            raise source.malformed(f"no JSON: {error}", line=line) from error
+            raise source.malformed(f"not JSON: {error}", line=line) from error
         else:
             runs.setdefault(run, []).append(sample)
     for run, samples in runs.items():
@@ -182,7 +182,7 @@ def _sample(record: Any, line: int, seen: set[str]) -> tuple[_Run, _SampleLine]:
     if record.get("sample_uri") is not None:
         uri = text(record, "sample_uri")
         if uri in seen:
-            raise UnusableError("sample_uri", uri, "this sample stands further up already")
+            raise UnusableError("sample_uri", uri, "this sample occurs twice")
         seen.add(uri)
     return run, sample
 
@@ -200,7 +200,7 @@ def _moment(seconds: Any, field: str) -> datetime:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise UnusableError(field, seconds, "not a number")
     if not 0 < seconds < _YEAR_10000_S:
-        raise UnusableError(field, seconds, "not a moment in seconds since 1970")
+        raise UnusableError(field, seconds, "not a time in seconds since 1970")
     return datetime.fromtimestamp(seconds, UTC)
 
 
@@ -215,7 +215,7 @@ def _labels(record: Mapping[str, Any]) -> dict[str, Scalar]:
         for part in written[1:-1].split("|,|"):
             key, colon, value_text = part.partition(":")
             if not (key and colon) or key in found:
-                raise UnusableError(field, part, "not like key:value, or the key is there twice")
+                raise UnusableError(field, part, "not like key:value, or the key occurs twice")
             found[key] = _typed(value_text)
     elif isinstance(written, dict):
         found = written
@@ -308,9 +308,9 @@ def _run_time(run: _Run, lines: Sequence[_SampleLine]) -> _SampleLine:
             return found[0]
         several = several or len(found) > 1
     reason = (
-        "several samples could be the run's time, and nothing tells which is"
+        "several samples could be the run time, and it is unknown which one is"
         if several
-        else "no run time is among the samples of this run"
+        else "this run has no sample of its run time"
     )
     raise UnusableError("metric", f"{run[1]} {run[0]}", reason)
 
@@ -329,8 +329,8 @@ def _started(lines: Sequence[_SampleLine]) -> tuple[datetime, tuple[TrialWarning
     if len(stamps) == 1 and stamps[0] is not None:
         return _moment(stamps[0], _STARTED), ()
     message = (
-        "started_at is when the first sample was made, which PerfKitBenchmarker does when the run "
-        "has ended; when it started is not said"
+        "started_at is the time of the first sample, which PerfKitBenchmarker records after "
+        "the run; the real start is unknown"
     )
     return min(line.made_at for line in lines), (TrialWarning("VEN-IMPORT-UNSTATED", message),)
 

@@ -49,7 +49,7 @@ from venturi.record.trial import (
 
 FORMAT = Format(
     "published",
-    "figures of publications, a tidy CSV; without a FILE those that come along",
+    "figures from publications, a tidy CSV; without FILE, the shipped ones",
     columns=("source", "place", "statistic"),
 )
 
@@ -77,9 +77,9 @@ _GROUPS = ("configuration.", "host.", "software.", "sample.")
 _STATISTIC = re.compile(r"single|best|not stated|sum of stages|mean of ([1-9][0-9]?)")
 _STANDS_FOR = {
     "single": "the figure of one execution",
-    "best": "the best of several executions; how far they spread is not printed",
-    "not stated": "how many executions the figure stands for is not stated",
-    "sum of stages": "the sum of the durations of its stages; a time of the whole is not printed",
+    "best": "the best of several executions; their spread is not printed",
+    "not stated": "the number of executions is not stated",
+    "sum of stages": "the sum of the durations of its stages; the total time is not printed",
 }
 
 
@@ -176,9 +176,9 @@ def _warnings(row: TableRow) -> tuple[TrialWarning, ...]:
     statistic = text(row, "statistic")
     match = _STATISTIC.fullmatch(statistic)
     if match is None:
-        raise UnreadableError(row.refuse("statistic", "no statistic that is known"))
+        raise UnreadableError(row.refuse("statistic", "not a known statistic"))
     stands_for = _STANDS_FOR.get(statistic) or (
-        f"the mean of {match[1]} executions; how far they spread is not printed"
+        f"the mean of {match[1]} executions; their spread is not printed"
     )
     said = [f"published: {stands_for}", *filter(None, [row.fields["note"]])]
     return tuple(TrialWarning(PUBLISHED, message) for message in said)

@@ -43,7 +43,7 @@ def _input_bytes(row: TableRow, column: str) -> int | None:
 
 def _clock(row: TableRow, column: str) -> TrialWarning | None:
     written = row.fields[column]
-    message = f"dated {written}, in a time zone the source does not name"
+    message = f"dated {written}, in a time zone that the source doesn't state"
     return TrialWarning(CLOCK, message) if written else None
 
 

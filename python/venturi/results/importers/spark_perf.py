@@ -76,7 +76,7 @@ def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
             yield error.refusal(line)
             continue
         except ValueError as error:
-            raise source.malformed(f"no JSON: {error}", line=line) from error
+            raise source.malformed(f"not JSON: {error}", line=line) from error
         if isinstance(found, list):
             for place, test in enumerate(found):
                 yield from admitted(_items(test, line, f"[{place}]", source), line, source)

@@ -250,7 +250,7 @@ def _ranked(
     counts = np.bincount(table.target, minlength=len(table.values))
     name = table.values[reference]
     if len(members) == 1:
-        reason = "nothing else was measured in the same settings"
+        reason = "no other group was measured in the same settings"
         n = int(counts[reference])
         return MatchedSet(
             name, alpha, (MatchedRank(name, None, Rank.CANNOT_TELL, reason, n, 0, None, None),)

@@ -85,7 +85,7 @@ def require_prices(usd_per_hour: float, plus: Sequence[tuple[str, str, float]] =
         if not number or not 0 <= usd <= USD_PER_HOUR_MAX or (usd == 0 and not plus):
             raise VenturiError(
                 "VEN-QUERY-VALUE",
-                f"{str(usd)[:40]} is no price of an hour",
+                f"{str(usd)[:40]} is not a price per hour",
                 where={"field": "usd_per_hour", "value": str(usd)[:40]},
                 exit_code=ExitCode.USAGE,
                 hint=f"give US dollars above 0, at most {USD_PER_HOUR_MAX:,.0f}, such as 0.5",
@@ -204,9 +204,8 @@ def no_prices(repository: TrialRepository, trials: SucceededTrials) -> VenturiEr
         f"a cost needs a price: {told}" if every else "a cost needs a price",
         where={"field": "usd_per_hour"},
         exit_code=ExitCode.USAGE,
-        hint=("leave these out with --prices recorded, or " if some else "")
-        + "give what an hour costs: --usd-per-node-hour USD, or --usd-per-hour USD for the whole "
-        "cluster",
+        hint=("skip these with --prices recorded, or " if some else "")
+        + "give a price: --usd-per-node-hour USD, or --usd-per-hour USD for the whole cluster",
     )
 
 
@@ -230,7 +229,7 @@ def _cost_sources(repository: TrialRepository, serials: npt.NDArray[np.int64]) -
     )
     return (
         f"costs are those recorded with {count_of(len(serials), 'trial')} by {told}; {when}; "
-        "a price that is given replaces them"
+        "a given price replaces them"
     )
 
 
@@ -257,19 +256,19 @@ def refusal(
     if len(works) > 1:
         names = sorted(works, key=lambda name: (-works[name], name))
         return RankingRefusal(
-            f"{len(works)} workloads: times of different work are not ranked together",
+            f"{len(works)} workloads: times of different work cannot be ranked together",
             f"add --where workload={names[0]} ({count_of(works[names[0]], 'trial')}) or another of "
             f"{', '.join(names[1 : NAMED_MAX + 1])}",
         )
     for key in ("scale", "input_bytes", "workload_version"):
         if key in keys and len(_counts(trials.columns[key])) > 1:
             return RankingRefusal(
-                f"groups by {key} did different work: their times are not ranked together",
-                "group by something else; `venturi scaling` says how time grows with the work",
+                f"groups by {key} did different work, so their times cannot be ranked together",
+                "group by another key; `venturi scaling` shows how time grows with the work",
             )
     if isinstance(prices, Prices) and (free := int((rates_of(trials, prices) <= 0).sum())):
         return RankingRefusal(
-            f"{count_of(free, 'trial')} would cost nothing an hour: no cost has a ratio to 0",
+            f"{count_of(free, 'trial')} would cost nothing per hour, and ratios to 0 don't exist",
             "give a price above 0, or one for each of the other values",
         )
     sizes = _counts(trials.columns["hosts"])
@@ -286,7 +285,7 @@ def refusal(
             f"{max(sizes, key=lambda n: sizes[n])}, or price them with --plus cluster=NAME:USD",
         )
     why = _why_not_repeats(trials, keys)
-    hint = f"leave them out with --where {PRINTED}=, or group by what tells them apart"
+    hint = f"leave them out with --where {PRINTED}=, or group by the key that distinguishes them"
     return RankingRefusal(why, hint) if why else None
 
 
@@ -370,8 +369,8 @@ def rank_trials(
         warnings += _feasible(ranking)
     if basis == "crude":
         warnings.append(
-            "crude: medians of all that was measured, not like with like; the trials "
-            f"also differ in {', '.join(besides)}"
+            "crude: medians over all trials (confounded); the trials also differ in "
+            f"{', '.join(besides)}"
         )
     warnings += _printed(trials)
     naming = _named(trials, keys, groups)
@@ -471,8 +470,8 @@ def _feasible(ranking: Ranking) -> list[str]:
         return []
     have = "has" if len(few) == 1 else "have"
     return [
-        f"{len(ranking.groups)} groups can be told apart from {needed} trials each on; "
-        f"{count_of(len(few), 'group')} of them {have} fewer"
+        f"to rank {len(ranking.groups)} groups takes {needed} trials each; "
+        f"{count_of(len(few), 'group')} {have} fewer"
     ]
 
 
@@ -483,5 +482,5 @@ def _printed(trials: SucceededTrials) -> list[str]:
     kinds = {column.values[code] for code in np.unique(column.codes).tolist()}
     listed = ", ".join(sorted("measured" if kind is None else str(kind) for kind in kinds))
     if len(kinds) > 1:
-        return [f"printed figures of several kinds ({listed}) are no repeats of one another"]
+        return [f"printed figures of several kinds ({listed}) are not repeats of each other"]
     return [f"each value is a printed figure: {listed}"] if kinds - {None, "single"} else []

@@ -21,8 +21,8 @@ _SUPERLATIVE = {
 
 
 def sentences(ranked: TrialRanking) -> list[str]:
-    """Who is best, what cannot be told from it, what cannot be compared, and whose the prices are,
-    each a sentence."""
+    """Return sentences: the best groups, ties, groups that cannot be compared, and the origin of
+    prices."""
     return [*_found(ranked), *filter(None, [ranked.prices])]
 
 
@@ -34,16 +34,16 @@ def _found(ranked: TrialRanking) -> list[str]:
     sets = [each for each in ranked.alike.sets if len(each.places) > 1]
     if not sets:
         return [
-            "cannot tell: no two groups were measured in one setting; they are confounded by "
-            f"{_some(ranked.besides)}: add --where {ranked.besides[0]}=VALUE to hold one of these"
+            f"cannot tell: no two groups share a setting, because {_some(ranked.besides)} "
+            f"also vary; add --where {ranked.besides[0]}=VALUE to fix one of these"
         ]
     objective = ranked.alike.objective
     told = [_of_set(each, ranked.names, objective) for each in sets[:SETS_MAX]]
     if len(ranked.alike.sets) > 1:
         apart = ranked.alike.apart or ranked.besides
         told.append(
-            f"Cannot tell between {count_of(len(ranked.alike.sets), 'set')} of groups, which share "
-            f"no setting: confounded by {_some(apart)}; add --where {apart[0]}=VALUE"
+            f"{count_of(len(ranked.alike.sets), 'set')} of groups have no comparable trials: "
+            f"confounded by {_some(apart)}; add --where {apart[0]}=VALUE"
         )
     return told + _linked_key_lines(ranked)
 
@@ -53,8 +53,8 @@ def _linked_key_lines(ranked: TrialRanking) -> list[str]:
         return []
     change = "changes" if len(ranked.along) == 1 else "change"
     return [
-        f"{_some(ranked.along)} {change} only together with the groups and cannot be told from "
-        "them: part of what is ranked"
+        f"{_some(ranked.along)} {change} only together with the groups, so the ranking "
+        "includes their effect"
     ]
 
 
@@ -63,9 +63,9 @@ def _of_set(each: MatchedSet, names: Mapping[Key, str], objective: Objective) ->
     tied = [names[p.key] for p in each.places if p.standing is Rank.TIED]
     worse = sum(place.standing is Rank.WORSE for place in each.places)
     unknown = sum(place.standing is Rank.CANNOT_TELL for place in each.places)
-    where = f"Of {len(each.places)} groups measured in settings alike in all else"
+    where = f"Among {len(each.places)} groups in matched settings"
     if not best:
-        return f"{where}: cannot tell which is {_SUPERLATIVE[objective]}, too few settings"
+        return f"{where}: cannot tell which is {_SUPERLATIVE[objective]} (too few settings)"
     few = "with too few settings to tell"
     return f"{where}, {_result_sentence(best, tied, (worse, unknown), objective, few)}"
 
@@ -87,10 +87,10 @@ def _of_medians(ranking: Ranking, names: Mapping[Key, str], *, crude: bool) -> l
             f"cannot tell which is {_SUPERLATIVE[ranking.objective]}: only {best[0]} has "
             f"enough kept trials, of {len(ranking.groups)} groups"
         ]
-    few = "of which it cannot be told"
+    few = "with too few trials to tell"
     told = _result_sentence(best, tied, counts, ranking.objective, few)
     return [
-        f"crude, not like with like: by medians of all that was measured, {told}"
+        f"crude (confounded): by medians over all trials, {told}"
         if crude
         else f"By medians, {told}"
     ]
@@ -106,14 +106,14 @@ def _result_sentence(
     """`counts` are of groups that are worse, and of those of which too little is known (`few`)."""
     top, (worse, unknown) = [*best, *tied], counts
     if tied:
-        said = f"{_some(top)} cannot be told apart at the top: "
+        said = f"{_some(top)} are statistically tied: "
         said += f"any of these {len(top)} may be {_SUPERLATIVE[objective]}"
     else:
         said = f"{_some(top)} {'is' if len(top) == 1 else 'are'} {_SUPERLATIVE[objective]}"
     if worse:
         said += f"; {worse} {'is' if worse == 1 else 'are'} worse"
     if unknown:
-        said += f"; also {unknown} {few}"
+        said += f"; {unknown} more {few}"
     return said
 
 

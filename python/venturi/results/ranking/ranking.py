@@ -157,7 +157,7 @@ def rank_groups(
             "VEN-MODEL-INPUT",
             f"an alpha of {alpha}",
             where={"alpha": alpha},
-            hint="give a chance between 0 and 1",
+            hint="give a probability between 0 and 1",
         )
     if len({group.key for group in groups}) < len(groups):
         raise VenturiError(
@@ -252,11 +252,11 @@ def _standing(
         verdicts = _verdicts(entry, best, alpha)
     why = next(
         (
-            verdict.reason or "it has the higher median, but more of the lower values"
+            verdict.reason or "it has the higher median, but more low values"
             for verdict in verdicts.values()
             if verdict.outcome is not ComparisonOutcome.HIGHER
         ),
-        None if standing is Rank.WORSE else "the difference is at the edge of what they can tell",
+        None if standing is Rank.WORSE else "the difference is at the limit of significance",
     )
     return GroupRank(
         entry.group.key, rank, standing, why, entry.summaries, best.group.key, verdicts

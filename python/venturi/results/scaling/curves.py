@@ -113,9 +113,9 @@ class Points:
         if not all(map(np.all, above)) or len(np.unique(made.x)) != len(made.x):
             raise VenturiError(
                 "VEN-MODEL-INPUT",
-                "a curve needs values of x and times above 0, each x once",
+                "a curve needs values of x and times above 0, with each x only once",
                 where={"field": "x"},
-                hint="leave out what is 0 or less",
+                hint="leave out values of 0 or less",
             )
         return made
 
@@ -275,7 +275,7 @@ class CurveFit:
     def _half(self, x: float, reach: tuple[float, float] | None) -> float | Missing:
         low, high = float(self.points.x[0]), float(self.points.x[-1])
         if not low <= x <= high:
-            return Missing("beyond what was measured there is no interval")
+            return Missing("beyond the measured range there is no interval")
         if reach is None:
             return Missing(self.method)
         place = math.log(x / low) / math.log(high / low) if high > low else 0.0
@@ -324,9 +324,11 @@ def check_beyond(points: Points, *wanted: float) -> None:
         if not reaches(points, x):
             raise VenturiError(
                 "VEN-MODEL-RANGE",
-                f"{x:g} is beyond {BEYOND:g} times what was measured ({low:g} to {high:g})",
+                f"{x:g} is more than {BEYOND:g} times beyond the measured range ({low:g} to "
+                f"{high:g})",
                 where={"field": "to", "value": x},
-                hint=f"ask from {low / BEYOND:g} to {high * BEYOND:g}, or measure further out",
+                hint=f"use a value from {low / BEYOND:g} to {high * BEYOND:g}, or measure over a "
+                "wider range",
             )
 
 
@@ -437,7 +439,7 @@ def _by_like(
         shares = [_least_missed(rows) for rows in places]
         missed = [np.abs(share @ rows) for share, rows in zip(shares, places, strict=True)]
         reach, one = _of_like(points, like, missed)
-        method = f"misses of {len(like)} like curves, a point of each left out"
+        method = f"errors of {len(like)} similar curves, with one point of each left out"
     x, elapsed_s = points.x[None], points.elapsed_s[None]
     rms = None
     if count == MIN_POINTS:
@@ -510,8 +512,8 @@ def _least(points: Points) -> float:
 
 def _too_few(count: int) -> str:
     return (
-        f"an interval needs {MIN_INTERVAL} measured values of x, or {MIN_LIKE} other curves of the "
-        f"job with one more than here: here are {count}"
+        f"an interval needs {MIN_INTERVAL} measured values of x, or {MIN_LIKE} other curves "
+        f"of the job with one more than here: there are {count}"
     )
 
 
