@@ -85,7 +85,7 @@ def test_no_limit_and_no_price_are_said() -> None:
     candidate = predict(sort_job(TB), "t", bare, 10, NetworkChoice.UNLIMITED)
     why = explain(request(network=NetworkChoice.UNLIMITED), candidate, 10)
     shuffle = next(t for t in why.terms if t.what == "shuffle")
-    assert (shuffle.rate, shuffle.formula) == (None, "taken to be no limit")
+    assert (shuffle.rate, shuffle.formula) == (None, "assumed to be no limit")
     assert why.bill is None
     assert "price" in why.no_price
     assert all(each.rate != "network" for each in why.sensitivity)

@@ -47,7 +47,7 @@ def test_a_line_says_value_range_and_origin() -> None:
     storage = one().fact("storage_rate")
     assert (storage.value, storage.low, storage.high) == (1000.0, 900.0, 1100.0)
     assert one().fact("network_rate").note == "not measured"
-    assert "does not give" in one().fact("vcpus").note
+    assert "doesn't give" in one().fact("vcpus").note
 
 
 def test_local_disks_are_number_times_size_or_their_total() -> None:

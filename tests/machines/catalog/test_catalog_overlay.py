@@ -298,8 +298,8 @@ def test_what_is_measured_fits_over_a_catalogue_and_into_the_model() -> None:
         (disk(state=State.FAILED, failure=Failure("space", "VEN-X", "full")), "it is failed"),
         (succeeded(id="sort-1"), "is not a probe"),
         (disk(cluster=Cluster((Host("n1"),), instance_type="y")), "it was measured on y"),
-        (disk(cluster=Cluster((Host("n1"),), dilation=20.0)), "rates were divided by 20"),
-        (disk(cluster=Cluster(())), "does not name its host"),
+        (disk(cluster=Cluster((Host("n1"),), dilation=20.0)), "rates divided by 20"),
+        (disk(cluster=Cluster(())), "its host or its time is missing"),
     ],
 )
 def test_what_does_not_count_is_left_out_with_the_reason(trial: Trial, why: str) -> None:

@@ -340,7 +340,7 @@ def test_an_unknown_number_of_disks_is_not_one_shared_disk() -> None:
     )
     time = job_time(job, node(disks=None), 10)
     assert time.span().value == pytest.approx(expected)
-    assert any("not known" in text for text in time.assumptions)
+    assert any("is unknown" in text for text in time.assumptions)
 
 
 def test_what_moves_nothing_need_not_be_known() -> None:

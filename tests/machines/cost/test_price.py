@@ -102,7 +102,7 @@ def test_unknown_steps_leave_the_bill_unknown_and_say_why() -> None:
     assert billed(tariff, 3600, 1) is None
     priced = bill(tariff, 3600, 1)
     assert priced.billed is None
-    assert any("in which steps" in reason for reason in priced.missing)
+    assert any("billing increment" in reason for reason in priced.missing)
     refused(lambda: Tariff(1.0, "USD", granularity_s=None), "reason")
 
 
@@ -126,7 +126,7 @@ def test_the_tariff_of_a_catalogue_entry() -> None:
     assert bare is not None
     assert any("no surcharge" in line for line in bare.assumptions)
     assert bare.granularity_s is None
-    for empty, words in (("platform_fee", "fee"), ("billing_minimum", "least time")):
+    for empty, words in (("platform_fee", "fee"), ("billing_minimum", "minimum time")):
         unit = catalog.ATTRIBUTES[empty][0]
         other = [line for line in FULL.splitlines() if empty not in line]
         assumed = tariff_of(parse("\n".join([*other, f"x,{empty},,{unit},,,,ask them"])))
@@ -309,7 +309,7 @@ def test_an_owned_node_costs_its_capital_and_its_keep() -> None:
 def test_what_an_owned_node_assumes_is_visible() -> None:
     bare = OnPremises(8760, 1, "USD", "offer", DAY).tariff()
     assert bare.node_per_hour == pytest.approx(1.0)
-    assert "utilisation 1" in bare.assumptions[0]
+    assert "utilization 1" in bare.assumptions[0]
     for what in ("power", "space", "staff"):
         assert any(line.startswith(f"{what} is left out") for line in bare.assumptions)
     catalogued = on_premises_of(parse(), years=1, utilisation=0.8)

@@ -47,7 +47,7 @@ FIRES: dict[str, tuple[str, Any, str, Any, str]] = {
         1500,
         "network_interfaces.eth0.mtu_bytes",
         1500,
-        "every switch port, router and peer of eth0 carries 9000 bytes",
+        "every switch port, router and peer of eth0 accepts 9000 bytes",
     ),
     "socket-receive-buffer": (
         "sysctls/net.core.rmem_max",

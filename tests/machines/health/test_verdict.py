@@ -111,7 +111,7 @@ def test_a_disk_beside_its_class(
     assert verdict.source is not None
     assert verdict.source in verdict.text
     assert title in verdict.text
-    assert ("cache is suspected" in verdict.text) == (standing is AgainstClass.FASTER)
+    assert ("cache of the host" in verdict.text) == (standing is AgainstClass.FASTER)
 
 
 def test_the_sentence_of_a_known_class() -> None:
@@ -127,10 +127,10 @@ def test_the_sentence_of_a_known_class() -> None:
     ("mb_per_s", "says"),
     [
         (30, "less than any hard disk"),
-        (200, "as one hard disk does (64-285 MB/s)"),
+        (200, "as fast as one hard disk (64-285 MB/s)"),
         (400, "more than one hard disk and less than one SATA SSD"),
-        (3000, "as one NVMe SSD does"),
-        (20000, "more than any single disk; a cache is suspected"),
+        (3000, "as fast as one NVMe SSD"),
+        (20000, "more than any single disk; a cache of the host"),
     ],
 )
 def test_a_virtual_disk_is_set_beside_known_ones(mb_per_s: float, says: str) -> None:
@@ -145,7 +145,7 @@ def test_a_virtual_disk_is_set_beside_known_ones(mb_per_s: float, says: str) -> 
 def test_memory_and_network_file_systems_are_no_disks() -> None:
     assert "it is memory" in of_disk(SATA, 5000, kind="tmpfs").text
     assert "server" in of_disk(SATA, 100, kind="nfs4").text
-    assert "do not say what kind" in of_disk({"transport": None}, 100).text
+    assert "don't give the kind" in of_disk({"transport": None}, 100).text
 
 
 def test_a_folder_in_memory_has_no_disk() -> None:
@@ -206,7 +206,7 @@ def test_a_network_beside_its_link(
 def test_a_network_that_does_not_say_its_speed() -> None:
     verdict = of_network("network", 1100, links=[link(None)])
     assert verdict.standing is AgainstClass.CANNOT_TELL
-    assert "it takes a 10 GbE link" in verdict.text
+    assert "this needs a 10 GbE link" in verdict.text
     both = of_network("network", 1100, links=[link(10), link(25, name="eth1")])
     assert "different speeds" in both.text
     assert "more than any Ethernet" in of_network("network", 5e5, links=[link(None)]).text

@@ -135,7 +135,7 @@ def test_with_two_sizes_there_is_what_was_measured_and_nothing_else() -> None:
     twice, once = scaling.at(2), scaling.at(178)
     assert (twice.value, twice.low, twice.high) == (1090 * MB, 1085 * MB, 1095 * MB)
     assert (once.value, once.kind) == (879 * MB, ValueKind.MEASURED)
-    assert "range is not known" in once.range_from
+    assert "range is unknown" in once.range_from
     with pytest.raises(VenturiError, match="fewer than 3") as caught:
         scaling.at(64, force=True)
     assert caught.value.code == "VEN-MODEL-RANGE"
@@ -259,7 +259,7 @@ def test_what_does_not_measure_a_network_is_refused_with_the_reason(
     small = replace(good.cluster, instance_type="small")
     for trial, reason in (
         (net_trial(sample(2, MB), network=loopback), "memory copying"),
-        (net_trial(sample(2, MB), network=None), "over which network"),
+        (net_trial(sample(2, MB), network=None), "measured network"),
         (replace(good, state=State.FAILED, failure=Failure("x", "VEN-X", "x")), "is failed"),
         (replace(good, engine=Engine("diskbench", "1")), "not NetBench"),
         (replace(good, provenance=replace(imported, kind=ProvenanceKind.SIMULATED)), "simulated"),

@@ -77,8 +77,9 @@ def test_the_matrix_the_slow_host_and_what_culling_brings_are_read() -> None:
     assert [each.host for each in found.standings] == ["c", "a", "b"]
     assert (found.culled[0].dropped, found.culled[0].hosts) == (("c",), 2)
     assert found.sentence == (
-        "this host is slow: c (20% of the others); a pair moves 20 MB/s (median); all 3 at once: "
-        "the slowest, c, moves 16 MB/s, 80% of a pair; without c it would move +494%."
+        "this host is slow: c (20% of the others); a pair moves 20 MB/s (median); all 3 "
+        "concurrently: the slowest, c, moves 16 MB/s, 80% of a pair; without c the rate "
+        "changes by +494%."
     )
     assert verdicts(network(slow=True))[0].standing is AgainstClass.SLOW_PEERS
 
@@ -92,7 +93,7 @@ def test_of_a_slow_host_it_is_said_what_its_link_is() -> None:
     )
     found = between_hosts(replace(trial, cluster=replace(trial.cluster, hosts=hosts)))
     assert found is not None
-    assert "; the link of c is one of 200 Mbit/s, of which that is 80%;" in found.sentence
+    assert "; the link of c has 200 Mbit/s; this is 80% of it;" in found.sentence
 
 
 def test_where_none_is_slow_that_is_said() -> None:
@@ -132,13 +133,13 @@ def test_one_host_has_its_own_samples_with_all_at_work() -> None:
     assert found is not None
     assert (found.disks[0].rate, found.disks[0].of_alone) == (5.0, 0.55)
     assert found.sentence == (
-        "slow disks: a /d (read at 50% of its peers); with all hosts at work a keeps 55% of its "
-        "rate alone (read), which is the least."
+        "slow disks: a /d (read at 50% of its peers). With all hosts active, each keeps at "
+        "least 55% of its rate alone (the least: a, read)."
     )
 
 
 def stated(trial: Trial, **bits_per_s: float) -> Trial:
-    """`trial` with links whose rates the cluster's file states, in a lab of k = 20."""
+    """`trial` with links whose rates the cluster file states, in a lab of k = 20."""
     hosts = tuple(
         replace(
             host,
@@ -157,11 +158,11 @@ def test_a_network_is_judged_by_the_rate_that_its_file_states() -> None:
     as_fast = stated(network(slow=False), a=840e6, b=840e6, c=840e6)
     verdict = verdicts(as_fast)[1]
     assert verdict.standing is AgainstClass.AS_FAST
-    assert "100 MB/s, 95% of what a link of 840 Mbit/s carries (the cluster's file" in verdict.text
+    assert "100 MB/s, 95% of the capacity of a link of 840 Mbit/s (the cluster file" in verdict.text
     late = verdicts(stated(network(slow=True), a=840e6, b=840e6, c=170e6))[1]
     assert late.standing is AgainstClass.AS_FAST  # its link is slow, too
     slow = verdicts(stated(network(slow=True), a=840e6, b=840e6, c=840e6))[1]
-    assert (slow.standing, slow.source) == (AgainstClass.SLOWER, "the cluster's file")
+    assert (slow.standing, slow.source) == (AgainstClass.SLOWER, "the cluster file")
     assert slow.measured_bytes_per_s == 20e6
     assert verdicts(network(slow=False))[1].standing is AgainstClass.CANNOT_TELL
 
@@ -176,7 +177,7 @@ def test_a_pair_is_judged_by_what_its_connections_get_of_a_bond() -> None:
     bonded = replace(trial, cluster=replace(trial.cluster, hosts=hosts))
     verdict = verdicts(bonded)[1]
     assert verdict.standing is AgainstClass.AS_FAST
-    both = "95% of what a link of 3.36 Gbit/s, of which a pair gets 840 Mbit/s, carries"
+    both = "95% of the capacity of a link of 3.36 Gbit/s, with 840 Mbit/s per pair"
     assert both in verdict.text
     four = replace(bonded, configuration={"sockets_per_peer": 4})
     assert verdicts(four)[1].standing is AgainstClass.SLOWER

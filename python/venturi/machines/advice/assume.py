@@ -32,8 +32,8 @@ EXAMPLE_OF = {
 PLAUSIBLE_MB_PER_S = {"HDD": (1, 400), "SSD": (5, 16_000), "NVMe": (5, 16_000)}
 LOW, HIGH = 0.5, 1.5  # the range of an assumption: our own caution
 EXAMPLES = (
-    "storage=400MB/s/TB (a TB of local disks), storage=900MB/s (a node), NVMe=1000MB/s (one disk), "
-    "network=5Gbit/s or network=70% (of the line rate)"
+    "storage=400MB/s/TB (per TB of local disks), storage=900MB/s (per node), NVMe=1000MB/s "
+    "(per disk), network=5Gbit/s or network=70% (of line rate)"
 )
 PER_TB = "/TB"
 PAYLOAD = 0.9  # of a line at least is payload: 0.94 with frames of 1,460 bytes
@@ -64,24 +64,25 @@ def parse_assumption(text: str) -> Assumption:
         raise _bad(text, "is not an assumption")
     if amount.endswith("%"):
         if resource not in RESOURCES or RESOURCES[resource][2] is None:
-            raise _bad(text, f"{resource} has no advertised rate to take a share of")
+            raise _bad(text, f"{resource} has no advertised rate, so a share of it is undefined")
         share = _number(text, amount.removesuffix("%")) / 100
         if share > 1:
             raise _bad(text, "is more than the line rate")
         return Assumption(resource, None, share, text)
     per_tb = amount.upper().endswith(PER_TB)
     if per_tb and resource != "storage" and resource not in DISK_KINDS:
-        raise _bad(text, f"{resource} does not go by the size of the disks")
+        raise _bad(text, f"{resource} doesn't depend on the size of the disks")
     rate = _rate(text, amount[: -len(PER_TB)] if per_tb else amount)
     low, high = PLAUSIBLE_MB_PER_S.get(resource, (5, 100_000))
     if not low <= rate / 1e6 <= high:
         raise VenturiError(
             "VEN-CATALOG-UNIT",
-            f"{text!r} is {rate / 1e6:g} MB/s, which no {resource} of one "
-            f"{'disk' if resource in DISK_KINDS else 'node'} has ({low:g} to {high:,g} MB/s)",
+            f"{text!r} is {rate / 1000000.0:g} MB/s, which is impossible for the {resource} "
+            f"of one {'disk' if resource in DISK_KINDS else 'node'} ({low:g} to {high:,g} "
+            "MB/s)",
             where={"option": "--assume", "value": text},
-            hint="check bits against bytes and MB against GB; if it is right, write it into a "
-            "catalogue with 'unit checked' in its note, and give that with --measured",
+            hint="check bits or bytes, MB or GB. If it is right, write it into a catalog with "
+            "'unit checked' in its note, and use the catalog with --measured",
             exit_code=ExitCode.USAGE,
         )
     return Assumption(resource, rate, None, text, per_tb)
@@ -113,8 +114,8 @@ def _need_alike(catalog: Catalog, assumption: Assumption) -> None:
     told = (f"{name} with {format_bytes_decimal(sizes[name])}" for name in (small, large))
     raise _bad(
         assumption.text,
-        f"would give one rate to {' and '.join(told)} of local disks: say it for "
-        f"each TB, such as {EXAMPLE_OF['storage']}, or for one disk, such as NVMe=1000MB/s",
+        f"would give one rate to {' and '.join(told)} of local disks: give a rate per TB, "
+        f"such as {EXAMPLE_OF['storage']}, or per disk, such as NVMe=1000MB/s",
     )
 
 

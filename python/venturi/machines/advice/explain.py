@@ -39,8 +39,8 @@ from venturi.machines.cost.price import Bill
 class ExplainedTerm:
     """One resource of one phase: bytes over a rate, or core-seconds over cores.
 
-    `demand_bytes` is the whole cluster's. `rate` is one node's, None if it was taken to be no limit
-    or if the term is the processors'. `narrowest`: this term is the phase's slowest.
+    `demand_bytes` is the whole cluster's. `rate` is one node's, None if it was assumed to be no
+    limit or if the term is the processors'. `narrowest`: this term is the phase's slowest.
     """
 
     phase: str
@@ -214,7 +214,7 @@ def _term(alone: Candidate, phase: PhaseModel, term: Term) -> ExplainedTerm:
         if not math.isclose(skew, 1.0, rel_tol=1e-9):
             formula += f" x {skew:g} skew"
     else:
-        formula = "nothing to move" if term.rate is None else "taken to be no limit"
+        formula = "nothing to move" if term.rate is None else "assumed to be no limit"
     return ExplainedTerm(
         phase=phase.name,
         equation=phase.equation,

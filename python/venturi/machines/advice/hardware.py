@@ -196,7 +196,7 @@ def fit(
             (RuledOutReason.CAPACITY, f"{needed} need {least:,} nodes, not {request.nodes:,}")
         )
     elif max(least, request.nodes or 1) > most:
-        needs = f"{needed} need {least:,} nodes" if least > most else f"{request.nodes:,} asked for"
+        needs = f"{needed} need {least:,} nodes" if least > most else f"{request.nodes:,} requested"
         reasons.append((RuledOutReason.TOO_MANY, f"{needs}; {said}"))
         wanted = max(least, request.nodes or 1)
     # Rates and price are looked at even if the nodes do not do: the reader wants all the reasons.
@@ -249,9 +249,9 @@ def predict(
     if isinstance(made, str):
         raise VenturiError(
             "VEN-MODEL-INPUT",
-            f"not all is known of {instance_type.name}: {made}",
+            f"some figures of {instance_type.name} are unknown: {made}",
             where=where,
-            hint="give what is missing with --assume or --measured",
+            hint="give the missing figures with --assume or --measured",
         )
     return made
 
@@ -263,9 +263,9 @@ def need_room(job: Job, node: Node, nodes: int) -> None:
         raise VenturiError(
             "VEN-ADVISE-NOWHERE",
             f"the {job.name} does not fit on {nodes:,} {node.name}: "
-            f"{format_bytes_decimal(job.local_bytes)} must be on local disks at once",
+            f"{format_bytes_decimal(job.local_bytes)} must fit on local disks",
             where={"instance_type": node.name, "nodes": nodes},
-            hint=f"{least:,} nodes hold it",
+            hint=f"it fits on {least:,} nodes",
         )
 
 
@@ -296,10 +296,10 @@ def _most_nodes(request: HardwareRequest, instance_type: InstanceType) -> tuple[
     """How many nodes can be had, and who says so."""
     asked = request.max_nodes_of.get(instance_type.name)
     if asked is not None:
-        return asked, f"at most {asked:,}, as asked"
+        return asked, f"at most {asked:,}, as requested"
     known = instance_type.number("max_nodes")
     if known is not None:
-        return int(known), f"at most {int(known):,} can be had"
+        return int(known), f"at most {int(known):,} are available"
     if request.nodes is not None:
         return request.nodes, "as asked"
     return request.max_nodes, f"at most {request.max_nodes:,} are considered (--max-nodes)"
@@ -557,12 +557,12 @@ def _no_option_error(request: HardwareRequest, excluded: Sequence[RuledOut]) -> 
     if RuledOutReason.UNKNOWN in by_reason:
         hints.append(_assumable(excluded))
     if RuledOutReason.NO_PRICE in by_reason:
-        hints.append("give prices in USD, with their source, in a catalogue of --measured")
+        hints.append("give prices in USD, with their source, in a catalog with --measured")
     if not by_reason:
-        hints.append("`venturi catalog show` lists what a catalogue has")
+        hints.append("`venturi catalog show` lists the figures of a catalog")
     return VenturiError(
         "VEN-ADVISE-NOWHERE",
-        f"no type is an option for the {request.job.name}: {told or 'the catalogue is empty'}",
+        f"no type is an option for the {request.job.name}: {told or 'the catalog is empty'}",
         where=where,
         hint="; ".join(hints),
     )
@@ -577,6 +577,6 @@ def _assumable(excluded: Sequence[RuledOut]) -> str:
         if any(f"{resource.replace('-', ' ')}: " in detail for detail in said)
     ]
     if not lacking:
-        return "give the figures in a catalogue with --measured"
+        return "give the figures in a catalog with --measured"
     assumed = " ".join(f"--assume {example}" for example in lacking)
-    return f"add {assumed} (with rates that you expect of a node), or measured ones with --measured"
+    return f"add {assumed} (with the rates you expect per node), or measured rates with --measured"

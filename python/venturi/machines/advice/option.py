@@ -64,7 +64,7 @@ class RuledOutReason(StrEnum):
     UNKNOWN = "a figure is unknown"
     NO_PRICE = "no price"
     CAPACITY = "the data does not fit"
-    TOO_MANY = "needs more nodes than can be had"
+    TOO_MANY = "needs more nodes than are available"
     DEADLINE = "misses the deadline"
     BUDGET = "over the budget"
 

@@ -18,13 +18,13 @@ from venturi.machines.cost.price import ExchangeRate, convert, left_out
 
 # term -> (what it is, the least and the most it can be)
 TERMS: Mapping[str, tuple[str, float, float]] = {
-    "years": ("years over which the price is written off", 0.1, 50),
-    "use": ("share of all hours in which they work", 0.001, 1),
-    "kwh": ("price of a kWh in the currency of the purchase", 0, 100),
-    "pue": ("power of the building over that of the machines", 1, 10),
-    "space": ("price of a node's place in a rack, a year", 0, 1e6),
-    "staff": ("price of the work for a node, a year", 0, 1e6),
-    "usd": ("US dollars for one of the currency of the purchase", 1e-6, 1e3),
+    "years": ("depreciation period in years", 0.1, 50),
+    "use": ("share of all hours in use", 0.001, 1),
+    "kwh": ("price of a kWh, in the currency of the purchase", 0, 100),
+    "pue": ("total power over that of the machines (PUE)", 1, 10),
+    "space": ("price of rack space per node and year", 0, 1e6),
+    "staff": ("price of staff per node and year", 0, 1e6),
+    "usd": ("US dollars per unit of the purchase currency", 1e-6, 1e3),
 }
 EXAMPLE = "years=4,use=0.6,kwh=0.15,pue=1.4,space=300,staff=500,usd=1.08"
 
@@ -96,7 +96,7 @@ def _priced(instance_type: InstanceType, ownership: Ownership, today: date) -> I
     tariff, assumptions = bought.tariff(), bought.tariff().assumptions
     if tariff.currency != "USD":
         if ownership.usd is None:
-            why = f"bought in {tariff.currency}: say what that is in US dollars (usd=RATE)"
+            why = f"bought in {tariff.currency}: give its rate in US dollars (usd=RATE)"
             unpriced = Fact(None, "USD/h", None, bought.source, bought.as_of, why)
             return replace(instance_type, facts={**instance_type.facts, "price": unpriced})
         rate = ExchangeRate(tariff.currency, "USD", ownership.usd, "as stated", today)
@@ -111,7 +111,7 @@ def _priced(instance_type: InstanceType, ownership: Ownership, today: date) -> I
         bought.as_of or today,
         "; ".join((f"stated: {ownership.text}", *left_out(assumptions))),
     )
-    steps = Fact(None, "s", None, "", None, "nobody bills the time of one's own machines")
+    steps = Fact(None, "s", None, "", None, "your own machines are not billed by time")
     facts = {**instance_type.facts, "price": price, "billing_granularity": steps}
     return replace(instance_type, facts=facts)
 

@@ -22,10 +22,10 @@ RULES: Mapping[str, Callable[[float, float], float]] = {
     "both": min,
 }
 PRICES = ("on-demand", "spot")
-SPOT_LOSSES = "what losses of spot nodes cost"
+SPOT_LOSSES = "cost of losing spot nodes"
 SHARES = {
-    "fill": "of the local disks are filled at most",
-    "network-low": "of its rate is what the network has at worst",
+    "fill": "largest share of the local disks to fill",
+    "network-low": "the network's worst-case share of its rate",
 }
 EXAMPLE = "disks=turns (or half, both), fill=90%, network-low=70%, price=spot"
 
@@ -62,7 +62,7 @@ def parse_supposition(text: str) -> Supposition:
         except ValueError:
             share = 0.0
         if not (value.endswith("%") and 0 < share <= 1):
-            raise _bad(text, "is no share above 0 and at most 100%")
+            raise _bad(text, "is not a share above 0 and at most 100%")
         return Supposition(name, value, share)
     if value not in (RULES if name == "disks" else PRICES):
         raise _bad(text, "is not known")
@@ -91,7 +91,7 @@ def _disks(instance_type: InstanceType, supposed: Supposition) -> dict[str, Fact
     assert isinstance(fact.value, float)
     value = RULES[supposed.word](read, write)
     low, high = min(value, fact.low or fact.value), max(value, fact.high or fact.value)
-    note = f"supposed: disks={supposed.word}; {fact.note}"
+    note = f"assumed: disks={supposed.word}; {fact.note}"
     return {"storage_rate": replace(fact, value=value, low=low, high=high, note=note)}
 
 
@@ -101,7 +101,7 @@ def _fill(instance_type: InstanceType, supposed: Supposition) -> dict[str, Fact]
         fact = instance_type.fact(name)
         if isinstance(fact.value, float) and fact.kind is not None:
             kind = min(fact.kind, ValueKind.DERIVED, key=list(ValueKind).index)
-            note = f"supposed: {supposed.word} of {fact.value:g} GB are filled"
+            note = f"assumed: {supposed.word} of {fact.value:g} GB are filled"
             found[name] = replace(fact, value=fact.value * supposed.share, kind=kind, note=note)
     return found
 
@@ -111,7 +111,7 @@ def _network(instance_type: InstanceType, supposed: Supposition) -> dict[str, Fa
     for name in ("network_rate", "network_rate_at_scale"):
         fact = instance_type.fact(name)
         if isinstance(fact.value, float):
-            note = "; ".join(x for x in (fact.note, f"supposed: at worst {supposed.word}") if x)
+            note = "; ".join(x for x in (fact.note, f"assumed: at worst {supposed.word}") if x)
             low, high = fact.value * supposed.share, fact.high or fact.value
             found[name] = replace(fact, low=low, high=high, note=note)
     return found
@@ -124,7 +124,7 @@ def _price(instance_type: InstanceType, supposed: Supposition) -> dict[str, Fact
     if spot.value is None:
         return {"price": replace(spot, note=f"no spot price: {spot.note}")}
     rate = instance_type.number("spot_loss_rate")
-    often = "how often is not known" if rate is None else f"{rate:.2g} a node and hour"
+    often = "frequency unknown" if rate is None else f"{rate:.2g} per node and hour"
     note = f"{SPOT_LOSSES} is left out ({often})"
     return {"price": replace(spot, note="; ".join(text for text in (spot.note, note) if text))}
 

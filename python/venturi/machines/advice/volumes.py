@@ -32,7 +32,7 @@ def parse_volumes(text: str) -> tuple[str, AttachedVolumes]:
     for option in options:
         name, _, amount = option.partition("=")
         if name not in {"size", "iops", "throughput", "hours"} or name in given:
-            raise _bad(text, f"{name!r} is no part of it, or given twice")
+            raise _bad(text, f"{name!r} is unknown, or given twice")
         try:
             value = _amount(name, amount)
         except (ValueError, VenturiError) as error:
@@ -64,7 +64,7 @@ def attach(catalog: Catalog, kind: str, volumes: AttachedVolumes) -> Catalog:
     """
     if kind not in catalog.volumes:
         raise unknown(
-            f"catalogue {catalog.name} has no volumes of the kind {kind!r}",
+            f"catalog {catalog.name} has no volumes of the kind {kind!r}",
             kind,
             catalog.volumes,
             "it has",
@@ -89,7 +89,7 @@ def _need_possible(volumes: AttachedVolumes) -> None:
                 "VEN-MODEL-INPUT",
                 f"{name} of a {volumes.kind.name} is {asked:g} {unit}, but at most {most:g}",
                 where={"option": "--volumes", "field": name, "value": asked},
-                hint="take more volumes",
+                hint="use more volumes",
             )
 
 

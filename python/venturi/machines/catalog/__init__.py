@@ -47,17 +47,17 @@ ATTRIBUTES: Mapping[str, tuple[str, str]] = {
     "disk_count": ("1", "local disks"),
     "disk_size": ("GB", "size of each local disk"),
     "disk_kind": ("", "HDD, SSD or NVMe"),
-    "local_size": ("GB", "all local disks together, where their number is not known"),
+    "local_size": ("GB", "all local disks together, if their number is unknown"),
     "network_class": ("", "the provider's word for the network: Low, Moderate, High"),
     "network_line_rate": ("Gbit/s", "advertised network bandwidth, an upper bound"),
     "network_rate": ("MB/s", "B_network between two nodes"),
     "network_rate_at_scale": ("MB/s", "B_network of the slowest node of a large cluster"),
-    "storage_rate": ("MB/s", "B_storage: local disks, reading and writing at once"),
+    "storage_rate": ("MB/s", "B_storage: local disks, reading and writing concurrently"),
     "volume_line_rate": ("Mbit/s", "advertised bandwidth to network volumes, an upper bound"),
     "volume_read_rate": ("MB/s", "network volumes, reading alone"),
     "volume_write_rate": ("MB/s", "network volumes, writing alone"),
-    "local_read_rate": ("MB/s", "local disks, all reading"),
-    "local_write_rate": ("MB/s", "local disks, all writing"),
+    "local_read_rate": ("MB/s", "local disks, only reading"),
+    "local_write_rate": ("MB/s", "local disks, only writing"),
     "local_read_iops": ("1/s", "small random reads of all local disks"),
     "local_write_iops": ("1/s", "small random writes of all local disks"),
     "storage_rate_slowest": ("MB/s", "storage_rate of the slowest of `storage_nodes` nodes"),
@@ -65,30 +65,30 @@ ATTRIBUTES: Mapping[str, tuple[str, str]] = {
     "network_nodes": ("1", "nodes at which network_rate_at_scale was measured"),
     "network_members": ("1", "bonded network interfaces; the network rates are those of one"),
     "network_ports": ("1", "ports or hashed flows that share the bonded interfaces"),
-    "disk_path_rate": ("MB/s", "what controller or hypervisor passes, both directions together"),
-    "network_burst_rate": ("Gbit/s", "advertised network bandwidth for short times"),
-    "network_tier1_rate": ("Gbit/s", "advertised network bandwidth that costs extra"),
-    "max_nodes": ("1", "nodes of this type that could be had at once"),
-    "provider": ("", "who rents or sells it"),
-    "region": ("", "where the price holds"),
+    "disk_path_rate": ("MB/s", "limit of the controller or hypervisor, both directions together"),
+    "network_burst_rate": ("Gbit/s", "advertised network burst bandwidth"),
+    "network_tier1_rate": ("Gbit/s", "advertised network bandwidth at extra cost"),
+    "max_nodes": ("1", "number of nodes of this type that are available"),
+    "provider": ("", "provider or vendor"),
+    "region": ("", "region of the price"),
     "architecture": ("", "x86_64 or arm64"),
     "processor": ("", "processor model"),
     "cores": ("1", "physical cores"),
     "numa_nodes": ("1", "NUMA nodes"),
-    "coremark": ("1/s", "CoreMark iterations per second, all processors"),
-    "cpu_factor": ("1", "speed of one virtual processor over the reference's"),
+    "coremark": ("1/s", "CoreMark iterations per second, all CPUs"),
+    "cpu_factor": ("1", "speed of one virtual CPU relative to the reference"),
     "spot_price": ("USD/h", "price of one interruptible node"),
     "spot_loss_rate": ("1/h", "losses of an interruptible node per hour"),
     "platform_fee": ("USD/h", "fee of a managed platform, for each node"),
-    "billing_granularity": ("s", "time is billed in steps of"),
-    "billing_minimum": ("s", "least time that is billed"),
+    "billing_granularity": ("s", "billing increment"),
+    "billing_minimum": ("s", "minimum billed time"),
     "volume_price": ("USD/GiB-month", "price of network volumes"),
     "volume_iops_price": ("USD/IOPS-month", "price of IOPS beyond those included"),
-    "volume_throughput_price": ("USD/(MiB/s)-month", "price of throughput beyond what is included"),
-    "volume_iops_included": ("1/s", "IOPS of a volume that cost nothing"),
-    "volume_throughput_included": ("MiB/s", "throughput of a volume that costs nothing"),
-    "volume_iops_max": ("1/s", "most IOPS of a volume"),
-    "volume_throughput_max": ("MiB/s", "most throughput of a volume"),
+    "volume_throughput_price": ("USD/(MiB/s)-month", "price of throughput beyond the included one"),
+    "volume_iops_included": ("1/s", "free IOPS of a volume"),
+    "volume_throughput_included": ("MiB/s", "free throughput of a volume"),
+    "volume_iops_max": ("1/s", "maximum IOPS of a volume"),
+    "volume_throughput_max": ("MiB/s", "maximum throughput of a volume"),
     "volume_throughput_per_gib": ("MiB/s", "throughput of a volume for each GiB of it"),
     "volume_size_max": ("GiB", "largest volume"),
     "capital": ("USD", "purchase price of one node"),
@@ -127,7 +127,7 @@ class InstanceType:
         if known is not None:
             return known
         unit, meaning = ATTRIBUTES[attribute]
-        return Fact(None, unit, None, "", None, f"the catalogue does not give the {meaning}")
+        return Fact(None, unit, None, "", None, f"the catalog doesn't give the {meaning}")
 
     def number(self, attribute: str) -> float | None:
         """The value in the attribute's unit, or None."""
@@ -224,7 +224,7 @@ def load_shipped(name: str) -> Catalog:
     if name not in shipped():
         raise VenturiError(
             "VEN-CATALOG-FORMAT",
-            f"no catalogue {name!r} comes with Venturi",
+            f"there is no shipped catalog {name!r}",
             where={"catalog": name},
             hint="shipped: " + ", ".join(shipped()),
         )
@@ -271,7 +271,7 @@ def _rows(text: str, file: str) -> Iterator[tuple[int, dict[str, str]]]:
             raise _error(
                 file,
                 "header",
-                "is not the catalogue's",
+                "differs from the catalog's",
                 1,
                 ",".join(header)[:200],
                 hint=_header_hint(header),
@@ -296,8 +296,12 @@ def _header_hint(header: Sequence[str]) -> str:
     if not header:
         return "the file is empty; its first line must be " + ",".join(COLUMNS)
     return (
-        "the first line must be " + ",".join(COLUMNS) + "; a sheet with one row a type is read by "
-        "`venturi catalog import wide`, one of your own machines by `venturi catalog import onprem`"
+        "the first line must be "
+        + ",".join(COLUMNS)
+        + (
+            ". To import a sheet with one row per type, use `venturi catalog import wide`; for "
+            "your own machines, `venturi catalog import onprem`"
+        )
     )
 
 
@@ -306,7 +310,7 @@ def not_commas(header: Sequence[str]) -> str:
     for name, mark in (("semicolons", ";"), ("tabs", "\t")):
         if len(header) == 1 and mark in header[0]:
             return (
-                f"its columns are separated by {name}: save it with commas, and points in numbers"
+                f"its columns are separated by {name}: save it with commas, and with decimal points"
             )
     return ""
 
@@ -359,7 +363,7 @@ def _number(file: str, line: int, field: str, text: str) -> float:
             "must be a number above 0",
             line,
             text,
-            hint="leave it empty if it is unknown or there is none, and say so in the note",
+            hint="if it is unknown or doesn't exist, leave it empty and explain in the note",
         )
     return value
 

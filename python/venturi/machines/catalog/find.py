@@ -25,7 +25,7 @@ def find(name_or_path: str) -> Catalog:
         raise doubt_error(
             doubts,
             name_or_path,
-            f"correct the figures; where they are right, write {ACCEPTED!r} into their notes",
+            f"correct the figures; if they are right, write {ACCEPTED!r} into their notes",
         )
     return catalog
 
@@ -37,7 +37,7 @@ def find_with_doubts(name_or_path: str) -> tuple[Catalog, tuple[Doubt, ...]]:
     path = Path(name_or_path)
     if not _is_file(path):
         raise unknown(
-            f"{name_or_path[:200]!r} is neither a shipped catalogue nor a file",
+            f"{name_or_path[:200]!r} is neither a shipped catalog nor a file",
             name_or_path[:200],
             shipped(),
             "shipped",
@@ -74,12 +74,12 @@ def type_named(catalog: Catalog, name: str) -> InstanceType:
         if elsewhere:
             raise VenturiError(
                 "VEN-CATALOG-UNKNOWN",
-                f"catalogue {catalog.name} has no instance type {name!r}",
+                f"catalog {catalog.name} has no instance type {name!r}",
                 where={"catalog": catalog.name, "instance_type": name},
-                hint=f"it is in the catalogue {elsewhere[0]}: add --catalog {elsewhere[0]}",
+                hint=f"it is in the catalog {elsewhere[0]}: add --catalog {elsewhere[0]}",
             )
         raise unknown(
-            f"catalogue {catalog.name} has no instance type {name!r}",
+            f"catalog {catalog.name} has no instance type {name!r}",
             name,
             catalog.types,
             "it has",

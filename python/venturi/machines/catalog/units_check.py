@@ -158,9 +158,9 @@ def _of_type(instance_type: InstanceType, places: Mapping[tuple[str, str], str])
         value = _ratio(instance_type, attribute, bounds)
         if value is None or attribute in doubted or bounds.low <= value <= bounds.high:
             continue
-        each = f", {value:g} a {_ONE[bounds.per]}" if bounds.per else ""
+        each = f", {value:g} per {_ONE[bounds.per]}" if bounds.per else ""
         likely = bounds.likely(value)
-        looks = f"it looks like {likely}" if likely else "it cannot be"
+        looks = f"it looks like {likely}" if likely else "it is impossible"
         problem = f"{looks}{each} (known: {bounds.source})"
         yield doubt(problem, likely, attribute, *([bounds.per] if bounds.per else []))
     unit = None if "memory" in doubted else _decimal_memory(instance_type)

@@ -110,7 +110,7 @@ def attached_volumes(instance_type: InstanceType) -> Volumes | str | None:
         if isinstance(price.value, float):
             prices[name] = price.value
         elif asked[name] > included[name]:
-            return f"{of.kind.name}: the price of {unit} is not known"
+            return f"{of.kind.name}: the price of {unit} is unknown"
     return Volumes(
         of.count,
         of.gib or 0.0,

@@ -211,7 +211,7 @@ def _needs(
         spilled = np.maximum(0.0, spilled - kept)
         assumptions.append("memory keeps part of the intermediate data between the phases")
     elif job.retained_share:
-        assumptions.append("memory keeps nothing between the phases: its size is not known")
+        assumptions.append("memory keeps nothing between the phases, because its size is unknown")
     shuffle = _Need("network", "shuffle", skewed=_crossing(job, counts) * job.intermediate_bytes)
     if job.durability is Durability.VOLUMES:
         write, read = (
@@ -220,7 +220,7 @@ def _needs(
         )
         if "storage" in (write, read):
             assumptions.append(
-                "local disks in one direction are as fast as in each direction of two at once"
+                "local disks are as fast in one direction as in each of two concurrent directions"
             )
         return (
             [
@@ -270,7 +270,7 @@ def _local_needs(
     """How the local disks share the work: equation (5), a split by role, or one shared disk."""
     written = job.output_bytes * (1 + job.remote_copies)
     if node.disks == 1:
-        assumptions.append("one disk reads and writes: both directions share its whole rate")
+        assumptions.append("one disk reads and writes, so both directions share its whole rate")
         both = np.full(counts.size, 2.0)
         return (
             [_Need("storage", "input and intermediate", job.input_bytes, spilled, both)],
@@ -280,7 +280,7 @@ def _local_needs(
     outer = inner = None
     how = ""
     if job.remote_copies and not node.disks:
-        assumptions.append("how many disks a node has is not known: they are not split by role")
+        assumptions.append("the number of disks per node is unknown, so they are not split by role")
     elif job.remote_copies and node.disks:
         kept = _best_split(job, node, counts, disks=node.disks, skew=skew, spilled=spilled)
         least, most = int(kept.min()), int(kept.max())

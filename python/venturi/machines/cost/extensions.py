@@ -68,7 +68,7 @@ def capped(rate: Quantity, caps: Mapping[str, Quantity]) -> Quantity:
         least.source,
         least.as_of,
         f"capped by the {name}; without it {format_rate(rate.value)}",
-        f"least of the ranges of {', '.join(caps)} and what is behind",
+        f"least of the ranges of {', '.join(caps)} and the resource behind",
         least.upper_bound or rate.upper_bound,
     )
 
@@ -117,7 +117,7 @@ def fit_memory_cliff(
         if len({size for size, _ in side}) < 2:
             raise VenturiError(
                 "VEN-MODEL-INPUT",
-                f"a line {name} memory needs two sizes, but {len({s for s, _ in side})} is there",
+                f"a line {name} memory needs two sizes, but has {len({s for s, _ in side})}",
                 where={"field": "sizes_bytes", "value": [size for size, _ in side]},
                 hint="measure at least two sizes that fit in memory and two that do not",
             )

@@ -122,7 +122,7 @@ def nodes_for_capacity(total_bytes: int, node_capacity_bytes: int, copies: int =
 def _parsed(parse: Callable[[str], float]) -> Callable[[Any], Any]:
     def convert(value: Any) -> Any:
         if isinstance(value, bool):
-            raise ValueError("true and false are no quantity")
+            raise ValueError("true and false are not quantities")
         if not isinstance(value, str):
             return value
         try:
@@ -144,13 +144,13 @@ class JobFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=False)
 
-    name: Annotated[str, Field(description="what answers call the job")] = "job"
+    name: Annotated[str, Field(description="name of the job in answers")] = "job"
     input: Annotated[_Bytes, Field(gt=0, description="data read from the disks")]
     intermediate: Annotated[
-        _Bytes | None, Field(description="data that are shuffled; default: as the input")
+        _Bytes | None, Field(description="shuffled data; default: same as input")
     ] = None
     output: Annotated[
-        _Bytes | None, Field(description="data written at the end; default: as intermediate")
+        _Bytes | None, Field(description="data written at the end; default: same as intermediate")
     ] = None
     durability: Annotated[
         Durability, Field(description="2-io, replicated or volumes: see Durability in the glossary")
@@ -160,16 +160,20 @@ class JobFile(BaseModel):
     ] = 1
     map_core_s_per_gb: Annotated[
         float,
-        Field(ge=0, allow_inf_nan=False, description="core-seconds a GB of input in pass 1"),
+        Field(ge=0, allow_inf_nan=False, description="core-seconds per GB of input in pass 1"),
     ] = 0.0
     reduce_core_s_per_gb: Annotated[
         float,
-        Field(ge=0, allow_inf_nan=False, description="core-seconds a GB of intermediate in pass 2"),
+        Field(
+            ge=0,
+            allow_inf_nan=False,
+            description="core-seconds per GB of intermediate data in pass 2",
+        ),
     ] = 0.0
     startup: Annotated[_Seconds, Field(description="time before the first byte, such as 20s")] = 0.0
     partition_skew: Annotated[
         float,
-        Field(ge=1, allow_inf_nan=False, description="largest partition over the mean one"),
+        Field(ge=1, allow_inf_nan=False, description="largest partition relative to the mean"),
     ] = 1.0
     retained_share: Annotated[
         float,
@@ -178,7 +182,8 @@ class JobFile(BaseModel):
         ),
     ] = 0.0
     exchange: Annotated[
-        Exchange, Field(description="what of the shuffle crosses the network: remote, (N-1)/N; all")
+        Exchange,
+        Field(description="share of the shuffle that crosses the network: remote, (N-1)/N; all"),
     ] = Exchange.REMOTE
 
 
@@ -196,7 +201,7 @@ def _bad_field(file: str, error: ValidationError) -> VenturiError:
             hint = f"did you mean {close[0]}? {fields}"
     else:
         problem = first["msg"].replace("Input should be", "must be").removeprefix("Value error, ")
-        hint = f"sizes are text with a unit or a number of bytes; {fields}"
+        hint = f"write sizes as text with a unit or as a number of bytes; {fields}"
     if first["type"] != "missing":
         where["value"] = str(first["input"])[:80]
     return VenturiError("VEN-JOB-FORMAT", f"{file}: {field}: {problem}", where=where, hint=hint)

@@ -25,8 +25,8 @@ class Margin:
 
 
 _AT_SCALE = (
-    "8 of 9 types fell below 80 % of their baseline at scale (SoCC 2015, 4.3.3), by how much was "
-    "only drawn: half is our own caution"
+    "8 of 9 types fell below 80 % of their baseline at scale (SoCC 2015, 4.3.3), the size is "
+    "only in a figure: half is our own margin"
 )
 _ANOTHER_DAY = (
     "a sort got 1,123 MB/s a node where 879 had been measured (SoCC 2015, 5.1); the same downwards"
@@ -54,7 +54,7 @@ SPREADS: Mapping[tuple[str, ValueKind], Margin] = {
         0.79, 1.0, "226 of 250 MB/s measured, 87 % of it achieved (SoCC 2015, 4.4 and 5.3)"
     ),
 }
-_UNKNOWN = Margin(0.5, 1.5, "our own caution: nobody has measured it")
+_UNKNOWN = Margin(0.5, 1.5, "our own margin: no measurement exists")
 
 
 @dataclass(frozen=True, slots=True)

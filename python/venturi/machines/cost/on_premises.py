@@ -42,7 +42,7 @@ class OnPremises:
         for name in ("power_w", "per_kwh", "space_per_year", "staff_per_year"):
             need_size(name, getattr(self, name) or 0.0)
         if self.residual_value > self.capital + self.maintenance:
-            raise invalid("residual_value", self.residual_value, "at most what was paid")
+            raise invalid("residual_value", self.residual_value, "at most the purchase price")
         if not 0 < self.utilisation <= 1:
             raise invalid("utilisation", self.utilisation, "above 0 and at most 1")
         if not 1 <= self.pue < float("inf"):
@@ -58,13 +58,13 @@ class OnPremises:
         worked_h = HOURS_PER_YEAR * self.utilisation
         spent = self.capital + self.maintenance - self.residual_value
         assumptions = [
-            f"utilisation {self.utilisation:g}: works {100 * self.utilisation:g} % of all hours",
+            f"utilization {self.utilisation:g}: in use {100 * self.utilisation:g} % of all hours",
             f"capital {self.capital:g} + maintenance {self.maintenance:g}"
             f" - residual value {self.residual_value:g} {self.currency}, over {self.years:g} years",
         ]
         parts = []
         if self.power_w is None or self.per_kwh is None:
-            assumptions.append("power is left out: its draw or its price is not given")
+            assumptions.append("power is left out: its draw or its price is missing")
         else:
             assumptions.append("no power is drawn in idle hours")
             formula = (
@@ -78,7 +78,7 @@ class OnPremises:
                 assumptions.append(f"{name} is left out: not given")
                 continue
             formula = (
-                f"{per_year:g} {self.currency}/year / (8760 h x utilisation {self.utilisation:g})"
+                f"{per_year:g} {self.currency}/year / (8760 h x utilization {self.utilisation:g})"
             )
             parts.append(self._part(name, per_year / worked_h, formula))
         return Tariff(

@@ -79,7 +79,7 @@ def _disputed(one: Fact | None, other: Fact | None) -> Fact | None:
     assert isinstance(high.value, float)
     if high.value <= low.value * (1 + SAME):
         return None
-    note = f"two sources disagree: {high.source} has {high.value:g}, the lower is taken"
+    note = f"two sources disagree: {high.source} has {high.value:g}; the lower one is used"
     notes = "; ".join(text for text in (low.note, note) if text)
     return replace(low, high=max(high.value, low.high or 0.0), note=notes)
 
@@ -107,11 +107,11 @@ class TrialFacts:
 def overlay_from_trials(trials: Iterable[Trial], type_name: str) -> TrialFacts:
     """What succeeded probes measured, as facts of the instance type `type_name`.
 
-    DiskBench: storage_rate is the smaller of reading and writing while both go on (equation 5),
-    local_read_rate and local_write_rate are alone; of several hosts the median, with the slowest
-    as storage_rate_slowest. NetBench: network_rate between pairs, network_rate_at_scale of the
-    slowest peer when all send to all, at the most peers measured. Host facts: processors, memory,
-    NUMA nodes. The newest trial of a host counts. Loopback is no network and says nothing.
+    DiskBench: storage_rate is the smaller of concurrent reading and writing (equation 5),
+    local_read_rate and local_write_rate are alone; of several hosts the median, with the slowest as
+    storage_rate_slowest. NetBench: network_rate between pairs, network_rate_at_scale of the slowest
+    peer when all send to all, at the most peers measured. Host facts: processors, memory, NUMA
+    nodes. The newest trial of a host counts. Loopback is no network and says nothing.
     """
     left_out: dict[str, str] = {}
     newest: dict[tuple[str, str], Trial] = {}
@@ -168,8 +168,8 @@ def network_at(
         reasons = "; ".join(f"trial {t.id}: {_unusable(t, type_name)}" for t in probes[:5])
         raise VenturiError(
             "VEN-MODEL-INPUT",
-            f"--at-nodes needs a network that was probed at several sizes: "
-            f"{reasons or 'no network probe is among the trials'}",
+            "--at-nodes needs network probes at several cluster sizes: "
+            f"{reasons or 'the trials have no network probe'}",
             where={"trials": " ".join(t.id for t in probes)} if probes else {},
             hint="measure between hosts: venturi probe net --scale 2,4,8 --peer HOST:PORT ...",
         )
@@ -193,13 +193,13 @@ def network_at(
 def _unusable(trial: Trial, type_name: str) -> str:
     """Why `trial` says nothing of the instance type; "" if it does."""
     if trial.state is not State.SUCCEEDED:
-        return f"it is {trial.state}, and only what succeeded counts"
+        return f"it is {trial.state}, and only succeeded trials count"
     if trial.cluster.instance_type not in (None, type_name):
         return f"it was measured on {trial.cluster.instance_type}"
     if trial.engine.name not in {"diskbench", "netbench", "hostfacts"}:
         return f"{trial.workload.name} on {trial.engine.name} is not a probe"
     if not trial.cluster.hosts or trial.started_at is None:
-        return "it does not name its host, or when it was measured"
+        return "its host or its time is missing"
     return _of_no_machine(trial)
 
 
@@ -207,7 +207,7 @@ def _of_no_machine(trial: Trial) -> str:
     """Why the rates of a probe are no machine's; "" if they are."""
     if trial.cluster.dilation not in (None, 1):
         k = trial.cluster.dilation
-        return f"it was measured in a lab whose rates were divided by {k:g}: no machine has them"
+        return f"it was measured in a lab with rates divided by {k:g}, which no machine has"
     loopback = (measured_over(trial) or "").startswith("loopback")
     if trial.engine.name == "netbench" and (
         loopback or trial.configuration.get("loopback") is not None
@@ -292,7 +292,7 @@ def _disk_facts(trials: Sequence[Trial], facts: _Facts) -> None:
             "storage_rate",
             _storage,
             "mixed_read",
-            "the smaller of reading and writing while both go on",
+            "the smaller of concurrent reading and writing",
         ),
         ("local_read_rate", lambda r: r.read, "read", ""),
         ("local_write_rate", lambda r: r.write, "write", ""),
@@ -367,7 +367,7 @@ def _host_facts(trial: Trial, facts: _Facts) -> None:
     for attribute, name, scale in numbers:
         value = host.get(name)
         if isinstance(value, int | float) and value > 0:
-            note = "what the kernel has of it" if attribute == "memory" else ""
+            note = "as the kernel reports it" if attribute == "memory" else ""
             facts.put(attribute, value * scale, [trial], note=note)
     if isinstance(host.get("cpu_model"), str) and host["cpu_model"].strip():
         facts.put("processor", host["cpu_model"].strip(), [trial])
@@ -385,7 +385,7 @@ def need_facts(found: TrialFacts, wanted: Sequence[str]) -> None:
     shown = "; ".join(f"trial {name}: {why}" for name, why in list(reasons.items())[:5])
     raise VenturiError(
         "VEN-MODEL-INPUT",
-        shown or "there is no probe to take figures from",
+        shown or "there is no probe with figures",
         where={"trials": " ".join(reasons)} if reasons else {},
         hint="measure with `venturi probe disk` and `venturi probe net --peer ...` on the machine",
     )

@@ -155,8 +155,8 @@ def predict_native_sort(
     return Prediction(
         phases,
         (
-            "reading and writing share one device: the total mixed rate counts",
-            "sampling, start-up and the final flush are not modelled",
+            "reading and writing share one device, so the total mixed rate counts",
+            "sampling, start-up and the final flush are not modeled",
             "low and high come from the fastest and slowest iterations of the disk rates",
             "computing is hidden behind I/O",
             f"filling memory takes {memory_s:.3g} s before reading"
@@ -208,7 +208,7 @@ def disk_rates_from_trial(trial: Trial) -> DiskRates:
     if trial.state is not State.SUCCEEDED:
         raise VenturiError(
             "VEN-MODEL-INPUT",
-            f"trial {trial.id} is {trial.state}: its rates are not to be used",
+            f"trial {trial.id} is {trial.state}: its rates cannot be used",
             where={"trial": trial.id},
             hint="repeat `venturi probe disk`",
         )
@@ -227,7 +227,7 @@ def disk_rates_from_trial(trial: Trial) -> DiskRates:
             [values["mixed_read"][key] + values["mixed_write"][key] for key in both]
         )
     else:
-        missing["mixed_total"] = "no iteration measured reading and writing at once"
+        missing["mixed_total"] = "no iteration measured concurrent reading and writing"
     return DiskRates(**found, missing=missing)
 
 

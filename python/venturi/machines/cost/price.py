@@ -41,7 +41,7 @@ def one_currency(currencies: Iterable[str]) -> str:
     if len(found) != 1:
         raise VenturiError(
             "VEN-MODEL-INPUT",
-            "amounts in " + " and ".join(found) + " can be neither added nor compared",
+            "amounts in " + " and ".join(found) + " can't be added or compared",
             where={"field": "currency", "value": ", ".join(found)},
             hint="convert them with an explicit, dated exchange rate",
         )
@@ -227,10 +227,10 @@ def tariff_of(
             assumptions.append(f"no surcharge for the path to network volumes: {path.note}")
     least = instance_type.facts.get("billing_minimum")  # no fact: no minimum beyond one step
     if least is not None and least.value is None:
-        assumptions.append(f"no least time is billed: {least.note}")
+        assumptions.append(f"no minimum time is billed: {least.note}")
     step_s = instance_type.number("billing_granularity")
     given = instance_type.facts.get("billing_granularity")
-    unknown = given.note if given else "the catalogue does not say in which steps time is billed"
+    unknown = given.note if given else "the catalog doesn't give the billing increment"
     return Tariff(
         fact.value,
         currency,

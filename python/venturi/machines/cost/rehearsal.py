@@ -72,7 +72,7 @@ def predict_from_rehearsals(plan: NativeSortPlan, rehearsals: Sequence[Rehearsal
     if not rehearsals:
         raise VenturiError(
             "VEN-MODEL-INPUT",
-            "a prediction from rehearsals needs one at least",
+            "a prediction needs at least one rehearsal",
             where={"field": "rehearsals"},
             hint="rehearse the sort first",
         )
@@ -85,9 +85,9 @@ def predict_from_rehearsals(plan: NativeSortPlan, rehearsals: Sequence[Rehearsal
         _phase("sort+reduce", "(D+S)/r_sort", [r.sort_reduce for r in rehearsals], shares),
     )
     assumptions = (
-        f"rates of a rehearsal on {first.input_bytes} bytes, of which {first.spilled_bytes} were "
-        f"spilled; median of {len(rehearsals)}",
-        "disk, memory and processor bound the sort as they bound its rehearsal",
+        f"rates of a rehearsal on {first.input_bytes} bytes ({first.spilled_bytes} spilled); "
+        f"median of {len(rehearsals)}",
+        "disk, memory and CPU limit the sort as they limited its rehearsal",
         f"low and high: the fastest and the slowest rehearsal, and {USUAL_ERROR:.0%} at least",
     )
     return Prediction(phases, assumptions)

@@ -112,7 +112,7 @@ def spot_cost(tariff: Tariff, work_s: float, nodes: float, per_node_hour: float)
     assumptions = (
         *tariff.assumptions,
         f"nodes are lost independently, {per_node_hour:g} times per node and hour",
-        "a loss costs all work, and the node is replaced at once",
+        "a loss costs all work, and the node is replaced immediately",
         f"{TRIALS} simulated trials, seed {SEED}",
     )
     if max(mean_s, p95_s) >= NEVER_S:

@@ -42,7 +42,7 @@ class DiskClass:
         if known == (self.reason is not None):
             raise ValueError(f"{self.id}: either rates or the reason why there are none")
         if not (self.file_systems or self.models or self.transports):
-            raise ValueError(f"{self.id}: nothing tells a disk of this class")
+            raise ValueError(f"{self.id}: no fact identifies a disk of this class")
 
     def holds(self, file_system: Facts, device: Facts) -> bool:
         """Whether a device under a file system is of this class."""

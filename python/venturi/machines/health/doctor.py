@@ -228,7 +228,7 @@ def _why(facts: Facts, fact: str, value: Any = None) -> str:
     if value is None and isinstance(missing, Mapping) and fact in missing:
         return str(missing[fact])
     if value is None and fact in facts:
-        return "the facts it follows from are not known"
+        return "the facts it depends on are unknown"
     return f"{fact} is not in the facts" if value is None else f"{fact} is {value!r}"
 
 

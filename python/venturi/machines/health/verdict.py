@@ -36,8 +36,8 @@ Facts = Mapping[str, Any]
 # Single disks from slow to fast: what a disk of unknown medium is set beside.
 _LADDER = ("hdd", "sata-ssd", "nvme-ssd")
 _CACHE = (
-    "a cache is suspected to answer in place of the disk (of the host, of a controller): measure "
-    "with --bytes above its memory"
+    "a cache of the host or controller may have answered instead of the disk: measure with "
+    "--bytes above its size"
 )
 
 _MEMORY = "VEN-DISK-MEMORY"  # a warning of the agent
@@ -53,7 +53,7 @@ class AgainstClass(StrEnum):
     FASTER = "faster than its class"
     CANNOT_TELL = "cannot tell"
     SLOW_PEERS = "some are slower than their peers"
-    ALIKE = "as fast as one another"
+    ALIKE = "equally fast"
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _disk(trial: Trial, facts: Facts, folder: str) -> DeviceVerdict:
         return _unknown(subject, "sequential read was not measured (--mode read)")
     found = disk_class(mount or {}, device)
     if found is None or found.read_mb_per_s is None:
-        reason = "the facts of this host do not say what kind of disk it is"
+        reason = "the facts of this host don't give the kind of disk"
         if found is not None and found.reason is not None:
             reason = f"{found.title}, and {found.reason}"
         text = f"{reason}. {_known_disks_text(median(rates))}"
@@ -175,7 +175,7 @@ def _known_disks_text(rate: float) -> str:
         if rate > high:
             continue
         if rate >= low:
-            return f"{said}as one {disk.title} does ({_range(low, high)})."
+            return f"{said}as fast as one {disk.title} ({_range(low, high)})."
         if slower is None:
             return f"{said}less than any {disk.title} ({_range(low, high)})."
         return f"{said}more than one {slower.title} and less than one {disk.title}."
@@ -188,9 +188,9 @@ def _network(trial: Trial, facts: Facts) -> DeviceVerdict:
     if "loopback" in label:
         return _unknown(
             "loopback",
-            "the peers are on this machine: this is memory copying, not a network. To measure "
-            "one, run `venturi-agent net --listen ADDR:PORT` on other hosts and give each as "
-            "--peer HOST:PORT",
+            "the peers are on this machine: this is memory copying, not a network. To "
+            "measure a network, run `venturi-agent net --listen ADDR:PORT` on other hosts "
+            "and add --peer HOST:PORT for each",
             median(rates) if rates else None,
             "loopback",
         )
@@ -202,7 +202,7 @@ def _network(trial: Trial, facts: Facts) -> DeviceVerdict:
     speed, mtu = next(iter(speeds)) if len(speeds) == 1 else (None, 1500)
     if speed is None:
         reason = (
-            "no interface of this host tells its link speed"
+            "no interface of this host reports its link speed"
             if len(speeds) <= 1
             else "the interfaces of this host have different speeds"
         )
@@ -214,10 +214,10 @@ def _network(trial: Trial, facts: Facts) -> DeviceVerdict:
     title = f"{speed / 1e9:g} GbE"
     standing = _standing(rates, low, high)
     text = (
-        f"{_words(standing, 'network')} ({title}: {_range(low, high)} of payload at MTU {mtu}; "
-        f"source: {link.source}, {link.as_of}). A pair of peers moves "
-        f"{format_rate(median(rates))}. The link speed is this host's; the peers' are taken to be "
-        "the same."
+        f"{_words(standing, 'network')} ({title}: {_range(low, high)} of payload at MTU "
+        f"{mtu}; source: {link.source}, {link.as_of}). A pair of peers moves "
+        f"{format_rate(median(rates))}. The link speed is this host's; the peers' are "
+        "assumed to be the same."
     )
     return DeviceVerdict(
         "network", standing, text, title, median(rates), low, high, link.source, link.as_of
@@ -226,8 +226,7 @@ def _network(trial: Trial, facts: Facts) -> DeviceVerdict:
 
 def _stated_links(trial: Trial) -> DeviceVerdict | None:
     """The pair of hosts with the least share of what their links carry, by the rates that the
-    cluster's file states; None if it states none.
-    """
+    cluster file states; None if it states none."""
     flows = trial.configuration.get("sockets_per_peer")
     stated = {
         host.name: _pair_rate(link, flows if isinstance(flows, int) else 1)
@@ -248,13 +247,14 @@ def _stated_links(trial: Trial) -> DeviceVerdict | None:
     rates, (carried, whole) = pairs[slowest], links[slowest]
     low = carried * load_devices().link.least_share
     standing = _standing(rates, low, carried * _BURST)
-    title, source = f"a link of {format_line_rate(whole)}", "the cluster's file"
+    title, source = f"a link of {format_line_rate(whole)}", "the cluster file"
     if carried < whole:
-        title += f", of which a pair gets {format_line_rate(carried)},"
+        title += f", with {format_line_rate(carried)} per pair"
     text = (
-        f"{_words(standing, 'network').replace('class', 'link')}: of all pairs {slowest[0]} to "
-        f"{slowest[1]} has the least of its link, {format_rate(median(rates))}, "
-        f"{median(rates) / carried:.0%} of what {title} carries ({source} states the rate)."
+        f"{_words(standing, 'network').replace('class', 'link')}: the slowest pair, "
+        f"{slowest[0]} to {slowest[1]}, moves {format_rate(median(rates))}, "
+        f"{median(rates) / carried:.0%} of the capacity of {title} ({source} states the "
+        "rate)."
     )
     return DeviceVerdict("network", standing, text, title, median(rates), low, carried, source)
 
@@ -272,7 +272,9 @@ def _known_links_text(rate: float, link: LinkEfficiency) -> str:
     if speed is None:
         return f"{said}more than any Ethernet link carries; are the peers on one machine?"
     carries = format_rate(link.payload_bytes_per_s(speed))
-    return f"{said}it takes a {speed / 1e9:g} GbE link ({carries} of payload at MTU 1500)."
+    return (
+        f"{said}this needs a {speed / 1000000000.0:g} GbE link ({carries} of payload at MTU 1500)."
+    )
 
 
 def _host(facts: Facts) -> DeviceVerdict:
@@ -291,12 +293,13 @@ def _host(facts: Facts) -> DeviceVerdict:
         for speed in (nic.get("speed_bits_per_s"),)
     ]
     settings = (
-        f"{problems} of {len(findings)} settings checked {'is' if problems == 1 else 'are'} known "
-        f"to slow data-intensive work, {advice} may be improved: `venturi doctor` says which"
+        f"{problems} of {len(findings)} settings checked {'is' if problems == 1 else 'are'} "
+        f"known to slow data-intensive work, {advice} may be improved: `venturi doctor` "
+        "lists them"
     )
     text = (
-        f"facts alone do not say how fast this host is: `venturi probe disk` and `probe net` "
-        f"measure it. Disks: {'; '.join(disks) or 'none visible'}. Network: "
+        "facts alone don't show how fast this host is; measure with `venturi probe disk` "
+        f"and `probe net`. Disks: {'; '.join(disks) or 'none visible'}. Network: "
         f"{'; '.join(links) or 'no link is up'}. {settings}."
     )
     return _unknown(str(facts.get("hostname") or "host"), text)

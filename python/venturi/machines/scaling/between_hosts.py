@@ -166,8 +166,8 @@ def _sentence(
         named = ", ".join(f"{each.host} ({each.share:.0%} of the others)" for each in slow)
         said.append(f"{'this host is' if len(slow) == 1 else 'these hosts are'} slow: {named}")
         said += [
-            f"the link of {each.host} is one of {format_line_rate(link)}, of which that is "
-            f"{each.bytes_per_s / link:.0%}"
+            f"the link of {each.host} has {format_line_rate(link)}; this is "
+            f"{each.bytes_per_s / link:.0%} of it"
             for each in slow
             if (link := links.get(each.host)) is not None and link < max(links.values())
         ]
@@ -180,12 +180,12 @@ def _sentence(
     if sizes:
         most = sizes[-1]
         said.append(
-            f"all {most.hosts} at once: the slowest, {most.slowest}, moves "
+            f"all {most.hosts} concurrently: the slowest, {most.slowest}, moves "
             f"{format_rate(most.bytes_per_s)}, {most.bytes_per_s / middle:.0%} of a pair"
         )
     helped = [each for each in culled if each.gain is not None]
     if helped:
         names = {each.host for each in slow}
         told = next((each for each in helped if names <= set(each.dropped)), helped[-1])
-        said.append(f"without {' and '.join(told.dropped)} it would move {told.gain:+.0%}")
+        said.append(f"without {' and '.join(told.dropped)} the rate changes by {told.gain:+.0%}")
     return "; ".join(said) + "."

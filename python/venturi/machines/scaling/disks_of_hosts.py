@@ -103,9 +103,9 @@ def _sentence(disks: list[DiskOfHost]) -> str:
         )
     known = [each for each in disks if each.of_alone is not None]
     if not known:
-        return f"{said}; whether the hosts slow one another was not measured."
+        return f"{said}. Whether the hosts slow each other was not measured."
     least = min(known, key=lambda each: each.of_alone or 0.0)
     return (
-        f"{said}; with all hosts at work {least.host} keeps {least.of_alone:.0%} of its rate "
-        f"alone ({least.mode.replace('_', ' ')}), which is the least."
+        f"{said}. With all hosts active, each keeps at least {least.of_alone:.0%} of its "
+        f"rate alone (the least: {least.host}, {least.mode.replace('_', ' ')})."
     )

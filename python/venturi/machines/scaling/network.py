@@ -42,12 +42,12 @@ def check_range(
         return ""
     limit = largest * MAX_EXTRAPOLATION if asked > largest else smallest / MAX_EXTRAPOLATION
     if force:
-        return f"forced beyond the limit of {limit:g} ({MAX_EXTRAPOLATION} x what was measured)"
+        return f"forced beyond the limit of {limit:g} ({MAX_EXTRAPOLATION} x the measured size)"
     nearest = math.ceil(asked / MAX_EXTRAPOLATION) if asked > largest else asked * MAX_EXTRAPOLATION
     raise VenturiError(
         "VEN-MODEL-RANGE",
-        f"{name} is {asked:g}, but measured were {smallest:g} to {largest:g}: "
-        f"nothing is extrapolated beyond {limit:g}, {MAX_EXTRAPOLATION} times that",
+        f"{name} is {asked:g}, but the measured range is {smallest:g} to {largest:g}, and "
+        f"the limit of extrapolation is {limit:g} ({MAX_EXTRAPOLATION} times)",
         where={"field": name, "value": asked, "limit": limit},
         hint=f"measure at {nearest:g}, or force the extrapolation",
     )
@@ -62,7 +62,7 @@ class NetworkScalingPoint:
 
     def __post_init__(self) -> None:
         if self.nodes < 2:
-            raise invalid("nodes", self.nodes, "at least 2: one node has nobody to send to")
+            raise invalid("nodes", self.nodes, "at least 2: one node has no peer to send to")
         if not (math.isfinite(self.bytes_per_s) and self.bytes_per_s > 0):
             raise invalid("bytes_per_s", self.bytes_per_s, "finite and above 0")
 
@@ -216,7 +216,7 @@ class NetworkScaling:
         was measured and there is no curve, and where the curve has fallen to nothing.
         """
         if nodes < 2:
-            raise invalid("nodes", nodes, "at least 2: one node has nobody to send to")
+            raise invalid("nodes", nodes, "at least 2: one node has no peer to send to")
         if not self.fits:
             return self._measured(nodes)
         forced = check_range("nodes", nodes, self.sizes[0], self.sizes[-1], force=force)
@@ -262,14 +262,14 @@ class NetworkScaling:
             f"as measured at {nodes} nodes",
             f"smallest and largest of {len(rates)} measurements"
             if len(rates) > 1
-            else "one measurement: its range is not known",
+            else "one measurement: its range is unknown",
         )
 
     def _out_of_range(self, nodes: int, why: str) -> VenturiError:
         sizes = ", ".join(map(str, self.sizes))
         return VenturiError(
             "VEN-MODEL-RANGE",
-            f"the network of {nodes} nodes cannot be told from measurements at {sizes}: {why}",
+            f"the network of {nodes} nodes cannot be predicted from measurements at {sizes}: {why}",
             where={"field": "nodes", "value": nodes},
             hint=f"measure at {nodes} nodes, or at more sizes",
         )
@@ -320,7 +320,8 @@ def network_scaling_from_trials(trials: Iterable[Trial]) -> NetworkScaling:
             "VEN-MODEL-INPUT",
             f"the trials used {', '.join(sorted(map(str, sockets)))} connections per peer",
             where={"field": "sockets_per_peer"},
-            hint="give trials with one number: the figures of several do not lie on one curve",
+            hint="give trials with the same number: figures with different numbers don't fit one "
+            "curve",
         )
     points = [
         NetworkScalingPoint(_peers(sample), sample.value)
@@ -337,15 +338,15 @@ def network_scaling_from_trials(trials: Iterable[Trial]) -> NetworkScaling:
 def _check_trial(trial: Trial) -> None:
     label = measured_over(trial)
     if trial.state is not State.SUCCEEDED:
-        problem = f"is {trial.state}: its figures are not to be used"
+        problem = f"is {trial.state}: its figures cannot be used"
     elif trial.engine.name != "netbench":
         problem = f"ran {trial.workload.name} on {trial.engine.name}, not NetBench"
     elif trial.provenance.kind is ProvenanceKind.SIMULATED:
         problem = "is simulated: a curve through a model's own output shows nothing"
     elif not label:
-        problem = "does not say over which network it measured"
+        problem = "doesn't state the measured network"
     elif "loopback" in label:
-        problem = "measured loopback, which is memory copying and no network"
+        problem = "measured loopback, which is memory copying, not a network"
     else:
         return
     raise VenturiError(

@@ -103,9 +103,9 @@ class Scenario:
         if self.recovery is Recovery.TASKS and self.job.durability is Durability.TWO_IO:
             raise VenturiError(
                 "VEN-MODEL-INPUT",
-                "tasks of a 2-io job cannot be done again: the lost node had the only copy",
+                "tasks of a 2-io job can't be repeated: the lost node had the only copy",
                 where={"field": "recovery", "value": self.recovery.value},
-                hint="take recovery by job, or durability replicated or volumes",
+                hint="use recovery by job, or durability replicated or volumes",
             )
 
     @property
@@ -150,10 +150,10 @@ def plan_of(scenario: Scenario) -> tuple[SimulationPlan, bool, tuple[str, ...]]:
         resource, reason = next(iter(expected.missing.items()))
         raise VenturiError(
             "VEN-MODEL-INPUT",
-            f"{resource} of {node.name} is not known: {reason}",
+            f"{resource} of {node.name} is unknown: {reason}",
             where={"field": resource, "value": None},
-            hint="state its distribution, or that it is unlimited: --storage, --network, "
-            "--volumes; or give --assume or --measured",
+            hint="give its distribution, or `unlimited`, with --storage, --network or --volumes; "
+            "or use --assume or --measured",
         )
 
     def term_of(term: dataflow.Term) -> SimulationTerm:
@@ -166,10 +166,10 @@ def plan_of(scenario: Scenario) -> tuple[SimulationPlan, bool, tuple[str, ...]]:
     if scenario.recovery is Recovery.TASKS and lost > LOSSES_MAX:
         raise VenturiError(
             "VEN-MODEL-RANGE",
-            f"{100 * lost:.0f} % of the nodes would be lost during the job; redoing their tasks is "
-            f"modelled up to {100 * LOSSES_MAX:.0f} %",
+            f"{100 * lost:.0f} % of the nodes would be lost during the job; repeating their "
+            f"tasks is modeled up to {100 * LOSSES_MAX:.0f} %",
             where={"field": "loss_per_node_hour", "value": scenario.loss_per_node_hour},
-            hint="take a lower rate of loss, more nodes, or a smaller job",
+            hint="use a lower loss rate, more nodes, or a smaller job",
         )
     link = np.inf if node.network is None else node.network.value
     read = (job.input_bytes / nodes / link, job.intermediate_bytes / nodes / link)

@@ -23,12 +23,16 @@ IMPORTERS: Mapping[str, str] = {
     "skypilot": "SkyPilot's vms.csv",
     "ec2instances": "ec2instances.info's instances.json",
     "karpenter": "Karpenter's instance-types.md and zz_generated.pricing_aws*.go",
-    "karpenter_prices": "Karpenter's price tables alone: initial-prices.json of Google's machines, "
-    "zz_generated.pricing*.go of AWS' and Azure's",
-    "scylla": "Scylla's *_io_params.yaml (iotune) and *_net_params.json, with a catalogue (.csv) "
-    "for the numbers of disks",
-    "onprem": "a sheet of your own machines, CSV",
-    "wide": "CSV with one row a type, columns with units",
+    "karpenter_prices": (
+        "Karpenter's price tables alone: initial-prices.json (Google), zz_generated.pricing*.go "
+        "(AWS and Azure)"
+    ),
+    "scylla": (
+        "Scylla's *_io_params.yaml (iotune) and *_net_params.json, with a catalog (.csv) for the "
+        "numbers of disks"
+    ),
+    "onprem": "your own machines, a CSV sheet",
+    "wide": "CSV with one row per type, columns with units",
 }
 """Format -> what its files are; the module that reads it has its name."""
 

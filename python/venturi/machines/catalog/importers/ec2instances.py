@@ -56,7 +56,7 @@ def read(sources: Sequence[CatalogSource], options: ImportOptions) -> ImportedCa
         name = item.get("instance_type") if isinstance(item, dict) else None
         with builder.row(place, str(name or "")):
             if not isinstance(item, dict) or not isinstance(name, str):
-                raise BadRowError("instance_type", name, "is no text in an object")
+                raise BadRowError("instance_type", name, "is not text in an object")
             builder.keep(_entry(item, TypeEntry(name.strip(), place, origin, as_of), region))
     return builder.done(sources[0].file)
 
@@ -134,7 +134,7 @@ def _network(entry: TypeEntry, words: object) -> None:
     match = _BANDWIDTH.match(text)
     if match is None:
         word = "" if text in _UNKNOWN else text
-        entry.put("network_class", word, "the source does not say", column="network_performance")
+        entry.put("network_class", word, "the source doesn't say", column="network_performance")
         entry.put("network_line_rate", None, f"the source says only {text!r}")
         return
     ports = int(match["ports"] or 1)
@@ -160,7 +160,7 @@ def _volumes(entry: TypeEntry, item: Mapping[str, Any]) -> None:
         most,
         f"{PROJECT} has no ebs_max_bandwidth",
         low=baseline,
-        note="the maximum; low is what can be held all day" if baseline else "the maximum",
+        note="the maximum; low is the sustained rate" if baseline else "the maximum",
         column="ebs_max_bandwidth",
     )
 

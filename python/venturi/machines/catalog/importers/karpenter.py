@@ -130,12 +130,12 @@ def _entry(labels: dict[str, str], entry: TypeEntry, prices: _Prices | None) -> 
         "ebs-bandwidth",
         1,
         "the page gives no bandwidth to volumes",
-        "the maximum; small sizes cannot hold it all day",
+        "the maximum; small sizes cannot sustain it",
     )
     if labels.get(_AWS + "local-nvme"):
         put("local_size", "local-nvme", 1, "")
         entry.put("disk_count", None, "the page gives only the size of all local disks together")
-        entry.put("disk_kind", None, "the page does not tell hard disks from flash")
+        entry.put("disk_kind", None, "the page doesn't distinguish hard disks from flash")
     else:
         entry.put("disk_count", None, "no local disks")
     _put_price(entry, prices)
@@ -156,7 +156,7 @@ def _put_price(entry: TypeEntry, prices: _Prices | None) -> None:
     entry.place, entry.as_of = place, prices.as_of
     origin = f"AWS EC2 on-demand price list, {prices.region}, Linux"
     entry.source = f"{origin}; as in Karpenter's {prices.table.name}"
-    why = f"the price table has no price of it in {prices.region}"
+    why = f"the price table has no price for it in {prices.region}"
     entry.put("price", value, why, currency=prices.currency)
     entry.put("region", prices.region)
     entry.place, entry.source, entry.as_of = page

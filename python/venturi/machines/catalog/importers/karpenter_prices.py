@@ -49,7 +49,7 @@ def _entry(name: str, prices: RegionPrices, origin: str, as_of: date, region: st
     for attribute, of in prices.items():
         place, text = of.get(name, (first, None))
         entry.place = place
-        entry.put(attribute, number(attribute, text), f"the table has none of it in {region}")
+        entry.put(attribute, number(attribute, text), f"the table has none in {region}")
     entry.put("region", region)
     entry.put_unmeasured()
     return entry
@@ -74,7 +74,7 @@ def _of_region(source: CatalogSource, region: str, tables: object) -> RegionPric
         prices = tables.get(key) if isinstance(tables, dict) else None
         place = f"prices.{region}.{key}"
         if not isinstance(prices, dict):
-            raise format_error(source.file, f"{place} is no table", field=place)
+            raise format_error(source.file, f"{place} is not a table", field=place)
         found[attribute] = {n: (f"{source.file}, {place}.{n}", p) for n, p in prices.items()}
     return found
 

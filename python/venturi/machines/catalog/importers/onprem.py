@@ -32,24 +32,24 @@ NUMBERS: Mapping[str, str] = {
     "max_nodes": "max_nodes",
 }
 COLUMNS: Mapping[str, str] = {
-    "name": "what the type of machine is called",
+    "name": "name of the machine type",
     "cores": "physical cores",
     "memory_gib": "main memory in GiB",
-    "threads": "logical processors; default: as many as cores",
+    "threads": "logical CPUs; default: as many as cores",
     "numa_nodes": "NUMA nodes",
     "processor": "processor model",
     "architecture": "x86_64 or arm64",
-    "disks": "number of local disks; 0 is none",
+    "disks": "number of local disks; 0 for none",
     "disk_size_gb": "size of each disk in GB",
     "disk_kind": "HDD, SSD or NVMe",
     "nic_gbit_per_s": "line rate of the network in Gbit/s",
     "capital": "purchase price of one machine",
     "currency": "of the purchase price, three letters; default USD",
-    "years": "over which it is written off (a note; --own years=... counts)",
+    "years": "depreciation period (only a note; --own years=... counts)",
     "power_w": "power drawn by one machine in W",
-    "max_nodes": "how many of them there are",
-    "as_of": "day the figures held, YYYY-MM-DD; default: --as-of",
-    "source": "where the figures come from; default: the file",
+    "max_nodes": "number of these machines",
+    "as_of": "date of the figures, YYYY-MM-DD; default: --as-of",
+    "source": "source of the figures; default: the file",
     "note": "anything else",
 }
 
@@ -115,7 +115,7 @@ def _money(entry: TypeEntry, row: dict[str, str]) -> None:
     entry.put(
         "price",
         None,
-        "bought, not rented: what an hour costs follows from capital, years, power "
-        "and use; say them with --own years=4,...",
+        "bought, not rented: the hourly price follows from capital, years, power and use; "
+        "give them with --own years=4,...",
         currency=currency,
     )

@@ -156,7 +156,7 @@ def number(name: str, value: object) -> float | None:
     if found <= 0:
         raise BadRowError(name, value, "must be above 0; leave it empty if it is unknown")
     if not _LEAST <= found <= _MOST:
-        raise BadRowError(name, value, "is beyond any machine's")
+        raise BadRowError(name, value, "is impossible for a machine")
     return found
 
 
@@ -252,7 +252,7 @@ class Builder:
             first = self._refused[0] if self._refused else None
             raise format_error(
                 file,
-                f"no instance type could be imported, {len(self._refused)} rows were refused",
+                f"no instance type could be imported: {len(self._refused)} rows are invalid",
                 field=first.field if first else "",
                 value=first.value if first else None,
                 hint=f"the first: {first.place}: {first.field} {first.reason}" if first else "",
@@ -281,7 +281,7 @@ def csv_rows(
     def check(header: list[str]) -> None:
         _check_header(source.file, header, required, [*required, *known, *unused])
         if aside := [c for c in header if c not in required and c not in known]:
-            builder.note(f"{source.file}: columns that were not used: {', '.join(aside)}")
+            builder.note(f"{source.file}: unused columns: {', '.join(aside)}")
 
     file = io.BytesIO(source.text.encode())
     for row in named_rows(file, source, check, limits=TableLimits(rows=MAX_ROWS), ended=False):
@@ -316,9 +316,9 @@ def need_date(found: date | None, options: ImportOptions, file: str) -> date:
     if day is None:
         raise format_error(
             file,
-            "the source does not say when its figures held",
+            "the source doesn't date its figures",
             field="as_of",
-            hint="give the day with --as-of, such as --as-of 2026-07-20",
+            hint="give the date with --as-of, such as --as-of 2026-07-20",
             exit_code=ExitCode.USAGE,
         )
     return day

@@ -90,9 +90,9 @@ def _network(
     if provider not in PAYLOAD:
         raise format_error(
             source.file,
-            "does not say by its name whose network it is",
+            "doesn't name the provider in its file name",
             field="file",
-            hint="it is named aws_net_params.json, gcp_net_params.json or azure_net_params.json",
+            hint="name it aws_net_params.json, gcp_net_params.json or azure_net_params.json",
         )
     for place, name, words, rate in _lines(source):
         with builder.row(place, name):
@@ -150,7 +150,7 @@ def _disks(
         if size == "ALL":
             names = [n for n in known.types if n.startswith(f"{family}.") and n not in groups]
             if not names:
-                why = "names a family of which no type is in a catalogue given beside it"
+                why = "names a family without a type in the given catalogs"
                 builder.refuse(measured.place, name, "type", name, why)
         for each in names:
             with builder.row(measured.place, each):
@@ -170,7 +170,7 @@ def _put_disks(
     if _ONE_DISK.match(f"{measured.of.rpartition('.')[0]}."):
         disks = known.types[name].number("disk_count") if name in known.types else None
         if disks is None:
-            raise BadRowError("disk_count", "", "is not known, and the rates are those of one disk")
+            raise BadRowError("disk_count", "", "is unknown, and the rates are for one disk")
         count, note = number("disk_count", disks) or 1.0, f"one disk ({measured.of})"
         if count > 1:
             low = ARRAY_LOW.get(round(count), MANY_LOW)

@@ -81,7 +81,7 @@ def _join(types: dict[str, _Zones], source: CatalogSource, place: str, row: dict
 def _entry(name: str, zones: _Zones, options: ImportOptions) -> TypeEntry:
     row = zones.row
     as_of = need_date(None, options, zones.source.file)
-    entry = TypeEntry(name, zones.place, f"SkyPilot catalogue {zones.source.name}", as_of)
+    entry = TypeEntry(name, zones.place, f"SkyPilot catalog {zones.source.name}", as_of)
     entry.put("region", row["Region"], column="Region")
     if row.get("Arch"):
         entry.put_architecture(row["Arch"], "Arch")
@@ -98,7 +98,7 @@ def _entry(name: str, zones: _Zones, options: ImportOptions) -> TypeEntry:
     )
     entry.put("vcpus", number("vCPUs", row["vCPUs"]), column="vCPUs")
     entry.put("memory", number("MemoryGiB", row["MemoryGiB"]), column="MemoryGiB")
-    entry.put("disk_count", None, "SkyPilot's catalogue names no disks")
-    entry.put("network_line_rate", None, "SkyPilot's catalogue names no network")
+    entry.put("disk_count", None, "SkyPilot's catalog lists no disks")
+    entry.put("network_line_rate", None, "SkyPilot's catalog lists no network")
     entry.put_unmeasured()
     return entry

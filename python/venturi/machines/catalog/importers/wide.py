@@ -139,7 +139,7 @@ def _volumes(entry: TypeEntry, row: dict[str, str]) -> None:
     most = number("ebs_max_mbps", row.get("ebs_max_mbps")) or baseline
     if most is not None and baseline is not None and baseline > most:
         raise BadRowError("ebs_baseline_mbps", f"{baseline:g}", f"is above ebs_max_mbps {most:g}")
-    note = "the maximum" if baseline is None else "the maximum; low is what can be held all day"
+    note = "the maximum" if baseline is None else "the maximum; low is the sustained rate"
     entry.put("volume_line_rate", most, low=baseline, note=note, column="ebs_max_mbps")
 
 
@@ -158,7 +158,7 @@ def _disks(entry: TypeEntry, row: dict[str, str]) -> None:
     entry.put("disk_count", None, "the source gives only the size of all local disks together")
     # Hard disks of some types are attached by NVMe too, so the column's name says nothing.
     if "disk_kind" not in entry.facts:
-        entry.put("disk_kind", None, "the source does not tell hard disks from flash")
+        entry.put("disk_kind", None, "the source doesn't distinguish hard disks from flash")
 
 
 def _interruption(entry: TypeEntry, row: dict[str, str]) -> None:
