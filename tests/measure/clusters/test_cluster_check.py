@@ -87,7 +87,7 @@ def with_facts(name: str, **changes: Any) -> HostSurvey:
 def test_hosts_that_are_alike() -> None:
     found = checked()
     assert not found.wrong
-    assert found.verdict == "4 hosts, reachable and alike, clocks within 0 ms ± 0.2 ms"
+    assert found.verdict == "4 hosts, reachable and equal, clocks within 0 ms ± 0.2 ms"
 
 
 def test_less_memory() -> None:
@@ -183,7 +183,7 @@ FOUND = {
         },
         "h3 has 128.0 KiB more read-ahead of ssd disk (256.0 KiB; usual: 128.0 KiB)",
     ),
-    "not known": ({"kernel_release": None}, "kernel of h3 is not known (usual: 6.1)"),
+    "not known": ({"kernel_release": None}, "kernel of h3 is unknown (usual: 6.1)"),
 }
 
 
@@ -217,7 +217,7 @@ def test_where_no_value_is_the_usual_one_it_is_said() -> None:
     }
     found = differences({host: {"kernel": value} for host, value in values.items()})
     assert [sentence(each) for each in found] == [
-        "kernel differs, and no value is the usual one: a, c: 1; b, d: 2"
+        "kernel differs, without a usual value: a, c: 1; b, d: 2"
     ]
 
 
@@ -225,7 +225,12 @@ CLOCKS = {
     "far apart": (1.2, 0.0001, True, "clocks differ by up to 1.2 s ± 0.2 ms (h3 is ahead of h1)"),
     "behind": (-1.2, 0.0001, True, "clocks differ by up to 1.2 s ± 0.2 ms (h4 is ahead of h3)"),
     "near": (0.09, 0.0001, False, None),
-    "nobody can tell": (0.05, 0.08, False, "clocks differ by 50 ms ± 80 ms: answers take too long"),
+    "nobody can tell": (
+        0.05,
+        0.08,
+        False,
+        "clocks differ by 50 ms ± 80 ms: hosts answer too slowly",
+    ),
 }
 
 
@@ -235,7 +240,7 @@ def test_clocks(offset_s: float, error_s: float, wrong: bool, text: str | None) 
     assert found.wrong is wrong
     assert [each.text.startswith(text or "-") for each in found.remarks] == [True] * bool(text)
     if wrong:
-        assert found.verdict.endswith(": series would not align, run chronyd on all hosts")
+        assert found.verdict.endswith(": series would not align; run chronyd on all hosts")
 
 
 def test_a_host_that_does_not_answer_is_named_and_the_others_are_judged() -> None:
@@ -249,7 +254,7 @@ def test_a_host_that_does_not_answer_is_named_and_the_others_are_judged() -> Non
 
 def test_folders() -> None:
     found = checked(
-        h2=said("h2", folders=(FolderSurvey(Path("/ssd"), problem="there is no such folder"),)),
+        h2=said("h2", folders=(FolderSurvey(Path("/ssd"), problem="the folder does not exist"),)),
         h3=said("h3", folders=(FolderSurvey(Path("/ssd"), 1, 8, shared_with=("h4",)),)),
         h4=said("h4", folders=(FolderSurvey(Path("/ssd"), 1, 8, shared_with=("h3",)),)),
     )
@@ -269,7 +274,7 @@ def test_one_folder_of_two_hosts_is_told_once() -> None:
 
     found = checked(h2=sharing("h2", "h3"), h3=sharing("h3", "h2"))
     assert [each.text for each in found.remarks if each.code != "VEN-CLUSTER-DIFFERS"] == [
-        "h2, h3 have one folder, not one each: /ssd of h2"
+        "h2, h3 share one folder: /ssd of h2"
     ]
 
 
@@ -279,7 +284,7 @@ def test_names_of_one_machine() -> None:
         h4=said("h4", facts=facts(boot_id="boot of h2")),
     )
     same = [each for each in found.remarks if each.code == "VEN-CLUSTER-SAME"]
-    assert [each.text for each in same] == ["h2, h3, h4 are one machine, a"]
+    assert [each.text for each in same] == ["h2, h3, h4 are the same machine, a"]
     assert found.wrong
 
 
@@ -288,7 +293,7 @@ def test_disks_of_two_hosts_on_one_server() -> None:
     found = checked(
         h2=with_facts("h2", file_systems=mounted), h3=with_facts("h3", file_systems=mounted)
     )
-    assert "/ssd of h2, /ssd of h3 are on one file system, and share its speed" in [
+    assert "/ssd of h2, /ssd of h3 are on one file system and share its speed" in [
         each.text for each in found.remarks
     ]
 
@@ -300,10 +305,10 @@ def test_addresses_and_names() -> None:
         h3=said("h3", listen_problem="cannot assign requested address"),
     )
     texts = [each.text for each in found.remarks]
-    assert "h4 is not reached at 10.0.0.4 by h1, h2" in texts
-    assert "h3 cannot wait for others at 10.0.0.3: cannot assign requested address" in texts
-    assert "h2 cannot find h1 by name" in texts
-    assert "h2 takes its own name for 127.0.1.1, where the others cannot reach it" in texts
+    assert "h1, h2 cannot reach h4 at 10.0.0.4" in texts
+    assert "h3 cannot listen at 10.0.0.3: cannot assign requested address" in texts
+    assert "h2 cannot resolve h1" in texts
+    assert "h2 resolves its own name to 127.0.1.1, where the others cannot reach it" in texts
     assert found.wrong
 
 

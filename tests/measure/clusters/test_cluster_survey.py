@@ -159,7 +159,7 @@ def test_what_a_host_raises_is_told_with_its_name() -> None:
     assert found.results == {"a": "A", "d": "D"}
     assert [error.where["host"] for error in found.failures.values()] == ["b", "c", "e"]
     assert found.failures["e"].code == "VEN-HOST-VERSION"
-    assert "what it says cannot be read (KeyError: 'errno')" in found.failures["e"].message
+    assert "its answer cannot be read (KeyError: 'errno')" in found.failures["e"].message
     with pytest.raises(VenturiError, match="gone") as raised:
         found.all()
     assert raised.value.where["hosts that failed"] == "b, c, e"

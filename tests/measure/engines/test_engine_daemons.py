@@ -98,7 +98,7 @@ def test_a_daemon_that_ends_fails_the_job(
     assert time.monotonic() - started_s < 60, "it waits for the client"
     with pytest.raises(VenturiError, match="killed by signal 9") as again:  # as often as asked
         daemons.check()
-    assert "ask for less with --memory" in again.value.hint
+    assert "use less with --memory" in again.value.hint
     assert marked(mark) == []
 
 

@@ -91,7 +91,9 @@ def test_a_cluster_that_no_engine_can_use() -> None:
         nodes('[[hosts]]\nname = "m"\nroles = ["master"]')
     assert caught.value.exit_code is ExitCode.USAGE
     text = FILE.replace('"10.0.0.1"', '"nowhere.invalid"')
-    with pytest.raises(VenturiError, match=r"the address of m, 'nowhere.invalid', is not known"):
+    with pytest.raises(
+        VenturiError, match=r"the address of m, 'nowhere.invalid', cannot be resolved"
+    ):
         nodes(text)
 
 

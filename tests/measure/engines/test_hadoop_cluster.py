@@ -91,7 +91,7 @@ def processes(folder: Path) -> dict[int, bytes]:
 
 
 def process_of(folder: Path, main_class: bytes, *, but: Container[int] = ()) -> int:
-    """The JVM in `folder` that runs `main_class` and is none of `but`, once there is one."""
+    """The JVM in `folder` that runs `main_class` and is not one of `but`, once there is one."""
     deadline_s = time.monotonic() + 120
     while time.monotonic() < deadline_s:
         for pid, line in processes(folder).items():

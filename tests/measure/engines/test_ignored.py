@@ -80,12 +80,14 @@ def test_a_tier_without_a_folder_is_told(
     for said, word in zip(told, words, strict=True):
         assert said == (
             f"the tier {word!r} of {TIERS_SETTING} gets nothing: no folder for scratch "
-            f"({', '.join(folders)}) has that in its path: name one that has"
+            f"({', '.join(folders)}) has it in its path: add one that does"
         )
 
 
 def test_a_tier_whose_folders_another_has_is_told() -> None:
     folders = [Path("/mnt/ssd1"), Path("/mnt/ssd2"), Path("/mnt/hdd")]
     (said,) = without_effect("spark", "local", {TIERS_SETTING: "ssd 1GB, ssd2 2GB"}, folders)
-    assert said.startswith(f"the tier 'ssd2' of {TIERS_SETTING} gets nothing: 'ssd' before it")
+    assert said.startswith(
+        f"the tier 'ssd2' of {TIERS_SETTING} gets nothing: 'ssd' comes before it"
+    )
     assert said.endswith("put 'ssd2' first")

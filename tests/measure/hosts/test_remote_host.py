@@ -143,7 +143,7 @@ def test_an_agent_that_does_not_know_a_call_is_called_another_version(agent_bina
             error, version = caught.value, link.hello["identity"]["version"]
             assert error.code == "VEN-HOST-VERSION"
             assert error.where == {"host": "far", "call": call, "version": version}
-            assert f"it is of version {version} and does not know the call {call}" in error.message
+            assert f"it is of version {version} and doesn't know the call {call}" in error.message
             assert "`venturi cluster push CLUSTER.toml`" in error.hint
         assert link.ask("unix_time") > 0, "the link is as it was"
 
@@ -198,7 +198,7 @@ def test_a_far_end_that_hangs(agent_binary: Path, tmp_path: Path) -> None:
         far, _ = far_end(host)
         os.kill(far, signal.SIGSTOP)
         try:
-            with pytest.raises(VenturiError, match="nothing was heard of it for 1") as caught:
+            with pytest.raises(VenturiError, match="it was silent for 1") as caught:
                 next(lines)
             assert caught.value.code == "VEN-HOST-LOST"
         finally:
@@ -242,7 +242,7 @@ def test_what_is_stuck_there_is_given_up_and_named(agent_binary: Path, tmp_path:
         error = told["ill"]
         assert isinstance(error, VenturiError)
         assert error.code == "VEN-HOST-TIMEOUT"
-        assert error.message == "facts has said nothing for 2.0 s"
+        assert error.message == "facts has been silent for 2.0 s"
         assert error.where["host"] == "ill"
         wait_until(lambda: not output_of(host.start(["pgrep", "-f", "^sleep 603$"]))[0])
 
@@ -336,7 +336,7 @@ def test_what_does_not_speak_for_a_host(tmp_path: Path) -> None:
         (["sh", "-c", "echo no such thing >&2; exit 3"], "VEN-HOST-START", "no such thing"),
         ([tmp_path / "none"], "VEN-HOST-START", "cannot be started"),
         (["sh", "-c", "echo I speak plain English"], "VEN-HOST-VERSION", "plain English"),
-        (["sleep", "60"], "VEN-HOST-TIMEOUT", "has said nothing for"),
+        (["sleep", "60"], "VEN-HOST-TIMEOUT", "has been silent for"),
         (["sh", "-c", "exec >&-; exec sleep 60"], "VEN-HOST-START", "did not end"),
     ):
         with (

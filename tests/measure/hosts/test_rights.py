@@ -97,7 +97,7 @@ def test_an_engine_is_installed_where_one_may_write(
     assert done.returncode == 1
     assert "error[VEN-MEASURE-DIR]" in done.stderr
     assert "Permission denied" in done.stderr
-    assert "set VENTURI_HOME to a folder that you may write to" in done.stderr
+    assert "set VENTURI_HOME to a folder that you can write to" in done.stderr
 
 
 @pytest.fixture

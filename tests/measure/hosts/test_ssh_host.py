@@ -204,10 +204,10 @@ def _strange(server: Sshd, tmp_path: Path) -> dict[str, str]:
     ("change", "code", "says"),
     [
         (_nobody, "VEN-HOST-REFUSED", "refuses connections"),
-        (_other_key, "VEN-HOST-LOGIN", "does not let us in"),
-        (_unknown, "VEN-HOST-KEY", "not known"),
-        (_changed, "VEN-HOST-KEY-CHANGED", "another key"),
-        (_nameless, "VEN-HOST-NAME", "a name that nobody knows"),
+        (_other_key, "VEN-HOST-LOGIN", "rejects all our SSH keys"),
+        (_unknown, "VEN-HOST-KEY", "unknown key"),
+        (_changed, "VEN-HOST-KEY-CHANGED", "differs from the known one"),
+        (_nameless, "VEN-HOST-NAME", "a name that cannot be resolved"),
         (_strange, "VEN-HOST-SSH", "NoSuchOption|terminating"),
     ],
 )
@@ -382,7 +382,7 @@ def test_a_server_that_is_stopped(own_server: Sshd, agent_binary: Path, tmp_path
     ):
         for pid in own_server.sessions():
             os.kill(pid, signal.SIGSTOP)
-        assert "nothing was heard of it for 1" in str(_lost(lines, 10.0))
+        assert "it was silent for 1" in str(_lost(lines, 10.0))
     # The agent hears nothing either, and ends though nobody told it to.
     wait_until(lambda: not is_left())
 

@@ -365,7 +365,7 @@ def test_a_disk_that_turns_is_served_and_goes_with_its_server(labs: Labs) -> Non
     machine.kill([server])
     steps._wait_for_end([server])
     broken = lab.look(labs.home, NAME)
-    assert (broken.state, broken.ended) == ("broken", ("the server of its disks that turn",))
+    assert (broken.state, broken.ended) == ("broken", ("the server of its spinning disks",))
     labs.down()
     assert labs.left() == []
 
@@ -530,7 +530,7 @@ def test_the_verb(labs: Labs, tmp_path: Path) -> None:
     assert at_work.stdout is not None
     assert at_work.stdout.readline() == "in\n"
     used = venturi("lab", "down", home=labs.home)
-    assert (used.returncode, "1 process at work in its hosts" in used.stderr) == (1, True)
+    assert (used.returncode, "1 process running on its hosts" in used.stderr) == (1, True)
     at_work.kill()
     at_work.communicate()
     down = venturi("lab", "down", home=labs.home)

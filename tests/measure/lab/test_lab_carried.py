@@ -56,8 +56,8 @@ def test_each_sum_that_is_above_what_the_machine_gives_is_said_with_both() -> No
         "6 disks, buffered writes",
         "3 links, all hosts sending",
     ]
-    assert found[0].said == "300 MB/s in all; a file there had 280 MB/s"
-    assert found[3].said == "6 Gbit/s in all; connections over loopback had 5.6 Gbit/s"
+    assert found[0].said == "300 MB/s in total; a file there reached 280 MB/s"
+    assert found[3].said == "6 Gbit/s in total; connections over loopback reached 5.6 Gbit/s"
 
 
 def test_what_has_no_limit_or_was_not_measured_is_not_short() -> None:

@@ -211,17 +211,21 @@ DISKS = "[disks.ssd]\nsize = '64MB'\n[disks.hdd]\nsize = '64MB'\n"
             "[[hosts]]\nname = 'a'\naddress = '10.77.0.9'\n"
             "[[hosts]]\nname = 'b'\naddress = '10.77.0.9'",
             6,
-            "a and b have one address, 10.77.0.9 (the other is in line 3)",
+            "a and b have the same address, 10.77.0.9 (the other is in line 3)",
         ),
-        ("[[hosts]]\nname = 'a'\n[[hosts]]\nname = 'a'", 4, "two hosts are called a"),
-        ("[[hosts]]\nname = 'a1'\n[[hosts]]\nname = 'a'\ncount = 2", 4, "two hosts are called a1"),
+        ("[[hosts]]\nname = 'a'\n[[hosts]]\nname = 'a'", 4, "two hosts have the name a"),
+        (
+            "[[hosts]]\nname = 'a1'\n[[hosts]]\nname = 'a'\ncount = 2",
+            4,
+            "two hosts have the name a1",
+        ),
         (
             "[disks.d]\nsize = '1GB'\n[[hosts]]\nname = 'a'\nimages = '/x'\ndisks = { d = 1 }\n"
             "[[hosts]]\nname = 'b'\nimages = '/x'\ndisks = { d = 1 }",
             9,
             "a and b share a disk folder, /x",
         ),
-        ("[network]\nrate = '0MB/s'\n" + HOSTS, 2, "0MB/s would carry nothing"),
+        ("[network]\nrate = '0MB/s'\n" + HOSTS, 2, "0MB/s is too slow"),
         ("[network]\nrate = 100\n" + HOSTS, 2, "a rate is text with its unit"),
         ("[disks.d]\nsize = '1GB'\nrate = '10Gb/s'\n" + HOSTS, 3, "bits or bytes"),
         ("[disks.d]\nsize = '1GB'\niops = 0\n" + HOSTS, 3, "disks.d.iops"),
@@ -238,7 +242,7 @@ DISKS = "[disks.ssd]\nsize = '64MB'\n[disks.hdd]\nsize = '64MB'\n"
         (HOSTS + "rack = 'r'", 3, "there is no rack 'r'"),
         (HOSTS + "count = 2\naddress = '10.77.0.3'", 4, "2 hosts cannot share it"),
         (HOSTS + "address = '10.78.0.3'", 3, "10.78.0.3 is not for a host of 10.77.0.0/24"),
-        ("[network]\naddresses = '8.8.8.0/24'\n" + HOSTS, 2, "name a private network"),
+        ("[network]\naddresses = '8.8.8.0/24'\n" + HOSTS, 2, "give a private network"),
         (
             HOSTS + "count = 150\n[network]\naddresses = '10.1.1.0/29'",
             1,
@@ -256,15 +260,15 @@ DISKS = "[disks.ssd]\nsize = '64MB'\n[disks.hdd]\nsize = '64MB'\n"
         (
             "[disks.d]\nsize = '1GB'\nmodel = 'spindle'\nrate = '9MB/s'\nseek = '8ms'\n" + HOSTS,
             1,
-            "either seek and rotation or, if it does not turn, iops",
+            "either seek and rotation or, if it doesn't rotate, iops",
         ),
         ("[disks.d]\nsize = '1MB'\n" + HOSTS, 2, "16 MiB at least"),
-        ("[[hosts]]\nname = 'machine'", 2, "machine is the name of another"),
-        ("name = 'Two Words'\n" + HOSTS, 1, "is no name"),
+        ("[[hosts]]\nname = 'machine'", 2, "another host has the name machine"),
+        ("name = 'Two Words'\n" + HOSTS, 1, "is not a valid name"),
         (
             HOSTS + "count = 2\nroles = ['master']",
             4,
-            "2 hosts are the master, of which there is one",
+            "2 hosts are the master, but only one can be",
         ),
         (f"name = '{'a' * 33}'\n" + HOSTS, 1, "32 at most"),
         ("[network]\nrate = '-5Mbit/s'\n" + HOSTS, 2, "'-5Mbit/s' is not a rate"),
@@ -281,12 +285,12 @@ DISKS = "[disks.ssd]\nsize = '64MB'\n[disks.hdd]\nsize = '64MB'\n"
             + HOSTS
             + "disks = { hdd = 1 }\npools = ['a']",
             10,
-            "of disks that it has not: ssd",
+            "the host lacks disks of the pool a: ssd",
         ),
         (
             DISKS + "[pools.a]\ndisks = ['ssd', 'hdd']\nfree = '9TB'\n" + HOSTS,
             7,
-            "pools.a.free: ssd has no more than that, so that nothing would ever be put there",
+            "pools.a.free: ssd is no larger than that, so it would never be used",
         ),
         (HOSTS + "pools = ['a']", 3, "there is no pool 'a'"),
         ("dilation = 0.5\n" + HOSTS, 1, "dilation"),
@@ -387,8 +391,8 @@ def test_a_link_has_a_queue_of_a_thousand_frames_or_of_what_it_carries_in_50_ms(
         ('rate = "450MB/s"', 'rate = "1B/s"', 22, "disks.ssd.rate: a disk has 100kB/s"),
         ("iops = 40000", "iops = 2", 23, "disks.ssd.iops: a disk has 1 to"),
         ('seek = "8ms"', 'seek = "1h"', 29, "disks.sata.seek: it is 10 s at most"),
-        ("cpus = 3", "cpus = 0.1", 47, "hosts.cpus: a host has 0.01 at least"),
-        ('memory = "4GiB"', 'memory = "1B"', 41, "hosts.memory: no program runs in less"),
+        ("cpus = 3", "cpus = 0.1", 47, "hosts.cpus: a host needs at least 0.01"),
+        ('memory = "4GiB"', 'memory = "1B"', 41, "hosts.memory: programs need at least"),
     ],
 )
 def test_a_speed_or_size_at_which_nothing_works_is_a_mistake(
@@ -414,7 +418,7 @@ def test_a_name_twice_is_told_once_and_not_as_an_address() -> None:
     spec, mistakes = parse_lab(text, FILE.parent)
     assert spec is None
     assert [each.message for each in mistakes] == [
-        "hosts.name: two hosts are called vm1 (the other is in line 44)"
+        "hosts.name: two hosts have the name vm1 (the other is in line 44)"
     ]
 
 

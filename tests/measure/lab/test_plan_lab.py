@@ -154,7 +154,7 @@ def test_a_lab_of_that_name_is_left_alone(
         assert lab.look(home, FAST).state == "up"
         checked = venturi("plan", "check", plan, home=home, **hollow)
         assert checked.returncode == 0, checked.stderr
-        assert f"line 12: the lab {FAST} is up already" in checked.stderr
+        assert f"line 12: the lab {FAST} is already up" in checked.stderr
     finally:
         lab.down(home, FAST)
 

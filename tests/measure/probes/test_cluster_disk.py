@@ -97,7 +97,7 @@ def test_a_host_without_its_folder_is_named_and_the_others_measured(
     trial = probe({**folders, "h3": (tmp_path / "missing",)}, False)
     assert trial.state is State.INVALID
     assert trial.failure is not None
-    assert trial.failure.message.startswith("host h3 was lost in read on all hosts at once: ")
+    assert trial.failure.message.startswith("host h3 was lost in read on all hosts concurrently: ")
     assert len(trial.values("disk_write_bytes_per_s", host="h1", hosts_at_once=2, dir=None)) == 1
     assert trial.values("disk_share_of_alone") == []
     # One disk has no peer: it is listed all the same, and says why it is beside nobody.

@@ -66,7 +66,7 @@ def test_the_slow_host_of_a_lab_is_the_first_thing_that_is_said(home: Path) -> N
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)["data"]
     assert said["verdicts"][0]["text"].startswith("this host is slow: late (")
-    assert said["verdicts"][1]["source"] == "the cluster's file"
+    assert said["verdicts"][1]["source"] == "the cluster file"
     assert [row[0] is None for row in said["between_hosts"]["matrix"]] == [True] + [False] * 3
     assert (said["cluster"]["name"], said["cluster"]["network"]) == (NAME, "data")
     assert said["configuration"]["measured_over"] == "network"

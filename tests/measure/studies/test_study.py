@@ -272,14 +272,18 @@ def test_an_hdfs_of_our_own_needs_space_too() -> None:
             "did you mean VEN-MEASURE-SERIES",
         ),
         ("[factors]\nworkload=['aggregate']\nengine=['spark']", 3, "spark cannot run aggregate"),
-        ("[factors]\nworkload = ['terasort']\nthreads = [1, 1]", 3, "threads: 1 is there twice"),
+        ("[factors]\nworkload = ['terasort']\nthreads = [1, 1]", 3, "threads: 1 is given twice"),
         ("[factors]\nworkload = ['terasort']\nhost = ['local']", 3, "host is not a key"),
         ("[factors]\nworkload = ['terasort']\ndisk = ['nvme']", 3, "no disk 'nvme'"),
         ("[factors]\nworkload = ['terasort']\n[disks.a]\ninput = ['/a']", 3, "lacks output"),
         ("[factors]\nworkload = ['terasort']\n[[exclude]]\nthreads = 3", 4, "is not a factor"),
-        ("[factors]\nworkload = ['terasort']\n[failure.retry]\n'wrong output' = 1", 4, "again"),
+        ("[factors]\nworkload = ['terasort']\n[failure.retry]\n'wrong output' = 1", 4, "retried"),
         ("[factors]\nworkload = ['terasort']\n[factors.settings]\n'a.b' = [1]", 4, "setting a.b"),
-        ("[factors]\nworkload = ['terasort']\n[[exclude]]\nworkload = 'terasort'", 3, "nothing"),
+        (
+            "[factors]\nworkload = ['terasort']\n[[exclude]]\nworkload = 'terasort'",
+            3,
+            "no combination",
+        ),
         (
             "[factors]\nworkload = ['pi', 'terasort']\nengine = ['native', 'spark']\n"
             "[factors.settings]\n'spark.a' = [8, 9]\n"
@@ -296,7 +300,7 @@ def test_an_hdfs_of_our_own_needs_space_too() -> None:
         (
             "[factors]\nworkload = ['terasort']\nengine = ['native']\ntiers = ['ssd 2GB']",
             4,
-            "no engine here has a setting",
+            "no engine of this plan has a setting",
         ),
         (
             "[factors]\nworkload = ['terasort']\nengine = ['spark']\ntiers = ['ssd 2GB']\n"
@@ -313,7 +317,7 @@ def test_an_hdfs_of_our_own_needs_space_too() -> None:
         (
             "[factors]\nworkload = ['terasort']\nengine = ['spark']\nreserves = ['spill 1GB']",
             4,
-            "reserves are of tiers, and there are none",
+            "reserves need tiers",
         ),
         ("[factors]\nworkload = ['pi']\nengine = ['spark:moon']", 3, "no engine 'spark:moon'"),
         ("[factors]\nworkload = ['kmeans']\n[factors.parameters]\nk = [0]", 4, "0 is less than"),

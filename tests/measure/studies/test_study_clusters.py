@@ -79,7 +79,7 @@ def test_hosts_of_a_type_have_the_price_that_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
-        ("trace = true\n" + clusters(), 1, "it records the disks of this machine"),
+        ("trace = true\n" + clusters(), 1, "only records disks of this machine"),
         (clusters(cluster="['their']"), 6, "there is no cluster 'their'; did you mean there or"),
         (clusters(file="file = 'none.toml'"), 11, "none.toml cannot be read"),
         (clusters(file="file = 'odd.toml'"), 11, "odd.toml, line 2: hots is not a key"),
@@ -90,8 +90,12 @@ def test_hosts_of_a_type_have_the_price_that_is_asked_for() -> None:
         (clusters(file="file = 'idle.toml'"), 10, "no host of there is a worker"),
         (clusters(engine="['native', 'spark']"), 5, "native runs on one host, not on the cluster"),
         (clusters(engine="['spark:local']"), 5, "write one of mapreduce:cluster, spark:standalone"),
-        (clusters(folders="['data']"), 13, "'data': on the cluster there a folder begins with /"),
-        (clusters(folders="['/a/../b']"), 14, "a folder begins with /"),
+        (
+            clusters(folders="['data']"),
+            13,
+            "on the cluster there, folders must start with /",
+        ),
+        (clusters(folders="['/a/../b']"), 14, "folders must start with /"),
         (
             clusters(cluster="['ether']"),
             13,
@@ -99,7 +103,7 @@ def test_hosts_of_a_type_have_the_price_that_is_asked_for() -> None:
             "has /venturi/ssd0, /venturi/ssd1",
         ),
         (clusters(cluster="['ether']", folders="['/venturi/ssd2']"), 13, "is on no disk of w1"),
-        (CLUSTERS.replace("[clusters.ether]", "[clusters.local]"), 8, "give it another name"),
+        (CLUSTERS.replace("[clusters.ether]", "[clusters.local]"), 8, "use another name"),
     ],
 )
 def test_mistakes_of_clusters_have_lines(text: str, line: int, says: str) -> None:

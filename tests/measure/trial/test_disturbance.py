@@ -110,7 +110,7 @@ def test_others_are_the_host_less_the_trials_own() -> None:
     assert told(found.samples, "net_others_bytes_per_s") == pytest.approx(1e6)
     assert [warning.code for warning in found.warnings] == [DISTURBED, DISTURBED]
     said = found.warnings[0].message
-    assert said == "others used 50% of the processor time while it executed (3.0 s)"
+    assert said == "other programs used 50% of the CPU time while it executed (3.0 s)"
 
 
 def test_hosts_of_one_machine_are_judged_together() -> None:
@@ -125,7 +125,7 @@ def test_hosts_of_one_machine_are_judged_together() -> None:
     assert told(found.samples, CPU_STEAL) == 0
     assert "one machine" in (why(found.samples, DISK_OTHERS) or "")
     (warning,) = found.warnings
-    assert warning.message == "others used 25% of the processor time while it executed (3.0 s)"
+    assert warning.message == "other programs used 25% of the CPU time while it executed (3.0 s)"
     for unwatched in ([], beside[:1]):
         for hosts in ([first, unwatched], [unwatched, first]):
             found = disturbance_of_one_machine(hosts, 0.5, 3.5)
@@ -174,10 +174,10 @@ def test_what_cannot_be_told_has_its_reason() -> None:
     ticks = [second(at) for at in range(4)]
     short = disturbance(ticks, 3.9, 5.0).samples
     assert "half of the execution" in (why(short, CPU_OTHERS) or "")
-    assert "between two samples" in (why(disturbance(ticks, 7.0, 7.1).samples, CPU_STEAL) or "")
+    assert "sampling interval" in (why(disturbance(ticks, 7.0, 7.1).samples, CPU_STEAL) or "")
     nothing = disturbance(ticks, 2.5, 2.5)
     assert nothing.warnings == ()
-    assert all("between two samples" in (each.missing_reason or "") for each in nothing.samples)
+    assert all("sampling interval" in (each.missing_reason or "") for each in nothing.samples)
     daemons = disturbance(ticks, 0, 4, elsewhere="daemons of others do it")
     assert why(daemons.samples, CPU_OTHERS) == why(daemons.samples, DISK_OTHERS)
     assert told(daemons.samples, CPU_STEAL) == 0
@@ -185,7 +185,7 @@ def test_what_cannot_be_told_has_its_reason() -> None:
     mounted = disturbance(ticks, 0, 4, network="NFS").samples
     assert why(mounted, "net_others_bytes_per_s") == "NFS"
     silent = [tick(0, 1, [("cpu_user", None, 0.5)])]
-    assert why(disturbance(silent, 0, 1).samples, CPU_OTHERS) == "the sampler does not say"
+    assert why(disturbance(silent, 0, 1).samples, CPU_OTHERS) == "not reported by the sampler"
 
 
 def test_a_disturbed_trial_says_so_and_can_be_found_by_it(
@@ -197,7 +197,7 @@ def test_a_disturbed_trial_says_so_and_can_be_found_by_it(
     blind = run_trial(session, Idle(replace(SPEC, series=False)))
     assert [each.disturbed for each in (quiet, loud, blind)] == [False, True, None]
     (warning,) = [each for each in loud.warnings if each.code == DISTURBED]
-    assert warning.message.startswith("others used 61% of the processor time while it executed (")
+    assert warning.message.startswith("other programs used 61% of the CPU time while it executed (")
     assert blind.values(CPU_OTHERS) == []
     assert quiet.group_key == loud.group_key, "what others did was not chosen"
     for condition, found in (

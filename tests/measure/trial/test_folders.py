@@ -91,7 +91,7 @@ def test_roles(tmp_path: Path) -> None:
         "scratch": (Path("/c"), Path("/d")),
         "replica": (Path("/e"),),
     }
-    with pytest.raises(VenturiError, match="inputs is no role") as refused:
+    with pytest.raises(VenturiError, match="inputs is not a role") as refused:
         parse_roles(("inputs=/y",), tmp_path)
     assert "did you mean input?" in (refused.value.hint or "")
     # A folder with an odd name.

@@ -112,7 +112,7 @@ PRICE = PriceQuote(7.2, "USD", "cluster-hour", "a bill", "2026-05-01")
     [
         (Cluster((), price=PRICE), 0.002, None),
         (Cluster((), price=replace(PRICE, currency="EUR")), None, "the price is in EUR"),
-        (Cluster((), price=PRICE, dilation=20.0), None, "its rates were divided by 20"),
+        (Cluster((), price=PRICE, dilation=20.0), None, "with its rates divided by 20"),
     ],
 )
 def test_a_trial_has_what_it_cost_at_its_clusters_price(

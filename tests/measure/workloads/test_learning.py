@@ -147,7 +147,7 @@ def test_a_right_regression_is_told_from_a_constant_answer(
     constant = {"coefficients": [0.0] * features, "intercept": 1.0}
     problem = a_model(definition.name, size, tmp_path / "constant", constant)(1).invalid
     assert problem is not None
-    assert "classified rightly" in problem
+    assert "classified correctly" in problem
 
 
 @pytest.mark.parametrize("features", [4, 100, 2_000])
@@ -162,7 +162,7 @@ def test_a_constant_forest_is_refused(
     model = {"trees": [{**leaf, "positive": [0.9]}] * trees}
     problem = a_model(definition.name, size, tmp_path, model)(SEED).invalid
     assert problem is not None
-    assert "classified rightly" in problem
+    assert "classified correctly" in problem
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
@@ -362,7 +362,7 @@ def test_wrong_coefficients_are_refused(trained: Trainer) -> None:
     found = trained("logistic-regression")
     model = found.model
     coefficients = np.array(model["coefficients"])
-    worse = "unseen examples are classified rightly"
+    worse = "unseen examples are classified correctly"
     for changed, problem in (
         ({"coefficients": (2 * coefficients).tolist(), "intercept": 2 * model["intercept"]}, None),
         ({"coefficients": np.roll(coefficients, 1).tolist()}, worse),
@@ -384,7 +384,7 @@ def test_wrong_trees_are_refused(trained: Trainer) -> None:
     def problem(change: Callable[[Model], Model]) -> str:
         return found.problem({"trees": [change(dict(tree)) for tree in trees]}) or "right"
 
-    worse = "unseen examples are classified rightly"
+    worse = "unseen examples are classified correctly"
     leaf = {name: [None] for name in trees[0]}
     values, children = [0] * 6 + [None], [*range(1, 7), None]  # a chain of six questions
     deep = {

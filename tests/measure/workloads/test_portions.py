@@ -84,7 +84,10 @@ def test_what_several_hosts_have_is_judged_as_a_whole(
     said = check([a, c, b]).invalid or ""
     assert "1 records are out of order, first 2000" in said, "where two hosts meet"
     assert "records are out of order" in (check([a, b[100:200] + b, c]).invalid or "")
-    assert check([a, b, c[:-RECORD_BYTES]]).invalid == "2999 records are on disk, 3000 went in"
+    assert (
+        check([a, b, c[:-RECORD_BYTES]]).invalid
+        == "2999 records are on disk, but the input has 3000"
+    )
     wrong = c[:-1] + bytes([c[-1] ^ 1])
     assert (check([a, b, wrong]).invalid or "").startswith("checksum ")
     assert check([]).invalid == "there is no output"
@@ -97,7 +100,7 @@ def test_records_that_were_made_on_several_hosts_need_no_order(
     a, b, c = (content[at : at + 100_000] for at in range(0, len(content), 100_000))
     assert check([c, a, b], TERAGEN) == CheckResult(None)
     few = check([c, a, b[:-RECORD_BYTES]], TERAGEN).invalid
-    assert few == "2999 records are on disk, 3000 were asked for"
+    assert few == "2999 records are on disk, but 3000 were requested"
     wrong = b[:-1] + bytes([b[-1] ^ 1])
     assert (check([c, a, wrong], TERAGEN).invalid or "").startswith("checksum ")
     assert check([], TERAGEN).invalid == "there is no output"

@@ -94,7 +94,7 @@ class ClusterCheck:
             if hosts:
                 told.append(f"{len(hosts)} {one if len(hosts) == 1 else several}")
         if len(told) == 1:
-            told.append("reachable and alike" if self.hosts > 1 else "reachable")
+            told.append("reachable and equal" if self.hosts > 1 else "reachable")
         if not self.remarks:
             clocks = f", clocks within {self.spread.text}" if self.spread else ""
             return ", ".join(told) + clocks
@@ -171,8 +171,8 @@ def _one_machine(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterat
                 "problem",
                 "VEN-CLUSTER-SAME",
                 tuple(names),
-                f"{names_of(names)} are one machine, {hostname}",
-                "leave one of them in the file, or mend their addresses",
+                f"{names_of(names)} are the same machine, {hostname}",
+                "keep one of them in the file, or correct their addresses",
             )
 
 
@@ -185,7 +185,7 @@ def _folders(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[R
                     "VEN-CLUSTER-FOLDER",
                     (name,),
                     f"{name} cannot use {folder.path}: {folder.problem}",
-                    "mount the disk, make the folder there, or mend the file",
+                    "mount the disk, create the folder there, or correct the file",
                 )
     yield from _shared_folders(surveys)
     yield from _shared_disks(spec, surveys)
@@ -202,8 +202,8 @@ def _shared_folders(surveys: Mapping[str, HostSurvey]) -> Iterator[Remark]:
                     "problem",
                     "VEN-CLUSTER-SHARED",
                     hosts,
-                    f"{names_of(hosts)} have one folder, not one each: {folder.path} of {name}",
-                    "give each host a folder on a disk of its own",
+                    f"{names_of(hosts)} share one folder: {folder.path} of {name}",
+                    "give each host a folder on its own disk",
                 )
 
 
@@ -233,8 +233,8 @@ def _shared_disks(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Itera
                 "advice",
                 "VEN-CLUSTER-ONE-DISK",
                 tuple(dict.fromkeys(name for name, _ in found)),
-                f"{told}{more} are on one file system, and share its speed",
-                "name one folder of each disk",
+                f"{told}{more} are on one file system and share its speed",
+                "give one folder per disk",
             )
 
 
@@ -246,8 +246,8 @@ def _network(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[R
                 "problem",
                 "VEN-CLUSTER-ADDRESS",
                 (name,),
-                f"{name} cannot wait for others at {address}: {said.listen_problem}",
-                f"give {name} an address of its own: address = in the file",
+                f"{name} cannot listen at {address}: {said.listen_problem}",
+                "set its own address with address = in the file",
             )
     reaching: dict[str, list[str]] = {}
     for name, said in surveys.items():
@@ -259,7 +259,7 @@ def _network(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[R
             "problem",
             "VEN-CLUSTER-ADDRESS",
             (name,),
-            f"{name} is not reached at {address} by {names_of(others)}",
+            f"{names_of(others)} cannot reach {name} at {address}",
             _way(name, address, [surveys[each].names.get(name) for each in others]),
         )
 
@@ -267,12 +267,10 @@ def _network(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[R
 def _way(name: str, address: str, found: Sequence[str | None]) -> str:
     """What to do about an address that does not answer, by what the others find for the name."""
     if address != name:
-        return "is a firewall between them, or the address one of another network?"
+        return "check for a firewall, or an address of a different network"
     if None in found or not found:
-        return f"they find no address for that name: give {name} an address = in the file"
-    return (
-        f"they take it for {found[0]}: mend /etc/hosts there, or give it an address = in the file"
-    )
+        return f"they can't resolve that name: set address = for {name} in the file"
+    return f"they resolve it to {found[0]}: correct /etc/hosts there, or set address = in the file"
 
 
 def _clocks(spread: ClockSpread | None) -> Iterator[Remark]:
@@ -285,15 +283,15 @@ def _clocks(spread: ClockSpread | None) -> Iterator[Remark]:
             CLOCK,
             hosts,
             f"clocks differ by up to {spread.text} ({spread.ahead} is ahead of {spread.behind})",
-            "series would not align, run chronyd on all hosts",
+            "series would not align; run chronyd on all hosts",
         )
     elif spread.apart_s + spread.error_s > CLOCK_LIMIT_S:
         yield Remark(
             "advice",
             CLOCK,
             hosts,
-            f"clocks differ by {spread.text}: answers take too long to tell whether that is below "
-            f"{format_duration(CLOCK_LIMIT_S)}",
+            f"clocks differ by {spread.text}: hosts answer too slowly to tell whether that "
+            f"is below {format_duration(CLOCK_LIMIT_S)}",
             "check again when hosts and network are quiet",
         )
 
@@ -305,7 +303,7 @@ def _names(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[Rem
                 "advice",
                 "VEN-CLUSTER-NAMES",
                 (name,),
-                f"{name} cannot say whether it finds the others' names: {said.names_problem}",
+                f"cannot check whether {name} resolves the others' names: {said.names_problem}",
             )
     blind = {
         name: [other for other in said.names if said.names[other] is None]
@@ -317,8 +315,8 @@ def _names(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[Rem
                 "advice",
                 "VEN-CLUSTER-NAMES",
                 hosts,
-                f"{names_of(hosts)} cannot find {names_of(missing)} by name",
-                "Hadoop and Spark want each host's name known to all: in DNS or in /etc/hosts",
+                f"{names_of(hosts)} cannot resolve {names_of(missing)}",
+                "Hadoop and Spark need every host's name on all hosts: in DNS or in /etc/hosts",
             )
     for name, said in surveys.items():
         own = said.names.get(name) or ""
@@ -327,8 +325,8 @@ def _names(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[Rem
                 "advice",
                 "VEN-CLUSTER-NAMES",
                 (name,),
-                f"{name} takes its own name for {own}, where the others cannot reach it",
-                "daemons that listen under their name are not reached: mend /etc/hosts there",
+                f"{name} resolves its own name to {own}, where the others cannot reach it",
+                "daemons that listen under their name are unreachable: correct /etc/hosts there",
             )
 
 

@@ -72,7 +72,7 @@ class NetworkTable(Strict):
 class RackTable(Strict):
     """What is said of a rack."""
 
-    within: Text | None = Field(default=None, description="the row or core that it hangs on")
+    within: Text | None = Field(default=None, description="the row or core that it connects to")
     uplink: BytesPerS | None = Field(
         default=None, description="rate of the link out of it, shared by its hosts"
     )
@@ -82,13 +82,13 @@ class PriceTable(Strict):
     """What a host costs."""
 
     per_hour: Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)] = Field(
-        description="what one host costs an hour"
+        description="price per host and hour"
     )
     currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = Field(
         default="USD", description="such as USD or EUR"
     )
-    source: Text = Field(description="who says so, such as an invoice")
-    as_of: date = Field(description="when it was so, such as 2026-11-01")
+    source: Text = Field(description="source of the price, such as an invoice")
+    as_of: date = Field(description="date of the price, such as 2026-11-01")
 
 
 if TYPE_CHECKING:
@@ -111,30 +111,28 @@ class HostKeys(AccessKeys):
 
     agent: Text | None = Field(
         default=None,
-        description="file of this machine, seen from where the cluster's is: the agent, built for "
-        "that host's processor; default: the installed one",
+        description="agent built for that host's CPU: a local file, relative to the cluster file; "
+        "default: the installed one",
     )
     agent_folder: Text | None = Field(
         default=None,
-        description="folder there that keeps the agent; default: ~/.cache/venturi/agents",
+        description="folder on the host for the agent; default: ~/.cache/venturi/agents",
     )
     roles: tuple[Text, ...] = Field(
         default=(WORKER,), min_length=1, description="some of " + ", ".join(ROLES)
     )
     address: Annotated[dict[str, Text], BeforeValidator(_by_network)] = Field(
         default={},
-        description="where the other hosts reach it: one address, or one for each network by its "
-        "name; default: its name",
+        description="address for the other hosts: one, or one per network; default: its name",
     )
     rate: Annotated[dict[str, BytesPerS], BeforeValidator(_by_network)] = Field(
-        default={}, description="of its link, where it is not the network's"
+        default={}, description="rate of its link, if it differs from the network's"
     )
     flow_rate: Annotated[dict[str, BytesPerS], BeforeValidator(_by_network)] = Field(
         default={},
-        description="what one flow gets of its link, such as one port's rate of a bond; default: "
-        "all of it",
+        description="rate of one flow, such as one port of a bond; default: the link's rate",
     )
-    rack: Text | None = Field(default=None, description="the rack that it stands in")
+    rack: Text | None = Field(default=None, description="its rack")
     disks: dict[str, Annotated[tuple[Text, ...], Field(min_length=1)]] = Field(
         default={}, description="folders by class of disk: one for each disk"
     )
@@ -144,12 +142,10 @@ class HostKeys(AccessKeys):
         + ", ".join(DISK_ROLES)
         + "; default: all disks for each",
     )
-    type: Text | None = Field(
-        default=None, description="instance type, whose price a catalogue has"
-    )
+    type: Text | None = Field(default=None, description="instance type, for its price in a catalog")
     price: PriceTable | None = Field(
         default=None,
-        description="per_hour, currency, source, as_of: what it costs, whatever its type costs",
+        description="per_hour, currency, source, as_of: its price, instead of its type's",
     )
 
 
@@ -167,21 +163,21 @@ class HostTable(HostKeys):
 class ClusterFile(Strict):
     """What a cluster's file may say."""
 
-    name: str = Field(default="", description="what people call the cluster; default: the file's")
+    name: str = Field(default="", description="name of the cluster; default: the file's")
     data_network: Text | None = Field(
-        default=None, description="the network that data take; default: the first"
+        default=None, description="the network for data; default: the first"
     )
     dilation: Annotated[float, Field(ge=1, allow_inf_nan=False)] | None = Field(
         default=None,
-        description="of a lab: its rates are so many times slower than what they stand for",
+        description="for a lab: factor by which its rates are slower than the emulated ones",
     )
     dilate_cpu: Annotated[bool, Field(strict=True)] = Field(
-        default=False, description="of a lab: its processors are slower by the dilation, too"
+        default=False, description="for a lab: its CPUs are slower by the dilation, too"
     )
     catalog: Text | None = Field(
         default=None,
-        description="the catalogue that has the prices of types: one that comes with Venturi, or a "
-        "file, seen from where the cluster's is",
+        description="catalog with the prices of types: a shipped one, or a file, relative to the "
+        "cluster file",
     )
     networks: dict[str, NetworkTable] = Field(
         default={}, description="rate of each network, by name"
@@ -189,9 +185,7 @@ class ClusterFile(Strict):
     racks: dict[str, RackTable] = Field(
         default={}, description="within and uplink of each rack, by name"
     )
-    defaults: HostKeys = Field(
-        default=HostKeys(), description="keys of a host, for all that do not say otherwise"
-    )
+    defaults: HostKeys = Field(default=HostKeys(), description="defaults for all hosts")
     hosts: tuple[HostTable, ...] = Field(min_length=1, description="the hosts, a table each")
 
 
@@ -203,7 +197,7 @@ def cluster_of(text: str, file: Path, price_of: PriceOf | None = None) -> Cluste
     spec, mistakes = parse_cluster(text, file, price_of)
     if spec is None:
         hint = "`venturi cluster check FILE` checks it again; see docs/guide/measure/clusters.md"
-        raise refused("VEN-CLUSTER-FILE", "the cluster's file", file, mistakes, hint)
+        raise refused("VEN-CLUSTER-FILE", "the cluster file", file, mistakes, hint)
     return spec
 
 
@@ -351,7 +345,7 @@ class _HostEntry:
             )
             return [text] * count
         if strange := next((m[0] for m in _BRACES.finditer(text) if m[1] != "name"), None):
-            self._mistake(at, f"{strange} is not known; {{name}} is the host's name")
+            self._mistake(at, f"{strange} is unknown; {{name}} is the host's name")
         values = [found[place % len(found)] for place in range(count)]
         filled = [_fill(value, name) for value, name in zip(values, self._names, strict=True)]
         if wrong := next((each for each in filled if not allowed.match(each)), None):
@@ -433,13 +427,13 @@ class _HostEntry:
             for path in paths:
                 self._check_path((*at, name), path)
                 if path in seen:
-                    self._mistake((*at, name), f"{path} is there twice")
+                    self._mistake((*at, name), f"{path} is given twice")
                 seen.add(path)
         return {name: tuple(map(Path, paths)) for name, paths in found.items()}
 
     def _check_path(self, at: KeyPath, path: str) -> None:
         if not path.startswith("/") or "\x00" in path:
-            self._mistake(at, f"{path[:80]!r} is not a path that begins with /")
+            self._mistake(at, f"{path[:80]!r} doesn't start with /")
         elif PurePosixPath(path) == PurePosixPath("/") or ".." in PurePosixPath(path).parts:
             self._mistake(at, f"{path[:80]!r} is not a folder for data")
 
@@ -489,7 +483,7 @@ def _doubtful_parts(given: ClusterFile) -> Iterator[tuple[KeyPath, str]]:
         hint = did_you_mean(given.data_network, given.networks)
         yield ("data_network",), f"there is no network {given.data_network!r}; {hint}"
     if given.dilate_cpu and given.dilation is None:
-        yield ("dilate_cpu",), "dilate_cpu: there is no dilation"
+        yield ("dilate_cpu",), "dilate_cpu needs a dilation"
     yield from _doubtful_racks(given.racks)
 
 
@@ -498,26 +492,26 @@ def _doubts(hosts: Sequence[tuple[KeyPath, HostSpec]]) -> Iterator[tuple[KeyPath
     if len(hosts) > MOST_HOSTS:
         yield ("hosts",), f"more than {MOST_HOSTS:,} hosts"
         return
-    namesakes = list(_twice(hosts, lambda host: [host.name], "{1} is the name of two hosts"))
+    namesakes = list(_twice(hosts, lambda host: [host.name], "two hosts have the name {1}"))
     yield from namesakes
     if namesakes:  # their addresses are the same, too
         return
     yield from _twice(
         hosts,
         lambda host: [] if host.reached.emulated else [str(host.reached)],
-        "{2} and {0} are one machine: {1}",
+        "{2} and {0} are the same machine: {1}",
     )
     yield from _twice(
         hosts,
         lambda host: [f"{port.address} on {name}" for name, port in host.ports.items()],
-        "{2} and {0} have one address: {1}",
+        "{2} and {0} have the same address: {1}",
     )
     masters = [(at, host.name) for at, host in hosts if MASTER in host.roles]
     if not masters:
         yield ("hosts",), 'no host is the master: give one of them roles = ["master"]'
     elif len(masters) > 1:
         names = ", ".join(name for _, name in masters[:5])
-        yield masters[1][0], f"{len(masters)} hosts are the master, of which there is one: {names}"
+        yield masters[1][0], f"{len(masters)} hosts are the master, but only one can be: {names}"
 
 
 def _twice(
@@ -546,4 +540,4 @@ def _doubtful_racks(racks: Mapping[str, RackTable]) -> Iterator[tuple[KeyPath, s
         if at == name and name not in told:
             told.update(path)
             cycle = " within ".join((*path, name))
-            yield ("racks", name, "within"), f"racks stand within each other: {cycle}"
+            yield ("racks", name, "within"), f"racks form a cycle: {cycle}"

@@ -134,7 +134,7 @@ def _host_error(error: BaseException, name: str) -> VenturiError:
     if isinstance(error, OSError):
         return refused(error, f"on {name}", where={"host": name})
     if isinstance(error, UNFIT):
-        what = f"what it says cannot be read ({type(error).__name__}: {error})"
+        what = f"its answer cannot be read ({type(error).__name__}: {error})"
         told = other_version(name, what)
         told.__cause__ = error
         return told
@@ -147,7 +147,7 @@ def _host_error(error: BaseException, name: str) -> VenturiError:
 def _late(name: str, timeout_s: float) -> VenturiError:
     return VenturiError(
         "VEN-HOST-TIMEOUT",
-        f"{name} was not done after {format_duration(timeout_s)}",
+        f"{name} did not finish within {format_duration(timeout_s)}",
         where={"host": name},
-        hint="is the host overloaded, its network cut, or a disk of it dead?",
+        hint="check the host's load, network and disks",
     )

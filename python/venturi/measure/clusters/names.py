@@ -18,7 +18,7 @@ def expand(pattern: str) -> tuple[str, ...]:
     """
     pieces = _RANGES.split(pattern)  # a text, what is in brackets, a text, ...
     if any(bracket in piece for piece in pieces[::2] for bracket in "[]"):
-        raise ValueError(f"{pattern[:80]!r} has a bracket without its partner")
+        raise ValueError(f"{pattern[:80]!r} has an unmatched bracket")
     choices = [
         [piece] if place % 2 == 0 else _numbers(piece, pattern)
         for place, piece in enumerate(pieces)

@@ -179,9 +179,9 @@ class _SurveyedHost:
         try:
             there = files.info(folder)
             if there is None:
-                return FolderSurvey(folder, problem="there is no such folder")
+                return FolderSurvey(folder, problem="the folder does not exist")
             if there.kind != "folder":
-                return FolderSurvey(folder, problem="it is no folder")
+                return FolderSurvey(folder, problem="it is not a folder")
             files.write(folder / f"{self._marker}{self._host_spec.name}", b"")
             return FolderSurvey(folder, files.free_bytes(folder), there.device)
         except OSError as error:
@@ -205,14 +205,14 @@ class _SurveyedHost:
         looked_up = on_each(["names"], lambda _: self._look_up(names), timeout_s=NAMES_S)
         self._said["names"] = looked_up.results.get("names", {})
         if error := looked_up.failures.get("names"):
-            late = f"looking them up took more than {format_duration(NAMES_S)}"
+            late = f"resolving them took more than {format_duration(NAMES_S)}"
             self._said["names_problem"] = (
                 late if error.code == "VEN-HOST-TIMEOUT" else error.message
             )
 
     def _look_up(self, names: Sequence[str]) -> dict[str, str | None]:
         if self._host.which("getent") is None:
-            raise VenturiError("VEN-HOST-START", "there is no getent, which looks names up")
+            raise VenturiError("VEN-HOST-START", "getent is missing, which resolves names")
         self._resolver = process = self._host.start(["getent", "hosts", *names])
         found: dict[str, str | None] = dict.fromkeys(names)
         for line in process.lines():

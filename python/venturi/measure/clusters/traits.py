@@ -144,7 +144,7 @@ def sentence(found: TraitDifference) -> str:
         having.setdefault(value, []).append(host)
     if found.usual is None:
         told = "; ".join(f"{names_of(hosts)}: {_text(value)}" for value, hosts in having.items())
-        return f"{found.trait} differs, and no value is the usual one: {told}"
+        return f"{found.trait} differs, without a usual value: {told}"
     return "; ".join(
         _clause(
             names_of(hosts), "has" if len(hosts) == 1 else "have", found.trait, value, found.usual
@@ -155,7 +155,7 @@ def sentence(found: TraitDifference) -> str:
 
 def _clause(hosts: str, have: str, trait: str, value: TraitValue | None, usual: TraitValue) -> str:
     if value is None:
-        return f"{trait} of {hosts} is not known (usual: {usual.text})"
+        return f"{trait} of {hosts} is unknown (usual: {usual.text})"
     if usual.unit and value.number is not None and usual.number is not None:
         more = value.number - usual.number
         size = format_bytes(abs(more)) if usual.unit == "iB" else format_bytes_decimal(abs(more))

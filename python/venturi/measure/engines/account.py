@@ -62,7 +62,7 @@ def account_of(
             warnings += warnings_of(chosen)
             attachments = _written(files, aligned(chosen, execution), folder)
     except Exception as error:
-        said = f"no account of the job: {type(error).__name__}: {error}"
+        said = f"no job account: {type(error).__name__}: {error}"
         warnings.append(TrialWarning(LOST, said))
     return KeptAccount(attachments, tuple(warnings))
 
@@ -72,7 +72,7 @@ def aligned(account: JobAccount, execution: Execution) -> JobAccount:
     origin_ms = 1e3 * (time.time() - time.monotonic() + execution.origin_s)
     application = account.application
     if application.started_ms is None or application.ended_ms is None:
-        return replace(account, origin_reason="its log does not say when the application ran")
+        return replace(account, origin_reason="its log has no start or end of the application")
     began_s, ended_s = (
         execution.origin_s + (moment_ms - origin_ms) / 1e3
         for moment_ms in (application.started_ms, application.ended_ms)

@@ -142,7 +142,8 @@ def _ipv4(spec: ClusterSpec, host: HostSpec) -> str:
     except OSError as error:
         raise VenturiError(
             "VEN-ENGINE-CLUSTER",
-            f"the address of {host.name}, {told!r}, is not known here: {error.strerror or error}",
+            f"the address of {host.name}, {told!r}, cannot be resolved here: "
+            f"{error.strerror or error}",
             where={"file": str(spec.file), "line": host.line, "host": host.name},
-            hint='say in the cluster\'s file where its data go: address = "10.0.0.7"',
+            hint='give its data address in the cluster file: address = "10.0.0.7"',
         ) from error

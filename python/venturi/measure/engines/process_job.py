@@ -89,7 +89,7 @@ def require_instances(engine: WorkloadEngine, instances: int) -> None:
     problem = (
         f"{instances} instances are more than {MOST_INSTANCES}"
         if isinstance(engine, ConcurrentEngine)
-        else f"{engine.name} executes a workload once at a time"
+        else f"{engine.name} runs one copy of a workload at a time"
     )
     raise VenturiError(
         "VEN-MEASURE-WORKLOAD",
@@ -210,7 +210,7 @@ class ProcessJob:
         )
         if deployment in {None, "local"} or ours:
             return None
-        return "a cluster that Venturi did not start does the work: it counts as others'"
+        return "a cluster that Venturi did not start does the work, which counts as background load"
 
     def prepare(self, step: StepContext) -> StepReport:
         require_instances(self.engine, self.spec.instances)
@@ -438,7 +438,7 @@ def _usage(ended: Sequence[ProcessResult], *, elsewhere: bool) -> Iterator[Sampl
         # Of the largest process: the kernel does not add up those of a group.
         ("peak_rss_bytes", max(each.peak_rss_bytes for each in ended), "B"),
     )
-    reason = "the kernel counts the client for us, not the processes that daemons start"
+    reason = "the kernel counts the client's traffic, not that of processes that daemons start"
     for metric, value, unit in figures:
         if elsewhere:
             yield Sample(metric, None, unit, missing_reason=reason)

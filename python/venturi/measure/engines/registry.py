@@ -108,11 +108,11 @@ def engine(
     if nodes is not None and deployment not in kind.clusters:
         able = [f"{each.name}:{way}" for each in ENGINES.values() for way in sorted(each.clusters)]
         problem = f"{spec} runs on one host, not on a cluster"
-        raise _refused(problem, spec, f"name one of {', '.join(able)}, or leave --cluster out")
+        raise _refused(problem, spec, f"use one of {', '.join(able)}, or omit --cluster")
     if deployment and deployment not in kind.deployments and not url:
         problem = f"{name} cannot be deployed as {deployment!r}"
         known = kind.deployments
-        hint = did_you_mean(deployment, known, "one of") if known else "name it alone"
+        hint = did_you_mean(deployment, known, "one of") if known else "give only its name"
         raise _refused(problem, spec, hint)
     module, _, of = kind.engine.partition(":")
     made: WorkloadEngine = getattr(import_module(module), of)(

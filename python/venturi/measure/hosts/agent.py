@@ -82,7 +82,7 @@ def _checked(shape: type[R], data: Any, command: str) -> R:
             "VEN-AGENT-PROTOCOL",
             f"{command}: {place or 'event'}: {first['msg']}",
             where={"command": command, "field": place},
-            hint="agent and package are of different versions: install Venturi again",
+            hint="agent and package have different versions: install Venturi again",
         ) from error
 
 
@@ -134,16 +134,17 @@ class _Collector:
         if event.get("schema_version") != SCHEMA_VERSION:
             raise VenturiError(
                 "VEN-AGENT-PROTOCOL",
-                f"the agent speaks version {event.get('schema_version')!r}, "
+                f"the agent uses version {event.get('schema_version')!r} of the protocol, "
                 f"this Venturi version {SCHEMA_VERSION}",
-                hint="agent and package are of different versions: install Venturi again",
+                hint="agent and package have different versions: install Venturi again",
             )
         self.identity = _checked(Identity, event.get("agent"), self.command)
         self.started_at_s = time.monotonic()
         if self.identity.build_profile != "release" and not self.allow_debug:
             raise VenturiError(
                 "VEN-AGENT-DEBUG",
-                f"the agent is a {self.identity.build_profile} build, whose speeds say nothing",
+                f"the agent is a {self.identity.build_profile} build, so its speeds are "
+                "meaningless",
                 hint="build it with --release, or set VENTURI_ALLOW_DEBUG=1 to keep the numbers",
             )
 
@@ -301,7 +302,7 @@ def _died(command: str, status: int, tail: list[str]) -> VenturiError:
     if status == -signal.SIGKILL:
         hint = "the kernel may have run out of memory (see dmesg): give it a smaller --memory"
     elif status == ExitCode.USAGE:
-        hint = "agent and package are of different versions: install Venturi again"
+        hint = "agent and package have different versions: install Venturi again"
     return VenturiError(
         "VEN-AGENT-DIED",
         f"{command} {how} and gave no result",

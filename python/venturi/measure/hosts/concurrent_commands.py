@@ -52,7 +52,7 @@ class FollowedCommand:
         try:
             threads.start(threading.Thread(target=self._follow, daemon=True))
         except OSError as error:
-            self._end_with(refused(error, f"{command} cannot be followed"))
+            self._end_with(refused(error, f"{command} cannot be monitored"))
             process.stop(CLEAN_UP_GRACE_S)
 
     def _follow(self) -> None:
@@ -100,9 +100,9 @@ class FollowedCommand:
             threads.start(threading.Thread(target=self.stop, daemon=True))
         return VenturiError(
             "VEN-HOST-TIMEOUT",
-            f"{self._command} has said nothing for {format_duration(silence_s)}",
+            f"{self._command} has been silent for {format_duration(silence_s)}",
             where={"command": self._command},
-            hint="is the host overloaded, or a disk of it dead? `dmesg` there says more",
+            hint="check the host's load and disks, and `dmesg` there",
         )
 
     def end(self) -> None:

@@ -141,7 +141,7 @@ class Daemons:
                 "VEN-ENGINE-PORT",
                 f"{self.engine}: a port that {dead[0]} needs is taken: {said}",
                 where=where,
-                hint="stop the program that listens there, or choose another port",
+                hint="stop the program that uses it, or choose another port",
             )
         if cause := known_cause(text):
             code, sentence, hint = cause
@@ -152,8 +152,8 @@ class Daemons:
             "VEN-ENGINE-DAEMON",
             f"{self.engine}: {' and '.join(dead)} ended unexpectedly: {said}",
             where=where,
-            hint="start it again; if the kernel killed it because the host's memory ran out, as "
-            "`dmesg` there says, ask for less with --memory or give the host more",
+            hint="start it again. If `dmesg` there shows that the kernel killed it for lack of "
+            "memory, use less with --memory or give the host more",
         )
 
     def stop(self) -> None:

@@ -44,7 +44,7 @@ class FarEnd:
                 "VEN-HOST-START",
                 f"{command[0]} cannot be started: {error.strerror or error}",
                 where={"host": name, "path": str(command[0])},
-                hint="install it, or name it by its full path",
+                hint="install it, or use its full path",
             ) from error
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -89,7 +89,7 @@ class FarEnd:
         self._process.kill()
         status = self._process.wait()
         self._listener.join(1.0)
-        self._words.append("it closed its output and did not end")
+        self._words.append("it closed its output but did not end")
         return status
 
     def words(self) -> str:

@@ -89,8 +89,8 @@ class CallContext:
     host: str
     version: str
 
-    def misunderstood(self, how: str = "has no proper answer to") -> VenturiError:
-        """What an agent is that does not know a call, or not as we say it."""
+    def misunderstood(self, how: str = "has an invalid answer to") -> VenturiError:
+        """What an agent is that doesn't know a call, or not as we say it."""
         return other_version(
             self.host,
             f"it is of version {self.version} and {how} the call {self.call}",
@@ -217,7 +217,7 @@ class Channel:
             if kind == FrameKind.DATA:
                 self._arrived_bytes += len(payload)
                 if not payload or self._arrived_bytes > WINDOW_BYTES:
-                    raise ValueError("it sends more than it has credit for")
+                    raise ValueError("it exceeds its credit")
                 self._arrived.append(payload)
             elif kind == FrameKind.END:
                 self._complete = True
@@ -246,7 +246,7 @@ class Channel:
     def _end_with(self, answer: Mapping[str, Any]) -> None:
         number, path = answer.get("errno"), answer.get("path")
         if "unknown" in answer:
-            self._lost = self._asked.misunderstood("does not know")
+            self._lost = self._asked.misunderstood("doesn't know")
         elif "ok" in answer or (
             isinstance(number, int) and number in _ERRNOS and isinstance(path, str | None)
         ):
@@ -385,7 +385,7 @@ class AgentLink:
                         self._channels.pop(number, None)
             why = self._far.last_word() or "it ended"
         except TimeoutError:
-            why = f"nothing was heard of it for {format_duration(self._silence_s)}"
+            why = f"it was silent for {format_duration(self._silence_s)}"
         except Exception as error:  # whatever it met: nobody else would end who waits
             why = str(error) or type(error).__name__
         self._lose("the connection was closed" if self._closing else why)
@@ -426,9 +426,9 @@ class AgentLink:
         except TimeoutError:
             raise VenturiError(
                 "VEN-HOST-TIMEOUT",
-                f"the agent of {self.name} has said nothing for {format_duration(patience_s)}",
+                f"the agent of {self.name} has been silent for {format_duration(patience_s)}",
                 where={"host": self.name},
-                hint="is the host overloaded, or its disk dead?",
+                hint="check the host's load and disk",
             ) from None
         except ValueError as error:
             raise other_version(self.name, str(error)) from None
@@ -459,7 +459,7 @@ class AgentLink:
             "VEN-HOST-START",
             f"the agent of {self.name} did not start: {why or f'status {status}'}",
             where={"host": self.name, "status": status},
-            hint="the same command by hand says more",
+            hint="run the same command by hand for details",
         )
 
 
@@ -488,8 +488,7 @@ def _lost(name: str, why: str) -> VenturiError:
         "VEN-HOST-LOST",
         f"the connection to {name} was lost: {why}",
         where={"host": name},
-        hint="what was started there has been ended there; look at the host and its network, "
-        "and start again",
+        hint="all its processes there were ended. Check the host and its network, and start again",
     )
 
 
@@ -497,7 +496,7 @@ def other_version(name: str, how: str, more: Mapping[str, object] | None = None)
     """VEN-HOST-VERSION of the host `name`, whose agent is not ours: `how` one sees that."""
     return VenturiError(
         "VEN-HOST-VERSION",
-        f"the agent of {name} is not the one of this Venturi: {how}",
+        f"the agent of {name} has a different version: {how}",
         where={"host": name, **(more or {})},
-        hint="`venturi cluster push CLUSTER.toml` brings the agent that this Venturi came with",
+        hint="run `venturi cluster push CLUSTER.toml` to install the matching agent",
     )

@@ -42,7 +42,7 @@ def alone(
             "VEN-RECORD-DATABASE",
             f"the lock file of measurements cannot be opened: {error.why.strerror}",
             where={"file": str(path)},
-            hint="set VENTURI_LOCK to a file you may write to",
+            hint="set VENTURI_LOCK to a file that you can write to",
         ) from error
 
 
@@ -64,7 +64,7 @@ def alone_on(
             "VEN-RECORD-DATABASE",
             f"on {error.name} the lock file of measurements cannot be opened: {error.why.strerror}",
             where={"host": error.name, "file": error.why.filename},
-            hint="its owner must let others read and write it, or remove it",
+            hint="ask its owner to make it readable and writable for others, or to remove it",
         ) from error
 
 

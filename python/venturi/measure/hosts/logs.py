@@ -11,10 +11,11 @@ TAIL_BYTES = 256 * 1024
 
 KILLED = (
     "VEN-ENGINE-MEMORY",
-    "executors were killed (exit status 137), as the kernel does when a host's memory, or the "
-    "limit on it, is used up",
-    "ask for less with --memory, or give the hosts more (those of a lab by `memory` in its file): "
-    "beside heaps they need room for Python workers; `dmesg` there says what was killed",
+    "executors were killed (exit status 137), usually by the kernel because the host or its "
+    "limit ran out of memory",
+    "use less with --memory, or give the hosts more (lab hosts: `memory` in the lab file). "
+    "Besides heaps they need memory for Python workers; `dmesg` there shows the killed "
+    "processes",
 )
 """Code, sentence and hint of executors that were killed again and again."""
 
@@ -35,8 +36,8 @@ _CAUSES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (
         ("UnsupportedClassVersionError", "getSubject is not supported"),
         "VEN-ENGINE-JAVA",
-        "this Java is not one the engine works with",
-        "set JAVA_HOME to another one; `venturi engines` says which are fit",
+        "the engine doesn't support this Java",
+        "set JAVA_HOME to a supported Java; `venturi engines` lists the versions",
     ),
     (
         ("OutOfMemoryError", "There is insufficient memory for the Java Runtime"),
@@ -53,8 +54,8 @@ _CAUSES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (
         ("AccessDeniedException", "(Permission denied)", "(Read-only file system)"),
         "VEN-MEASURE-DIR",
-        "the engine may not read or write a file that it needs; its log names the file",
-        "name folders that you may write to with --dir",
+        "the engine lacks permission to read or write a file; its log names the file",
+        "give folders that you can write to with --dir",
     ),
 )
 # As standalone Spark says it; on YARN containers that nobody wants any more end like this. One
@@ -86,4 +87,4 @@ def complaint(text: str) -> str:
         named = [line for line in lines if sign in line and not line.startswith("at ")]
         if named:
             return named[-1][:300]
-    return lines[-1][:300] if lines else "it said nothing"
+    return lines[-1][:300] if lines else "it printed nothing"

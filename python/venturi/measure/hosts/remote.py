@@ -344,7 +344,7 @@ class RemoteHost:
                 "VEN-AGENT-MISSING",
                 f"{argv[0]} cannot be started: {error.strerror}",
                 where={"path": str(argv[0])},
-                hint="the path is one of that host: see whether it is there and can be executed",
+                hint="the path is on that host: check that it exists and is executable",
             ) from error
         return RemoteProcess(channel)
 

@@ -69,44 +69,44 @@ _REFUSALS: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (
         ("REMOTE HOST IDENTIFICATION HAS CHANGED",),
         "VEN-HOST-KEY-CHANGED",
-        "has another key than the one that is known, so it may be another host",
-        "ask whoever runs it; if it was set up anew: `ssh-keygen -R HOST`, then {ssh}",
+        "has a key that differs from the known one, so it may be a different host",
+        "ask its administrator; if it was reinstalled, run `ssh-keygen -R HOST`, then {ssh}",
     ),
     (
         ("Host key verification failed",),
         "VEN-HOST-KEY",
-        "has a key that is not known here",
+        "has an unknown key",
         "run {ssh} once, compare the fingerprint with the host's own, and accept it",
     ),
     (
         ("Permission denied (", "Too many authentication failures"),
         "VEN-HOST-LOGIN",
-        "does not let us in with the keys that we have",
-        "{ssh} must work without a password: see `ssh-add -l` and `ssh-copy-id`",
+        "rejects all our SSH keys",
+        "{ssh} must work without a password: use `ssh-add -l` and `ssh-copy-id`",
     ),
     (
         ("Could not resolve hostname",),
         "VEN-HOST-NAME",
-        "has a name that nobody knows",
+        "has a name that cannot be resolved",
         "correct it, or give it a HostName in ~/.ssh/config",
     ),
     (
         ("Connection refused",),
         "VEN-HOST-REFUSED",
         "refuses connections",
-        "is sshd running there, and on this port? Try {ssh}",
+        "check that sshd is running there on this port, and try {ssh}",
     ),
     (
         ("No route to host", "Network is unreachable"),
         "VEN-HOST-UNREACHABLE",
         "cannot be reached",
-        "is it on, and its network? Try {ssh}",
+        "check that it and its network are up, and try {ssh}",
     ),
     (
         ("timed out",),
         "VEN-HOST-TIMEOUT",
         "does not answer",
-        "is it on, and does a firewall let us through? Try {ssh}",
+        "check that it is up and that no firewall blocks it, and try {ssh}",
     ),
 )
 
@@ -133,9 +133,9 @@ def connected(
     if not destination or destination.startswith("-") or "\0" in destination:
         raise VenturiError(
             "VEN-HOST-NAME",
-            f"{destination!r} is not what one types after `ssh`",
+            f"{destination!r} is not a destination for `ssh`",
             where={"host": name},
-            hint="write HOST, USER@HOST, or a Host of ~/.ssh/config",
+            hint="write HOST, USER@HOST, or a Host in ~/.ssh/config",
         )
     given = _RemoteAgent(agent, _read(agent), on_send)
     script = shlex.quote(_script(given.binary, folder))
@@ -206,12 +206,12 @@ class _Handshake:
             return self._error(
                 "VEN-HOST-ARCH",
                 f"cannot run the agent {self._agent.path}: {said}",
-                "name an agent for that host that was built for it",
+                "give an agent that was built for that host",
             )
         return self._error(
             "VEN-HOST-FOLDER",
-            f"does not let the agent be executed: {said}",
-            "name a folder of it for the agent, on a file system that is not mounted noexec",
+            f"cannot execute the agent: {said}",
+            "give a folder there for the agent on a file system without noexec",
         )
 
     def _send(self) -> None:
@@ -237,8 +237,8 @@ class _Handshake:
             self._heard = line or self._heard
         raise self._error(
             "VEN-HOST-SSH",
-            "says too much at its login",
-            "make its shell's start-up files silent when no terminal is there",
+            "prints too much at login",
+            "make its shell's start-up files silent without a terminal",
         )
 
     def _line(self) -> str:
@@ -264,7 +264,7 @@ class _Handshake:
             raise self._error(
                 "VEN-HOST-ARCH",
                 f"is {system} on {machine}, the agent {self._agent.path} for Linux on {ours}",
-                f"build the agent for {machine} and name that file as this host's agent",
+                f"build the agent for {machine} and set that file as this host's agent",
             )
 
     def _not_kept(self) -> VenturiError:
@@ -274,12 +274,12 @@ class _Handshake:
             return self._error(
                 "VEN-HOST-SPACE",
                 f"has no room for the agent: {last}",
-                "free some space there, or name another folder of it for the agent",
+                "free some space there, or set another folder there for the agent",
             )
         return self._error(
             "VEN-HOST-FOLDER",
-            f"cannot keep the agent: {last or 'it arrived damaged'}",
-            "name a folder of it for the agent that can be written to",
+            f"cannot store the agent: {last or 'it arrived damaged'}",
+            "set a writable folder there for the agent",
         )
 
     def _silent(self) -> VenturiError:
@@ -287,7 +287,7 @@ class _Handshake:
         return self._error(
             "VEN-HOST-TIMEOUT",
             f"has not answered for {how_long}",
-            f"is it overloaded, or does its disk hang? Try {self._ssh}",
+            f"check its load and disk, and try {self._ssh}",
         )
 
     def _refused(self) -> VenturiError:
@@ -297,7 +297,9 @@ class _Handshake:
             if any(sign in said for sign in signs):
                 return self._error(code, sentence, hint.format(ssh=self._ssh))
         last = said.rpartition("\n")[2] or self._heard or f"status {status}"
-        return self._error("VEN-HOST-SSH", f"cannot be reached: {last}", f"{self._ssh} says more")
+        return self._error(
+            "VEN-HOST-SSH", f"cannot be reached: {last}", f"run {self._ssh} for details"
+        )
 
     def _error(self, code: str, sentence: str, hint: str) -> VenturiError:
         where = {"host": self._name, "ssh": self._far.words()[-2000:] or None}

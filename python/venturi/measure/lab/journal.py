@@ -174,7 +174,7 @@ def locked(folder: Path) -> Iterator[int]:
         if time.monotonic() > until_s:
             raise VenturiError(
                 "VEN-LAB-BUSY",
-                f"another command is at work on the lab {folder.name}",
+                f"another command is changing the lab {folder.name}",
                 where={"folder": str(folder)},
                 hint="wait until it has ended",
             )

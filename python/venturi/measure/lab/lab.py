@@ -52,8 +52,7 @@ _ENTER = 'for group in {groups}; do echo $$ > "$group/cgroup.procs" || exit 125;
 class Lab:
     """A lab of this machine. `state`: `up`; `left`: up, but the process that it was made for has
     ended; `broken`: what `ended` names is gone; `half`: not made to the end, or not taken down to
-    it; `gone`: the machine was started again since.
-    """
+    it; `gone`: the machine has rebooted since."""
 
     name: str
     state: str
@@ -105,7 +104,7 @@ def up(
     if agent is None and _models(spec) & {"spindle"}:
         raise VenturiError(
             "VEN-LAB-NEEDS",
-            "disks of the model spindle are served by the agent, which is not here",
+            "disks of the model spindle need the agent, which is not installed",
             hint='set VENTURI_AGENT to its path, or write model = "throttle"',
         )
     home.mkdir(0o700, parents=True, exist_ok=True)  # as that of a new repository
@@ -176,10 +175,10 @@ def _require_down(written: journal.Journal, name: str) -> None:
     if _state(written) == "up":
         raise VenturiError(
             "VEN-LAB-UP",
-            f"the lab {name} is up already",
+            f"the lab {name} is already up",
             where={"folder": str(written.folder)},
-            hint=f"`venturi lab down --lab {name}` takes it down; another name in the "
-            "file makes a second one",
+            hint=f"`venturi lab down --lab {name}` takes it down; use another name in the file "
+            "for a second lab",
             exit_code=ExitCode.USAGE,
         )
 
@@ -286,7 +285,7 @@ def only(home: Path) -> str:
     if len(found) == 1:
         return found[0]
     what = f"there are several labs: {', '.join(found)}" if found else "there is no lab"
-    hint = "say which with --lab NAME" if found else "`venturi lab up LAB.toml` makes one"
+    hint = "choose one with --lab NAME" if found else "`venturi lab up LAB.toml` creates one"
     raise VenturiError("VEN-LAB-UNKNOWN", what, hint=hint, exit_code=ExitCode.USAGE)
 
 
@@ -300,15 +299,15 @@ def require_unused(home: Path, name: str) -> None:
         raise VenturiError(
             "VEN-LAB-BUSY",
             f"the lab {name} is in use: a plan made it and is running (process {owner['pid']})",
-            hint="the plan takes it down when its trials are done; "
-            f"`venturi lab down --lab {name}` takes it away now, and the trial in it fails",
+            hint=f"the plan takes it down after its trials; `venturi lab down --lab {name}` takes "
+            "it down now, and the running trial fails",
         )
     if written is not None and (count := sum(n or 0 for n in look(home, name).processes.values())):
         raise VenturiError(
             "VEN-LAB-BUSY",
-            f"the lab {name} is in use: {count_of(count, 'process', 'processes')} at work in "
+            f"the lab {name} is in use: {count_of(count, 'process', 'processes')} running on "
             "its hosts",
-            hint=f"`venturi lab down --lab {name}` ends them, and a trial in it fails",
+            hint=f"`venturi lab down --lab {name}` ends them, and a running trial fails",
         )
 
 
@@ -333,7 +332,7 @@ def enter(home: Path, name: str, host: str) -> tuple[str, ...]:
         raise VenturiError(
             "VEN-LAB-BROKEN",
             f"the host {host} of the lab {name} is gone ({_WHY[state]})",
-            hint=f"`venturi lab down --lab {name}`, then `venturi lab up` makes it anew",
+            hint=f"run `venturi lab down --lab {name}`, then `venturi lab up`",
         )
     machine.require(disks=False, throttle=False, groups=False)
     pid = world.holder(host).pid
@@ -348,8 +347,8 @@ _WHY = {
     "up": "its namespaces ended",
     "left": "its namespaces ended",
     "broken": "its namespaces ended",
-    "half": "the lab was not made to the end",
-    "gone": "the machine was started again since",
+    "half": "the lab was not completed",
+    "gone": "the machine has rebooted since",
 }
 
 
@@ -425,7 +424,8 @@ def _undo(written: journal.Journal, held: int, heard: journal.Heard) -> None:
             "VEN-LAB-BUSY",
             f"not all of the lab {written.about['lab']} could be removed: {'; '.join(left)}",
             where={"folder": str(written.folder)},
-            hint="end what uses it (`fuser -vm DEVICE` says who), then `venturi lab down` again",
+            hint="end the processes that use it (`fuser -vm DEVICE` lists them), then run "
+            "`venturi lab down` again",
         )
     _empty(written.folder)
 
@@ -457,7 +457,7 @@ def _ended(written: journal.Journal) -> tuple[str, ...]:
     needed = {f"holder {host.name}": host.name for host in world.spec.hosts}
     needed[f"holder {SWITCHES}"] = "the switches"
     if SERVER in world.notes:
-        needed[SERVER] = "the server of its disks that turn"
+        needed[SERVER] = "the server of its spinning disks"
     return tuple(said for key, said in needed.items() if not world.process(key).alive)
 
 
@@ -502,9 +502,9 @@ def _require_space(spec: LabSpec, id: str, folder: Path) -> None:
             what = f"the {len(disks)} disks of the lab, {units.size_text(total)}, are larger"
         raise VenturiError(
             "VEN-LAB-SPACE",
-            f"{what} than what is free in {place}: {units.format_bytes_decimal(free)}",
+            f"{what} than the free space in {place}: {units.format_bytes_decimal(free)}",
             where={**_in_file(spec, wrong), "folder": str(place)},
-            hint="make them smaller, or name a folder on a larger disk with images = FOLDER",
+            hint="make them smaller, or set a folder on a larger disk with images = FOLDER",
         )
 
 
@@ -530,9 +530,9 @@ def _nearest(place: Path) -> Path:
         why = str(error.strerror)
     raise VenturiError(
         "VEN-LAB-FILE",
-        f"the files of the disks cannot be in {place}: {why}",
+        f"the disk files cannot be stored in {place}: {why}",
         where={"key": "images"},
-        hint="name another folder: images = FOLDER",
+        hint="set another folder with images = FOLDER",
         exit_code=ExitCode.USAGE,
     )
 
@@ -554,7 +554,7 @@ def _require_folder(home: Path, name: str) -> Path:
 
 def _unknown(home: Path, name: str) -> VenturiError:
     found = labs(home)
-    hint = f"there is {', '.join(found)}" if found else "`venturi lab up LAB.toml` makes one"
+    hint = f"there is {', '.join(found)}" if found else "`venturi lab up LAB.toml` creates one"
     return VenturiError(
         "VEN-LAB-UNKNOWN", f"there is no lab {name!r}", hint=hint, exit_code=ExitCode.USAGE
     )

@@ -50,7 +50,7 @@ def _rate(value: Any) -> Any:
     except VenturiError as error:
         raise ValueError(f"{error.message}: {error.hint}") from error
     if rate <= 0:
-        raise ValueError(f"{value} would carry nothing; leave the key out for no limit")
+        raise ValueError(f"{value} is too slow; leave the key out for no limit")
     return rate
 
 
@@ -68,7 +68,7 @@ class _Network(Strict):
 
 class _Rack(Strict):
     uplink: Annotated[_Rate | None, Field(description="its link upwards, each way")] = None
-    within: Annotated[Text, Field(description="the rack that it is in")] = CORE
+    within: Annotated[Text, Field(description="its rack")] = CORE
 
 
 class _Bond(Strict):
@@ -88,18 +88,18 @@ class _Disk(Strict):
     read_iops: _Iops | None = None
     write_iops: _Iops | None = None
     seek: Annotated[Seconds | None, Field(description="average seek (spindle)")] = None
-    rotation: Annotated[Seconds | None, Field(description="of one turn (spindle)")] = None
-    dirty: Annotated[Bytes | None, Field(description="unwritten data that may be in memory")] = None
+    rotation: Annotated[Seconds | None, Field(description="of one rotation (spindle)")] = None
+    dirty: Annotated[Bytes | None, Field(description="maximum unwritten data in memory")] = None
     seen_as: Annotated[Text | None, Field(alias="class", description="if not NAME")] = None
 
 
 class _Pool(Strict):
-    disks: Annotated[tuple[Text, ...], Field(min_length=2, description="a pool for each last one")]
-    free: Annotated[Bytes, Field(description="to be left free on all but the last")] = 0
+    disks: Annotated[tuple[Text, ...], Field(min_length=2, description="one pool per last disk")]
+    free: Annotated[Bytes, Field(description="space to leave free on all but the last")] = 0
 
 
 class _Host(Strict):
-    name: Annotated[Text, Field(description="with a count: what its names begin with")]
+    name: Annotated[Text, Field(description="with a count: the prefix of the names")]
     count: Annotated[int | None, Field(ge=1, le=MOST_HOSTS, strict=True)] = None
     address: Text | None = None
     rate: Annotated[_Rate | None, Field(description="its link, each way")] = None
@@ -107,7 +107,7 @@ class _Host(Strict):
     bond: Text | None = None
     disks: Annotated[
         dict[str, Annotated[int, Field(ge=1, le=64, strict=True)]],
-        Field(description="how many of which class"),
+        Field(description="number of disks per class"),
     ] = Field(default={})
     pools: tuple[Text, ...] = ()
     memory: Annotated[Bytes | None, Field(description="page cache included")] = None
@@ -183,9 +183,9 @@ def parse_lab(text: str, file: Path) -> tuple[LabSpec | None, tuple[Mistake, ...
 def _doubts(given: LabFile) -> Iterator[tuple[KeyPath, str]]:
     """What each key says wrongly, whatever the others say."""
     if not NAME.fullmatch(given.name):
-        yield ("name",), f"name: {given.name!r} is no name: use {_OF_NAMES}"
+        yield ("name",), f"name: {given.name!r} is not a valid name: use {_OF_NAMES}"
     if given.dilate_cpu and given.dilation == 1:
-        yield ("dilate_cpu",), "dilate_cpu: there is no dilation"
+        yield ("dilate_cpu",), "dilate_cpu needs a dilation"
     if given.network.addresses is not None:
         yield from _doubtful_network(given.network.addresses)
     for name in {*given.racks, *given.bonds}:
@@ -205,7 +205,7 @@ def _doubts(given: LabFile) -> Iterator[tuple[KeyPath, str]]:
         yield from _doubtful_pools_of(place, host, given)
     masters = [at for at, each in enumerate(given.hosts) if "master" in each.roles]
     if (count := sum(given.hosts[at].count or 1 for at in masters)) > 1:
-        said = f"{count} hosts are the master, of which there is one"
+        said = f"{count} hosts are the master, but only one can be"
         yield ("hosts", masters[-1], "roles"), f"hosts.roles: {said}"
 
 
@@ -221,7 +221,7 @@ def _doubtful_network(addresses: str) -> Iterator[tuple[KeyPath, str]]:
         yield at, f"network.addresses: {error}"
         return
     if not network.is_private or not 16 <= network.prefixlen <= 29:
-        yield at, "network.addresses: name a private network of 8 to 65,536 addresses"
+        yield at, "network.addresses: give a private network of 8 to 65,536 addresses"
 
 
 def _doubtful_racks(given: LabFile) -> Iterator[tuple[KeyPath, str]]:
@@ -301,7 +301,7 @@ def _doubtful_disk(name: str, disk: _Disk) -> Iterator[tuple[KeyPath, str]]:
             yield (*at, key), f'disks.{name}.{key}: only model = "{other}" has it'
     turns = (disk.seek is not None, disk.rotation is not None, disk.iops is None)
     if disk.model == "spindle" and (disk.rate is None or len(set(turns)) > 1):
-        said = "a spindle needs a rate, and either seek and rotation or, if it does not turn, iops"
+        said = "a spindle needs a rate, and either seek and rotation or, if it doesn't rotate, iops"
         yield at, f"disks.{name}: {said}"
     if disk.size < 16 * 2**20:
         yield (*at, "size"), f"disks.{name}.size: a file system needs 16 MiB at least"
@@ -316,27 +316,27 @@ def _doubtful_pool(name: str, pool: _Pool, given: LabFile) -> Iterator[tuple[Key
             said = _no("class of disks", each, given.disks)
             yield ("pools", name, "disks"), f"pools.{name}.disks: {said}"
         elif each != pool.disks[-1] and given.disks[each].size <= pool.free:
-            said = f"{each} has no more than that, so that nothing would ever be put there"
+            said = f"{each} is no larger than that, so it would never be used"
             yield ("pools", name, "free"), f"pools.{name}.free: {said}"
 
 
 def _doubtful_host(place: int, host: _Host, given: LabFile) -> Iterator[tuple[KeyPath, str]]:
     at = ("hosts", place)
     if not NAME.fullmatch(host.name):
-        yield (*at, "name"), f"hosts.name: {host.name!r} is no name: use {_OF_NAMES}"
+        yield (*at, "name"), f"hosts.name: {host.name!r} is not a valid name: use {_OF_NAMES}"
     if host.name in {"localhost", MACHINE}:
-        yield (*at, "name"), f"hosts.name: {host.name} is the name of another"
+        yield (*at, "name"), f"hosts.name: another host has the name {host.name}"
     if host.memory is not None and host.memory < _LEAST_MEMORY_BYTES:
-        yield (*at, "memory"), "hosts.memory: no program runs in less than 16 MiB"
+        yield (*at, "memory"), "hosts.memory: programs need at least 16 MiB"
     k = given.dilation if given.dilate_cpu else 1
     if host.cpus is not None and host.cpus / k < _LEAST_CPUS:
-        said = f"a host has {_LEAST_CPUS:g} at least, the least that the kernel gives{_times(k)}"
+        said = f"a host needs at least {_LEAST_CPUS:g}, the kernel's minimum{_times(k)}"
         yield (*at, "cpus"), f"hosts.cpus: {said}"
     for key in ("address", "images"):
         if (host.count or 1) > 1 and getattr(host, key) is not None:
             yield (*at, key), f"hosts.{key}: {host.count} hosts cannot share it; give each a table"
     if host.rack is not None and host.bond is not None:
-        yield (*at, "bond"), "hosts.bond: give rack or bond; the bond says in which rack it is"
+        yield (*at, "bond"), "hosts.bond: give either rack or bond; a bond has its own rack"
     if host.rack is not None and host.rack not in (CORE, *given.racks):
         yield (*at, "rack"), f"hosts.rack: {_no('rack', host.rack, (CORE, *given.racks))}"
     if host.bond is not None and host.bond not in given.bonds:
@@ -352,7 +352,7 @@ def _doubtful_pools_of(place: int, host: _Host, given: LabFile) -> Iterator[tupl
         if name not in given.pools:
             said = _no("pool", name, given.pools)
         elif lacking := set(given.pools[name].disks) - set(host.disks):
-            said = f"the pool {name} is of disks that it has not: {', '.join(sorted(lacking))}"
+            said = f"the host lacks disks of the pool {name}: {', '.join(sorted(lacking))}"
         if said:
             yield ("hosts", place, "pools"), f"hosts.pools: {said}"
 
@@ -475,9 +475,11 @@ def _same(hosts: Sequence[tuple[int, LabHost]], lines: KeyLines) -> Iterator[tup
                 continue
             line = lines.of(("hosts", other[0], key))
             what = {
-                "name": f"two hosts are called {value}",
-                "address": f"{other[1]} and {host.name} have one address, {value}",
-                "images": f"{other[1]} and {host.name} share a disk folder, {value}: each of their "
-                "disks would be one file",
+                "name": f"two hosts have the name {value}",
+                "address": f"{other[1]} and {host.name} have the same address, {value}",
+                "images": (
+                    f"{other[1]} and {host.name} share a disk folder, {value}, so their disks "
+                    "would share files"
+                ),
             }[key]
             yield ("hosts", place, key), f"hosts.{key}: {what} (the other is in line {line})"

@@ -66,33 +66,33 @@ def lacks(
     if os.geteuid() != 0:
         yield MissingPrerequisite(
             "only root can make network namespaces, mounts and loop devices",
-            'type `sudo -E env "PATH=$PATH" venturi lab ...`',
+            'run `sudo -E env "PATH=$PATH" venturi lab ...`',
         )
     elif not _may_make_namespaces():
         yield MissingPrerequisite(
-            "root has not the capabilities SYS_ADMIN and NET_ADMIN, as in a container",
-            "start the container privileged, or take a virtual machine",
+            "root lacks the capabilities SYS_ADMIN and NET_ADMIN, as in a container",
+            "start a privileged container, or use a virtual machine",
         )
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if memory_bytes > there:
         yield MissingPrerequisite(
-            f"{size_text(memory_bytes)} of memory for one host: there are {size_text(there)}",
-            "write less memory",
+            f"{size_text(memory_bytes)} of memory for one host: the machine has {size_text(there)}",
+            "use less memory",
         )
     if cpus > (cores := os.cpu_count() or 1):
         yield MissingPrerequisite(
-            f"{cpus:g} processors for one host: there are {cores}", "write fewer cpus"
+            f"{cpus:g} CPUs for one host: the machine has {cores}", "use fewer cpus"
         )
     spared = {"mkfs.ext4": not disks, "mergerfs": not pools}
     needed = [name for name in PROGRAMS if not spared.get(name)]
     if missing := [name for name in needed if not shutil.which(name, path=programs_path())]:
         packages = " ".join(dict.fromkeys(PROGRAMS[name] for name in missing))
         yield MissingPrerequisite(
-            f"{', '.join(missing)}: not installed", f"type `apt install {packages}`"
+            f"{', '.join(missing)}: not installed", f"run `apt install {packages}`"
         )
     if disks and not Path("/dev/loop-control").exists():
         yield MissingPrerequisite(
-            "/dev/loop-control: the kernel has no loop devices", "type `modprobe loop`"
+            "/dev/loop-control: the kernel has no loop devices", "run `modprobe loop`"
         )
     if throttle and blkio_root() is None:
         yield MissingPrerequisite(
@@ -122,7 +122,7 @@ def require(**parts: Any) -> None:
     if found := list(lacks(**parts)):
         raise VenturiError(
             "VEN-LAB-NEEDS",
-            "a lab cannot be made here: " + "; ".join(each.what for each in found),
+            "a lab cannot be created here: " + "; ".join(each.what for each in found),
             hint="; ".join(each.mend for each in found),
         )
 

@@ -140,7 +140,7 @@ def shortfalls(made: LabSpec, carried: MachineRates) -> Iterator[Shortfall]:
         for way, given, rates in ways:
             total = sum(each or 0.0 for each in rates)
             if total > _MARGIN * given:
-                both = f"{units.format_rate(total)} in all; a file there had"
+                both = f"{units.format_rate(total)} in total; a file there reached"
                 yield Shortfall(
                     f"{_disks(len(here))} in {images.folder}, to {way}",
                     total,
@@ -154,7 +154,7 @@ def shortfalls(made: LabSpec, carried: MachineRates) -> Iterator[Shortfall]:
             f"{_disks(len(disks))}, buffered writes",
             written,
             memory,
-            f"{units.format_rate(written)} in all; memory was written for the first time with "
+            f"{units.format_rate(written)} in total; newly allocated memory was written with "
             f"{units.format_rate(memory)}",
         )
     limited = _links(made)
@@ -163,8 +163,8 @@ def shortfalls(made: LabSpec, carried: MachineRates) -> Iterator[Shortfall]:
             f"{len(limited)} links, all hosts sending",
             sum(limited),
             links,
-            f"{units.format_line_rate(sum(limited))} in all; connections over loopback had "
-            f"{units.format_line_rate(links)}",
+            f"{units.format_line_rate(sum(limited))} in total; connections over loopback "
+            f"reached {units.format_line_rate(links)}",
         )
 
 

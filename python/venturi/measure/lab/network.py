@@ -160,9 +160,9 @@ def with_free_addresses(spec: LabSpec, used: Sequence[IPv4Network]) -> LabSpec:
     if network is None:
         raise VenturiError(
             "VEN-LAB-ADDRESS",
-            f"this machine has all networks that a lab takes, {NETWORKS[0]} to {NETWORKS[-1]}",
+            f"this machine uses all networks for labs, {NETWORKS[0]} to {NETWORKS[-1]}",
             where={"key": "network.addresses"},
-            hint="take down a lab, or name addresses in [network]",
+            hint="take down a lab, or set addresses in [network]",
         )
     shift = int(network.network_address) - int(IPv4Network(spec.network).network_address)
     return replace(

@@ -219,7 +219,7 @@ class Spindle:
         until_s = time.monotonic() + _GONE_S
         while b'"event":"ready"' not in said.read_bytes():
             if server.poll() is not None or time.monotonic() > until_s:
-                why = words.read_text(errors="replace").strip() or "it does not become ready"
+                why = words.read_text(errors="replace").strip() or "it did not become ready"
                 raise VenturiError("VEN-LAB-STEP", f"the server of the disks: {why}")
             time.sleep(0.02)
         server.returncode = 0  # it is not waited for: it lives on when we are gone
@@ -431,7 +431,7 @@ def require_free_addresses(spec: LabSpec, held: int) -> None:
     if used is not None:
         raise VenturiError(
             "VEN-LAB-ADDRESS",
-            f"the addresses {spec.network} of the lab overlap {used}, which this machine has",
+            f"the lab's addresses {spec.network} overlap this machine's network {used}",
             where={"key": "network.addresses"},
-            hint='choose others in [network], such as addresses = "10.78.0.0/24"',
+            hint='set others in [network], such as addresses = "10.78.0.0/24"',
         )

@@ -61,9 +61,9 @@ class ClusterDiskJob:
         if empty:
             raise VenturiError(
                 "VEN-MEASURE-INPUT",
-                f"no folder is named on {', '.join(empty)}",
+                f"no folder is given on {', '.join(empty)}",
                 where={"hosts": ", ".join(empty)},
-                hint="name the disks of every host in the cluster's file",
+                hint="give the disks of every host in the cluster file",
             )
         self._places = list(places)
         self._count = len(places)
@@ -129,7 +129,7 @@ class ClusterDiskJob:
             started_s = step.since_start_s()
             samples += self._run(mode, self._places)
             took_s = step.since_start_s() - started_s
-            phases.append(Phase(f"{mode}, all hosts at once", started_s, took_s))
+            phases.append(Phase(f"{mode}, all hosts concurrently", started_s, took_s))
         found = [*self._standings(), *self._shares()]
         return StepReport(
             phases=tuple(phases),
@@ -163,7 +163,9 @@ class ClusterDiskJob:
                 for place in places
             },
         )
-        words = f"in {mode.replace('_', ' ')} " + ("alone" if alone else "on all hosts at once")
+        words = f"in {mode.replace('_', ' ')} " + (
+            "alone" if alone else "on all hosts concurrently"
+        )
         samples: list[Sample] = []
         windows: list[tuple[float, float]] = []
         for place in places:
@@ -230,7 +232,7 @@ class ClusterDiskJob:
                     "role": role,
                     "slow": False,
                 }
-                why = "no other disk is of its class"
+                why = "no other disk has its class"
                 yield _share_of_others(None, labels, why), None
             for each in standings(rates, self._options.slow_factor):
                 host, _, folder = each.name.partition(":")
@@ -259,8 +261,8 @@ class ClusterDiskJob:
             if share < self._options.slow_factor:
                 warning = TrialWarning(
                     "VEN-MEASURE-SHARED",
-                    f"{host}: {_test(mode, role)} has {share:.0%} of its rate alone while all "
-                    "hosts are at work: they share a disk, or the way to it",
+                    f"{host}: {_test(mode, role)} has {share:.0%} of its rate alone while "
+                    "all hosts are active: they share a disk, or the path to it",
                 )
             yield Sample("disk_share_of_alone", share, "fraction", labels=labels), warning
 
@@ -279,7 +281,9 @@ def overlap(windows: Sequence[tuple[float, float]]) -> float:
 
 
 def _test(mode: str, role: str) -> str:
-    return mode.replace("_", " ") if mode != "read_write" else f"{role} of read and write at once"
+    return (
+        mode.replace("_", " ") if mode != "read_write" else f"{role} of concurrent read and write"
+    )
 
 
 def _slow(standing: Standing, mode: str, role: str) -> TrialWarning:

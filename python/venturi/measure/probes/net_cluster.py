@@ -79,7 +79,7 @@ class Listener:
         self._agent = agent
         self._known = threading.Event()
         self._address: str | None = None
-        self._problem = "it did not say where it listens"
+        self._problem = "it didn't report its address"
         self._thread = threading.Thread(target=self._follow, daemon=True)
         try:
             threads.start(self._thread)
@@ -134,9 +134,10 @@ class ClusterNetJob:
         if len(places) < 2:
             raise VenturiError(
                 "VEN-MEASURE-INPUT",
-                f"a network is between hosts, and there is {count_of(len(places), 'host')}",
+                "measuring a network needs two hosts, and there is "
+                f"{count_of(len(places), 'host')}",
                 where={"hosts": ", ".join(place.name for place in places)},
-                hint="name two hosts or more in the cluster's file",
+                hint="give two or more hosts in the cluster file",
             )
         self._places = list(places)
         self._options = options
@@ -360,7 +361,7 @@ class ClusterNetJob:
                 "VEN-MEASURE-HOSTS",
                 f"no two hosts are left: {'; '.join(each.text for each in self._lost)}",
                 where={"hosts": ", ".join(sorted(gone))},
-                hint="`venturi cluster check` says how each host is reached",
+                hint="`venturi cluster check` shows how each host is reached",
             )
 
     def _text(self, problem: str) -> str:
@@ -390,8 +391,8 @@ class ClusterNetJob:
             count = len(self._unsteady)
             yield TrialWarning(
                 "VEN-MEASURE-UNSTEADY",
-                f"{count_of(count, 'time')} a host did not receive at a steady rate; "
-                f"the first was {self._unsteady[0]}",
+                f"hosts received at an unsteady rate {count_of(count, 'time')}; the first "
+                f"was {self._unsteady[0]}",
             )
 
 

@@ -159,7 +159,7 @@ class _DiskJob:
                     "VEN-MEASURE-INPUT",
                     f"{folder} is not a directory",
                     where={"dir": str(folder)},
-                    hint="name existing directories, one for each disk",
+                    hint="give existing directories, one per disk",
                 )
         if options.bytes is not None:
             # Reading and writing at once holds the files of both.
@@ -347,7 +347,7 @@ def disk_samples(measurement: DiskMeasurement) -> list[Sample]:
             "VEN-AGENT-PROTOCOL",
             f"disk measured {measurement.mode!r} as {measurement.role!r}",
             where={"mode": measurement.mode, "role": measurement.role},
-            hint="agent and package are of different versions: install Venturi again",
+            hint="agent and package have different versions: install Venturi again",
         )
     metric, unit = _DISK_METRICS[key]
     labels: dict[str, Scalar] = {
@@ -388,7 +388,7 @@ def _net_samples(measurement: NetMeasurement) -> list[Sample]:
             "VEN-AGENT-PROTOCOL",
             f"net measured the pattern {measurement.pattern!r}",
             where={"pattern": measurement.pattern},
-            hint="agent and package are of different versions: install Venturi again",
+            hint="agent and package have different versions: install Venturi again",
         )
     metric = f"net_{measurement.pattern}_bytes_per_s"
     labels: dict[str, Scalar] = {

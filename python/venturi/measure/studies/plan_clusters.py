@@ -45,7 +45,9 @@ def clusters_of(
     for name, each in named.items():
         at: KeyPath = ("clusters", name)
         if name == LOCAL:
-            doubts.append((at, f"{LOCAL} is the machine Venturi runs on; give it another name"))
+            doubts.append(
+                (at, f"{LOCAL} is reserved for the machine Venturi runs on; use another name")
+            )
             continue
         if (each.lab is None) == (each.file is None):
             said = f'cluster {name}: give either lab = "LAB.toml" or file = "CLUSTER.toml"'
@@ -123,7 +125,7 @@ def _doubtful_folders(
         for each in dirs:
             path = PurePosixPath(each)
             if not path.is_absolute() or ".." in path.parts or path == PurePosixPath("/"):
-                yield at, f"{each!r}: on the cluster {name} a folder begins with /"
+                yield at, f"{each!r}: on the cluster {name}, folders must start with /"
             elif cluster.lab is not None:
                 yield from ((at, said) for said in _not_in_lab(Path(path), name, cluster))
 

@@ -83,9 +83,13 @@ _Some = Field(default=(), min_length=1)
 class _Factors(Strict):
     workload: tuple[Text, ...] = Field(min_length=1, description="names of `venturi workloads`")
     engine: tuple[Text, ...] = Field(
-        default=(DEFAULT,), min_length=1, description="engines, `spark:yarn` and the like too"
+        default=(DEFAULT,),
+        min_length=1,
+        description="engines, including `spark:yarn` and other deployments",
     )
-    scale: Annotated[tuple[Text, ...], Field(description="sizes by name, or else bytes")] = _Some
+    scale: Annotated[tuple[Text, ...], Field(description="sizes by name; alternative: bytes")] = (
+        _Some
+    )
     bytes: Annotated[tuple[Bytes, ...], Field(description="sizes of the input")] = _Some
     threads: Annotated[
         tuple[Annotated[int, Field(ge=1, strict=True)], ...], Field(description="threads")
@@ -98,7 +102,7 @@ class _Factors(Strict):
     ] = _Some
     instances: Annotated[
         tuple[Annotated[int, Field(ge=1, le=MOST_INSTANCES, strict=True)], ...],
-        Field(description="copies of the workload at once (Spark)"),
+        Field(description="concurrent copies of the workload (Spark)"),
     ] = _Some
     workers: Annotated[
         tuple[Annotated[int, Field(ge=1, strict=True)], ...],
@@ -106,19 +110,19 @@ class _Factors(Strict):
     ] = _Some
     tiers: Annotated[
         tuple[Annotated[Text, _validated(of_spark.checked)], ...],
-        Field(description="tiers of Spark's local folders (`ssd 50GB`); none: as stock Spark does"),
+        Field(description="tiers of Spark's local folders (`ssd 50GB`); none: like stock Spark"),
     ] = _Some
     reserves: Annotated[
         tuple[Annotated[Text, _validated(of_spark.checked_reserves)], ...],
         Field(
-            description="room of tiers that a kind of files leaves to others (`spill 5GB`); none"
+            description="space on tiers that a kind of files leaves to others (`spill 5GB`); none"
         ),
     ] = _Some
     settings: dict[str, Annotated[tuple[str | int | float | bool, ...], Field(min_length=1)]] = (
-        Field(default={}, description="lists of values of an engine's own settings")
+        Field(default={}, description="lists of values for engine settings")
     )
     parameters: dict[str, Annotated[tuple[str | int | float, ...], Field(min_length=1)]] = Field(
-        default={}, description="lists of values of the workload's parameters"
+        default={}, description="lists of values for workload parameters"
     )
 
     @property
@@ -130,45 +134,47 @@ class _Factors(Strict):
 
 class _Cluster(Strict):
     lab: Annotated[
-        Text | None, Field(description="a lab's file: it is up for its trials alone")
+        Text | None, Field(description="a lab file; the lab is up only during its trials")
     ] = None
-    file: Annotated[Text | None, Field(description="a cluster's file: hosts that are there")] = None
+    file: Annotated[Text | None, Field(description="a cluster file, for existing hosts")] = None
 
 
 class _Budget(Strict):
-    time: Annotated[Seconds | None, Field(description="time of one sitting")] = None
+    time: Annotated[Seconds | None, Field(description="time budget of one session")] = None
     space: Annotated[Bytes | None, Field(description="disk space at the peak")] = None
 
 
 class _Failure(Strict):
     retry: dict[str, Count] = Field(
-        default={}, description="how often a class of failure is tried again"
+        default={}, description="number of retries per class of failure"
     )
     warnings: Annotated[
         tuple[Annotated[str, AfterValidator(_code)], ...],
-        Field(description="warnings that make a success a failure"),
+        Field(description="warnings that turn a success into a failure"),
     ] = ()
 
 
 class PlanFile(Strict):
     """What a plan file may say."""
 
-    name: Annotated[str, Field(description="what people call the plan")] = ""
+    name: Annotated[str, Field(description="name of the plan")] = ""
     repeats: Annotated[
         Annotated[int, Field(ge=1, le=10_000, strict=True)],
         Field(description="trials of each combination, warm-ups included"),
     ] = 6
-    warm_ups: Annotated[Count, Field(description="the first so many do not count")] = 1
+    warm_ups: Annotated[
+        Count, Field(description="number of first repetitions that don't count")
+    ] = 1
     order: Annotated[
         Order, Field(description="order of the trials: random, blocked, split-plot or written")
     ] = "random"
     seed: Annotated[Count, Field(description="seed of the order")] = 0
-    timeout: Annotated[Seconds | None, Field(description="longest time of one trial")] = None
+    timeout: Annotated[Seconds | None, Field(description="timeout of one trial")] = None
     trace: Annotated[
         bool,
         Field(strict=True, description="record every request to the disks of this machine's data"),
     ] = False
-    factors: Annotated[_Factors, Field(description="what is varied: every combination is measured")]
+    factors: Annotated[_Factors, Field(description="factors: every combination is measured")]
     clusters: dict[str, _Cluster] = Field(
         default={}, description="clusters by name, each with either a lab or a file"
     )
@@ -177,10 +183,10 @@ class PlanFile(Strict):
     )
     exclude: Annotated[
         tuple[dict[str, Any], ...],
-        Field(description="combinations to leave out: those for which all of a table holds"),
+        Field(description="combinations to exclude: those that match all keys of a table"),
     ] = ()
     budget: Annotated[_Budget, Field(description="limits of the whole plan")] = _Budget()
-    failure: Annotated[_Failure, Field(description="what happens after a failure")] = _Failure()
+    failure: Annotated[_Failure, Field(description="behavior after a failure")] = _Failure()
 
 
 Read = Callable[[Path], str]
@@ -268,7 +274,7 @@ def _doubts(given: PlanFile, engines: Mapping[str, EngineWords]) -> Iterator[tup
     for name, values in _factors(given).items():
         twice = {str(value) for value in values if values.count(value) > 1}
         if twice:
-            yield _at(name, given), f"{name}: {', '.join(sorted(twice))} is there twice"
+            yield _at(name, given), f"{name}: {', '.join(sorted(twice))} is given twice"
     yield from _strangers("workload", factors.workload, [each.name for each in WORKLOADS])
     yield from _strangers("engine", factors.engine, _specs(engines, factors.engine))
     yield from _strangers("scale", factors.scale, SCALES)
@@ -280,21 +286,24 @@ def _doubts(given: PlanFile, engines: Mapping[str, EngineWords]) -> Iterator[tup
         if getattr(factors, name) and setting in factors.settings:
             yield ("factors", name), f"give either {name} or {setting}"
     if factors.reserves and TIERS_SETTING not in factors.chosen_settings:
-        yield ("factors", "reserves"), "reserves are of tiers, and there are none"
+        yield ("factors", "reserves"), "reserves need tiers"
     if given.trace and any(each != LOCAL for each in factors.cluster):
-        yield ("trace",), "trace: it records the disks of this machine: leave out clusters"
+        yield ("trace",), "trace: only records disks of this machine, so omit clusters"
     if given.warm_ups >= given.repeats:
-        yield ("warm_ups",), f"warm_ups: {given.warm_ups} leaves nothing of {given.repeats} repeats"
+        yield (
+            ("warm_ups",),
+            f"warm_ups: with {given.warm_ups}, none of {given.repeats} repeats counts",
+        )
     names = {split_spec(spec)[0] for spec in factors.engine} & engines.keys()
     prefixes = [prefix for name in names for prefix in engines[name].prefixes]
     for setting in factors.chosen_settings:
         if not setting.startswith(tuple(prefixes)):
-            yield _at(setting, given), f"no engine here has a setting {setting}"
+            yield _at(setting, given), f"no engine of this plan has a setting {setting}"
     yield from _doubtful_parameters(factors)
     for name in given.failure.retry:
         if name not in RETRYABLE:
             known = ", ".join(RETRYABLE)
-            yield ("failure", "retry", name), f"{name!r} cannot be tried again (only: {known})"
+            yield ("failure", "retry", name), f"{name!r} cannot be retried (only: {known})"
     yield from _doubtful_disks(given)
     yield from _doubtful_exclusions(given)
 
@@ -310,7 +319,10 @@ def _doubtful_parameters(factors: _Factors) -> Iterator[tuple[KeyPath, str]]:
             if parameter.name == name
         ]
         if not takers:
-            yield ("factors", "parameters", name), f"no workload here has a parameter {name}"
+            yield (
+                ("factors", "parameters", name),
+                f"no workload of this plan has a parameter {name}",
+            )
         for value in values:
             for parameter in takers:
                 try:
@@ -362,7 +374,7 @@ def _unfit(
 ) -> Iterator[tuple[KeyPath, str]]:
     """What is wrong with the combinations."""
     if not found:
-        yield ("exclude",), "nothing is left after the exclusions"
+        yield ("exclude",), "the exclusions leave no combination"
     if len(found) * given.repeats > MAX_PLACES:
         yield ("factors",), f"{len(found) * given.repeats} trials are more than {MAX_PLACES}"
     pairs = dict.fromkeys((each.engine, each.workload) for each in found)
@@ -379,7 +391,7 @@ def _unfit(
             continue
         try:
             if size_of_bytes(workload(name), size, dict(parameters)).records == 0:
-                yield ("factors", "bytes"), f"{size} bytes hold no record of {name}"
+                yield ("factors", "bytes"), f"{size} bytes are too few for a record of {name}"
         except VenturiError as error:
             yield ("factors", "bytes"), error.message
 
@@ -411,8 +423,7 @@ def _kept(
         if not covering:
             kept.append(combination)
     return tuple(kept), [
-        (("exclude", at), "this excludes nothing: no combination has all of it")
-        for at in sorted(idle)
+        (("exclude", at), "this excludes nothing: no combination matches it") for at in sorted(idle)
     ]
 
 

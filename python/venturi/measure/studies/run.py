@@ -358,8 +358,7 @@ class _TimedJob:
                 raise
             raise VenturiError(
                 "VEN-ENGINE-TIMEOUT",
-                f"the trial was still {doing} after {format_duration(self.timeout_s)} "
-                "and was stopped",
+                f"the trial was stopped after {format_duration(self.timeout_s)}, while {doing}",
                 hint="give the plan a longer timeout",
             ) from None
         finally:

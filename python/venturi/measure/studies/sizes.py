@@ -102,8 +102,8 @@ def disk_probe_size(
     if size_bytes < MIN_PROBE_BYTES:
         return SkippedStep(
             "probe disk",
-            f"{format_bytes_decimal(size_bytes)} of test data per directory are all that "
-            f"disk space and time allow, {format_bytes_decimal(MIN_PROBE_BYTES)} are needed",
+            f"disk space and time allow {format_bytes_decimal(size_bytes)} of test data per "
+            f"directory, but {format_bytes_decimal(MIN_PROBE_BYTES)} are needed",
         )
     aligned = size_bytes - size_bytes % MIN_PROBE_BYTES
     return DiskProbeSize(aligned, round(seconds, 3), DISK_ITERATIONS)
@@ -115,7 +115,7 @@ def net_probe_seconds(time_budget_s: float) -> float | SkippedStep:
     if share_s < NET_MIN_S:
         return SkippedStep(
             "probe net",
-            f"its share of the time budget is {format_duration(share_s)}, "
+            f"its share of the time budget is {format_duration(share_s)}, but "
             f"{format_duration(NET_MIN_S)} are needed",
         )
     return min(1.0, round(share_s / NET_MEASUREMENTS, 3))
@@ -149,7 +149,7 @@ def data_size(
     if size_bytes < MIN_DATA_BYTES:
         return SkippedStep(
             "sort",
-            f"{limited_by} allows {format_bytes_decimal(max(0, size_bytes))} of data, "
+            f"{limited_by} allows {format_bytes_decimal(max(0, size_bytes))} of data, but "
             f"{format_bytes_decimal(MIN_DATA_BYTES)} are needed",
         )
     return DataSize(size_bytes, limited_by)
@@ -179,6 +179,6 @@ def two_pass_bytes(input_bytes: int, minimum_memory_bytes: int) -> int | Skipped
         return SkippedStep(
             "sort in two passes",
             f"{format_bytes_decimal(input_bytes)} of data fit into "
-            f"{format_bytes_decimal(memory_bytes)}, the least memory the engine works with",
+            f"{format_bytes_decimal(memory_bytes)}, the engine's minimum memory",
         )
     return memory_bytes

@@ -19,7 +19,9 @@ Row = tuple[str, str | None, float]
 """Metric, device, value."""
 
 NOT_WATCHED = "the host was not watched during the trial"
-ONE_MACHINE = "the hosts of the trial are one machine, whose disks and links carry all of theirs"
+ONE_MACHINE = (
+    "the trial's hosts are on one machine, so its disks and links carry the traffic of all"
+)
 LEAST_COVERED = 0.5  # of the execution, at least, by samples
 MEMORY_STALLED = "memory_stalled_share"
 
@@ -50,25 +52,29 @@ class DisturbanceLimit:
 
 
 _TENTH = (
-    "work that needs a resource throughout takes up to 1/(1 - share) as long, 11 % at a tenth; "
-    "below it drowns in the spread of repeats (ALOJA's groups: 4.5 % at the median). Our judgement"
+    "work that needs a resource throughout takes up to 1/(1 - share) as long, 11 % at a "
+    "tenth; below, it is lost in the spread of repeats (ALOJA's groups: 4.5 % at the "
+    "median). Our judgment"
 )
 LIMITS = (
-    DisturbanceLimit(CPU_OTHERS, 0.10, "others used {share} of the processor time", _TENTH),
+    DisturbanceLimit(CPU_OTHERS, 0.10, "other programs used {share} of the CPU time", _TENTH),
     DisturbanceLimit(
         CPU_STEAL,
         0.05,
-        "the hypervisor withheld {share} of the processor time",
-        "stolen time is time in which a process was ready to run (proc(5), `steal`): all of it is "
-        "lost to the trial, 5 % at the limit, the least difference that is asked for by default",
+        "the hypervisor withheld {share} of the CPU time",
+        "in stolen time a process was ready to run (proc(5), `steal`), so the trial loses "
+        "all of it; the limit of 5 % is the smallest difference that comparisons detect by "
+        "default",
     ),
-    DisturbanceLimit(DISK_OTHERS, 0.10, "others' transfers took {share} of a disk's time", _TENTH),
+    DisturbanceLimit(
+        DISK_OTHERS, 0.10, "other programs' transfers took {share} of a disk's time", _TENTH
+    ),
     DisturbanceLimit(
         MEMORY_STALLED,
         0.10,
-        "all tasks stood still for lack of memory for {share} of the time",
-        "`full` of the kernel's pressure stall information (Linux, accounting/psi): time in which "
-        "nothing was done; a tenth as for the other resources",
+        "all tasks were stalled for lack of memory for {share} of the time",
+        "`full` of the kernel's pressure stall information (Linux, accounting/psi): time "
+        "without any progress; limit of a tenth as for the other resources",
     ),
 )
 
@@ -186,7 +192,7 @@ class _Window:
         self._covered_s = sum(map(self._inside_s, self.ticks))
         self.too_short = None
         if self._covered_s <= 0 or self._covered_s < LEAST_COVERED * (to_s - from_s):
-            self.too_short = "it executed for less time than lies between two samples of the host"
+            self.too_short = "it was shorter than the sampling interval of the host"
             if self._covered_s or not ticks:
                 self.too_short = "the host was sampled for less than half of the execution"
 
@@ -226,7 +232,7 @@ def _judged(window: _Window, *others: tuple[str, float | None, str | None]) -> D
             metric,
             None if why or value is None else max(0.0, value),
             "B/s" if metric.endswith("_bytes_per_s") else "fraction",
-            missing_reason=why or ("the sampler does not say" if value is None else None),
+            missing_reason=why or ("not reported by the sampler" if value is None else None),
         )
         for metric, value, why in (*others, *means)
     )

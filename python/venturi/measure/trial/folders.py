@@ -27,7 +27,7 @@ def require_writable(files: Files, folders: Iterable[Path], *, there: bool = Fal
                 "VEN-MEASURE-DIR",
                 f"{folder} is not a folder",
                 where={"dir": str(folder)},
-                hint="make it first, or name another with --dir",
+                hint="create it first, or choose another with --dir",
                 exit_code=ExitCode.USAGE,
             )
         try:
@@ -37,7 +37,7 @@ def require_writable(files: Files, folders: Iterable[Path], *, there: bool = Fal
                 error,
                 f"{folder} cannot be written",
                 where={"dir": str(folder)},
-                hint="go to a folder that you may write to, or name one with --dir",
+                hint="change to a folder that you can write to, or choose one with --dir",
             ) from error
 
 
@@ -87,9 +87,9 @@ class DataFolders:
         except OSError as error:
             raise refused(
                 error,
-                f"no data folder can be made in {parent}",
+                f"no data folder can be created in {parent}",
                 where={"dir": str(parent)},
-                hint="name a folder that you may write to with --dir",
+                hint="choose a folder that you can write to with --dir",
             ) from error
         return folder
 
@@ -125,9 +125,9 @@ def parse_roles(values: Iterable[str], default: Path) -> dict[str, tuple[Path, .
         elif equals and role.isalpha():
             raise VenturiError(
                 "VEN-MEASURE-DIR",
-                f"--dir {value}: {role} is no role of a folder",
+                f"--dir {value}: {role} is not a role of a folder",
                 where={"dir": value},
-                hint=f"a folder that is called so is ./{value}; "
+                hint=f"for a folder with this name, write ./{value}; "
                 + did_you_mean(role, DISK_ROLES, "roles are"),
                 exit_code=ExitCode.USAGE,
             )

@@ -124,7 +124,7 @@ class StepContext:
                 raise
             raise VenturiError(
                 "VEN-ENGINE-TIMEOUT",
-                f"the agent's {command} had not finished after {format_duration(timeout_s)} "
+                f"the agent's {command} did not finish within {format_duration(timeout_s)} "
                 "and was stopped",
                 where={"command": command},
                 hint="allow more time with --timeout",

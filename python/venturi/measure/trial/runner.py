@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 _NETWORK_FILES = ("nfs", "cifs", "smb", "ceph", "lustre", "gluster", "9p", "fuse.")
 
-SHARED = "some hosts of the trial share a machine: each of them sees what the others do"
+SHARED = "some hosts of the trial share a machine, so each sees the others' load"
 
 FOUND = frozenset({"regime_expected"})
 """What a job adds to its trial's configuration once it has begun: it was found, not chosen."""
@@ -347,7 +347,7 @@ class _TrialRun:
                 # What was measured is worth more than a log that cannot be kept.
                 self.warn((TrialWarning(error.code, error.message),))
             except OSError as error:  # it cannot be fetched
-                said = f"{each.name} cannot be kept: {error.strerror}"
+                said = f"{each.name} cannot be stored: {error.strerror}"
                 self.warn((TrialWarning("VEN-RECORD-ARTIFACT", said),))
 
     def warn(self, warnings: tuple[TrialWarning, ...]) -> None:
@@ -436,11 +436,11 @@ class _TrialRun:
 def _no_own_traffic(chosen: TrialChoices, facts: Mapping[str, Any]) -> str | None:
     """Why the trial's traffic cannot be told from others'; None if it has none."""
     if chosen.uses_network or chosen.elsewhere is not None:
-        return "the kernel does not count traffic by process"
+        return "the kernel doesn't count network traffic per process"
     mounted = facts.get("file_systems")
     kinds = [str(each.get("kind")) for each in mounted] if isinstance(mounted, list) else []
     if any(kind.startswith(_NETWORK_FILES) for kind in kinds):
-        return "a network file system is mounted, whose traffic may be the trial's own"
+        return "a network file system is mounted, and its traffic may belong to the trial"
     return None
 
 

@@ -102,13 +102,13 @@ class Sampler:
         said = []
         if self._moments_each > 1:
             said.append(
-                f"the host's series is thinned to the means of {self._moments_each} moments each: "
+                f"the host's series was reduced to means over {self._moments_each} samples: "
                 f"it had more than {self._limits.series_rows:,} values"
             )
         if self._lines_left_out:
             said.append(
-                f"{self._lines_left_out:,} metrics of devices are left out of the host's series: "
-                f"it has {self._limits.series_lines:,}"
+                f"{self._lines_left_out:,} device metrics are missing from the host's "
+                f"series, which has the maximum of {self._limits.series_lines:,}"
             )
         return "; ".join(said)
 

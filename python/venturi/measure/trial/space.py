@@ -47,8 +47,8 @@ def require(files: Files, needs_by_folder: Mapping[Path, int]) -> None:
         if need_bytes > free * SHARE_OF_FREE:
             raise VenturiError(
                 "VEN-MEASURE-SPACE",
-                f"{format_bytes_decimal(need_bytes)} of disk space are needed, "
-                f"{format_bytes_decimal(free)} are free, and half of that may be used",
+                f"{format_bytes_decimal(need_bytes)} of disk space are needed, but only half "
+                f"of the free {format_bytes_decimal(free)} may be used",
                 where={"dir": str(folder), "needed_bytes": need_bytes, "free_bytes": free},
-                hint="ask for less data, or name another disk with --dir",
+                hint="use less data, or choose another disk with --dir",
             )

@@ -7,7 +7,7 @@ from venturi.record.trial import Sample
 
 
 def usage_samples(cpu: CpuTime | None, peak_rss_bytes: int | None) -> tuple[Sample, ...]:
-    """Processor time and the most memory that was resident; None: the kernel does not say."""
+    """Processor time and the most memory that was resident; None: not reported by the kernel."""
     return (
         _known("cpu_user_s", None if cpu is None else cpu.user_s, "s"),
         _known("cpu_system_s", None if cpu is None else cpu.system_s, "s"),
@@ -16,5 +16,5 @@ def usage_samples(cpu: CpuTime | None, peak_rss_bytes: int | None) -> tuple[Samp
 
 
 def _known(metric: str, value: float | None, unit: str) -> Sample:
-    reason = "the kernel does not say" if value is None else None
+    reason = "not reported by the kernel" if value is None else None
     return Sample(metric, value, unit, missing_reason=reason)

@@ -44,7 +44,7 @@ class WorkloadParameter:
             raise ValueError(f"{given!r} is not a valid {kind.__name__}") from error
         if isinstance(value, str):
             if self.words and value not in self.words:
-                raise ValueError(f"{value!r} is none of {', '.join(self.words)}")
+                raise ValueError(f"{value!r} is not one of {', '.join(self.words)}")
             return value
         if self.least is not None and not value >= self.least:
             raise ValueError(f"{value} is less than {self.least:g}")

@@ -283,7 +283,7 @@ class GeneratedInputs:
                 error,
                 "the input cannot be written",
                 where={"file": str(error.filename or folder)},
-                hint="name a folder that you may write to with --dir",
+                hint="choose a folder that you can write to with --dir",
             ) from error
         finally:
             if step.on_progress is not None:

@@ -104,7 +104,7 @@ def _difference(given: InputData, seen: ValidateResult) -> str | None:
     if not seen.ordered:
         return f"{seen.unordered_records} records are out of order, first {seen.first_unordered}"
     if given.records is not None and seen.records != given.records:
-        return f"{seen.records} records are on disk, {given.records} went in"
+        return f"{seen.records} records are on disk, but the input has {given.records}"
     if given.checksum is not None and int(seen.checksum, 16) != int(given.checksum, 16):
         return f"checksum {seen.checksum} on disk, {given.checksum} in the input"
     return None

@@ -89,7 +89,9 @@ def test_engines_that_execute_once_at_a_time() -> None:
     require_instances(one, 1)
     require_instances(made("standalone"), 8)
     for found, instances in ((one, 2), (made("standalone"), 65)):
-        with pytest.raises(VenturiError, match=r"once at a time|65 instances") as caught:
+        with pytest.raises(
+            VenturiError, match=r"one copy of a workload at a time|65 instances"
+        ) as caught:
             require_instances(found, instances)
         assert caught.value.exit_code is ExitCode.USAGE
 

@@ -328,7 +328,7 @@ def read_addresses(host: LiveHost, conf: Path) -> Addresses:
     if not fs.startswith("hdfs://"):
         raise VenturiError(
             "VEN-ENGINE-CLUSTER",
-            f"{conf} names no HDFS: fs.defaultFS is {fs!r}",
+            f"{conf} has no HDFS: fs.defaultFS is {fs!r}",
             where={"dir": str(conf)},
             hint="--hadoop-conf needs the folder with the cluster's core-site.xml",
         )

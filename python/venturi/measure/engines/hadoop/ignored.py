@@ -26,14 +26,14 @@ RULES = (
     IgnoredSettings(
         _LOCAL,
         "mapreduce.job.reduce.slowstart.completedmaps",
-        "LocalJobRunner begins to reduce when all maps have ended",
+        "LocalJobRunner starts reduces when all maps have ended",
         _LOCAL_JOBS,
     ),
     IgnoredSettings(
         _LOCAL,
         "dfs.*",
-        "files are the host's own, not in HDFS",
+        "files are local, not in HDFS",
         "Hadoop, Single Node Setup: Standalone Operation",
     ),
-    IgnoredSettings(("cluster",), "mapreduce.local.*", "it is of LocalJobRunner", _LOCAL_JOBS),
+    IgnoredSettings(("cluster",), "mapreduce.local.*", "it applies to LocalJobRunner", _LOCAL_JOBS),
 )

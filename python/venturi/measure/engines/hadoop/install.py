@@ -157,7 +157,7 @@ def _install(
             "VEN-ENGINE-MISSING",
             "Maven (mvn) and Java are needed to download Hadoop",
             where={"engine": "mapreduce"},
-            hint="apt-get install maven, or set HADOOP_HOME to a Hadoop that is there already",
+            hint="apt-get install maven, or set HADOOP_HOME to an existing Hadoop",
         )
     try:
         files.mkdir(place.parent, parents=True, exist_ok=True)
@@ -167,7 +167,7 @@ def _install(
             error,
             f"Hadoop cannot be installed in {place.parent}",
             where={"dir": str(place.parent)},
-            hint="set VENTURI_HOME to a folder that you may write to",
+            hint="set VENTURI_HOME to a folder that you can write to",
         ) from error
     cache = place.parent / "maven"
     part = place.with_name(f".{place.name}.part")
@@ -256,8 +256,8 @@ def _fetch(
             "VEN-ENGINE-INSTALL",
             f"Maven could not fetch Hadoop: {complaints[0] if complaints else f'status {status}'}",
             where={"command": " ".join(map(str, command))},
-            hint="what was fetched is kept: try again when Maven Central can be reached "
-            "(a proxy or mirror goes into ~/.m2/settings.xml)",
+            hint="retry when Maven Central is reachable (configure a proxy or mirror in "
+            "~/.m2/settings.xml); fetched files are kept",
         )
 
 
@@ -274,7 +274,7 @@ def _check(files: Files, jars: Path) -> None:
     if wrong:
         raise VenturiError(
             "VEN-ENGINE-INSTALL",
-            f"{len(wrong)} jars differ from the pinned ones, the first is {wrong[0]}",
+            f"{len(wrong)} jars differ from their pinned digests; the first is {wrong[0]}",
             where={"jar": wrong[0], "dir": str(jars)},
             hint="a mirror may have changed them; nothing was installed",
         )

@@ -49,8 +49,8 @@ def look_on_nodes(
         said = ", ".join(f"{version} on {name}" for name, (version, _) in versions.items())
         raise VenturiError(
             "VEN-ENGINE-CLUSTER",
-            f"the hosts of the cluster have different Hadoops: {said}",
-            hint="install the same one, or unset HADOOP_HOME: then Venturi sends its own",
+            f"the hosts of the cluster have different versions of Hadoop: {said}",
+            hint="install the same version, or unset HADOOP_HOME so that Venturi sends its own",
         )
     return replace(own, hadoop=None if missing else own.hadoop, missing=missing), hadoop
 
@@ -93,6 +93,6 @@ def _send(name: str, files: Files, place: Path) -> None:
             "VEN-ENGINE-INSTALL",
             f"Hadoop cannot be sent to {place.parent} on {name}: {error.strerror}",
             where={"host": name, "dir": str(place.parent)},
-            hint="it must be at the same path on every host: make this folder writable there, or "
-            "install Hadoop on all at one path and set HADOOP_HOME to it",
+            hint="Hadoop must be at the same path on every host: make this folder writable there, "
+            "or install Hadoop at one path on all hosts and set HADOOP_HOME to it",
         ) from error

@@ -466,7 +466,7 @@ def _stages(stages: Sequence[SortStage], names: Mapping[str, str]) -> tuple[Samp
                 unit,
                 phase=stage.phase,
                 labels=labels,
-                missing_reason="the kernel does not say" if value is None else None,
+                missing_reason="not reported by the kernel" if value is None else None,
             )
             for metric, value, unit in values
         ]
@@ -476,7 +476,7 @@ def _stages(stages: Sequence[SortStage], names: Mapping[str, str]) -> tuple[Samp
 def _check_result(definition: Definition, given: InputData, data: SortResult) -> str | None:
     """What the engine itself counted must agree with what it was given."""
     if given.records is not None and data.input.records != given.records:
-        return f"{data.input.records} records were read of {given.records}"
+        return f"{data.input.records} of {given.records} records were read"
     if definition.job == "sort" and data.output.records != data.input.records:
         return f"{data.output.records} records came out of {data.input.records}"
     if data.checksum is not None and data.checksum.input != data.checksum.output:

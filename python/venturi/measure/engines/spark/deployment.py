@@ -380,7 +380,7 @@ def require_executors(files: Files, log: Path) -> None:
         code, sentence, hint = KILLED
         raise VenturiError(code, f"{NAME}: {sentence}", where={"engine": NAME}, hint=hint)
     if len(_LOST.findall(said)) > MOST_EXECUTORS_LOST:
-        problem = f"more than {MOST_EXECUTORS_LOST} executors were started and ended again"
+        problem = f"more than {MOST_EXECUTORS_LOST} executors started and ended"
     elif _GRANTED not in said and said.count(_STARVED) >= MOST_STARVED:
         problem = f"no executor was granted in {MOST_STARVED * 15} s"
     else:
@@ -389,7 +389,8 @@ def require_executors(files: Files, log: Path) -> None:
         "VEN-ENGINE-FAILED",
         f"{NAME}: {problem}",
         where={"engine": NAME},
-        hint="compare what --set asks for with what the workers have, and read the executors' logs",
+        hint="compare the resources requested with --set with those of the workers, and read the "
+        "executors' logs",
     )
 
 

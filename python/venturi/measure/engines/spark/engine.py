@@ -278,7 +278,7 @@ class Spark:
         self._hadoop = found.hadoop
         if self.deployment == "local":
             needed = "; ".join(each.mend for each in found.missing)
-            yarn = f"yarn (for which: {needed})" if needed else "yarn"
+            yarn = f"yarn (which needs: {needed})" if needed else "yarn"
             parts["deployments"] = f"local, standalone, spark://HOST:PORT, {yarn}"
             return
         parts |= {f"hadoop {name}": part for name, part in found.parts.items()}
@@ -311,7 +311,7 @@ class Spark:
                 yield MissingRequirement(f"no Java is installed on {name}", "install one there")
             for each in lacking:
                 yield MissingRequirement(
-                    f"{each} is not there on {name}",
+                    f"{each} does not exist on {name}",
                     "install the same at the same path on every host",
                 )
         found, hadoop = look_on_nodes(nodes, self._venturi_home, self._environ)

@@ -41,7 +41,7 @@ RULES = (
     IgnoredSettings(
         _LOCAL,
         "spark.cores.max",
-        "local mode has no cluster to take cores of",
+        "local mode has no cluster to get cores from",
         _CONFIGURATION,
         "--threads",
     ),
@@ -60,21 +60,21 @@ RULES = (
     IgnoredSettings(
         ("standalone", "url"),
         "spark.executor.instances",
-        "a standalone master gives executors by cores",
+        "a standalone master assigns executors by cores",
         "spark-submit --help: --num-executors",
         "spark.cores.max and spark.executor.cores",
     ),
     IgnoredSettings(
         ("yarn",),
         "spark.cores.max",
-        "it is of standalone clusters",
+        "it applies to standalone clusters",
         _CONFIGURATION,
         "spark.executor.instances and spark.executor.cores",
     ),
     IgnoredSettings(
         ("yarn",),
         "spark.deploy.*",
-        "it is of standalone clusters",
+        "it applies to standalone clusters",
         "Spark, Standalone Mode",
     ),
     IgnoredSettings(
@@ -93,7 +93,7 @@ RULES = (
     IgnoredSettings(
         (),
         "spark.driver.cores",
-        "it is of cluster mode, and the driver runs in client mode",
+        "it applies to cluster mode, but the driver runs in client mode",
         _CONFIGURATION,
     ),
 )
@@ -112,9 +112,11 @@ def more(
         settings[TIERS_SETTING], [each / below for each in folders]
     ).items():
         why = (
-            f"no folder for scratch ({named}) has that in its path: name one that has"
+            f"no folder for scratch ({named}) has it in its path: add one that does"
             if first is None
-            else f"{first!r} before it takes every folder for scratch that has it ({named}): put "
-            f"{word!r} first"
+            else (
+                f"{first!r} comes before it and matches all its folders for scratch ({named}): "
+                f"put {word!r} first"
+            )
         )
         yield f"the tier {word!r} of {TIERS_SETTING} gets nothing: {why}"

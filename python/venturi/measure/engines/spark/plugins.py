@@ -19,9 +19,9 @@ def installed(name: str, what_for: str) -> Path:
             "VEN-ENGINE-MISSING",
             f"this installation of Venturi has no plugin for {what_for}",
             where={"file": str(found)},
-            hint="it was installed from sources where there was no Maven: install Maven and a "
-            "JDK 17 (Debian: apt-get install maven openjdk-17-jdk-headless) and then Venturi once "
-            "more (in a clone: make setup), or install a wheel, which has it",
+            hint="it was installed from sources without Maven. Install Maven and a JDK 17 "
+            "(Debian: apt-get install maven openjdk-17-jdk-headless), then Venturi again (in "
+            "a clone: make setup). Or install a wheel, which contains the plugin",
         )
     return found
 

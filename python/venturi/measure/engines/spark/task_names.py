@@ -29,7 +29,7 @@ def is_wanted(settings: Mapping[str, str]) -> bool:
             "VEN-ENGINE-SETTING",
             f"{TASKS_SETTING}={given} is neither true nor false",
             where={"value": given},
-            hint="true has threads say which task they run, for --trace",
+            hint="true names threads after their tasks, for --trace",
             exit_code=ExitCode.USAGE,
         )
     return given == "true"

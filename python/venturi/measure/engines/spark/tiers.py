@@ -62,8 +62,8 @@ def service_jar() -> Path:
 def checked(text: str) -> str:
     """`text`, tiers as the setting has them; VEN-ENGINE-SETTING says which is none."""
     hint = (
-        "write what a folder's path contains and the space to leave free on it, such as "
-        f"'nvme 50GB, ssd 80GB', or to use at most: 'ssd max 20GB'; {NONE}: as stock Spark does"
+        "write a part of a folder's path and the space to leave free on it, such as 'nvme "
+        f"50GB, ssd 80GB', or to use at most: 'ssd max 20GB'. {NONE}: like stock Spark"
     )
     return _checked(text, _TIER, "tier", "neither KEYWORD SIZE nor KEYWORD max SIZE", hint)
 
@@ -71,8 +71,9 @@ def checked(text: str) -> str:
 def checked_reserves(text: str) -> str:
     """`text`, reserves as the setting has them; VEN-ENGINE-SETTING says which is none."""
     hint = (
-        "write what files are (shuffle, shuffle_index, spill, cached, other) and the room on fast "
-        f"tiers that they leave to others, such as 'spill 10GB, cached 20GB'; {NONE}: all are alike"
+        "write a kind of files (shuffle, shuffle_index, spill, cached, other) and the space "
+        f"on fast tiers that it leaves to others, such as 'spill 10GB, cached 20GB'. {NONE}: "
+        "treat all kinds equally"
     )
     return _checked(text, _RESERVE, "reserve", "not KIND SIZE", hint)
 
@@ -101,9 +102,9 @@ def _checked(text: str, part_of: re.Pattern[str], name: str, wrong: str, hint: s
         if found is None:
             problem = f"{part!r} is {wrong}"
         elif found["name"].lower() in before:
-            problem = f"{found['name']!r} is there twice"
+            problem = f"{found['name']!r} is given twice"
         elif found["name"].lower() == _LAST:
-            problem = f"{found['name']!r} names the folders that no keyword matches"
+            problem = f"{found['name']!r} is reserved for folders without a matching keyword"
         elif _bytes_of(found) > _MOST_BYTES:
             problem = f"{found['number']}{found['unit']} is larger than any disk"
         else:

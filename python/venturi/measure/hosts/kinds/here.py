@@ -15,7 +15,7 @@ class LocalAccess(HostAccess):
     """This machine."""
 
     key = "here"
-    description = "true: it is the machine that Venturi runs on"
+    description = "true: the machine that Venturi runs on"
     is_flag = True
     is_this_machine = True
 

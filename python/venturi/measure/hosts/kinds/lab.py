@@ -15,7 +15,7 @@ class LabAccess(HostAccess):
     """The host of the same name in the lab `target`."""
 
     key = "lab"
-    description = "the lab on this machine that has a host of this name"
+    description = "lab on this machine with a host of this name"
     emulated = True
 
     def open(self, opening: HostOpening) -> AbstractContextManager[LiveHost]:

@@ -17,12 +17,11 @@ class SshAccess(HostAccess):
 
     key = "ssh"
     description = (
-        "what one types after `ssh` to reach it: a name, user@name, a Host of ~/.ssh/config; "
-        "default: its name"
+        "destination for `ssh`: a name, user@name, or a Host in ~/.ssh/config; default: its name"
     )
     # ssh would read a target that begins with - as an option.
     allowed = re.compile(r"(?!-)[^\s\x00-\x1f]{1,255}\Z")
-    target_name = "what one types after ssh"
+    target_name = "a destination for ssh"
     takes_agent = True
 
     def open(self, opening: HostOpening) -> AbstractContextManager[LiveHost]:

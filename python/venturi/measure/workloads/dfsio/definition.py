@@ -10,23 +10,23 @@ from venturi.record.trial import Scalar
 WORKLOADS = (
     Definition(
         name="dfsio-write",
-        summary="Write files through the engine's file system, one task a file (TestDFSIO)",
+        summary="Write files through the engine's file system, one task per file (TestDFSIO)",
         job="dfsio-write",
         format="none",
         generator="none",
         record_bytes=0,
         key_bytes=0,
-        validation="every file is there with its size; the engine counted as many bytes",
+        validation="every file exists with its size; the engine counted as many bytes",
     ),
     Definition(
         name="dfsio-read",
-        summary="Read such files again, one task a file (TestDFSIO)",
+        summary="Read these files again, one task per file (TestDFSIO)",
         job="dfsio-read",
         format="none",
         generator="none",
         record_bytes=0,
         key_bytes=0,
-        validation="the engine counted as many files and bytes as there are",
+        validation="the engine's counts of files and bytes are correct",
     ),
 )
 

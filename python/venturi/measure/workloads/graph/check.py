@@ -294,7 +294,7 @@ def _compare_lists(answers: Answers, limit: int, outputs: Sequence[Path]) -> str
 def _wrong_line(answers: Answers, limit: int, seen: Mask, vertex: int, pairs: str) -> str | None:
     """What is wrong with a line; notes in `seen` that there is one for its vertex."""
     if not 0 <= vertex < len(seen) or seen[vertex]:
-        return "is not in the input, or there twice"
+        return "is not in the input, or occurs twice"
     seen[vertex] = True
     if pairs.count(":") > limit:
         return f"has more than {limit} associations"

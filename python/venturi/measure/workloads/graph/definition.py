@@ -43,11 +43,12 @@ WORKLOADS = (
         record_bytes=WEIGHTED_LINE_BYTES,
         key_bytes=0,
         validation=(
-            "association over one hop: the weight; over n: the sum over all neighbours of the "
-            "edge's weight times the neighbour's association over n - 1, never with oneself; after "
-            "each hop the strongest are kept, of equals the smaller identifier. The lists of all "
-            "vertices (beyond 2,000,000 lines: of 32 of them) equal a reference computed from the "
-            "input, in order, scores to 1e-9; no vertex twice, no list too long"
+            "association over one hop: the weight; over n: the sum over all neighbors of the "
+            "edge's weight times the neighbor's association over n - 1, never with itself; "
+            "after each hop the strongest are kept (of equals the smaller identifier). The "
+            "lists of all vertices (beyond 2,000,000 lines: of 32 of them) equal a reference "
+            "computed from the input, in order, scores to 1e-9; no vertex twice, no list too "
+            "long"
         ),
         parameters=(
             # More, and sums are not exact in doubles: which of two equals is kept would be chance.
@@ -83,14 +84,13 @@ WORKLOADS = (
         record_bytes=LINE_BYTES,
         key_bytes=0,
         validation=(
-            "ranks begin at 1; rank = 1 - damping + damping x the sum over incoming links of rank "
-            "/ number of links of its source; a page without links passes nothing on. Every page "
-            "is there once, its rank equals a reference computed from the input to 1e-9"
+            "ranks start at 1; rank =  1 - damping + damping x the sum over incoming links "
+            "of rank / number of links of its source; a page without links passes nothing "
+            "on. Every page occurs once; its rank equals a reference computed from the input "
+            "to 1e-9"
         ),
         parameters=(
-            WorkloadParameter(
-                "iterations", 3, "how often ranks are passed on (HiBench's)", least=1
-            ),
+            WorkloadParameter("iterations", 3, "number of iterations (HiBench's)", least=1),
             WorkloadParameter(
                 "damping", 0.85, "share of a rank that is passed on", least=0, most=1
             ),

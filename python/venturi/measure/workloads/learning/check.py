@@ -103,14 +103,14 @@ def _kmeans(checking: CheckInput, model: Mapping[str, Any]) -> None:
     chance = MARGIN * reached.error if seen < checking.size.records else 0.0
     if not reached.mean <= told * (1 + ROUNDING) + chance:
         raise RefusedError(
-            f"the centres cost {reached.mean:.6g} an example, the engine said {told:.6g}"
+            f"the centers cost {reached.mean:.6g} an example, the engine said {told:.6g}"
         )
     variance = (squares - float(total @ total) / seen) / seen
     explained = (variance - reached.mean) / (variance - possible.mean)
     if not explained >= EXPLAINED:
         raise RefusedError(
-            f"the centres explain {explained:.1%} of the variance that the true ones explain, "
-            f"less than {EXPLAINED:.0%}"
+            f"the centers explain {explained:.1%} of the variance that the true ones "
+            f"explain, less than {EXPLAINED:.0%}"
         )
 
 
@@ -272,8 +272,8 @@ def _classifies(
     )
     if not right / count >= least:
         raise RefusedError(
-            f"{right / count:.1%} of {count} unseen examples are classified rightly, "
-            f"less than {least:.1%}"
+            f"{right / count:.1%} of {count} unseen examples are classified correctly, less "
+            f"than {least:.1%}"
         )
 
 

@@ -36,7 +36,7 @@ def _shared(features: int, least: int) -> tuple[WorkloadParameter, ...]:
         WorkloadParameter(
             "storage_level",
             "MEMORY_AND_DISK",
-            "where Spark keeps the loaded examples; NONE: training reads them anew",
+            "where Spark keeps the loaded examples; NONE: training reads them again",
             words=STORAGE_LEVELS,
         ),
     )
@@ -45,18 +45,18 @@ def _shared(features: int, least: int) -> tuple[WorkloadParameter, ...]:
 WORKLOADS = (
     Definition(
         name="kmeans",
-        summary="Find the centres of Gaussian clusters (k-means|| and Lloyd's iterations)",
+        summary="Find the centers of Gaussian clusters (k-means|| and Lloyd's iterations)",
         job="kmeans",
         format="fixed",
         generator="clusters",
         record_bytes=0,
         key_bytes=0,
         validation=(
-            "k centres; their cost is not above the one the engine gave; they explain at least "
-            "60 % of the variance that the true centres explain"
+            "k centers; their cost is at most the engine's; they explain at least 60 % of "
+            "the variance that the true centers explain"
         ),
         parameters=(
-            WorkloadParameter("k", 20, "clusters there are, and are looked for", 2, 10_000),
+            WorkloadParameter("k", 20, "number of clusters in the data, and to find", 2, 10_000),
             WorkloadParameter("iterations", 20, "at most", 5),
             *_shared(features=20, least=1),
         ),
@@ -70,8 +70,8 @@ WORKLOADS = (
         record_bytes=0,
         key_bytes=0,
         validation=(
-            "on examples nobody saw, as often right as the best model with this regularisation, "
-            "less what too few examples and chance explain"
+            "on unseen examples, as accurate as the best model with this regularization, "
+            "within the tolerance for sample size and chance"
         ),
         parameters=(
             WorkloadParameter("iterations", 20, "at most", 10),
@@ -88,13 +88,13 @@ WORKLOADS = (
         record_bytes=0,
         key_bytes=0,
         validation=(
-            "as many trees as asked for, none too deep; on examples nobody saw, as often right as "
-            "a vote of the features one tree can ask, less what chance explains"
+            "the requested number of trees, none too deep; on unseen examples, as accurate "
+            "as a vote of the features one tree can use, within the tolerance for chance"
         ),
         parameters=(
-            WorkloadParameter("trees", 10, "in the forest", 1, 10_000),
-            WorkloadParameter("depth", 5, "questions from root to leaf, at most", 1, 30),
-            WorkloadParameter("bins", 32, "values a feature is reduced to", CATEGORIES, 10_000),
+            WorkloadParameter("trees", 10, "number of trees", 1, 10_000),
+            WorkloadParameter("depth", 5, "maximum depth of a tree", 1, 30),
+            WorkloadParameter("bins", 32, "number of bins per feature", CATEGORIES, 10_000),
             *_shared(features=100, least=4),
         ),
     ),
@@ -175,8 +175,9 @@ def _size(definition: Definition, examples: int, chosen: Mapping[str, Scalar]) -
     if "regularisation" in values and 0 < examples < FEWEST_OF_FEATURE * features:
         raise VenturiError(
             "VEN-MEASURE-WORKLOAD",
-            f"of {examples:,} examples with {features:,} features each no logistic regression can "
-            "be told apart from a constant predictor, which gives every example the same answer",
+            f"of {examples:,} examples with {features:,} features each no logistic "
+            "regression is distinguishable from a constant predictor, which gives every "
+            "example the same answer",
             where={"workload": definition.name, "parameter": "features"},
             hint=f"at least {FEWEST_OF_FEATURE} examples for each feature: choose fewer features, "
             "or more bytes",
@@ -192,8 +193,8 @@ def _values(definition: Definition, chosen: Mapping[str, Scalar]) -> dict[str, S
     if regularisation > MOST_REGULARISATION:
         raise VenturiError(
             "VEN-MEASURE-WORKLOAD",
-            f"with a regularisation of {regularisation:g} the best logistic regression is hardly "
-            "better than a constant predictor: no check can tell them apart",
+            f"with a regularization of {regularisation:g} the best logistic regression is "
+            "hardly better than a constant predictor, so no check can distinguish them",
             where={"workload": definition.name, "parameter": "regularisation"},
             hint=f"at most {MOST_REGULARISATION:g}",
             exit_code=ExitCode.USAGE,

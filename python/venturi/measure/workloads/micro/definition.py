@@ -31,7 +31,7 @@ WORKLOADS = (
     ),
     Definition(
         name="pi",
-        summary="Estimate pi from the points of a Halton sequence: processor only",
+        summary="Estimate pi from the points of a Halton sequence: CPU only",
         job="pi",
         format="none",
         generator="none",

@@ -35,7 +35,7 @@ _EXACT = "the rows, each once, equal those that another engine (Polars) computes
 WORKLOADS = (
     _definition(
         "sql-scan",
-        "Read all columns of a table and write them again (HiBench's scan)",
+        "Read all columns of a table and write them (HiBench's scan)",
         "number of rows, and the sum of a 64-bit hash of each, equal those of the input",
     ),
     _definition(

@@ -30,7 +30,7 @@ def _check_records(checking: CheckInput) -> str | None:
     else:
         seen = validated(step, checking.portions)[0]
     if seen.records != records:
-        return f"{seen.records} records are on disk, {records} were asked for"
+        return f"{seen.records} records are on disk, but {records} were requested"
     expected = checking.answer.get("checksum")
     if expected is None:
         made = step.run("gen", "--count", records, "--checksum", "--output", "/dev/null")

@@ -37,19 +37,20 @@ WORKLOADS = (
         record_bytes=100,
         key_bytes=10,
         validation=(
-            "as many records as asked for are on disk; their checksum is the one that the engine "
-            "counted while it made them, else that of gensort's records of the same numbers"
+            "the requested number of records is on disk;  their checksum is the one that the "
+            "engine counted while it made them, else that of gensort's records of the same "
+            "numbers"
         ),
     ),
     Definition(
         name="teravalidate",
-        summary="Read sorted 100-byte records and see that they are in order",
+        summary="Read sorted 100-byte records and check their order",
         job="teravalidate",
         format="fixed",
         generator="gensort-sorted",
         record_bytes=100,
         key_bytes=10,
-        validation="the engine found no record out of order, and the input's checksum",
+        validation="the engine found no record out of order, and computed the input's checksum",
     ),
 )
 
