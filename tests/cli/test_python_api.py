@@ -231,7 +231,7 @@ def test_tables_of_another_program_are_left_alone(tmp_path: Path) -> None:
             "INSERT INTO alembic_version VALUES ('ae1027')"
         )
     before = file.read_bytes()
-    with pytest.raises(VenturiError, match="no repository of Venturi"):
+    with pytest.raises(VenturiError, match="not a Venturi repository"):
         venturi.open(tmp_path)
     assert file.read_bytes() == before
 

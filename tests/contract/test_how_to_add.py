@@ -45,7 +45,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 assert before.endswith(end)
                 text = before.removesuffix(end) + text + end
             elif path.exists():
-                pytest.fail(f"{block.title} is there already")
+                pytest.fail(f"{block.title} already exists")
             path.write_text(text)
 
     done = subprocess.run(

@@ -201,8 +201,8 @@ def test_of_phases_the_longest_stay_and_of_samples_the_first(make_trial: Make) -
     assert [each.metric for each in made.samples] == ["a", "b"]
     assert made.warnings[0].message == "a"
     assert made.warnings[1].message == (
-        "cut to what can be kept: phases is 3 entries, more than 2 entries; samples is 3 entries, "
-        "more than 2 entries; warnings is 3 entries, more than 2 entries"
+        "truncated to the size limits: phases is 3 entries, more than 2 entries; samples is "
+        "3 entries, more than 2 entries; warnings is 3 entries, more than 2 entries"
     )
 
 

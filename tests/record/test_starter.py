@@ -140,7 +140,7 @@ HEADER = (
         ("A 2020,,sort,,,native,,c,1,,,1,,single,", ("place", "empty")),
         (
             "A 2020,Table 1,sort,,,native,,c,1,,,1,,average,",
-            ("statistic", "no statistic that is known"),
+            ("statistic", "not a known statistic"),
         ),
     ],
 )

@@ -51,13 +51,13 @@ def open_repository(patience_s: float | None = None) -> TrialRepository:
 
 
 def open_to_others(home: Path) -> str | None:
-    """That users of this machine may read what is recorded in `home`, past every token; None if
-    they may not, or if there is nothing."""
+    """Warning that every user of this machine can read the repository in `home`; None if they can't
+    or if it doesn't exist."""
     if not is_open_to_others(home):
         return None
     return (
-        f"every user of this machine may read the repository in {home}, past every token: "
-        "`venturi repository check --mend` closes it to them"
+        f"every user of this machine can read the repository in {home} without a token. Run "
+        "`venturi repository check --mend` to restrict access."
     )
 
 

@@ -55,76 +55,73 @@ _WARNING = None
 
 CODES: Mapping[str, Code] = MappingProxyType(
     {
-        "VEN-UNIT-SYNTAX": Code(
-            _USAGE, "A quantity could not be read: no number, or an unknown unit."
-        ),
+        "VEN-UNIT-SYNTAX": Code(_USAGE, "A quantity has no number, or an unknown unit."),
         "VEN-SETTING-UNKNOWN": Code(
-            _WARNING, "An environment variable looks like a setting of Venturi, but is none."
+            _WARNING, "An environment variable looks like a setting of Venturi, but isn't one."
         ),
         "VEN-VERB-RENAMED": Code(_WARNING, "A command has a new name; the old one still works."),
         "VEN-SETTING-VALUE": Code(_USAGE, "A setting has a value that it does not accept."),
         "VEN-RECORD-SCHEMA": Code(_USAGE, "A record does not match the trial schema."),
         "VEN-RECORD-VERSION": Code(
-            _USAGE, "A record was written by another version of the schema."
+            _USAGE, "A record was written by a different version of the schema."
         ),
         "VEN-RECORD-LIMIT": Code(
-            _USAGE, "A record has more, or other values, than what reads it can bear."
+            _USAGE, "A record exceeds a size limit or contains invalid values."
         ),
         "VEN-RECORD-CUT": Code(
-            _WARNING, "A trial had more than can be kept; its message says what was cut."
+            _WARNING, "A trial exceeded a size limit and was truncated; see its message."
         ),
-        "VEN-RECORD-UNKNOWN": Code(_USAGE, "No trial has this id, or several ids begin with it."),
-        "VEN-RECORD-DUPLICATE": Code(_USAGE, "Another trial with this id is already there."),
+        "VEN-RECORD-UNKNOWN": Code(_USAGE, "No trial has this ID, or several IDs begin with it."),
+        "VEN-RECORD-DUPLICATE": Code(_USAGE, "Another trial has this ID."),
         "VEN-RECORD-ABANDONED": Code(
             _INTERRUPTED, "The process that ran a trial ended before the trial did."
         ),
-        "VEN-RECORD-STATE": Code(_USAGE, "A trial cannot go from its state to the one asked for."),
+        "VEN-RECORD-STATE": Code(
+            _USAGE, "A trial can't change from its state to the requested one."
+        ),
         "VEN-RECORD-DATABASE": Code(
             _ENVIRONMENT, "The repository's database cannot be reached or upgraded."
         ),
         "VEN-RECORD-BUSY": Code(
-            _ENVIRONMENT, "Another command has been writing to the repository for long."
+            _ENVIRONMENT, "Another command has locked the repository for a long time."
         ),
         "VEN-RECORD-ARTIFACT": Code(_ENVIRONMENT, "An artifact is missing or its digest differs."),
         "VEN-RECORD-REMOVED": Code(
-            _USAGE, "A trial was removed here for good, and is not taken in again."
+            _USAGE, "A trial was removed permanently and isn't imported again."
         ),
         "VEN-REMOVAL-VALUE": Code(_USAGE, "A removal lacks a reason, or its text is too long."),
         "VEN-REMOVAL-UNKNOWN": Code(_USAGE, "No removal has this id."),
         "VEN-BACKUP-FORMAT": Code(
-            _USAGE, "A backup is damaged, cut off, of a newer Venturi, or none at all."
+            _USAGE, "A file is damaged, truncated, from a newer Venturi, or isn't a backup."
         ),
         "VEN-REPOSITORY-NOT-EMPTY": Code(
-            _USAGE, "A backup is restored into an empty repository only."
+            _USAGE, "A backup can only be restored into an empty repository."
         ),
         "VEN-REPOSITORY-BUSY": Code(
-            _ENVIRONMENT, "Another command copies, mends or removes what is in the repository."
+            _ENVIRONMENT,
+            "Another command is backing up, repairing or removing data in the repository.",
         ),
         "VEN-QUERY-CURSOR": Code(_USAGE, "A cursor is damaged, or belongs to another query."),
-        "VEN-QUERY-VALUE": Code(
-            _USAGE, "A query has an invalid condition, or asks for too much at once."
-        ),
+        "VEN-QUERY-VALUE": Code(_USAGE, "A query has an invalid condition, or requests too much."),
         "VEN-EXCLUSION-VALUE": Code(
             _USAGE, "An exclusion lacks a condition, author or reason, or one is too long."
         ),
         "VEN-EXCLUSION-UNKNOWN": Code(_USAGE, "No exclusion has this id."),
-        "VEN-EXCLUSION-REVOKED": Code(_USAGE, "An exclusion was revoked already."),
-        "VEN-VIEW-VALUE": Code(_USAGE, "A view cannot be saved with this name, author or address."),
+        "VEN-EXCLUSION-REVOKED": Code(_USAGE, "The exclusion is already revoked."),
+        "VEN-VIEW-VALUE": Code(_USAGE, "A view can't have this name, author or address."),
         "VEN-VIEW-UNKNOWN": Code(_USAGE, "No saved view has this name."),
         "VEN-VIEW-DUPLICATE": Code(_USAGE, "Another saved view has this name."),
-        "VEN-TOKEN-VALUE": Code(_USAGE, "A token cannot be made with this name or expiry."),
+        "VEN-TOKEN-VALUE": Code(_USAGE, "A token can't have this name or expiry."),
         "VEN-TOKEN-UNKNOWN": Code(_USAGE, "No token has this name."),
-        "VEN-TOKEN-DUPLICATE": Code(_USAGE, "There is or was another token of this name."),
+        "VEN-TOKEN-DUPLICATE": Code(_USAGE, "Another token has or had this name."),
         "VEN-EXCHANGE-FORMAT": Code(
-            _USAGE, "An archive is damaged, oversized or not a Venturi export."
+            _USAGE, "An archive is damaged, too large or not a Venturi export."
         ),
         "VEN-IMPORT-FORMAT": Code(
-            _USAGE, "A file to import is damaged, oversized or not of the format named."
+            _USAGE, "A file to import is damaged, too large or not in the named format."
         ),
-        "VEN-IMPORT-FAILED": Code(_ENGINE, "The source of an imported trial says that it failed."),
-        "VEN-IMPORT-ALIKE": Code(
-            _WARNING, "An imported row equals an earlier one in all but its row number."
-        ),
+        "VEN-IMPORT-FAILED": Code(_ENGINE, "An imported trial failed, according to its source."),
+        "VEN-IMPORT-ALIKE": Code(_WARNING, "An imported row duplicates an earlier one."),
         "VEN-IMPORT-CLOCK": Code(
             _WARNING, "A time in an imported file has no time zone; it is kept as text only."
         ),
@@ -137,55 +134,65 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-IMPORT-PUBLISHED": Code(
             _WARNING, "An imported figure was printed in a publication; see its message."
         ),
-        "VEN-INGEST-FORMAT": Code(_USAGE, "A file is not a log of the engine that was named."),
+        "VEN-INGEST-FORMAT": Code(_USAGE, "A file isn't a log of the named engine."),
         "VEN-INGEST-LIMIT": Code(
-            _USAGE, "An engine's log is larger, or has more entries, than Venturi reads."
+            _USAGE, "An engine's log is larger, or has more entries, than Venturi can read."
         ),
-        "VEN-INGEST-LOST": Code(
-            _WARNING, "A part of an engine's log could not be read, or was not understood."
-        ),
+        "VEN-INGEST-LOST": Code(_WARNING, "A part of an engine's log could not be read or parsed."),
         "VEN-INGEST-FAILED": Code(
-            _ENGINE, "An engine's own account says that the application failed."
+            _ENGINE, "The application failed, according to the engine's log."
         ),
         "VEN-INGEST-SERVER": Code(
-            _ENVIRONMENT, "A history server or a store cannot be asked, or its answer not read."
+            _ENVIRONMENT,
+            "A history server or object store can't be reached, or its answer is unreadable.",
         ),
         "VEN-INGEST-UNFINISHED": Code(
-            _INTERRUPTED, "An engine's own account ends before the application does."
+            _INTERRUPTED, "An engine's log ends before the application does."
         ),
-        "VEN-HOST-START": Code(_ENVIRONMENT, "A host's agent, or what leads to it, did not start."),
+        "VEN-HOST-START": Code(
+            _ENVIRONMENT, "The agent on a host, or the connection to it, didn't start."
+        ),
         "VEN-HOST-VERSION": Code(
-            _ENVIRONMENT, "A host's agent is of another version, or something else answers there."
+            _ENVIRONMENT,
+            "The agent on a host has a different version, or another program answered.",
         ),
         "VEN-HOST-TIMEOUT": Code(_TIMEOUT, "A host did not answer in time."),
-        "VEN-HOST-NAME": Code(_USAGE, "A host's name is not known, or is none."),
+        "VEN-HOST-NAME": Code(_USAGE, "A host name cannot be resolved or is invalid."),
         "VEN-HOST-REFUSED": Code(_ENVIRONMENT, "A host refuses connections."),
         "VEN-HOST-UNREACHABLE": Code(_ENVIRONMENT, "No route leads to a host."),
-        "VEN-HOST-KEY": Code(_ENVIRONMENT, "A host's key is not known; nobody says it is the one."),
-        "VEN-HOST-KEY-CHANGED": Code(_ENVIRONMENT, "A host's key is not the one that is known."),
-        "VEN-HOST-LOGIN": Code(_ENVIRONMENT, "A host lets nobody in with the keys that we have."),
-        "VEN-HOST-SSH": Code(_ENVIRONMENT, "SSH does not lead to a host; its own words say why."),
-        "VEN-HOST-ARCH": Code(_ENVIRONMENT, "A host is of another kind than the agent."),
+        "VEN-HOST-KEY": Code(_ENVIRONMENT, "A host's key is unknown and could not be verified."),
+        "VEN-HOST-KEY-CHANGED": Code(_ENVIRONMENT, "A host's key differs from the known one."),
+        "VEN-HOST-LOGIN": Code(
+            _ENVIRONMENT, "SSH authentication failed: the host accepted no key."
+        ),
+        "VEN-HOST-SSH": Code(_ENVIRONMENT, "SSH can't connect to a host; see SSH's own message."),
+        "VEN-HOST-ARCH": Code(
+            _ENVIRONMENT, "A host's operating system or CPU architecture doesn't fit the agent."
+        ),
         "VEN-HOST-SPACE": Code(_CAPACITY, "A host's disk has no room for the agent."),
-        "VEN-HOST-FOLDER": Code(_ENVIRONMENT, "The agent cannot be kept, or run, where it should."),
-        "VEN-HOST-LOST": Code(_ENVIRONMENT, "The connection to a host broke; all ended there."),
+        "VEN-HOST-FOLDER": Code(
+            _ENVIRONMENT, "The agent can't be stored or run in its folder on the host."
+        ),
+        "VEN-HOST-LOST": Code(
+            _ENVIRONMENT, "The connection to a host broke; its processes were ended."
+        ),
         "VEN-AGENT-MISSING": Code(_ENVIRONMENT, "The agent binary is not installed."),
         "VEN-AGENT-PROTOCOL": Code(_ENGINE, "The agent wrote something that is not an event."),
         "VEN-AGENT-DEBUG": Code(
-            _ENVIRONMENT, "The agent is a debug build, whose numbers are not kept."
+            _ENVIRONMENT, "The agent is a debug build; its measurements are not recorded."
         ),
         "VEN-AGENT-DIED": Code(_ENGINE, "The agent ended without a result."),
         "VEN-MEASURE-SPACE": Code(
-            _CAPACITY, "There is not enough free disk space for what was asked."
+            _CAPACITY, "There is not enough free disk space for the request."
         ),
         "VEN-MEASURE-BUDGET": Code(
-            _CAPACITY, "The time or memory budget is too small for what was asked."
+            _CAPACITY, "The time or memory budget is too small for the request."
         ),
         "VEN-MEASURE-INVALID": Code(_WRONG, "The workload ran but its result is not valid."),
         "VEN-MEASURE-WORKLOAD": Code(_USAGE, "No workload or engine has this name."),
         "VEN-MEASURE-INPUT": Code(_ENVIRONMENT, "An input file is missing or cannot be read."),
         "VEN-MEASURE-DIR": Code(
-            _ENVIRONMENT, "A file or folder is not there, or may not be read or written."
+            _ENVIRONMENT, "A file or folder is missing, or you lack permission to read or write it."
         ),
         "VEN-MEASURE-DISKS": Code(
             _WARNING, "Several folders were named for a role, but only one of them was used."
@@ -198,11 +205,11 @@ CODES: Mapping[str, Code] = MappingProxyType(
             _WARNING, "A rate did not become steady while it was measured."
         ),
         "VEN-MEASURE-DISTURBED": Code(
-            _WARNING, "Others used the host while a trial executed; its message says how much."
+            _WARNING, "Other programs used the host during a trial; its message says how much."
         ),
         "VEN-MEASURE-SLOW": Code(_WARNING, "A disk or a host is slower than its peers."),
         "VEN-MEASURE-SHARED": Code(
-            _WARNING, "Hosts slow one another's disks: they share them, or the way to them."
+            _WARNING, "Hosts slow each other's disks: they share a disk, or the path to it."
         ),
         "VEN-MEASURE-HOSTS": Code(
             _ENVIRONMENT, "Hosts of a cluster failed; without two left there is nothing to measure."
@@ -210,58 +217,55 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-MEASURE-BUSY": Code(
             _ENVIRONMENT, "Another command is measuring on this host; two would disturb each other."
         ),
-        "VEN-PLAN-FILE": Code(_USAGE, "A plan's file has mistakes; each is named with its line."),
-        "VEN-PLAN-BEGUN": Code(_USAGE, "A plan that was to be started has trials already."),
+        "VEN-PLAN-FILE": Code(_USAGE, "A plan file has errors; each is listed with its line."),
+        "VEN-PLAN-BEGUN": Code(_USAGE, "The plan has already been started."),
         "VEN-CLUSTER-FILE": Code(
-            _USAGE, "A cluster's file has mistakes; each is named with its line."
+            _USAGE, "A cluster file has errors; each is listed with its line."
         ),
-        "VEN-CLUSTER-SAME": Code(_USAGE, "Two hosts of a cluster are one machine."),
+        "VEN-CLUSTER-SAME": Code(_USAGE, "Two hosts of a cluster are the same machine."),
         "VEN-CLUSTER-FOLDER": Code(
-            _ENVIRONMENT, "A folder of a cluster's host is not there or cannot be written."
+            _ENVIRONMENT, "A folder on a cluster's host is missing or not writable."
         ),
-        "VEN-CLUSTER-SHARED": Code(
-            _ENVIRONMENT, "A folder is the same for several hosts of a cluster."
-        ),
+        "VEN-CLUSTER-SHARED": Code(_ENVIRONMENT, "Several hosts of a cluster share a folder."),
         "VEN-CLUSTER-ONE-DISK": Code(
             _WARNING, "Folders that stand for several disks are on one file system."
         ),
         "VEN-CLUSTER-ADDRESS": Code(
-            _ENVIRONMENT, "A host of a cluster is not reached at its address by the others."
+            _ENVIRONMENT, "A host of a cluster can't be reached by the others at its address."
         ),
         "VEN-CLUSTER-NAMES": Code(
-            _WARNING, "A host of a cluster does not find the others by name, or itself wrongly."
+            _WARNING,
+            "A host of a cluster can't resolve the others' names, or resolves its own wrongly.",
         ),
         "VEN-CLUSTER-CLOCK": Code(_ENVIRONMENT, "The clocks of a cluster's hosts differ too much."),
         "VEN-CLUSTER-SETTINGS": Code(
             _ENVIRONMENT, "A host of a cluster has a setting that is known to hurt."
         ),
-        "VEN-CLUSTER-DIFFERS": Code(_WARNING, "Hosts of a cluster that should be alike are not."),
-        "VEN-LAB-FILE": Code(_USAGE, "A lab's file has mistakes; each is named with its line."),
+        "VEN-CLUSTER-DIFFERS": Code(_WARNING, "Hosts of a cluster that should be equal differ."),
+        "VEN-LAB-FILE": Code(_USAGE, "A lab file has errors; each is listed with its line."),
         "VEN-LAB-NEEDS": Code(
-            _ENVIRONMENT, "This machine, or who asks, lacks something that a lab is made of."
+            _ENVIRONMENT, "This machine or user lacks something that a lab needs."
         ),
-        "VEN-LAB-SPACE": Code(_CAPACITY, "The disks of a lab are larger than what is free."),
+        "VEN-LAB-SPACE": Code(_CAPACITY, "The disks of a lab need more space than is free."),
         "VEN-LAB-ADDRESS": Code(
-            _ENVIRONMENT, "The addresses of a lab are those of a network of this machine."
+            _ENVIRONMENT, "The addresses of a lab collide with a network of this machine."
         ),
         "VEN-LAB-STEP": Code(
-            _ENVIRONMENT, "A part of a lab could not be made; nothing is left of the others."
+            _ENVIRONMENT, "A part of a lab could not be created; the other parts were removed."
         ),
-        "VEN-LAB-UP": Code(_USAGE, "A lab of this name is up already."),
-        "VEN-LAB-UNKNOWN": Code(_USAGE, "There is no lab, or no host of a lab, of this name."),
-        "VEN-LAB-BROKEN": Code(_ENVIRONMENT, "A host of a lab is gone, or never was made."),
+        "VEN-LAB-UP": Code(_USAGE, "A lab of this name is already up."),
+        "VEN-LAB-UNKNOWN": Code(_USAGE, "No lab, or no host of a lab, has this name."),
+        "VEN-LAB-BROKEN": Code(_ENVIRONMENT, "A host of a lab is gone, or was never created."),
         "VEN-LAB-BUSY": Code(
-            _ENVIRONMENT, "A part of a lab is in use, or another command is at work on it."
+            _ENVIRONMENT, "A part of a lab is in use, or another command is changing it."
         ),
         "VEN-LAB-JOURNAL": Code(_ENVIRONMENT, "The journal of a lab is damaged."),
-        "VEN-ENGINE-IGNORED": Code(
-            _WARNING, "A setting was given that the engine, as it is deployed, ignores."
-        ),
+        "VEN-ENGINE-IGNORED": Code(_WARNING, "The engine, as deployed, ignores a given setting."),
         "VEN-ENGINE-MISSING": Code(
             _ENVIRONMENT, "An engine, or something it needs, is not installed here."
         ),
         "VEN-ENGINE-JAVA": Code(
-            _ENVIRONMENT, "The Java installation found is not one that the engine works with."
+            _ENVIRONMENT, "The engine doesn't work with the Java installation found."
         ),
         "VEN-ENGINE-INSTALL": Code(
             _ENVIRONMENT, "An engine could not be downloaded, or is not the version expected."
@@ -270,69 +274,59 @@ CODES: Mapping[str, Code] = MappingProxyType(
             _USAGE, "A setting given with --set does not belong to any engine chosen."
         ),
         "VEN-ENGINE-FAILED": Code(
-            _ENGINE, "A job on an engine failed; the engine's own log is with the trial."
+            _ENGINE, "A job on an engine failed; the trial contains the engine's log."
         ),
         "VEN-ENGINE-MEMORY": Code(_CAPACITY, "A job on an engine ran out of memory."),
         "VEN-ENGINE-SPACE": Code(
             _CAPACITY, "A disk became full while an engine was writing to it."
         ),
         "VEN-ENGINE-DAEMON": Code(
-            _ENGINE, "A daemon of an engine ended, so that its jobs could not go on."
+            _ENGINE, "A daemon of an engine ended, so its jobs could not continue."
         ),
-        "VEN-ENGINE-EXECUTOR": Code(
-            _WARNING, "An executor ended before its application; its work was done again."
-        ),
+        "VEN-ENGINE-EXECUTOR": Code(_WARNING, "An executor was lost; its work was repeated."),
         "VEN-ENGINE-CLUSTER": Code(
-            _ENVIRONMENT, "The cluster that was named does not answer, or is not a cluster."
+            _ENVIRONMENT, "The named cluster doesn't answer, or isn't a cluster."
         ),
-        "VEN-ENGINE-HDFS": Code(
-            _ENVIRONMENT, "HDFS does not answer, or refuses what was asked of it."
-        ),
+        "VEN-ENGINE-HDFS": Code(_ENVIRONMENT, "HDFS doesn't answer, or refuses the request."),
         "VEN-ENGINE-PORT": Code(_ENVIRONMENT, "A port that an engine needs is in use."),
         "VEN-ENGINE-TIMEOUT": Code(
             _TIMEOUT, "A job on an engine ran longer than its timeout, and was stopped."
         ),
-        "VEN-MODEL-INPUT": Code(_USAGE, "A model was given a value outside its domain."),
-        "VEN-CATALOG-FORMAT": Code(_USAGE, "A catalogue file has an invalid line, field or value."),
-        "VEN-CATALOG-UNKNOWN": Code(_USAGE, "No catalogue or instance type has this name."),
-        "VEN-CATALOG-UNIT": Code(_USAGE, "A figure looks as if it were given in another unit."),
+        "VEN-MODEL-INPUT": Code(_USAGE, "A model's input is outside its valid range."),
+        "VEN-CATALOG-FORMAT": Code(_USAGE, "A catalog file has an invalid line, field or value."),
+        "VEN-CATALOG-UNKNOWN": Code(_USAGE, "No catalog or instance type has this name."),
+        "VEN-CATALOG-UNIT": Code(_USAGE, "A figure seems to be in another unit."),
         "VEN-JOB-FORMAT": Code(_USAGE, "A job file has an invalid field or value."),
         "VEN-ADVISE-NOWHERE": Code(
-            _USAGE, "No machine of the catalogue can run the job, or none by the deadline."
+            _USAGE, "No machine in the catalog can run the job, or none by the deadline."
         ),
-        "VEN-MODEL-RANGE": Code(
-            _USAGE, "A model was asked about sizes too far beyond those that were measured."
-        ),
+        "VEN-MODEL-RANGE": Code(_USAGE, "A model's input is too far beyond the measured sizes."),
         "VEN-COMPARE-GROUPS": Code(_USAGE, "The trials given cannot be compared."),
-        "VEN-DOCTOR-FACTS": Code(_USAGE, "A file does not contain the facts of a host."),
-        "VEN-TRACE-COMMAND": Code(
-            _USAGE, "A command whose disks were to be recorded failed, or there is none."
-        ),
+        "VEN-DOCTOR-FACTS": Code(_USAGE, "A file doesn't contain host facts."),
+        "VEN-TRACE-COMMAND": Code(_USAGE, "The traced command failed, or doesn't exist."),
         "VEN-SYSTEM": Code(
             _ENVIRONMENT,
-            "The operating system failed at what every program needs: a disk, memory, open files.",
+            "The operating system refused a basic resource: disk, memory or open files.",
         ),
         "VEN-INTERRUPTED": Code(
             _INTERRUPTED, "The user stopped the command; everything temporary was removed."
         ),
-        "VEN-API-TOKEN": Code(
-            _USAGE, "A request needs a token, or its token is not one the server knows."
-        ),
+        "VEN-API-TOKEN": Code(_USAGE, "A request has no token, or an unknown one."),
         "VEN-API-FORBIDDEN": Code(
-            _USAGE, "A request is not allowed for the role of its token, or for where it is from."
+            _USAGE, "The role of a token, or the origin of a request, doesn't allow the request."
         ),
         "VEN-API-REQUEST": Code(_USAGE, "A request has an invalid parameter or body."),
-        "VEN-API-UNKNOWN": Code(_USAGE, "There is nothing at this address."),
+        "VEN-API-UNKNOWN": Code(_USAGE, "The server has nothing at this address."),
         "VEN-API-SIZE": Code(_CAPACITY, "A request is larger than the server accepts."),
-        "VEN-API-BUSY": Code(_CAPACITY, "The server has as many requests at work as it takes."),
-        "VEN-API-TIME": Code(_CAPACITY, "An answer took longer than the server computes."),
-        "VEN-API-ANSWER": Code(_CAPACITY, "An answer is larger than the server sends."),
-        "VEN-API-HOST": Code(
-            _USAGE, "A request names a host name that the server does not answer to."
+        "VEN-API-BUSY": Code(
+            _CAPACITY, "The server is busy: it has reached its limit of concurrent requests."
         ),
-        "VEN-API-INTERNAL": Code(_ENGINE, "The server failed; its own log says how."),
+        "VEN-API-TIME": Code(_CAPACITY, "Computing an answer exceeded the server's time limit."),
+        "VEN-API-ANSWER": Code(_CAPACITY, "An answer exceeds the server's size limit."),
+        "VEN-API-HOST": Code(_USAGE, "A request uses a host name that the server doesn't serve."),
+        "VEN-API-INTERNAL": Code(_ENGINE, "The server failed; see its log."),
         "VEN-API-PAGES": Code(_ENVIRONMENT, "The web pages were not built."),
-        "VEN-SERVE-ADDRESS": Code(_ENVIRONMENT, "The server cannot listen where it was asked to."),
+        "VEN-SERVE-ADDRESS": Code(_ENVIRONMENT, "The server can't listen on the given address."),
         "VEN-SERVE-TOKEN": Code(
             _USAGE, "A token is missing, too short, or its file can be read by others."
         ),
@@ -340,11 +334,9 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-REPORT-ASSET": Code(
             _ENVIRONMENT, "The self-contained pages of reports were not built."
         ),
-        "VEN-OUTPUT-EXISTS": Code(_USAGE, "A file that would be written is already there."),
-        "VEN-PACKAGE-MISSING": Code(
-            _ENVIRONMENT, "A Python package that Venturi does without is needed for this."
-        ),
-        "VEN-OUTPUT-WRITE": Code(_ENVIRONMENT, "A file cannot be written where it was asked for."),
+        "VEN-OUTPUT-EXISTS": Code(_USAGE, "A file to be written already exists."),
+        "VEN-PACKAGE-MISSING": Code(_ENVIRONMENT, "An optional Python package is missing."),
+        "VEN-OUTPUT-WRITE": Code(_ENVIRONMENT, "A file can't be written at the given path."),
     }
 )
 

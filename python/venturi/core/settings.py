@@ -34,39 +34,47 @@ class ServerLimits:
     `transfer_bytes_per_s_min`.
     """
 
-    connections_max: int = _limit(4_096, "Connections; past it the one that waits longest goes.")
+    connections_max: int = _limit(
+        4_096, "Maximum connections; above it, the one idle longest is closed."
+    )
     connections_by_address_max: int = _limit(
-        1_024, "Connections of one address (of IPv6, of one /64); past it as above."
+        1_024,
+        "Maximum connections per address (IPv6: per /64); above it, the one idle longest is "
+        "closed.",
     )
-    header_timeout_s: int = _limit(10, "Seconds from a connection's begin to its request's header.")
-    idle_timeout_s: int = _limit(75, "Seconds that a connection is kept after an answer.")
-    body_timeout_s: int = _limit(30, "Seconds for a request's body, and those that its bytes take.")
-    send_timeout_s: int = _limit(30, "Seconds for taking an answer, and those that its bytes take.")
-    transfer_bytes_per_s_min: int = _limit(10_000, "What a client has to send or take in a second.")
+    header_timeout_s: int = _limit(10, "Seconds from opening a connection to its request's header.")
+    idle_timeout_s: int = _limit(75, "Seconds to keep a connection open after an answer.")
+    body_timeout_s: int = _limit(30, "Seconds for a request's body, plus the time for its bytes.")
+    send_timeout_s: int = _limit(
+        30, "Seconds for a client to receive an answer, plus the time for its bytes."
+    )
+    transfer_bytes_per_s_min: int = _limit(
+        10_000, "Minimum rate at which a client must send or receive."
+    )
     bodies_max: int = _limit(
-        64, "Bodies on their way; past it the one that began first is broken off."
+        64, "Bytes of request bodies in transit; above it, the oldest is canceled."
     )
-    requests_max: int = _limit(64, "Requests at work or waiting for it; others get status 503.")
-    series_at_once_max: int = _limit(2, "Requests that read series at once; others wait.")
-    series_waiting_max: int = _limit(16, "Requests that wait for that; others get status 503.")
+    requests_max: int = _limit(64, "Requests active or waiting; others get status 503.")
+    series_at_once_max: int = _limit(2, "Concurrent requests that read series; others wait.")
+    series_waiting_max: int = _limit(16, "Requests that may wait; others get status 503.")
     computing_at_once_max: int = _limit(
-        6, "Requests of the start page, analyses, advice and downloads at once; others wait."
+        6, "Concurrent requests for the start page, analyses, advice and downloads; others wait."
     )
-    computing_waiting_max: int = _limit(32, "Requests that wait for that; others get status 503.")
+    computing_waiting_max: int = _limit(32, "Requests that may wait; others get status 503.")
     compute_timeout_s: int = _limit(
         120,
-        "Seconds from asking for the start page, an analysis, advice, a series or a download to "
-        "its answer; then it is given up.",
+        "Timeout in seconds for the start page, an analysis, advice, a series or a download.",
     )
     write_timeout_s: int = _limit(
-        30, "Seconds that a change waits for others to have written; then it gets status 503."
+        30, "Seconds that a change waits for other writers; then it gets status 503."
     )
-    answer_bytes_max: int = _limit(64_000_000, "Bytes of an answer that is no download.")
+    answer_bytes_max: int = _limit(64_000_000, "Maximum bytes of an answer, except downloads.")
     unsent_bytes_max: int = _limit(
-        256_000_000, "Bytes that clients have not taken yet; past it the slowest is broken off."
+        256_000_000,
+        "Bytes that clients have not received yet; above it, the slowest client is disconnected.",
     )
-    log_lines_per_s_max: int = _limit(20, "Lines of the log a second; others are counted.")
-    drain_timeout_s: int = _limit(30, "Seconds that requests may take yet after SIGTERM.")
+    log_lines_per_s_max: int = _limit(20, "Log lines per second; others are only counted.")
+    drain_timeout_s: int = _limit(30, "Seconds for requests to finish after SIGTERM.")
 
 
 SERVER_LIMITS = {f"VENTURI_SERVE_{each.name.upper()}": each for each in fields(ServerLimits)}
@@ -110,7 +118,7 @@ class TrialLimits:
         4 << 30, "Bytes of a file kept with a trial, such as an engine's log of days."
     )
     record_bytes: int = _limit(
-        16 << 20, "Bytes of a whole trial as JSON, without its files: each page reads it at once."
+        16 << 20, "Bytes of a whole trial as JSON, without its files: each page reads it whole."
     )
     series_rows: int = _limit(
         50_000_000,
@@ -141,25 +149,25 @@ SETTINGS = (
     Setting(
         "VENTURI_LOCK",
         "venturi-measuring.lock in the folder for temporary files",
-        "File of the lock by which one command at a time measures on this host.",
+        "Lock file that makes commands measure one at a time on this host.",
     ),
     Setting("VENTURI_AGENT", "found beside Python or on PATH", "Path of the agent binary."),
     Setting(
         "VENTURI_SSH",
         "ssh",
-        "Command that reaches hosts by SSH, with its options, as the shell has it.",
+        "SSH command to reach hosts, with options, in shell syntax.",
     ),
-    Setting("VENTURI_ALLOW_DEBUG", "0", "1 keeps numbers of debug builds (marked as such)."),
+    Setting("VENTURI_ALLOW_DEBUG", "0", "1: keep measurements of debug builds (marked as such)."),
     Setting(
         "VENTURI_STALL_SECONDS",
         "30",
-        "A native sort is ended when nothing of it has got on for so many seconds (20 times as "
-        "many while a disk or a processor is at work); 0: never.",
+        "Cancel a native sort after this many seconds without progress (20 times as many "
+        "while a disk or CPU is busy); 0: never.",
     ),
-    Setting("VENTURI_READ_TOKEN", "none", "Token that `serve` asks of those who read."),
-    Setting("VENTURI_WRITE_TOKEN", "none", "Token that `serve` asks of those who write."),
+    Setting("VENTURI_READ_TOKEN", "none", "Token that `serve` requires from readers."),
+    Setting("VENTURI_WRITE_TOKEN", "none", "Token that `serve` requires from writers."),
     Setting("VENTURI_PUSH_TOKEN", "none", "Token that `push` sends to the server."),
-    Setting("VENTURI_SERVE_METRICS", "0", "1: `serve` tells Prometheus of itself at /metrics."),
+    Setting("VENTURI_SERVE_METRICS", "0", "1: `serve` exposes Prometheus metrics at /metrics."),
     *(
         Setting(variable, f"{each.default:,}", each.metadata["help"])
         for variable, each in (SERVER_LIMITS | RECORD_LIMITS).items()
@@ -254,7 +262,7 @@ def _words(env: Mapping[str, str], variable: str, default: str) -> tuple[str, ..
     except ValueError as error:
         raise VenturiError(
             "VEN-SETTING-VALUE",
-            f"{variable} is {value!r}, which the shell would not understand: {error}",
+            f"{variable} is {value!r}, which is not valid shell syntax: {error}",
             where={"variable": variable, "value": value},
             hint="close the quotes, or unset it",
         ) from error
@@ -268,9 +276,9 @@ def _seconds(env: Mapping[str, str], variable: str) -> float | None:
     if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", value):
         raise VenturiError(
             "VEN-SETTING-VALUE",
-            f"{variable} is {value!r}, no number of seconds",
+            f"{variable} is {value!r}, not a number of seconds",
             where={"variable": variable, "value": value},
-            hint="write it like 30 or 0.5; 0 is never",
+            hint="write it like 30 or 0.5; 0 means never",
         )
     return float(value)
 
@@ -281,7 +289,7 @@ def _number(env: Mapping[str, str], variable: str) -> int:
     if not re.fullmatch("[0-9]{1,15}", value) or int(value) == 0:
         raise VenturiError(
             "VEN-SETTING-VALUE",
-            f"{variable} is {value!r}, no whole number of 1 or more",
+            f"{variable} is {value!r}, not a whole number of 1 or more",
             where={"variable": variable, "value": value},
             hint=f"write it like {default}, or unset it",
         )

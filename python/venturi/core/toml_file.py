@@ -63,13 +63,13 @@ def _bytes(value: Any) -> Any:
 
 def _above_nothing(bytes_per_s: float) -> float:
     if not bytes_per_s > 0:
-        raise ValueError("at a rate of 0 nothing is ever there; leave it out if it is not known")
+        raise ValueError("a rate of 0 is not allowed; leave it out if it is unknown")
     return bytes_per_s
 
 
 def _without_nul(text: str) -> str:
     if "\0" in text:
-        raise ValueError("it has a character NUL, which no name or folder has")
+        raise ValueError("it contains a NUL character")
     return text
 
 
@@ -151,7 +151,7 @@ def read(file: Path, code: str, hint: str = "") -> str:
         code,
         f"{file} cannot be read: {why}",
         where={"file": str(file)},
-        hint=hint if is_file else "write what it says to a file first",
+        hint=hint if is_file else "write its content to a file first",
         exit_code=ExitCode.USAGE,
     )
 

@@ -107,7 +107,7 @@ def parse_excess(text: str) -> float:
         raise _bad(text[:40], "is neither a percentage nor a factor", "write it like 5% or 1.05x")
     factor = 1 + float(match[1]) / 100 if match[2] == "%" else float(match[1])
     if factor < 1:
-        raise _bad(text, "is less than 1", "a factor begins at 1x, as much as before")
+        raise _bad(text, "is less than 1", "a factor starts at 1x (no change)")
     return _finite(factor, text, "factor", "5% or 1.05x")
 
 

@@ -197,19 +197,19 @@ def _some(name: str | None) -> tuple[str, ...]:
 # Meanings: Spark's monitoring page, "Executor Task Metrics", and core/.../util/JsonProtocol.scala.
 _SPARK_METRICS = (
     AccountColumn("gettingResultTime", "int", MOMENT, "when fetching of a large result began"),
-    metric("executorDeserializeTime", "ms", "time to deserialise the task"),
-    metric("executorDeserializeCpuTime", "ns", "processor time of that"),
+    metric("executorDeserializeTime", "ms", "time to deserialize the task"),
+    metric("executorDeserializeCpuTime", "ns", "CPU time of that"),
     metric("executorRunTime", "ms", "time the executor ran the task, fetching data included"),
-    metric("executorCpuTime", "ns", "processor time of the task's thread while it ran"),
+    metric("executorCpuTime", "ns", "CPU time of the task's thread while it ran"),
     metric("peakExecutionMemory", "B", "peak memory of shuffles, joins and aggregations"),
-    metric("resultSize", "B", "serialised result sent to the driver"),
+    metric("resultSize", "B", "serialized result sent to the driver"),
     metric("jvmGCTime", "ms", "garbage collection of the executor's JVM while the task ran"),
-    metric("resultSerializationTime", "ms", "time to serialise the result"),
-    metric("memoryBytesSpilled", "B", "size in memory of what was spilled"),
-    metric("diskBytesSpilled", "B", "size on disk of what was spilled"),
+    metric("resultSerializationTime", "ms", "time to serialize the result"),
+    metric("memoryBytesSpilled", "B", "size of spilled data in memory"),
+    metric("diskBytesSpilled", "B", "size of spilled data on disk"),
     metric("shuffleRemoteBytesRead", "B", "shuffle data fetched from other hosts"),
     metric("shuffleLocalBytesRead", "B", "shuffle data read from local disk"),
-    metric("shuffleRemoteBytesReadToDisk", "B", "of the remote bytes, those put on disk first"),
+    metric("shuffleRemoteBytesReadToDisk", "B", "remote bytes that were put on disk first"),
     metric("shuffleFetchWaitTime", "ms", "time blocked waiting for remote shuffle blocks"),
     metric("shuffleRecordsRead", "1", "records read from shuffles"),
     metric("shuffleBytesWritten", "B", "bytes written for shuffles"),
@@ -225,7 +225,7 @@ _MAPREDUCE_METRICS = (
     metric("mapFinishTime", MOMENT, "when the map function was done"),
     metric("shuffleFinishTime", MOMENT, "when all map outputs had been copied"),
     metric("sortFinishTime", MOMENT, "when they had been merged"),
-    metric("CPU_MILLISECONDS", "ms", "processor time of the attempt's processes, all threads"),
+    metric("CPU_MILLISECONDS", "ms", "CPU time of the attempt's processes, all threads"),
     metric("GC_TIME_MILLIS", "ms", "garbage collection of the attempt's JVM"),
     metric("PHYSICAL_MEMORY_BYTES", "B", "resident memory at the end"),
     metric("SPILLED_RECORDS", "1", "records written to disk while sorting and merging"),
@@ -288,8 +288,8 @@ SPARK = AccountKind(
         MetricSum("spilled to disk", "B", ("diskBytesSpilled",)),
         MetricSum("output", "B", ("outputBytesWritten",)),
     ),
-    silence="tasks were off the processor, and read, wrote and spilled nothing then: a core or "
-    "memory may have been waited for",
+    silence="tasks were off-CPU without reading, writing or spilling: they may have waited for a "
+    "core or memory",
 )
 MAPREDUCE = AccountKind(
     "mapreduce",

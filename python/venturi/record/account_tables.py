@@ -66,7 +66,7 @@ TASKS = (
     AccountColumn("locality", "text", None, "how near its data was, in the engine's words"),
     AccountColumn("speculative", "truth", None, "a copy started because another was slow"),
     AccountColumn("outcome", "text", None, "succeeded, failed, killed or unfinished"),
-    AccountColumn("reason", "text", None, "why it did not succeed, or did so in vain"),
+    AccountColumn("reason", "text", None, "why it did not succeed, or was wasted"),
     AccountColumn("launched_ms", "int", MOMENT, "when it was launched"),
     AccountColumn("finished_ms", "int", MOMENT, "when it was over"),
 )
@@ -74,8 +74,8 @@ EXECUTORS = (
     AccountColumn("executor_id", "text", None, "its name; MapReduce has one for each node"),
     AccountColumn("host", "text", None, "where it ran"),
     AccountColumn("cores", "int", None, "task slots it offers"),
-    AccountColumn("added_ms", "int", MOMENT, "when it was there"),
-    AccountColumn("removed_ms", "int", MOMENT, "when it was gone"),
+    AccountColumn("added_ms", "int", MOMENT, "when it was added"),
+    AccountColumn("removed_ms", "int", MOMENT, "when it was removed"),
     AccountColumn("reason", "text", None, "why it was removed"),
 )
 QUERIES = (
@@ -100,10 +100,10 @@ TIMERS = (
 OPERATOR_TEXT = 300
 """How many characters of an operator's text are kept."""
 OPERATORS = (
-    AccountColumn("query_id", "int", None, "the query that it is of"),
+    AccountColumn("query_id", "int", None, "the query it belongs to"),
     AccountColumn("node", "int", None, "its place in the final plan, from 0, parents first"),
     AccountColumn("parent", "int", None, "the operator that takes its rows"),
-    AccountColumn("name", "text", None, "what it is, in the engine's words"),
+    AccountColumn("name", "text", None, "its kind, in the engine's words"),
     AccountColumn("text", "text", None, f"the same with its arguments, cut to {OPERATOR_TEXT}"),
 )
 OPERATOR_METRICS = (
@@ -111,7 +111,7 @@ OPERATOR_METRICS = (
     AccountColumn("node", "int", None, "the operator"),
     AccountColumn("stage_id", "int", None, "the stage that brought it in; null: the driver did"),
     AccountColumn("stage_attempt", "int", None, "and the attempt at it"),
-    AccountColumn("metric", "text", None, "the engine's name of what was counted"),
+    AccountColumn("metric", "text", None, "the engine's name of the metric"),
     AccountColumn("unit", "text", None, "its unit: 1, B, ms or ns"),
     AccountColumn("value", "int", None, "the sum over all tasks of the stage"),
 )
@@ -122,53 +122,55 @@ PLAN_CHANGES = (
     AccountColumn("n", "int", "1", "how many more of them there are"),
 )
 MEMORY = (
-    AccountColumn("executor_id", "text", None, "whose it is"),
+    AccountColumn("executor_id", "text", None, "the process it belongs to"),
     AccountColumn("metric", "text", None, "the engine's name of the memory; Maximum...: its limit"),
-    AccountColumn("value", "int", "B", "the most of it that a sample saw, or the limit"),
+    AccountColumn("value", "int", "B", "the largest sample of it, or the limit"),
 )
 MEMORY_OVER_TIME = (
-    AccountColumn("executor_id", "text", None, "whose it is"),
-    AccountColumn("at_ms", "int", MOMENT, "until when; from the row before on"),
-    metric("JVMHeapMemory", "B", "the most of the heap that a sample saw"),
-    metric("JVMOffHeapMemory", "B", "the same of what the JVM has beside it"),
-    metric("OnHeapExecutionMemory", "B", "of the heap, for shuffles, joins, sorts, aggregations"),
-    metric("OnHeapStorageMemory", "B", "of the heap, for what is cached and broadcast"),
+    AccountColumn("executor_id", "text", None, "the process it belongs to"),
+    AccountColumn("at_ms", "int", MOMENT, "end of the period; it starts with the row before"),
+    metric("JVMHeapMemory", "B", "the largest sample of the heap"),
+    metric("JVMOffHeapMemory", "B", "the same, of the JVM's memory outside the heap"),
+    metric("OnHeapExecutionMemory", "B", "heap memory for shuffles, joins, sorts, aggregations"),
+    metric("OnHeapStorageMemory", "B", "heap memory for cached and broadcast data"),
     metric("OffHeapExecutionMemory", "B", "the same off the heap"),
     metric("OffHeapStorageMemory", "B", "the same off the heap"),
     metric("ProcessTreePythonRSSMemory", "B", "resident memory of Python's processes"),
 )
 BATCHES = (
-    AccountColumn("stream", "text", None, "the streaming query that it is of, by its id"),
+    AccountColumn("stream", "text", None, "the ID of the streaming query it belongs to"),
     AccountColumn("name", "text", None, "its name, if it has one"),
     AccountColumn("batch_id", "int", None, "the engine's number of the batch"),
     AccountColumn("began_ms", "int", MOMENT, "when it was triggered"),
     AccountColumn("took_ms", "int", "ms", "from there until it was committed"),
     AccountColumn("add_ms", "int", "ms", "of that, running its jobs"),
     AccountColumn("planning_ms", "int", "ms", "planning its query"),
-    AccountColumn("offsets_ms", "int", "ms", "asking the sources what there is"),
-    AccountColumn("commit_ms", "int", "ms", "writing down what was done"),
+    AccountColumn("offsets_ms", "int", "ms", "asking the sources for new data"),
+    AccountColumn("commit_ms", "int", "ms", "writing the commit log"),
     AccountColumn("input_rows", "int", "1", "rows that came in"),
     AccountColumn("state_rows", "int", "1", "rows of state after it"),
     AccountColumn("state_bytes", "int", "B", "memory of the state"),
     AccountColumn("state_commit_ms", "int", "ms", "committing the state, all tasks"),
-    AccountColumn("watermark_ms", "int", MOMENT, "events before it are no longer waited for"),
+    AccountColumn(
+        "watermark_ms", "int", MOMENT, "watermark: earlier events are no longer expected"
+    ),
     AccountColumn("left_rows", "int", "1", "records that its sources still had (Kafka)"),
 )
 CACHES = (
-    AccountColumn("rdd_id", "int", None, "the engine's number of what is to be stored"),
+    AccountColumn("rdd_id", "int", None, "the engine's number of the stored data"),
     AccountColumn("name", "text", None, "its name, or kind and call site"),
     AccountColumn("level", "text", None, "where and how, in the engine's words"),
     AccountColumn("partitions", "int", "1", "into how many it is divided"),
     AccountColumn(
-        "cached_partitions", "int", "1", "the most of them stored at once; null: not recorded"
+        "cached_partitions", "int", "1", "the most of them stored concurrently; null: not recorded"
     ),
-    AccountColumn("memory_bytes", "int", "B", "the most of it in memory at once"),
-    AccountColumn("disk_bytes", "int", "B", "the most of it on disk at once"),
+    AccountColumn("memory_bytes", "int", "B", "peak of it in memory"),
+    AccountColumn("disk_bytes", "int", "B", "peak of it on disk"),
 )
 # Of the event `venturi.spark.tiers.TieredStorageAccount`, a row for each of its tiers and kinds.
 TIERS = (
-    AccountColumn("at_ms", "int", MOMENT, "when it was so; counts are from the start"),
-    AccountColumn("executor_id", "text", None, "the process whose files they are"),
+    AccountColumn("at_ms", "int", MOMENT, "time of the snapshot; counts are from the start"),
+    AccountColumn("executor_id", "text", None, "the process that owns the files"),
     AccountColumn("host", "text", None, "where it ran"),
     AccountColumn("tier", "text", None, "the tier's keyword; last: directories without one"),
     AccountColumn("order", "int", None, "its place in the order of filling, from 0"),
@@ -176,8 +178,10 @@ TIERS = (
     AccountColumn("use_at_most_bytes", "int", "B", "the space to use there at most"),
     AccountColumn("kind", "text", None, "shuffle, shuffle_index, spill, cached or other"),
     AccountColumn("placements", "int", "1", "names that got a place there, asked for or written"),
-    AccountColumn("seen_bytes", "int", "B", "of all files so far, but those gone within 50 ms"),
-    AccountColumn("present_bytes", "int", "B", "of the files that were there"),
+    AccountColumn(
+        "seen_bytes", "int", "B", "bytes of all files so far, except those removed within 50 ms"
+    ),
+    AccountColumn("present_bytes", "int", "B", "bytes of the existing files"),
     AccountColumn("peak_bytes", "int", "B", "the most of these until then"),
     AccountColumn("overflows", "int", "1", "placements that an earlier tier had no room for"),
     AccountColumn("first_overflow_ms", "int", MOMENT, "the first of these"),

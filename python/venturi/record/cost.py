@@ -41,6 +41,6 @@ def cost_of(trial: Trial) -> Sample | None:
     if price.currency != "USD":
         why = f"the price is in {price.currency}"
     elif trial.cluster.dilation is not None:
-        why = f"the cluster is emulated: its rates were divided by {trial.cluster.dilation:g}"
+        why = f"the cluster is emulated, with its rates divided by {trial.cluster.dilation:g}"
     usd = None if why else price.amount * elapsed_s / SECONDS_PER_HOUR
     return Sample(COST_USD, usd, "USD", missing_reason=why)

@@ -32,7 +32,7 @@ def load(repository: TrialRepository, trial: Trial) -> dict[str, Any]:
             "VEN-RECORD-ARTIFACT",
             f"trial {trial.id} has no trace of its block I/O",
             where={"trial": trial.id},
-            hint="one that venturi run --trace ran has",
+            hint="trials of venturi run --trace have one",
         )
     try:
         data = json.loads(repository.artifact_path(found).read_bytes())

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from venturi.record.trial import Trial
 
 Outcome = Literal["succeeded", "failed", "unfinished"]
-OUTPUT_LOST = "what it wrote was lost with its executor"
+OUTPUT_LOST = "its output was lost with its executor"
 """The reason of a task that succeeded, and in vain."""
 NOT_RECORDED = "no task recorded it"
 """Why a metric has no value that an engine's tasks could have recorded."""

@@ -126,7 +126,7 @@ def fitted(trial: Trial, limits: TrialLimits) -> Trial:
     named = [_sentence(each) for each in beyond[:_NAMED_MAX]]
     rest = len(beyond) - len(named)
     more = f"; and {rest:,} more" if rest else ""
-    said = TrialWarning(CUT, f"cut to what can be kept: {'; '.join(named)}{more}")
+    said = TrialWarning(CUT, f"truncated to the size limits: {'; '.join(named)}{more}")
     return replace(made, warnings=(*made.warnings[: limits.warnings - 1], said))
 
 
@@ -153,9 +153,9 @@ def _too_large(size_bytes: int, limits: TrialLimits) -> Excess:
 def refused(trial: str, excess: Excess, more: int = 0) -> VenturiError:
     """The error of what is beyond a limit."""
     others = f" (and {more:,} more)" if more else ""
-    hint = "nothing was stored; correct it where it was written"
+    hint = "nothing was stored; correct it at its source"
     if excess.setting:
-        hint = f"nothing was stored; {variable_of(excess.setting)} says how much is possible"
+        hint = f"nothing was stored; {variable_of(excess.setting)} sets the limit"
     return VenturiError(
         "VEN-RECORD-LIMIT",
         f"{_sentence(excess)}{others}",

@@ -34,7 +34,7 @@ def repeat_group(repository: TrialRepository, name: str, *where: Condition) -> R
     if not trials:
         raise VenturiError(
             "VEN-COMPARE-GROUPS",
-            f"no trial of {name} is of those that --where names",
+            f"no trial of {name} matches --where",
             where={"name": name},
             hint=f"`venturi ls --where group={key}` lists the group's trials",
         )
@@ -43,9 +43,9 @@ def repeat_group(repository: TrialRepository, name: str, *where: Condition) -> R
     if not kept:
         raise VenturiError(
             "VEN-COMPARE-GROUPS",
-            f"all of {name} ({count_of(len(trials), 'trial')}) is left out by exclusions",
+            f"exclusions cover all of {name} ({count_of(len(trials), 'trial')})",
             where={"name": name},
-            hint="`venturi exclude ls` says by which and why",
+            hint="`venturi exclude ls` lists them with reasons",
         )
     return RepeatGroup(kept, len(excluded))
 

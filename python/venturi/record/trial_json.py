@@ -11,7 +11,7 @@ from pydantic_core import PydanticSerializationError, from_json
 from venturi.core.errors import VenturiError
 from venturi.record.trial import SCHEMA_VERSION, ProvenanceKind, Trial
 
-MEND = "`venturi repository check --mend` sets aside what cannot be read"
+MEND = "`venturi repository check --mend` quarantines unreadable records"
 
 READABLE = range(1, SCHEMA_VERSION + 1)
 """Later versions only say more: what a record of version 1 does not say has its default."""
@@ -35,7 +35,7 @@ def decode(text: str | bytes, *, where: Mapping[str, object] | None = None) -> T
         version = from_json(text).get("schema_version")
     except (ValueError, AttributeError) as error:
         raise VenturiError(
-            "VEN-RECORD-SCHEMA", f"not a JSON object: {error}", where=where, hint="was it cut off?"
+            "VEN-RECORD-SCHEMA", f"not a JSON object: {error}", where=where, hint="is it truncated?"
         ) from error
     if type(version) is not int or version not in READABLE:
         advice = "update Venturi" if isinstance(version, int) and version > SCHEMA_VERSION else ""

@@ -33,22 +33,22 @@ WORDS = (
     Word(
         ("workload_version",),
         ("suite", "bench type"),
-        "what defines the workload: a digest, or a publication's suite",
+        "definition of the workload: a digest, or a publication's suite",
     ),
     Word(("scale",), ("scale profile",), "the named size of the input"),
     Word(
         ("input_bytes", "dataset_TB"),
         ("input", "input size", "data size", "bytes"),
-        "how much was read",
+        "bytes of input",
         "B",
     ),
-    Word(("engine",), ("framework",), "what ran the workload"),
+    Word(("engine",), ("framework",), "engine that ran the workload"),
     Word(("engine_version",), (), "its version"),
     Word(("cluster",), ("cluster name", "testbed"), "the name of the cluster"),
     Word(
         ("hosts", "nodes", "datanodes"),
         ("machines", "workers", "number of nodes", "node count"),
-        "how many machines did the work",
+        "number of machines that did the work",
     ),
     Word(("headnodes",), ("masters", "name nodes"), "machines that only coordinate"),
     Word(
@@ -56,20 +56,20 @@ WORDS = (
         ("instance", "machine type", "vm size", "vm type"),
         "the type of each machine",
     ),
-    Word(("network", "net"), ("interconnect", "networks", "nic"), "what joins the machines"),
+    Word(("network", "net"), ("interconnect", "networks", "nic"), "network between the machines"),
     Word(
         ("disk", "disk_name"),
         ("disks", "storage", "drive", "drives", "volumes"),
         "the disks of each machine",
     ),
-    Word(("provider",), ("cloud", "vendor"), "who runs the machines"),
+    Word(("provider",), ("cloud", "vendor"), "provider of the machines"),
     Word(("service_type",), ("service",), "own machines, rented ones, or a managed service"),
     Word(("maps", "map_tasks"), ("mappers", "map slots"), "map tasks at a time"),
     Word(("reduces", "reduce_tasks"), ("reducers", "reduce slots"), "reduce tasks at a time"),
     Word(
         ("io_sort_factor",),
         ("sort factor", "iosf", "io sort"),
-        "runs that a merge of MapReduce reads at once (io.sort.factor)",
+        "runs that a MapReduce merge reads concurrently (io.sort.factor)",
     ),
     Word(
         ("io_file_buffer_bytes",),
@@ -98,21 +98,21 @@ WORDS = (
         "s",
     ),
     Word(("state",), ("status", "outcome"), "how the trial ended"),
-    Word(("failure",), ("error", "error code"), "code of what went wrong"),
+    Word(("failure",), ("error", "error code"), "error code"),
     Word(("failure_kind",), (), "whether the workload, the engine or the machine failed"),
     Word(("started_at",), ("started", "start", "date", "when"), "when it began (UTC)"),
     Word(("experiment",), ("study", "plan"), "the study that it belongs to"),
-    Word(("group",), ("repeat group", "group key"), "trials that differ in nothing chosen"),
+    Word(("group",), ("repeat group", "group key"), "trials with the same settings"),
     Word(("repetition",), ("repeat",), "which of a group's repetitions it is"),
     Word(("warm_up",), (), "whether it is a warm-up, which does not count"),
     Word(("provenance",), ("origin",), "measured here, imported or simulated"),
-    Word(("source",), (), "the file or publication that it is from"),
+    Word(("source",), (), "file or publication of origin"),
     Word(("warnings",), (), "how many warnings it has"),
     Word(("id",), ("trial", "trial id"), "the trial's own id"),
     Word(
         ("published_statistic",),
         ("statistic",),
-        "what a printed figure is: of one execution, the best or the mean of several",
+        "kind of a printed figure: one execution, or the best or mean of several",
     ),
 )
 
@@ -191,14 +191,17 @@ CODES = (
     ),
     CodeMeaning(("disk",), "RR([0-9]+)", "HDFS and temporary files on {n} remote disks", _LAYOUTS),
     CodeMeaning(
-        ("disk",), "RS([0-9]+)", "{n} remote disks; its source does not say for what", _LAYOUTS
+        ("disk",),
+        "RS([0-9]+)",
+        "{n} remote disks; the source doesn't state their purpose",
+        _LAYOUTS,
     ),
     CodeMeaning(("compression",), "none|0", "not compressed", _LAYOUTS),
     CodeMeaning(
         ("compression",), "zlib|1", "zlib, Hadoop's default codec (code 1 of ALOJA)", _LAYOUTS
     ),
     CodeMeaning(
-        ("compression",), "lzo|2", "LZO (code 2 of ALOJA, whose pages call it bzip2)", _LAYOUTS
+        ("compression",), "lzo|2", "LZO (code 2 of ALOJA; its pages call it bzip2)", _LAYOUTS
     ),
     CodeMeaning(("compression",), "snappy|3", "Snappy (code 3 of ALOJA)", _LAYOUTS),
     CodeMeaning(("service_type",), "IaaS", "rented machines", _LAYOUTS),
@@ -216,7 +219,7 @@ CODES = (
     CodeMeaning(
         ("published_statistic",),
         "not stated",
-        "how many executions it stands for is not said",
+        "the number of executions is not stated",
         "the publication",
     ),
 )

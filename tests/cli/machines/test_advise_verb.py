@@ -237,7 +237,7 @@ def test_predict() -> None:
 def test_a_type_of_another_shipped_catalogue_is_found_there() -> None:
     asked = ("predict", "--sort", "1TB", "--on", "i4i.8xlarge:10")
     assert error(*asked, "--catalog", "ec2-2014").hint == (
-        "it is in the catalogue current: add --catalog current"
+        "it is in the catalog current: add --catalog current"
     )
     both = run(*asked, "--on", "i2.8xlarge:10")  # one of each, and none is named
     assert both.exit_code == 0, both.output
@@ -294,7 +294,7 @@ def test_spot_without_known_figures_is_refused(spot: str) -> None:
 
 def test_spot_of_a_catalogue_without_it_says_what_to_give_instead() -> None:
     refused = error("predict", "--sort", "1TB", "--on", "i2.8xlarge:10", "--spot", "catalog")
-    assert "does not give the losses of an interruptible node per hour" in refused.message
+    assert "doesn't give the losses of an interruptible node per hour" in refused.message
     assert "--spot 0.82:0.05" in refused.hint
 
 
@@ -356,7 +356,7 @@ def test_what_spot_nodes_lose_is_said_where_it_is_not_counted() -> None:
     asked = ("advise", "--sort", "10TB", "--catalog", "current", "--limit", "2")
     told = " ".join(run(*asked, "--assume", "price=spot").stdout.split())
     assert re.search(
-        r"Not in the costs: what losses of spot nodes cost \(i8g\.48xlarge: [\d.]+ a node and hour",
+        "Not in the costs: cost of losing spot nodes \\(i8g\\.48xlarge: [\\d.]+ per node and hour",
         told,
     )
     assert "`venturi simulate --on TYPE:N --loss-per-node-hour X` counts losses." in told

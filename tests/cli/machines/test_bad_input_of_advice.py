@@ -78,17 +78,17 @@ def catalogue(path: Path, more: str = "", name: str = "x", **changed: str) -> Pa
         ((*SORT, "--explain", f"i2.8xlarge:{HUGE}"), 2, "1,000,000"),
         (("advise", "hardware", "--sort", HUGE + "TB"), 2, "too large"),
         (("advise", "hardware", "--sort", "1000000000000PB"), 1, "at most 1e+21"),
-        (("advise", "hardware", "--sort", "900000PB"), 1, "needs more nodes than can be had"),
+        (("advise", "hardware", "--sort", "900000PB"), 1, "needs more nodes than are available"),
         (("advise", "hardware", "--sort", "100Tb"), 2, "write TB for bytes"),
         (("predict", "--sort", "1TB", "--on", f"i2.8xlarge:{10**30}"), 2, "1,000,000"),
         (("simulate", "--sort", "1TB", "--on", f"i2.8xlarge:{HUGE}"), 2, "1,000,000"),
-        (("simulate", "--sort", "10TB", "--on", "i2.8xlarge:2"), 1, "5 nodes hold it"),
+        (("simulate", "--sort", "10TB", "--on", "i2.8xlarge:2"), 1, "it fits on 5 nodes"),
         (
             ("simulate", "--sort", "10TB", "--on", "d3.8xlarge:20", "--catalog", "current"),
             1,
             "--storage",
         ),
-        ((*SORT, "--catalog", HUGE), 1, "neither a shipped catalogue nor a file"),
+        ((*SORT, "--catalog", HUGE), 1, "neither a shipped catalog nor a file"),
         ((*SORT, "--catalog", "ec2-2014", "--budget", 0.01), 1, "never printed as a number"),
         ((*SORT, "--assume", "network=10Gb/s"), 2, "bits or bytes"),
         ((*SORT, "--assume", "NVMe=80000GB/s"), 2, "5 to 16,000 MB/s"),
@@ -182,16 +182,14 @@ def test_without_a_price_the_reason_stands_in_its_place(run: Run, tmp_path: Path
     page = tmp_path / "page.html"
     said = run(*on, "--html", page)
     assert said.status == 0, said.stderr
-    assert "no cost of x: the catalogue does not give" in said.stdout
+    assert "no cost of x: the catalog doesn't give" in said.stdout
     assert "cost not known" in page.read_text()
     (option,) = run(*on, "--json").answer["data"]["options"]
     for name in ("metered_usd", "billed_usd", "price_as_of"):
         assert option[name] is None
         assert option["missing"][name]
     (option,) = run(*on[:-1], catalogue(free), "--json").answer["data"]["options"]
-    assert option["missing"] == {
-        "billed_usd": "the catalogue does not say in which steps time is billed"
-    }
+    assert option["missing"] == {"billed_usd": "the catalog doesn't give the billing increment"}
 
 
 def test_two_catalogues_of_one_name(run: Run, tmp_path: Path) -> None:
@@ -351,9 +349,9 @@ def test_machines_that_were_bought_have_a_price_by_their_owners_terms(
     (item,) = why["bill"]["items"]
     # 35,040 / (4 x 8,760 x 0.5) + 0.5 kW x 1.5 x 0.2, in US dollars
     assert "2.365 USD/h" in item["formula"]
-    for words in ("sheet", "utilisation 0.5", "1 EUR is 1.1 USD"):
+    for words in ("sheet", "utilization 0.5", "1 EUR is 1.1 USD"):
         assert words in item["source"]
-    assert why["option"]["missing"]["billed_usd"].startswith("nobody bills")
+    assert why["option"]["missing"]["billed_usd"].startswith("your own machines")
 
 
 @pytest.mark.parametrize(

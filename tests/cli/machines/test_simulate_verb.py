@@ -148,7 +148,7 @@ def test_the_volumes_of_326_c3_4xlarge(simulate: Simulate) -> None:
     unknown = simulate(*options)
     assert unknown.status == 1
     assert json.loads(unknown.stdout)["error"]["code"] == "VEN-MODEL-INPUT"
-    assert "storage of c3.4xlarge is not known" in unknown.stderr
+    assert "storage of c3.4xlarge is unknown" in unknown.stderr
     said = simulate(*options, "--storage", "unlimited", "--network", "unlimited")
     reading = said.data["phases"][0]
     assert reading["nodes_done_s"]["0.9"] == pytest.approx(1400, rel=0.01)

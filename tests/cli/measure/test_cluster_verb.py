@@ -147,7 +147,7 @@ def test_hosts_over_ssh(tmp_path: Path, server: Sshd) -> None:
 
     assert pushed()["a"].startswith("sent, ")
     again = pushed()
-    assert again["a"] == "was there"
+    assert again["a"] == "already installed"
     assert "refuses connections" in again["shut"]
     told = venturi("cluster", "check", file, home=tmp_path, VENTURI_AGENT=str(AGENT))
     assert told.returncode == 1

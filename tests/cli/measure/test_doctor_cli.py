@@ -82,7 +82,7 @@ def test_advice_and_unknown_facts_do_not_fail(tmp_path: Path) -> None:
     advice = next(finding for finding in data["findings"] if finding["severity"] == "advice")
     assert advice["fact"] == "network_interfaces.eth0.mtu_bytes"
     assert (advice["value"], advice["unit"]) == (1500, "B")
-    assert "peer of eth0 carries 9000 bytes" in advice["fix"]
+    assert "peer of eth0 accepts 9000 bytes" in advice["fix"]
     assert "cut off" in advice["risk"]
 
 

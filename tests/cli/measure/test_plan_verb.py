@@ -180,7 +180,7 @@ def test_what_does_not_fit_the_time_is_left(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
     assert "6 left" in done.stdout
     assert "not started for lack of time" in done.stdout
-    design = "terasort on native: 2 counted repetitions a group can never decide"
+    design = "terasort on native: 2 counted repetitions per group can't decide"
     assert design in done.stderr, "as check says it"
     again = venturi("plan", "resume", file, home=tmp_path / "home")
     assert design not in again.stderr, "there is nothing left to choose"
@@ -311,7 +311,7 @@ def test_a_misspelt_key_of_a_plan_is_guessed(tmp_path: Path) -> None:
 def test_check_says_what_the_repeats_can_show(tmp_path: Path) -> None:
     few = written(tmp_path, PLAN)
     done = venturi("plan", "check", few, home=tmp_path / "home")
-    assert "terasort on native: 2 counted repetitions a group can never decide" in done.stdout
+    assert "terasort on native: 2 counted repetitions per group can't decide" in done.stdout
     assert done.returncode == 0, "it is told, not refused"
     enough = written(tmp_path, PLAN.replace("repeats = 3", "repeats = 6"))
     data = json.loads(venturi("plan", "check", enough, "--json", home=tmp_path / "home").stdout)
@@ -358,7 +358,7 @@ def test_check_names_tiers_that_no_worker_has_a_folder_for(tmp_path: Path) -> No
     plan = far(tmp_path, "here = true", data, "engine = ['spark:standalone']", tiers)
     done = venturi("plan", "check", plan, home=tmp_path / "home")
     assert done.stderr.count("gets nothing") == 1, done.stderr
-    assert f"no folder for scratch ({data}) has that in its path" in done.stderr
+    assert f"no folder for scratch ({data}) has it in its path" in done.stderr
 
 
 @pytest.mark.parametrize(

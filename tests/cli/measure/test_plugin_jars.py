@@ -55,7 +55,7 @@ def test_an_installation_without_the_plugin_says_how_to_get_it(
     done = venturi(*words)
     assert (done.returncode, done.stdout) == (1, "")
     assert "error[VEN-ENGINE-MISSING]" in done.stderr
-    assert "install Maven" in done.stderr
+    assert "Install Maven" in done.stderr
 
 
 @pytest.mark.parametrize("version", ["3.4", "2.4.8", "5.0", "x", ""])

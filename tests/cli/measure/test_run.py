@@ -233,7 +233,7 @@ def test_several_engines_end_with_their_ratio(
     with TrialRepository.open(settings) as repository:
         repository.add_many(trials)
         lines = [str(getattr(part, "text", part)) for part in compared(repository, trials)]
-    unsure = [line for line in lines if line.startswith("spark against native: cannot tell")]
+    unsure = [line for line in lines if line.startswith("spark compared with native: cannot tell")]
     if count == 2:
         assert "2 and 2 trials are too few" in unsure[0]
     else:
@@ -326,7 +326,7 @@ def test_bad_input(tmp_path: Path, arguments: tuple[str, ...], code: int, says: 
 def test_it_says_what_the_repetitions_can_show_before_it_begins(tmp_path: Path) -> None:
     arguments = ("run", "terasort", "--bytes", "20kB", "--warm-up", "0")
     few = venturi(*arguments, "--repeat", "2", home=tmp_path)
-    assert "2 counted repetitions a group can never decide" in few.stderr
+    assert "2 counted repetitions per group can't decide" in few.stderr
     assert "no repeats recorded so far" in few.stderr
     more = venturi(*arguments, "--repeat", "4", home=tmp_path)
     assert "of 2 earlier trials in 1 group" in more.stderr

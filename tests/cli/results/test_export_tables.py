@@ -183,7 +183,7 @@ def test_a_file_that_is_there_is_kept(export: Export, tmp_path: Path) -> None:
         (("-o", "-"), "an archive needs a file"),
         (("-o", "x.csv", "--format", "archive", "--samples"), "an archive has whole trials"),
         (("-o", "x.zip", "--column", "id"), "an archive has whole trials"),
-        (("-o", "-", "--format", "csv", "--json"), "stdout is for the table"),
+        (("-o", "-", "--format", "csv", "--json"), "stdout is used for the table"),
         (("-o", "x.csv", "--samples", "--column", "id"), "--samples has its own columns"),
     ],
 )

@@ -153,7 +153,7 @@ def test_one_that_was_killed_is_not_compared_as_if_it_were_faster(venturi: Ventu
         assert status == 0
         assert first.startswith("by name these are two programs ('")
         ends = "the log ends before the application does"
-        assert f"of the {which} no end is known ({ends})" in first
+        assert f"the end of the {which} is unknown ({ends})" in first
         assert "so the times cannot be compared" in first
         assert "it took" not in first
 
@@ -215,7 +215,7 @@ def test_show_tells_what_is_cached_and_what_changed_of_plans(
     (cached,) = (line.split() for line in shown.splitlines() if " returns " in line)
     assert cached[-4:] == ["4", "—", "—", "—"], "what is not recorded is not 0"
     assert "spark.eventLog.logBlockUpdates.enabled" in shown
-    assert "query 0  no longer there: Scan; new: HashAggregate(keys=[k])" in shown
+    assert "query 0  removed: Scan; new: HashAggregate(keys=[k])" in shown
 
 
 def test_show_says_of_which_time_the_shares_are(venturi: Venturi, settings: Settings) -> None:

@@ -87,7 +87,7 @@ def test_a_file_is_taken_for_what_it_begins_like(venturi: Venturi, settings: Set
 def test_a_file_that_begins_like_nothing_needs_its_format(venturi: Venturi) -> None:
     status, stdout, stderr = venturi("import", "LICENSE")
     assert (status, stdout) == (1, "")
-    assert "error[VEN-IMPORT-FORMAT]: LICENSE begins like none of the formats" in stderr
+    assert "error[VEN-IMPORT-FORMAT]: LICENSE has an unknown format" in stderr
     assert (
         "venturi import FORMAT FILE; formats are archive, mapreduce-history, spark-eventlog"
         in stderr

@@ -121,6 +121,6 @@ def test_an_unknown_key_or_value_is_an_error_with_the_nearest() -> None:
     assert "did you mean succeeded?" in refusal("ls", "--where", "state=suceeded").hint
     assert "did you mean 64MiB?" in refusal("ls", "--where", "block_bytes=64GiB").hint
     assert "`venturi keys` lists them" in refusal("rank", "--by", "colour").hint
-    assert refusal("effect", "SSD").hint == "SSD is a value of disk: ask for disk"
+    assert refusal("effect", "SSD").hint == "SSD is a value of disk: use disk"
     assert "rank --by experiment" in refusal("effect", "experiment").hint
     assert "nokey" in refusal("exclude", "add", "--where", "nokey=zzz", "--reason", "x").message

@@ -113,7 +113,7 @@ def test_what_no_trial_has_is_said_with_what_may_be_meant(ls: Ls) -> None:
 def test_what_leaves_out_disturbed_trials_leaves_in_those_of_which_nothing_is_known(
     ls: Ls, settings: Settings, make_trial: Callable[..., Trial]
 ) -> None:
-    loud = (TrialWarning(DISTURBED, "others used 61 % of the processor time"),)
+    loud = (TrialWarning(DISTURBED, "other programs used 61 % of the CPU time"),)
     with TrialRepository.open(settings) as repository:
         repository.add(make_trial(id="loud", warnings=loud))
         repository.add(make_trial(id="first", warnings=loud, warm_up=True))

@@ -139,7 +139,7 @@ def test_show_tells_everything(venturi: Callable[..., Outcome], trials: list[Tri
         "memory_bytes",
         "1073741824",
         "sort+reduce",
-        "sort was at work for 90% of the phase (its processor time was not recorded)",
+        "sort was busy for 90% of the phase (its CPU time was not recorded)",
         "1,500 MB/s to 1,700 MB/s",
         "— ([no] counter)",
         "[bold]look out[/bold]",

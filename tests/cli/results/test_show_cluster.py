@@ -115,7 +115,7 @@ def test_price_and_cost(settings: Settings, make_trial: Callable[..., Trial]) ->
 def test_a_cost_that_is_not_known_says_why(
     settings: Settings, make_trial: Callable[..., Trial]
 ) -> None:
-    why = "the cluster is emulated: its rates were divided by 20"
+    why = "the cluster is emulated, with its rates divided by 20"
     of_a_part = Sample("cost_usd", 3.0, "USD", "sort")
     with TrialRepository.open(settings) as repository, client_of(repository) as client:
         plain = make_trial(id="plain", samples=(of_a_part,))

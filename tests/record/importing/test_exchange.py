@@ -500,12 +500,12 @@ EQUAL = {"t_s": pl.when(pl.col("row") < 0).then(0.0).otherwise(1.0)}
         (
             lambda: series_of(10, t_s=pl.col("row").cast(pl.String)),
             "VEN-RECORD-ARTIFACT",
-            "not the column t_s",
+            "column t_s is missing",
         ),
         (
             lambda: series_of(10, value=pl.concat_list("row").cast(pl.List(pl.Float64))),
             "VEN-RECORD-ARTIFACT",
-            "not the column value",
+            "column value is missing",
         ),
         (lambda: b"PAR1" * 10, "VEN-RECORD-ARTIFACT", "not a readable table"),
         (

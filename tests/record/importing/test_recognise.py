@@ -193,7 +193,7 @@ def test_a_packed_bomb_is_looked_at_and_not_unpacked(tmp_path: Path) -> None:
     with gzip.open(bomb, "wb") as file:
         for _ in range(256):
             file.write(bytes(1 << 20))
-    with pytest.raises(VenturiError, match="begins like none"):
+    with pytest.raises(VenturiError, match="unknown format"):
         recognise(bomb)
 
 

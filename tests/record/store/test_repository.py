@@ -294,7 +294,7 @@ def test_a_database_of_another_program_is_left_as_it_is(settings: Settings, cont
     done = command_line.venturi("ls", home=settings.home)
     assert done.returncode == 1
     assert "VEN-RECORD-DATABASE" in done.stderr
-    assert "no repository of Venturi" in done.stderr
+    assert "not a Venturi repository" in done.stderr
     assert file.read_bytes() == before
     assert [each.name for each in settings.home.iterdir()] == [file.name]
 

@@ -228,7 +228,7 @@ def test_compare_names_what_groups_without_a_value_are_confounded_by(
 def test_printed_figures_of_one_setting_are_never_repeats(client: httpx.Client, add: Add) -> None:
     for disk, seconds in (("HDD", 200), ("SSD", 100)):
         add(around(seconds), configuration={"disk": disk, "published_statistic": "not stated"})
-    why = "printed figures (not stated) are no repeats of one another"
+    why = "printed figures (not stated) are not repeats of each other"
     (effect,) = ask(client, "/api/effect", key="disk")["effects"]
     assert (effect["outcome"], effect["interval"], effect["reason"]) == ("cannot tell", None, why)
     second = ask(client, "/api/compare", by="disk")["groups"][1]
@@ -261,8 +261,8 @@ def test_an_effect_matches_strata_and_what_goes_along_confounds_it(
     assert effect["interval"]["low"] < effect["ratio"] < effect["interval"]["high"] < 1
     assert (effect["outcome"], effect["interval"]["level"]) == ("confounded", pytest.approx(0.95))
     assert found["verdict"].startswith(
-        "Cannot tell maps 16 from maps 8: confounded by maps_total, which never differs alone; "
-        "add trials with maps changed and maps_total not"
+        "Cannot compare maps 16 with maps 8: confounded by maps_total, which never differs "
+        "alone; add trials with maps changed and maps_total not"
     )
     assert "maps 16 maps_total 64 against maps 8 maps_total 32: 19 % less time" in found["verdict"]
     assert found["along"] == ["maps_total"]
@@ -408,7 +408,7 @@ def test_what_became_of_a_trial_is_no_setting(
     add(around(80, n=12), configuration={"disk": "SSD"})
     answer = client.get(f"/api/{path}", params={name: key})
     assert answer.status_code == 422
-    assert f"{key} is what became of a trial, not a setting" in answer.text
+    assert f"{key} is a result of a trial, not a setting" in answer.text
     assert "VEN-QUERY-VALUE" in answer.text
 
 

@@ -77,7 +77,7 @@ def test_a_task_without_an_end_is_told_before_any_finding(tmp_path: Path) -> Non
     log.task(1, 60, None)
     log.end(100)
     first = first_line(log, tmp_path)
-    assert " has no end: it had run for 40.0 s" in first.partition("; ")[0]
+    assert " didn't end: it had run for 40.0 s" in first.partition("; ")[0]
     assert "; of what is looked for, a stage of a single task (" in first
 
 
@@ -96,8 +96,8 @@ def test_what_stands_out_nowhere_is_told_after_the_finding_that_costs_most(
         (trial,) = whole_trials(repository)
         first: str = client.get(f"/api/trials/{trial.id}/job").json()["verdict"]
     assert first.startswith(
-        "of what is looked for, uneven partitions (at most 25.0 s, 25%) costs most; cannot tell: "
-        "time the engine gives no cause for took 60% of 1 min 40 s"
+        "of what is looked for, uneven partitions (at most 25.0 s, 25%) costs most; cannot "
+        "tell: unattributed time took 60% of 1 min 40 s"
     )
     assert f"\n  {first}\n" in taken
     shown, _ = venturi("show", trial.id)

@@ -102,7 +102,7 @@ def test_queries_have_their_work_and_caches_are_told(tmp_path: Path, settings: S
     (query,) = job.queries
     assert query.work == QueryWork((0,), 0, ("0", "1"), 0)
     assert query.adaptive is not None
-    assert query.adaptive.startswith("no longer there: Scan; new: HashAggregate(keys=[k])")
+    assert query.adaptive.startswith("removed: Scan; new: HashAggregate(keys=[k])")
     level = "Disk Memory Serialized 1x Replicated"
     assert job.caches == (CacheUse(3, "returns", level, 4, None, None, None),)
 

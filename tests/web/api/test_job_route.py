@@ -72,8 +72,8 @@ def test_findings_come_with_where_they_were_seen_and_cores_add_up(
     assert "; of what is looked for, that costs most (at most " in job["verdict"]
     assert (job["overlap"] is None) == (sum(e["saves_s"] > 0 for e in job["findings"]) < 2)
     assert {each["what"] for each in job["losses"]} == {
-        "attempts that succeeded, and what they wrote was lost",
-        "attempts whose executor was lost",
+        "successful attempts with lost output",
+        "attempts on lost executors",
     }
     (gone,) = job["lost_executors"]
     assert "signal 9" in gone["meaning"]

@@ -225,12 +225,12 @@ def _caps(texts: tuple[str, ...]) -> tuple[int | None, dict[str, int]]:
 
 
 def _need_types(names: Iterable[str], catalogs: Sequence[Catalog]) -> None:
-    """Refuses a limit for a type that no catalogue has, which would limit nothing."""
+    """Refuse a limit for a type that is in no catalog."""
 
     known = [name for catalog in catalogs for name in catalog.types]
     for name in set(names) - set(known):
         raise unknown(
-            f"--max-nodes {name}: no catalogue has this type",
+            f"--max-nodes {name}: no catalog has this type",
             name,
             known,
             "they have",

@@ -140,7 +140,7 @@ def _pushed(
     elif sent_bytes is not None:
         state = f"sent, {format_bytes_decimal(sent_bytes)}"
     else:
-        state = "was there" if host.reached.takes_agent else "this machine's own"
+        state = "already installed" if host.reached.takes_agent else "this machine's own"
     return {
         "name": host.name,
         "reached_by": str(host.reached),

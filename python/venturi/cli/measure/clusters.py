@@ -83,7 +83,7 @@ def catalog_price(type_name: str, catalog: str | None, folder: Path) -> HostPric
         names = (str(folder / catalog),)
     else:
         raise unknown(
-            f"{catalog!r} is neither a catalogue that comes with Venturi nor a file of {folder}",
+            f"{catalog!r} is neither a shipped catalog nor a file in {folder}",
             catalog,
             shipped(),
             "shipped",
@@ -93,7 +93,7 @@ def catalog_price(type_name: str, catalog: str | None, folder: Path) -> HostPric
     known = next((each for each in found if type_name in each.types), None)
     if known is None:
         raise unknown(
-            f"catalogue {found[0].name} has no instance type {type_name!r}",
+            f"catalog {found[0].name} has no instance type {type_name!r}",
             type_name,
             found[0].types,
             "it has",

@@ -42,7 +42,7 @@ _FACTS = {
     "block_devices[].read_ahead_bytes": "read-ahead",
     "dirty_percent": "share of memory",
     "dirty_background_percent": "share of memory",
-    "cpu_governors": "governors of the processors",
+    "cpu_governors": "CPU governors",
     "numa_nodes": "memory nodes",
 }
 _STORE = "store them with `venturi-agent facts > FILE` on the host in question"
@@ -111,7 +111,7 @@ def _of_repository(home: Path) -> list[HostFinding]:
             value=f"{stat.filemode(home.stat().st_mode)} {home}",
             unit="",
             reason=None,
-            effect="every user of this machine may read what is recorded, past every token",
+            effect="every user of this machine can read the repository without a token",
             source="Venturi makes the folder of a new repository with mode 700",
             fix="venturi repository check --mend" if is_open else None,
             risk=None,

@@ -65,14 +65,14 @@ def up_command(file: Path, *, quiet: bool, as_json: bool) -> int:
     with _progress(quiet) as heard:
         home = settings.load().home
         made = lab.up(spec, home, cores=this_host().cores, agent=agent, heard=heard)
-        heard("begun", "what this machine itself gives")
+        heard("begun", "the machine's own rates")
         try:
             made = lab.weigh(home, made.name, find_agent())
         except Interrupted:
             lab.down(home, made.name, heard)
             raise
         except (VenturiError, OSError) as error:  # the lab is there all the same
-            click.echo(f"what this machine itself gives was not measured: {error}", err=True)
+            click.echo(f"the machine's own rates were not measured: {error}", err=True)
     if as_json:
         print_json(_as_data(made))
         return ExitCode.OK
@@ -208,8 +208,8 @@ def _parts(lab: Lab) -> Iterator[Table | Paragraph]:
     for short in lab.shortfalls:
         yield Paragraph(
             f"faster than this machine: {short.what}: set to {short.said} when the lab was "
-            "made. All at work at once they are slower than set; have fewer or slower ones, "
-            "or a dilation.",
+            "created. Under full concurrent load they are slower than configured. Use fewer "
+            "or slower ones, or a dilation.",
             "bold yellow",
         )
 

@@ -93,8 +93,9 @@ def check(file: Path, *, as_json: bool) -> None:
         if peaks[place] > room_bytes:
             on = "" if place == LOCAL else f" on {place}"
             warnings.append(
-                f"about {format_bytes_decimal(peaks[place])} of disk are needed at the peak{on}, "
-                f"of what is free {format_bytes_decimal(room_bytes)} may be used: trials will fail"
+                f"about {format_bytes_decimal(peaks[place])} of disk space is needed at the "
+                f"peak{on}, but only {format_bytes_decimal(room_bytes)} of the free space "
+                "may be used: trials will fail"
             )
     if plan.time_budget_s is not None and sum(known) > plan.time_budget_s:
         warnings.append("the time budget is too short for all trials: some will be left")
@@ -189,7 +190,7 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
                 "VEN-PLAN-BEGUN",
                 f"{plan.id} was started before",
                 where={"file": str(file)},
-                hint=f"`venturi plan resume {file}` goes on with what is missing",
+                hint=f"`venturi plan resume {file}` runs the missing trials",
             )
         _require_space(plan)
         _require_folders(plan)
@@ -207,7 +208,7 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
             on_trial = _print_planned_trial if talk else None
             found = take(plan, measuring.keeper, site, again=again, on_trial=on_trial)
         except (Interrupted, KeyboardInterrupt):
-            say(f"stopped; `venturi plan resume {file}` goes on with what is missing")
+            say(f"stopped; `venturi plan resume {file}` runs the missing trials")
             raise Interrupted from None
     _show(plan, found, as_json=as_json, by_factor=False)
     return _exit_code(found)

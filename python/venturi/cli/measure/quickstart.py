@@ -416,11 +416,11 @@ def _print(
         else:
             heading(f"Sort {terminal.regime(trial)}")
             show(terminal.sort_summary(trial))
-    heading(f"What {PRICED_JOB} would take and cost, by the catalogue's rates")
+    heading(f"Predicted time and cost of {PRICED_JOB}, at the catalog's rates")
     show(ranking(advice, advice.classes[0]))
     if advice.classes[0].at_least:
         show(prediction_table(advice.classes[0].at_least))
-        show(Paragraph("≥ at least: of the network only the line rate is known", "dim"))
+        show(Paragraph("≥ at least: only the network's line rate is known", "dim"))
     if job.skipped:
         heading("Not done")
         show(pairs((each.step, each.reason) for each in job.skipped))

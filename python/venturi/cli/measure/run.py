@@ -62,9 +62,7 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Size of the input: tiny, small, large, huge, gigantic or bigdata (default: tiny).",
 )
-@click.option(
-    "--bytes", "size_bytes", type=BYTES, help="Size of the input in bytes instead of --scale."
-)
+@click.option("--bytes", "size_bytes", type=BYTES, help="Input size instead of --scale.")
 @click.option(
     "--memory",
     "memory_bytes",
@@ -72,9 +70,7 @@ if TYPE_CHECKING:
     help="Memory. Default: native 60 % of free memory, other engines a heap of 4 GiB. On a "
     "cluster: per worker, at most half of its memory.",
 )
-@click.option(
-    "--threads", type=click.IntRange(1), help="Number of threads (default: one per core)."
-)
+@click.option("--threads", type=click.IntRange(1), help="Threads (default: one per core).")
 @click.option(
     "--set",
     "chosen",
@@ -103,9 +99,7 @@ if TYPE_CHECKING:
     help="Run this many copies of the workload concurrently, as one trial (spark only).",
 )
 @click.option(
-    "--workers",
-    type=click.IntRange(1),
-    help="Worker daemons to start on each host (default: 1).",
+    "--workers", type=click.IntRange(1), help="Worker daemons to start per host (default: 1)."
 )
 @click.option(
     "--hadoop-conf",
@@ -206,18 +200,17 @@ def command(
 ) -> int:
     """Run a workload on an engine and record every repetition.
 
-    `venturi workloads` lists workloads and their engines.
-
-    Default protocol: six repetitions, the first a discarded warm-up. The input is generated once,
-    before the first repetition; only the workload itself is timed. Every result is validated. An
-    incorrect one is recorded as invalid, and the exit status is 3.
+    `venturi workloads` lists workloads and their engines. Default protocol: six repetitions, the
+    first a discarded warm-up. The input is generated once, before the first repetition; only the
+    workload itself is timed. Every result is validated. An incorrect one is recorded as invalid,
+    and the exit status is 3.
     """
     if warm_up >= repeat:
         raise click.UsageError(f"--repeat {repeat} with --warm-up {warm_up}: no repetition counts")
     if resume and experiment is None:
         raise click.UsageError("--resume needs the experiment to continue: add --experiment NAME")
     if cluster is not None and hadoop_conf is not None:
-        raise click.UsageError("give --cluster, whose daemons are started, or --hadoop-conf")
+        raise click.UsageError("give --cluster (starts daemons) or --hadoop-conf, not both")
     from venturi.measure.engines.protocol import Resources
     from venturi.measure.workloads.inputs import inputs_of
 
@@ -253,7 +246,7 @@ def command(
                 whole, specs, resources, repeat=repeat, warm_up=warm_up, resume=resume, talk=talk
             )
             if keep_data:
-                say(f"data kept in {', '.join(map(str, folders.of('input')))} and beside")
+                say(f"data kept in {', '.join(map(str, folders.of('input')))} and next to it")
     _show(trials, foretold, as_json=as_json)
     invalid = any(trial.state is State.INVALID for trial in trials)
     return ExitCode.INVALID if invalid else ExitCode.OK

@@ -35,7 +35,7 @@ BRIEF_MODES, BRIEF_ITERATIONS, BRIEF_MAX_S = ("read", "write"), 1, 5.0
 MOST_TRIALS = 1_000
 
 Rate = tuple[str, str]
-"""A metric, and the labels that tell its rates apart."""
+"""A metric, and the labels that distinguish its rates."""
 
 
 @dataclass(frozen=True, slots=True)

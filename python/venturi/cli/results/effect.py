@@ -189,16 +189,16 @@ def _values(answer: Effects) -> Table:
 
 
 def _print_one(answer: Effects, one: Effect) -> None:
-    """What is told of the value that leads alone."""
+    """Print the details of the leading value."""
     from venturi.results.effects.effect_words import named
 
     name, base = (named(answer.keys, value) for value in (one.value, one.baseline))
     if one.crude is not None:
         show(
             "",
-            f"What was measured, not like with like: {name} takes "
-            f"{_ratio(one.crude.ratio)} times the time of {base} (medians of all "
-            f"{one.n_all:,} and {one.n_baseline_all:,} trials).",
+            f"Crude ratio (confounded): {name} takes {_ratio(one.crude.ratio)} times the "
+            f"time of {base} (medians of all {one.n_all:,} and {one.n_baseline_all:,} "
+            "trials).",
         )
     if one.adjusted is not None:
         show(

@@ -117,7 +117,9 @@ def command(
     if samples and columns:
         raise click.UsageError("--samples has its own columns: leave out --column")
     if output == STDOUT and as_json:
-        raise click.UsageError("stdout is for the table: name a file to have --json beside it")
+        raise click.UsageError(
+            "stdout is used for the table: write it to a file with --output to use --json"
+        )
     if output != STDOUT:
         ready_file(output, overwrite=overwrite)
     with open_repository() as repository:

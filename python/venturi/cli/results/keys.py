@@ -160,4 +160,4 @@ def _print_one(data: dict[str, Any]) -> None:
     if (more := data["distinct"] - len(data["values"])) > 0:
         click.echo(f"and {more:,} more values", err=True)
     for source in dict.fromkeys(value["source"] for value in data["values"] if value["source"]):
-        click.echo(f"what they mean: {source}", err=True)
+        click.echo(f"source of the meanings: {source}", err=True)

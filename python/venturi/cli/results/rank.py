@@ -171,7 +171,7 @@ def _no_key(repository: TrialRepository) -> VenturiError:
     more = len(settings) - NAMES_SHOWN
     return VenturiError(
         "VEN-QUERY-VALUE",
-        "--by KEY is missing: by what are the trials to be grouped?",
+        "--by KEY is missing: name the key to group trials by",
         where={"option": "--by"},
         hint=f"write --by KEY with one or more of {', '.join(shown)}"
         + (f" and {more:,} more" if more > 0 else ""),

@@ -34,8 +34,8 @@ def command(*, file: Path, overwrite: bool, as_json: bool) -> None:
     with open_repository() as repository, counting("backup", "bytes") as progress, writing(file):
         copied = back_up(repository, file, overwrite=overwrite, progress=progress)
     for what, paths in (
-        ("are not in this repository's folder, and so not in the backup", copied.missing),
-        ("differ from what was recorded, and are in the backup as they are", copied.damaged),
+        ("are missing from this repository's folder and from the backup", copied.missing),
+        ("differ from their recorded digest, and are in the backup unchanged", copied.damaged),
     ):
         if paths:
             names = ", ".join(paths[:_SHOWN]) + (" and others" if len(paths) > _SHOWN else "")

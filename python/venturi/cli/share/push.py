@@ -236,12 +236,12 @@ def _target(url: str, token: str | None, insecure: bool) -> str:
             "VEN-PUSH",
             "pushing needs the server's write token",
             where=where,
-            hint="give it by --token-file FILE or VENTURI_PUSH_TOKEN",
+            hint="give it with --token-file FILE or VENTURI_PUSH_TOKEN",
         )
     if parts.scheme == "http" and not _is_loopback(parts.hostname) and not insecure:
         raise VenturiError(
             "VEN-PUSH",
-            "over http anybody on the way could read the token",
+            "sending the token over http would expose it to the network",
             where=where,
             hint="use https, or --insecure in a network you trust",
         )
@@ -315,7 +315,7 @@ def _problem(answer: httpx.Response) -> dict[str, Any]:
 
 def _print_report(url: str, sent: PushReport) -> None:
     click.echo(
-        f"{url}: {len(sent.added):,} added, {len(sent.already_present):,} already there, "
+        f"{url}: {len(sent.added):,} added, {len(sent.already_present):,} already present, "
         f"{len(sent.refused):,} refused",
         err=True,
     )

@@ -111,22 +111,22 @@ def _print(report: CheckReport, *, mended: bool) -> None:
     )
     if report.elsewhere:
         click.echo(
-            f"the files of {count_of(report.elsewhere, 'trial')} are not here: they lie where the "
-            "trials were recorded",
+            f"the files of {count_of(report.elsewhere, 'trial')} are not here; they are "
+            "where the trials were recorded",
             err=True,
         )
     if report.quarantined:
         click.echo(
-            f"{report.quarantined:,} set aside: `venturi repository quarantined` lists what",
+            f"{report.quarantined:,} quarantined: `venturi repository quarantined` lists them",
             err=True,
         )
     open_ = [each for each in report.findings if not each.mended]
     if not mended and any(each.kind in MENDED_BY for each in open_):
-        click.echo("`venturi repository check --mend` mends what can be mended", err=True)
+        click.echo("run `venturi repository check --mend` to repair what is repairable", err=True)
     if any(each.kind not in MENDED_BY for each in open_):
         click.echo(
-            "artifacts and databases are not mended: `venturi restore` of a backup, or `venturi "
-            "import` of an archive, brings their files back",
+            "artifacts and databases are not repaired: restore their files with `venturi "
+            "restore` of a backup, or `venturi import` of an archive",
             err=True,
         )
 
@@ -161,7 +161,7 @@ def quarantined(*, output: Path | None, overwrite: bool, as_json: bool) -> None:
     elif found:
         _list(found)
     else:
-        click.echo("nothing was set aside", err=True)
+        click.echo("no quarantined records", err=True)
 
 
 def _list(found: tuple[QuarantinedRecord, ...]) -> None:

@@ -37,8 +37,8 @@ def command(*, file: Path, keep_tokens: bool, as_json: bool) -> None:
         restored = restore(repository, file, keep_tokens=keep_tokens, progress=progress)
     if restored.quarantined:
         click.echo(
-            f"{count_of(restored.quarantined, 'trial')} cannot be read: set aside; "
-            "`venturi repository quarantined` says why",
+            f"{count_of(restored.quarantined, 'trial')} cannot be read and went into "
+            "quarantine; `venturi repository quarantined` says why",
             err=True,
         )
     if restored.interrupted:

@@ -110,7 +110,7 @@ class _UvicornServer(uvicorn.Server):
             at_work = len(self.server_state.phases[ConnectionState.WORKING])
             name = signal.Signals(sig).name
             _end(
-                f"{name} again: the server ends at once, {at_work} requests are broken off",
+                f"{name} again: the server stops immediately and cancels {at_work} requests",
                 ExitCode.INTERRUPTED,
             )
         super().handle_exit(sig, frame)

@@ -49,9 +49,9 @@ def checked(values: Sequence[float]) -> list[float]:
         for value in filterfalse(math.isfinite, values):
             raise VenturiError(
                 "VEN-MODEL-INPUT",
-                f"{value} among the values to be summarised",
+                f"{value} among the values to summarize",
                 where={"value": value},
-                hint="leave out what was not measured",
+                hint="leave out missing values",
             )
     return list(map(float, values))
 
@@ -121,8 +121,9 @@ def median_interval(values: Sequence[float], level: float = MEDIAN_LEVEL) -> Int
     n = len(ordered)
     if n == 0 or 1 - 2.0 ** (1 - n) < level:
         return Missing(
-            f"{n} kept trial{'s' * (n != 1)} cannot carry a {100 * level:.3g} % interval; "
-            f"at least {math.ceil(1 - math.log2(1 - level))} are needed"
+            f"{n} kept trial{'s' * (n != 1)} {'is' if n == 1 else 'are'} too few for a "
+            f"{100 * level:.3g} % interval: at least {math.ceil(1 - math.log2(1 - level))} "
+            "are needed"
         )
     j = _median_rank(n, level)
     method = "percentile bootstrap of the median, widened to exact coverage"

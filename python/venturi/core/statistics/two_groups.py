@@ -84,7 +84,7 @@ def compare_samples(
             "VEN-MODEL-INPUT",
             f"an alpha of {alpha}",
             where={"alpha": alpha},
-            hint="give a chance between 0 and 1",
+            hint="give a probability between 0 and 1",
         )
     values = checked(first), checked(second)
     if not all(values):
@@ -92,13 +92,13 @@ def compare_samples(
     if (least := min(map(min, values))) <= 0:
         return Verdict(
             ComparisonOutcome.CANNOT_TELL,
-            f"a value of {least:g} is not above 0: it has no ratio",
+            f"a value of {least:g} has no ratio: it is not above 0",
             alpha,
         )
     a, b = map(_logs, values)
     if max(b[-1] - a[0], a[-1] - b[0]) > _MOST_LOG_RATIO:
         return Verdict(
-            ComparisonOutcome.CANNOT_TELL, "the values are too far apart to have a ratio", alpha
+            ComparisonOutcome.CANNOT_TELL, "the values differ too much for a ratio", alpha
         )
     pair = _SmallPair(a, b) if len(a) * len(b) <= MOST_RATIOS else _LargePair(a, b)
     ratio, lower = math.exp(pair.estimate()), 1 - pair.chance_above()
@@ -155,7 +155,7 @@ def least_p(n: int, m: int) -> float:
 def _too_few(a: Array, b: Array, alpha: float) -> str:
     n, m = len(a), len(b)
     if n == m == 1:
-        return "1 and 1 trials are too few to tell: they have a ratio and nothing of its error"
+        return "too few trials to tell (1 and 1): their ratio has no error estimate"
     least, most = math.exp(b[0] - a[-1]), math.exp(b[-1] - a[0])
     said = f"{n} and {m} trials are too few to tell"
     if least_p(n, m) > alpha:

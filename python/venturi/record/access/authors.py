@@ -25,7 +25,7 @@ class Author:
 
     def __post_init__(self) -> None:
         if self.name is None:
-            text = f"{self.said or 'somebody'} (not verified)"
+            text = f"{self.said or 'unknown'} (not verified)"
         elif self.said in {None, self.name}:
             text = self.name
         else:

@@ -69,7 +69,7 @@ def add(
     with repository.writing(alone=True) as connection:
         if connection.execute(in_force).scalar_one() >= IN_FORCE_MAX:
             raise _refused(
-                f"{IN_FORCE_MAX} exclusions are in force, and more are not possible",
+                f"{IN_FORCE_MAX} exclusions are in force, which is the maximum",
                 "exclusions",
                 "revoke some, or cover more trials with fewer rules",
             )
@@ -106,7 +106,7 @@ def revoke(repository: TrialRepository, id: str, by: Author | str) -> Exclusion:
             who = author_of(found._mapping, "revoked_by").text
             raise VenturiError(
                 "VEN-EXCLUSION-REVOKED",
-                f"{who} revoked it on {moment(found.revoked_at_us):%Y-%m-%d} already",
+                f"{who} already revoked it on {moment(found.revoked_at_us):%Y-%m-%d}",
                 where={"id": id},
             )
         changes = {"revoked_at_us": microseconds(now()), **columns_of(by, "revoked_by")}
@@ -139,7 +139,7 @@ def _author(author: Author | str) -> Author:
 def _line(what: str, text: str, most: int) -> str:
     text = text.strip()
     if not text:
-        raise _refused(f"{what} is missing", what, f"say who or why: the {what} is kept on record")
+        raise _refused(f"{what} is missing", what, f"give the {what}: it stays on record")
     if len(text) > most or not text.isprintable():
         raise _refused(f"{what} must be one line of at most {most:,} characters", what)
     return text
@@ -148,7 +148,7 @@ def _line(what: str, text: str, most: int) -> str:
 def _check_conditions(texts: Sequence[str]) -> None:
     if not 1 <= len(texts) <= CONDITIONS_MAX:
         message = f"{len(texts)} conditions; an exclusion has 1 to {CONDITIONS_MAX}"
-        raise _refused(message, "conditions", "to leave out single trials, write id=...")
+        raise _refused(message, "conditions", "to exclude single trials, write id=...")
     equal: set[str] = set()
     for text in texts:
         if len(text) > CONDITION_CHARACTERS_MAX or not text.isprintable():

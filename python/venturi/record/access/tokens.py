@@ -76,7 +76,7 @@ def add(
     """
     if not _NAME.fullmatch(name):
         raise _refused(
-            f"{name[:100]!r} is no name of a token",
+            f"{name[:100]!r} is not a valid token name",
             "name",
             "write 1 to 64 of a-z, 0-9 and . _ @ + -, a letter or digit first: ci, ada@lab",
         )
@@ -92,9 +92,9 @@ def add(
         if connection.execute(sa.select(TOKENS.c.name).where(TOKENS.c.name == name)).first():
             raise VenturiError(
                 "VEN-TOKEN-DUPLICATE",
-                f"there is or was a token called {name!r}",
+                f"a token named {name!r} exists or existed",
                 where={"name": name},
-                hint="choose another name: what was done with that one stays recorded under it",
+                hint="choose another name: past changes stay recorded under this one",
             )
         if connection.execute(sa.select(sa.func.count()).select_from(TOKENS)).scalar_one() >= (
             TOKENS_MAX
@@ -129,7 +129,7 @@ def revoke(repository: TrialRepository, name: str) -> Token:
         if found is None:
             raise VenturiError(
                 "VEN-TOKEN-UNKNOWN",
-                f"no token is called {name[:100]!r}",
+                f"no token is named {name[:100]!r}",
                 where={"name": name[:100]},
                 hint="`venturi token list` lists them",
             )

@@ -53,13 +53,15 @@ def save(repository: TrialRepository, name: str, url: str, author: Author | str)
         if connection.execute(sa.select(VIEWS.c.name).where(VIEWS.c.name == name)).first():
             raise VenturiError(
                 "VEN-VIEW-DUPLICATE",
-                f"a view is called {name!r} already",
+                f"a view named {name!r} already exists",
                 where={"name": name},
                 hint="choose another name, or delete that view first",
             )
         count = sa.select(sa.func.count()).select_from(VIEWS)
         if connection.execute(count).scalar_one() >= VIEWS_MAX:
-            raise _refused(f"there are {VIEWS_MAX:,} views; delete some first", "views")
+            raise _refused(
+                f"the limit of {VIEWS_MAX:,} views is reached; delete some first", "views"
+            )
         values = {
             "name": name,
             "url": url,
@@ -89,7 +91,7 @@ def delete(repository: TrialRepository, name: str, by: Author) -> None:
         if not storable(name) or connection.execute(chosen).rowcount == 0:
             raise VenturiError(
                 "VEN-VIEW-UNKNOWN",
-                f"no view is called {name!r}",
+                f"no view is named {name!r}",
                 where={"name": name},
                 hint="/api/views lists them",
             )

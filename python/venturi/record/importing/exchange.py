@@ -94,7 +94,7 @@ def export_trials(
                 "VEN-RECORD-STATE",
                 f"trial {trial.id} is still {trial.state}",
                 where={"trial": trial.id},
-                hint="export it when it has ended",
+                hint="export it after it has ended",
             )
     trials = sorted({trial.id: trial for trial in trials}.values(), key=lambda trial: trial.id)
     lines = [encode(trial).encode() for trial in trials]
@@ -169,7 +169,7 @@ def import_archive(
                     progress(number, len(expected))
     # NotImplementedError: of a version or a way of packing that is not read.
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError) as error:
-        why = "no archive of `venturi export`, or damaged or cut off: "
+        why = "not an archive of `venturi export`, or damaged or truncated: "
         raise _damaged(why + (str(error) or type(error).__name__), path) from error
     except OSError as error:
         raise VenturiError(
@@ -198,7 +198,7 @@ def _write_artifact(
         if hashlib.file_digest(source, "sha256").hexdigest() != artifact.sha256:
             raise VenturiError(
                 "VEN-RECORD-ARTIFACT",
-                "the artifact's file is not the one that was recorded: its digest differs",
+                "the artifact's file differs from the recorded one (digest)",
                 where={"artifact": artifact.path, "file": str(path)},
             )
         source.seek(0)
@@ -246,7 +246,7 @@ def _check_members(archive: zipfile.ZipFile, size_bytes: int, limits: ArchiveLim
         if info.compress_size > size_bytes:  # as much would be reserved to read it
             raise _damaged(f"{name!r} has {info.compress_size} bytes, more than the archive")
         if name in seen:
-            raise _damaged(f"{name!r} is in it twice")
+            raise _damaged(f"it contains {name!r} twice")
         if name not in {MANIFEST, RECORDS} and parts[0] != "artifacts":
             raise _damaged(f"{name!r} does not belong to an export")
         seen.add(name)
@@ -292,7 +292,9 @@ def _lines(archive: zipfile.ZipFile, count: int, most: int) -> Iterator[bytes]:
             line = file.readline(most + 1)
             if not line.endswith(b"\n"):
                 long = len(line) > most
-                raise _damaged(f"line {number} of {RECORDS} is {'too long' if long else 'cut off'}")
+                raise _damaged(
+                    f"line {number} of {RECORDS} is {'too long' if long else 'truncated'}"
+                )
             yield line[:-1]
         if file.read(1):
             raise _damaged(f"{RECORDS} has more lines than the manifest")
@@ -303,7 +305,9 @@ def _read_trial(line: bytes, id_: str, sha256: str, number: int) -> Trial:
         raise _damaged("the record differs from its digest in the manifest")
     trial = decode(line, where={"line": number})
     if NEWEST.fullmatch(trial.id):
-        raise _damaged(f"{trial.id!r} names the newest trial here, so it can be no trial's id")
+        raise _damaged(
+            f"{trial.id!r} stands for the newest trial here, so it can't be a trial's ID"
+        )
     if trial.id != id_:
         raise _damaged(f"the record's id is {trial.id}, the manifest says {id_}")
     if trial.state not in TERMINAL:
@@ -364,7 +368,7 @@ def _stored(repository: TrialRepository, trial: Trial) -> Trial | None:
         return None  # a longer id that begins with this one
     if stored != trial:
         raise VenturiError(
-            "VEN-RECORD-DUPLICATE", f"another trial with the id {trial.id} is recorded here"
+            "VEN-RECORD-DUPLICATE", f"a different trial with the ID {trial.id} is recorded here"
         )
     return stored
 
@@ -398,5 +402,5 @@ def _damaged(message: str, path: Path | None = None) -> VenturiError:
         "VEN-EXCHANGE-FORMAT",
         message,
         where={} if path is None else {"file": str(path)},
-        hint="write it again with `venturi export`",
+        hint="export it again with `venturi export`",
     )

@@ -68,7 +68,7 @@ def lines(
         if file.tell() > limits.file_bytes:
             raise origin.malformed(f"more than {limits.file_bytes} bytes", line=number)
         if ended and not raw.endswith("\n"):
-            why = "no line end after the last line: it may be cut off"
+            why = "no line end after the last line: the file may be truncated"
             raise origin.malformed(why, line=number)
         if line := raw.strip():
             found += 1
@@ -94,7 +94,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise UnusableError(twice, twice, "the key is there twice")
+        raise UnusableError(twice, twice, "the key occurs twice")
     return found
 
 
@@ -104,7 +104,7 @@ def check(value: object, limits: JsonLimits = LIMITS, *, field: str = "", depth:
         _check_text(value, field, limits)
     elif isinstance(value, float | int) and not isinstance(value, bool):
         if not is_finite(value):
-            raise UnusableError(field, value, "not a number that can be kept")
+            raise UnusableError(field, value, "not a number that can be stored")
     elif isinstance(value, dict | list):
         if depth >= limits.depth:
             raise UnusableError(field, value, f"nested deeper than {limits.depth}")
@@ -124,7 +124,7 @@ def _check_text(text: str, field: str, limits: JsonLimits) -> None:
         reason = f"a text longer than {limits.text_characters} characters"
         raise UnusableError(field, text, reason)
     if _NO_CHARACTER.search(text):
-        raise UnusableError(field, text, "a character that is none: NUL or half a surrogate pair")
+        raise UnusableError(field, text, "an invalid character: NUL or half a surrogate pair")
 
 
 def is_finite(value: int | float) -> bool:

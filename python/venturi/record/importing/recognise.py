@@ -33,12 +33,12 @@ def recognise(path: Path) -> Format:
         logs = (each for file in _files(path) for each in _logs_like(file))
         found = list(dict.fromkeys(logs))
         none = (
-            f"contains no log of an engine among its first {_LOOKED_INTO:,} files; name those that "
-            "are to be imported"
+            f"contains no log of an engine among its first {_LOOKED_INTO:,} files; name the "
+            "files to import"
         )
     else:
         found = _like(path)
-        none = "begins like none of the formats; name the one that it is of"
+        none = "has an unknown format; name its format"
     if len(found) == 1:
         return found[0]
     typed = [f"venturi import {each.name} {path}" for each in found]
@@ -68,7 +68,7 @@ def refuse_special(path: Path, code: str) -> None:
             code,
             f"{path} is neither a file nor a folder",
             where={"file": str(path)},
-            hint="write it to a file first",
+            hint="write its content to a file first",
         )
 
 

@@ -160,7 +160,7 @@ class LogText:
                         "VEN-INGEST-LIMIT",
                         f"{path} unpacks to more than a log of {self.disk_bytes:,} bytes can hold",
                         where={"file": str(path), "text_bytes": self.text_bytes},
-                        hint="unpack it with its own tool if you trust it, and ingest the text",
+                        hint="if you trust it, unpack it with its own tool and import the text",
                     )
                 self._digest.update(chunk)
                 yield chunk
@@ -218,7 +218,7 @@ def _gzip(file: IO[bytes]) -> Iterator[bytes]:
             while chunk := unpacked.read1(_CHUNK):
                 yield chunk
         except (EOFError, OSError, zlib.error) as error:
-            raise CutOffError(f"damaged or cut off: {error}") from error
+            raise CutOffError(f"damaged or truncated: {error}") from error
 
 
 def _bzip2(file: IO[bytes]) -> Iterator[bytes]:
@@ -250,19 +250,19 @@ def _zstd(file: IO[bytes]) -> Iterator[bytes]:
         try:
             plain = frame.decompress(packed, _ZSTD_BLOCK_BYTES)
         except zstd.ZstdError as error:
-            raise CutOffError(f"damaged or cut off: {error}") from error
+            raise CutOffError(f"damaged or truncated: {error}") from error
         packed, begun = b"", True
         if plain:
             yield plain
     if begun:
-        raise CutOffError("cut off in the middle of a zstd frame")
+        raise CutOffError("truncated in the middle of a zstd frame")
 
 
 def _lz4(file: IO[bytes]) -> Iterator[bytes]:
     """Blocks as lz4-java writes them. Checksums are not compared: no library here has xxHash."""
     while head := file.read(_LZ4_HEAD.size):
         if len(head) < _LZ4_HEAD.size:
-            raise CutOffError("cut off in the head of an lz4 block")
+            raise CutOffError("truncated in the head of an lz4 block")
         magic, token, packed_bytes, plain_bytes, _ = _LZ4_HEAD.unpack(head)
         method = token & 0xF0
         sound = (
@@ -352,7 +352,7 @@ def _unlzf(packed: bytes, plain_bytes: int) -> bytes:
 
 def _length(head: bytes) -> int:
     if len(head) < 4:
-        raise CutOffError("cut off in the head of a snappy block")
+        raise CutOffError("truncated in the head of a snappy block")
     length = int.from_bytes(head, "big")
     if length > _BLOCK_BYTES:
         raise CutOffError("damaged snappy block")
@@ -374,7 +374,7 @@ def _snappy_length(packed: bytes) -> int:
 def _exactly(file: IO[bytes], size: int, what: str) -> bytes:
     data = file.read(size)
     if len(data) < size:
-        raise CutOffError(f"cut off in the middle of a {what} block")
+        raise CutOffError(f"truncated in the middle of a {what} block")
     return data
 
 

@@ -154,7 +154,7 @@ def named_rows(
                 named = zip(header, (field.strip() for field in fields), strict=True)
                 yield TableRow(line, dict(named))
             elif ended and len(fields) < len(header) and not whole_lines.ended:
-                raise origin.malformed("the last line is cut off", line=line)
+                raise origin.malformed("the last line is truncated", line=line)
             elif fields:  # an empty line is none
                 reason = f"{len(fields)} fields, but the header has {len(header)}"
                 yield Refusal(line, "", delimiter.join(fields)[:100], reason)

@@ -134,7 +134,7 @@ def _no_such_key(
     """`of` are the keys of which `key` is a value."""
     error = refused(f"no trial has a key {key!r}", key)
     if of:
-        error.hint = f"{key} is a value of {' and of '.join(of)}: ask for {' or '.join(of)}"
+        error.hint = f"{key} is a value of {' and of '.join(of)}: use {' or '.join(of)}"
         return error
     words = {each: each for each in (*columns, *known)}
     for saying in sayings():
@@ -200,6 +200,6 @@ def _meant(value: str, known: Sequence[str]) -> str:
     if close := near(value, known):
         return f"did you mean {' or '.join(close)}?"
     if not known:
-        return "no trial has any value of it"
+        return "no trial has a value for it"
     more = f" and {len(known) - NAMES_SHOWN:,} more" if len(known) > NAMES_SHOWN else ""
     return f"values are {', '.join(known[:NAMES_SHOWN])}{more}"

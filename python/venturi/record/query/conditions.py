@@ -242,7 +242,7 @@ def at_most(what: str, given: int, most: int) -> None:
 
 _CONDITIONS = (
     "conditions are KEY=VALUE, KEY<N, KEY<=N, KEY>N, KEY>=N, or KEY= for a missing value; "
-    f"columns are {', '.join(COLUMNS)}, and any other KEY is of the configuration"
+    f"columns are {', '.join(COLUMNS)}, and any other KEY is a configuration key"
 )
 
 

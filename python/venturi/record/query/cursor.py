@@ -73,7 +73,7 @@ def open_cursor(query: Query, terms: Sequence[sa.ColumnElement[Any]]) -> list[An
             "VEN-QUERY-CURSOR",
             f"the cursor is {problem}",
             where={"cursor": (query.cursor or "")[:100]},
-            hint="begin again with the first page",
+            hint="start again with the first page",
             exit_code=ExitCode.USAGE,
         ) from error
     return list(values)

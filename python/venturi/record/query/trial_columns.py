@@ -82,12 +82,13 @@ def check_settings(keys: Iterable[str], field: str, also: tuple[str, ...] = ()) 
             raise refused(
                 "experiment is the name of some trials, not a setting"
                 if key == "experiment"
-                else f"{key} is what became of a trial, not a setting",
+                else f"{key} is a result of a trial, not a setting",
                 field,
-                "`venturi rank --by experiment` tells which is faster"
+                "`venturi rank --by experiment` shows which is faster"
                 if key == "experiment"
-                else "give what was chosen: engine, network, hosts or a key of the configuration "
-                "(`venturi keys`)",
+                else (
+                    "give a setting: engine, network, hosts or a configuration key (`venturi keys`)"
+                ),
             )
 
 

@@ -326,7 +326,7 @@ def _why_missing(
     if columns["elapsed_s"] is None:
         yield "elapsed_s", failure["message"] if failure else f"the trial is {columns['state']}"
     if columns["started_at"] is None:
-        yield "started_at", "its source does not say it"
+        yield "started_at", "its source doesn't state it"
 
 
 def _measured(record: Mapping[str, Any]) -> dict[_Slot, list[tuple[float | None, str | None]]]:
@@ -399,7 +399,7 @@ def _slot_of(repository: TrialRepository, name: str, named: Mapping[str, _Slot])
     if found is None and name.endswith("]"):
         raise VenturiError(
             "VEN-QUERY-VALUE",
-            f"no trial chosen has {name!r}",
+            f"no selected trial has {name!r}",
             where={"field": name[:100]},
             hint=did_you_mean(name, [each for each in named if each.endswith("]")]),
             exit_code=ExitCode.USAGE,

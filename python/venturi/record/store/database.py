@@ -156,20 +156,21 @@ class Database:
                     "VEN-RECORD-LIMIT",
                     f"the database cannot hold a value: {str(cause).strip()}",
                     where=self._where,
-                    hint="nothing was stored; it would be refused again",
+                    hint="nothing was stored; a retry would fail, too",
                 ) from error
             if _is_locked(cause):
                 raise VenturiError(
                     "VEN-RECORD-BUSY",
-                    "another command has been writing to the repository for long",
+                    "another command has locked the repository for a long time",
                     where=self._where,
-                    hint="nothing was changed; try again when it has ended",
+                    hint="nothing was changed; retry when it has ended",
                 ) from error
             hint = "is it running, reachable, writable, and does the disk have room?"
             if "readonly" in str(cause) or "unable to open" in str(cause):
                 hint = (
-                    "it must be writable even to be read: set VENTURI_HOME to a folder of your "
-                    "own; its owner can hand over trials by `venturi export` or `venturi serve`"
+                    "even reading needs write permission. Set VENTURI_HOME to a folder of "
+                    "your own; its owner can share trials with `venturi export` or `venturi "
+                    "serve`"
                 )
             raise VenturiError(
                 "VEN-RECORD-DATABASE",
@@ -182,7 +183,7 @@ class Database:
         """VEN-RECORD-DATABASE, unless this is a repository of this revision and answers."""
         file = Path(self._url.database or "")
         if self._engine.dialect.name == "sqlite" and not file.is_file():
-            raise self._refused("there is no database", "give the one in which `venturi` records")
+            raise self._refused("there is no database", "give the database of your repository")
         with self.reading() as connection:
             revision = _revision(connection)
         if revision is None or not _REVISION.fullmatch(revision):
@@ -190,8 +191,8 @@ class Database:
         if revision < REVISION:
             raise self._refused(
                 f"the database is at revision {revision}, this Venturi reads {REVISION}",
-                "it was left as it is: `venturi ls` upgrades it (of a copy, set VENTURI_HOME or "
-                "VENTURI_DATABASE_URL to it)",
+                "it was not changed. `venturi ls` upgrades it; to upgrade a copy, set "
+                "VENTURI_HOME or VENTURI_DATABASE_URL to it",
             )
         self._require_known(revision)
 
@@ -204,8 +205,8 @@ class Database:
 
     def _foreign(self) -> VenturiError:
         return self._refused(
-            "the database is no repository of Venturi",
-            "it was left as it is: give the one in which `venturi` records",
+            "the database is not a Venturi repository",
+            "it was not changed; give the database of your repository",
         )
 
     def _refused(self, message: str, hint: str) -> VenturiError:

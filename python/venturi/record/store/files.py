@@ -22,7 +22,7 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
     if not overwrite and os.path.lexists(path):
         raise VenturiError(
             "VEN-OUTPUT-EXISTS",
-            f"{path} is there already",
+            f"{path} already exists",
             where={"file": str(path)},
             hint="choose another name, or add --overwrite",
         )

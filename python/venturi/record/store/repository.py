@@ -83,9 +83,9 @@ class TrialRepository(Closing):
         except OSError as error:
             raise VenturiError(
                 "VEN-RECORD-DATABASE",
-                f"cannot make the folder of the repository: {error.strerror}",
+                f"cannot create the folder of the repository: {error.strerror}",
                 where={"folder": str(settings.home)},
-                hint="set VENTURI_HOME to a folder you may write to",
+                hint="set VENTURI_HOME to a folder that you can write to",
             ) from error
         # Not as text, in which a ? of the folder's name would end the name.
         file = sa.URL.create("sqlite", database=str(settings.home / "venturi.sqlite"))
@@ -225,13 +225,13 @@ class TrialRepository(Closing):
             name = f"last~{before}" if before else "last"
             raise VenturiError(
                 "VEN-RECORD-UNKNOWN",
-                f"there is no trial {name}: so many are not recorded"
+                f"there is no trial {name}: too few are recorded"
                 if before
                 else "there is no last trial: none is recorded",
                 where={"id": name},
                 hint="`venturi ls` lists the trials, the last one first"
                 if before
-                else "`venturi quickstart` makes some, `venturi import` takes in those of others",
+                else "run `venturi quickstart` to measure, or `venturi import` to import trials",
             )
         return stored_trial(row.record, row.id)
 
@@ -324,7 +324,7 @@ class TrialRepository(Closing):
                 "VEN-RECORD-ARTIFACT",
                 "the artifact's file is not in this repository",
                 where={"artifact": artifact.path, "folder": str(self.artifacts_dir)},
-                hint="it lies where the trial was recorded; `venturi export` there takes it along",
+                hint="it is where the trial was recorded; `venturi export` there includes it",
             )
         return path
 
@@ -357,10 +357,10 @@ def _require_admitted(connection: sa.Connection, id_: str) -> None:
     row = connection.execute(sa.select(REMOVALS).where(REMOVALS.c.id == removal)).mappings().one()
     raise VenturiError(
         "VEN-RECORD-REMOVED",
-        f"trial {id_} was removed for good on {moment(row['removed_at_us']):%Y-%m-%d} by "
+        f"trial {id_} was removed permanently on {moment(row['removed_at_us']):%Y-%m-%d} by "
         f"{author_of(row).text}: {row['reason']}",
         where={"trial": id_, "removal": removal},
-        hint=f"`venturi repository readmit {removal}` lets its trials be taken in again",
+        hint=f"`venturi repository readmit {removal}` allows its trials to be imported again",
     )
 
 

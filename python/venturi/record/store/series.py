@@ -171,7 +171,7 @@ def check_series(path: Path, trial: str, limits: TrialLimits) -> None:
     if wrong:
         raise VenturiError(
             "VEN-RECORD-ARTIFACT",
-            f"{path.name} is no series: it has not the column {wrong[0]}, or not of the right type",
+            f"{path.name} is not a series: column {wrong[0]} is missing or has a wrong type",
             where={"trial": trial, "field": wrong[0]},
         )
     lines: set[tuple[Any, ...]] = set()

@@ -58,7 +58,7 @@ class NullRepository:
         """An error: no file was kept."""
         raise VenturiError(
             "VEN-RECORD-ARTIFACT",
-            "the artifact's file was not kept",
+            "the artifact's file was not stored",
             where={"artifact": artifact.path},
             hint="record the trial: leave out --no-record",
         )

@@ -304,11 +304,11 @@ def _require_empty(repository: TrialRepository) -> None:
     if repository.artifacts_dir.is_dir() and any(repository.artifacts_dir.iterdir()):
         raise VenturiError(
             "VEN-REPOSITORY-NOT-EMPTY",
-            "a backup is restored into an empty repository, and files lie in this one's folder of "
-            "artifacts, though no trial is recorded",
+            "the repository is not empty: its folder of artifacts has files, though no trial "
+            "is recorded",
             where={"folder": str(repository.artifacts_dir)},
-            hint="set VENTURI_HOME to a new folder; what a killed `venturi restore` left "
-            "`venturi repository check --mend` removes",
+            hint="set VENTURI_HOME to a new folder, or remove leftovers of a killed `venturi "
+            "restore` with `venturi repository check --mend`",
         )
 
 
@@ -317,7 +317,7 @@ def _require_rowless(connection: sa.Connection, home: Path) -> None:
         if connection.execute(sa.select(sa.literal(1)).select_from(table).limit(1)).first():
             raise VenturiError(
                 "VEN-REPOSITORY-NOT-EMPTY",
-                f"a backup is restored into an empty repository, and this one has {table.name}",
+                f"the repository is not empty: it has {table.name}",
                 where={"folder": str(home)},
                 hint="set VENTURI_HOME to a new folder (VENTURI_DATABASE_URL to a new database)",
             )
@@ -346,7 +346,7 @@ def _reading(path: Path) -> Iterator[None]:
         NotImplementedError,
         RecursionError,
     ) as error:
-        raise _damaged(f"no backup of Venturi, or damaged or cut off: {error}", path) from error
+        raise _damaged(f"not a Venturi backup, or damaged or truncated: {error}", path) from error
     except VenturiError as error:
         error.where.setdefault("file", str(path))
         raise
@@ -451,7 +451,7 @@ def _row(table: sa.Table, line: bytes) -> dict[str, Any]:
     """A row of `table`; its keys become part of a statement, and are none but the columns."""
     row = json.loads(line)
     if not isinstance(row, dict) or not row.keys() <= set(table.columns.keys()):
-        raise _damaged(f"a row of {table.name} has not the columns of that table")
+        raise _damaged(f"a row of {table.name} lacks columns of that table")
     # What one database holds another may not.
     return {
         name: value.replace("\0", "\u2400") if isinstance(value, str) else value
@@ -467,7 +467,7 @@ def _lines(parts: Iterable[bytes]) -> Iterator[bytes]:
         if len(rest) > _LINE_BYTES_MAX:
             raise _damaged("a row is too long")
     if rest:
-        raise _damaged("a table is cut off")
+        raise _damaged("a table is truncated")
 
 
 def _add_trials(
@@ -510,5 +510,5 @@ def _damaged(message: str, path: Path | None = None) -> VenturiError:
         "VEN-BACKUP-FORMAT",
         message,
         where={} if path is None else {"file": str(path)},
-        hint="nothing was restored: take another backup",
+        hint="nothing was restored; use another backup",
     )

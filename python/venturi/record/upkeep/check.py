@@ -200,9 +200,9 @@ class _Check:
                 continue
             self._bytes += size_bytes
             if size_bytes != artifact.size_bytes:
-                told = f"{size_bytes:,} bytes, recorded were {artifact.size_bytes:,}"
+                told = f"{size_bytes:,} bytes instead of the recorded {artifact.size_bytes:,}"
             elif digest != artifact.sha256:
-                told = "its digest is not the recorded one"
+                told = "its digest differs from the recorded one"
             else:
                 continue
             yield RepositoryFinding(
@@ -295,7 +295,7 @@ def _of_copies(
     for id_, trial in trials.items():
         row = rows.get(id_)
         if row is None:
-            told = "no list finds it: it has no row in trials"
+            told = "it has no row in trials, so no list shows it"
         elif not _is_same(trial_row(trial), row):
             told = "its row in trials differs from its record"
         elif settings[id_] != record_row(trial)["configuration"] or of_serial.get(
@@ -364,7 +364,7 @@ def _of_another(
     if whole and whole.isdisjoint(ours) and not any(home.glob(f"{RESTORING}*")):
         what = f"files of {count_of(len(whole), 'trial')}, none of which is in this database"
         yield RepositoryFinding(
-            FindingKind.FOREIGN, "artifacts", f"{what}: is it the one that belongs to them?"
+            FindingKind.FOREIGN, "artifacts", f"{what}: is this the right database for them?"
         )
 
 
@@ -376,7 +376,7 @@ def _leftovers(
         if names is None or path.name in names or not os.path.lexists(path):
             continue
         if id_ in known.files:
-            who = f"trial {id_} does not name it"
+            who = f"trial {id_} does not reference it"
         elif id_ in known.removed:
             who = f"trial {id_} was removed"
         else:
@@ -384,7 +384,7 @@ def _leftovers(
         if path.name.endswith(TEMPORARY_SUFFIX):
             if _is_written(path):
                 continue
-            who = "what a killed command had begun to write"
+            who = "partly written by a killed command"
         yield RepositoryFinding(FindingKind.LEFTOVER, str(path), who)
 
 
@@ -398,18 +398,18 @@ def _of_home(home: Path, *, restores: bool) -> Iterator[RepositoryFinding]:
     for path in sorted(home.iterdir()):
         if _TEMPORARY.fullmatch(path.name) and is_abandoned(path):
             yield RepositoryFinding(
-                FindingKind.LEFTOVER, str(path), "what a killed command had begun to write"
+                FindingKind.LEFTOVER, str(path), "partly written by a killed command"
             )
         if path.name.startswith(RESTORING) and not restores:
             yield RepositoryFinding(
-                FindingKind.LEFTOVER, str(path), "what a killed `venturi restore` had unpacked"
+                FindingKind.LEFTOVER, str(path), "unpacked by a killed `venturi restore`"
             )
     opened = list(_open_to_others(home))
     if opened and opened[0] == home:
         names = ", ".join(f"{each.name} ({_mode(each)})" for each in opened[:3])
         more = f" and {len(opened) - 3:,} more" if len(opened) > 3 else ""
         yield RepositoryFinding(
-            FindingKind.OPEN, str(home), f"every user of this machine may enter: {names}{more}"
+            FindingKind.OPEN, str(home), f"every user of this machine has access: {names}{more}"
         )
 
 

@@ -22,7 +22,7 @@ class FindingKind(StrEnum):
 
 MENDED_BY = {
     FindingKind.UNREADABLE: "set aside",
-    FindingKind.COPY: "made anew from the record",
+    FindingKind.COPY: "rebuilt from the record",
     FindingKind.ORPHAN_ROW: "removed",
     FindingKind.LEFTOVER: "removed",
     FindingKind.OPEN: "closed to others",

@@ -28,9 +28,9 @@ def upkeep_lock(home: Path, what: str) -> Iterator[None]:
         if other is not None:
             raise VenturiError(
                 "VEN-REPOSITORY-BUSY",
-                f"another command is at work on this repository: {other or 'it began just now'}",
+                f"another command is changing this repository: {other or 'it started just now'}",
                 where={"folder": str(home)},
-                hint="try again when it has ended",
+                hint="retry when it has ended",
             )
         yield
 
@@ -67,7 +67,7 @@ def _opened(home: Path, name: str) -> Iterator[int]:
             "VEN-RECORD-DATABASE",
             f"the folder of the repository cannot be written: {error.strerror}",
             where={"folder": str(home)},
-            hint="set VENTURI_HOME to a folder you may write to",
+            hint="set VENTURI_HOME to a folder that you can write to",
         ) from error
     try:
         with suppress(PermissionError):  # it is another's, who has let us open it
