@@ -123,6 +123,11 @@ class _Reader:
             if isinstance(node.value, str):
                 self._string(node, part)
             return
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text)) as value):  # about the line above
+                self._add("docstring", value.lineno, text)
+                self._span(value)
+                return
         if isinstance(node, ast.JoinedStr):
             self._string(node, part)
             yield from (p.value for p in node.values if isinstance(p, ast.FormattedValue))

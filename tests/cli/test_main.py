@@ -370,7 +370,7 @@ def test_ctrl_c_in_a_finalizer_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> N
     ("words", "meant"),
     [
         (("run", "kmeans", "--engine", "spark", "--param", "itertions=3"), "mean iterations or"),
-        (("run", "kmeans", "--engine", "spark", "--param", "k=few"), "k is: clusters there are"),
+        (("run", "kmeans", "--engine", "spark", "--param", "k=few"), "k is: number of clusters"),
         (("run", "terasort", "--engine", "spark", "--set", "sprk.sql.x=3"), "mean spark.sql.x?"),
         (("catalog", "import", "skypilt", "x.csv", "-o", "c.csv"), "mean skypilot?"),
         (("ls", "--state", "fialed"), "mean failed or"),

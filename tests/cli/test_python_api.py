@@ -131,7 +131,7 @@ def test_what_exclusions_leave_out_is_counted(
     exclusions.add(repository, ["disk=HDD"], "Ada", "cold")
     assert repr(lab.trials()) == "<7 trials, 6 left out by exclusions>"
     assert (lab.trials().excluded, len(lab.trials(with_excluded=True))) == (6, 13)
-    with pytest.raises(VenturiError, match="left out by exclusions"):
+    with pytest.raises(VenturiError, match="exclusions cover all of"):
         lab.compare("tHDD0", "tSSD0")
 
 

@@ -336,7 +336,7 @@ def test_planted_effects_in_opposite_directions_are_no_verdict(planted: TrialRep
     assert found.keys == ("block_bytes",)
     low, high = found.parts[:2]
     assert (low.ratio, high.ratio) == pytest.approx((0.8, 1.25), rel=0.03)
-    assert "maps 8 against maps 4 depends on block_bytes" in one.verdict
+    assert "maps 8 compared with maps 4 depends on block_bytes" in one.verdict
 
 
 def test_what_was_planted_on_other_machines_only_is_refused(planted: TrialRepository) -> None:

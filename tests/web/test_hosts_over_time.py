@@ -37,7 +37,7 @@ def test_hosts_stand_on_one_axis_and_the_narrowest_is_marked(
     assert found.device == "disk sda"
     said = found.sentence or ""
     assert said.startswith(f"{SLOW} was the narrowest host in 100% of the time of the phases")
-    assert "its disk sda was busy 97%, on the others up to 32%" in said
+    assert "its disk sda was 97% busy, on the others up to 32%" in said
     assert len(found.t_s) == 24, "no finer than the samples"
     slow = next(each for each in found.hosts if each.narrowest)
     assert slow.lines.disk_busy[5] == pytest.approx(0.97)
@@ -151,11 +151,11 @@ def test_the_host_that_was_narrowest_for_the_longest_is_named() -> None:
     idle = narrowest_of({"a": use("h1", 0.5)}, spans, "stages")
     assert idle is not None
     assert idle.host is None
-    assert "no device of any host was busy for 80%" in idle.sentence
+    assert "no device of any host was 80% busy" in idle.sentence
     shared = narrowest_of({"a": use(None, 0.99, shared=True)}, spans, "stages")
     assert shared is not None
     assert (shared.host, shared.device) == (None, "processor")
-    assert "the processor that all share was 99% busy" in shared.sentence
+    assert "the processor that all share was busy 99%" in shared.sentence
     assert narrowest_of({"a": use(None, 0.99)}, spans, "stages") is None, "of one host"
 
 

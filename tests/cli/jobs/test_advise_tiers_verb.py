@@ -284,7 +284,7 @@ def test_how_fast_disks_are_is_told_by_what_they_did_while_they_were_busy(
     reduce_s = 10 + (1 - 4 / 10) * 1.5
     time_s = found["steps"][0]["time_s"]
     assert time_s["value"] == pytest.approx(10 + (4 + 2) + reduce_s, rel=1e-3)
-    assert not any("came from memory is not known" in note for note in found["notes"])
+    assert not any("came from memory is unknown" in note for note in found["notes"])
 
 
 def test_two_folders_of_one_disk_are_one_disk(settings: Settings, tmp_path: Path) -> None:
@@ -332,8 +332,8 @@ def test_one_disk_is_not_both_fast_and_slow(
     done = venturi("advise", "tiers", trial, *words, home=settings.home)
     assert (done.returncode, done.stdout) == (1, "")
     said = " ".join(done.stderr.split())
-    assert f"what is fast ({words[1]}) and what is slow ({slow}) lie on one disk" in said
-    assert "name disks that differ" in said
+    assert f"the fast folders ({words[1]}) and the slow ones ({slow}) are on the same disk" in said
+    assert "give different disks" in said
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,7 @@ def test_an_object_that_marks_a_folder_is_no_log(
     monkeypatch.setattr(MemoryFileSystem, "find", with_marker)
     outcomes, status = import_served(store)
     assert (len(outcomes), status) == (2, 0)
-    with pytest.raises(VenturiError, match="no file is there"):
+    with pytest.raises(VenturiError, match="it has no files"):
         import_served("memory://nothing-but-that")
 
 

@@ -58,7 +58,7 @@ def test_lines_that_are_doubled_and_out_of_order_count_once(seed: int, tmp_path:
     log.lines = [*head, *rest]
     account = log.account(tmp_path)
     assert tables(account) == told
-    assert account.reading.skipped == {"SparkListenerTaskEnd (told twice)": 8}
+    assert account.reading.skipped == {"SparkListenerTaskEnd (duplicate)": 8}
 
 
 def test_a_log_whose_jobs_were_lost_is_not_of_one_that_failed(tmp_path: Path) -> None:

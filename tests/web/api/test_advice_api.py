@@ -99,7 +99,7 @@ def test_what_is_assumed_reaches_the_advisor_and_the_command(client: httpx.Clien
         assert words in command
     assert found["answer"] != plain["answer"]
     assert max(row["option"]["nodes"] for row in found["options"]) == 200
-    assert any("losses of spot nodes" in each for each in found["assumptions"])
+    assert any("losing spot nodes" in each for each in found["assumptions"])
     volumes = advice(client, sort="100TB", volumes="gp3:4")
     assert "volumes" in volumes["question"]
     assert "--volumes gp3:4" in volumes["commands"][0]

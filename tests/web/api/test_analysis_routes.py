@@ -261,10 +261,13 @@ def test_an_effect_matches_strata_and_what_goes_along_confounds_it(
     assert effect["interval"]["low"] < effect["ratio"] < effect["interval"]["high"] < 1
     assert (effect["outcome"], effect["interval"]["level"]) == ("confounded", pytest.approx(0.95))
     assert found["verdict"].startswith(
-        "Cannot compare maps 16 with maps 8: confounded by maps_total, which never differs "
-        "alone; add trials with maps changed and maps_total not"
+        "Cannot compare maps 16 with maps 8: confounded by maps_total, which always "
+        "changes with it; add trials that change maps but not maps_total"
     )
-    assert "maps 16 maps_total 64 against maps 8 maps_total 32: 19 % less time" in found["verdict"]
+    assert (
+        "maps 16 maps_total 64 compared with maps 8 maps_total 32: 19 % less time"
+        in found["verdict"]
+    )
     assert found["along"] == ["maps_total"]
     both = ask(client, "/api/effect", key=["maps", "maps_total"], baseline='["8", "32"]')
     assert both["verdict"].startswith("maps 16 maps_total 64 takes 19 % less time than")
@@ -314,7 +317,7 @@ def test_an_effect_over_several_kinds_of_work_is_the_mean_of_theirs(
         "terasort": 4,
         "wordcount": 4,
     }
-    assert "the mean of 2 kinds of work" in effect["verdict"]
+    assert "mean over 2 kinds of work" in effect["verdict"]
 
 
 def test_effects_of_combinations_and_wrong_questions(client: httpx.Client, add: Add) -> None:

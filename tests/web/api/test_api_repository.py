@@ -164,7 +164,7 @@ def test_a_trial_comes_whole_with_its_group(
     assert decode(json.dumps(found["trial"])) == trial
     assert [row["id"] for row in found["siblings"]] == ["again"]  # type: ignore[attr-defined]
     (sentence,) = found["narrowest"]  # type: ignore[misc]
-    assert sentence.startswith("sort+reduce: write_output; write_output was at work for")
+    assert sentence.startswith("sort+reduce: write_output; write_output was busy for")
     assert "90%" in sentence
 
 

@@ -88,7 +88,7 @@ def list_catalogs(*, files: tuple[str, ...], html: PageFile | None, as_json: boo
 def show_(
     *, catalog_name: str, type_name: str | None, html: PageFile | None, as_json: bool
 ) -> None:
-    """Show the types of CATALOG, or every fact about one TYPE and what is missing."""
+    """Show the types of CATALOG, or all facts and gaps of one TYPE."""
     from venturi.machines.catalog.find import find_with_doubts, type_named
     from venturi.terminal import catalog as tables
 

@@ -159,9 +159,7 @@ def _too_few(a: Array, b: Array, alpha: float) -> str:
     least, most = math.exp(b[0] - a[-1]), math.exp(b[-1] - a[0])
     said = f"{n} and {m} trials are too few to tell"
     if least_p(n, m) > alpha:
-        said += (
-            f": even wholly apart they reach p = {least_p(n, m):.2g}, and {alpha:.2g} is asked for"
-        )
+        said += f": even without overlap they reach p = {least_p(n, m):.2g} instead of {alpha:.2g}"
     return f"{said}; the ratios of single trials are {least:.3g} to {most:.3g}"
 
 

@@ -97,7 +97,7 @@ def _copy(source: IO[bytes], target: IO[bytes], most: int, url: str) -> int:
     while chunk := source.read(_CHUNK):
         done += len(chunk)
         if done > most:
-            raise _refused(url, "a log is larger than can be taken in")
+            raise _refused(url, "a log is too large to import")
         target.write(chunk)
     return done
 

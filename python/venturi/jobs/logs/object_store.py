@@ -45,7 +45,7 @@ def stored_logs(url: str) -> list[StoredLog]:
         listed = store.find(path, detail=True)
     found = {name: told for name, told in listed.items() if not _marks_folder(name, told)}
     if not found:
-        raise _refused(url, "no file is there")
+        raise _refused(url, "it has no files")
     if len(found) > _FILES:
         raise _refused(url, f"it has more than {_FILES:,} files")
     units: dict[PurePosixPath, dict[str, Any]] = {}
@@ -61,7 +61,7 @@ def stored_logs(url: str) -> list[StoredLog]:
         if any(name.endswith(_WRITTEN) for name in files):
             continue
         if sum(each.get("size") or 0 for each in files.values()) > _LOG_BYTES:
-            raise _refused(url, f"{unit} is larger than can be taken in")
+            raise _refused(url, f"{unit} is too large to import")
         stamp = " ".join(_stamp(told) for _, told in sorted(files.items()))
         below = unit.relative_to(path).parts if unit.is_relative_to(path) else unit.parts
         own = "/".join([url, *below])

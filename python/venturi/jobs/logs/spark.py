@@ -319,7 +319,7 @@ class _LogState:
             self.resubmitted.add(str(number(info["Task ID"])))
             return
         if self.ended.has(task_id := number(info["Task ID"])):
-            _count(self.skipped, "SparkListenerTaskEnd (told twice)")
+            _count(self.skipped, "SparkListenerTaskEnd (duplicate)")
             return
         outcome = _OUTCOMES.get(reason["Reason"], "failed")
         finished_ms = moment(info.get("Finish Time"))

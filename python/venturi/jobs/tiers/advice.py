@@ -216,11 +216,11 @@ def _used_rates(disks: TierDisks, rates: DiskClassRates, load: JobLoad) -> Itera
 
 
 def _notes(load: JobLoad) -> Iterator[str]:
-    yield "times are anchored at this one trial; how much its repeats differ is not in the range"
+    yield "times are based on this one trial; the ranges don't include the spread of repeats"
     if any(each.from_disk is None and each.shuffle.read_bytes for each in load.stages):
         yield (
-            "how much of what was read came from memory is not known: the ranges reach from "
-            "all of it to none"
+            "the share of reads that came from memory is unknown, so the ranges cover all of "
+            "it to none"
         )
     if load.hosts > 1:
-        yield f"bytes are those of one of {load.hosts} hosts, which are taken to be alike"
+        yield f"bytes are those of one of {load.hosts} hosts, which are assumed to be equal"

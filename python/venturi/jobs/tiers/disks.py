@@ -80,9 +80,9 @@ def local_disks(measured: MeasuredJob, fast: TierDisks, slow: TierDisks) -> Loca
     if shared or (others and not slow.folders):
         raise cannot_tell(
             trial,
-            f"what is fast ({', '.join(fast.folders)}) and what is slow "
-            f"({', '.join(others)}) lie on one disk",
-            f"name disks that differ, or their rates: {_FAST_EXAMPLE} --slow {SLOW_EXAMPLE}",
+            f"the fast folders ({', '.join(fast.folders)}) and the slow ones "
+            f"({', '.join(others)}) are on the same disk",
+            f"give different disks, or their rates:  {_FAST_EXAMPLE} --slow {SLOW_EXAMPLE}",
         )
     on_fast = sum(disk_map.is_on(each, fast.folders) for each in folders)
     return LocalDisks(disk_map, folders, fast, slow, tier, on_fast / max(len(folders), 1))

@@ -53,7 +53,7 @@ def _volumes(name: str, catalogs: Sequence[Catalog]) -> InstanceType:
         if (kind := catalog.volumes.get(name)) is not None:
             return kind
     raise unknown(
-        f"no catalogue has volumes of the kind {name!r}",
+        f"no catalog has volumes of the kind {name!r}",
         name,
         [each for catalog in catalogs for each in catalog.volumes],
         "they have",
@@ -78,4 +78,4 @@ def _machines_usd(trial: Trial, catalogs: Sequence[Catalog]) -> float | str:
         each = None if known is None else known.number("price")
         if each is not None:
             return each * len(cluster.hosts)
-    return f"no catalogue given has a price of {cluster.instance_type}"
+    return f"no given catalog has a price for {cluster.instance_type}"
