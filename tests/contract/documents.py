@@ -56,7 +56,7 @@ class Block:
     def not_run(self) -> str | None:
         """Why its commands are not run, as a reader sees it; None: they are."""
         if self.text.startswith("# As root.\n") and any(_lacks()):
-            return "a lab cannot be made here"
+            return "a lab cannot be created here"
         found = _NOT_RUN.match(self.text)
         return found[1] if found else None
 

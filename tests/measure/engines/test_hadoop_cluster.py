@@ -381,7 +381,7 @@ def test_a_conf_that_names_no_cluster(
         assert caught.value.code == "VEN-ENGINE-CLUSTER"
         return caught.value
 
-    assert "names no HDFS" in start(tmp_path).message
+    assert "has no HDFS" in start(tmp_path).message
     conf = cluster_of(hadoop).conf
     for name in ("core-site.xml", "hdfs-site.xml"):
         shutil.copy(conf / name, tmp_path)

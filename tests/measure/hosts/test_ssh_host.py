@@ -302,7 +302,7 @@ def test_an_agent_of_another_version(server: Sshd, tmp_path: Path, answer: str, 
     [
         ("size=64k", "VEN-HOST-SPACE", "No space left"),
         ("ro", "VEN-HOST-FOLDER", "Read-only file system"),
-        ("noexec", "VEN-HOST-FOLDER", "does not let the agent be executed"),
+        ("noexec", "VEN-HOST-FOLDER", "cannot execute the agent"),
     ],
 )
 def test_where_the_agent_cannot_be_kept(
@@ -413,7 +413,7 @@ def test_a_cable_that_is_cut(tmp_path: Path, agent_binary: Path) -> None:
             _at_work(host, tmp_path) as (is_left, lines),
         ):
             run("link", "set", near, "down")
-            assert "nothing was heard of it" in str(_lost(lines, 10.0))
+            assert "it was silent" in str(_lost(lines, 10.0))
             wait_until(lambda: not is_left())
     finally:
         run("netns", "delete", name)

@@ -93,7 +93,7 @@ def test_a_home_that_others_may_read_is_told_with_what_mends_it(
     home.mkdir()
     home.chmod(0o755)
     _, said = start_server().end()
-    assert f"may read the repository in {home}" in said
+    assert f"can read the repository in {home}" in said
     assert "`venturi repository check --mend`" in said
     home.chmod(0o750)
     _, said = start_server().end()

@@ -134,7 +134,7 @@ def test_an_executor_that_is_killed_under_a_master_that_is_there(
 
 def test_executors_that_end_at_once(standalone: Spark, session: Session, tmp_path: Path) -> None:
     settings = LIGHT | {"spark.executor.extraJavaOptions": "-agentlib:missing"}
-    with pytest.raises(VenturiError, match="executors were started and ended again") as caught:
+    with pytest.raises(VenturiError, match="executors started and ended") as caught:
         execute(standalone, session, tmp_path, "wordcount", settings=settings)
     assert caught.value.code == "VEN-ENGINE-FAILED"
     (trial,) = whole_trials(session.repository, Condition.equal("state", State.FAILED))
