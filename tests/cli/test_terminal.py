@@ -98,7 +98,7 @@ def test_compare_says_a_reason_once_and_breaks_no_word(
     assert shown[0].startswith("Can't tell B from A")
     assert any(line.startswith("  A ") and line.endswith("threads 1") for line in shown)
     assert any(line.startswith("  B ") and line.endswith("threads 2") for line in shown)
-    assert sum("cannot carry" in line for line in shown) == 1
+    assert sum("too few for a" in line for line in shown) == 1
     table = on_terminal(settings, "compare", *groups, "--all")
     assert any({"group", "ratio", "verdict"} <= set(line.split()) for line in table)
     lines = into_pipe(settings, "compare", *groups)

@@ -120,7 +120,9 @@ def test_an_engine(run: Run, tmp_path: Path) -> None:
     assert job["stages"][0]["skews"][1]["largest"] == own["workload"]["input_bytes"]
     diagnosis = job["diagnosis"]
     assert diagnosis["findings"] == []
-    assert any("more than plain records of its tasks" in each for each in diagnosis["unseen"])
+    assert any(
+        "plain doesn't record enough about its tasks" in each for each in diagnosis["unseen"]
+    )
 
     plan = tmp_path / "toy.toml"
     plan.write_text(

@@ -390,7 +390,7 @@ def test_infiniband_makes_no_difference_for_wordcount(public: TrialRepository) -
     assert one.crude is not None
     assert 1 / one.crude.ratio == pytest.approx(2.27, abs=0.02)
     assert one.outcome is EffectOutcome.NO_DIFFERENCE
-    assert one.verdict.startswith("IB makes no difference above 5 % against ETH")
+    assert one.verdict.startswith("IB differs from ETH by at most 5 %")
 
 
 def test_a_key_without_a_filter_is_matched_within_each_kind_of_work(
@@ -429,7 +429,7 @@ def test_an_effect_that_turns_round_is_no_verdict(
         assert (part.value, part.strata) == (text, strata)
         assert part.ratio == pytest.approx(ratio, abs=5e-4)
     assert one.outcome is EffectOutcome.DEPENDS
-    assert f"maps {value} against maps 4 depends on " in one.verdict
+    assert f"The effect of maps {value} compared with maps 4 depends on " in one.verdict
     assert one.next.where
 
 

@@ -29,17 +29,20 @@ def opening(analysis: Analysis, found: Diagnosis) -> Iterator[Paragraph | Table]
 
 
 def headline(analysis: Analysis, found: Diagnosis) -> str:
-    """Where the time went, and the finding that costs most: that before, where no part of the time
-    stands out or the part that does is smaller; never before a task that has no end."""
+    """Return where the time went, and the costliest finding.
+
+    The finding comes first if no part of the time stands out or that part is smaller, but never
+    before an unfinished task.
+    """
     first = next(iter(found.findings), None)
     verdict = analysis.verdict
     if first is None or first.saves_s <= 0:
         return verdict.sentence
-    costly = f"of what is looked for, {bound(first)} costs most"
+    costly = f"the costliest finding is {bound(first)}"
     smaller = verdict.share is not None and verdict.share < first.share
     before = verdict.narrowest is None or smaller
     if not before and first.rule == "executor-lost":  # with that the verdict ended
-        costly = f"of what is looked for, that costs most ({format_saving(first)})"
+        costly = f"that is the costliest finding ({format_saving(first)})"
     return f"{costly}; {verdict.sentence}" if before else f"{verdict.sentence}; {costly}"
 
 

@@ -55,7 +55,7 @@ def test_the_first_line_is_of_like_with_like() -> None:
     assert "12 matched settings" in first
     text = "\n".join(rest)
     assert "no matched setting with HDD: tape" in text
-    assert "What was measured, not like with like: SSD takes 0.8" in text
+    assert "Crude ratio (confounded): SSD takes 0.8" in text
     assert "cluster" in text.partition("Other differences")[2]
 
 

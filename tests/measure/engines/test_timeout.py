@@ -50,7 +50,7 @@ def test_what_takes_too_long_is_ended(
         spec = TrialSpec(
             definition, size, inputs, folders, "1", "tiny", timeout_s=0.5, series=False
         )
-        with pytest.raises(VenturiError, match="had not finished after") as caught:
+        with pytest.raises(VenturiError, match="did not finish within") as caught:
             run_trial(session, Native(HOST, environ={}).job(spec))
     assert caught.value.code == "VEN-ENGINE-TIMEOUT"
     (stored,) = whole_trials(session.repository)

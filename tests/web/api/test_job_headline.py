@@ -61,11 +61,11 @@ def test_a_finding_is_told_before_a_driver_that_took_less(tmp_path: Path) -> Non
     log.end(100)
     first = first_line(log, tmp_path)
     assert first.startswith("the driver (no stage active) took 60% of 1 min 40 s")
-    assert "; of what is looked for, a stage of a single task (" in first
+    assert "; the costliest finding is a stage of a single task (" in first
     log = by_one_task(40, 100)
     log.end(100)
     first = first_line(log, tmp_path)
-    assert first.startswith("of what is looked for, a stage of a single task (")
+    assert first.startswith("the costliest finding is a stage of a single task (")
 
 
 def test_a_task_without_an_end_is_told_before_any_finding(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_task_without_an_end_is_told_before_any_finding(tmp_path: Path) -> Non
     log.end(100)
     first = first_line(log, tmp_path)
     assert " didn't end: it had run for 40.0 s" in first.partition("; ")[0]
-    assert "; of what is looked for, a stage of a single task (" in first
+    assert "; the costliest finding is a stage of a single task (" in first
 
 
 def test_what_stands_out_nowhere_is_told_after_the_finding_that_costs_most(
@@ -91,14 +91,14 @@ def test_what_stands_out_nowhere_is_told_after_the_finding_that_costs_most(
         assert done.exit_code == 0, done.output
         return done.stdout, done.stderr
 
-    _, taken = venturi("import", "spark-eventlog", str(hot_key(tmp_path)))
+    taken, _ = venturi("import", "spark-eventlog", str(hot_key(tmp_path)))
     with TrialRepository.open(settings) as repository, client_of(repository) as client:
         (trial,) = whole_trials(repository)
         first: str = client.get(f"/api/trials/{trial.id}/job").json()["verdict"]
     assert first.startswith(
-        "of what is looked for, uneven partitions (at most 25.0 s, 25%) costs most; cannot "
+        "the costliest finding is uneven partitions (at most 25.0 s, 25%); cannot "
         "tell: unattributed time took 60% of 1 min 40 s"
     )
-    assert f"\n  {first}\n" in taken
+    assert "\n  1. Uneven partitions: at most 25.0 s, 25%\n" in taken
     shown, _ = venturi("show", trial.id)
-    assert first in shown.split("What to do", maxsplit=1)[0]
+    assert first in shown.split("Findings, the costliest first", maxsplit=1)[0]

@@ -69,7 +69,7 @@ def test_findings_come_with_where_they_were_seen_and_cores_add_up(
     assert (job["silence"], job["unseen"]) == (None, [])
     assert (job["queries_left_out"], job["jobs_left_out"]) == (0, 0)
     assert job["verdict"].count("executor was lost") == 1
-    assert "; of what is looked for, that costs most (at most " in job["verdict"]
+    assert "; that is the costliest finding (at most " in job["verdict"]
     assert (job["overlap"] is None) == (sum(e["saves_s"] > 0 for e in job["findings"]) < 2)
     assert {each["what"] for each in job["losses"]} == {
         "successful attempts with lost output",
@@ -146,7 +146,7 @@ def test_a_job_that_failed_says_why_and_in_which_stage(
     assert "the input is bad" in failed["reason"]
     shown = CliRunner().invoke(cli, ["show", trial.id], catch_exceptions=False)
     assert f"stage {failed['label']} " in shown.stdout
-    assert "What failed" in shown.stdout
+    assert "Failures" in shown.stdout
 
 
 def test_show_names_the_narrowest_device_beside_the_narrowest_point(
@@ -157,7 +157,7 @@ def test_show_names_the_narrowest_device_beside_the_narrowest_point(
         trial = own_samples.own_trial(repository)
     shown = CliRunner().invoke(cli, ["show", trial.id], catch_exceptions=False)
     said = " ".join(shown.stdout.split())
-    assert "What the host did in the longest stages 3 (4.2 s)" in said
+    assert "Load of the host in the longest stages 3 (4.2 s)" in said
     assert "% busy" in said
     assert "began 2.8 s after the trial" in said
     told = CliRunner().invoke(cli, ["show", trial.id, "--json"], catch_exceptions=False)

@@ -107,7 +107,7 @@ def test_scaling_says_where_no_trial_has_the_number(client: httpx.Client, add: A
         add(around(100 / hosts), hosts=hosts, workload=Workload("sort", "v1", None, None))
     for asked, why in (
         ("input_bytes", "no trial of the selection has a value of input_bytes"),
-        ("repetition", "repetition is what became of a trial, not a setting"),
+        ("repetition", "repetition is a result of a trial, not a setting"),
     ):
         refused = client.get("/api/scaling", params={"x": asked})
         assert (refused.status_code, refused.json()["detail"]) == (422, why)

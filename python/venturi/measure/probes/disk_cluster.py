@@ -129,7 +129,7 @@ class ClusterDiskJob:
             started_s = step.since_start_s()
             samples += self._run(mode, self._places)
             took_s = step.since_start_s() - started_s
-            phases.append(Phase(f"{mode}, all hosts concurrently", started_s, took_s))
+            phases.append(Phase(f"{mode}, all hosts at once", started_s, took_s))
         found = [*self._standings(), *self._shares()]
         return StepReport(
             phases=tuple(phases),
