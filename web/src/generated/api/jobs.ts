@@ -23,6 +23,8 @@ export interface JobDifference {
   settings: SettingChange[];
   plans: PlanChange[];
   stages: StageChange[];
+  comparable: boolean;
+  caution: string | null;
 }
 export interface PartChange {
   part: string;
