@@ -145,9 +145,12 @@ def _git(root: Path, *args: str) -> str:
 
 
 def long_subjects(root: Path) -> Iterator[Finding]:
-    """Yield the subjects of commits since the last tag that are too long."""
-    tag = _git(root, "describe", "--tags", "--abbrev=0").strip()
-    log = _git(root, "log", "--format=%h %s", "--no-merges", *([f"{tag}..HEAD"] if tag else []))
+    """Yield the subjects of commits since the last release's tag that are too long.
+
+    Without such a tag there are none: what was committed before the first release stays.
+    """
+    tag = _git(root, "describe", "--tags", "--match", "v*", "--abbrev=0").strip()
+    log = _git(root, "log", "--format=%h %s", "--no-merges", f"{tag}..HEAD") if tag else ""
     for line in log.splitlines():
         commit, _, subject = line.partition(" ")
         if len(subject) > SUBJECT:
