@@ -10,6 +10,7 @@ import numpy as np
 from venturi.core.units import format_duration
 from venturi.jobs.diagnosis.case import SHOWN, Case, Confidence, FindingScope, Hit, Places
 from venturi.jobs.diagnosis.registry import rule
+from venturi.jobs.failures.meanings import FailureMeaning, meaning_of
 from venturi.jobs.stages import losses
 from venturi.jobs.stages.stage import WastedTime
 
@@ -25,14 +26,26 @@ def failed_attempts(case: Case) -> Iterator[Hit]:
         return
     places = losses.wasted_attempts(case.line.tasks, (losses.ERROR,))
     time_s, n = sum(each.time_s for each in found), sum(each.n for each in found)
+    said = str(found[0].said)
+    known = meaning_of(said)
+    meaning = f" ({known.meaning})" if known else ""
+    after = f"{format_duration(time_s)} in total{_on_one_host(case, places)}"
     yield Hit(
-        f"{_attempts(n)} failed after {format_duration(time_s)} in total, {found[0].n:,} "
-        f"with: {found[0].said}",
+        f"{_attempts(n)} failed after {after}, {found[0].n:,} with: {said}{meaning}",
         case.longest(places),
         case.without_s(places),
         Confidence.HIGH if _done_again(case, places) else Confidence.LOW,
-        values={"said": str(found[0].said)},
+        "known" if known else "any",
+        {"said": said, "remedy": known.remedy if known else ""},
     )
+
+
+def _on_one_host(case: Case, places: Places) -> str:
+    """Return ", all on host2" if only one of several hosts had these attempts."""
+    hosts = case.line.tasks.rows["host"]
+    of_places = hosts[places].drop_nulls().unique().to_list()
+    several = hosts.drop_nulls().n_unique() > 1
+    return f", all on {of_places[0]}" if several and len(places) > 1 and len(of_places) == 1 else ""
 
 
 def _done_again(case: Case, places: Places) -> bool:
@@ -55,10 +68,11 @@ def executor_lost(case: Case) -> Iterator[Hit]:
     places = losses.wasted_attempts(case.line.tasks, _OF_EXECUTORS)
     first = gone[0]
     time_s, n = sum(each.time_s for each in found), sum(each.n for each in found)
+    known = meaning_of(first.reason)
     what = "executor" if len(gone) == 1 else f"{len(gone):,} executors, the first one"
     yield Hit(
         f"{what} {first.executor_id} on {first.host} was lost after {format_duration(first.at_s)} "
-        f"({first.meaning or first.reason}), and with it {_attempts(n)} of "
+        f"({known.meaning if known else first.reason}), and with it {_attempts(n)} of "
         f"{format_duration(time_s)}",
         (
             *(FindingScope(host=each.host, executor=each.executor_id) for each in gone[:SHOWN]),
@@ -66,17 +80,21 @@ def executor_lost(case: Case) -> Iterator[Hit]:
         ),
         case.without_s(places),
         Confidence.MEDIUM,
-        _advice(case, first.meaning or ""),
-        {"reason": first.meaning or first.reason},
+        _advice(case, known),
+        {"reason": first.reason, "remedy": known.remedy if known else ""},
     )
 
 
-def _advice(case: Case, meaning: str) -> str:
-    """What is advised of an executor that ended so: only YARN and Kubernetes have containers."""
-    if "memory" not in meaning:
+def _advice(case: Case, known: FailureMeaning | None) -> str:
+    """Return which advice fits an executor that ended so.
+
+    Only YARN and Kubernetes have containers: elsewhere one that was killed lacked memory of its
+    host.
+    """
+    if known is None:
         return "other"
     in_container = (case.setting("spark.master") or "yarn").startswith(("yarn", "k8s://"))
-    return "container" if in_container else "host"
+    return "host" if known.id == "exit-killed" and not in_container else "known"
 
 
 def _attempts(n: int) -> str:
