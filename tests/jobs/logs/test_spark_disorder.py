@@ -11,6 +11,7 @@ from event_log import END, START, SparkLog, Write, event
 from venturi.jobs.logs import spark
 from venturi.jobs.logs.find import spark_logs
 from venturi.jobs.logs.spark_queries import PLAN_CHANGED
+from venturi.jobs.logs.trial import lost
 from venturi.record.job_account import JobAccount
 
 
@@ -110,3 +111,26 @@ def test_a_value_of_a_wrong_type_is_named_with_its_line(write: Write) -> None:
     assert len(account.reading.wrong) == 4
     assert account.reading.lost
     assert account.tasks["executorRunTime"].to_list() == [None]
+
+
+def test_parallel_jobs() -> None:
+    """Two of three job ends were dropped; every stage and the application ended."""
+    path = Path(__file__).parents[2] / "data/cases/parallel-jobs/no-job-end.log"
+    account = spark.read(spark_logs(path)[0])
+    assert account.application.outcome == "succeeded"
+    (said,) = lost(account.reading)
+    assert said.startswith("2 job ends missing, although all stages of these jobs succeeded")
+    assert "spark.scheduler.listenerbus.eventqueue.capacity" in said
+    assert account.jobs["outcome"].to_list() == ["succeeded"] * 3
+    assert (account.jobs["ended_ms"] >= account.jobs["submitted_ms"]).all()
+
+
+def test_a_job_whose_result_stage_never_ran_has_no_end(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.job(0, 0, None, [0, 1])
+    log.stage(0, 0, 10, 1)
+    log.task(0, 0, 10)
+    log.end(20)
+    account = log.account(tmp_path)
+    assert account.application.outcome == "unfinished"
+    assert account.application.reason == "no end of job 0 is recorded"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from venturi.core.errors import VenturiError
+from venturi.core.wording import count_of
 from venturi.jobs.logs.columnar import (
     TOO_MANY,
     TableBuilder,
@@ -36,6 +37,7 @@ from venturi.jobs.logs.spark_fields import (
     NO_METRICS,
     WrongTypes,
     call_site,
+    end_jobs_by_stages,
     identity_of,
     metrics_of,
     reason_of,
@@ -418,6 +420,7 @@ class _LogState:
         """What was read, as tables."""
         for row in self.running.values():
             self.tasks.append(row)
+        without_end = 0 if self.end is None else end_jobs_by_stages(self.jobs, self.stages)
         jobs = TableBuilder("jobs", SPARK)
         for job_id, job in self.jobs.items():
             jobs.append((job_id, *map(job.get, _JOB_FIELDS)))
@@ -443,7 +446,7 @@ class _LogState:
                 damaged=dict(self.damaged),
                 malformed=self.malformed,
                 oversized=self.oversized,
-                wrong=self.wrong.told(),
+                wrong=(*self.wrong.told(), *_missing_job_ends(without_end)),
                 truncated=log.missing or text.truncated or (_COMPACTED if log.compacted else None),
             ),
             jobs=jobs.finish(),
@@ -525,6 +528,15 @@ class _LogState:
         if last is not None and last["outcome"] == "cancelled":
             return f"its last job was cancelled: {last['reason']}"
         return None
+
+
+def _missing_job_ends(count: int) -> Iterator[str]:
+    if count:
+        yield (
+            f"{count_of(count, 'job end')} missing, although all stages of these jobs succeeded: "
+            "Spark's listener queue dropped events (raise "
+            "spark.scheduler.listenerbus.eventqueue.capacity)"
+        )
 
 
 _KIND_FIELDS = ("placements", "seen_bytes", "present_bytes", "peak_bytes", "overflows")

@@ -174,3 +174,26 @@ def _wrong(event: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
                 yield from _wrong(value)
             else:
                 yield field, value
+
+
+def end_jobs_by_stages(
+    jobs: Mapping[int, dict[str, Any]], stages: Mapping[tuple[int, int], Mapping[str, Any]]
+) -> int:
+    """Give jobs without an end that of their stages, if all of these succeeded; return how many.
+
+    Spark's listener queue drops events of large applications. For applications that have ended.
+    """
+    last: dict[int, Mapping[str, Any]] = {}
+    for (stage_id, _), stage in sorted(stages.items()):
+        last[stage_id] = stage
+    count = 0
+    for job in jobs.values():
+        ids = job.get("stage_ids") or ()
+        # The stage that makes a job's result is created last; earlier ones may be skipped.
+        if job["outcome"] != "unfinished" or not ids or max(ids) not in last:
+            continue
+        own = [last[each] for each in ids if each in last]
+        if all(stage["outcome"] == "succeeded" for stage in own):
+            job |= {"outcome": "succeeded", "ended_ms": max(stage["ended_ms"] for stage in own)}
+            count += 1
+    return count
