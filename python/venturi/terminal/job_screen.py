@@ -95,7 +95,8 @@ def _failure(trial: Trial, analysis: Analysis) -> Iterator[Paragraph]:
 
 def _findings(found: Diagnosis, state: State) -> Iterator[Paragraph]:
     if not found.findings and state is State.SUCCEEDED:
-        for text in filter(None, (found.silence, *found.unseen[:1])):
+        unseen = [f"not checked: {each}" for each in found.unseen[:1]]
+        for text in filter(None, (found.silence, *unseen)):
             yield from _block(_sentence(text), "  ", 2)
     for number, finding in enumerate(found.findings[:3], 1):
         if number == 1:

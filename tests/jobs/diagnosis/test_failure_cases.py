@@ -8,6 +8,7 @@ import pytest
 
 from venturi.jobs.diagnosis.find import Diagnosis, diagnose
 from venturi.jobs.logs.spark import read
+from venturi.jobs.logs.trial import lost
 from venturi.jobs.stages.analysis import analyse
 from venturi.jobs.stages.timeline import timeline
 from venturi.record.importing.formats import Log
@@ -64,3 +65,30 @@ def test_executor_lost(name: str, meaning: str, remedies: list[str]) -> None:
     assert "executor 2 on host2 was lost" in first.says
     assert meaning in first.says
     assert all(each in first.do for each in remedies), first.do
+
+
+@pytest.mark.parametrize("name", ["ends-and-stage", "starts-and-ends"])
+def test_dropped_events(name: str) -> None:
+    """No statement of the damaged log contradicts the whole one: every task took 4.0 s."""
+    path = CASES / f"dropped-events/{name}.log"
+    line = timeline(read(Log(path, (path,))))
+    assert line.account.application.outcome == "succeeded"
+    analysis = analyse(line.account, None, line)
+    assert all(each.outcome == "succeeded" for each in analysis.stages)
+    assert not any(task.hanging for stage in analysis.stages for task in stage.unfinished)
+    diagnosis = diagnose(line, analysis)
+    assert diagnosis.findings == ()
+    assert "didn't end" not in analysis.verdict.sentence
+    assert any("missing from the log" in each or "lacks" in each for each in diagnosis.unseen)
+
+
+def test_dropped_events_are_counted_with_their_setting() -> None:
+    path = CASES / "dropped-events/ends-and-stage.log"
+    (said,) = lost(read(Log(path, (path,))).reading)
+    assert "1 stage end and 30 task ends missing" in said
+    assert "spark.scheduler.listenerbus.eventqueue.capacity" in said
+
+
+def test_the_whole_log_lacks_nothing() -> None:
+    path = CASES / "dropped-events/whole.log"
+    assert list(lost(read(Log(path, (path,))).reading)) == []

@@ -73,6 +73,8 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
     for id_, search in functions.items():
         if not all(map(kind.can, rules[id_].needs)):
             continue
+        if rules[id_].rests_on_slots and _lacks_tasks(line):
+            continue
         hits = sorted(search(case), key=lambda hit: -hit.saves_s)
         spared = any(hit.spares is not None and hit.spares.share >= LEAST_SPARED for hit in hits)
         if spared or sum(hit.saves_s for hit in hits) >= least_s:
@@ -80,6 +82,11 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
     found.sort(key=_cost, reverse=True)
     silence = None if found else _silence(line, least_s)
     return Diagnosis(tuple(found), silence, tuple(_unseen(line, case, silent=not found)))
+
+
+def _lacks_tasks(line: Timeline) -> bool:
+    """Whether events of tasks are missing, so that slots only look free or busy."""
+    return line.gaps.n_tasks > 0 or bool(line.tasks.lost.any())
 
 
 def _silence(line: Timeline, least_s: float) -> str:
@@ -135,5 +142,8 @@ def _unseen(line: Timeline, case: Case, *, silent: bool) -> Iterator[str]:
     if not (kind := line.account.kind).capabilities:
         left_out = sum(bool(rule.needs) for rule in load_rules().values())
         yield f"{left_out} rules, because {kind.engine} doesn't record enough about its tasks"
+    if _lacks_tasks(line):
+        n = sum(rule.rests_on_slots for rule in load_rules().values())
+        yield f"{n} rules about slots, because events of tasks are missing from the log"
     if line.account.queries is not None and line.account.operators is None:
         yield "the log has no query plans, so joins, files and Python functions were not analyzed"

@@ -44,6 +44,8 @@ class DiagnosisRule:
     source: str
     thresholds: Mapping[str, Threshold]
     needs: tuple[Capability, ...] = ()
+    rests_on_slots: bool = False
+    """Whether idle or busy slots are its evidence: it needs the events of all tasks."""
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The settings of the engine that do what an advice says, by variant; none where the program
     itself has to change."""

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from venturi.core.errors import VenturiError
-from venturi.core.wording import count_of
 from venturi.jobs.logs.columnar import (
     TOO_MANY,
     TableBuilder,
@@ -37,7 +36,9 @@ from venturi.jobs.logs.spark_fields import (
     NO_METRICS,
     WrongTypes,
     call_site,
+    dropped_events,
     end_jobs_by_stages,
+    end_stages_by_children,
     identity_of,
     metrics_of,
     reason_of,
@@ -420,7 +421,10 @@ class _LogState:
         """What was read, as tables."""
         for row in self.running.values():
             self.tasks.append(row)
-        without_end = 0 if self.end is None else end_jobs_by_stages(self.jobs, self.stages)
+        missing = {"stage end": end_stages_by_children(self.stages)}
+        ended = {key for key, each in self.stages.items() if each["outcome"] == "succeeded"}
+        missing["task end"] = sum(row[:2] in ended for row in self.running.values())
+        missing["job end"] = 0 if self.end is None else end_jobs_by_stages(self.jobs, self.stages)
         jobs = TableBuilder("jobs", SPARK)
         for job_id, job in self.jobs.items():
             jobs.append((job_id, *map(job.get, _JOB_FIELDS)))
@@ -446,7 +450,7 @@ class _LogState:
                 damaged=dict(self.damaged),
                 malformed=self.malformed,
                 oversized=self.oversized,
-                wrong=(*self.wrong.told(), *_missing_job_ends(without_end)),
+                wrong=(*self.wrong.told(), *dropped_events(missing)),
                 truncated=log.missing or text.truncated or (_COMPACTED if log.compacted else None),
             ),
             jobs=jobs.finish(),
@@ -528,15 +532,6 @@ class _LogState:
         if last is not None and last["outcome"] == "cancelled":
             return f"its last job was cancelled: {last['reason']}"
         return None
-
-
-def _missing_job_ends(count: int) -> Iterator[str]:
-    if count:
-        yield (
-            f"{count_of(count, 'job end')} missing, although all stages of these jobs succeeded: "
-            "Spark's listener queue dropped events (raise "
-            "spark.scheduler.listenerbus.eventqueue.capacity)"
-        )
 
 
 _KIND_FIELDS = ("placements", "seen_bytes", "present_bytes", "peak_bytes", "overflows")

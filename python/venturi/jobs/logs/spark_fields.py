@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from venturi.core.wording import count_of
 from venturi.jobs.logs.columnar import amount, ends, number, word
 
 _METRICS = (
@@ -176,6 +177,29 @@ def _wrong(event: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
                 yield field, value
 
 
+def end_stages_by_children(stages: Mapping[tuple[int, int], dict[str, Any]]) -> int:
+    """End stages without a recorded end when a stage that reads their output began.
+
+    Returns how many. A stage begins only after its parents succeeded.
+    """
+    began_ms: dict[int, int] = {}
+    for stage in stages.values():
+        if (submitted_ms := stage["submitted_ms"]) is not None:
+            for parent in stage.get("parent_ids") or ():
+                began_ms[parent] = min(submitted_ms, began_ms.get(parent, submitted_ms))
+    count = 0
+    last = {stage_id: key for key in sorted(stages) for stage_id in key[:1]}
+    for stage_id, key in last.items():
+        stage = stages[key]
+        ended_ms = began_ms.get(stage_id)
+        if stage["outcome"] != "unfinished" or ended_ms is None:
+            continue
+        if ended_ms >= (stage["submitted_ms"] or ended_ms):
+            stage |= {"outcome": "succeeded", "ended_ms": ended_ms}
+            count += 1
+    return count
+
+
 def end_jobs_by_stages(
     jobs: Mapping[int, dict[str, Any]], stages: Mapping[tuple[int, int], Mapping[str, Any]]
 ) -> int:
@@ -197,3 +221,13 @@ def end_jobs_by_stages(
             job |= {"outcome": "succeeded", "ended_ms": max(stage["ended_ms"] for stage in own)}
             count += 1
     return count
+
+
+def dropped_events(missing: Mapping[str, int]) -> Iterator[str]:
+    """Say which events a log lacks, by their names and numbers."""
+    counts = [count_of(n, name) for name, n in missing.items() if n]
+    if counts:
+        yield (
+            f"{' and '.join(counts)} missing, although what followed shows success: Spark's "
+            "listener queue dropped events (raise spark.scheduler.listenerbus.eventqueue.capacity)"
+        )

@@ -81,7 +81,7 @@ class Tasks:
         times = task_times(ended, self.kind, origin_ms)
         computing = times.measured & ~self.unfinished
         computing &= _in_stages(told_whole, self.places, len(self.rows))
-        lost = ends["lost"].to_numpy()
+        self.lost = lost = ends["lost"].to_numpy()
         self.times = _with_rest(times, self.unfinished, lost, computing)
         self.succeeded = (self.rows["outcome"] == "succeeded").to_numpy()
         self.output_lost: Truths = (
