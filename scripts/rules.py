@@ -37,7 +37,7 @@ def _diagnosis_rule(rule: DiagnosisRule) -> Iterator[str]:
         yield f"- Only in accounts with: {', '.join(rule.needs)}"
     for variant, advice in rule.do.items():
         name = "" if variant == "any" else f" ({variant})"
-        yield f"- What to do{name}: {_plain(advice)}"
+        yield f"- Fix{name}: {_plain(advice)}"
     yield f"- Assumption: {_plain(rule.assumes)}"
     yield f"- Source: {_plain(rule.source)}"
     yield from _thresholds(rule.thresholds)
