@@ -51,7 +51,7 @@ def add(texts: tuple[str, ...], reason: str, author: str | None, as_json: bool) 
     """Record a rule. It also covers trials that you add later.
 
     \b
-    venturi exclude add --where workload=terasort --where "elapsed_s>5000" \
+    venturi exclude add --where workload=terasort --where "elapsed_s>5000" \\
         --reason "the disk of node 3 was failing"
     """
     from venturi.record.access import exclusions

@@ -97,7 +97,7 @@ def command(
     settings. A group ranks lower only if a test shows a difference; all others tie for best.
 
     \b
-    venturi rank --by net --by disk --where workload=terasort \
+    venturi rank --by net --by disk --where workload=terasort \\
         --where cluster=minerva100-10-18-21 --objective cost \
         --usd-per-hour 3.50 --plus net=IB:0.80 --plus disk=HDD:0.20 --plus disk=SSD:0.70
     """
