@@ -73,8 +73,12 @@ def _is_tar(file: IO[bytes]) -> bool:
 
 
 @contextmanager
-def unpacked(path: Path, limits: LogLimits = LIMITS) -> Iterator[Path]:
+def unpacked(
+    path: Path, limits: LogLimits = LIMITS, head_bytes: int | None = None
+) -> Iterator[Path]:
     """A temporary folder with the files of the container `path`, which is removed afterwards.
+
+    With `head_bytes`, only the beginning of each file: enough to recognize it.
 
     VEN-INGEST-LIMIT if they are too many or too large, VEN-INGEST-FORMAT if it is damaged.
     """
@@ -82,7 +86,9 @@ def unpacked(path: Path, limits: LogLimits = LIMITS) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="venturi-logs-") as made:
         try:
             for count, (name, size, opened) in enumerate(_members(path)):
-                left -= _unpack(opened, Path(made), name, min(left, size), path)
+                place = _place(Path(made), name, path)
+                if (source := opened()) is not None:
+                    left -= _unpack(source, place, min(left, size), path, head_bytes)
                 if count >= _MEMBERS or left < 0:
                     raise _too_much(path)
         except _DAMAGED as error:
@@ -109,10 +115,8 @@ def _members(path: Path) -> Iterator[Member]:
                 yield member.name, member.size, partial(tar.extractfile, member)
 
 
-def _unpack(
-    opened: Callable[[], IO[bytes] | None], folder: Path, name: str, most: int, path: Path
-) -> int:
-    """Write a member below `folder` and return its bytes; an unsafe name is an error."""
+def _place(folder: Path, name: str, path: Path) -> Path:
+    """Return where the member `name` goes below `folder`; an unsafe name is an error."""
     parts = PurePosixPath(name).parts
     if PurePosixPath(name).is_absolute() or ".." in parts or "\0" in name:
         raise VenturiError(
@@ -121,18 +125,21 @@ def _unpack(
             where={"file": str(path), "name": name[:100]},
             hint="unpack it with its own tool if you trust it, and import the folder",
         )
-    place = folder.joinpath(*parts)
+    return folder.joinpath(*parts)
+
+
+def _unpack(source: IO[bytes], place: Path, most: int, path: Path, head_bytes: int | None) -> int:
+    """Write a member, or its first `head_bytes`, to `place` and return its bytes."""
     place.parent.mkdir(parents=True, exist_ok=True)
     done = 0
-    source = opened()
-    if source is None:
-        return 0
     with source, place.open("wb") as file:
-        while chunk := source.read(_CHUNK):
+        while chunk := source.read(head_bytes or _CHUNK):
             done += len(chunk)
             if done > most:
                 raise _too_much(path)
             file.write(chunk)
+            if head_bytes is not None:
+                break
     return done
 
 

@@ -27,7 +27,7 @@ _PACKED = (
 def recognise(path: Path) -> Format:
     """The one format that `path` can be of; VEN-IMPORT-FORMAT, with what to type, if it is open."""
     if is_container(path):
-        with unpacked(path) as folder:
+        with unpacked(path, head_bytes=_HEAD_BYTES) as folder:
             return _renamed(folder, path)
     if path.is_dir():
         logs = (each for file in _files(path) for each in _logs_like(file))
