@@ -10,9 +10,8 @@ from venturi.core.statistics.two_groups import ComparisonOutcome
 from venturi.core.units import format_duration, format_figure
 from venturi.core.wording import count_of
 from venturi.results.compare.repeat_groups import Comparison, GroupResult
-from venturi.terminal.table import Paragraph, shorten_to
+from venturi.terminal.table import SCREEN_WIDTH, Paragraph, shorten_to
 
-_WIDTH = 80
 _STRIP = 24
 _GROUPS_MAX = 8
 
@@ -88,7 +87,7 @@ def _line(
         text = format_duration(median)
     else:
         text = f"{format_figure(median)} {comparison.unit}"
-    name = shorten_to(group.name, _WIDTH - _STRIP - max(9, len(text)) - 11)
+    name = shorten_to(group.name, SCREEN_WIDTH - _STRIP - max(9, len(text)) - 11)
     strip = _strip(group.values, median, min(values), max(values)) if group.values else ""
     return Paragraph(
         f"  {letter}  {text:>9}  ▏{strip:{_STRIP}}▕  {name}" if values else f"  {letter}  {name}"

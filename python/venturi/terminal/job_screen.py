@@ -15,9 +15,8 @@ from venturi.jobs.stages.verdict import WORDS
 from venturi.record.job_account import JobAccount
 from venturi.record.trial import State, Trial
 from venturi.terminal.findings import as_options, format_saving
-from venturi.terminal.table import Paragraph, shorten_to
+from venturi.terminal.table import SCREEN_WIDTH, Paragraph, shorten_to
 
-_WIDTH = 80
 _PARTS_MAX = 6  # with all the others as one
 _BAR = 20
 _LEAST_SHARE = 0.005
@@ -37,9 +36,10 @@ def job_screen(
 
     The fewer lines are left, the fewer parts are shown, but never less than two.
     """
+    failed = failed_queries(account)
     lines = [
-        Paragraph(headline(trial, analysis, failed_queries(account)), "bold"),
-        *_query_failures(account),
+        Paragraph(headline(trial, analysis, failed), "bold"),
+        *_query_failures(failed),
         *_failure(trial, analysis),
         Paragraph(""),
     ]
@@ -68,12 +68,11 @@ def headline(trial: Trial, analysis: Analysis, failed: Sequence[str] = ()) -> st
     engine = f"{trial.engine.name} {trial.engine.version}".removesuffix(" unknown")
     time = format_duration(analysis.elapsed_s)
     tail = f" · {engine} · {time} · {state}"
-    return shorten_to(trial.workload.name, _WIDTH - len(tail)) + tail
+    return shorten_to(trial.workload.name, SCREEN_WIDTH - len(tail)) + tail
 
 
-def _query_failures(account: JobAccount) -> Iterator[Paragraph]:
+def _query_failures(failed: Sequence[str]) -> Iterator[Paragraph]:
     """Yield the first message of failed queries, and its meaning."""
-    failed = failed_queries(account)
     if not failed:
         return
     yield from _block(f"Query failed: {failed[0]}", "  ", 3)
@@ -114,7 +113,7 @@ def _sentence(text: str) -> str:
 
 def _title(number: int, finding: Finding) -> str:
     saving = format_saving(finding)
-    title = shorten_to(finding.title[0].upper() + finding.title[1:], _WIDTH - 8 - len(saving))
+    title = shorten_to(finding.title[0].upper() + finding.title[1:], SCREEN_WIDTH - 8 - len(saving))
     return f"  {number}. {title}: {saving}"
 
 
@@ -158,7 +157,7 @@ def _block(text: str, indent: str, lines_max: int) -> Iterator[Paragraph]:
     """Yield `text` wrapped, at most `lines_max` lines of it."""
     for line in textwrap.wrap(
         text,
-        _WIDTH,
+        SCREEN_WIDTH,
         initial_indent=indent,
         subsequent_indent=indent,
         max_lines=lines_max,

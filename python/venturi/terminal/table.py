@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 GAP = 2  # spaces between columns
 PROSE_WIDTH_MIN = 12  # of a column whose text may be wrapped
 NAME_WIDTH = 40
+SCREEN_WIDTH = 80
+"""The columns of a first screen."""
 UNKNOWN = "—"
 
 TableCell = str | tuple[str, str]

@@ -10,9 +10,8 @@ from venturi.record.cost import recorded_cost
 from venturi.record.trial import Trial
 from venturi.results.bottleneck import narrowest_points
 from venturi.terminal.measurements import DISK_NAMES, NET_NAMES, rates
-from venturi.terminal.table import Paragraph, Table, pairs, shorten_to, table
+from venturi.terminal.table import SCREEN_WIDTH, Paragraph, Table, pairs, shorten_to, table
 
-_WIDTH = 80
 _SETTINGS = 4
 _SAMPLES = 6
 _RATES = {"diskbench": DISK_NAMES, "netbench": NET_NAMES}
@@ -59,7 +58,7 @@ def headline(trial: Trial) -> str:
         )
         if text
     )
-    return shorten_to(workload, _WIDTH - len(tail)) + tail
+    return shorten_to(workload, SCREEN_WIDTH - len(tail)) + tail
 
 
 def _narrowest(trial: Trial) -> Table:

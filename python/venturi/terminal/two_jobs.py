@@ -9,11 +9,10 @@ from venturi.core.units import format_bytes, format_duration, format_figure
 from venturi.jobs.diagnosis.changes import AmountChange, JobDifference
 from venturi.jobs.diagnosis.find import Diagnosis
 from venturi.terminal.findings import bound
-from venturi.terminal.table import UNKNOWN, Paragraph, Table, pairs, shorten_to, table
+from venturi.terminal.table import SCREEN_WIDTH, UNKNOWN, Paragraph, Table, pairs, shorten_to, table
 
 SHOWN = 15
 _FIRST_PARTS, _FIRST_SETTINGS, _FIRST_AMOUNTS = 6, 4, 3
-_WIDTH = 80
 _LEAST_S = 0.05  # what is less rounds to nothing
 _FORMATS: Mapping[str, Callable[[float], str]] = {
     "B": format_bytes,
@@ -55,12 +54,14 @@ def two_jobs_screen(found: JobDifference) -> Iterator[Paragraph | Table]:
         amount_ = f"{sign}{format_duration(abs(gap_s))}"
         before, after = format_duration(each.before_s), format_duration(each.after_s)
         tail = f" ({before} → {after})"
-        yield Paragraph(f"  {amount_:>9}  {shorten_to(each.part, _WIDTH - 13 - len(tail))}{tail}")
+        yield Paragraph(
+            f"  {amount_:>9}  {shorten_to(each.part, SCREEN_WIDTH - 13 - len(tail))}{tail}"
+        )
     if found.settings:
         yield Paragraph("\nSettings (before → after)", "bold")
         for setting in found.settings[:_FIRST_SETTINGS]:
             values = f"{setting.before or 'not set'} → {setting.after or 'not set'}"
-            yield Paragraph(shorten_to(f"  {setting.key}: {values}", _WIDTH))
+            yield Paragraph(shorten_to(f"  {setting.key}: {values}", SCREEN_WIDTH))
         if len(found.settings) > _FIRST_SETTINGS:
             yield Paragraph(f"  and {len(found.settings) - _FIRST_SETTINGS:,} more")
     changed = [(of.after / of.before, of) for of in found.amounts if of.before and of.after]

@@ -135,7 +135,7 @@ def _print_job_difference(names: Sequence[str], html: PageFile | None, *, as_jso
     with open_repository() as repository:
         trials = [repository.get(name) for name in names]
         one, other = (analysed(repository, trial) for trial in trials)
-        short = [short_id(repository, trial.id) for trial in trials]
+        short = [short_id(repository, trial.id) for trial in trials] if is_first_screen() else []
         if html is not None:
             html.write_answers(f"/jobs?before={trials[0].id}&after={trials[1].id}", repository)
     found = difference(one, other, [trial.state for trial in trials])

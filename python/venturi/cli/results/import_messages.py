@@ -13,7 +13,7 @@ from venturi.cli.screen import is_first_screen, next_step, show
 from venturi.core.errors import VenturiError
 from venturi.core.units import format_duration
 from venturi.core.wording import count_of
-from venturi.terminal.table import Paragraph, plain, shorten_to
+from venturi.terminal.table import SCREEN_WIDTH, Paragraph, plain, shorten_to
 
 if TYPE_CHECKING:
     from venturi.record.importing.tally import Arrival, ImportReport
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 10
 _ID_LENGTH = 12  # of a checksum: unique without a look at all trials
-_WIDTH = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +139,7 @@ def _say_line(repository: TrialRepository, file: Path | str | None, arrival: Arr
     if is_first_screen():
         here = "" if arrival.added else ", already here"
         line = f"{arrival.trial[-_ID_LENGTH:]} {name}{time}{state}{here}: {found}"
-        answer(shorten_to(line, _WIDTH))
+        answer(shorten_to(line, SCREEN_WIDTH))
         return
     here = "added" if arrival.added else "already here"
     line = f"{file}: {here}: trial {arrival.trial}, {name}{state}{time}: {found}"
@@ -185,7 +184,7 @@ def _say_application(repository: TrialRepository, outcome: FileOutcome, arrival:
     first = is_first_screen()
     if first:
         tail = f" ({format_}): {here}, trial {arrival.trial[-_ID_LENGTH:]}"
-        name = shorten_to(plain(Path(file or "").name), _WIDTH - len(tail))
+        name = shorten_to(plain(Path(file or "").name), SCREEN_WIDTH - len(tail))
         answer(Paragraph(f"{name}{tail}", "dim"))
     else:
         # What a log says is shown with !r: it may hold what a terminal would obey.
