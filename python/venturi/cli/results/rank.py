@@ -98,7 +98,7 @@ def command(
 
     \b
     venturi rank --by net --by disk --where workload=terasort \\
-        --where cluster=minerva100-10-18-21 --objective cost \
+        --where cluster=minerva100-10-18-21 --objective cost \\
         --usd-per-hour 3.50 --plus net=IB:0.80 --plus disk=HDD:0.20 --plus disk=SSD:0.70
     """
     from venturi.record.query.checks import require_conditions, require_keys
