@@ -1,6 +1,6 @@
 // Header and routes; every page is loaded when it is opened first.
 import { QueryClientProvider } from "@tanstack/react-query";
-import { lazy, Suspense, useEffect } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { Link, Route, Switch, useLocation } from "wouter";
 import { client, exported, loaded, useTwin } from "./data";
 import { moment } from "./format";
@@ -86,8 +86,10 @@ function Pages() {
 
 function Shell() {
   const [path] = useLocation();
-  const { data, problem } = useTwin(exported ? null : "/api/status");
-  const locked = problem?.status === 401;
+  const { data, problem, pending } = useTwin(exported ? null : "/api/status");
+  const [locked, lock] = useState(false);
+  // While the server is asked again its refusal is forgotten: the login stays until it answers.
+  if (!pending && locked !== (problem?.status === 401)) lock(!locked);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a page that was kept asks nothing else
   useEffect(() => {
     if (!exported) void client.invalidateQueries({ queryKey: ["/api/status"] });
