@@ -1,4 +1,4 @@
-"""What is wrong with a cluster, and what differs between its hosts, by what they said."""
+"""Check a surveyed cluster for problems and for differences between its hosts."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from venturi.measure.clusters.traits import (
 )
 
 CLOCK_LIMIT_S = 0.1
-"""A tenth of the second at which series are sampled: further apart, what hosts did at once seems to
-have been done one after the other."""
+"""A tenth of the sampling interval of series; larger clock offsets make concurrent events on two
+hosts look sequential.
+"""
 
 CLOCK = "VEN-CLUSTER-CLOCK"
 DIFFERS = "VEN-CLUSTER-DIFFERS"
@@ -32,8 +33,8 @@ _NETWORK_FILE_SYSTEMS = ("nfs", "cifs", "smb", "ceph", "lustre", "gluster", "bee
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something about some hosts: a problem, or what may be one. `fix` says what to do, if that
-    is known. `failed`: nothing else is known of the host.
+    """A problem, or a possible problem, of some hosts. `fix` is the remedy, if known. `failed`: the
+    host couldn't be surveyed.
     """
 
     severity: Literal["problem", "advice"]
@@ -112,8 +113,9 @@ def judge(
     failures: Mapping[str, VenturiError],
     others: Sequence[Remark] = (),
 ) -> ClusterCheck:
-    """What is to be said of a cluster whose hosts said `surveys`, or failed; `others` are remarks
-    of who judges settings."""
+    """Judge a cluster from the `surveys` of its hosts and the `failures` of the others. `others`
+    are remarks about settings from elsewhere.
+    """
     spread = spread_of(surveys)
     found = tuple(
         (" and ".join(roles), each)
@@ -147,7 +149,9 @@ def spread_of(surveys: Mapping[str, HostSurvey]) -> ClockSpread | None:
 def _hosts_by_role(
     spec: ClusterSpec, surveys: Mapping[str, HostSurvey]
 ) -> Mapping[tuple[str, ...], list[str]]:
-    """The hosts that said something, by their roles: those of the same roles should be alike."""
+    """Return the surveyed hosts by their roles. Hosts with the same roles should have the same
+    hardware.
+    """
     groups: dict[tuple[str, ...], list[str]] = {}
     for host in spec.hosts:
         if host.name in surveys:
@@ -216,7 +220,7 @@ def _shared_disks(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Itera
         for folder in said.folders:
             if folder.path not in disks or folder.device is None:
                 continue
-            if any(other < name for other in folder.shared_with):  # one folder, told already
+            if any(other < name for other in folder.shared_with):  # one folder, already reported
                 continue
             file_system, _ = disk_of(said.facts, folder.path)
             kind = str(file_system.get("kind", ""))
@@ -265,7 +269,7 @@ def _network(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[R
 
 
 def _way(name: str, address: str, found: Sequence[str | None]) -> str:
-    """What to do about an address that does not answer, by what the others find for the name."""
+    """Return a fix for an unreachable address; `found` is how the other hosts resolve the name."""
     if address != name:
         return "check for a firewall, or an address of a different network"
     if None in found or not found:

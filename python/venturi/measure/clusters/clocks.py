@@ -19,8 +19,9 @@ ROUNDS = 8
 
 @dataclass(frozen=True, slots=True)
 class RoundTrip:
-    """A round trip: when the question left and the answer came, by this machine's clock, and what
-    the host's clock said. In seconds since 1970."""
+    """One exchange with a host: send and receive times by the local clock, and the host's clock
+    between them, in seconds since 1970.
+    """
 
     left_s: float
     there_s: float
@@ -44,7 +45,8 @@ def offset_of(rounds: Sequence[RoundTrip]) -> ClockOffset:
 
 def measure(host: LiveHost, rounds: int = ROUNDS) -> ClockOffset:
     """How far the clock of `host` is off."""
-    # The monotonic clock takes the times between: this machine's may be set meanwhile.
+    # Measure intervals with the monotonic clock: the wall clock may be adjusted between the
+    # readings.
     began_s, began = time.time(), time.monotonic()
 
     def now_s() -> float:

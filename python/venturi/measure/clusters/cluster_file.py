@@ -1,7 +1,7 @@
-"""A cluster's TOML file: its hosts and how each is reached, their roles, folders, networks, racks.
+"""A cluster's TOML file: its hosts and how to reach them, their roles, folders, networks and racks.
 
-Read strictly, every mistake told at once with its line. No password is ever in it: OpenSSH has the
-keys.
+Parsing is strict and reports all mistakes together, each with its line. The file never contains a
+password: OpenSSH has the keys.
 """
 
 from __future__ import annotations
@@ -52,9 +52,10 @@ _ONLY_NETWORK = ""
 
 
 PriceOf = Callable[[str, str | None, Path], HostPrice | None]
-"""What a host of a type (the first) costs by a catalogue (the second; None: that which is asked
-where none is named; a file is seen from the folder, the third). None if that has no price for it;
-VEN-CATALOG-... if it has no such type."""
+"""Look up the price of a host type (first argument) in a catalog (second; None for the default).
+The third argument is the folder to which a catalog's path is relative. Returns None if the catalog
+has no price for the type; raises VEN-CATALOG-... if the type is unknown.
+"""
 
 
 def _by_network(value: Any) -> Any:
@@ -62,7 +63,7 @@ def _by_network(value: Any) -> Any:
 
 
 class NetworkTable(Strict):
-    """What is said of a network."""
+    """A network of the cluster."""
 
     rate: BytesPerS | None = Field(
         default=None, description="of each host's link, such as 10Gbit/s"
@@ -70,7 +71,7 @@ class NetworkTable(Strict):
 
 
 class RackTable(Strict):
-    """What is said of a rack."""
+    """A rack of the cluster."""
 
     within: Text | None = Field(default=None, description="the row or core that it connects to")
     uplink: BytesPerS | None = Field(
@@ -79,7 +80,7 @@ class RackTable(Strict):
 
 
 class PriceTable(Strict):
-    """What a host costs."""
+    """The price of a host."""
 
     per_hour: Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)] = Field(
         description="price per host and hour"
@@ -107,7 +108,7 @@ else:
 
 
 class HostKeys(AccessKeys):
-    """What is said of a host, or in [defaults] of all that do not say otherwise."""
+    """Settings of a host, or in [defaults] of all hosts that don't override them."""
 
     agent: Text | None = Field(
         default=None,
@@ -150,7 +151,7 @@ class HostKeys(AccessKeys):
 
 
 class HostTable(HostKeys):
-    """A host, or several that are alike but for numbers in their names."""
+    """A host, or several that differ only in the numbers in their names."""
 
     name: Text | None = Field(default=None, description="its name")
     names: Text | None = Field(
@@ -161,7 +162,7 @@ class HostTable(HostKeys):
 
 
 class ClusterFile(Strict):
-    """What a cluster's file may say."""
+    """All keys of a cluster file."""
 
     name: str = Field(default="", description="name of the cluster; default: the file's")
     data_network: Text | None = Field(
@@ -297,7 +298,7 @@ class _HostEntry:
         self.mistakes.append((at, said))
 
     def _value(self, key: str) -> tuple[Any, KeyPath]:
-        """What is said of `key`, and where."""
+        """Return the value of `key`, and its place in the file."""
         defaults = self._given.defaults
         if key in self._table.model_fields_set:
             return getattr(self._table, key), (*self.at, key)
@@ -353,7 +354,7 @@ class _HostEntry:
         return filled
 
     def _price(self) -> HostPrice | None:
-        """What each of the hosts costs: as the file says, else by its type."""
+        """Return the price of each host: as stated in the file, else by its type."""
         said, _ = self._value("price")
         kind, at = self._value("type")
         if said is not None:
@@ -478,7 +479,7 @@ def _filled(paths: Mapping[str, Sequence[Path]], name: str) -> dict[str, tuple[P
 
 
 def _doubtful_parts(given: ClusterFile) -> Iterator[tuple[KeyPath, str]]:
-    """What is wrong with networks and racks."""
+    """Yield the problems of networks and racks."""
     if given.data_network is not None and given.data_network not in _networks(given):
         hint = did_you_mean(given.data_network, given.networks)
         yield ("data_network",), f"there is no network {given.data_network!r}; {hint}"
@@ -488,7 +489,7 @@ def _doubtful_parts(given: ClusterFile) -> Iterator[tuple[KeyPath, str]]:
 
 
 def _doubts(hosts: Sequence[tuple[KeyPath, HostSpec]]) -> Iterator[tuple[KeyPath, str]]:
-    """What is wrong with the hosts together."""
+    """Yield the problems that appear only when hosts are compared."""
     if len(hosts) > MOST_HOSTS:
         yield ("hosts",), f"more than {MOST_HOSTS:,} hosts"
         return

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def host_record(spec: HostSpec, facts: Mapping[str, Any], clock: ClockOffset | None = None) -> Host:
-    """A host of a trial, with the `facts` that its agent told."""
+    """Return a trial's host with the `facts` from its agent."""
     return Host(
         name=spec.name,
         facts=dict(facts),
@@ -72,7 +72,7 @@ def _common(values: Iterable[str | None]) -> str | None:
 
 
 def price_of(hosts: Sequence[HostSpec]) -> PriceQuote | str:
-    """What all of them cost an hour, or why that is not known."""
+    """Return the hourly price of all hosts, or the reason why it is unknown."""
     if unpriced := [each.name for each in hosts if each.price is None]:
         return f"{names_of(unpriced)} {'has' if len(unpriced) == 1 else 'have'} no price"
     prices = [each.price for each in hosts if each.price is not None]

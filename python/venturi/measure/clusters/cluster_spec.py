@@ -26,7 +26,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class HostPrice:
-    """What one host costs an hour."""
+    """Hourly price of one host."""
 
     per_hour: float
     currency: str
@@ -75,11 +75,11 @@ class HostSpec:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSpec:
-    """What a cluster's file says. `file` is where it stands.
+    """The parsed content of a cluster's file. `file` is its path.
 
-    The networks are by name, each with the rate of a host's link; `data_network` is the one that
-    shuffles and replicas use. `dilation` is a lab's k: all its rates are so many times slower than
-    what they stand for, and its processors if `dilate_cpu`.
+    Each network has the rate of a host's link; shuffles and replicas use `data_network`. `dilation`
+    is the k of a lab: all its rates, and with `dilate_cpu` its CPUs, are k times slower than the
+    emulated ones.
     """
 
     name: str
@@ -112,7 +112,7 @@ class ClusterSpec:
         return tuple(found.values())
 
     def host(self, name: str) -> HostSpec:
-        """The host of this name; KeyError if there is none."""
+        """Return the host with this name; raise KeyError if it doesn't exist."""
         found = next((each for each in self.hosts if each.name == name), None)
         if found is None:
             raise KeyError(name)

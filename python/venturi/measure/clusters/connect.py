@@ -1,4 +1,6 @@
-"""A cluster's hosts, all at once: one that fails is named, and what the others gave is kept."""
+"""Work on all hosts of a cluster concurrently. Name the hosts that fail, and keep the results of
+the others.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ CLOSE_S = 40.0
 
 @dataclass(frozen=True, slots=True)
 class HostResults(Generic[T]):
-    """What was learnt of each host, and why not of the others; both in the order asked for."""
+    """The results and failures by host, both in the order of the request."""
 
     results: Mapping[str, T]
     failures: Mapping[str, VenturiError]
@@ -48,11 +50,12 @@ def on_each(
     timeout_s: float,
     on_done: Callable[[int], None] = lambda done: None,
 ) -> HostResults[T]:
-    """What `work` returns for each host's name, all at once. One that raises a VenturiError, an
-    OSError or one of UNFIT (what its host said was of another shape), or is not done after
-    `timeout_s`, is among the failures; any other error is raised.
+    """Call `work` for all hosts' names concurrently, and return the results. Hosts that raise a
+    VenturiError, an OSError or one of UNFIT (an answer of the wrong shape), or that exceed
+    `timeout_s`, are among the failures; any other error is raised.
 
-    `on_done` hears how many are done. What is late goes on by itself, and nobody hears of it.
+    `on_done` receives the number of finished hosts. A late call continues, and its result is
+    dropped.
     """
     wanted = tuple(names)
     answers: queue.SimpleQueue[tuple[str, T | None, BaseException | None]] = queue.SimpleQueue()
@@ -100,7 +103,9 @@ def connected(
     timeout_s: float = CONNECT_S,
     on_done: Callable[[int], None] = lambda done: None,
 ) -> Iterator[HostResults[LiveHost]]:
-    """The hosts of a cluster by name, connected all at once, until the block is left."""
+    """Connect to all hosts of a cluster concurrently, and yield them by name until the block is
+    left.
+    """
     specs = {each.name: each for each in spec.hosts}
     opened: dict[str, AbstractContextManager[LiveHost]] = {}
     over = False
@@ -113,7 +118,7 @@ def connected(
             if not over:
                 opened[name] = manager
                 return host
-        manager.__exit__(None, None, None)  # nobody waits for it any more
+        manager.__exit__(None, None, None)  # too late: the caller has stopped waiting
         raise _late(name, timeout_s)
 
     def close_one(name: str) -> None:

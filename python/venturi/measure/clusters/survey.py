@@ -1,4 +1,4 @@
-"""What `venturi cluster check` asks of every host, all hosts at once."""
+"""The survey by `venturi cluster check`, on all hosts concurrently."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ from venturi.measure.hosts.host import LiveHost, Process
 
 SURVEY_S = 30.0
 NAMES_S = 1.0
-"""Whoever waits longer for a name waits so at each start of a daemon."""
+"""A host with slower name resolution waits as long at each start of a daemon."""
 ANSWER_S = 1.0
 ALL_PAIRS = 16
-"""Up to so many hosts each is asked for all others, else for those 1, 2, 4, ... after it."""
+"""Up to this number of hosts each tests all others; beyond it, those 1, 2, 4, ... after it."""
 MARKER = ".venturi-check-"
 
 
 @dataclass(frozen=True, slots=True)
 class FolderSurvey:
-    """A folder of a host. `problem` says why it cannot be used, and then nothing else is known.
+    """A folder of a host. If `problem` says why it is unusable, nothing else is known.
 
-    `device` tells file systems of one host apart; `shared_with` are hosts that have the same one.
+    `device` identifies the file system within its host; `shared_with` are hosts that have the same
+    one.
     """
 
     path: Path
@@ -44,12 +45,12 @@ class FolderSurvey:
 
 @dataclass(frozen=True, slots=True)
 class HostSurvey:
-    """What a host said.
+    """The results of one host's survey.
 
-    `facts` are its agent's. `java` is the version of the `java` on its PATH, None if there is
-    none. `names` are the addresses that it finds for hosts' names (None: no address), or
-    `names_problem` says why it could not be asked. `unreached` are hosts whose data address did
-    not answer it; `listen_problem` says why nobody could try its own.
+    `facts` come from its agent. `java` is the version of the `java` on its PATH; None if it has
+    none. `names` maps hosts' names to the addresses that it resolves (None: unresolved); otherwise
+    `names_problem` says why the lookup failed. `unreached` are hosts with a data address that this
+    host couldn't reach; `listen_problem` says why the others couldn't try to reach this one.
     """
 
     agent: Identity
@@ -70,10 +71,10 @@ def survey(
     *,
     on_step: Callable[[str, int, int], None] = lambda step, done, of: None,
 ) -> HostResults[HostSurvey]:
-    """What each of `hosts` says of itself and sees of the others; `on_step` hears what is asked,
-    and how many hosts of how many have answered.
+    """Survey `hosts`, each alone and then against the others. `on_step` receives the step, and how
+    many of how many hosts have answered.
 
-    Each folder has for a moment a file in it whose name begins with MARKER.
+    During the survey each folder contains a file with a name that begins with MARKER.
     """
     check = secrets.token_hex(4)
     asked = {
@@ -132,7 +133,7 @@ class _SurveyedHost:
         self._said["clock"] = clocks.measure(self._host)
 
     def ask(self) -> None:
-        """What it knows alone."""
+        """Collect the facts that the host knows without the others."""
         agent = Agent.find(self._settings, self._host)
         found = agent.run("facts")
         self._said |= {"agent": found.identity, "facts": found.data, "java": self._java()}
@@ -144,8 +145,9 @@ class _SurveyedHost:
             self._listen(agent)
 
     def look_around(self, ports: Mapping[str, int]) -> None:
-        """What it sees of the others: whose data address answers, whose markers are in its
-        folders."""
+        """Find the other hosts with an unreachable data address, and those with markers in this
+        host's folders.
+        """
         self._said["unreached"] = tuple(
             name
             for name in self._others()

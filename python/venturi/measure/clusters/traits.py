@@ -1,4 +1,4 @@
-"""Traits of hosts, and in which of them hosts differ that should be alike: the majority decides."""
+"""Traits of hosts, and the outliers among hosts that should be equal. The majority decides."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEMORY_TOLERANCE = 0.01
 """Kernels and firmware of one kind of machine keep some MB of it, not always as many."""
 DISK_TOLERANCE = 0.01
 FREE_TOLERANCE = 0.25
-"""What fits on one of the disks that are used alike should fit on the others."""
+"""Data that fits on one of several disks with the same use should fit on the others."""
 
 # The kernel makes these of the memory that it finds.
 _OF_MEMORY = frozenset(
@@ -57,8 +57,9 @@ _OF_A_DISK = (
 
 @dataclass(frozen=True, slots=True)
 class TraitValue:
-    """A trait's value as people read it. Numbers are alike within `tolerance`, a share of the
-    smaller; `unit` says which sizes they are, if they are sizes: decimal or binary."""
+    """A trait's human-readable value. Numbers are equal within `tolerance`, a share of the smaller
+    one. For sizes, `unit` says decimal or binary.
+    """
 
     text: str
     number: float | None = None
@@ -68,10 +69,10 @@ class TraitValue:
 
 @dataclass(frozen=True, slots=True)
 class TraitDifference:
-    """A trait in which hosts differ that should be alike.
+    """A trait with different values on hosts that should be equal.
 
-    `usual` is what most have, and `odd` are the others; if no value has more hosts than every
-    other, `usual` is None and `odd` are all. A value of None is not known.
+    `usual` is the most frequent value, and `odd` are the hosts with other values; without a most
+    frequent value, `usual` is None and `odd` are all hosts. A value of None is unknown.
     """
 
     trait: str
@@ -84,8 +85,9 @@ class TraitDifference:
 def differences(
     hosts: Mapping[str, Mapping[str, TraitValue | None]],
 ) -> tuple[TraitDifference, ...]:
-    """The traits in which `hosts`, which should be alike, differ; by name, in the order of their
-    traits. A trait that nobody knows is none."""
+    """Return the traits in which `hosts`, which should be equal, differ; hosts by name, traits in
+    their order. A trait unknown on all hosts doesn't differ.
+    """
     names = dict.fromkeys(trait for traits in hosts.values() for trait in traits)
     found = (_difference(trait, _values(trait, hosts)) for trait in names)
     return tuple(each for each in found if each is not None)
@@ -115,7 +117,9 @@ def _difference(trait: str, values: Mapping[str, TraitValue | None]) -> TraitDif
 
 
 def _equal_hosts(values: Mapping[str, TraitValue | None]) -> list[list[str]]:
-    """The hosts whose values are alike, the most first; those whose value is not known are none."""
+    """Group the hosts by equal value, the largest group first. Hosts with an unknown value are
+    omitted.
+    """
     groups: dict[object, list[str]] = {}
     numbers = sorted(
         (value.number, host)
@@ -138,7 +142,7 @@ def _equal_hosts(values: Mapping[str, TraitValue | None]) -> list[list[str]]:
 
 
 def sentence(found: TraitDifference) -> str:
-    """The difference in words: who has what, and what the others have."""
+    """Describe the difference: each odd value with its hosts, and the usual value."""
     having: dict[TraitValue | None, list[str]] = {}
     for host, value in found.odd.items():
         having.setdefault(value, []).append(host)
@@ -169,13 +173,17 @@ def _text(value: TraitValue | None) -> str:
 
 
 def memory_bytes(facts: Facts) -> int | None:
-    """What a host's processes may use: its memory, or its control group's limit if that is less."""
+    """Return the memory available to a host's processes: all of it, or the limit of its control
+    group if that is less.
+    """
     found = _least(facts, "memory_total_bytes", "cgroup_memory_limit_bytes")
     return None if found is None else int(found)
 
 
 def threads(facts: Facts) -> float | None:
-    """How many of its processors' threads they may use at once, a share of one included."""
+    """Return how many hardware threads the host's processes can use concurrently; control groups
+    allow fractions.
+    """
     found = _least(facts, "cpu_threads_allowed", "cgroup_cpu_limit_cores")
     return None if found is None else round(found, 2)
 
@@ -192,8 +200,7 @@ def traits_of(spec: HostSpec, said: HostSurvey) -> Mapping[str, TraitValue | Non
 
 
 def recorded_differences(hosts: Sequence[Host]) -> tuple[TraitDifference, ...]:
-    """The traits in which the hosts of a trial differ, by their facts; those of the same roles
-    should be alike."""
+    """Return the traits in which a trial's hosts with the same roles differ, by their facts."""
     alike: dict[tuple[str, ...], dict[str, Mapping[str, TraitValue | None]]] = {}
     for host in hosts:
         disks = {name: tuple(map(Path, folders)) for name, folders in host.disks.items()}
@@ -236,7 +243,9 @@ def _traits(
 def _disks(
     disks: Mapping[str, Sequence[Path]], facts: Facts, said: HostSurvey | None
 ) -> Iterator[tuple[str, TraitValue | None]]:
-    """Of the disks of the file: of one class, those in the same place should be alike."""
+    """Yield the traits of the disks in the cluster file. Disks of one class in the same place
+    should be equal.
+    """
     surveys = {} if said is None else {each.path: each for each in said.folders}
     for name, folders in disks.items():
         yield f"{_NUMBER_OF}{name} disks", TraitValue(str(len(folders)))
