@@ -1,1 +1,1 @@
-"""What workloads run on: a folder for each engine, see `registry`."""
+"""Engines that run workloads: one folder each, see `registry`."""

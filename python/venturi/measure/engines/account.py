@@ -1,9 +1,9 @@
-"""The account of a job that Venturi ran itself, from the logs that its engine left.
+"""The account of a job that Venturi ran itself, read from its engine's logs.
 
-The account is put on the trial's clock: `origin_ms` is the wall clock, in milliseconds since 1970,
-at the moment from which the trial's phases and series count. That holds for a driver on this host;
-one whose moments do not lie within the job's execution had another clock. Observing must not
-decide: whatever goes wrong here becomes a warning.
+The account uses the trial's clock: `origin_ms` is the wall-clock time, in milliseconds since 1970,
+at which the trial's phases and series start. That is valid for a driver on this host; timestamps
+outside the job's execution mean that the driver had a different clock. An unreadable account must
+not fail a trial: any error becomes a warning.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from venturi.record.job_account import JobAccount
 from venturi.record.job_account import files as files_of
 from venturi.record.trial import TrialWarning
 
-TOLERANCE_S = 1.0  # by which a driver's moments may lie outside its execution
+TOLERANCE_S = 1.0  # by which a driver's timestamps may lie outside its execution
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class KeptAccount:
-    """What is to be kept with the trial; both empty if its engine left no log."""
+    """Attachments and warnings to store with the trial; both empty if its engine left no log."""
 
     attachments: tuple[Attachment, ...] = ()
     warnings: tuple[TrialWarning, ...] = ()

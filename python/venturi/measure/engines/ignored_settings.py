@@ -1,9 +1,9 @@
-"""Settings that an engine takes and then ignores, by how it is deployed, each with why.
+"""Settings that an engine accepts and then ignores, by its deployment, each with the reason.
 
-A trial measured with one of them says nothing about it. So Venturi warns before the trial begins,
-and on its record. Only what the engine's own documentation or its behaviour here settles is listed:
-in RULES of a module `ignored` in the engine's folder. Such a module may also have `more`, for what
-depends on a setting's value.
+A trial with such a setting says nothing about it, so Venturi warns before the trial and in its
+record. Only settings with proof in the engine's documentation or from its behavior here are listed,
+in RULES of a module `ignored` in the engine's folder. Such a module may also have `more`, for
+warnings that depend on a setting's value.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ CODE = "VEN-ENGINE-IGNORED"
 
 @dataclass(frozen=True, slots=True)
 class IgnoredSettings:
-    """Settings with names like `pattern` have no effect where the engine is deployed as one of
-    `deployments` (empty: wherever; `url`: a master that is running); `instead` is what has one.
+    """Settings with names that match `pattern` have no effect with the engine's `deployments`
+    (empty: all; `url`: a running master). `instead` names the setting that works.
     """
 
     deployments: tuple[str, ...]
@@ -40,8 +40,8 @@ def without_effect(
     settings: Mapping[str, str],
     scratch: Collection[Path] = (),
 ) -> Iterator[str]:
-    """What to say of each of `settings` that has no effect; `scratch` are the folders named for
-    local files, where these decide.
+    """Yield a warning for each of `settings` without effect; `scratch` are the folders chosen for
+    local files, which some rules need.
     """
     for setting, rule in ignored(engine, deployment, settings).items():
         yield in_words(engine, setting, rule, deployment)
@@ -65,9 +65,9 @@ def _module(engine: str) -> ModuleType | None:
 def ignored(
     engine: str, deployment: str | None, settings: Iterable[str]
 ) -> Mapping[str, IgnoredSettings]:
-    """The settings that have no effect on `engine`, each with its rule.
+    """Return the settings without effect on `engine`, each with its rule.
 
-    `deployment` is a name of the engine's, or the URL of a master that is there.
+    `deployment` is one of the engine's names, or the URL of an existing master.
     """
     place = "url" if deployment is not None and "://" in deployment else deployment
     return {

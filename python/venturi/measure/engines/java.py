@@ -18,7 +18,7 @@ _VERSION = re.compile(r'(?:JAVA_VERSION=|version )"(?:1\.)?(\d+)([^"]*)"')
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java installation; `home` is what JAVA_HOME should be."""
+    """A Java installation; `home` is its JAVA_HOME."""
 
     home: Path
     version: str
@@ -51,7 +51,9 @@ def find_java(host: LiveHost, environ: Mapping[str, str]) -> Java | None:
 
 
 def _asked(host: LiveHost, program: Path) -> str:
-    """What it says itself: some distributions have no `release` file. Takes a tenth of a second."""
+    """Return the output of `java -version`, which takes a tenth of a second: some distributions
+    lack a `release` file.
+    """
     try:
         process = host.start([program, "-version"])
     except VenturiError:

@@ -1,17 +1,17 @@
-"""What an engine declares of itself, known before anything of it is loaded."""
+"""An engine's declaration of its capabilities, known before its code is loaded."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 MOST_INSTANCES = 64
-"""Executions of a workload at once, as one trial, on an engine that can do that."""
+"""Most concurrent executions of a workload in one trial, on an engine that supports them."""
 _FAMILIES = "venturi.measure.workloads"
 
 
 @dataclass(frozen=True, slots=True)
 class EngineKind:
-    """An engine, and what it can do: whoever asks looks here, never at the name."""
+    """An engine and its capabilities. Code checks these and never compares the name."""
 
     name: str
     engine: str
@@ -19,7 +19,7 @@ class EngineKind:
     order: int = 100
     """Its place in lists, before the name; the first one is the default."""
     aliases: tuple[str, ...] = ()
-    """What else people call it."""
+    """Other names that users write."""
     prefixes: tuple[str, ...] = ()
     """How the names of its own settings begin."""
     flags: frozenset[str] = frozenset()
@@ -35,15 +35,15 @@ class EngineKind:
     brings_hdfs: bool = False
     """Its installation has the HDFS in which a lab has its data."""
     many_at_once: bool = False
-    """It can execute a workload several times at once."""
+    """It can run several copies of a workload concurrently."""
     records_defaults: bool = True
-    """Its trials record threads and memory also where nobody chose them."""
+    """Its trials record threads and memory even if they are defaults."""
     records_stages: bool = False
     """Its trials record how each of its stages spent a phase."""
     modelled: frozenset[str] = frozenset()
-    """The jobs whose time Venturi can predict without an earlier trial."""
+    """The jobs with a time that Venturi can predict without an earlier trial."""
     installer: str = ""
-    """What fetches it, as `module:function`; empty: Venturi cannot."""
+    """The function that fetches it, as `module:function`; empty if Venturi can't."""
 
     @property
     def package(self) -> str:

@@ -82,7 +82,9 @@ class ClusterNodes:
 def open_folders(
     stack: ExitStack, nodes: ClusterNodes, roles: tuple[str, ...]
 ) -> dict[str, DataFolders]:
-    """Folders of ours in those that each node has for `roles`, by its name; gone with `stack`."""
+    """Create Venturi's folders below each node's folders for `roles`; return them by node name.
+    Closing `stack` removes them.
+    """
     return {
         node.name: stack.enter_context(
             DataFolders(node.host.files, {role: node.dirs[role] for role in roles})
@@ -100,8 +102,9 @@ def on_one_host(host: LiveHost, dirs: Mapping[str, tuple[Path, ...]], workers: i
 def nodes_of(
     spec: ClusterSpec, hosts: Mapping[str, LiveHost], workers_each: int = 1
 ) -> ClusterNodes:
-    """The nodes of a cluster whose `hosts` are connected, with so many worker daemons on each host
-    of the role worker. VEN-ENGINE-CLUSTER if there is none, or an address is not known.
+    """Return the nodes of a cluster with connected `hosts`, with `workers_each` worker daemons on
+    each host of the role worker. Raises VEN-ENGINE-CLUSTER without such a host or with an unknown
+    address.
     """
     workers = spec.having(WORKER)
     if not workers:
@@ -113,7 +116,7 @@ def nodes_of(
             exit_code=ExitCode.USAGE,
         )
     used = {each.name: each for each in spec.taking_part}
-    # Nobody else asks for the address of this machine if it is all there is.
+    # A cluster of this machine alone needs no address that others can reach.
     alone = len(used) == 1 and spec.master.reached.is_this_machine
     nodes = {
         name: _node(each, hosts[name], LOOPBACK if alone else _ipv4(spec, each))

@@ -45,10 +45,10 @@ LAUNCH = "launch"
 """The phase in which what runs the tasks is started: like `start`, no work of the job's."""
 SYNC = "sync"
 ACCOUNT = "account"
-"""The folder, beside a task's logs, of what its engine's own account is kept as."""
+"""The folder of the engine's own account, next to a task's logs."""
 GIB = 2**30
-# Heap of an engine that was given no budget. A constant: one that followed the free memory of the
-# moment would make every repetition a group of its own.
+# Heap of an engine without a chosen budget. A constant: following the currently free memory would
+# put every repetition into its own group.
 DEFAULT_MEMORY_BYTES = 4 * GIB
 _STEP_BYTES = 64 * 2**20
 
@@ -64,8 +64,9 @@ def memory_bytes_of(chosen: int | None) -> int:
 
 
 def memory_bytes_on(hosts_bytes: Sequence[int | None]) -> int:
-    """Heap of an engine on hosts with so much memory each (None: not known): on each what it gets
-    on one machine, and at most half of what the host with the least has, in steps of 64 MiB.
+    """Return the engine's total heap over hosts with these memory sizes (None: unknown). Each host
+    gets the heap of a single machine, but at most half the smallest host's memory, in steps of 64
+    MiB.
     """
     half = min(
         (each // 2 for each in hosts_bytes if each is not None), default=DEFAULT_MEMORY_BYTES
@@ -83,7 +84,9 @@ class ConcurrentEngine(Protocol):
 
 
 def require_instances(engine: WorkloadEngine, instances: int) -> None:
-    """VEN-MEASURE-WORKLOAD unless `engine` can execute a workload so many times at once."""
+    """Raise VEN-MEASURE-WORKLOAD unless `engine` can run `instances` concurrent copies of a
+    workload.
+    """
     if instances == 1 or (isinstance(engine, ConcurrentEngine) and instances <= MOST_INSTANCES):
         return
     problem = (
@@ -102,7 +105,7 @@ def require_instances(engine: WorkloadEngine, instances: int) -> None:
 
 @dataclass(frozen=True)
 class _Execution:
-    """One of the executions of a trial, with all of its phases. `label` tells it from others."""
+    """One execution within a trial, with all its phases. `label` identifies it."""
 
     label: str
     task: Task
@@ -148,7 +151,7 @@ class ProcessJob:
 
     @property
     def threads(self) -> int:
-        """Of the engine."""
+        """The engine's threads."""
         return threads_of(self.engine.host, self.spec.threads)
 
     @property
@@ -372,7 +375,7 @@ class ProcessJob:
 
     @property
     def _labels(self) -> tuple[str, ...]:
-        """Of the instances: their numbers, nothing if there is but one."""
+        """The numbers of the instances; one empty label if there is only one."""
         instances = self.spec.instances
         return ("",) if instances == 1 else tuple(map(str, range(instances)))
 
@@ -431,11 +434,13 @@ def _together(executions: Sequence[_Execution]) -> tuple[Phase, ...]:
 
 
 def _usage(ended: Sequence[ProcessResult], *, elsewhere: bool) -> Iterator[Sample]:
-    """What the programs used. With `elsewhere`, others than ours did the work."""
+    """Yield the programs' resource usage. With `elsewhere`, processes other than Venturi's did the
+    work.
+    """
     figures = (
         ("cpu_user_s", sum(each.user_s for each in ended), "s"),
         ("cpu_system_s", sum(each.system_s for each in ended), "s"),
-        # Of the largest process: the kernel does not add up those of a group.
+        # The largest process: the kernel doesn't add up a group's.
         ("peak_rss_bytes", max(each.peak_rss_bytes for each in ended), "B"),
     )
     reason = "the kernel counts the client's traffic, not that of processes that daemons start"

@@ -1,4 +1,4 @@
-"""What an engine is to the rest of Venturi: it says whether it can be used, and makes jobs.
+"""An engine's interface: it reports whether it is usable, and makes jobs.
 
 available ---> start ---> job: submit, collect ---> job ... ---> stop
 (asks, runs nothing)  (what jobs share: nothing in local mode)
@@ -29,7 +29,7 @@ from venturi.record.trial import Phase, Sample, Scalar
 
 @dataclass(frozen=True, slots=True)
 class MissingRequirement:
-    """Something an engine lacks here, and the command that mends it."""
+    """A requirement that an engine lacks here, and the command that installs it."""
 
     what: str
     mend: str
@@ -53,7 +53,7 @@ class Availability:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """An engine that `venturi engines install` has put into a folder; `anew`: just now."""
+    """An engine in a folder, with whether this `venturi engines install` has put it there."""
 
     title: str
     version: str
@@ -63,8 +63,8 @@ class Fetched:
 
 @dataclass(frozen=True)
 class Resources:
-    """What an engine that has to be started gets: the user's folders by role, and how large it may
-    be. `workers` is the number of its worker daemons on a host. None: the engine's own default.
+    """The resources of an engine that has to be started: the user's folders by role, and its
+    limits. `workers` is the number of its worker daemons per host. None: the engine's own default.
     """
 
     dirs: Mapping[str, tuple[Path, ...]]
@@ -75,10 +75,10 @@ class Resources:
 
 @dataclass(frozen=True)
 class TrialSpec:
-    """What was chosen for one trial. None: the engine's own default.
+    """The choices for one trial. None: the engine's own default.
 
     `settings` are the engine's own names (`spark.executor.cores`) and override Venturi's defaults.
-    `instances` is how many times the workload is executed at once, `workers` that of its daemons.
+    `instances` is the number of concurrent executions, `workers` that of the worker daemons.
     """
 
     definition: Definition
@@ -104,9 +104,9 @@ class TrialSpec:
 
 @dataclass(frozen=True)
 class CollectedAccount:
-    """What the engine's own account says. Phases are in seconds of the monotonic clock.
+    """The results in the engine's own account. Phases are in seconds of the monotonic clock.
 
-    `answer` is what a workload without output files found: for pi the points inside.
+    `answer` is the result of a workload without output files: for pi the points inside.
     """
 
     phases: tuple[Phase, ...]
@@ -120,7 +120,7 @@ class WorkloadEngine(Protocol):
 
     @property
     def kind(self) -> EngineKind:
-        """What is known of it without it."""
+        """The engine's declaration, available without loading it."""
 
     @property
     def name(self) -> str:
@@ -156,11 +156,11 @@ class ProcessEngine(WorkloadEngine, Protocol):
 
     @property
     def version(self) -> str:
-        """Of the engine, once started."""
+        """The engine's version, known once it has started."""
 
     @property
     def owns_hdfs(self) -> bool:
-        """Whether its jobs' data lie in an HDFS of ours, on the disks of the role `output`."""
+        """Whether its jobs' data lie in Venturi's own HDFS, on the disks of the role `output`."""
 
     def defaults(
         self, definition: Definition, size: Size, threads: int, memory_bytes: int
@@ -168,7 +168,7 @@ class ProcessEngine(WorkloadEngine, Protocol):
         """Venturi's settings for such a task, as someone who knows the engine would choose them."""
 
     def prepare(self, task: Task) -> None:
-        """What comes before the timed region, such as files to be read; may run the engine."""
+        """Prepare before the timed region, such as creating input files; may run the engine."""
 
     def submit(self, task: Task) -> ProcessResult:
         """Runs `task` to its end; JobFailed if the engine says that it failed."""
@@ -179,7 +179,7 @@ class ProcessEngine(WorkloadEngine, Protocol):
 
 @runtime_checkable
 class Accounting(Protocol):
-    """An engine whose logs have an account of the job, which is kept with the trial."""
+    """An engine with logs that contain an account of the job, which is kept with the trial."""
 
     def read_account(
         self, files: Files, log: Attachment, logs: Sequence[Attachment]
@@ -189,7 +189,7 @@ class Accounting(Protocol):
 
 @runtime_checkable
 class PortionedOutput(Protocol):
-    """An engine whose output may be read again by several hosts."""
+    """An engine with output that several hosts may validate."""
 
     def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
         """The output of `task`, collected, on those hosts until the block is left, in the order of

@@ -59,13 +59,13 @@ def starts_daemons(spec: str) -> bool:
 
 
 def many_at_once(spec: str) -> bool:
-    """Whether the engine in `spec` can execute a workload several times at once."""
+    """Return whether the engine in `spec` can run several copies of a workload concurrently."""
     name = split_spec(spec)[0]
     return name in ENGINES and ENGINES[name].many_at_once
 
 
 def hdfs_spec() -> str:
-    """The engine whose installation has the HDFS in which a lab has its data."""
+    """Return the engine that brings the HDFS for a lab's data."""
     return next(name for name, kind in ENGINES.items() if kind.brings_hdfs)
 
 
@@ -94,10 +94,10 @@ def engine(
     hadoop_conf: Path | None = None,
     nodes: ClusterNodes | None = None,
 ) -> WorkloadEngine:
-    """The engine `NAME` or `NAME:DEPLOYMENT` on `host`, or VEN-MEASURE-WORKLOAD. `home` is its
-    VENTURI_HOME.
+    """Make the engine `NAME` or `NAME:DEPLOYMENT` on `host`; raise VEN-MEASURE-WORKLOAD if
+    impossible. `home` is its VENTURI_HOME.
 
-    `hadoop_conf` is the configuration folder of a Hadoop cluster that is there. With `nodes` its
+    `hadoop_conf` is the configuration folder of an existing Hadoop cluster. With `nodes` its
     daemons run on these, and `host` is that of their client.
     """
     name, deployment = split_spec(spec)

@@ -1,11 +1,11 @@
-"""Hadoop clusters: Venturi's own of real daemons, on one host or many, or one that is there.
+"""Hadoop clusters: an existing one, or Venturi's own, with real daemons on one host or many.
 
     format ---> NameNode, DataNodes ---> JobHistoryServer, of MapReduce (wants HDFS at its start)
     ResourceManager, NodeManagers   ---> healthy: all workers have reported to their masters
 
-HDFS keeps its blocks below each node's folders for `output` and YARN its local files below those
-for `scratch`, in folders that the next start removes if Venturi was killed. Their health and files
-are asked for from here, so this machine must reach the addresses of the nodes.
+HDFS keeps its blocks below each node's folders for `output`, and YARN its local files below those
+for `scratch`. If Venturi was killed, the next start removes these folders. This machine queries
+health and files, so it must reach the addresses of the nodes.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ _HEAVY = ("-Xmx512m", "-XX:+UseSerialGC")
 
 
 class HadoopCluster(Protocol):
-    """A Hadoop cluster that answers.
+    """A running Hadoop cluster.
 
-    `conf` is its HADOOP_CONF_DIR, `fs` the URI of its HDFS, `root` a folder there for us alone,
-    `environment` what clients need, `java_options` and
-    `container_options` what JVMs of theirs and in containers should be given.
+    `conf` is its HADOOP_CONF_DIR, `fs` the URI of its HDFS, `root` a folder there for Venturi only,
+    `environment` the variables of clients. JVMs of clients need `java_options`, those in containers
+    `container_options`.
     """
 
     conf: Path
@@ -73,10 +73,12 @@ class HadoopCluster(Protocol):
     container_options: tuple[str, ...]
 
     def dead(self) -> tuple[str, ...]:
-        """Daemons of ours that have ended."""
+        """Names of Venturi's daemons that have ended."""
 
     def check(self) -> None:
-        """VEN-ENGINE-DAEMON, or what its log names as the cause, if a daemon of ours has ended."""
+        """Raise VEN-ENGINE-DAEMON, or the cause found in its log, if one of Venturi's daemons has
+        ended.
+        """
 
     def is_full(self) -> bool:
         """Whether HDFS has no room for another block."""
@@ -95,7 +97,7 @@ class HadoopCluster(Protocol):
 
 
 class _RunningCluster:
-    """What there is to know of a cluster through its interfaces."""
+    """A cluster seen through its HTTP interfaces."""
 
     def __init__(
         self, host: LiveHost, conf: Path, java: Java, addresses: Addresses, root: str
@@ -115,10 +117,10 @@ class _RunningCluster:
         return int(state["NumLiveDataNodes"]) if state.get("FSState") == "Operational" else None
 
     def is_full(self) -> bool:
-        """Whether HDFS has no room for another block; False if it does not answer.
+        """Return whether HDFS has no room for another block; False if it doesn't answer.
 
-        The NameNode knows of room what the DataNodes' last heartbeats said: it is asked for so long
-        that all of them have come.
+        The NameNode's figure comes from the DataNodes' last heartbeats, so this polls until all of
+        them have arrived.
         """
         deadline_s = time.monotonic() + HEARTBEATS_S
         while int(self._hdfs_state().get("CapacityRemaining", BLOCK_BYTES)) >= BLOCK_BYTES:
@@ -150,7 +152,8 @@ class _RunningCluster:
         return _got(self._addresses.history, "/ws/v1/history/info") is not None
 
     def kill(self, tag: str) -> None:
-        # A busy ResourceManager may not answer, or end what it was told to only when asked again.
+        # A busy ResourceManager may not answer, or may end an application only after a repeated
+        # request.
         deadline_s = time.monotonic() + _KILL_S
         while (alive := self._alive(tag)) != [] and time.monotonic() < deadline_s:
             for application in alive or ():
@@ -189,8 +192,8 @@ class _RunningCluster:
 
 @dataclass(frozen=True)
 class Client:
-    """What runs programs of Hadoop on a node: the `command` before a main class, a folder for their
-    logs, and one for data on a `disk`.
+    """The environment for Hadoop programs on a node: the `command` before a main class, a folder
+    for their logs, and one for data on a `disk`.
     """
 
     node: ClusterNode
@@ -292,11 +295,11 @@ def open_cluster(
     yarn: bool = True,
     histories: bool = True,
 ) -> OwnCluster:
-    """A cluster of ours on `nodes`, with the Hadoop of each by its name; without `yarn` only HDFS,
-    without `histories` no JobHistoryServer, which only MapReduce's jobs need.
+    """Start Venturi's own cluster on `nodes`, with each node's Hadoop by name. Without `yarn` it
+    has only HDFS; without `histories` no JobHistoryServer, which only MapReduce needs.
 
-    It answers, and all its workers are there. VEN-ENGINE-DAEMON, -PORT, -SPACE, -JAVA, -MEMORY or
-    -TIMEOUT if it does not get there, and nothing is left of it then.
+    Returns when the cluster answers and all workers have registered. Otherwise raises
+    VEN-ENGINE-DAEMON, -PORT, -SPACE, -JAVA, -MEMORY or -TIMEOUT and removes everything.
     """
     sizes = hadoop_conf.containers(
         resources.threads or nodes.cores,
@@ -473,7 +476,7 @@ class _ClusterStart:
 
 
 def environment(conf: Path, java: Java) -> dict[str, str]:
-    """What daemons and clients with the configuration `conf` need."""
+    """Return the environment variables for daemons and clients with the configuration `conf`."""
     return {
         "HADOOP_CONF_DIR": str(conf),
         "YARN_CONF_DIR": str(conf),
@@ -512,7 +515,9 @@ def _newest(hdfs: Hdfs, done: str) -> str:
 
 
 def _got(address: str, target: str, body: object = None) -> Any:
-    """What JSON is served there, None if there is no good answer. With `body`: what PUT answers."""
+    """Return the JSON at an address; None without a good answer. With `body`, PUT it and return the
+    response.
+    """
     connection = HTTPConnection(address, timeout=ANSWER_S)
     try:
         if body is None:

@@ -1,8 +1,8 @@
-"""The configuration of a Hadoop cluster: what Venturi's own gets, and what a given one says.
+"""The configuration of a Hadoop cluster: writes Venturi's own, and reads an existing one.
 
-Every daemon is bound to its node's address: on one host the loopback address. Names are looked up
-in a file of ours alone, for a daemon asks for the host's name when it starts, and a DNS server that
-does not answer costs 20 s. What differs between nodes is told to their daemons.
+Every daemon is bound to its node's address; on one host that is the loopback address. Names are
+resolved from a private hosts file: a daemon resolves its host's name at its start, and a DNS server
+that doesn't answer costs 20 s. Settings that differ between nodes are passed to their daemons.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from venturi.measure.hosts.host import LiveHost
 
 MIB = 2**20
 HOSTS = "hosts"
-"""The file with the names of all nodes, beside the configuration."""
+"""The file with the names of all nodes, in the configuration's folder."""
 RACKS = "racks"
-"""The file with the rack of each node, beside the configuration."""
+"""The file with the rack of each node, in the configuration's folder."""
 # YARN puts in, on each host, the folder that its NodeManager was given.
 _CONF_THERE = "{{HADOOP_CONF_DIR}}"
 LIGHT = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -42,7 +42,7 @@ log4j.logger.org.apache.hadoop.hdfs.server.namenode.FSNamesystem.audit=WARN
 """
 BLOCK_SIZE = "dfs.blocksize"
 _SIZE = re.compile(r"(\d{1,15})([kmgtpe]?)", re.IGNORECASE)
-# What Hadoop 3.4 and its Guice reach into.
+# Packages that Hadoop 3.4 and its Guice access by reflection.
 _OPENED = ("java.lang", "java.io", "java.net", "java.nio", "java.util", "sun.nio.ch")
 DEFAULT_RACK = "default-rack"
 _LEAST_MASTER_MIB, _MOST_MASTER_MIB = 256, 1024
@@ -80,7 +80,7 @@ class Containers:
 
     @property
     def node_mib(self) -> int:
-        """What one NodeManager may give to containers."""
+        """Memory that one NodeManager offers to containers."""
         return self.tasks * self.task_mib + self.master_mib
 
 
@@ -97,7 +97,9 @@ class Addresses:
 
 
 def containers(threads: int, memory_bytes: int, workers: int) -> Containers:
-    """`threads` tasks at once over all workers, within `memory_bytes` as far as JVMs can start."""
+    """Size the containers for `threads` concurrent tasks over all workers, within `memory_bytes`
+    unless JVMs need more to start.
+    """
     memory_mib = memory_bytes // MIB
     master_mib = min(max(memory_mib // 8, _LEAST_MASTER_MIB), _MOST_MASTER_MIB)
     task_mib = max((memory_mib - master_mib) // threads, _LEAST_TASK_MIB)
@@ -116,7 +118,9 @@ def block_bytes(setting: str | None) -> int | None:
 
 
 def java_options(java: Java, hosts: Path | str) -> tuple[str, ...]:
-    """Of every JVM of the cluster: no DNS, and what newer Javas must be asked for."""
+    """Return the options of every JVM of the cluster: no DNS, and the access that newer Javas
+    otherwise deny.
+    """
     if java.major < 9:
         return ("-Djava.net.preferIPv4Stack=true",)
     opened = (f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED)
@@ -124,7 +128,7 @@ def java_options(java: Java, hosts: Path | str) -> tuple[str, ...]:
 
 
 def container_options(java: Java) -> tuple[str, ...]:
-    """Of the JVMs in containers, on whichever host they are started."""
+    """Return the options of the JVMs in containers, valid on every host."""
     return java_options(java, f"{_CONF_THERE}/{HOSTS}")
 
 
@@ -140,7 +144,8 @@ def write(
     """Makes `folder` the HADOOP_CONF_DIR of the daemons and clients on one of `nodes`."""
     files = node.host.files
     files.mkdir(folder, exist_ok=True)
-    # Hadoop's servers look for their pages beside the configuration; nobody will see them.
+    # Hadoop's servers expect the folders of their web pages next to the configuration; empty ones
+    # suffice.
     for name in ("hdfs", "datanode"):
         files.mkdir(folder / "webapps" / name, parents=True, exist_ok=True)
     files.write(folder / HOSTS, _hosts(nodes))
@@ -158,8 +163,8 @@ def write(
 
 
 def data_node(node: ClusterNode, *, called: str) -> dict[str, str]:
-    """What only the DataNodes of `node` are told; clients hear that data are on the host `called`
-    so.
+    """Return the settings for the DataNodes of `node` only. Clients reach their data under the host
+    name `called`.
     """
     return {
         "dfs.datanode.hostname": called,
@@ -170,7 +175,7 @@ def data_node(node: ClusterNode, *, called: str) -> dict[str, str]:
 
 
 def node_manager(node: ClusterNode) -> dict[str, str]:
-    """What only the NodeManagers of `node` are told."""
+    """Return the settings for the NodeManagers of `node` only."""
     return {
         "yarn.nodemanager.hostname": node.name,
         "yarn.nodemanager.address": f"{node.name}:0",
@@ -204,7 +209,7 @@ def racks(nodes: ClusterNodes) -> str:
 
 def _core(master: str, ports: Ports, racks: Path) -> dict[str, str]:
     return {
-        # Of the copies of a block, one is in another rack.
+        # One copy of each block goes to another rack.
         "net.topology.node.switch.mapping.impl": "org.apache.hadoop.net.TableMapping",
         "net.topology.table.file.name": str(racks),
         "fs.defaultFS": f"hdfs://{master}:{ports.namenode}",
@@ -224,12 +229,12 @@ def _hdfs(master: str, ports: Ports) -> dict[str, str]:
         "dfs.datanode.synconclose": "true",
         # A disk is used to its end, not until 1 GiB is left.
         "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": "0",
-        # Data that are measured and thrown away: copies are for who asks for them.
+        # Measured data are temporary: users who want copies set this.
         "dfs.replication": "1",
-        # What is removed gives its room back soon.
+        # Free the space of removed files soon.
         "dfs.heartbeat.interval": "1",
         "dfs.namenode.redundancy.interval.seconds": "1",
-        # The NameNode hears of a block moments after its writer asks whether it has.
+        # A writer asks for its block shortly before the NameNode hears of it; retry soon.
         "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "20",
         "dfs.permissions.enabled": "false",
     }

@@ -27,12 +27,12 @@ from venturi.record.trial import Phase, Sample, Scalar
 
 MIB = 2**20
 SPLIT_BYTES = 128 * MIB
-# A split and what the buffer keeps beside it fit: each map task spills once.
+# A split and its metadata fit into the buffer, so each map task spills once.
 SORT_BUFFER_MIB = 256
 LEAST_BUFFER_MIB = 16
 # It samples keys and computes splits; the work is done in containers.
 CLIENT_BYTES = 512 * MIB
-# Of a container's memory, as mapreduce.job.heap.memory-mb.ratio has it.
+# Share of a container's memory, as in mapreduce.job.heap.memory-mb.ratio.
 HEAP_SHARE = 0.8
 
 _JOB = re.compile(r"Running job: (job_\d+_\d+)")
@@ -51,7 +51,7 @@ class HadoopDeployment(Protocol):
         """Settings for such a task, as someone who knows the place would choose them."""
 
     def settings(self, task: Task) -> dict[str, str]:
-        """What every job needs here, and what says nothing about how it was configured."""
+        """Return the settings that every job needs here and that are no choice of the user."""
 
     def client_bytes(self, task: Task) -> int:
         """Heap of the JVM that submits the job."""
@@ -68,22 +68,23 @@ class HadoopDeployment(Protocol):
     def collect(
         self, task: Task, program: HadoopProgram, log: str, ended: ProcessResult, shift_s: float
     ) -> CollectedAccount:
-        """The phases, and what only this place knows; brings the output to `task.output`.
+        """Return the phases and the figures that only this deployment has; bring the output to
+        `task.output`.
 
-        Adding `shift_s` makes a moment of the log, whose text is given, a monotonic one.
+        `log` is the text of the log. Adding `shift_s` to a timestamp in it gives monotonic time.
         """
 
     def logs(self) -> tuple[Attachment, ...]:
-        """What is kept of a job that failed, beside its own log."""
+        """Return the logs to keep of a failed job, in addition to its own."""
 
     def portions(self, task: Task) -> AbstractContextManager[tuple[Portion, ...] | None]:
         """The output on the hosts that read it again; None: it is in `task.output`."""
 
     def history(self, task: Task, log: Path) -> tuple[Attachment, ...]:
-        """The engine's own account of a job whose client wrote `log`, as far as there is one."""
+        """Return the engine's own account, if any, of the job with the client log `log`."""
 
     def abandon(self, task: Task, log: Path) -> None:
-        """Ends what is left of a job that failed, or whose client is gone."""
+        """End the remains of a job that failed or lost its client."""
 
     def is_lost(self) -> bool:
         """Whether no job can run here any more."""
@@ -300,7 +301,9 @@ def _digest(task: Task) -> str:
 
 
 def _tag(task: Task) -> str:
-    """What YARN finds the task's application by, also before its client told of it."""
+    """Return the tag under which YARN finds the task's application, even before its client has
+    reported it.
+    """
     return f"venturi-{_digest(task)}"
 
 
@@ -309,7 +312,7 @@ def _buffer_mib(most_bytes: float) -> int:
 
 
 def _files_key(files: Files, task: Task) -> tuple[object, ...]:
-    """What tells one input from another: the files that its names stand for."""
+    """Return a key that identifies an input: its files with sizes and times."""
     given = [(files.resolve(each.path), each) for each in files.entries(task.input)]
     return tuple(sorted((path, each.bytes, each.modified_ns) for path, each in given))
 

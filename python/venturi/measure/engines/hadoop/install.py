@@ -1,7 +1,7 @@
 """Fetches Apache Hadoop from Maven Central: a pinned pom.xml, every jar pinned by its SHA-256.
 
-What was fetched before a kill is used again: Maven's own folder is kept until all is there. The
-engine appears under its final name only whole and checked.
+Maven's own folder is kept until all jars are complete, so a killed download resumes. The engine
+appears under its final name only when it is complete and checked.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Hadoop:
 
 @dataclass(frozen=True, slots=True)
 class HadoopLookup:
-    """What there is of Hadoop; `hadoop` is None where something is missing."""
+    """The Hadoop found on a host; `hadoop` is None if something is missing."""
 
     hadoop: Hadoop | None
     version: str | None
@@ -140,7 +140,7 @@ def installed(files: Files, home: Path) -> Path | None:
 def install(
     host: LiveHost, home: Path, environ: Mapping[str, str], say: Callable[[str], None]
 ) -> Fetched:
-    """Installs Hadoop below `home`, on this machine, once nobody else installs it there."""
+    """Install Hadoop below `home` on this machine, after any other installation there has ended."""
     folder, anew = _install(host, home, environ, say)
     return Fetched("Hadoop", HADOOP_VERSION, folder, anew)
 

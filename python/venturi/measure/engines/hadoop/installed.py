@@ -27,8 +27,9 @@ SEND_S = 1800.0
 def look_on_nodes(
     nodes: ClusterNodes, home: Path, environ: Mapping[str, str]
 ) -> tuple[HadoopLookup, Mapping[str, Hadoop]]:
-    """What there is of Hadoop on the client of `nodes`, with what any of them lacks, by its name;
-    and the Hadoop of each. What can be sent there counts as there.
+    """Look for Hadoop on all `nodes`. Return the client's result, extended by anything that a node
+    lacks, with the node's name; and each node's Hadoop. Files that can be sent to a node count as
+    present.
     """
     hosts = {node.name: node.host for node in nodes.all}
     coming = _can_be_sent(home, environ)
@@ -56,7 +57,7 @@ def look_on_nodes(
 
 
 def send_to_nodes(nodes: ClusterNodes, home: Path, environ: Mapping[str, str]) -> None:
-    """Sends the Hadoop that Venturi fetched to the nodes that lack it, all at once."""
+    """Send the Hadoop that Venturi fetched to all nodes that lack it, concurrently."""
     if not _can_be_sent(home, environ):
         return
     place = place_of(home)

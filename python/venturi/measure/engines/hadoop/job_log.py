@@ -1,4 +1,4 @@
-"""What MapReduce says about a job: the client's log and its counters."""
+"""Reads MapReduce's output about a job: the client's log and its counters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from venturi.measure.engines.process_job import LAUNCH, START
 from venturi.measure.trial.programs import ProcessResult
 from venturi.record.trial import Phase, Sample
 
-# Phases, and what the log says when each is over; the first when it says anything.
+# Phases, and the log text that marks the end of each; the first phase ends with the first line.
 LOCAL = (
     (START, ""),
     ("submit", "Running job:"),
@@ -45,7 +45,7 @@ def read_counters(text: str) -> dict[str, dict[str, int]]:
 
 
 def samples(counters: Mapping[str, Mapping[str, int]]) -> Iterator[Sample]:
-    """What the counters say, in our names and units."""
+    """Yield the counters as samples with Venturi's names and units."""
     framework = counters.get("Map-Reduce Framework", {})
     for counter, metric, unit, scale in (
         ("Spilled Records", "spilled_records", "1", 1.0),
@@ -60,9 +60,9 @@ def samples(counters: Mapping[str, Mapping[str, int]]) -> Iterator[Sample]:
 def read_phases(
     text: str, ended: ProcessResult, shift_s: float, signs: Sequence[tuple[str, str]] = LOCAL
 ) -> tuple[Phase, ...]:
-    """Phases from the moments at which the log first says that one is over.
+    """Return the phases; each ends at the time at which the log first says so.
 
-    The log's moments are of the wall clock; adding `shift_s` makes them monotonic ones.
+    The log has wall-clock times; adding `shift_s` makes them monotonic.
     """
     over: dict[str, float] = {}
     for line in text.splitlines():

@@ -1,9 +1,9 @@
-"""The records that a job left in HDFS, read again on the hosts of its cluster.
+"""Validates the records that a job left in HDFS on all hosts of its cluster.
 
     HDFS --- a part of its files each ---> a folder of each worker, where its agent validates them
 
-So what is checked goes over all links at once and is read from all hosts' disks, not over the link
-of the one host on which the client runs.
+All links transfer the data concurrently, and all hosts' disks hold it, instead of the one link and
+the disks of the client's host.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _SHELL = "org.apache.hadoop.fs.FsShell"
 
 
 def spreads(cluster: HadoopCluster, task: Task) -> bool:
-    """Whether what `task` has written is read again by the workers: records of one length, of which
-    number and order can be told on one host and on the next, if they are not to be kept.
+    """Return whether the workers validate the output of `task`: temporary records of fixed length,
+    with a number and an order that can be checked host by host.
     """
     made = task.definition.job in {"sort", "teragen"} and task.definition.format != "kv"
     return made and not task.keep and isinstance(cluster, OwnCluster) and bool(cluster.clients)

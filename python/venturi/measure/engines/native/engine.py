@@ -35,10 +35,10 @@ _TOUCHED = "memory_second_touch_bytes_per_s"
 
 @dataclass(frozen=True)
 class Prospect:
-    """What is known before a sort begins.
+    """The knowledge about a sort before it begins.
 
-    `memory_bytes_per_s` is the rate at which memory can be put to use, None if it is not known.
-    Without rehearsals, `unrehearsed` is the reason.
+    `memory_bytes_per_s` is the rate at which memory can be made ready; None if unknown. Without
+    rehearsals, `unrehearsed` is the reason.
     """
 
     plan: SortPlan
@@ -53,13 +53,13 @@ Predict = Callable[[Prospect], Sequence[Sample]]
 
 @dataclass(frozen=True)
 class NativeOptions:
-    """What can be chosen for a native job. None: the agent's own default.
+    """Options of a native job. None: the agent's own default.
 
     `outputs`, `scratch` and `replicas` are the user's own folders and override `DataFolders`.
-    `touch_memory` makes the memory ready before the clock starts: a virtual machine's host may have
-    to find every page first, which can take longer than the sort. `rehearse` sorts a part of the
-    input before, for a prediction; only into `DataFolders`. `timeout_s` bounds what is timed,
-    `stall_s` how long nothing of it may get on (0: for ever).
+    `touch_memory` makes the memory ready before the clock starts: the host of a virtual machine may
+    have to allocate every page first, which can take longer than the sort. `rehearse` sorts a part
+    of the input beforehand, for a prediction; only into `DataFolders`. `timeout_s` limits the timed
+    region, `stall_s` the time without progress (0: no limit).
     """
 
     memory_bytes: int | None = None
@@ -83,8 +83,8 @@ class NativeOptions:
 class NativeJob:
     """One sort, word count or aggregation on the native engine.
 
-    `predict` is asked for samples between planning and sorting, so that a prediction is on record
-    before what it predicts.
+    `predict` is called for samples between planning and sorting, so that the prediction is recorded
+    before its result.
     """
 
     definition: Definition
@@ -179,8 +179,8 @@ class NativeJob:
             samples=(*predicted, *touched, *rehearsal.samples(rehearsed)),
             warnings=plan_result.warnings,
             workload=workload,
-            # Only what was chosen is configuration: a default that follows the free memory of the
-            # moment would make every repetition a group of its own.
+            # Only chosen values are configuration: a default that follows the currently free memory
+            # would put every repetition into its own group.
             configuration={"regime_expected": plan.regime},
         )
 
@@ -251,7 +251,7 @@ class NativeJob:
     def _rehearse(
         self, step: StepContext, plan: SortPlan
     ) -> tuple[tuple[SortResult, ...], str | None]:
-        """Rehearsals of the sort, or why there are none."""
+        """Rehearse the sort; return the results, or the reason for having none."""
         if not self.options.rehearse or self.options.outputs:
             return (), "the sort was not rehearsed"
         if "fixed" not in self._framing() or not plan.input_bytes:
@@ -287,7 +287,9 @@ class NativeJob:
         return own if own != self.folders.parents(role) else self.folders.of(role)
 
     def _device_names(self) -> dict[str, str]:
-        """Folder of this command -> folder the user named: that is what a record should say."""
+        """Map each folder of this command to the user's folder that contains it, which the record
+        shows.
+        """
         return {
             str(used): str(parent)
             for role in ("input", "scratch", "output", "replica")
@@ -474,7 +476,7 @@ def _stages(stages: Sequence[SortStage], names: Mapping[str, str]) -> tuple[Samp
 
 
 def _check_result(definition: Definition, given: InputData, data: SortResult) -> str | None:
-    """What the engine itself counted must agree with what it was given."""
+    """Return how the engine's own counts contradict its input, or None."""
     if given.records is not None and data.input.records != given.records:
         return f"{data.input.records} of {given.records} records were read"
     if definition.job == "sort" and data.output.records != data.input.records:

@@ -35,7 +35,9 @@ def memory_bytes(plan: SortPlan, share: float) -> int:
 
 
 def arguments(plan: SortPlan, share: float) -> list[object]:
-    """What the agent's `sort` is told besides, to rehearse the sort planned on a `share` of it."""
+    """Return the agent's extra `sort` arguments for rehearsing the planned sort on a `share` of its
+    input.
+    """
     return [
         "--first-bytes",
         int(plan.input_bytes * share),
@@ -45,7 +47,7 @@ def arguments(plan: SortPlan, share: float) -> list[object]:
 
 
 def samples(rehearsed: Sequence[SortResult]) -> tuple[Sample, ...]:
-    """What is kept of rehearsals: how much was sorted, and the time of each phase."""
+    """Return the samples of rehearsals: the bytes sorted, and the time of each phase."""
     kept = []
     for iteration, data in enumerate(rehearsed):
         labels = {"iteration": iteration}

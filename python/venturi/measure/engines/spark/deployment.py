@@ -1,12 +1,12 @@
 """Where the parts of a Spark application run, and where its data are.
 
     local         driver and executor are one JVM
-    standalone    a Master and Workers of ours, on this host or, beside an HDFS, on many
-    spark://...   a master that is there already
-    yarn          containers of a Hadoop cluster: ours on one host or many, or one that is there
+    standalone    our Master and Workers, on this host or, with HDFS, on many
+    spark://...   an existing master
+    yarn          containers of a Hadoop cluster: an existing one, or our own on one host or many
 
-But for `local`, a driver on the client host has executors elsewhere. What of a budget each JVM
-gets, see `shares`. Data are files that all of them see, and on YARN and on several hosts files in
+Except for `local`, a driver on the client host has executors elsewhere. `shares` divides the budget
+between the JVMs. Data are files that all JVMs can read; on YARN and on several hosts, files in
 HDFS.
 """
 
@@ -50,20 +50,21 @@ MIB = 2**20
 LEAST_HEAP_MIB = 512
 _MOST_DRIVER_MIB = 1024
 _DRIVER_SHARE = 4
-# Beside the heap of an executor: its Python workers. The application master does next to nothing.
+# An executor needs memory for its Python workers, too. The application master does almost nothing.
 _LEAST_OVERHEAD_MIB, _OVERHEAD_SHARE = 128, 5
 _MASTER_HEAP_MIB, _MASTER_OVERHEAD_MIB = 256, 128
 _MASTER_MIB = _MASTER_HEAP_MIB + _MASTER_OVERHEAD_MIB
-# A master starts executors that end at once for ever: it counts only those that cannot be started.
+# A master restarts executors that exit immediately without limit: it counts only those that fail to
+# start.
 MOST_EXECUTORS_LOST = 10
 _LOST = re.compile(r"Executor updated: \S+ is now (?:EXITED|FAILED|LOST)")
-# Whoever is killed for want of memory is killed again, after what it had cached was made anew.
+# An executor killed for lack of memory is killed again after recomputing its cached data.
 MOST_EXECUTORS_KILLED = 1
 _KILLED = re.compile(r"Executor updated: \S+ is now EXITED \(Command exited with code 137\)")
-# What a driver says every 15 s while nothing was granted.
+# Logged by a driver every 15 s while it has no executor.
 _STARVED, _GRANTED = "Initial job has not accepted any resources", "Granted executor ID"
 MOST_STARVED = 4
-# For what handles little: a compiler that is ready soon.
+# For short-lived, small programs: a compiler that is ready soon.
 LIGHT = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 
@@ -95,10 +96,10 @@ class Shares:
 
 
 def shares(threads: int, memory_bytes: int, executors: int, overhead_mib: int = 0) -> Shares:
-    """A quarter of the memory, but no more than 1 GiB, is the driver's; the executors share the
-    rest alike. Cores are rounded up. No heap is smaller than Spark takes, whatever the budget.
+    """Give the driver a quarter of the memory, at most 1 GiB, and divide the rest equally between
+    the executors. Cores are rounded up. No heap is below Spark's minimum, whatever the budget.
 
-    `overhead_mib` is what else has to be in the budget.
+    `overhead_mib` is other memory within the budget.
     """
     memory_mib = memory_bytes // MIB - overhead_mib
     driver_mib = min(max(memory_mib // _DRIVER_SHARE, LEAST_HEAP_MIB), _MOST_DRIVER_MIB)
@@ -119,7 +120,9 @@ class Deployment(Protocol):
         """Whether no application can run there any more, and a new one would help."""
 
     def check(self, log: Path) -> None:
-        """Raises what keeps an application, whose driver writes `log`, from ever ending well."""
+        """Raise the cause that keeps the application with the driver log `log` from ever
+        succeeding.
+        """
 
     def sizes(self, threads: int, memory_bytes: int) -> Mapping[str, str]:
         """Settings: how large an application is."""
@@ -128,7 +131,7 @@ class Deployment(Protocol):
         """Settings: where its parts are. They say nothing about how it was configured."""
 
     def environment(self) -> Mapping[str, str]:
-        """Of the driver."""
+        """The driver's environment variables."""
 
     def data(self, task: Task) -> DataLocations:
         """Where the program finds what `task` names."""
@@ -145,7 +148,7 @@ class Deployment(Protocol):
         """The output on the hosts that read it again; None: it is visible on this host."""
 
     def logs(self, driver_log: Path) -> tuple[Attachment, ...]:
-        """What the executors of the application said, where it can be had."""
+        """Return the available logs of the application's executors."""
 
 
 class LocalSpark:
@@ -199,7 +202,7 @@ class LocalSpark:
 
 
 class Master(LocalSpark):
-    """Applications of a master: one that is there, at `url`. A subclass starts its own."""
+    """Applications of an existing master at `url`. A subclass starts its own."""
 
     def __init__(self, host: LiveHost, url: str) -> None:
         super().__init__(host)
@@ -241,8 +244,8 @@ class Master(LocalSpark):
 class Yarn(LocalSpark):
     """Applications of a Hadoop cluster, with their data in its HDFS.
 
-    The cluster is that of `conf`; None: one of ours, on the nodes of `site` or on this host, from
-    the `hadoop` installed.
+    `conf` belongs to an existing cluster. None: Venturi starts its own, on the nodes of `site` or
+    on this host, from the installed `hadoop`.
     """
 
     def __init__(
@@ -351,7 +354,9 @@ class Yarn(LocalSpark):
         return self._stored.portions(task)
 
     def _on_own_nodes(self) -> dict[str, str]:
-        """What only containers of a cluster of ours can use: Spark is at the same path on all."""
+        """Return the settings that only containers of Venturi's own cluster can use: Spark has the
+        same path on all its nodes.
+        """
         options = " ".join(self.cluster.container_options)
         return {
             "spark.yarn.jars": f"local:{self._home}/jars/*",
@@ -361,7 +366,9 @@ class Yarn(LocalSpark):
         }
 
     def _shares(self, threads: int, memory_bytes: int) -> tuple[Shares, int]:
-        """Of what is left beside the application master and the executors' overhead; and that."""
+        """Return the shares without the application master and the executors' overhead; and that
+        overhead.
+        """
         overhead_mib = max(
             memory_bytes // MIB // (_OVERHEAD_SHARE * self._executors), _LEAST_OVERHEAD_MIB
         )
@@ -409,7 +416,7 @@ def _address_towards(host: LiveHost, url: str) -> str:
 
 
 def packed(files: Files, folder: Path) -> Path:
-    """What Python workers on other hosts need of Venturi, as one file in `folder`."""
+    """Pack the modules that Python workers on other hosts need into one file in `folder`."""
     package = Path(venturi.__file__).parent
     archive = folder / "venturi.zip"
     patterns = ("*.py", "core/**/*.py", "measure/**/*.py")

@@ -21,7 +21,7 @@ DriverProgram = Callable[[SparkSession, dict[str, Any]], dict[str, Any] | None]
 
 
 def program(task: dict[str, Any]) -> DriverProgram:
-    """What runs the workload of `task`."""
+    """Return the function that runs the workload of `task`."""
     own: DriverProgram = import_module(task["programs"]).PROGRAMS[task["workload"]]
     return own
 

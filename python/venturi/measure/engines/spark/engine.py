@@ -47,7 +47,8 @@ JAVA_3, JAVA_4 = range(8, 22), range(17, 100)
 PROGRAM = Path(__file__).with_name("driver.py")
 EVENTS = "events"
 PARTITION_BYTES = 64 * 2**20  # of sorted data
-# What Venturi's programs for Spark, their data and their checks import beside Spark itself.
+# Packages that Venturi's programs for Spark, their data and their checks import, in addition to
+# Spark.
 PACKAGES = ("pyarrow", "scipy")
 
 
@@ -233,7 +234,7 @@ class Spark:
         )
 
     def _missing_spark(self, parts: dict[str, str]) -> Iterator[MissingRequirement]:
-        """What is lacking of Spark and its Java; adds to `parts` what is there."""
+        """Yield the missing parts of Spark and its Java; add those found to `parts`."""
         home, version = _find(self.host, self._environ)
         java = find_java(self.host, self._environ)
         self.version = version or ""
@@ -269,7 +270,7 @@ class Spark:
             self._spark = spark_cluster.Installation(home, java)
 
     def _missing_hadoop(self, parts: dict[str, str]) -> Iterator[MissingRequirement]:
-        """What is lacking for a Hadoop cluster of ours, if one is asked for."""
+        """Yield the missing parts of Venturi's own Hadoop cluster, if the deployment needs one."""
         if self._hadoop_conf is not None or self.deployment not in {"local", "yarn"}:
             return
         if self.nodes is not None:
@@ -288,8 +289,8 @@ class Spark:
     def _missing_on(
         self, nodes: ClusterNodes, parts: dict[str, str]
     ) -> Iterator[MissingRequirement]:
-        """What hosts of a cluster lack: Spark and Python at the paths that they have here, a Java,
-        and Hadoop, for the data.
+        """Yield the missing parts on a cluster's hosts: Spark and Python at the same paths as here,
+        a Java, and Hadoop for the data.
         """
         hosts = {node.name: node.host for node in nodes.all}
         home = self._spark.home if self._spark is not None else None
@@ -337,7 +338,7 @@ class Spark:
 
 
 def _fixed(task: Task, events: Path) -> dict[str, str]:
-    """What every trial has, and what says nothing about how it was configured."""
+    """Return the settings that every trial has and that are no choice of the user."""
     return {
         "spark.app.name": f"venturi-{task.definition.name}",
         "spark.eventLog.enabled": "true",

@@ -19,7 +19,7 @@ from venturi.measure.workloads.programs import Task
 
 @dataclass(frozen=True, slots=True)
 class DataLocations:
-    """What a program reads and writes: paths or URIs. `hdfs`: where they are, for Python workers"""
+    """Input and output of a program: paths or URIs. `hdfs`: their HDFS, for Python workers"""
 
     input: str
     output: str
@@ -41,7 +41,7 @@ class HdfsTransfer:
         return DataLocations(f"{fs}{self._input()}", f"{fs}{self._output(task)}", known)
 
     def bring(self, task: Task) -> None:
-        """Uploads the input, unless it is there."""
+        """Upload the input, unless HDFS already has it."""
         hdfs, files = self._cluster.hdfs, self._files
         hdfs.remove(self._output(task))
         given = [each for each in files.find(task.input, "**/*") if each.kind == "file"]

@@ -16,7 +16,7 @@ _BELOW = {
     "standalone": _OWN,
     "yarn": _OWN / "NodeManager0/local/usercache/USER/appcache/application_0",
 }
-"""What paths of local folders have, by other numbers and names, below a folder for scratch."""
+"""Parts of the paths of local folders, with varying numbers and names, below a scratch folder."""
 _ONE_JVM = "local mode has one JVM, the driver, which is the only executor"
 _CONFIGURATION = "Spark, Configuration"
 _LOCAL = ("local",)

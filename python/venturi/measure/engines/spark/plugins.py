@@ -1,4 +1,4 @@
-"""Venturi's plugins for Spark: where their jars are, and how one is put beside what a job has."""
+"""Venturi's plugins for Spark: the places of their jars, and adding one to a job's plugins."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def installed(name: str, what_for: str) -> Path:
 
 
 def with_plugin(settings: Mapping[str, str], jar: Path, plugin: str) -> dict[str, str]:
-    """`settings`, with the plugin in `jar` beside those that are there."""
+    """Return `settings` with the plugin in `jar` added to the existing ones."""
     made = dict(settings)
     for key, value in (("spark.jars", str(jar)), ("spark.plugins", plugin)):
         there = [each for each in settings.get(key, "").split(",") if each]

@@ -1,4 +1,4 @@
-"""A Master and Workers of ours, on one host or, with the data in an HDFS of ours, on many."""
+"""Venturi's own Master and Workers, on one host or, with the data in Venturi's HDFS, on many."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ _MASTER, _WORKER = (
     f"org.apache.spark.deploy.{name}" for name in ("master.Master", "worker.Worker")
 )
 _DAEMON_OPTIONS = (
-    # Another port than the one asked for would not be found; and nobody submits over the Master's
-    # own service, whose port is the same for every Master of a machine.
+    # A daemon on another port than the requested one would not be found. Submissions don't use the
+    # Master's REST service, which has the same port for every Master of a machine.
     "-Dspark.port.maxRetries=0 -Dspark.master.rest.enabled=false "
     "-Dspark.deploy.maxExecutorRetries=3"
 )
 
 
 class Standalone(Master):
-    """A Master and Workers of ours; on several nodes the data are in an HDFS of ours.
+    """Venturi's own Master and Workers; on several nodes the data are in Venturi's HDFS.
 
-    What an application may use is in its own settings: the workers admit all that are executed at
-    the same time, each of the size that was chosen.
+    An application's own settings limit it: the workers accept all concurrent ones, each of the
+    chosen size.
     """
 
     def __init__(self, host: LiveHost, site: NodeInstallations | None = None) -> None:
@@ -187,7 +187,7 @@ class _DaemonStart:
         nodes, split = self._site.nodes, self._split
         ports = ("--port", str(self._port), "--webui-port", str(self._page))
         self._daemon(nodes.master, "Master", _MASTER, *ports)
-        # A worker whose master does not yet answer asks again only after seconds.
+        # A worker that gets no answer from its master retries only after seconds.
         self._wait("the Master", 0)
         for number, node in nodes.numbered():
             name = "Worker" if number is None else f"Worker{number}"

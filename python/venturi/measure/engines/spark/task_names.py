@@ -22,7 +22,9 @@ def jar() -> Path:
 
 
 def is_wanted(settings: Mapping[str, str]) -> bool:
-    """Whether it is asked for; VEN-ENGINE-SETTING if that cannot be told."""
+    """Return whether the settings request the plugin; raise VEN-ENGINE-SETTING for an invalid
+    value.
+    """
     given = settings.get(TASKS_SETTING, "false")
     if given not in {"true", "false"}:
         raise VenturiError(
@@ -36,5 +38,5 @@ def is_wanted(settings: Mapping[str, str]) -> bool:
 
 
 def with_plugin(settings: Mapping[str, str]) -> dict[str, str]:
-    """`settings`, with the plugin if it is asked for."""
+    """Return `settings`, with the plugin if they request it."""
     return plugins.with_plugin(settings, jar(), PLUGIN) if is_wanted(settings) else dict(settings)

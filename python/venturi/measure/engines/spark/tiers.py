@@ -1,6 +1,6 @@
-"""The plugin that fills fast local disks first: its jars, and the settings that put it to work.
+"""The plugin for tiered local storage: its jars, and the settings that enable it.
 
-Its sources are `jvm/tiered-storage`, whose `TierPolicy` says what the setting means.
+Its sources are in `jvm/tiered-storage`; `TierPolicy` there defines the meaning of the setting.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ RESERVES_SETTING = f"{TIERS_SETTING}.reserves"
 NONE = NO_TIERS
 """Also where no kind has a reserve."""
 _LAST = "last"
-"""What the plugin calls the directories that no keyword matches."""
+"""The plugin's name for directories that match no keyword."""
 _WHAT_FOR = "tiered storage"
 SCALA_OF_SPARK_3, SCALA_OF_SPARK_4 = "2.12", "2.13"
 _VERSION = re.compile(r"([34])\.(\d+)(\.\S*)?")
 _SIZE = r"(?P<number>\d{1,18})(?P<unit>(?P<power>[kmgt])(?:i?b)?|b)"
-# What the plugin's own patterns take, which know no letters, digits and spaces beside ASCII.
+# The plugin's own patterns, which accept only ASCII letters, digits and spaces.
 _FLAGS = re.ASCII | re.IGNORECASE
 _TIER = re.compile(rf"(?P<name>[^\s,]+)\s+(?:max\s+)?{_SIZE}", _FLAGS)
 _KINDS = "(?-i:shuffle|shuffle_index|spill|cached|other)"
@@ -60,7 +60,9 @@ def service_jar() -> Path:
 
 
 def checked(text: str) -> str:
-    """`text`, tiers as the setting has them; VEN-ENGINE-SETTING says which is none."""
+    """Return `text`, tiers in the setting's form; raise VEN-ENGINE-SETTING for the first invalid
+    one.
+    """
     hint = (
         "write a part of a folder's path and the space to leave free on it, such as 'nvme "
         f"50GB, ssd 80GB', or to use at most: 'ssd max 20GB'. {NONE}: like stock Spark"
@@ -69,7 +71,9 @@ def checked(text: str) -> str:
 
 
 def checked_reserves(text: str) -> str:
-    """`text`, reserves as the setting has them; VEN-ENGINE-SETTING says which is none."""
+    """Return `text`, reserves in the setting's form; raise VEN-ENGINE-SETTING for the first invalid
+    one.
+    """
     hint = (
         "write a kind of files (shuffle, shuffle_index, spill, cached, other) and the space "
         f"on fast tiers that it leaves to others, such as 'spill 10GB, cached 20GB'. {NONE}: "
@@ -79,9 +83,9 @@ def checked_reserves(text: str) -> str:
 
 
 def placeless(text: str, folders: Collection[Path]) -> dict[str, str | None]:
-    """The words of tiers that get none of the local `folders`, each with the word before it that
-    has what it would get. A folder belongs to the first tier whose word is in its path, in any
-    case.
+    """Return the keywords of tiers that match none of the local `folders`, each with the earlier
+    keyword that takes its folders (None: none does). A folder belongs to the first tier with a
+    keyword in its path, in any case.
     """
     parts = [] if text.strip() == NONE else map(str.split, text.split(","))
     words = [part[0] for part in parts if part]
@@ -121,7 +125,9 @@ def _checked(text: str, part_of: re.Pattern[str], name: str, wrong: str, hint: s
 
 
 def _bytes_of(found: re.Match[str]) -> int:
-    """What `_SIZE` found: `50GB` is of 10^9, `50GiB` of 2^30, and so is `50g`, as Spark has it."""
+    """Return the bytes that `_SIZE` matched: `50GB` is decimal, `50GiB` and, as in Spark, `50g` are
+    binary.
+    """
     unit = found["unit"].lower()
     power = 0 if found["power"] is None else _POWERS.index(unit[0]) + 1
     base = 1000 if unit[1:] == "b" else 1024
@@ -129,7 +135,7 @@ def _bytes_of(found: re.Match[str]) -> int:
 
 
 def with_plugin(settings: Mapping[str, str], spark_version: str) -> dict[str, str]:
-    """`settings`, with the plugin beside those that are there if tiers are asked for."""
+    """Return `settings`, with the plugin added to the existing ones if they request tiers."""
     if not has_tiers(settings):
         return dict(settings)
     made = dict(settings)
