@@ -21,11 +21,11 @@ DEFAULT_KIND = "ssh"
 
 @dataclass(frozen=True, slots=True)
 class HostOpening:
-    """What a kind may need to open the host `name`.
+    """The parameters for opening the host `name`.
 
-    `agent` returns this machine's copy of the agent that runs there, `agent_folder` is the folder
+    `agent` returns this machine's copy of the agent for that host; `agent_folder` is the folder
     there that keeps it (empty: in the user's cache). `on_send` is called with the agent's size if
-    it has to be sent. `enter_lab` returns what to put before a command to run it in a lab's host.
+    it has to be sent. `enter_lab` returns the prefix that runs a command in a lab's host.
     """
 
     name: str
@@ -41,13 +41,13 @@ class HostAccess(ABC):
 
     key: ClassVar[str]
     description: ClassVar[str]
-    """Of the key, for the reference of cluster files."""
+    """The key's description, for the reference of cluster files."""
     is_flag: ClassVar[bool] = False
     """Whether the key is true or left out, instead of a target."""
     allowed: ClassVar[re.Pattern[str]] = re.compile(r"[^\x00]+\Z")
     """The targets that may be written."""
     target_name: ClassVar[str] = "a target"
-    """What a target is, for error messages."""
+    """The name of a target in error messages."""
     takes_agent: ClassVar[bool] = False
     """Whether the agent is sent to the host, so that the file may choose another one."""
     is_this_machine: ClassVar[bool] = False

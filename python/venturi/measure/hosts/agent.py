@@ -29,7 +29,7 @@ def repeated(option: str, values: Iterable[object]) -> list[object]:
 
 @dataclass(frozen=True, slots=True)
 class AgentProgress:
-    """How far a phase is. `total` is None when nobody knows; `unit` is `bytes`, `records`, ..."""
+    """The progress of a phase. `total` is None if unknown; `unit` is `bytes`, `records`, ..."""
 
     phase: str
     done: float
@@ -196,8 +196,8 @@ class Agent:
 
     @classmethod
     def find(cls, settings: Settings, host: LiveHost | None = None) -> Agent:
-        """The agent that the host came with, else that of `settings`, else the one beside Python,
-        else the one on PATH.
+        """Return the agent that the host came with, else that of `settings`, else the one next to
+        the Python program, else the one on PATH.
         """
         host = host or LocalHost()
         if host.agent is not None:

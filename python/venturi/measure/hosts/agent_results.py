@@ -36,7 +36,7 @@ class ValidateResult:
 
 @dataclass(frozen=True)
 class SortInput:
-    """What a sort read."""
+    """The input of a sort."""
 
     bytes: int
     records: int
@@ -54,7 +54,7 @@ class SortFile:
 
 @dataclass(frozen=True)
 class SortOutput:
-    """What a sort wrote, in key order."""
+    """The output of a sort, in key order."""
 
     bytes: int
     records: int
@@ -64,7 +64,7 @@ class SortOutput:
 
 @dataclass(frozen=True)
 class SortMemory:
-    """The budget and what was used of it."""
+    """The memory budget and the peak use."""
 
     budget_bytes: int
     peak_rss_bytes: int | None
@@ -80,7 +80,7 @@ class CpuTime:
 
 @dataclass(frozen=True)
 class ResourceUse:
-    """What a command used of the machine; None: the kernel does not say."""
+    """A command's resource use; None: the kernel doesn't report it."""
 
     cpu: CpuTime | None
     peak_rss_bytes: int | None
@@ -129,7 +129,7 @@ class SortStage:
 
 @dataclass(frozen=True)
 class SortChecksum:
-    """Order-independent checksums of what went in and what came out, in hexadecimal."""
+    """Order-independent checksums of the input and the output, in hexadecimal."""
 
     input: str
     output: str
@@ -242,7 +242,7 @@ class Latency:
 
 @dataclass(frozen=True)
 class DiskDevice:
-    """What is behind a directory."""
+    """The device behind a directory."""
 
     dir: str
     mount_point: str | None

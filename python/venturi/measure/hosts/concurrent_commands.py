@@ -1,4 +1,6 @@
-"""A command of the agent on several hosts at once: one that fails does not end the others."""
+"""Runs a command of the agent on several hosts concurrently; one that fails doesn't end the
+others.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,9 @@ from venturi.measure.hosts.host import Process
 
 Outcome = AgentResult | VenturiError
 SILENCE_S = 600.0
-"""Work tells its progress all the time, but while the system writes what it had in memory to a slow
-disk: 64 GiB at 110 MB/s."""
+"""Commands report progress all the time, except while the system writes cached data to a slow disk:
+64 GiB at 110 MB/s.
+"""
 
 
 class FollowedCommand:
@@ -42,7 +45,8 @@ class FollowedCommand:
         self.outcome: Outcome | None = None
         self._process: Process | None = None
         self._heard_s = time.monotonic()
-        # Not the thread tells it: Python 3.11 takes one for dead whose `join` was interrupted.
+        # An event instead of `Thread.is_alive`: Python 3.11 considers a thread dead after an
+        # interrupted `join`.
         self._ended = threading.Event()
         try:
             self._process = process = agent.start(command, *args)
@@ -73,7 +77,7 @@ class FollowedCommand:
         except Exception as error:  # a host that is gone in the middle
             outcome = VenturiError("VEN-AGENT-DIED", f"{type(error).__name__}: {error}")
         self._end_with(outcome)
-        if isinstance(outcome, VenturiError):  # whose events were nonsense goes on
+        if isinstance(outcome, VenturiError):  # a command with invalid events is still running
             with suppress(VenturiError, OSError):
                 self._process.stop(CLEAN_UP_GRACE_S)
 
@@ -85,9 +89,8 @@ class FollowedCommand:
         self._heard_s = time.monotonic()
 
     def wait(self, silence_s: float = math.inf) -> Outcome:
-        """What came of it; VEN-HOST-TIMEOUT once it has said nothing for `silence_s`. What is
-        stuck is asked to end then, and not waited for: a process that waits for a dead disk cannot
-        even be killed.
+        """Return the outcome; VEN-HOST-TIMEOUT after `silence_s` without output. A silent command
+        is asked to end, but not awaited: a process that waits for a dead disk can't even be killed.
         """
         while not self._ended.wait(0.5):  # not for ever, or Ctrl-C would wait too
             if time.monotonic() - self._heard_s > silence_s:
@@ -124,10 +127,11 @@ def on_all(
     *,
     silence_s: float = SILENCE_S,
 ) -> dict[str, Outcome]:
-    """The agent's `command` on all hosts at once, with the `args` of each, by name.
+    """Run the agent's `command` on all hosts concurrently, with the `args` of each; return the
+    outcomes by name.
 
-    One that fails, or has said nothing for `silence_s`, does not end the others; its error names
-    the host. After Ctrl-C all have ended and cleaned up.
+    A command that fails, or is silent for `silence_s`, doesn't end the others; its error names the
+    host. After Ctrl-C all have ended and cleaned up.
     """
     given = args or {}
     started = {

@@ -58,7 +58,7 @@ class Daemon:
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """Its name in messages."""
         return f"{self.name} on {self.ground.name}" if self.ground.name else self.name
 
     @property
@@ -68,7 +68,7 @@ class Daemon:
 
     @cached_property
     def last_words(self) -> str:
-        """What one that has ended said at its end, or the signal that killed it."""
+        """The end of its log once it has ended, or the signal that killed it."""
         status = self.process.report["status"]
         return (
             f"killed by signal {-status}"
@@ -98,8 +98,8 @@ class Daemons:
         cwd: Path,
         at: DaemonHome | None = None,
     ) -> Daemon:
-        """Starts `command` and returns at once; its log is `NAME.log`, with the name of its host
-        where it has one, in the folder there.
+        """Start `command` without waiting for it. Its log is `NAME.log` in the folder there, or
+        `NAME-HOST.log` if the host has a name.
         """
         ground = at or self._ground
         stem = f"{name}-{ground.name}" if ground.name else name
@@ -114,11 +114,11 @@ class Daemons:
         return tuple(self._daemons.values())
 
     def dead(self) -> tuple[str, ...]:
-        """What those are called that have ended, though nobody asked them to."""
+        """Titles of the daemons that have ended unexpectedly."""
         return tuple(daemon.title for daemon in self._daemons.values() if daemon.ended)
 
     def tail(self, name: str) -> str:
-        """The end of what `name` said."""
+        """Return the end of the log of `name`."""
         daemon = self._daemons[name]
         return tail(daemon.host.files, daemon.log)
 
@@ -175,8 +175,8 @@ class Daemons:
 
 
 def wait_until(ready: Callable[[], bool], *, daemons: Daemons, what: str, timeout_s: float) -> None:
-    """Returns once `ready()`; fails at once if a daemon ends (see `Daemons.check`), and with
-    VEN-ENGINE-TIMEOUT if it took longer than `timeout_s`.
+    """Return once `ready()`; fail immediately if a daemon ends (see `Daemons.check`), and with
+    VEN-ENGINE-TIMEOUT after `timeout_s`.
     """
     deadline_s = time.monotonic() + timeout_s
     while not ready():
@@ -206,7 +206,8 @@ def free_ports(host: LiveHost, count: int) -> tuple[int, ...]:
 
 
 def on_free_ports(host: LiveHost, count: int, bring_up: Callable[[tuple[int, ...]], Made]) -> Made:
-    """What `bring_up(ports)` returns; tried again once if somebody else took a port meanwhile.
+    """Return the result of `bring_up(ports)`; try again once if another process took a port in
+    between.
 
     `bring_up` ends what it started before it fails.
     """

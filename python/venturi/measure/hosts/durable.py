@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def sync(path: Path) -> None:
-    """Makes a file durable, or what is in a folder with its names; nothing if there is none."""
+    """Make a file, or a folder and its content, durable; do nothing if it doesn't exist."""
     if not path.exists():
         return
     for each in (*path.rglob("*"), path):

@@ -1,4 +1,4 @@
-"""The process that speaks for a host: what it says, what it is told, how it ends."""
+"""The process at the other end of a link to a host: reads from it, writes to it, ends it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from venturi.core.errors import VenturiError
 from venturi.measure.hosts import threads
 
 PIPE_BYTES = 1 << 20
-"""Of what is said each way; with the usual 64 KiB a copy changes hands four times a piece."""
+"""Size of each pipe; with the usual 64 KiB each piece of a copy takes four switches between the
+processes.
+"""
 STDERR_LINES = 20
 END_S = 2.0
-"""What has closed its output has so long to end by itself."""
+"""Time for the process to exit after it has closed its output."""
 
 
 class FarEnd:
@@ -62,7 +64,7 @@ class FarEnd:
             raise
 
     def read(self, bytes_max: int, patience_s: float) -> bytes:
-        """What it says next; nothing: it has ended. TimeoutError after `patience_s`."""
+        """Return its next output; empty: it has ended. Raises TimeoutError after `patience_s`."""
         poll = select.poll()
         poll.register(self._stdout, select.POLLIN)
         if not poll.poll(max(0.0, patience_s) * 1000):
@@ -70,7 +72,7 @@ class FarEnd:
         return os.read(self._stdout.fileno(), bytes_max)
 
     def write(self, data: bytes) -> None:
-        """Tells it all of `data`; OSError if it does not hear any more."""
+        """Write all of `data` to its input; OSError if it has closed that."""
         left = memoryview(data)
         while left:
             left = left[self._stdin.write(left) or 0 :]
@@ -106,7 +108,7 @@ class FarEnd:
         self._process.terminate()
 
     def kill(self) -> None:
-        """Ends it at once."""
+        """Kill it."""
         self._process.kill()
 
     def close(self, grace_s: float = 0.0) -> None:

@@ -23,7 +23,7 @@ from venturi.measure.hosts.host import Files
 
 TIMEOUT_S = 60.0
 _PIECE_BYTES = 1 << 20
-# Each file comes and goes by one DataNode's link: several at once use several links.
+# Each file passes through one DataNode's link: concurrent copies use several links.
 _COPIES_AT_ONCE = 8
 _OF_DISKS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
 # No DataNode has room for one more block, or the NameNode's own disk is nearly full.
@@ -31,11 +31,11 @@ _FULL = ("could only be written to 0 of", "No space left", "DiskOutOfSpace", "Re
 
 
 class Hdfs:
-    """Files of the HDFS whose NameNode answers HTTP at `namenode` (`host:port`), as `user`.
+    """Files of an HDFS, with the NameNode's HTTP address `namenode` (`host:port`), as `user`.
 
-    Paths are absolute, without a scheme. What fails raises VenturiError: VEN-ENGINE-SPACE when
-    HDFS is full, else VEN-ENGINE-HDFS; OSError what fails with a file that is copied.
-    `addresses` are those of DataNodes whose names are not known where this runs.
+    Paths are absolute, without a scheme. Failures raise VenturiError: VEN-ENGINE-SPACE when HDFS is
+    full, else VEN-ENGINE-HDFS; failures of a local file raise OSError. `addresses` are those of
+    DataNodes with names that this machine can't resolve.
     """
 
     def __init__(
@@ -46,13 +46,13 @@ class Hdfs:
         self.addresses = addresses or {}
 
     def put(self, files: Files, source: Path, path: str, *, block_bytes: int | None = None) -> None:
-        """Copies one of `files` into HDFS, replacing what is there."""
+        """Copy one of `files` into HDFS, replacing an existing file."""
         self._put(files, source, path, Event(), block_bytes=block_bytes)
 
     def put_all(
         self, files: Files, sources: Mapping[str, Path], *, block_bytes: int | None = None
     ) -> None:
-        """Copies some of `files` into HDFS, several at once, by their paths there."""
+        """Copy some of `files` into HDFS concurrently; `sources` are by their paths there."""
         _at_once(
             partial(self._put, files, source, path, block_bytes=block_bytes)
             for path, source in sources.items()
@@ -63,7 +63,7 @@ class Hdfs:
         self._get(files, path, target, Event())
 
     def get_all(self, files: Files, targets: Mapping[str, Path]) -> None:
-        """Copies files out of HDFS, several at once, by their paths there."""
+        """Copy files out of HDFS concurrently; `targets` are by their paths there."""
         _at_once(partial(self._get, files, path, target) for path, target in targets.items())
 
     def _put(
@@ -84,7 +84,9 @@ class Hdfs:
 
     @contextmanager
     def create(self, path: str, *, block_bytes: int | None = None) -> Iterator[Writer]:
-        """A file to write bytes to, replacing what is there; it is whole once the block is left."""
+        """Open a file for writing, replacing an existing one; it is complete once the block is
+        left.
+        """
         more = {} if block_bytes is None else {"blocksize": block_bytes}
         address = self._pointed("PUT", path, "CREATE", overwrite="true", **more)
         with _connected(address.netloc, path) as connection:
@@ -123,11 +125,11 @@ class Hdfs:
         self._asked("PUT", path, "MKDIRS")
 
     def remove(self, path: str) -> None:
-        """Removes a file, or a folder with all that is in it; nothing if there is none."""
+        """Remove a file or a folder with its content; do nothing if it doesn't exist."""
         self._asked("DELETE", path, "DELETE", recursive="true")
 
     def rename(self, path: str, to: str) -> None:
-        """Moves a file or folder; an error if `to` is there."""
+        """Move a file or folder; an error if `to` exists."""
         if not self._asked("PUT", path, "RENAME", destination=to)["boolean"]:
             raise VenturiError(
                 "VEN-ENGINE-HDFS", f"{path} cannot be renamed to {to}", where={"path": path}
@@ -159,7 +161,7 @@ class Hdfs:
             return json.loads(response.read() or b"{}")
 
 
-class FileMissing(VenturiError):  # noqa: N818 - it is what happened
+class FileMissing(VenturiError):  # noqa: N818 - the name says what happened
     """There is no such file or folder in HDFS."""
 
 
@@ -183,14 +185,14 @@ class Writer:
         return size
 
     def end(self) -> HTTPResponse:
-        """What the DataNode says once it has everything."""
+        """Finish the file and return the DataNode's response."""
         self._connection.send(b"0\r\n\r\n")
         return self._connection.getresponse()
 
 
 def _at_once(copies: Iterable[Callable[[Event], None]]) -> None:
-    """Runs all `copies`, several at once. When one fails the others are given up and have ended
-    before its error is raised.
+    """Run `copies` concurrently. If one fails, the others are abandoned and have ended before its
+    error is raised.
     """
     given_up = Event()
     with ThreadPoolExecutor(_COPIES_AT_ONCE) as threads:

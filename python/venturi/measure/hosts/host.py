@@ -34,8 +34,8 @@ def lines_of(stdout: BinaryIO) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class FileInfo:
-    """What there is at a path, or where its links lead. `kind` `other`: neither file nor folder,
-    or a link that leads nowhere. `device` tells one file system from another.
+    """A file or folder, after following links. `kind` `other`: neither file nor folder, or a broken
+    link. `device` identifies the file system.
     """
 
     path: Path
@@ -57,9 +57,9 @@ class Files(Protocol):
         """Makes a folder; with `parents` those above it, too."""
 
     def remove(self, path: Path) -> None:
-        """Removes a file, a link, or a folder with all that is in it; nothing if there is none.
+        """Remove a file, a link, or a folder with its content; do nothing if it doesn't exist.
 
-        What can be removed is gone even when something cannot.
+        After an error everything else that can be removed is gone.
         """
 
     def rmdir(self, folder: Path) -> None:
@@ -72,10 +72,10 @@ class Files(Protocol):
         """Makes `path` a link to `to`."""
 
     def stat(self, path: Path) -> FileInfo:
-        """What is at `path`; FileNotFoundError: nothing."""
+        """Return the facts of `path`; FileNotFoundError if it doesn't exist."""
 
     def info(self, path: Path) -> FileInfo | None:
-        """What is at `path`; None: nothing."""
+        """Return the facts of `path`; None if it doesn't exist."""
         try:
             return self.stat(path)
         except (FileNotFoundError, NotADirectoryError):
@@ -95,15 +95,15 @@ class Files(Protocol):
         """`path` without links."""
 
     def entries(self, folder: Path) -> tuple[FileInfo, ...]:
-        """What is in a folder, by name."""
+        """Return the content of a folder, by name."""
 
     def find(self, folder: Path, pattern: str) -> tuple[FileInfo, ...]:
-        """What is in or below `folder` and has a name like `pattern` (as of Path.glob), by path;
-        nothing if there is no such folder.
+        """Return the content of `folder`, at any depth, with names that match `pattern` (as of
+        Path.glob), by path; empty if the folder doesn't exist.
         """
 
     def read(self, path: Path, *, last_bytes: int | None = None) -> bytes:
-        """What is in a file; at most its `last_bytes`."""
+        """Return the content of a file, or only its `last_bytes`."""
 
     def write(self, path: Path, data: bytes | str, *, durable: bool = False) -> None:
         """Makes `data` (text in UTF-8) the content of a file: whole, or not at all.
@@ -118,8 +118,8 @@ class Files(Protocol):
         """A file to write to, empty at first; what was there is gone."""
 
     def sync(self, path: Path) -> None:
-        """Makes durable a file, or a folder with all that is in it, and their names; nothing if
-        there is none.
+        """Make a file, or a folder with its content, and their names durable; do nothing if it
+        doesn't exist.
         """
 
     def put(self, local: Path, path: Path) -> None:
@@ -129,8 +129,8 @@ class Files(Protocol):
         """Copies a file from there to this machine; from another whole, or not at all."""
 
     def here(self, *paths: Path) -> AbstractContextManager[tuple[Path, ...]]:
-        """The files as files of this machine, for what reads them by name: themselves if they are
-        that, else copies, which are gone when the context is left.
+        """Yield the files as files of this machine, for readers that need a path: themselves if
+        they are local, else copies that are removed when the context is left.
         """
 
     def free_bytes(self, path: Path) -> int:
@@ -141,7 +141,7 @@ class Files(Protocol):
 
     @property
     def temporaries(self) -> Path:
-        """The folder for what is temporary."""
+        """The folder for temporary files."""
 
     def temporary(self, prefix: str) -> AbstractContextManager[Path]:
         """A folder of our own in `temporaries`, removed when the context is left."""
@@ -172,7 +172,7 @@ class Supervised(Protocol):
     """
 
     def fileno(self) -> int:
-        """Of the pipe on which the end is reported."""
+        """Return the descriptor of the pipe that reports the end."""
 
     @property
     def ended(self) -> bool:
@@ -205,7 +205,7 @@ class LiveHost(Protocol):
 
     @property
     def user(self) -> str:
-        """Who we are there."""
+        """The user's name there."""
 
     @property
     def cores(self) -> int:
@@ -213,18 +213,18 @@ class LiveHost(Protocol):
 
     @property
     def agent(self) -> str | None:
-        """Full path of the agent there, if the host came with one; None: it is to be looked for."""
+        """Full path of the agent there, if the host came with one; None: search for it."""
 
     @property
     def files(self) -> Files:
         """Its files."""
 
     def unix_time_s(self) -> float:
-        """What its clock says."""
+        """Return the time of its clock."""
 
     def which(self, program: str, path: str | None = None) -> str | None:
-        """Full path of `program` on that machine, looked for in `path` (as PATH has it; None: in
-        its PATH); None if it has none that can be executed.
+        """Return the full path of `program` on that machine, searching `path` (in PATH's form;
+        None: its own PATH); None if no executable has that name.
         """
 
     def address_towards(self, server: str, port: int, timeout_s: float) -> str | None:
@@ -249,7 +249,7 @@ class LiveHost(Protocol):
     def supervise(
         self, command: Sequence[str | Path], *, log: Path, cwd: Path, env: Mapping[str, str]
     ) -> Supervised:
-        """Starts `command`, with `env` added to the environment, and what it says goes to `log`.
+        """Start `command`, with `env` added to the environment and its output in `log`.
 
-        One that cannot be executed has ended with a status other than 0.
+        A command that can't be executed ends with a status other than 0.
         """

@@ -1,9 +1,9 @@
-"""A connection to a host: calls, many at once, over the two pipes of a process.
+"""A connection to a host: concurrent calls over the two pipes of a process.
 
-The far end is `venturi-agent host` (`crates/hostlink`, whose `frame.rs` says what a frame is). How
-the process came to be (SSH, a namespace) is none of the link's business. When it is gone, or says
-nothing for too long, the link is lost: every call under way and every later one fails with
-VEN-HOST-LOST, and the far end ends what it started.
+The far end is `venturi-agent host` (`crates/hostlink`; its `frame.rs` defines the frames). The link
+is independent of how that process was started (SSH, a namespace). If the process ends, or is silent
+for too long, the link is lost: every call fails with VEN-HOST-LOST, and the far end ends what it
+started.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ PIECE_BYTES = 256 << 10
 WINDOW_BYTES = 4 << 20
 MAX_FRAME_BYTES = 64 << 20
 CLOSE_S = 30.0
-"""What the far end started gets 10 s to end by itself."""
+"""Processes that the far end started get 10 s to end by themselves."""
 UNFIT = (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
-"""What reading something raises that is of another shape than it should be."""
+"""Errors raised by reading an answer of an unexpected shape."""
 _HEAD = struct.Struct("<BII")
 _CREDIT = struct.Struct("<I")
 _NOTES: Mapping[str, type[Any]] = {"started": int, "ended": int, "stderr": list}
-"""What an agent says about a call under way."""
+"""An agent's notes about a running call."""
 _ERRNOS = range(1, 1 << 12)
 """Numbers of errors that Linux may give."""
 _LOOK_AGAIN_S = 0.5
@@ -54,12 +54,12 @@ _WHO: Mapping[str, type[Any]] = {
     "agent": str,
     "temporaries": str,
 }
-"""What an agent says of its host when it greets."""
+"""An agent's greeting about its host."""
 T = TypeVar("T")
 
 
 class FrameKind(IntEnum):
-    """What a frame is."""
+    """The kind of a frame."""
 
     HELLO = 0
     CALL = 1
@@ -77,20 +77,20 @@ def text_of(name: str | Path) -> str:
 
 
 def name_of(text: str) -> str:
-    """The name whose `text_of` is `text`."""
+    """Return the name that `text_of` encoded as `text`."""
     return os.fsdecode(text.encode("latin-1"))
 
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """What was called, of the agent of which `host`, and that one's version."""
+    """A call, with its host and the version of the agent there."""
 
     call: str
     host: str
     version: str
 
     def misunderstood(self, how: str = "has an invalid answer to") -> VenturiError:
-        """What an agent is that doesn't know a call, or not as we say it."""
+        """Return the error of an agent that doesn't know a call, or understands it differently."""
         return other_version(
             self.host,
             f"it is of version {self.version} and {how} the call {self.call}",
@@ -152,7 +152,7 @@ class Channel:
             self._send(FrameKind.NOTE, self._number, json.dumps(note).encode())
 
     def receive(self) -> bytes:
-        """What comes next of its data; nothing: that was all. VEN-HOST-LOST."""
+        """Return the next piece of its data; empty at the end. VEN-HOST-LOST."""
         self._wait(lambda: bool(self._arrived) or self._complete or self.ended)
         with self._changed:
             piece = self._arrived.popleft() if self._arrived else b""
@@ -164,8 +164,8 @@ class Channel:
         return b""
 
     def noted(self, name: str, *, discarding: bool = False) -> Any:
-        """What was said of `name`, once it was; None if it has ended without. With `discarding`
-        its data is thrown away meanwhile. VEN-HOST-LOST.
+        """Wait for the note `name` and return it; None if the call ended without. With `discarding`
+        its data is discarded while waiting. VEN-HOST-LOST.
         """
         while True:
             self._wait(
@@ -179,7 +179,7 @@ class Channel:
             self.receive()
 
     def has_noted(self, name: str) -> bool:
-        """Whether something was said of `name` already."""
+        """Return whether the note `name` has arrived."""
         return name in self._notes
 
     def answer(self, timeout_s: float | None = None) -> Any:
@@ -197,12 +197,12 @@ class Channel:
         raise OSError(number, said) if path is None else OSError(number, said, name_of(path))
 
     def cancel(self) -> None:
-        """Nobody wants its data any more."""
+        """Stop the transfer of its data."""
         self._cancelled = True
         self.note("cancel")
 
     def at_end(self, tell: Callable[[], None]) -> None:
-        """Has `tell` called, in whatever thread, once it has ended."""
+        """Register a function for the end of the call; any thread may run it."""
         with self._changed:
             if not self.ended:
                 self._on_end = tell
@@ -210,8 +210,8 @@ class Channel:
         tell()
 
     def take(self, kind: int, payload: bytes) -> None:
-        """Takes a frame that came for the call; in the link's own thread. ValueError for what no
-        agent says.
+        """Handle a frame of this call, in the link's own thread. ValueError for one that no agent
+        sends.
         """
         with self._changed:
             if kind == FrameKind.DATA:
@@ -277,10 +277,10 @@ class Channel:
 
 
 class AgentLink:
-    """Calls to the `far` end, on the host that people call `name`.
+    """Calls to the `far` end, on the host with the display name `name`.
 
-    Made once that has greeted: VEN-HOST-VERSION if it is not one of ours, VEN-HOST-START if it
-    ended, VEN-HOST-TIMEOUT if it said nothing for `hello_s`. Whoever opened the far end ends it.
+    Waits for the greeting: VEN-HOST-VERSION if it isn't this version's, VEN-HOST-START if the far
+    end exited, VEN-HOST-TIMEOUT after `hello_s`. The caller that opened the far end ends it.
     """
 
     def __init__(
@@ -338,7 +338,7 @@ class AgentLink:
         return self.fitting(shape, call, self.ask(call, **given))
 
     def fitting(self, shape: Callable[[Any], T], call: str, said: Any) -> T:
-        """What was said to a call as `shape` makes it; VEN-HOST-VERSION if it cannot."""
+        """Convert the answer to a call with `shape`; VEN-HOST-VERSION if that fails."""
         try:
             return shape(said)
         except UNFIT as error:
@@ -386,7 +386,7 @@ class AgentLink:
             why = self._far.last_word() or "it ended"
         except TimeoutError:
             why = f"it was silent for {format_duration(self._silence_s)}"
-        except Exception as error:  # whatever it met: nobody else would end who waits
+        except Exception as error:  # whatever the error: callers wait for this thread
             why = str(error) or type(error).__name__
         self._lose("the connection was closed" if self._closing else why)
 
@@ -404,7 +404,7 @@ class AgentLink:
             self._outgoing.put(None)
 
     def _frame(self, patience_s: float) -> tuple[int, int, bytes] | None:
-        """The next frame; None at the end. TimeoutError; ValueError for what is none."""
+        """Return the next frame; None at the end. TimeoutError; ValueError for an invalid frame."""
         while True:
             if len(self._buffer) >= _HEAD.size:
                 kind, channel, length = _HEAD.unpack_from(self._buffer)
@@ -464,7 +464,7 @@ class AgentLink:
 
 
 def _object(payload: bytes) -> dict[str, Any]:
-    """The object that a frame carries as JSON. ValueError for what is none."""
+    """Return the JSON object in a frame; ValueError if it isn't one."""
     try:
         found = json.loads(payload)
     except (ValueError, RecursionError):
@@ -493,7 +493,9 @@ def _lost(name: str, why: str) -> VenturiError:
 
 
 def other_version(name: str, how: str, more: Mapping[str, object] | None = None) -> VenturiError:
-    """VEN-HOST-VERSION of the host `name`, whose agent is not ours: `how` one sees that."""
+    """Return VEN-HOST-VERSION for the host `name`, with an agent of a different version; `how` is
+    the evidence.
+    """
     return VenturiError(
         "VEN-HOST-VERSION",
         f"the agent of {name} has a different version: {how}",

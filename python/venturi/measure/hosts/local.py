@@ -126,10 +126,10 @@ class LocalFiles(Files):
 
 @contextmanager
 def locked(path: Path, about: str) -> Iterator[str | None]:
-    """Holds the lock in the file `path` until the block is left: see `LiveHost.lock`.
+    """Hold the lock in the file `path` until the block is left: see `LiveHost.lock`.
 
-    All users of the host share the file. In a folder that all may write to nobody is led elsewhere,
-    and only who makes it creates it.
+    All users of the host share the file. Links aren't followed, because all users may write to the
+    folder, and only the first user creates the file.
     """
     flags = os.O_RDWR | os.O_NOFOLLOW
     try:
@@ -150,8 +150,8 @@ def ipv4_of(name: str) -> str:
 
 
 HERE: Files = LocalFiles()
-"""Where Venturi itself runs, whichever host it measures: what its package has, and what it keeps
-for itself until the record has it.
+"""The files of the machine on which Venturi runs, whichever host it measures: those of its package,
+and those that it keeps until the record has them.
 """
 
 
@@ -202,10 +202,10 @@ class _PolledPipe(io.RawIOBase):
 
 
 class LocalProcess:
-    """A child of this process, in a process group of its own.
+    """A child of this process, in its own process group.
 
-    Ctrl-C in a terminal reaches a whole group. The child must hear of it once, from us, because a
-    second interrupt means "at once, without cleaning up".
+    Ctrl-C in a terminal reaches a whole group. The child must receive it once, from us, because a
+    second interrupt means "exit now, without cleaning up".
     """
 
     def __init__(
@@ -279,8 +279,9 @@ class LocalProcess:
 
 
 def own_agent(chosen: Path | None = None) -> str:
-    """This machine's agent: the `chosen` one, else the one beside Python, else the one on PATH.
-    VEN-AGENT-MISSING."""
+    """Return this machine's agent: the `chosen` one, else the one next to the Python program, else
+    the one on PATH. VEN-AGENT-MISSING.
+    """
     beside = Path(sys.executable).parent / AGENT
     if chosen is not None:
         path: str | None = str(chosen)

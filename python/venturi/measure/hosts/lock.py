@@ -28,11 +28,11 @@ OnWait = Callable[[str], None]
 def alone(
     path: Path, what: str, *, wait: bool = False, on_wait: OnWait | None = None
 ) -> Iterator[None]:
-    """Holds this machine's lock, in the file `path`, while `what` measures; the kernel ends it with
-    us.
+    """Hold this machine's lock, in the file `path`, while `what` measures; the kernel releases it
+    with the process.
 
-    If another holds it: VEN-MEASURE-BUSY with who that is, or with `wait` waits, after telling
-    `on_wait` once who is in the way.
+    If another process holds it: raise VEN-MEASURE-BUSY, which names the holder, or with `wait` wait
+    for it, after calling `on_wait` once with the holder.
     """
     try:
         with _alone({_HERE: partial(locked, path)}, what, wait, on_wait, shared=False):
@@ -69,10 +69,12 @@ def alone_on(
 
 
 def measuring(path: Path) -> str | None:
-    """Who measures on this host, holding the lock in the file `path`; None if nobody does."""
+    """Return the current holder of the lock in the file `path`; None if this host isn't being
+    measured.
+    """
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-    except OSError:  # nobody has measured yet
+    except OSError:  # no measurement so far
         return None
     try:
         return _holder_text(file_lock.holder(file)) if file_lock.is_taken(file) else None
@@ -130,7 +132,9 @@ def _first_busy(
     owner: Mapping[str, object] | None,
     stack: ExitStack,
 ) -> tuple[str, str] | None:
-    """Takes the locks one by one; the first that another holds than `owner`, and what it wrote."""
+    """Take the locks in turn. Return the name of the first lock that anyone but `owner` holds, and
+    its content; None if all are taken.
+    """
     for name, lock in locks.items():
         try:
             held = stack.enter_context(lock(about))

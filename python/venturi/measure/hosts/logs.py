@@ -1,4 +1,4 @@
-"""What a program's log says went wrong."""
+"""Finds the cause of a failure in a program's log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KILLED = (
 )
 """Code, sentence and hint of executors that were killed again and again."""
 
-# What a log says -> code, sentence, hint. The first that is found counts: causes before effects.
+# Texts in a log -> code, sentence, hint. The first match counts: causes before effects.
 _CAUSES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (
         (
@@ -58,8 +58,8 @@ _CAUSES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
         "give folders that you can write to with --dir",
     ),
 )
-# As standalone Spark says it; on YARN containers that nobody wants any more end like this. One
-# executor that was killed and made anew is no cause of what failed later.
+# The message of standalone Spark; on YARN, containers that are no longer needed end like this. One
+# executor that was killed and replaced doesn't explain a later failure.
 _ABORTED_BY_KILLS = re.compile(r"Job aborted[^\n]*Command exited with code 137")
 
 
@@ -72,7 +72,7 @@ def tail(files: Files, log: Path) -> str:
 
 
 def known_cause(text: str) -> tuple[str, str, str] | None:
-    """Code, sentence and hint of what a log says went wrong, None if it is nothing we know."""
+    """Return code, sentence and hint of the cause in a log; None if it has no known one."""
     for signs, code, sentence, hint in _CAUSES:
         if any(sign in text for sign in signs):
             return code, sentence, hint

@@ -21,7 +21,7 @@ PUSH_PREFIX = "venturi-push-"
 COPY_PREFIX = "venturi-copy-"
 PREFIXES = (PREFIX, SERIES_PREFIX, PUSH_PREFIX, COPY_PREFIX)
 OWNER_FILE = "owner.json"
-# How we name a folder: by an id of ours, or as what is temporary is named.
+# Names of Venturi's folders: with an id, or with the suffix of temporary files.
 _OURS = re.compile(r"venturi-(data-[0-9a-z]{26}|(series|push|copy)-[0-9a-z_]{8})")
 _TRIES = 1_000
 
@@ -48,7 +48,7 @@ def discard(files: Files, folder: Path) -> None:
     try:
         there = files.entries(folder)
     except OSError:
-        there = ()  # what cannot be listed now is tried once more below
+        there = ()  # a folder that can't be listed now gets one more try below
     for each in there:
         if each.path.name != OWNER_FILE:
             try:
@@ -62,7 +62,7 @@ def discard(files: Files, folder: Path) -> None:
 
 @contextmanager
 def temporary(files: Files, prefix: str) -> Iterator[Path]:
-    """A folder of our own for what is temporary, as `Files.temporary`, which `sweep` knows."""
+    """Yield a temporary folder, as `Files.temporary`, that `sweep` recognizes."""
     with files.temporary(prefix) as folder:
         make(files, folder)
         try:
@@ -94,10 +94,10 @@ def left_behind(
     alive: Callable[[Owner], bool] = is_alive,
     prefix: str = PREFIX,
 ) -> Iterator[Path]:
-    """The folders in `parent`, named by `prefix`, whose owner is dead, or that have a name as we
-    give it and nothing in them yet, not even an owner.
+    """Yield the folders in `parent`, named by `prefix`, that have a dead owner, or that are still
+    empty, without an owner, under one of Venturi's names.
 
-    All else is left alone.
+    All others are left alone.
     """
     return (folder for folder, _ in _left_behind(files, parent, alive, prefix))
 

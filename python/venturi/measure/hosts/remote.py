@@ -1,4 +1,4 @@
-"""A host at the far end of a link: how that was opened, nobody here knows."""
+"""A host at the far end of a link, however that was opened."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from venturi.measure.hosts.owned_folders import COPY_PREFIX, temporary
 from venturi.record.store.files import replacing
 
 BUFFER_BYTES = 1 << 20
-"""What an open file reads or writes at once: each time costs a round trip."""
+"""Bytes per request of an open file: each request costs a round trip."""
 _PIECES_AHEAD = WINDOW_BYTES // BUFFER_BYTES
 CLEAN_UP_S = 30.0
 T = TypeVar("T")
@@ -48,8 +48,8 @@ def connected(
     hello_s: float = HELLO_S,
     silence_s: float = SILENCE_S,
 ) -> Iterator[RemoteHost]:
-    """The host whose agent `command` starts (it ends in `AGENT host`), until the block is left;
-    people call it `name`. VEN-HOST-START, -TIMEOUT, -VERSION.
+    """Yield the host of the agent that `command` starts (it ends in `AGENT host`), until the block
+    is left; `name` is its display name. VEN-HOST-START, -TIMEOUT, -VERSION.
     """
     with linked(FarEnd(command, name), name, hello_s=hello_s, silence_s=silence_s) as host:
         yield host
@@ -59,7 +59,7 @@ def connected(
 def linked(
     far: FarEnd, name: str, *, hello_s: float = HELLO_S, silence_s: float = SILENCE_S
 ) -> Iterator[RemoteHost]:
-    """The host whose agent speaks, or is about to, at the `far` end, which ends with the block."""
+    """Yield the host of the agent at the `far` end, which ends with the block."""
     try:
         link = AgentLink(far, name, hello_s=hello_s, silence_s=silence_s)
         try:
@@ -231,7 +231,7 @@ class RemoteProcess:
     def _status(self, *, discarding: bool) -> int:
         status = self._channel.noted("ended", discarding=discarding)
         if status is None:
-            self._channel.answer()  # it says why nobody knows
+            self._channel.answer()  # raises the reason for the missing status
         self._channel.cancel()
         return int(status)
 
@@ -359,10 +359,10 @@ class RemoteHost:
 
 
 class _RemoteReader(io.RawIOBase):
-    """A file that is read there.
+    """A file of that host, opened to read.
 
-    Of what is read in order, the next WINDOW_BYTES are on their way: else each piece would wait
-    for the one before it to come and for its own question to go.
+    Sequential reads request the next WINDOW_BYTES ahead; otherwise each piece would wait for the
+    previous one and for its own request.
     """
 
     def __init__(self, link: AgentLink, handle: int) -> None:
@@ -371,7 +371,7 @@ class _RemoteReader(io.RawIOBase):
         self._position = 0
         self._in_order = False
         self._asked: deque[Channel] = deque()
-        """Of BUFFER_BYTES each, from `position` and what is left on."""
+        """Requests of BUFFER_BYTES each, from `position` plus the bytes left."""
         self._left = memoryview(b"")
 
     def readable(self) -> bool:
@@ -405,7 +405,7 @@ class _RemoteReader(io.RawIOBase):
             self._asked.popleft().cancel()
             if len(data) == BUFFER_BYTES:
                 self._in_order = True
-            else:  # what was asked for after it does not follow
+            else:  # the requests after it no longer follow
                 self._forget()
         return data
 
@@ -487,7 +487,7 @@ class _RemoteOutput(io.RawIOBase):
 
 def _close(file: io.RawIOBase, link: AgentLink, handle: int) -> None:
     if not file.closed:
-        link.call("close", handle=handle)  # nobody waits for it
+        link.call("close", handle=handle)  # don't wait for the answer
 
 
 def _unless_lost(act: Callable[[], object]) -> None:

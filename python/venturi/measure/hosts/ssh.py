@@ -1,10 +1,9 @@
-"""Hosts over SSH, by the system's own client: the user's configuration, known hosts, keys, agent
-and jump hosts hold, nothing is ever asked for, and no secret passes through here.
+"""Hosts over SSH, by the system's own client. The user's configuration, known hosts, keys, agent
+and jump hosts apply; Venturi never prompts, and no secret passes through it.
 
-One connection does everything. A line of shell there says what the host is and looks for the agent
-by its digest in a cache folder; if it is not there, or not what it should be, it is sent, verified
-and given its name; then the shell becomes the agent, and the link begins. Nothing is left running
-when the connection ends.
+One connection does everything. A line of shell identifies the host and searches a cache folder for
+the agent by its digest. A missing or damaged agent is sent, verified and given its name; then the
+shell becomes the agent, and the link begins. Nothing keeps running when the connection ends.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ COPY_S = 300.0
 """The agent may take that long over a thin line, or onto a slow disk."""
 _MARK = "venturi-far-end"
 _NOISE_BYTES = 1 << 20
-_NOT_EXECUTED = 126  # what a shell ends with then
+_NOT_EXECUTED = 126  # a shell's exit status in that case
 _CACHE = '"${XDG_CACHE_HOME:-$HOME/.cache}/venturi/agents"'
 
-# Of an ELF file's header: what `uname -m` says on such a machine.
+# Machine field of an ELF header -> the output of `uname -m` on such a machine.
 _MACHINES = {21: "ppc64le", 22: "s390x", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
 
 # One line, without what any login shell would read in another way (', ! and backslashes).
@@ -52,11 +51,11 @@ _SCRIPT = " ".join(
         "else echo @MARK absent; read go || exit 1;",
         "( LC_ALL=C; export LC_ALL; umask 077; { begin || begin || begin; }",
         '&& head -c @BYTES > "$t" && whole "$t" && chmod 700 "$t"',
-        # Another may have sent it meanwhile, and run it: what runs must not lose its name.
+        # Another process may have sent and started it by now: a running agent must keep its name.
         '&& { { ln "$t" "$a" || whole "$a"; } 2> /dev/null || mv -f "$t" "$a"; } && rm -f "$t" )',
         '|| { rm -f "$t"; rmdir "$d" 2> /dev/null; echo @MARK failed; exit 1; };',
-        # Copies that nobody has used for a month, and what a broken copy left. The folder may be
-        # one that others use: only ours goes, of folders that are named as ours are.
+        # Remove copies unused for a month, and leftovers of interrupted copies. Others may use the
+        # folder, too: remove only our files, from folders with names like ours.
         'find @FOLDER -mindepth 1 -maxdepth 1 -type d -name "@DIGITS" -mtime +30',
         '-exec rm -f {}/venturi-agent ";" -exec rmdir {} ";" 2> /dev/null;',
         'find "$d" -name ".*" -type f -mmin +60 -exec rm -f {} +; fi;',
@@ -64,7 +63,7 @@ _SCRIPT = " ".join(
     )
 )
 
-# What ssh says -> code, sentence, hint. The first that is found counts.
+# Messages of ssh -> code, sentence, hint. The first match counts.
 _REFUSALS: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (
         ("REMOTE HOST IDENTIFICATION HAS CHANGED",),
@@ -164,7 +163,7 @@ def connected(
 
 @dataclass(frozen=True)
 class _RemoteAgent:
-    """What is to run there."""
+    """The agent to run there."""
 
     path: Path
     binary: bytes
@@ -172,7 +171,7 @@ class _RemoteAgent:
 
 
 class _Handshake:
-    """What is said before the agent speaks."""
+    """The exchange before the agent starts."""
 
     def __init__(
         self, far: FarEnd, name: str, destination: str, agent: _RemoteAgent, connect_s: float
@@ -198,7 +197,9 @@ class _Handshake:
                     raise self._not_kept()
 
     def not_run(self, error: VenturiError) -> VenturiError:
-        """Why the agent, which is there, does not speak, if `error` is that it does not start."""
+        """Return the reason why the agent, although present, doesn't answer, if `error` is a failed
+        start.
+        """
         if error.code != "VEN-HOST-START" or error.where.get("status") != _NOT_EXECUTED:
             return error
         said = self._far.last_word()
@@ -307,7 +308,9 @@ class _Handshake:
 
 
 def machine_of(binary: bytes) -> str | None:
-    """What `uname -m` says where an ELF file runs; None if it is none, or of an unknown kind."""
+    """Return the output of `uname -m` on machines that run an ELF file; None for other files and
+    unknown machines.
+    """
     if len(binary) < 20 or not binary.startswith(b"\x7fELF"):
         return None
     order = ">" if binary[5] == 2 else "<"
@@ -330,7 +333,7 @@ def _script(binary: bytes, folder: str) -> str:
         "DIGITS": 64 * "[0-9a-f]",
         "TOKEN": secrets.token_hex(8),
     }
-    # In one go: a folder's name may look like one of ours.
+    # In one pass: a folder's name may look like a placeholder.
     return re.sub("@([A-Z]+)", lambda found: values[found[1]], _SCRIPT)
 
 

@@ -17,9 +17,10 @@ CLEAN_UP_S = 30.0
 
 
 class LocalSupervised:
-    """A command under its supervisor, whose stdin holds the two together: see `host.Supervised`.
+    """A command under its supervisor, connected through the supervisor's stdin: see
+    `host.Supervised`.
 
-    A pipe, not a signal: it closes however this process ends. What the command says goes to `log`.
+    A pipe, not a signal: it closes however this process ends. The command's output goes to `log`.
     """
 
     def __init__(

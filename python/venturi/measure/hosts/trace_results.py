@@ -17,7 +17,7 @@ class RequestTotals:
 
 @dataclass(frozen=True)
 class RequestTimes:
-    """Times of requests; a percentile that so few requests cannot tell is None."""
+    """Times of requests; a percentile is None if there are too few requests for it."""
 
     count: int
     mean_ns: float
@@ -44,7 +44,7 @@ class Seeks:
 
 @dataclass(frozen=True)
 class RequestRuns:
-    """What was moved in one go; half of the bytes are in runs of up to `median_by_bytes`."""
+    """Consecutive transfers; half of the bytes are in runs of up to `median_by_bytes`."""
 
     count: int
     mean_bytes: float | None
@@ -53,7 +53,9 @@ class RequestRuns:
 
 @dataclass(frozen=True)
 class AccessVerdict:
-    """What a pattern is: `sequential`, `short_runs`, `random` or `cannot_tell`; and why."""
+    """The kind of an access pattern: `sequential`, `short_runs`, `random` or `cannot_tell`; and
+    why.
+    """
 
     access: str
     text: str
@@ -62,10 +64,10 @@ class AccessVerdict:
 
 @dataclass(frozen=True)
 class RequestPlaces:
-    """Where on the device over time: column, row, count and bytes of cells that are not empty.
+    """Places on the device over time: column, row, count and bytes of cells that are not empty.
 
-    `files` has of each cell the number of the name, from 1, of a file whose requests are in it:
-    below 0 if those of others are, too; 0, or no number at all, if none is known.
+    `files` has, for each cell, the number in `names`, from 1, of a file with requests in it;
+    negative if other files have some, too; 0, or no number at all, if none is known.
     """
 
     start_s: float
@@ -142,7 +144,7 @@ class TracedDevice:
 
 @dataclass(frozen=True)
 class TraceLosses:
-    """What is not in a trace, as far as it tells."""
+    """Known gaps in a trace."""
 
     missing_records: int
     missing_cpus: list[str]
@@ -166,7 +168,7 @@ class TraceThreshold:
 
 @dataclass(frozen=True)
 class TracedDisk:
-    """A disk of a recording, and what sysfs says of it by the file's name."""
+    """A traced disk, and its settings in sysfs by file name."""
 
     device: str
     name: str
@@ -188,7 +190,7 @@ class TracedPattern(TracedOperation):
 
 @dataclass(frozen=True)
 class TracedInStage(TracedRequests):
-    """What requests of a pattern did in one stage of the job."""
+    """The requests of a pattern in one stage of the job."""
 
     stage: str
     device: str
@@ -198,8 +200,9 @@ class TracedInStage(TracedRequests):
 
 @dataclass(frozen=True)
 class TraceShare:
-    """What a process did in one stage of a pattern; `served_s` is that of all together, None if no
-    request is known to have been done."""
+    """A process's requests in one stage of a pattern; `served_s` is their total time, None if none
+    is known to have completed.
+    """
 
     device: str
     operation: str
@@ -214,7 +217,9 @@ class TraceShare:
 
 @dataclass(frozen=True)
 class TracedTask:
-    """What the thread of a task read and wrote itself; `task` is its number in the application."""
+    """The bytes that a task's own thread read and wrote; `task` is its number in the
+    application.
+    """
 
     stage: str | None
     task: int
@@ -234,9 +239,10 @@ class StageSeen:
 
 @dataclass(frozen=True)
 class TraceOwners:
-    """Whose requests are: the shares sum up to all of them. `staged` are the patterns in each
-    stage, as far as there was room for them; traces of older versions have none. `tasks` have the
-    most bytes of the `task_count` whose threads said so, which have `task_bytes` together."""
+    """Requests by owner; the shares sum to all of them. `staged` are the patterns in each stage, as
+    far as there was room; traces of older versions have none. `tasks` are those with the most
+    bytes; `task_count` tasks have known threads, with `task_bytes` in total.
+    """
 
     patterns: list[TracedPattern]
     shares: list[TraceShare]
@@ -251,9 +257,9 @@ class TraceOwners:
 
 @dataclass(frozen=True)
 class IoTrace:
-    """A trace of block I/O. `started_unix_s` is None if the trace does not say.
+    """A trace of block I/O. `started_unix_s` is None if the trace lacks it.
 
-    `whose` is None of a trace that does not tell of files.
+    The owners are None for a trace without files.
     """
 
     formats: list[str]
@@ -282,11 +288,11 @@ class TraceConversion:
 
 @dataclass(frozen=True)
 class TraceRecording:
-    """`trace record`. `events` are those that were recorded, `lost` those that were not.
+    """The result of `trace record`: `events` were recorded, `lost` were not.
 
-    Each processor has a buffer of `buffer_kib`; `buffer_peak_kib` are the most that came for one of
-    them until it was emptied, with what it had no room for. Where perf recorded, these and how many
-    processor seconds it took are not known.
+    Each CPU has a buffer of `buffer_kib`; `buffer_peak_kib` is the most that arrived for one CPU
+    between two reads, including what didn't fit. With perf, the buffers and the CPU time are
+    unknown.
     """
 
     disks: list[str]
