@@ -10,10 +10,10 @@ from venturi.measure.lab.lab_spec import CORE, FOLDER, LabHost, LabSpec
 
 
 def cluster_text(spec: LabSpec, made: LabSpec) -> str:
-    """The TOML of a cluster whose hosts are those of the lab `spec`, which was made as `made`.
+    """Return the cluster file of the lab `spec`, which was made as `made`.
 
-    Rates in it are those that were made: what can be measured. Where no host is a master the first
-    is.
+    Its rates are the made ones, which measurements can show. Without a master, the first host
+    becomes one.
     """
     return "\n".join(_lines(spec, made)) + "\n"
 

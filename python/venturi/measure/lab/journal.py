@@ -1,4 +1,4 @@
-"""What a lab has done to this machine, written down before it is done."""
+"""The journal of a lab: every change to this machine, recorded before it is made."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ LOCK_TIMEOUT_S = 20.0
 Notes = dict[str, Any]
 Instant = Literal["begun", "done", "ended"]
 Heard = Callable[[Instant, str], None]
-"""Told when a step was written down, when it was done, and when that was written down."""
+"""Called when a step is recorded, when it is done, and when that is recorded."""
 
 
 @dataclass(slots=True)
 class JournalEntry:
-    """A step: its kind, what it was asked, and what it noted of what it made."""
+    """A step: its kind, its arguments, and its notes about the things that it made."""
 
     kind: str
     asked: Mapping[str, Any]
@@ -35,7 +35,9 @@ class JournalEntry:
 
 @dataclass(slots=True)
 class Journal:
-    """The journal of one lab, in the lab's folder. A line is on the disk before what it tells."""
+    """The journal of one lab, in the lab's folder. A line is durable before the action that it
+    describes.
+    """
 
     folder: Path
     about: Mapping[str, Any]
@@ -55,7 +57,7 @@ class Journal:
         return self.entries[-1]
 
     def note(self, entry: JournalEntry, notes: Mapping[str, Any]) -> None:
-        """Writes down of the last step by what the thing that it is about to make is known."""
+        """Record how to find the thing that the last step is about to make."""
         self._write({"note": notes})
         entry.notes.update(notes)
 
@@ -75,7 +77,9 @@ class Journal:
         self._write({"undone": self.entries.index(entry)})
 
     def _write(self, line: Mapping[str, Any]) -> None:
-        """OSError if there is no room: then nothing of the line is there."""
+        """Append a line completely, or raise OSError if there is no room and leave nothing of
+        it.
+        """
         with (self.folder / NAME).open("ab", buffering=0) as file:
             before = file.tell()
             left = json.dumps(line).encode() + b"\n"
@@ -102,10 +106,10 @@ def new(folder: Path, about: Mapping[str, Any]) -> Journal:
 
 
 def read(folder: Path, *, mend: bool = False) -> Journal | None:
-    """The journal in `folder`; None if there is none, or one that had not begun.
+    """Read the journal in `folder`; None if it is missing or was never started.
 
-    A last line that a kill cut short told of something that was not yet done: `mend` it away, with
-    the lock held, before something is added.
+    A last line cut short by a kill describes an action that hadn't begun. Callers that add lines
+    hold the lock and have that line removed first.
     """
     try:
         text = (folder / NAME).read_bytes()
@@ -150,16 +154,16 @@ def _damage_reported(folder: Path, number: int) -> Iterator[None]:
 
 
 def boot() -> str:
-    """What this start of the machine is called."""
+    """Return the id of the machine's current boot."""
     return BOOT_ID.read_text().strip()
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[int]:
-    """Holds the lock on a lab's folder, which is made if there is none; its descriptor.
+    """Hold the lock on a lab's folder, creating it if necessary; yield its descriptor.
 
-    Who inherits the descriptor holds the lock with us: after a kill the next one waits for the
-    programs that we had started. VEN-LAB-BUSY if another command is at work on the lab.
+    Processes that inherit the descriptor share the lock: after a kill the next command waits for
+    the programs that the last one had started. VEN-LAB-BUSY if another command holds it.
     """
     until_s = time.monotonic() + LOCK_TIMEOUT_S
     while True:
@@ -190,7 +194,7 @@ def _taken(lock: int) -> bool:
 
 
 def _is_still(lock: int, folder: Path) -> bool:
-    """Whether `folder` was not removed, or made anew, before we had the lock."""
+    """Return whether `folder` is still the one that was locked, neither removed nor replaced."""
     try:
         return os.path.samestat(os.fstat(lock), folder.stat())
     except FileNotFoundError:

@@ -65,13 +65,13 @@ class Lab:
     processes: Mapping[str, int | None]
     """How many processes are in each host; None: its namespaces are gone."""
     ended: tuple[str, ...] = ()
-    """What of it has ended since: hosts, the switches, the server of disks that turn."""
+    """Its parts that have ended since: hosts, the switches, the server of spinning disks."""
     carried: MachineRates | None = None
-    """What this machine itself gave beside it; None: it was not measured."""
+    """This machine's own rates with the lab idle; None: not measured."""
 
     @property
     def shortfalls(self) -> tuple[Shortfall, ...]:
-        """What of it is set faster than this machine gave."""
+        """Return the lab's rates that exceed this machine's own."""
         return () if self.carried is None else tuple(shortfalls(self.made, self.carried))
 
     @property
@@ -94,11 +94,11 @@ def up(
     owner: Owner | None = None,
     heard: journal.Heard = lambda instant, step: None,
 ) -> Lab:
-    """Makes the lab: all of it, or nothing; `agent` serves disks that turn. It stays up, or as long
-    as `owner` lives: then it is left behind.
+    """Make the whole lab, or nothing; `agent` serves spinning disks. The lab stays up as long as
+    `owner` lives, or without one until it is taken down.
 
-    What a kill or a new start of the machine left of an earlier one is removed first. VEN-LAB-UP if
-    a lab of this name is up.
+    Remains of an earlier lab after a kill or reboot are removed first. VEN-LAB-UP if a lab with
+    this name is up.
     """
     _require_machine(spec, cores)
     if agent is None and _models(spec) & {"spindle"}:
@@ -145,9 +145,7 @@ def up(
 
 
 def require(spec: LabSpec, home: Path, *, cores: int) -> None:
-    """What would keep `up` from making the lab, as far as it can be told before: VEN-LAB-NEEDS,
-    VEN-LAB-UP, VEN-LAB-SPACE.
-    """
+    """Check in advance whether `up` can make the lab: VEN-LAB-NEEDS, VEN-LAB-UP, VEN-LAB-SPACE."""
     _require_machine(spec, cores)
     folder = folder_of(home, spec.name)
     if (old := journal.read(folder)) is not None:
@@ -184,7 +182,7 @@ def _require_down(written: journal.Journal, name: str) -> None:
 
 
 def sweep(home: Path, name: str, heard: journal.Heard = lambda instant, step: None) -> bool:
-    """Takes down the lab `name` if there is one whose owner has ended; whether there was."""
+    """Take down the lab `name` if its owner has ended; return whether it was so."""
     try:
         _, written = _written(home, name)
     except VenturiError:
@@ -201,7 +199,7 @@ def _left_behind(written: journal.Journal) -> bool:
 
 
 def weigh(home: Path, name: str, agent: Agent) -> Lab:
-    """Measures what this machine itself gives beside the lab, and keeps it with the lab."""
+    """Measure this machine's own rates while the lab is up, and keep them with the lab."""
     folder, written = _written(home, name)
     made = _SPECS.validate_python(written.about["made"])
     carried = measured(agent, made, written.about["id"], folder)
@@ -210,8 +208,8 @@ def weigh(home: Path, name: str, agent: Agent) -> Lab:
 
 
 def down(home: Path, name: str, heard: journal.Heard = lambda instant, step: None) -> None:
-    """Removes all that there is of a lab. VEN-LAB-UNKNOWN if there is none; VEN-LAB-BUSY if
-    something of it is in use, which is named, and all else is gone.
+    """Remove everything of a lab. VEN-LAB-UNKNOWN if it doesn't exist; VEN-LAB-BUSY names a part
+    that is in use, after everything else has been removed.
     """
     folder = _require_folder(home, name)
     machine.require(disks=False, throttle=False, groups=False)
@@ -223,7 +221,7 @@ def down(home: Path, name: str, heard: journal.Heard = lambda instant, step: Non
 
 
 def look(home: Path, name: str) -> Lab:
-    """A lab as it is now; VEN-LAB-UNKNOWN if there is none."""
+    """Return a lab's current state; VEN-LAB-UNKNOWN if it doesn't exist."""
     folder, written = _written(home, name)
     spec, made = (_SPECS.validate_python(written.about[key]) for key in ("spec", "made"))
     world = _world(written, made, held=-1)
@@ -236,7 +234,7 @@ def look(home: Path, name: str) -> Lab:
     }
     try:
         carried = from_data(json.loads((folder / _CARRIED).read_text(encoding="utf-8")))
-    except (FileNotFoundError, ValueError):  # not measured, or killed meanwhile
+    except (FileNotFoundError, ValueError):  # not measured, or killed while measuring
         carried = None
     state = _state(written)
     ended = _ended(written) if state == "broken" else ()
@@ -280,7 +278,7 @@ def labs(home: Path) -> tuple[str, ...]:
 
 
 def only(home: Path) -> str:
-    """The name of the only lab that there is; VEN-LAB-UNKNOWN if there is none, or several."""
+    """Return the name of the only lab; VEN-LAB-UNKNOWN if there are no labs, or several."""
     found = labs(home)
     if len(found) == 1:
         return found[0]
@@ -312,8 +310,8 @@ def require_unused(home: Path, name: str) -> None:
 
 
 def enter(home: Path, name: str, host: str) -> tuple[str, ...]:
-    """What to put before a command so that it runs in a host of a lab, in its namespaces and
-    groups. It is never put into a group of blkio, where the limits of disks would not hold for it.
+    """Return the prefix that runs a command in a host of a lab, in its namespaces and groups. The
+    command stays outside the blkio groups, which would evade the limits of disks.
     """
     _, written = _written(home, name)
     made = _SPECS.validate_python(written.about["made"])
@@ -395,8 +393,8 @@ def _undo(written: journal.Journal, held: int, heard: journal.Heard) -> None:
         heard("begun", "down")
     world = _world(written, _SPECS.validate_python(written.about["made"]), held)
     left = []
-    # Limits first: what is still to be written would take long under them. Disks that turn have as
-    # long as a host's processes may take to end, then their server ends.
+    # Limits first: under them, writing the remaining data would take too long. Spinning disks have
+    # as long as a host's processes may take to end, then their server ends.
     for wanted in ("throttle", "holder", "spindle", None):
         if wanted == "holder":
             kill_all(world)
@@ -450,7 +448,7 @@ def _state(written: journal.Journal) -> str:
 
 
 def _ended(written: journal.Journal) -> tuple[str, ...]:
-    """What of a lab that was made to its end in this boot has ended; of another, nothing."""
+    """Return the parts that have ended of a lab completed in this boot; of other labs, nothing."""
     if not (written.same_boot and written.is_up):
         return ()
     world = _world(written, _SPECS.validate_python(written.about["made"]), held=-1)
@@ -477,7 +475,7 @@ def _write_etc(world: World) -> None:
 
 
 def _require_space(spec: LabSpec, id: str, folder: Path) -> None:
-    """VEN-LAB-SPACE if the disks are larger than what is free where their files will be."""
+    """Raise VEN-LAB-SPACE if the disks exceed the free space at the place of their files."""
     needed: dict[Path, list[tuple[LabHost, LabDisk]]] = {}
     for host in spec.hosts:
         place = _nearest(images_of(spec, host, id, folder).parent)

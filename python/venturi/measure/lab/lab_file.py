@@ -1,4 +1,4 @@
-"""The file that describes a lab: TOML, read strictly, every mistake told at once with its line."""
+"""Parses a lab's TOML file strictly, and reports all mistakes together, each with its line."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _LEAST_CPUS = 0.01
 _LINKS = (12_500.0, 125e9, "a link has 100kbit/s to 1Tbit/s")
 _DISKS = (1e5, 1e12, "a disk has 100kB/s to 1TB/s")
 _REQUESTS = (1.0, 1e9, "a disk has 1 to 1,000,000,000 IOPS")
-"""What a lab can have, once it is dilated: below it nobody sees the end of making a file system,
-above it the kernel has no such limit.
+"""Limits of a lab after dilation: below them making a file system takes forever, above them the
+kernel has no such limit.
 """
 _MOST_SEEK_S = 10.0
 
@@ -117,7 +117,7 @@ class _Host(Strict):
 
 
 class LabFile(Strict):
-    """What a lab file may say."""
+    """All keys of a lab file."""
 
     name: Text = "lab"
     dilation: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 1.0
@@ -152,7 +152,9 @@ def lab_of(text: str, file: Path) -> LabSpec:
 
 
 def parse_lab(text: str, file: Path) -> tuple[LabSpec | None, tuple[Mistake, ...]]:
-    """The lab in the `text` of `file`, whose folders are seen from there, or every mistake."""
+    """Parse the lab in the `text` of `file`, to which its folders are relative; return it or all
+    mistakes.
+    """
     folder = file.absolute().parent
     given, lines, mistakes = toml_file.parse(LabFile, text, "a lab", _PARTS)
     if given is None:
@@ -181,7 +183,7 @@ def parse_lab(text: str, file: Path) -> tuple[LabSpec | None, tuple[Mistake, ...
 
 
 def _doubts(given: LabFile) -> Iterator[tuple[KeyPath, str]]:
-    """What each key says wrongly, whatever the others say."""
+    """Yield the mistakes in single keys, independent of the others."""
     if not NAME.fullmatch(given.name):
         yield ("name",), f"name: {given.name!r} is not a valid name: use {_OF_NAMES}"
     if given.dilate_cpu and given.dilation == 1:
@@ -360,7 +362,7 @@ def _doubtful_pools_of(place: int, host: _Host, given: LabFile) -> Iterator[tupl
 def _hosts(
     given: LabFile, network: IPv4Network, folder: Path
 ) -> tuple[list[tuple[int, LabHost]], list[tuple[KeyPath, str]]]:
-    """Every host, with the place of its table; and what is wrong with them together."""
+    """Return every host with the index of its table, and the mistakes in their combination."""
     doubts: list[tuple[KeyPath, str]] = []
     reserved = {
         int(network.network_address),
@@ -463,7 +465,7 @@ def _switches(given: LabFile) -> tuple[Switch, ...]:
 
 
 def _same(hosts: Sequence[tuple[int, LabHost]], lines: KeyLines) -> Iterator[tuple[KeyPath, str]]:
-    """What two hosts have that only one can have."""
+    """Yield the values that two hosts share although they must be unique."""
     first: dict[tuple[str, str], tuple[int, str]] = {}
     for place, host in hosts:
         folder = str(host.images) if host.images is not None and host.disks else ""

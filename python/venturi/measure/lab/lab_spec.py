@@ -1,4 +1,4 @@
-"""A lab: its network, switches, hosts and their disks, and what dilation makes of them."""
+"""A lab: its network, switches, hosts and their disks, and the effect of dilation on them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Literal
 
 CORE = "core"
 MACHINE = "machine"
-"""What the machine itself is called in its labs."""
+"""The machine's own name in its labs."""
 FOLDER = Path("/venturi")
 """Where every host of a lab has its disks."""
 NETWORKS = tuple(IPv4Network(f"10.{number}.0.0/24") for number in range(77, 128))
-"""A lab whose file names no addresses has those of one of them."""
+"""Networks for labs with a file that names no addresses."""
 Model = Literal["throttle", "spindle"]
 
 
@@ -101,8 +101,8 @@ class LabSpec:
 
 
 def dilated(spec: LabSpec, cores: int) -> LabSpec:
-    """The lab that is made of `spec` on a machine of so many `cores`: rates are divided by its
-    dilation, times multiplied; processors, too, if that was asked for.
+    """Return the lab to make from `spec` on a machine with `cores`: rates divided by its dilation,
+    times multiplied; CPUs divided, too, with `dilate_cpu`.
     """
     k = spec.dilation
 

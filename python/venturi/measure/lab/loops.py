@@ -1,7 +1,7 @@
-"""Loop devices of our own: made, attached to a file, detached and removed by number.
+"""Loop devices of labs: made, attached to a file, detached and removed by number.
 
-By the kernel's own calls and not by `losetup`: one is made or not, whenever we are killed, and what
-the file is called to us stays with it (see loop(4)).
+Uses the kernel's own calls instead of `losetup`: each either happens or doesn't, even after a kill,
+and the device keeps our name for the file (see loop(4)).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def device(number: int) -> Path:
 
 
 def attached(number: int) -> str | None:
-    """The name under which a loop device was attached; None: there is none, or it is free."""
+    """Return the name under which a loop device was attached; None if it is missing or free."""
     try:
         with _opened(device(number), os.O_RDONLY) as loop:
             info = fcntl.ioctl(loop, _STATUS, bytes(_INFO.size))

@@ -1,4 +1,4 @@
-"""What the kernel and the programs of this machine do for a lab, and what of it is missing."""
+"""The kernel's and programs' services for a lab on this machine, and those that are missing."""
 
 from __future__ import annotations
 
@@ -40,14 +40,16 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True, slots=True)
 class MissingPrerequisite:
-    """Something that a lab needs and this machine has not, and what to type or do."""
+    """A prerequisite of a lab that this machine lacks, and the remedy."""
 
     what: str
     mend: str
 
 
 def programs_path() -> str:
-    """Where programs of administrators are looked for, too: a user's PATH may lack them."""
+    """Return a search path that includes the administrators' programs, which a user's PATH may
+    lack.
+    """
     return os.pathsep.join((os.environ.get("PATH", ""), _PATH)).strip(os.pathsep)
 
 
@@ -60,8 +62,8 @@ def lacks(
     memory_bytes: int = 0,
     cpus: float = 0.0,
 ) -> Iterator[MissingPrerequisite]:
-    """What a lab with such parts needs and is not here; one host has so much of memory and
-    processors at most.
+    """Yield the prerequisites of such a lab that this machine lacks; `memory_bytes` and `cpus` are
+    the largest of one host.
     """
     if os.geteuid() != 0:
         yield MissingPrerequisite(
@@ -230,7 +232,7 @@ def kill(pids: Iterable[int]) -> None:
 
 
 def reap(pid: int) -> None:
-    """Takes the status of a child of ours that has ended, which would stay as a zombie."""
+    """Collect the status of an ended child, which would remain a zombie."""
     with suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
 

@@ -1,9 +1,9 @@
-"""What this machine itself gives to the disks and links of a lab, beside what they are set to.
+"""This machine's own rates, to compare with those set for a lab's disks and links.
 
-Measured by the agent in a moment, while the lab is up and before it has work: how fast files are
-written and read where the disks' images are (DiskBench), memory is written for the first time, as
-all that is buffered is (`memory`), and as many peers as there are hosts send to one another over
-the loopback device (NetBench): that is processor time, as in a lab.
+The agent measures them briefly while the lab is up and idle: writing and reading files at the place
+of the disks' images (DiskBench); writing memory for the first time, as buffered data does
+(`memory`); and sending between as many peers as hosts over the loopback device (NetBench), which is
+limited by CPU time, as in a lab.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ _MOST_PEERS = 8
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """The disks whose images are on one file system, and what a file there was written and read
-    with, in bytes/s.
-    """
+    """The disks with images on one file system, and that file system's rates in bytes/s."""
 
     folder: str
     disks: tuple[str, ...]
@@ -40,7 +38,7 @@ class Images:
 
 @dataclass(frozen=True, slots=True)
 class MachineRates:
-    """What the machine gave in a moment, in bytes/s; None: nothing is set that needs it."""
+    """The machine's rates in a short measurement, in bytes/s; None if no limit depends on them."""
 
     images: tuple[Images, ...]
     memory_bytes_per_s: float | None
@@ -49,7 +47,7 @@ class MachineRates:
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """Something of a lab that is set faster, all at work at once, than this machine gave."""
+    """A part of a lab with a total rate, at full load, above this machine's own."""
 
     what: str
     set_bytes_per_s: float
@@ -59,9 +57,10 @@ class Shortfall:
 
 
 def measured(agent: Agent, made: LabSpec, id: str, folder: Path) -> MachineRates:
-    """What this machine gives to the lab that was `made` in its `folder`; some half a second.
+    """Measure this machine's rates for the lab that was `made` in its `folder`, in about half a
+    second.
 
-    What is not limited is left out. VenturiError if the agent cannot measure.
+    Parts without a limit are omitted. VenturiError if the agent can't measure.
     """
     by_device: dict[int, tuple[Path, list[tuple[str, LabDisk]]]] = {}
     for host in made.hosts:
@@ -128,7 +127,7 @@ def _links(made: LabSpec) -> list[float]:
 
 
 def shortfalls(made: LabSpec, carried: MachineRates) -> Iterator[Shortfall]:
-    """What of the lab that was `made` is set faster than the machine gave."""
+    """Yield the rates of the lab that was `made` that exceed this machine's own."""
     disks = {f"{host.name}/{disk.name}": disk for host in made.hosts for disk in host.disks}
     written = 0.0
     for images in carried.images:
@@ -173,6 +172,6 @@ def _disks(count: int) -> str:
 
 
 def from_data(data: Mapping[str, Any]) -> MachineRates:
-    """What `dataclasses.asdict` made of it."""
+    """Restore rates from the data that `dataclasses.asdict` made."""
     images = (Images(**{**each, "disks": tuple(each["disks"])}) for each in data["images"])
     return MachineRates(tuple(images), data["memory_bytes_per_s"], data["links_bytes_per_s"])

@@ -28,8 +28,8 @@ even numbers to all that connect."""
 
 
 def switch_ip(spec: LabSpec, pids: dict[str, int], machine_link: str, machine_pid: int) -> str:
-    """What `ip -batch` makes in the switches' namespace, whose hosts' holders are `pids`; and the
-    link to the machine itself, where it is called `machine_link`.
+    """Return the `ip -batch` commands for the switches' namespace, with the hosts' holders `pids`,
+    and for the link to the machine itself, named `machine_link` there.
     """
     return "\n".join(_switch_ip(spec, pids, machine_link, machine_pid)) + "\n"
 
@@ -61,7 +61,7 @@ def _switch_ip(
 
 
 def switch_tc(spec: LabSpec) -> str:
-    """What `tc -batch` makes there: the switches' ends of all links."""
+    """Return the `tc -batch` commands for the switches' ends of all links."""
     number = _numbers(spec)
     commands: list[str] = []
     for switch in spec.switches:
@@ -74,19 +74,19 @@ def switch_tc(spec: LabSpec) -> str:
 
 
 def host_ip(spec: LabSpec, host: LabHost) -> str:
-    """What `ip -batch` makes in a host."""
+    """Return the `ip -batch` commands for a host."""
     bits = spec.network.partition("/")[2]
     return f"link set lo up\naddr add {host.address}/{bits} dev eth0\nlink set eth0 up\n"
 
 
 def host_tc(host: LabHost) -> str:
-    """What `tc -batch` makes in a host: its own end of its link."""
+    """Return the `tc -batch` commands for a host's end of its link."""
     rate = host.link_bytes_per_s
     return "" if rate is None else _bucket("eth0", rate) + "\n"
 
 
 def machine_ip(spec: LabSpec, machine_link: str) -> str:
-    """What `ip -batch` makes on the machine itself."""
+    """Return the `ip -batch` commands for the machine itself."""
     bits = spec.network.partition("/")[2]
     return (
         f"addr add {spec.machine_address}/{bits} dev {machine_link}\nlink set {machine_link} up\n"
@@ -110,7 +110,7 @@ def _bucket(link: str, bytes_per_s: float) -> str:
 
 
 def _queue_bytes(bytes_per_s: float) -> int:
-    """What may wait for a link."""
+    """Return the size of a link's queue."""
     return max(_QUEUE_BYTES_MIN, round(bytes_per_s * _QUEUE_S))
 
 

@@ -35,8 +35,8 @@ KINDS: Mapping[str, Callable[..., LabStep]] = {
 def steps_of(
     spec: LabSpec, id: str, folder: Path, groups: dict[str, Path], agent: Path | None
 ) -> Iterator[LabStep]:
-    """The steps of the (dilated) lab whose own folder is `folder`; `groups` are the root groups of
-    the controllers. Without an `agent` it must have no disks of the model spindle.
+    """Yield the steps of the (dilated) lab with the folder `folder`; `groups` are the root groups
+    of the controllers. Without an `agent` it must have no disks of the model spindle.
     """
     yield MountPoint(str(FOLDER))
     yield Holder(SWITCHES, "switches")
@@ -80,7 +80,7 @@ def images_of(spec: LabSpec, host: LabHost, id: str, folder: Path) -> Path:
 
 
 def _limits(host: LabHost) -> dict[str, dict[str, str]]:
-    """What the groups of a host are set to, by controller."""
+    """Return the settings of a host's groups, by controller."""
     limits: dict[str, dict[str, str]] = {}
     if host.memory_bytes is not None:
         limits["memory"] = {"memory.limit_in_bytes": str(host.memory_bytes)}
@@ -104,7 +104,7 @@ def _turns(disk: LabDisk) -> bool:
 
 
 def _served(host: LabHost, disk: LabDisk, image: Path) -> str:
-    """A disk as the server is told of it."""
+    """Describe a disk for the server, as JSON."""
     mechanism: dict[str, object] = {"kind": "ssd", "iops": disk.read_iops}
     if disk.seek_s is not None and disk.rotation_s is not None:
         mechanism = {
@@ -151,8 +151,8 @@ def _throttled(host: LabHost, disk: LabDisk, image: Path) -> Iterator[LabStep]:
 
 
 def _dirty_bytes(disk: LabDisk) -> int:
-    """How much of a disk may wait in memory to be written: with less than what it writes in about
-    a second the kernel would make writers wait for longer than the disk does.
+    """Return how many bytes of a disk may wait in memory: below about a second of its writes, the
+    kernel would delay writers longer than the disk does.
     """
     if disk.dirty_bytes is not None or disk.write_bytes_per_s is None:
         return disk.dirty_bytes or 0

@@ -1,8 +1,8 @@
-"""The steps by which a lab is made, each with what undoes it.
+"""The steps that make a lab, each with its undo.
 
-A step is plain data, so that the journal can hold it. `do` notes by what the thing that it is about
-to make is known before it makes it; `undo` finds it by that and by names that have the lab's id in
-them, does nothing where there is none, and may be repeated. What has another's name is left alone.
+A step is plain data, so that the journal can hold it. `do` notes how to find a thing before making
+it; `undo` finds it by the note or by names with the lab's id, ignores a missing one, and may be
+repeated. Things with other names are left alone.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ Note = Callable[[Mapping[str, Any]], None]
 SWITCHES = ".switches"
 """The holder of the namespace that all switches are in; no host can be called so."""
 SERVER = "spindle server"
-"""The step of the server of disks that turn."""
+"""The step of the server of spinning disks."""
 _GONE_S = 10.0
 _TURN_S = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What a step may need: the lab (dilated), its id, the lock's descriptor, and what the steps
-    before it noted, by their keys. Not `same_boot`: the machine was started again since.
+    """The context of a step: the lab (dilated), its id, the lock's descriptor, and the notes of
+    earlier steps by their keys. `same_boot` is False if the machine has been rebooted since.
     """
 
     spec: LabSpec
@@ -64,7 +64,7 @@ class World:
         return int(self.notes[f"loop {name}"]["number"])
 
     def marker(self, name: str) -> str:
-        """What something of the lab is called where names are long enough."""
+        """Return the full name of a part of the lab, for places without a short limit."""
         return f"venturi-lab-{self.id}/{name}"
 
     @property
@@ -74,13 +74,13 @@ class World:
 
 
 class LabStep(Protocol):
-    """A step. `kind` and `key` name it: the class, and what of its kind it makes."""
+    """A step, identified by `kind`, its class, and `key`, the thing to make."""
 
     kind: ClassVar[str]
 
     @property
     def key(self) -> str:
-        """What it is about, such as `h1/ssd0`."""
+        """The thing to make, such as `h1/ssd0`."""
 
     def do(self, world: World, note: Note) -> None:
         """Makes it."""
@@ -108,7 +108,7 @@ class Folder:
     def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
         if world.id in Path(self.path).name:
             shutil.rmtree(self.path, ignore_errors=True)
-        with suppress(OSError):  # somebody else has something in it
+        with suppress(OSError):  # in use by another process
             for each in notes.get("above", ()):
                 Path(each).rmdir()
         return not Path(self.path).exists()
@@ -127,7 +127,7 @@ class MountPoint:
         return self.path
 
     def do(self, world: World, note: Note) -> None:
-        mark = "trusted.venturi.lab"  # that a lab made it; where there can be none, it may stay
+        mark = "trusted.venturi.lab"  # set on folders that labs make; optional
         made = not Path(self.path).exists()
         with suppress(OSError):
             made |= bool(os.getxattr(self.path, mark))
@@ -261,7 +261,7 @@ exec sleep infinity < /dev/null > /dev/null 2>&1
 @dataclass(frozen=True, slots=True)
 class Holder:
     """A process that keeps the namespaces (network, host name, mounts) of a host, or of the
-    switches. Until it is told to go on, which is after it was written down, it ends with us.
+    switches. It ends with us until the journal records it and it gets the signal to continue.
     """
 
     name: str
@@ -326,9 +326,9 @@ def _locked_mount_point() -> int:
 
 
 def _inhabitants(world: World, name: str, notes: Mapping[str, Any]) -> list[int]:
-    """The processes in a host's namespaces: those that see its mounts, which are marked, and those
-    that share a namespace with its holder. Not ourselves, who may look on. What else one of them
-    is in may be the machine's, and so everybody's.
+    """Return the processes in a host's namespaces: those that see its marked mounts, and those that
+    share a namespace with its holder. Excludes this process, which may look into them, and
+    namespaces of the machine itself, which all its processes share.
     """
     found = {pid for pid in machine.processes() if machine.sees_mount_of(pid, world.marker(name))}
     if "pid" in notes and machine.ProcessId(notes["pid"], notes["ticks"]).alive:
@@ -340,7 +340,7 @@ def _inhabitants(world: World, name: str, notes: Mapping[str, Any]) -> list[int]
 
 
 def kill_all(world: World) -> None:
-    """Kills the processes of all hosts and does not wait, so that their disks are left at once."""
+    """Kill the processes of all hosts without waiting, to free their disks immediately."""
     if world.same_boot:
         for key, notes in world.notes.items():
             kind, _, name = key.partition(" ")
