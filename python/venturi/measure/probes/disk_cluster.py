@@ -1,7 +1,7 @@
-"""DiskBench on the hosts of a cluster, as one trial: on each alone, then on all at once.
+"""DiskBench on the hosts of a cluster, as one trial: on each alone, then on all concurrently.
 
-That they slow one another shows what they share; the disks of one class beside one another show
-which are slow. A host that fails is named; the others' results are kept, and the trial is invalid.
+Hosts that slow one another share something; comparing disks of one class shows the slow ones. A
+host that fails is named; the others' results are kept, and the trial is invalid.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from venturi.record.trial import Engine, Phase, Sample, Scalar, TrialWarning, Wo
 ALONE_MOST = 8
 """Up to so many hosts each is also measured alone by default: one after the other takes time."""
 USUAL_BYTES, FREE_OF = 1 << 30, 4
-"""What is written into each folder by default, and the part of the free space that it may be."""
+"""Bytes written into each folder by default, and the divisor of the free space that limits them."""
 _WHOLE_BYTES = 4 << 20
 _Rates = dict[tuple[str, str, str | None, str, str], float]
-"""Host, whether alone or at once, folder (None: all), mode, role -> median rate."""
+"""Host, alone or concurrent, folder (None: all), mode, role -> median rate."""
 
 
 @dataclass(frozen=True)
 class ClusterDiskOptions:
-    """What DiskBench is to measure on each host. `dirs` of `each` are the places' own; `alone`
-    None: if there are at most ALONE_MOST hosts.
+    """Options of DiskBench on each host. Each place has its own folders instead of the `dirs` of
+    `each`; `alone` None: with at most ALONE_MOST hosts.
     """
 
     each: DiskOptions = field(default_factory=lambda: DiskOptions((), ("read", "write")))
@@ -79,7 +79,7 @@ class ClusterDiskJob:
 
     @property
     def chosen(self) -> TrialChoices:
-        """What was chosen. The folders of all hosts are `HOST:FOLDER`."""
+        """The choices of this trial. The folders of all hosts are `HOST:FOLDER`."""
         dirs = tuple(f"{place.name}:{folder}" for place in self._places for folder in place.folders)
         configuration: dict[str, Scalar] = {
             "alone": self._alone,
@@ -115,7 +115,7 @@ class ClusterDiskJob:
         return StepReport(configuration={"bytes": chosen.bytes})
 
     def execute(self, step: StepContext) -> StepReport:
-        """Each mode on each host alone, then on all at once."""
+        """Run each mode on each host alone, then on all concurrently."""
         phases: list[Phase] = []
         samples: list[Sample] = []
         began_s = step.since_start_s()
@@ -151,7 +151,7 @@ class ClusterDiskJob:
         """The agents remove their own files."""
 
     def _run(self, mode: str, places: Sequence[ProbedHost]) -> list[Sample]:
-        """One mode on `places` at once; hosts that fail are lost."""
+        """Run one mode on `places` concurrently; hosts that fail are lost."""
         alone = len(places) == 1 and self._count > 1
         told = on_all(
             {place.name: place.agent for place in places},
@@ -214,7 +214,7 @@ class ClusterDiskJob:
                 yield TrialWarning("VEN-MEASURE-UNSTEADY", said)
 
     def _standings(self) -> Iterator[tuple[Sample, TrialWarning | None]]:
-        """Each disk beside the others of its class, all hosts at work."""
+        """Compare each disk with the others of its class, under load on all hosts."""
         places = {place.name: place for place in self._places}
         groups: dict[tuple[str, str, str], dict[str, float]] = {}
         for (host, kind, folder, mode, role), rate in self._rates.items():
@@ -274,7 +274,9 @@ def _share_of_others(
 
 
 def overlap(windows: Sequence[tuple[float, float]]) -> float:
-    """The share of the time from the first start to the last end in which all were at work."""
+    """Return the share of the time from the first start to the last end in which all were
+    active.
+    """
     whole = max(end for _, end in windows) - min(start for start, _ in windows)
     common = min(end for _, end in windows) - max(start for start, _ in windows)
     return max(0.0, common) / whole if whole > 0 else 0.0

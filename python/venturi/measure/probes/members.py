@@ -11,8 +11,8 @@ from venturi.measure.hosts.agent import Agent
 
 @dataclass(frozen=True, slots=True)
 class ProbedHost:
-    """A host of a cluster: its agent, the address at which the other hosts reach it, and the
-    folders that are measured there, by class of disk; those of one class should be alike.
+    """A host of a cluster: its agent, its address for the other hosts, and its measured folders by
+    class of disk. Disks of one class should be equal.
     """
 
     name: str
@@ -26,7 +26,7 @@ class ProbedHost:
         return tuple(dict.fromkeys(path for paths in self.disks.values() for path in paths))
 
     def disk_class(self, folder: str) -> str:
-        """What `folder` lies on."""
+        """Return the class of the disk below `folder`; empty if it isn't one of these."""
         found = (name for name, paths in self.disks.items() if folder in map(str, paths))
         return next(found, "")
 

@@ -1,11 +1,11 @@
 """NetBench between the hosts of a cluster, as one trial.
 
-A peer listens on each host's data address; an agent on one of the hosts coordinates, so that
-control goes where the data go and this machine need not reach those addresses. A round is: every
-pair (alone, or disjoint pairs at once), then all to all among 2, 4, 8, ... and all hosts; rounds
-are repeated, which interleaves the patterns. Then the slowest hosts are left out one by one. A host
-that fails is named and the round repeated without it: the trial is then invalid, with the figures
-of the others.
+A peer listens on each host's data address; an agent on one of the hosts coordinates, so control
+messages take the data's network and this machine needn't reach those addresses. A round measures
+every pair (alone, or disjoint pairs concurrently), then all to all among 2, 4, 8, ... and all
+hosts. Rounds are repeated, which interleaves the patterns. Then the slowest hosts are excluded one
+by one. After a failure the host is named and the round repeated without it; the trial is then
+invalid, with the others' figures.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from venturi.record.trial import Engine, Phase, TrialWarning, Workload
 
 TOKEN_VARIABLE = "VENTURI_NET_TOKEN"  # noqa: S105 - a variable's name
 LISTEN_S = 3600.0
-"""A peer that nobody ends ends by itself."""
+"""A peer ends by itself after this time."""
 ANSWER_S = 30.0
 REACH_S = 0.2
 ALONE_MOST = 4
@@ -48,8 +48,8 @@ _OF_A_HOST = ("VEN-AGENT-", "VEN-HOST-", "VEN-ENGINE-TIMEOUT")
 
 @dataclass(frozen=True)
 class ClusterNetOptions:
-    """What NetBench between hosts is to measure. `seconds` is the time of one transfer;
-    `disjoint_pairs` None: each pair alone up to ALONE_MOST hosts; `scale` empty: 2, 4, 8, ...
+    """Options of NetBench between hosts. `seconds` is the time of one transfer; `disjoint_pairs`
+    None: each pair alone up to ALONE_MOST hosts; `scale` empty: 2, 4, 8, ...
     """
 
     seconds: float = 0.75
@@ -61,7 +61,7 @@ class ClusterNetOptions:
     cull: bool = True
 
 
-class _HostLost(Exception):  # noqa: N818 - it is what happened
+class _HostLost(Exception):  # noqa: N818 - the name says what happened
     """A host failed in the middle of a measurement."""
 
     def __init__(self, host: str, problem: str) -> None:
@@ -159,7 +159,7 @@ class ClusterNetJob:
 
     @property
     def chosen(self) -> TrialChoices:
-        """What was chosen."""
+        """The choices of this trial."""
         configuration = asdict(self._options)
         configuration["scale"] = ",".join(map(str, self._options.scale)) or None
         configuration["disjoint_pairs"] = self._rounds.pairs_at_once
@@ -224,8 +224,8 @@ class ClusterNetJob:
         self._listeners.clear()
 
     def _reach(self, step: StepContext) -> tuple[str, int]:
-        """Lets all send to all for a moment until nobody is lost: what the network is called, and
-        the length of messages for its speed.
+        """Let all send to all briefly, repeating without hosts that fail. Return the network's name
+        and the length of messages for its rate.
         """
         while True:
             names = [place.name for place in self._places]
@@ -341,7 +341,7 @@ class ClusterNetJob:
             if told is not None:
                 self._sockets[name] = told
         for measurement in report.measurements:
-            # A moment in which all only find each other is too short to be steady.
+            # A transfer as short as that of the first contact is never steady.
             if seconds > REACH_S:
                 self._unsteady += [_named(text, peers) for text in measurement.unsteady or ()]
             if measurement.invalid_reason is not None:
@@ -371,7 +371,7 @@ class ClusterNetJob:
         return _LossGuard(self._lost, name, during)
 
     def _told(self) -> str | None:
-        """How connections were set up: once if all alike, else by host."""
+        """Describe the setup of connections: once if it is the same on all hosts, else by host."""
         texts = {name: _socket_text(told) for name, told in self._sockets.items()}
         if len(set(texts.values())) <= 1:
             return next(iter(texts.values()), None)

@@ -1,5 +1,5 @@
-"""What rounds of NetBench between hosts say: rates of pairs and hosts, who is slow, what culling
-would gain. Only computing: `net_cluster` runs the rounds.
+"""Evaluates rounds of NetBench between hosts: rates of pairs and hosts, slow hosts, the gain from
+culling. Only computes: `net_cluster` runs the rounds.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _MESSAGES = 256
 
 
 def message_bytes(bytes_per_s: float, seconds: float) -> int:
-    """A power of two with which a host sends some hundred messages in `seconds`: fewer would not
-    spread over random destinations; the most is the seed's buffer of 4 MiB.
+    """Return a power of two with which a host sends about a hundred messages in `seconds`: fewer
+    would not spread over random destinations. The maximum is the seed's buffer of 4 MiB.
     """
     wanted = max(1, int(bytes_per_s * seconds / _MESSAGES))
     return min(max(1 << (wanted.bit_length() - 1), LEAST_MESSAGE_BYTES), MOST_MESSAGE_BYTES)
@@ -33,7 +33,7 @@ def message_bytes(bytes_per_s: float, seconds: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class HostRate:
-    """What a host sent and received per second in an all-to-all of `peers` hosts."""
+    """A host's sent and received bytes per second in an all-to-all of `peers` hosts."""
 
     host: str
     peers: int
@@ -50,7 +50,7 @@ class HostRate:
 def host_rates(
     hosts: Sequence[str], measurement: NetMeasurement, iteration: int
 ) -> tuple[HostRate, ...]:
-    """Of each of the `hosts` that took part, in the order of the matrix."""
+    """Return the rates of the participating `hosts`, in the order of the matrix."""
     matrix = measurement.matrix
     return tuple(
         HostRate(
@@ -66,7 +66,7 @@ def host_rates(
 
 @dataclass
 class Rounds:
-    """All that the rounds said, by host name."""
+    """The results of all rounds, by host name."""
 
     pairs_at_once: bool
     slow_factor: float = SLOW_FACTOR
@@ -88,8 +88,8 @@ class Rounds:
         self._pair_means.append((iteration, measurement.peers, measurement.bytes_per_s.mean))
 
     def of_hosts(self, hosts: Sequence[str]) -> dict[str, float]:
-        """Each host's rate with one other: the median over the others of what it sends them, or of
-        what it receives, whichever is slower. Without those of which nothing is known.
+        """Return each host's rate with one other: the median rate to, or from, the others,
+        whichever is slower. Omits hosts without results.
         """
         found = {}
         for host in hosts:
@@ -100,7 +100,7 @@ class Rounds:
         return found
 
     def standings(self, hosts: Sequence[str]) -> tuple[Standing, ...]:
-        """The hosts beside one another, slowest first."""
+        """Compare the hosts with one another, slowest first."""
         return standings(self.of_hosts(hosts), self.slow_factor)
 
     def at(self, peers: int) -> list[HostRate]:

@@ -50,7 +50,7 @@ def _version(name: str, *parts: object) -> str:
 
 @dataclass(frozen=True)
 class DiskOptions:
-    """What DiskBench is to measure. None: the agent's default. Sizes are per directory."""
+    """Options of DiskBench. None: the agent's default. Sizes are per directory."""
 
     dirs: tuple[Path, ...]
     modes: tuple[str, ...] = ("read", "write", "read_write", "random_read")
@@ -89,7 +89,7 @@ class DiskOptions:
 
 @dataclass(frozen=True)
 class NetOptions:
-    """What NetBench is to measure: `peers` by address, or `loopback` peers on this machine.
+    """Options of NetBench: `peers` by address, or `loopback` peers on this machine.
 
     `token_file` holds the secret that listening peers demand; it is never recorded.
     """
@@ -125,7 +125,7 @@ class NetOptions:
 
 @dataclass(frozen=True)
 class TrialLabels:
-    """What a probe's trial belongs to."""
+    """The context of a probe's trial."""
 
     engine_version: str
     experiment: str | None = None
@@ -162,7 +162,7 @@ class _DiskJob:
                     hint="give existing directories, one per disk",
                 )
         if options.bytes is not None:
-            # Reading and writing at once holds the files of both.
+            # Concurrent reading and writing needs the files of both.
             space.require(step.host.files, dict.fromkeys(options.dirs, 2 * options.bytes))
         return StepReport()
 
@@ -295,7 +295,7 @@ def probe_disk(session: Session, options: DiskOptions, experiment: str | None = 
 
 
 def probe_net(session: Session, options: NetOptions, experiment: str | None = None) -> Trial:
-    """Measures the network between peers (or loopback, labelled as such) and records it."""
+    """Measure the network between peers (or over loopback, marked so) and record it."""
     return run_trial(session, _NetJob(options, _naming(session, experiment)))
 
 

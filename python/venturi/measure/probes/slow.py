@@ -1,4 +1,4 @@
-"""Which of several that should be alike is slow: one rule for disks and for hosts."""
+"""Finds the slow ones among equals: one rule for disks and for hosts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ types fell below 80 % of its baseline at scale, and a cluster is as fast as its 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One's rate beside the median of the others'; `share` is their ratio."""
+    """A rate compared with the median of the others; `share` is their ratio."""
 
     name: str
     rate: float
@@ -25,7 +25,7 @@ class Standing:
 
     @property
     def share(self) -> float:
-        """Of the others' median."""
+        """The ratio to the others' median."""
         return self.rate / self.others
 
 

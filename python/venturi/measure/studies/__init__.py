@@ -1,1 +1,1 @@
-"""What is varied, in which order, and how far it has come."""
+"""Studies: the varied factors, the order of trials, and the progress."""

@@ -1,4 +1,4 @@
-"""The clusters of a plan: files beside it that say which hosts there are, or are to be made."""
+"""The clusters of a plan: files, relative to it, of existing hosts or of labs to make."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _Disks = Mapping[str, Mapping[str, tuple[str, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class ClusterReference:
-    """What a plan says of a cluster: a lab's file or a cluster's; both or none is a mistake."""
+    """A plan's reference to a cluster: a lab's file or a cluster's; both or neither is a
+    mistake.
+    """
 
     lab: str | None
     file: str | None
@@ -36,9 +38,9 @@ def clusters_of(
     read: Callable[[Path], str],
     price_of: PriceOf | None = None,
 ) -> tuple[dict[str, PlanCluster], _Doubts]:
-    """The clusters in the files that a plan names, seen from its `folder`, and what is wrong with
-    them, also in those files. `read` gives a file's text, or a VenturiError why it cannot;
-    `price_of` as `cluster_of` has it.
+    """Parse the clusters in the files that a plan names, relative to its `folder`; return them and
+    all mistakes, including those in the files. `read` returns a file's text or raises VenturiError;
+    `price_of` is that of `cluster_of`.
     """
     found: dict[str, PlanCluster] = {}
     doubts: _Doubts = []
@@ -91,7 +93,7 @@ def _digest(text: str) -> str:
 def doubtful_places(
     found: Iterable[Combination], disks: _Disks, clusters: Mapping[str, PlanCluster]
 ) -> Iterator[tuple[KeyPath, str]]:
-    """What is wrong with where the combinations are to be measured."""
+    """Yield the mistakes in the places where the combinations are to run."""
     kept = [each for each in found if each.place != LOCAL]
     for engine, name in dict.fromkeys((each.engine, each.place) for each in kept):
         if not starts_daemons(engine):

@@ -1,4 +1,4 @@
-"""A plan's TOML file: read strictly, every mistake told at once, each with its line."""
+"""Parses a plan's TOML file strictly, and reports all mistakes together, each with its line."""
 
 from __future__ import annotations
 
@@ -46,8 +46,9 @@ MAX_PLACES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class EngineWords:
-    """What a file may say of an engine: its workloads, how its settings' names begin, how it is
-    deployed, and how the URL of a running master begins."""
+    """An engine's words in a file: its workloads, the prefixes of its settings, its deployments,
+    and the prefix of a running master's URL.
+    """
 
     workloads: frozenset[str]
     prefixes: tuple[str, ...]
@@ -64,7 +65,7 @@ def _code(name: str) -> str:
 
 
 def _validated(check: Callable[[str], str]) -> AfterValidator:
-    """`check` of a text, whose refusal is a mistake in the file."""
+    """Turn a `check` of a text into a validator: its error becomes a mistake in the file."""
 
     def checked(text: str) -> str:
         try:
@@ -155,7 +156,7 @@ class _Failure(Strict):
 
 
 class PlanFile(Strict):
-    """What a plan file may say."""
+    """All keys of a plan file."""
 
     name: Annotated[str, Field(description="name of the plan")] = ""
     repeats: Annotated[
@@ -269,7 +270,7 @@ def _named(given: PlanFile) -> dict[str, ClusterReference]:
 
 
 def _doubts(given: PlanFile, engines: Mapping[str, EngineWords]) -> Iterator[tuple[KeyPath, str]]:
-    """What each key says wrongly, whatever the others combine to."""
+    """Yield the mistakes in single keys, independent of their combinations."""
     factors = given.factors
     for name, values in _factors(given).items():
         twice = {str(value) for value in values if values.count(value) > 1}
@@ -332,7 +333,7 @@ def _doubtful_parameters(factors: _Factors) -> Iterator[tuple[KeyPath, str]]:
 
 
 def _specs(engines: Mapping[str, EngineWords], wanted: Sequence[str]) -> Iterator[str]:
-    """What may be written for an engine; of running masters those that are named."""
+    """Yield the valid names of engines; of running masters only the `wanted` ones."""
     for name, words in engines.items():
         yield name
         yield from (f"{name}:{deployment}" for deployment in words.deployments)
@@ -372,7 +373,7 @@ def _doubtful_exclusions(given: PlanFile) -> Iterator[tuple[KeyPath, str]]:
 def _unfit(
     given: PlanFile, found: Sequence[Combination], engines: Mapping[str, EngineWords]
 ) -> Iterator[tuple[KeyPath, str]]:
-    """What is wrong with the combinations."""
+    """Yield the mistakes in the combinations."""
     if not found:
         yield ("exclude",), "the exclusions leave no combination"
     if len(found) * given.repeats > MAX_PLACES:

@@ -57,15 +57,18 @@ class Site(Protocol):
         """In which they are recorded."""
 
     def engine(self, combination: Combination) -> WorkloadEngine:
-        """The engine of `combination` there; the error of a site that cannot be had."""
+        """Return the engine of `combination` there; raise the error of a site that failed to
+        open.
+        """
 
     def resources(self, combination: Combination) -> Resources:
-        """What that gets; its folders are those of the host that submits jobs."""
+        """Return the engine's resources; the folders are those of the host that submits jobs."""
 
 
 Open = Callable[[str], AbstractContextManager[Site]]
-"""Opens the site of a plan's cluster, or of LOCAL, and takes down at its end what it made for it.
-One that cannot be had is opened, too: its trials fail."""
+"""Opens the site of a plan's cluster, or of LOCAL, and removes at its end everything made for it. A
+site that can't be made opens, too, but its trials fail.
+"""
 
 
 def take(
@@ -125,7 +128,7 @@ def _time_left_s(plan: Plan, begun_s: float) -> float | None:
 
 
 def _typical_s(found: Iterable[PlannedTrialState], place: PlannedTrial) -> float:
-    """How long the longest trial of the combination took so far; 0 if there was none."""
+    """Return the duration of the combination's longest trial so far; 0 without one."""
     walls = [
         wall_s(each.trial) or 0.0
         for each in found
@@ -135,7 +138,7 @@ def _typical_s(found: Iterable[PlannedTrialState], place: PlannedTrial) -> float
 
 
 class _Sites:
-    """The one site that is open: two clusters at once would disturb each other."""
+    """The one open site: two concurrent clusters would disturb each other."""
 
     def __init__(self, plan: Plan, open_site: Open) -> None:
         self._plan, self._open_site = plan, open_site
@@ -159,8 +162,9 @@ class _Sites:
         return self._open[2]
 
     def doubt(self) -> None:
-        """After a failure: the hosts of a cluster may be the reason, so the next trial gets them
-        connected, or made, anew."""
+        """Close the site after a failure, which its hosts may have caused: the next trial connects
+        or makes them again.
+        """
         if self._open is not None and self._open[0] != LOCAL:
             self._close()
 
@@ -226,10 +230,10 @@ class _SharedEngine:
             self._inputs.pop(key)[0].__exit__()
 
     def _engine(self, combination: Combination, resources: Resources) -> WorkloadEngine:
-        """The engine of `combination`, started unless it is up from the trial before.
+        """Return the engine of `combination`, started unless the last trial used it.
 
-        Any other is ended first: idle daemons would take memory and time from what is measured.
-        One that cannot be started is tried anew by the next trial that needs it.
+        Ends any other first: idle daemons would take memory and time from the measurement. After a
+        failed start the next trial that needs the engine tries again.
         """
         key = (
             combination.engine,
@@ -314,7 +318,7 @@ class _TimedJob:
 
     @property
     def chosen(self) -> TrialChoices:
-        """With what the plan calls the cluster and the disk, by which trials can be grouped."""
+        """The job's choices with the plan's names of cluster and disk, for grouping trials."""
         chosen = self.job.chosen
         return replace(chosen, configuration={**chosen.configuration, **self.labels})
 
@@ -332,7 +336,7 @@ class _TimedJob:
 
     def clean(self) -> None:
         self.job.clean()
-        if self.inputs.missing_bytes:  # half an input is none, and takes space from the next
+        if self.inputs.missing_bytes:  # useless when incomplete, and takes space from the next
             self.folders.empty(("input",))
 
     @contextmanager

@@ -14,7 +14,8 @@ from venturi.core.errors import VenturiError
 from venturi.core.units import format_bytes_decimal, format_duration
 
 MIN_TIME_BUDGET_S = 5.0
-# Larger data tells no more about a machine: at 4 GB every phase lasts seconds on the fastest disk.
+# More data shows nothing new about a machine: at 4 GB every phase lasts seconds on the fastest
+# disk.
 MAX_DATA_BYTES = 4 * 10**9
 MIN_DATA_BYTES = 10 * 10**6
 GRANULE_BYTES = 10**6  # ten thousand records
@@ -30,7 +31,7 @@ SAFETY = 1.5
 
 # The input, the partitions of a two-pass sort, and its output are on disk at the same time.
 COPIES_AT_PEAK = 3
-# Share of the available memory a sort may have, and what a sort in memory needs beside its data.
+# Share of the available memory for a sort, and the memory that it needs in addition to its data.
 MEMORY_SHARE = 0.7
 IN_MEMORY_FACTOR = 1.15
 IN_MEMORY_EXTRA_BYTES = 256 * 2**20
@@ -52,7 +53,7 @@ class SkippedStep:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRates:
-    """Disk rates in bytes per second; `mixed` is reading and writing together, at once."""
+    """Disk rates in bytes per second; `mixed` is concurrent reading and writing."""
 
     read_bytes_per_s: float
     write_bytes_per_s: float
@@ -70,7 +71,7 @@ class DiskProbeSize:
 
 @dataclass(frozen=True, slots=True)
 class DataSize:
-    """How much to sort, and what set the limit."""
+    """The amount of data to sort, and the factor that limits it."""
 
     input_bytes: int
     limited_by: str
@@ -133,9 +134,9 @@ def seconds_per_byte(rates: MeasuredRates) -> float:
 def data_size(
     usable_bytes: int, available_memory_bytes: int, time_left_s: float, rates: MeasuredRates
 ) -> DataSize | SkippedStep:
-    """How much to sort: the least of what disk, memory, time and usefulness allow.
+    """Return the amount to sort: the least that disk, memory, time and usefulness allow.
 
-    `usable_bytes` is what may be taken of the disk, all copies together.
+    `usable_bytes` is the usable part of the disk, for all copies together.
     """
     memory_bytes = MEMORY_SHARE * available_memory_bytes - IN_MEMORY_EXTRA_BYTES
     limits = {
@@ -156,9 +157,9 @@ def data_size(
 
 
 def available_memory_bytes(facts: Mapping[str, Any]) -> int | None:
-    """What a process may use: the host's available memory, or the control group's limit if less.
+    """Return the memory available to a process: the host's, or the control group's limit if less.
 
-    None if the host's facts do not say.
+    None if the host's facts lack it.
     """
     available = facts.get("memory_available_bytes")
     if available is None:

@@ -1,8 +1,8 @@
-"""A plan of trials: what is varied, in which order, how far it has come. Pure: nothing is run.
+"""A plan of trials: factors, order and progress. Pure: nothing is run.
 
 A plan's *combinations* are numbered as the file gives them; a *place* is one repetition of one. A
-place's number is the `repetition` of its trials, which tells the trials of an experiment apart and
-is in no group key: so the repository alone says what of a plan is done.
+place's number is the `repetition` of its trials: it identifies them within the experiment and is in
+no group key. So the repository alone shows the progress of a plan.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from venturi.record.trial import DISK_ROLES, TERMINAL, ProvenanceKind, Scalar, S
 
 Order = Literal["random", "blocked", "split-plot", "written"]
 LOCAL = "local"
-"""What a plan calls the machine that Venturi runs on."""
+"""A plan's name for the machine on which Venturi runs."""
 OF_WORKLOAD = "workload."  # how a workload's parameter begins, in plans and in records
 UNSTEADY = 0.10  # a coefficient of variation that asks for a look: our own choice
 
 
-# A mistake stays one, and what is wrong must be looked at; interrupted trials are always repeated.
+# A usage error recurs, and an invalid result needs attention; interrupted trials are always
+# repeated.
 RETRYABLE = (
     FailureClass.ENVIRONMENT,
     FailureClass.CAPACITY,
@@ -67,9 +68,7 @@ class Combination:
 
     @property
     def labels(self) -> dict[str, Scalar]:
-        """What the plan calls its cluster and its disk, where it says: by these its trials can be
-        grouped.
-        """
+        """The plan's names of the cluster and the disk, if it has them, for grouping trials."""
         named = {"cluster": self.cluster, "disk": self.disk}
         return {name: value for name, value in named.items() if value is not None}
 
@@ -104,11 +103,11 @@ class PlannedTrial:
 
 @dataclass(frozen=True)
 class PlanCluster:
-    """A cluster of a plan: hosts that are there, or those of a `lab` that is made for its trials.
+    """A cluster of a plan: existing hosts, or those of a `lab` made for its trials.
 
-    `spec` is what the cluster's file says, of a lab what the one that `lab up` writes will say but
-    for its addresses. `file` is the one that the plan names, `digest` that of its content, `line`
-    where the plan names it.
+    `spec` is the content of the cluster's file; for a lab, that of the file that `lab up` will
+    write, except for addresses. `file` is the one that the plan names, `digest` that of its
+    content, `line` the place in the plan.
     """
 
     spec: ClusterSpec
@@ -120,9 +119,10 @@ class PlanCluster:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure. `retries` says how often a class is tried again; budgets may be None.
+    """A plan of measurements. `retries` is the number of retries per failure class; budgets may be
+    unset.
 
-    `default_dir` is where combinations without a disk have their data on this machine.
+    `default_dir` is the folder on this machine for combinations without a disk.
     """
 
     name: str
@@ -199,12 +199,12 @@ class Plan:
         )
 
     def ordered(self) -> tuple[PlannedTrial, ...]:
-        """The places as they are to be taken; the same for the same plan.
+        """Return the places in the order of execution; the same for the same plan.
 
         written: combination by combination. blocked: repetition by repetition, each with all
-        combinations in an order drawn anew; split-plot: so, too, but those of a cluster one after
-        the other, and the clusters in an order drawn anew. random: any place after any other, but
-        a combination's warm-ups right before the first of its places that counts.
+        combinations in a new random order. split-plot: like blocked, but grouped by cluster, with
+        the clusters in random order, too. random: any order, but a combination's warm-ups right
+        before the first of its places that counts.
         """
         places = self.places()
         if self.order == "written":
@@ -254,9 +254,9 @@ class PlannedTrialState:
 
 
 def standings(plan: Plan, trials: Iterable[Trial]) -> tuple[PlannedTrialState, ...]:
-    """Where every place stands, in the order of the plan, after `trials` of its experiment.
+    """Return the state of every place, in the order of the plan, after `trials` of its experiment.
 
-    Trials of a workload whose definition has changed since measured something else.
+    Trials of an older definition of their workload don't count.
     """
     attempts: dict[tuple[int, str, str], list[Trial]] = {}
     for trial in sorted(trials, key=lambda each: each.id):
@@ -307,9 +307,10 @@ def on_disk(spec: ClusterSpec, folders: Mapping[str, tuple[Path, ...]]) -> Clust
 
 
 def disks_by_role(plan: Plan, combination: Combination) -> dict[str, tuple[str, ...]]:
-    """The folders of `combination` as its trials record them: of a cluster with the hosts' names.
+    """Return the folders of `combination` as its trials record them; on a cluster with the hosts'
+    names.
 
-    What nobody named is not known before the hosts are.
+    Default folders are unknown until the hosts are connected.
     """
     spec = plan.cluster(combination)
     if spec is None:
@@ -329,8 +330,8 @@ def disks_by_role(plan: Plan, combination: Combination) -> dict[str, tuple[str, 
 
 
 def peak_bytes(plan: Plan, input_bytes: Mapping[Combination, int]) -> dict[str, int]:
-    """Disk used at the peak in each place: inputs from first to last use, and one trial's work
-    beside them. When another cluster's turn comes its inputs go.
+    """Return the peak disk use in each place: inputs from first to last use, plus one trial's
+    files. Inputs are removed before the next cluster.
     """
     ordered = [place.combination for place in plan.ordered()]
     keys = [input_key(combination) for combination in ordered]
@@ -354,7 +355,7 @@ def peak_bytes(plan: Plan, input_bytes: Mapping[Combination, int]) -> dict[str, 
 
 
 def input_key(combination: Combination) -> tuple[object, ...]:
-    """What two combinations share if they can have the same input files."""
+    """Return a key that is equal for combinations that can share input files."""
     parameters = tuple(sorted(combination.parameters.items()))
     return (
         combination.workload,
@@ -374,8 +375,8 @@ def wall_s(trial: Trial) -> float | None:
 def matches_plan(
     trial: Trial, combination: Combination, input_bytes: int | None, plan: Plan
 ) -> bool:
-    """Whether `trial`, of whatever experiment, did what a place of `combination` of `plan` is to
-    do, on such hosts and disks. `input_bytes` is what the combination comes to.
+    """Return whether `trial`, of any experiment, did the work of a place of `combination` in
+    `plan`, on such hosts and disks. `input_bytes` is the size of the combination's input.
     """
     engine, deployment = split_spec(combination.engine)
     chosen: dict[str, Scalar] = {
@@ -411,7 +412,7 @@ def _on_such_hosts(trial: Trial, combination: Combination, plan: Plan) -> bool:
         # A workload that reads or writes nothing records no folders for it.
         return not trial.cluster.layout and recorded.items() <= wanted.items()
     hosts = [host_record(host, {}) for host in spec.taking_part]
-    # A host whose folders nobody named has its files where temporary ones are there.
+    # Without a chosen folder, a host keeps its files in its folder for temporary files.
     known = {
         role: {each.name for each in spec.taking_part if each.folders.get(role)}
         for role in recorded
@@ -429,7 +430,7 @@ def _on_such_hosts(trial: Trial, combination: Combination, plan: Plan) -> bool:
 
 @dataclass(frozen=True)
 class UnsteadyCombination:
-    """A combination whose counted trials differ more than they should."""
+    """A combination with a high variation between its counted trials."""
 
     combination: Combination
     trials: int
