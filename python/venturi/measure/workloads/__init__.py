@@ -1,1 +1,1 @@
-"""What can be run: a folder for each family, see `registry`."""
+"""Workloads: one folder per family, see `registry`."""

@@ -1,4 +1,4 @@
-"""What the check of a workload gets to see, and what it says."""
+"""The input and the verdict of a workload's check."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ class Portion:
 
 @dataclass(frozen=True)
 class CheckInput:
-    """What a check may look at: what went in, the folder that came out, and what the program said.
+    """The material of a check: the input, the output folder, and the program's results.
 
-    Records of one length may be on several hosts instead, in `portions`, by the files' order.
+    Records of fixed length may be on several hosts instead, in `portions`, in the order of the
+    files.
 
-    `answer` is what a workload without output files found: for pi the points inside.
+    `answer` is the result of a workload without output files: for pi the points inside.
     """
 
     step: StepContext
@@ -50,7 +51,7 @@ class CheckInput:
 
     @property
     def files(self) -> Files:
-        """Those of the host, among them `output` and what was given."""
+        """The host's files, including the input and `output`."""
         return self.step.host.files
 
     def parts(self) -> list[Path]:

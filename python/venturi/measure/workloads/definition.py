@@ -1,4 +1,4 @@
-"""What a workload is: its definition, its parameters, and how much of it there is to do."""
+"""A workload: its definition, its parameters, and its size."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MIB = 2**20
 TERASORT_BYTES = (3_200_000, 320 * MB, 3_200 * MB, 32 * GB, 320 * GB, 600 * GB)
 """Input of HiBench's TeraSort, scale by scale."""
 STORAGE_LEVELS = ("MEMORY_AND_DISK", "MEMORY_AND_DISK_SER", "MEMORY_ONLY", "DISK_ONLY", "NONE")
-"""Where Spark can keep what it is told to keep, by its names."""
+"""Spark's storage levels for persisted data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,13 @@ class WorkloadParameter:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A workload. Its `version` is a hash of all it is made of: other versions are not compared.
+    """A workload. Its `version` is a hash of everything that defines it; different versions are not
+    compared.
 
-    `job` is what is done and `generator` what makes the input (`given`: the user's own files,
-    `none`: there is none). `record_bytes` is the size of an input record, in every format (a text
-    line counts its line break, a key-value pair its header); 0 where a workload has no input or
-    where it follows from the parameters.
+    `job` is the work, and `generator` makes the input (`given`: the user's own files, `none`: no
+    input). `record_bytes` is the size of an input record, in every format (a text line includes its
+    line break, a key-value pair its header); 0 if the workload has no input or the parameters
+    determine it.
     """
 
     name: str
@@ -77,7 +78,7 @@ class Definition:
     def of_user_files(
         cls, job: str, format_: RecordFormat, record_bytes: int, key_bytes: int
     ) -> Definition:
-        """The workload of files somebody brings along: called `sort` (or after its job)."""
+        """Return the workload for a user's own files, called `sort` (or after its job)."""
         return cls(
             name=job,
             summary="The user's own files",
@@ -130,12 +131,11 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much a workload works on.
+    """The size of a workload.
 
-    `bytes` is the input (of TestDFSIO the files, of TeraGen the output), None where there is none.
+    `bytes` is the input (for TestDFSIO the files, for TeraGen the output); None without one.
     `records` are those of the input, for pi the points. `parts` is the number of files (TestDFSIO)
-    or tasks (pi) where that is part of the workload, else None. `parameters` are the workload's,
-    all of them.
+    or tasks (pi) if it belongs to the workload, else None. `parameters` are all of the workload's.
     """
 
     bytes: int | None
@@ -145,8 +145,8 @@ class Size:
 
 
 def whole_records(definition: Definition, size_bytes: int, chosen: Mapping[str, Scalar]) -> Size:
-    """The size of an input of (at most) `size_bytes` of a workload whose records have one length;
-    VEN-MEASURE-WORKLOAD for one that has no input.
+    """Return the size of an input of at most `size_bytes`, for a workload with records of fixed
+    length; VEN-MEASURE-WORKLOAD for one without input.
     """
     parameters = definition.parameter_values(chosen)
     if definition.record_bytes == 0:

@@ -27,10 +27,10 @@ _MANIFEST = "input.json"
 
 @dataclass(frozen=True)
 class InputData:
-    """Input files and what is known about them. None: nobody counted.
+    """Input files and their known properties. None: not counted.
 
-    `answer` is what the workload's check wants to know. `folder` has the files as the workload's
-    generator arranged them; None: how they lie does not matter.
+    `answer` is the reference for the workload's check. `folder` has the files as the workload's
+    generator arranged them; None: any arrangement works.
     """
 
     files: tuple[Path, ...]
@@ -46,18 +46,18 @@ class Inputs(Protocol):
 
     @property
     def planned_bytes(self) -> int:
-        """Its size, known before it is there."""
+        """Its size, known in advance."""
 
     @property
     def missing_bytes(self) -> int:
-        """What must still be written to disk."""
+        """Bytes still to be written to disk."""
 
     @property
     def spread(self) -> bool:
         """Whether it lies in all folders of its role, not in the first alone."""
 
     def provide(self, step: StepContext) -> tuple[InputData, tuple[Phase, ...]]:
-        """The input, and the phases it took to make it (none if it was there)."""
+        """Return the input, and the phases of making it (none if it existed)."""
 
 
 class GivenInputs:
@@ -153,7 +153,7 @@ class KeptInputs:
         return self._folders
 
     def finish(self, data: InputData) -> None:
-        """All is there and will be found from now on."""
+        """Record complete inputs, so that later trials find them."""
         manifest = {
             "files": [(str(path), *self._state(path)) for path in data.files],
             "bytes": data.bytes,

@@ -18,7 +18,7 @@ from venturi.measure.workloads.registry import family
 
 
 def check(checking: CheckInput) -> CheckResult:
-    """Checks what an engine left in a folder, by what the workload calls right."""
+    """Check an engine's output in a folder against the workload's definition."""
     definition = checking.definition
     if definition.job == "sort" and checking.portions is not None:
         return _sorted_there(
@@ -63,7 +63,7 @@ def output(
 
 
 def _verdict(problem: Callable[[], str | None]) -> CheckResult:
-    """What `problem` finds; an output that is not there, or cannot be read, is a wrong one."""
+    """Return the result of `problem`; a missing or unreadable output is a wrong one."""
     try:
         return CheckResult(problem())
     except OSError as error:
@@ -100,7 +100,9 @@ def _sorted_there(
 
 
 def _difference(given: InputData, seen: ValidateResult) -> str | None:
-    """What is on disk must agree with what went in, read again and independently."""
+    """Return the difference between the input and the records on disk, read again independently;
+    None if they agree.
+    """
     if not seen.ordered:
         return f"{seen.unordered_records} records are out of order, first {seen.first_unordered}"
     if given.records is not None and seen.records != given.records:

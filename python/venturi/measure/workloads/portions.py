@@ -1,4 +1,4 @@
-"""What agents read of an output that lies on several hosts, all of them at once."""
+"""Validation of an output on several hosts, by their agents concurrently."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _SUMMARY = ".summary"
 def validated(
     step: StepContext, portions: Sequence[Portion], framing: Sequence[object] = ()
 ) -> tuple[ValidateResult, tuple[TrialWarning, ...]]:
-    """What `validate` says of all `portions` together, put together from each host's summary, and
-    what was noticed on the way. `framing`: its options for records other than of TeraSort.
+    """Run `validate` on all `portions`; return the result combined from the hosts' summaries, and
+    the warnings. `framing`: its options for records other than TeraSort's.
     """
     seen = on_all(
         {each.name: Agent.of(each.host, step.agent) for each in portions},

@@ -1,12 +1,12 @@
-"""What the programs of a workload look like, each kind in a module of PROGRAMS by workload.
+"""The interface of a workload's programs, each kind in a module of PROGRAMS by workload.
 
     on_native       commands of the agent: `AgentSort` or `AgentProgram`
     on_mapreduce    classes of Hadoop's own examples and tests: `HadoopProgram`
     on_spark        functions that run inside Spark, given its session and the task as a dict
 
-Such a module is in the folder of the workload's family. An engine may also have modules in its own
-folder, `on_FAMILY`, whose programs only it has to understand. If the module exists, every workload
-of the family runs on that engine.
+Such a module is in the folder of the workload's family. An engine may also have modules `on_FAMILY`
+in its own folder, with programs that only it has to understand. If the module exists, every
+workload of the family runs on that engine.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from venturi.record.trial import Sample, Scalar
 
 @dataclass(frozen=True)
 class Task:
-    """One execution as an engine gets it: everything has a place.
+    """One execution as an engine gets it, with all its folders.
 
     `input` is a folder with the input files, `output` does not exist yet, `scratch` and `logs` are
     empty folders of this task alone. `spills` are such folders, one on each of the scratch disks,
-    for what is shuffled and spilled. `keep`: its output is the user's afterwards.
+    for shuffled and spilled data. `keep`: the user keeps its output.
     """
 
     definition: Definition
@@ -47,8 +47,8 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a program found. `answer` is what the check of its workload wants to know: for pi the
-    points inside.
+    """A program's results. `answer` is the input of the workload's check: for pi the points
+    inside.
     """
 
     answer: Mapping[str, Scalar] = field(default_factory=dict)
@@ -64,8 +64,8 @@ class AgentSort:
 
 @dataclass(frozen=True)
 class AgentTask:
-    """What a command of the agent works on, in the host's `files`. `outputs` are empty folders, one
-    on each disk that the program writes to; `threads`: None is the agent's own default.
+    """The work of an agent command, on the host's `files`. `outputs` are empty folders, one on each
+    disk that the program writes to; `threads`: None is the agent's own default.
     """
 
     files: Files
@@ -76,7 +76,7 @@ class AgentTask:
 
     @property
     def threads_option(self) -> tuple[object, ...]:
-        """As the agent is told."""
+        """The agent's option for `threads`."""
         return () if self.threads is None else ("--threads", self.threads)
 
 
@@ -107,8 +107,8 @@ class HadoopTask:
 
 @dataclass(frozen=True, slots=True)
 class HadoopRun:
-    """A job that has succeeded: what its client said, the job's counters by group, and what the
-    program wrote to `results`. `files` are those of the host, among them the output.
+    """A job that has succeeded: its client's log, its counters by group, and the program's output
+    in `results`. `files` are those of the host, including the output.
     """
 
     files: Files
@@ -125,11 +125,11 @@ def in_and_out(where: HadoopTask) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class HadoopProgram:
-    """A main class and what it is given.
+    """A main class and its parameters.
 
     `settings` are fixed for a task; `defaults` are Venturi's choice by number of threads. `before`
-    is run before the clock starts. `stored` names a folder below the output whose files stay where
-    they are: they are counted there.
+    runs before the clock starts. `stored` names a folder below the output with files that stay in
+    place and are counted there.
     """
 
     main: str

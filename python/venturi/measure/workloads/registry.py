@@ -1,9 +1,9 @@
-"""What can be run: the definitions of all families, the scales they come in, their programs.
+"""All workloads: the definitions of all families, their scales, their programs.
 
 A family is a folder here with `definition.py`: WORKLOADS, `size` and `size_of_bytes`, and SPACE for
-those that need more than usual. Next to it are `data.py` (`write`) where the agent does not make
-the input, `check.py` (`check`) unless it is that of any sort, and a module of PROGRAMS for each
-engine on which the family runs, see `programs`. An engine may have such modules in its own folder.
+those that need more than usual. Next to it are `data.py` (`write`) if the agent doesn't make the
+input, `check.py` (`check`) unless it is that of any sort, and a module of PROGRAMS for each engine
+on which the family runs, see `programs`. An engine may have such modules in its own folder.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def family(definition: Definition) -> str:
 
 
 def program_module(name: str, programs: Iterable[str]) -> str | None:
-    """The module with the program of the workload called `name`, None if there is none.
+    """Return the module with the program of the workload `name`; None without one.
 
-    `programs` are the names that such a module may have, with `{family}` in the place of the
-    family's: `EngineKind.programs`.
+    `programs` are possible names of such a module, with `{family}` in the place of the family's:
+    `EngineKind.programs`.
     """
     own = family(workload(name)).rpartition(".")[2]
     named = (each.format(family=own) for each in programs)
@@ -75,7 +75,7 @@ def runs(name: str, programs: Iterable[str]) -> bool:
 
 
 def program(definition: Definition, programs: Iterable[str]) -> Any:
-    """Its program in one of the modules `programs`, which must be there."""
+    """Return the workload's program from one of the modules `programs`, which must exist."""
     module = program_module(definition.name, programs)
     assert module is not None
     return import_module(module).PROGRAMS[definition.name]
@@ -87,14 +87,14 @@ def workloads_with(programs: Sequence[str]) -> frozenset[str]:
 
 
 def space_factors(definition: Definition, *, hdfs: bool = False) -> tuple[float, float, float]:
-    """What is needed for input, scratch data and output, over the bytes of a size.
+    """Return the space for input, scratch data and output, as multiples of a size's bytes.
 
-    In an `hdfs` of our own, which lies on the output's disks, input and output are there once more,
-    the output of a `format` that nobody fetches only there.
+    In Venturi's own `hdfs`, on the output's disks, input and output need their space again; an
+    output with the `format` none exists only there.
     """
     own: Mapping[str, tuple[float, float]] = getattr(_FAMILY[definition.name], "SPACE", {})
     given, (scratch, output) = 1.0, own.get(definition.name, _SPACE)
-    if definition.generator == "none":  # what the workload has bytes of is its output
+    if definition.generator == "none":  # its bytes are those of the output
         given, scratch, output = 0.0, 0.0, 1.0
     if hdfs:
         output = given + output * (1 if definition.format == "none" else 2)

@@ -1,4 +1,4 @@
-"""Whether all files are there, and were counted."""
+"""Checks that all files exist and were counted."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 
 def check(checking: CheckInput) -> str | None:
-    """Why the result is wrong; None: it is right.
+    """Return why the result is wrong; None if it is right.
 
-    What was counted, and what is stored: on disk, or where the engine says that it looked.
+    Compares the counted with the stored bytes, on disk or in the engine's own report.
     """
     size, answer = checking.size, checking.answer
     files, expected = size.parts or 0, size.bytes or 0

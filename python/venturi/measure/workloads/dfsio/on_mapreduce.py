@@ -29,7 +29,9 @@ def read_dfsio(text: str) -> dict[str, float]:
 
 
 def rates(figures: Mapping[str, float]) -> Iterator[Sample]:
-    """TestDFSIO's rates, or why there is none: it divides by a time that may be 0 ms."""
+    """Yield TestDFSIO's rates, or the reason for a missing one: it divides by a time that may be 0
+    ms.
+    """
     for said, name in _DFSIO_RATES.items():
         rate = figures.get(said)
         if rate is None or not math.isfinite(rate):

@@ -36,9 +36,10 @@ def _moved(task: AgentTask, result: AgentResult) -> Findings:
 
 
 def _samples(moved: FilesResult) -> tuple[Sample, ...]:
-    """TestDFSIO's figures by its definitions, and the rate of all files together by the clock.
+    """Return TestDFSIO's figures by its definitions, and the rate of all files together by the
+    clock.
 
-    Its throughput divides by the sum of the tasks' times, however many tasks ran at once; its
+    Its throughput divides by the sum of the tasks' times, however many tasks ran concurrently; its
     deviation is that of the population.
     """
     rates = [file.bytes / file.elapsed_s for file in moved.files]

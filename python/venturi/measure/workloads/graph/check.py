@@ -54,7 +54,9 @@ def check(checking: CheckInput) -> str | None:
 def _comparison(
     checking: CheckInput, files: Sequence[Path]
 ) -> Callable[[Sequence[Path]], str | None]:
-    """What says why an output is not that of the input in `files`."""
+    """Return a function that compares an output with the result expected for the input in
+    `files`.
+    """
     name, parameters = checking.definition.name, checking.size.parameters
     assert checking.given.answer is not None
     vertices = int(checking.given.answer["vertices"])
@@ -103,7 +105,7 @@ def answers_for(
     hops: int,
     reference: Callable[[csr_array], csr_array],
 ) -> Answers:
-    """What `reference` makes of the edges that decide about `sources`."""
+    """Apply `reference` to the edges that decide the results of `sources`."""
     source, target, weight = edges_around(files, sources, hops)
     ids = np.unique(np.concatenate([source, target]))
     rows, columns = np.searchsorted(ids, source), np.searchsorted(ids, target)
@@ -190,7 +192,7 @@ def strongest_over(adjacency: csr_array, hops: int, limit: int) -> csr_array:
 
 
 def apart(adjacency: csr_array, hops: int) -> csr_array:
-    """N-hop: the associations of the pairs whose shortest way has exactly `hops` edges."""
+    """Return the N-hop associations: pairs with a shortest path of exactly `hops` edges."""
     from scipy.sparse import vstack
 
     nearer = [adjacency]
@@ -292,7 +294,7 @@ def _compare_lists(answers: Answers, limit: int, outputs: Sequence[Path]) -> str
 
 
 def _wrong_line(answers: Answers, limit: int, seen: Mask, vertex: int, pairs: str) -> str | None:
-    """What is wrong with a line; notes in `seen` that there is one for its vertex."""
+    """Return the mistake in a line, or None; mark the line's vertex in `seen`."""
     if not 0 <= vertex < len(seen) or seen[vertex]:
         return "is not in the input, or occurs twice"
     seen[vertex] = True

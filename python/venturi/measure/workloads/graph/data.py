@@ -1,8 +1,8 @@
-"""Deterministic graphs whose degrees follow a power law, as those of friends and of pages do.
+"""Deterministic graphs with a power law of degrees, like those of friends and of web pages.
 
 The rank of a vertex is drawn as `vertices x u^2`, u uniform: the r-th most popular has a share of
 about 1 / (2 sqrt(r x vertices)), which makes degrees a power law of exponent 3. Edges of NWeight
-and n-hop go both ways; as HiBench's their weight is the product of a factor of either end.
+and n-hop go both ways; as in HiBench, their weight is the product of a factor of each end.
 """
 
 from __future__ import annotations

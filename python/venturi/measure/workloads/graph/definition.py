@@ -1,9 +1,9 @@
 """Graphs: associations over several hops, and PageRank. The sizes are HiBench's where it has them.
 
-Input are lines `source<TAB>target<TAB>weight` (PageRank: without weight), identifiers of nine
-digits, so that its size is known before it is there. An edge may occur twice: weights add up, a
-page that links twice passes on twice as much. Each vertex has the same mean number of edges; hubs
-have many more (see `graph_data`).
+Input are lines `source<TAB>target<TAB>weight` (PageRank: without weight), with identifiers of nine
+digits, so that its size is known in advance. An edge may occur twice: weights add up, and a page
+that links twice passes on twice as much. Each vertex has the same mean number of edges; hubs have
+many more (see `data`).
 """
 
 from __future__ import annotations

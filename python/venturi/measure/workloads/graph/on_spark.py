@@ -1,8 +1,7 @@
-"""Graph workloads as data frames: see `workloads/graph.py` for what they compute.
+"""Graph workloads as data frames: `definition` describes them.
 
 Weights have four decimals and are used as whole numbers of 1e-4, in doubles: their sums are exact
-below 2^53 whatever their order, so that which of two associations is the stronger does not depend
-on how the tasks ran.
+below 2^53 in any order, so the stronger of two associations doesn't depend on the order of tasks.
 """
 
 from __future__ import annotations
@@ -100,7 +99,7 @@ def _one_hop(edges: DataFrame) -> DataFrame:
 
 
 def _walks(edges: DataFrame, hop: DataFrame) -> DataFrame:
-    """What `hop` (`source`, `target`, `score`) becomes over one more edge, way by way."""
+    """Extend each path of `hop` (`source`, `target`, `score`) by one edge."""
     onward = hop.select(f.col("source").alias("via"), "target", "score")
     walks = edges.join(onward, "via").where("source != target")
     return walks.select("source", "target", f.expr("weight * score").alias("score"))

@@ -1,7 +1,7 @@
-"""Whether a learned model is any good: its file, held against populations whose truth is known.
+"""Checks a learned model's file against populations with known truth.
 
-A classifier is asked about examples that no engine has seen; what the best one could reach is
-computed from the population. `MARGIN` standard deviations are left to chance.
+A classifier gets examples that no engine has seen; the best possible accuracy is computed from the
+population. `MARGIN` standard deviations are left to chance.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ STRETCH_BYTES = 2**20
 # alone (`MARGIN`) hides neither a right model nor a constant answer.
 HOLD_OUT_BYTES = 2**26
 HOLD_OUT_EXAMPLES = (4_000, 20_000)
-# A cluster that was not found costs about 1/k of what the centres explain. Local optima of Lloyd's
-# iterations lack some: of 20 Spark was seen to lack up to three.
+# A missed cluster costs about 1/k of the variance that the centers explain. Local optima of Lloyd's
+# iterations miss some: Spark has missed up to three of 20.
 EXPLAINED = 0.6
 # Accuracy that too few examples cost a logistic regression: this much times the square root of
 # (features + OTHERS) / examples, less chance, bounds what scikit-learn lost of 1,000 examples
@@ -84,7 +84,9 @@ def check(checking: CheckInput) -> str | None:
 
 
 def _kmeans(checking: CheckInput, model: Mapping[str, Any]) -> None:
-    """Lloyd's iterations never raise the cost, and the engine tells that before the last."""
+    """Check a k-means model. Lloyd's iterations never raise the cost; the engine reports the cost
+    before the last one.
+    """
     parameters, said = checking.size.parameters, checking.answer
     k, features = whole(parameters, "k"), whole(parameters, "features")
     centres = _numbers(model, "centres", (k, features))
@@ -115,7 +117,7 @@ def _kmeans(checking: CheckInput, model: Mapping[str, Any]) -> None:
 
 
 def distances(values: F64, centres: F64) -> F64:
-    """The square of each example's distance from its nearest centre."""
+    """Return each example's squared distance from its nearest center."""
     products = values @ centres.T
     nearest: F64 = ((centres**2).sum(axis=1) - 2 * products).min(axis=1)
     nearest += np.einsum("ij,ij->i", values, values)
@@ -140,12 +142,13 @@ def _logistic_regression(checking: CheckInput, model: Mapping[str, Any]) -> None
 
 
 def attainable_accuracy(features: int, regularisation: float) -> float:
-    """The share of TwoClasses that a logistic regression of infinitely many examples gets right.
+    """Return the accuracy on TwoClasses of a logistic regression trained on infinitely many
+    examples.
 
-    It minimises the mean logistic loss + regularisation / 2 x the sum of squares of the
-    coefficients of features scaled to a standard deviation of 1. All features being alike, what is
-    looked for is the weight of their signed sum, and the intercept. Without regularisation this is
-    the Bayes classifier.
+    It minimizes the mean logistic loss + regularisation / 2 x the sum of squares of the
+    coefficients of features scaled to a standard deviation of 1. Because all features are
+    equivalent, the unknowns are the weight of their signed sum, and the intercept. Without
+    regularization this is the Bayes classifier.
     """
     from scipy.optimize import minimize
 

@@ -1,8 +1,8 @@
-"""Examples to learn from, drawn from populations whose truth is known.
+"""Examples to learn from, drawn from populations with known truth.
 
 An example is a record of little-endian float64: its label, then its features. Chunk i of a region
-is drawn from (seed, region, i) alone, so any stretch of the examples can be had at any time:
-those for training, written to files, and a hold-out that no engine ever sees.
+depends on (seed, region, i) alone, so any range of the examples can be generated separately: those
+for training, written to files, and a hold-out that no engine ever sees.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from venturi.measure.workloads.learning.definition import (
 )
 from venturi.record.trial import Scalar
 
-# Regions of a seed; a workload's truth (centres, directions, codes) is drawn from the first.
+# Regions of a seed; a workload's truth (centers, directions, codes) is drawn from the first.
 TRUTH, TRAINING, HOLD_OUT = range(3)
 CHUNK_BYTES = 2**20
 
@@ -36,7 +36,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 class Population(Protocol):
-    """What examples are drawn from."""
+    """A population from which examples are drawn."""
 
     features: int
 
@@ -47,8 +47,9 @@ class Population(Protocol):
 class Clusters:
     """Gaussian clusters of equal weight; the label is the number of the cluster."""
 
-    # Standard deviation of the centres, in those of a cluster. Where features are few, clusters
-    # overlap and keep Lloyd's iterations busy; with less, k-means|| lacks many where they are not.
+    # Standard deviation of the centers, in those of a cluster. With few features, clusters overlap
+    # and keep Lloyd's iterations busy; with a smaller spread, k-means|| misses many clusters if
+    # features are many.
     SPREAD = 1.0
 
     def __init__(self, seed: int, features: int, clusters: int) -> None:
@@ -92,8 +93,8 @@ class TwoClasses:
 class Witnesses:
     """Features that are witnesses of a hidden class; the label is that class, sometimes wrong.
 
-    Each feature alone, asked the best yes-no question, tells the class with the probability
-    `TRUST`, and independently of the others. Which are categorical: `categorical_features`.
+    Each feature alone, with the best yes-no question, predicts the class with the probability
+    `TRUST`, independently of the others. Some are categorical: `categorical_features`.
     """
 
     TRUST = 0.75
@@ -106,7 +107,7 @@ class Witnesses:
         self.sign = rng.choice((-1.0, 1.0), self.binary.start)
         self.flipped = rng.random(len(self.binary)) < 0.5
         codes = np.tile(np.arange(CATEGORIES), (len(self.categorical), 1))
-        # One row a feature: the values told for class 0, then those for class 1.
+        # One row per feature: the values that indicate class 0, then those for class 1.
         self.codes = rng.permuted(codes, axis=1)
 
     def draw(self, rng: np.random.Generator, count: int) -> F64:
@@ -132,7 +133,7 @@ class Witnesses:
 
 
 def population(job: str, seed: int, parameters: Mapping[str, Scalar]) -> Population:
-    """What the examples of a workload with this `job` are drawn from."""
+    """Return the population for a workload with this `job`."""
     features = whole(parameters, "features")
     if job == "kmeans":
         return Clusters(seed, features, whole(parameters, "k"))

@@ -16,11 +16,12 @@ from venturi.record.trial import Scalar
 
 VALUE_BYTES = 8
 CATEGORIES = 20  # values of a categorical feature that is not binary, as spark-perf has them
-# With fewer examples, or fewer for each cluster, no model could be told from a bad one.
+# With fewer examples, or fewer per cluster, good and bad models are indistinguishable.
 FEWEST_EXAMPLES = 1000
 FEWEST_OF_CLUSTER = 10
-# With fewer examples for each feature, or more regularisation, no accuracy tells a right logistic
-# regression from a constant predictor (the same answer always). Forests can be told at any size.
+# With fewer examples per feature, or more regularization, accuracy can't distinguish a right
+# logistic regression from a constant predictor (always the same answer). Forests can be checked at
+# any size.
 FEWEST_OF_FEATURE = 10
 MOST_REGULARISATION = 0.2
 
@@ -101,9 +102,9 @@ WORKLOADS = (
 )
 
 # Examples and features, scale by scale. K-means has HiBench's. HiBench's logistic regression and
-# random forest have (far) more features than examples, so that no model can be told right from
-# wrong; here are spark-perf's defaults (logistic regression `huge`, random forest `large`), those
-# of VMware's all-flash study for "1 TB" and "3 TB" (`gigantic`, `bigdata`), and ours below.
+# random forest have (far) more features than examples, so no check could find a wrong model; here
+# are spark-perf's defaults (logistic regression `huge`, random forest `large`), those of VMware's
+# all-flash study for "1 TB" and "3 TB" (`gigantic`, `bigdata`), and ours below.
 _SHAPES: Mapping[str, tuple[tuple[int, int], ...]] = MappingProxyType(
     {
         "kmeans": (
@@ -142,7 +143,7 @@ def whole(parameters: Mapping[str, Scalar], name: str) -> int:
 
 
 def record_bytes(parameters: Mapping[str, Scalar]) -> int:
-    """Of an example with its label."""
+    """Return the size of an example with its label."""
     return VALUE_BYTES * (whole(parameters, "features") + 1)
 
 

@@ -1,11 +1,11 @@
 """Machine learning with pyspark.ml: load and count the examples, train, write the model as JSON.
 
-`model.json` has for `kmeans` the `centres`, one list each; for `logistic-regression` the
+`model.json` has for `kmeans` the clusters' centers, one list each; for `logistic-regression` the
 `coefficients` and the `intercept` of the log-odds; for `random-forest` the `trees`, each as lists
-with an entry for every node, parents before their children: a node with a `feature` sends an
+with an entry for every node, parents before their children. A node with a `feature` sends an
 example to its `left` if that feature is at most `threshold`, or one of `categories`, else to its
-`right`; a leaf (its `feature` is null) has the share of label 1 in `positive`. The forest says 1
-if the mean share of its trees is above one half.
+`right`; a leaf (its `feature` is null) has the share of label 1 in `positive`. The forest predicts
+1 if the mean share of its trees is above one half.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ from venturi.measure.workloads.shared.spark_records import read_as
 from venturi.measure.workloads.shared.spark_storage import storage_of
 
 VALUE_BYTES = 8
-SEED = 1  # of what Spark draws: the work is the same in every trial
+SEED = 1  # for Spark's random choices: the work is the same in every trial
 _DENSE = 1  # a dense vector, in VectorUDT's terms
 
 Train = Callable[[DataFrame, dict[str, Any]], tuple[dict[str, Any], dict[str, Any]]]
 
 
 def _program(train: Train) -> Callable[[SparkSession, dict[str, Any]], dict[str, Any]]:
-    """Loads, trains with `train` (the model, and what Spark says of it), writes the model."""
+    """Return a program that loads the examples, trains with `train` (which returns the model and
+    Spark's results), and writes the model.
+    """
 
     def run(spark: SparkSession, task: dict[str, Any]) -> dict[str, Any]:
         parameters = task["parameters"]
@@ -119,7 +121,7 @@ def _random_forest(
 
 
 def _kinds(features: int) -> dict[str, Any]:
-    """Which features are categorical, as Spark wants to be told."""
+    """Return the numeric and categorical features in the form of Spark's metadata."""
     # The driver only: workers import this module where Venturi's record is not installed.
     from venturi.measure.workloads.learning.definition import CATEGORIES, categorical_features  # noqa: PLC0415
 

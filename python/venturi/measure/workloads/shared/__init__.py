@@ -1,1 +1,1 @@
-"""What programs, data and checks of several families share."""
+"""Programs, data and checks shared by several families."""

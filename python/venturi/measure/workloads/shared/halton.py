@@ -17,7 +17,7 @@ RADIUS_SQUARED = 0.25
 # Tables of coordinates stay in the second-level cache.
 _TABLE_DIGITS = (16, 10)
 _MOST_BOXES = 1 << 18
-# Sums of rounded squares are less than this away from what they should be.
+# Rounding errors of sums of squares stay below this.
 _ROUNDING = 1e-12
 
 Integers = npt.NDArray[np.int64]
@@ -25,10 +25,9 @@ Floats = npt.NDArray[np.float64]
 
 
 def points_inside(count: int, first: int = 0) -> int:
-    """How many of the points `first + 1` ... `first + count` lie in the circle in the square.
+    """Count the points `first + 1` ... `first + count` in the circle inscribed in the square.
 
-    Each is looked at. The last digits of a number come from a table, for all numbers that differ
-    only there at once.
+    Every point is tested. A table holds the last digits, for all numbers that differ only there.
     """
     tables = [_table(base, digits) for base, digits in zip(BASES, _TABLE_DIGITS, strict=True)]
     inside, number, end = 0, first + 1, first + count + 1
@@ -87,7 +86,9 @@ def _divided(boxes: Integers, scales: tuple[int, int]) -> tuple[Integers, tuple[
 
 
 def _squared_distances(boxes: Integers, scales: tuple[int, int]) -> tuple[Floats, Floats]:
-    """From the centre to the nearest and to the farthest point of each box."""
+    """Return the squared distances from the center to the nearest and farthest point of each
+    box.
+    """
     near, far = np.zeros(boxes.shape[1]), np.zeros(boxes.shape[1])
     for place, scale in zip(boxes, scales, strict=False):
         low, high = place / scale - CENTRE, (place + 1) / scale - CENTRE
@@ -97,7 +98,7 @@ def _squared_distances(boxes: Integers, scales: tuple[int, int]) -> tuple[Floats
 
 
 def _in_points(boxes: Integers, scales: tuple[int, int]) -> int:
-    """Of the only point of each box, by its number, whether it is in the circle."""
+    """Count the boxes with their only point, given by its number, in the circle."""
     squares = np.zeros(boxes.shape[1])
     for place, base, scale in zip(boxes, BASES, scales, strict=False):
         within = radical_inverse(boxes[2] // scale, base)

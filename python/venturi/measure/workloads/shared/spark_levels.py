@@ -1,4 +1,4 @@
-"""Where Spark keeps what it is told to keep."""
+"""Spark's storage levels by name."""
 
 from __future__ import annotations
 

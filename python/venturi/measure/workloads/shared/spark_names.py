@@ -21,7 +21,9 @@ Function = Callable[[Iterator[T]], Iterator[T]]
 
 
 def named(spark: SparkSession, function: Function[T]) -> Function[T]:
-    """`function`, whose worker says which task it runs meanwhile, if that is asked for."""
+    """Return `function`, extended to name its worker after the running task if the setting is
+    on.
+    """
     if spark.conf.get(TASKS_SETTING, "false") != "true":
         return function
 
@@ -37,7 +39,7 @@ def named(spark: SparkSession, function: Function[T]) -> Function[T]:
 
 
 def _of_task() -> str | None:
-    """What the worker is to be called; None if that has too many characters."""
+    """Return the worker's name; None if it would be too long."""
     import numpy as np  # noqa: PLC0415 - only executors
     from pyspark import TaskContext  # noqa: PLC0415 - only executors
 
@@ -51,5 +53,5 @@ def _of_task() -> str | None:
 
 
 def _call(name: str) -> None:
-    with suppress(OSError):  # no task depends on what its worker is called
+    with suppress(OSError):  # no task depends on its worker's name
         _NAME.write_text(name)

@@ -45,7 +45,7 @@ def ranges_of(
     return [
         ByteRange(file, first, min(first + step, size))
         for file, size in storage.files(folder)
-        if "/part-" in file  # kept input has a manifest beside it
+        if "/part-" in file  # kept input has a manifest, too
         for first in range(0, size, step)
     ]
 

@@ -17,7 +17,7 @@ from venturi.measure.hosts.durable import sync
 from venturi.measure.hosts.hdfs import Hdfs
 
 Write = Callable[[memoryview], None]
-_STEPS = 8  # that are read from HDFS at once: each time two servers are asked
+_STEPS = 8  # read from HDFS together: each read asks two servers
 
 
 class Storage(Protocol):
@@ -33,8 +33,9 @@ class Storage(Protocol):
         """Bytes `first` to `last` of `file`, `step` at a time."""
 
     def written(self, file: str, temporary: str) -> Any:
-        """A context whose value takes the bytes of a new file. Once it is left, the file is whole,
-        durable, and has its name; until then it has the `temporary` one.
+        """Return a context with a function that writes the bytes of a new file. Once the context is
+        left, the file is complete and durable under its name; until then it has the `temporary`
+        one.
         """
 
     def sync(self, folder: str) -> None:
@@ -74,7 +75,7 @@ class DiskStorage:
 
 @dataclass(frozen=True)
 class HdfsStorage:
-    """Files in HDFS, whose DataNodes make a file durable when it is closed (`synconclose`)."""
+    """Files in HDFS with DataNodes that make a file durable on close (`synconclose`)."""
 
     hdfs: Hdfs
 
@@ -99,7 +100,7 @@ class HdfsStorage:
                 target.write(data)
 
             yield write
-        self.hdfs.remove(self._path(file))  # of an attempt whose end nobody heard of
+        self.hdfs.remove(self._path(file))  # remains of an attempt with an unreported end
         self.hdfs.rename(self._path(temporary), self._path(file))
 
     def sync(self, folder: str) -> None:

@@ -40,8 +40,8 @@ def vocabulary() -> npt.NDArray[np.uint8]:
 
 
 def _ranks(rng: np.random.Generator, count: int, limit: int) -> npt.NDArray[np.int64]:
-    # Inverse of the continuous 1/r law on [1, limit + 1); ranks are then spread over the entries,
-    # so that the frequent ones are not all neighbours in key order.
+    # Inverse of the continuous 1/r law on [1, limit + 1). Ranks are then spread over the entries,
+    # so that frequent ones aren't adjacent in key order.
     rank = np.exp(rng.random(count) * np.log(limit + 1)).astype(np.int64) - 1
     scattered: npt.NDArray[np.int64] = np.minimum(rank, limit - 1) * 7919 % limit
     return scattered

@@ -70,7 +70,7 @@ def analysis(
     countries: pl.LazyFrame,
     words: pl.LazyFrame,
 ) -> pl.DataFrame:
-    """Three groupings of the visits with what the small tables know of them."""
+    """Return three groupings of the visits joined with the small tables."""
     regions = visits.join(countries, on="country_code", how="left")
     market = _part("market", regions.join(agents, on="user_agent", how="left"), "region", "device")
     year = pl.col("visit_date").dt.year().alias("year")
@@ -122,7 +122,7 @@ def _difference_of_sums(found: pl.LazyFrame, expected: pl.LazyFrame) -> str | No
     schema = expected.collect_schema()
     if (other := found.collect_schema()) != schema:
         return f"the columns are {dict(other)}, not {dict(schema)}"
-    # Sums modulo 2^64: as good as a comparison row by row, in any order and in constant memory.
+    # Sums modulo 2^64 replace a comparison row by row, in any order and in constant memory.
     sums = [
         each.select(pl.len(), pl.struct(pl.all()).hash().sum().alias("sum"))
         .collect(engine="streaming")

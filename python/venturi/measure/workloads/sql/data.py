@@ -1,8 +1,8 @@
-"""Deterministic tables in Parquet: a log of visits, and what is known about pages, agents, ...
+"""Deterministic tables in Parquet: a log of visits, and facts about pages, agents, ...
 
-Popular pages and frequent sources follow a power law. The small tables do not know everything, so
-that an outer join has something to keep: about one visit in twenty goes to an unknown page, and one
-in ten agents, countries and words is unknown.
+Popular pages and frequent sources follow a power law. The small tables are incomplete, so that
+outer joins matter: about one visit in twenty goes to an unknown page, and one in ten agents,
+countries and words is unknown.
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ def write(
 
 
 def _table(table: str, visits: int, rng: np.random.Generator) -> tuple[int, Chunk]:
-    """How many rows `table` has, and what makes its columns from one row to another."""
+    """Return the number of rows of `table`, and a function that makes its columns for a range of
+    rows.
+    """
     if table == "visits":
         return visits, lambda first, last: _visits(rng, visits, last - first)
     if table == "pages":
@@ -154,7 +156,7 @@ def _languages() -> pa.Array:
 
 @cache
 def _small(table: str) -> tuple[pa.Array, pa.Array]:
-    """All keys of a small table, and what each belongs to."""
+    """Return all keys of a small table, and the value of each."""
     if table == "agents":
         keys = [
             f"Browser/{each:02d}.0 (System-{each % 7}; Device-{each % DEVICES}) "

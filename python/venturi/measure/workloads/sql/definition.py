@@ -1,9 +1,9 @@
-"""SQL over a log of visits and small tables beside it: HiBench's scan, join and aggregation, and an
-analysis as shops run it: left outer joins of the large table with the small ones, groups, a union.
+"""SQL over a log of visits and small tables: HiBench's scan, join and aggregation, and an analysis
+typical of shops, with left outer joins of the large table with the small ones, groups and a union.
 
-Input are Parquet files, one folder a table (`sql_data.COLUMNS`). A record is a visit. Its bytes are
-nominal, for what Parquet makes of it is only known afterwards: the width of its values, strings at
-their longest. The small tables and the saving by Parquet's encodings are not counted. Money is in
+Input are Parquet files, one folder per table (`sql_data.COLUMNS`). A record is a visit. Its bytes
+are nominal, because Parquet's size is known only afterwards: the width of its values, strings at
+their longest. The small tables and the savings of Parquet's encodings are not counted. Money is in
 whole cents, so that sums are exact.
 """
 

@@ -1,4 +1,4 @@
-"""Whether TeraGen made what it should, and TeraValidate saw what is there."""
+"""Checks that TeraGen made the right records, and that TeraValidate read the existing ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def check(checking: CheckInput) -> str | None:
 
 
 def _check_records(checking: CheckInput) -> str | None:
-    """Reads them again. They are in no order; nobody said that they were."""
+    """Validate the records, which have no order, by reading them again."""
     step, records = checking.step, checking.size.records
     there = checking.parts() if checking.portions is None else checking.portions
     if not there:

@@ -17,7 +17,7 @@ def _maps(threads: int) -> Mapping[str, str]:
 
 
 def _made(run: HadoopRun) -> Findings:
-    """What TeraGen counted of its records."""
+    """Return TeraGen's checksum of its records."""
     own = run.counters.get(_COUNTERS, {})
     if "CHECKSUM" not in own:
         return Findings()
@@ -25,7 +25,7 @@ def _made(run: HadoopRun) -> Findings:
 
 
 def _seen(run: HadoopRun) -> Findings:
-    """What TeraValidate wrote of the records that it read."""
+    """Return TeraValidate's findings about the records."""
     lines = [
         line.partition("\t")
         for each in run.files.find(run.task.output, "part-*")
