@@ -1,8 +1,8 @@
-"""What others used of the host while a trial executed: the host's counters less the trial's own.
+"""Concurrent load during a trial: the host's counters minus the trial's own.
 
-The agent's sampler says each second what all used, and what the process that runs the trial and all
-that it started used. What remains is others' work: it is a sample of every trial, and from
-`LIMITS` on a warning. Hosts that are one machine, as those of a lab, are judged together. See
+Each second the agent's sampler reports the use of the whole host, and that of the process that runs
+the trial with its descendants. The difference is other processes' load: every trial has samples of
+it, and beyond `LIMITS` a warning. Hosts on one machine, as in a lab, are judged together. See
 docs/method/disturbance.md.
 """
 
@@ -25,7 +25,7 @@ ONE_MACHINE = (
 LEAST_COVERED = 0.5  # of the execution, at least, by samples
 MEMORY_STALLED = "memory_stalled_share"
 
-_WORK = ("cpu_user", "cpu_nice", "cpu_system")  # interrupts are nobody's own
+_WORK = ("cpu_user", "cpu_nice", "cpu_system")  # interrupts belong to no process
 _READ, _WRITE = "disk_read_bytes_per_s", "disk_write_bytes_per_s"
 _NET = ("net_receive_bytes_per_s", "net_transmit_bytes_per_s")
 _LOOPBACK = "lo"
@@ -81,10 +81,10 @@ LIMITS = (
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """The means since the sample before, from `from_s` to `to_s` on the trial's clock.
+    """Means since the previous sample, from `from_s` to `to_s` on the trial's clock.
 
-    None is what was not said. `cpu_work` and `cpu_own` are of all processors; `net_bytes_per_s` is
-    without loopback.
+    None: not reported. `cpu_work` and `cpu_own` cover all CPUs; `net_bytes_per_s` excludes
+    loopback.
     """
 
     from_s: float
@@ -128,7 +128,7 @@ def tick(from_s: float, to_s: float, rows: Iterable[Row]) -> Tick:
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """What is said of a trial: the samples, and a warning for each limit that was reached."""
+    """The verdict on a trial: its samples, and a warning for each limit reached."""
 
     samples: tuple[Sample, ...]
     warnings: tuple[TrialWarning, ...] = ()
@@ -142,10 +142,10 @@ def disturbance(
     elsewhere: str | None = None,
     network: str | None = None,
 ) -> Disturbance:
-    """What others did from `from_s` to `to_s`, when the trial executed.
+    """Return the concurrent load from `from_s` to `to_s`, the execution of the trial.
 
-    `elsewhere` says why not all of the trial's own work is counted as its own, `network` why its
-    own traffic cannot be told from others'. A figure that cannot be told has the reason.
+    `elsewhere` says why the trial's own work isn't fully counted, `network` why its traffic can't
+    be separated from that of others. An unknown figure has the reason.
     """
     window = _Window(ticks, from_s, to_s)
     disk_bytes_per_s, disk_share = _disks(ticks, window)
@@ -162,10 +162,12 @@ def disturbance(
 def disturbance_of_one_machine(
     hosts: Sequence[Sequence[Tick]], from_s: float, to_s: float, *, elsewhere: str | None = None
 ) -> Disturbance:
-    """What others did on the machine that all `hosts` of the trial are, each with its samples.
+    """Return the concurrent load on the machine that emulates all `hosts` of the trial, from each
+    one's samples.
 
-    Each host sees what the whole machine did, and its own part of the trial's: the trial's own is
-    the sum of these. Transfers are not told apart so: a host's disk is a file on the machine's.
+    Each host sees the whole machine's work and its own part of the trial's; the trial's work is the
+    sum of these parts. Transfers can't be separated this way: a host's disk is a file on the
+    machine's.
     """
     windows = [_Window(ticks, from_s, to_s) for ticks in hosts]
     window = min(windows, key=lambda each: each.too_short is not None)
@@ -184,7 +186,7 @@ def disturbance_of_one_machine(
 
 
 class _Window:
-    """The samples of a host's execution; `too_short` says why they tell nothing of it."""
+    """A host's samples during the execution; `too_short` says why they are insufficient."""
 
     def __init__(self, ticks: Sequence[Tick], from_s: float, to_s: float) -> None:
         self.from_s, self.to_s = from_s, to_s
@@ -220,7 +222,9 @@ class _Window:
 
 
 def _judged(window: _Window, *others: tuple[str, float | None, str | None]) -> Disturbance:
-    """`others`: metric, value and why it cannot be told, of what needs the trial's own."""
+    """Judge the figures. `others` are metric, value and the reason if unknown, for metrics that
+    need the trial's own share.
+    """
 
     def mean(place: int) -> float | None:
         share = window.mean(lambda each: each.means[place])
@@ -240,7 +244,7 @@ def _judged(window: _Window, *others: tuple[str, float | None, str | None]) -> D
 
 
 def unknown(reason: str) -> Disturbance:
-    """Of a trial of which nothing can be told, for `reason`."""
+    """Return the verdict on a trial without figures, for `reason`."""
     return Disturbance(
         tuple(
             Sample(metric, None, "fraction", missing_reason=reason)

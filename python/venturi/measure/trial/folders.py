@@ -62,7 +62,7 @@ class DataFolders:
         return self._parents.get(role, ())
 
     def of(self, role: str) -> tuple[Path, ...]:
-        """The folders to use for `role`, made when first asked for."""
+        """Return the folders to use for `role`, creating them on first use."""
         folders = tuple(self._make(parent) / role for parent in self.parents(role))
         for folder in folders:
             self.files.mkdir(folder, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What a trial's work is: a job, what was chosen for it, what it is given and what it reports."""
+"""A trial's work: a job, its choices, its context and its reports."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from venturi.record.trial import Engine, Phase, Sample, Scalar, TrialWarning, Wo
 
 @dataclass(frozen=True)
 class TrialChoices:
-    """What was chosen for a trial, before anything is measured.
+    """The choices for a trial, before anything is measured.
 
-    `elsewhere` says why what it uses of this host is not all counted as its own: others' daemons do
-    a part of it. `uses_network`: traffic between hosts is a part of its work.
+    `elsewhere` says why its use of this host isn't fully counted: external daemons do a part of it.
+    `uses_network`: traffic between hosts is a part of its work.
     """
 
     workload: Workload
@@ -52,8 +52,8 @@ class Attachment:
     files: Files | None = None
 
 
-class JobFailed(VenturiError):  # noqa: N818 - it is what happened
-    """A job that failed, with what there is to be kept of it."""
+class JobFailed(VenturiError):  # noqa: N818 - the name says what happened
+    """A failed job, with its attachments."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class JobFailed(VenturiError):  # noqa: N818 - it is what happened
 
 @dataclass(frozen=True)
 class StepReport:
-    """What a step of a job found out. `invalid` says why the result cannot be believed."""
+    """The results of a job's step. `invalid` says why the result is wrong."""
 
     phases: tuple[Phase, ...] = ()
     samples: tuple[Sample, ...] = ()
@@ -86,7 +86,7 @@ class StepReport:
 
 @dataclass(frozen=True)
 class StepContext:
-    """What a job is given: the agent, and the trial's own clock."""
+    """A job's context: the agent, and the trial's own clock."""
 
     agent: Agent
     origin_s: float
@@ -143,7 +143,7 @@ class TrialJob(Protocol):
 
     @property
     def chosen(self) -> TrialChoices:
-        """What was chosen."""
+        """The choices for the trial."""
 
     def prepare(self, step: StepContext) -> StepReport:
         """Makes ready what is not timed: input, space, predictions."""

@@ -39,9 +39,9 @@ class ProcessResult:
 
 @dataclass(frozen=True)
 class Program:
-    """A command to be run. Kept of it when it fails: `log`, and what `attachments` finds then.
+    """A command to run. After a failure its `log` is kept, with the result of `attachments`.
 
-    `label` tells it from those that run beside it, in the names of its files.
+    `label` distinguishes concurrent programs in the names of their files.
     """
 
     command: Sequence[str | Path]
@@ -52,7 +52,7 @@ class Program:
     label: str = ""
 
     def kept(self) -> tuple[Attachment, ...]:
-        """What there is to be kept of it."""
+        """Return the files to keep of it."""
         own = (Attachment("log", self.log.name, self.log), *self.attachments())
         return tuple(labelled(each, self.label) for each in own)
 
@@ -91,11 +91,11 @@ def run_concurrently(
     timeout_s: float | None,
     check: Callable[[], None] | None = None,
 ) -> tuple[ProcessResult, ...]:
-    """Runs `programs` at the same time to their ends; nothing of them is left, however they ended.
+    """Run `programs` concurrently to their ends, and leave no process behind however they end.
 
-    The first that fails ends the others. `check` is asked while they run, and when one failed: the
-    error that it raises, such as of a daemon that ended (`Daemons.check`), ends the programs and is
-    their failure. Raises JobFailed (with what is kept of all programs) and Interrupted.
+    The first that fails ends the others. `check` is called while they run, and after a failure: an
+    error that it raises, such as that of an ended daemon (`Daemons.check`), ends the programs and
+    becomes their failure. Raises JobFailed (with the attachments of all programs) and Interrupted.
     """
     running: list[_RunningProgram] = []
     failed: VenturiError | None = None

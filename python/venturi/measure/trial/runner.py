@@ -61,7 +61,7 @@ _NETWORK_FILES = ("nfs", "cifs", "smb", "ceph", "lustre", "gluster", "9p", "fuse
 SHARED = "some hosts of the trial share a machine, so each sees the others' load"
 
 FOUND = frozenset({"regime_expected"})
-"""What a job adds to its trial's configuration once it has begun: it was found, not chosen."""
+"""Configuration that a job adds after its start: observed, not chosen."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ class SessionMember:
 
 @dataclass(frozen=True)
 class Session:
-    """What all trials of one command share; without an interval no series is sampled.
+    """The common part of a command's trials; without an interval no series is sampled.
 
-    `warnings` are what was wrong before any of them began; every trial has them. `members` are all
-    hosts where there are several, the first is also `agent` and `host`; `cluster` is what is said
-    of them together. With `traced`, requests to the disks of the trials' data are recorded.
+    `warnings` concern the time before the trials; every trial gets them. `members` are all hosts if
+    there are several, the first also as `agent` and `host`; `cluster` describes them together. With
+    `traced`, requests to the disks of the trials' data are recorded.
     """
 
     agent: Agent
@@ -230,7 +230,7 @@ def run_trial(session: Session, job: TrialJob) -> Trial:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """What the operating system refuses is no fault of ours: an error that a user can act on."""
+    """Turn refusals by the operating system into errors that users can act on."""
     try:
         yield
     except OSError as error:
@@ -323,7 +323,7 @@ class _TrialRun:
         self._advance(state, failure=Failure(str(kind), code, message))
 
     def _keep_trace(self) -> None:
-        """Once: what the trace says, by the stages that the engine tells of."""
+        """Store the trace's analysis once, by the stages in the engine's account."""
         tracer, self._tracer = self._tracer, None
         if tracer is None:
             return
@@ -344,7 +344,7 @@ class _TrialRun:
                 with (each.files or self._files).here(each.path) as (path,):
                     self.trial = self.repository.attach(self.trial, each.kind, each.name, path)
             except VenturiError as error:
-                # What was measured is worth more than a log that cannot be kept.
+                # Keep the measurements even if a log can't be stored.
                 self.warn((TrialWarning(error.code, error.message),))
             except OSError as error:  # it cannot be fetched
                 said = f"{each.name} cannot be stored: {error.strerror}"
@@ -372,7 +372,7 @@ class _TrialRun:
             self._judge_machine([sampler for _, sampler in watched], executed)
 
     def _warn_of(self, member: SessionMember, warnings: tuple[TrialWarning, ...]) -> None:
-        """What is true of one host, by its name where there are several."""
+        """Add one host's warnings, with its name if there are several."""
         name = f"{member.host.name}: " if self._of_several else ""
         self.warn(tuple(TrialWarning(each.code, name + each.message) for each in warnings))
 
@@ -434,7 +434,9 @@ class _TrialRun:
 
 
 def _no_own_traffic(chosen: TrialChoices, facts: Mapping[str, Any]) -> str | None:
-    """Why the trial's traffic cannot be told from others'; None if it has none."""
+    """Return why the trial's traffic can't be separated from that of others; None if it has
+    none.
+    """
     if chosen.uses_network or chosen.elsewhere is not None:
         return "the kernel doesn't count network traffic per process"
     mounted = facts.get("file_systems")
@@ -445,8 +447,9 @@ def _no_own_traffic(chosen: TrialChoices, facts: Mapping[str, Any]) -> str | Non
 
 
 def already_succeeded(session: Session, chosen: TrialChoices) -> Trial | None:
-    """The succeeded trial of the same experiment and repetition that chose the same in all, on
-    the session's host; None if there is none."""
+    """Return a succeeded trial with the same experiment, repetition and choices on the session's
+    host; None without one.
+    """
     if chosen.experiment is None:
         return None
     wanted = _chosen(_planned(session, chosen))
@@ -457,7 +460,7 @@ def already_succeeded(session: Session, chosen: TrialChoices) -> Trial | None:
 
 
 def _chosen(trial: Trial) -> tuple[object, ...]:
-    """All that was chosen for `trial`, as it would be before it began."""
+    """Return all choices for `trial`, as before its start."""
     workload = trial.workload
     return (
         (workload.name, workload.version, workload.scale, workload.input_bytes),

@@ -1,6 +1,7 @@
-"""The sampler beside a trial: the host's counters over time, stored as the trial's series.
+"""The sampler that accompanies a trial: the host's counters over time, stored as the trial's
+series.
 
-Observing must not decide: whatever goes wrong here becomes a warning, the trial goes on.
+A failed sampler must not fail a trial: any error becomes a warning.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ GRACE_S = 5.0
 class Sampler:
     """Runs `sample` from `start` to `stop` and writes `path` (Parquet).
 
-    Times in the file are seconds since `origin_s`, a moment of this process's monotonic clock: the
-    start of the trial, so that series and phases share one axis. One moment is no series: a trial
-    that ended before the second sample has none, and what is more than `limits` let it have is left
-    out. `ticks` is what it says of others. The moments are those of the host's clock, which is
-    `clock` off from this machine's; where that was not measured, the first is when it is heard of.
+    Times in the file are seconds since `origin_s` on this process's monotonic clock, the start of
+    the trial, so that series and phases share one axis. A single sample is no series: a trial that
+    ends before the second has none. Values beyond `limits` are omitted. `ticks` are the figures
+    about concurrent load. Times are those of the host's clock, corrected by its offset `clock`;
+    without an offset, the first one is the time at which its event arrives.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class Sampler:
             self._process.stop(0.0)
 
     def stop(self) -> tuple[Path | None, TrialWarning | None]:
-        """Ends sampling: the file if there is one, and what went wrong if something did."""
+        """End sampling; return the file, if any, and the warning, if any."""
         if self._process is not None and self._thread is not None:
             try:
                 self._process.terminate()
@@ -98,7 +99,7 @@ class Sampler:
         return (self._path if HERE.is_file(self._path) else None), warning
 
     def _thinned(self) -> str:
-        """What was left out of the series, as more than can be kept."""
+        """Describe the values omitted from the series because of the limits."""
         said = []
         if self._moments_each > 1:
             said.append(
@@ -131,7 +132,7 @@ class Sampler:
                     if event["event"] != "series":
                         return
                     if self._offset_s is None:
-                        # The first event tells how far the agent's clock is from the trial's.
+                        # The first event shows the offset of the agent's clock from the trial's.
                         self._offset_s = self._moment_s(event) - float(event["t_s"])
                     t_s = float(event["t_s"]) + self._offset_s
                     rows = [
@@ -147,8 +148,8 @@ class Sampler:
                         first.extend(rows)
                         return
                     if writer is None:
-                        # Parquet's library takes as long as a short trial: it is loaded beside the
-                        # work, and only for a trial that has a series.
+                        # Parquet's library takes as long to load as a short trial: load it while
+                        # the work runs, and only for a trial that has a series.
 
                         writer = stack.enter_context(SeriesWriter(self._path, self._limits))
                         rows = [*first, *rows]

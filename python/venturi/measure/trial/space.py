@@ -9,7 +9,7 @@ from venturi.core.errors import VenturiError
 from venturi.core.units import format_bytes_decimal
 from venturi.measure.hosts.host import FileInfo, Files
 
-SHARE_OF_FREE = 0.5  # the other half stays free for whoever else uses the disk
+SHARE_OF_FREE = 0.5  # the other half stays free for other users of the disk
 
 
 def existing_parent(files: Files, path: Path) -> FileInfo:
@@ -21,7 +21,9 @@ def existing_parent(files: Files, path: Path) -> FileInfo:
 
 
 def usable_bytes(files: Files, path: Path) -> int:
-    """What Venturi may use of the file system of `path`: half of what is free."""
+    """Return how many bytes Venturi may use on the file system of `path`: half of the free
+    space.
+    """
     return int(files.free_bytes(existing_parent(files, path).path) * SHARE_OF_FREE)
 
 

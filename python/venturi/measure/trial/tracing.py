@@ -1,6 +1,6 @@
-"""The recorder of block I/O beside a trial: requests to the disks of its data while it executes.
+"""The recorder of block I/O that accompanies a trial: requests to the disks of its data.
 
-Observing must not decide: whatever goes wrong here becomes a warning, the trial goes on.
+A failed recorder must not fail a trial: any error becomes a warning.
 """
 
 from __future__ import annotations
@@ -77,8 +77,9 @@ class Tracer:
             self._fail(outcome)
 
     def files(self, stages: Sequence[TracedStage]) -> Iterator[tuple[str, Path]]:
-        """What the recording says of a job of these stages, and the recording itself: each with
-        the name under which it is kept; nothing if there is none."""
+        """Yield the recording's analysis for a job with these stages, and the recording itself,
+        each with the name under which it is kept; nothing without a recording.
+        """
         recording = self._place / _RECORDING
         if not HERE.is_folder(recording):
             return
@@ -114,9 +115,9 @@ class Tracer:
 
 
 def stages_of(account: JobAccount) -> tuple[TracedStage, ...]:
-    """The stages that ended, as the engine tells of them.
+    """Return the ended stages in the engine's account.
 
-    A stage that reads what others handed on is on the reduce side, every other one on the map side.
+    A stage with shuffle input is on the reduce side, any other on the map side.
     """
     found = []
     kind = account.kind

@@ -1,4 +1,4 @@
-"""What the agent has used of the machine, as samples: the names are those of every engine."""
+"""The agent's use of the machine, as samples with the names that every engine has."""
 
 from __future__ import annotations
 
