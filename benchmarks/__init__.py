@@ -1,1 +1,1 @@
-"""Venturi's speed beside its peers' and beside the physical limit; `python -m benchmarks`."""
+"""Venturi's speed compared with its peers and with the physical limit; `python -m benchmarks`."""

@@ -1,4 +1,6 @@
-"""`python -m benchmarks`: measures Venturi beside its peers and the physical limit of this host."""
+"""`python -m benchmarks`: compares Venturi with its peers and with the physical limit of this
+host.
+"""
 
 from __future__ import annotations
 

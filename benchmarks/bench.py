@@ -1,4 +1,6 @@
-"""What every suite works with: a folder, the agent, the raw iterations, and the rules of a pair."""
+"""The common part of all suites: a folder, the agent, the raw iterations, and the rules of a
+pair.
+"""
 
 from __future__ import annotations
 
@@ -47,11 +49,11 @@ class BenchOptions:
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """One raw measurement, kept as it was.
+    """One raw measurement, kept unchanged.
 
-    `time_s` and `cpu_s` are what figures use: the process's own wall clock and user+sys, unless a
-    peer times only its query (then the rest of its process, such as imports, is left out in its
-    favour). `data` is what the program reported.
+    Figures use `time_s` and `cpu_s`: the process's own wall clock and user+sys, unless a peer times
+    only its query (then the rest of its process, such as imports, is omitted, to its advantage).
+    `data` is the program's report.
     """
 
     suite: str
@@ -192,13 +194,14 @@ class Bench:
         return iteration
 
     def settle_memory(self, size_bytes: int) -> float:
-        """Touches memory before a timed round, so that none pays for the host's finding of pages.
+        """Touch memory before a timed round, so that no contender pays for the host's allocation of
+        pages.
 
-        Before that the disks are left to finish: touched memory does not keep for long. Returns the
-        bytes per second at which the round will find it.
+        The disks become idle first, because touched memory doesn't stay available for a long time.
+        Returns the bytes per second at which the round will get it.
 
-        A virtual machine's host may take unused memory back; the first touch of it then costs
-        seconds for each GiB, for whoever comes first.
+        A virtual machine's host may reclaim unused memory; the next first touch then costs seconds
+        per GiB.
         """
         settle_disk()
         label = ("memory", "settle", "venturi", 0)
@@ -206,7 +209,7 @@ class Bench:
         return float(touched.data["second_touch_bytes_per_s"])
 
     def check(self, files: Sequence[Path], file_format: str) -> Content:
-        """What is in `files`, by a program that is not Venturi's engine."""
+        """Return the content of `files`, as read by a program that isn't Venturi's engine."""
         command = [sys.executable, "-m", "benchmarks.verify", "--format", file_format]
         outcome = process.run([*command, *map(str, files)], env=python_env())
         if outcome.ending != "ok":
@@ -214,16 +217,16 @@ class Bench:
         return Content(**json.loads(outcome.stdout))
 
     def reject(self, iteration: Iteration, problem: str) -> None:
-        """Marks an iteration whose output turned out to be wrong."""
+        """Mark an iteration with a wrong output."""
         at = self.iterations.index(iteration)
         self.iterations[at] = replace(iteration, problem=problem)
 
 
 def settle_disk(path: Path = Path("/proc/diskstats")) -> None:
-    """Waits until the disks have done what the round before left them to do.
+    """Wait until the disks have finished the work of the previous round.
 
-    Where ext4 is mounted with `discard`, deleting gigabytes makes the kernel tell the disk so in
-    the background, and the disk is slower meanwhile: whoever comes next would pay for it.
+    On ext4 mounted with `discard`, the kernel reports deleted gigabytes to the disk in the
+    background. The disk is slower during that time, at the cost of the next contender.
     """
     os.sync()
     before, deadline_s = None, time.monotonic() + _SETTLE_AT_MOST_S
@@ -275,7 +278,9 @@ def read_events(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def find_agent(environ: Mapping[str, str]) -> tuple[Path | None, str]:
-    """The agent binary, or why there is none: VENTURI_AGENT, beside Python, then PATH."""
+    """Return the agent binary, or why it is missing: from VENTURI_AGENT, next to the Python
+    program, then on PATH.
+    """
     named = environ.get("VENTURI_AGENT")
     if named:
         path = Path(named)
@@ -287,9 +292,10 @@ def find_agent(environ: Mapping[str, str]) -> tuple[Path | None, str]:
 
 @contextmanager
 def work_folder(parent: Path) -> Iterator[Path]:
-    """A folder of our own under `parent`, gone afterwards; orphans of killed ones are removed.
+    """Yield a new folder under `parent` and remove it afterwards; remove those of killed processes,
+    too.
 
-    The lock says whose folder lives: the kernel frees it when its process is gone.
+    A lock marks a folder in use: the kernel releases it when the process ends.
     """
     parent.mkdir(parents=True, exist_ok=True)
     for old in parent.glob(f"{_FOLDER}*"):

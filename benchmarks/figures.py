@@ -1,9 +1,9 @@
 """Figures from raw iterations: pure arithmetic, no processes, no clocks, no files.
 
-A figure is the median over iterations with a bootstrap interval, held against a bar. A comparison
-is the median of the ratios of neighbours in time (A1/B1, A2/B2, ...): both sides of a pair saw the
-same machine, which the two medians alone need not have. Times are in seconds, rates in bytes per
-second, CPU in core-seconds unless the name says otherwise.
+A figure is the median over iterations with a bootstrap interval, compared with a bar. A comparison
+is the median of the ratios of successive iterations (A1/B1, A2/B2, ...): both sides of a pair saw
+the same state of the machine, which separate medians don't guarantee. Times are in seconds, rates
+in bytes per second, CPU in core-seconds unless the name says otherwise.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from venturi.core.statistics.stats import Missing, median_interval
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What a figure must reach: at least `low`, at most `high`; None is no bound."""
+    """The required range of a figure: at least `low`, at most `high`; None is no bound."""
 
     low: float | None = None
     high: float | None = None
@@ -53,7 +53,7 @@ class FigureRow:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A row with its value, or with the reason why there is none."""
+    """A row with its value, or with the reason for a missing one."""
 
     row: FigureRow
     value: float | None
@@ -111,7 +111,9 @@ def time_over_mixed_floor(
     read_bytes_per_s: float,
     write_bytes_per_s: float,
 ) -> float:
-    """Time over the floor of a disk that reads and writes at once at R and W: bytes / (R + W)."""
+    """Return the time over the floor of a disk that reads and writes concurrently at R and W: bytes
+    / (R + W).
+    """
     return elapsed_s / ((bytes_read + bytes_written) / (read_bytes_per_s + write_bytes_per_s))
 
 
@@ -146,6 +148,8 @@ def fastest(times_s: Mapping[str, Sequence[float]]) -> str:
 
 
 def rotated(names: Sequence[str], turn: int) -> list[str]:
-    """The order of turn `turn`: A B, B A, A B, ...: drift of the machine falls on all alike."""
+    """Return the order of turn `turn`: A B, B A, A B, ...: drift of the machine affects all
+    equally.
+    """
     at = turn % len(names)
     return [*names[at:], *names[:at]]

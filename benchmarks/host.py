@@ -1,4 +1,4 @@
-"""Where and with what a benchmark ran: the host's facts and the version of every program."""
+"""The environment of a benchmark: the host's facts and the version of every program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PACKAGES = ("duckdb", "polars", "pyarrow", "numpy", "venturi")
 
 
 def facts(bench: Bench) -> dict[str, Any]:
-    """The agent's facts about this host, and what the benchmark may use of it."""
+    """Return the agent's facts about this host, and the benchmark's share of it."""
     own: dict[str, Any] = {
         "kernel": platform.release(),
         "machine": platform.machine(),

@@ -1,7 +1,7 @@
-"""Tables of figures in a page of the documentation, written by the benchmark that measures them.
+"""Tables of figures in the documentation, written by the benchmark that measures them.
 
-A table stands between two comments, `<!-- NAME -->` and `<!-- end of NAME -->`. Its rows begin with
-what they are of, so that a part of them can be measured anew and the others stay.
+A table stands between two comments, `<!-- NAME -->` and `<!-- end of NAME -->`. The first cell of a
+row identifies it, so that some rows can be measured again while the others stay.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ HEAD_LINES = 2
 
 
 def first_cell(row: str) -> str:
-    """What a row of a table is of."""
+    """Return the first cell of a row, which identifies it."""
     return row.split("|")[1].strip()
 
 
 def write_table(page: Path, name: str, head: Sequence[str], rows: Iterable[str]) -> None:
-    """Writes a table with these `head` lines; rows of what is not in `rows` stay, in their places.
+    """Write a table with these `head` lines; existing rows that `rows` doesn't replace stay in
+    place.
 
     ValueError if `page` has no such comments.
     """

@@ -39,7 +39,7 @@ class MemoryGroup:
         return int(counts.get("oom_kill", 0))
 
     def peak_bytes(self) -> int:
-        """The most that was charged at once: anonymous memory and page cache together."""
+        """Return the peak charge: anonymous memory and page cache together."""
         return int((self.path / "memory.max_usage_in_bytes").read_text())
 
 
@@ -84,7 +84,7 @@ def memory_group(limit_bytes: int) -> Iterator[MemoryGroup]:
 
 
 def _remove(path: Path) -> None:
-    # A process that has just exited may still be counted for a moment.
+    # A process that has just exited may still be counted briefly.
     for _ in range(_REMOVE_TRIES):
         try:
             path.rmdir()

@@ -22,7 +22,7 @@ _GRACE_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class ProcessOutcome:
-    """What one process did.
+    """The outcome of one process.
 
     `wall_s` runs from before the start until after the exit and after `then` (an fsync, say).
     `user_s`, `system_s` and `max_rss_bytes` are the kernel's own account of that child (wait4).

@@ -90,7 +90,7 @@ def synthetic_trials(count: int = TRIALS, seed: int = 1) -> Iterator[Trial]:
 
 
 def questions(repository: TrialRepository) -> dict[str, Callable[[], object]]:
-    """The queries that are timed, by what they are."""
+    """Return the queries to time, by description."""
     two = (Condition("workload", Op.ONE_OF, ("terasort",)), Condition("disk", Op.ONE_OF, ("SSD",)))
     first = Query(two, sort="elapsed_s", descending=False)
     everything = Query()

@@ -97,7 +97,7 @@ OBSERVING = FigureRow(
     Bar(high=1.02),
 )
 
-# What each suite promises to fill; what it cannot fill is printed with the reason.
+# Rows that each suite must fill; a row that it can't fill is printed with the reason.
 ROWS: dict[str, tuple[FigureRow, ...]] = {
     "startup": (STARTUP,),
     "sampler": (SAMPLER,),

@@ -1,10 +1,10 @@
-"""What each verb costs before it works: `python -m benchmarks.start_up [--write]`.
+"""Start-up cost of each verb: `python -m benchmarks.start_up [--write]`.
 
-Each verb that answers from the repository or a catalogue is asked one question, on 40,000 synthetic
+Each verb that answers from the repository or a catalog gets one question, on 40,000 synthetic
 trials in a SQLite database of its own, with everything compiled and in the page cache: median of
-seven processes. The figures to reach: 500 ms, and 150 ms for --help and --version. Beside it stands
-what a verb loads of the heavy libraries, seen with `-X importtime`. With --write the table goes to
-docs/reference/start-up.md; a test holds its libraries to what is true.
+seven processes. The bars: 500 ms, and 150 ms for --help and --version. The table also lists the
+heavy libraries that a verb loads, according to `-X importtime`. With --write it goes to
+docs/reference/start-up.md; a test checks its libraries.
 """
 
 from __future__ import annotations
@@ -86,12 +86,12 @@ class StartUpCost:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """That of a user whose repository is in `home`."""
+    """Return the environment of a user with a repository in `home`."""
     return {**os.environ, "VENTURI_HOME": str(home), "COLUMNS": "100"}
 
 
 def libraries_of(question: str, names: Mapping[str, str], home: Path) -> tuple[str, ...]:
-    """What the verb loads of HEAVY to answer `question`, by name."""
+    """Return the names of the libraries in HEAVY that the verb loads to answer `question`."""
     command = [
         sys.executable,
         "-X",

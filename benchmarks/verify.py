@@ -28,7 +28,7 @@ Records = np.ndarray[Any, np.dtype[np.uint8]]
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What is in some files: `digest` is equal for equal multisets of records (mod 2^64)."""
+    """The content of files: `digest` is equal for equal multisets of records (mod 2^64)."""
 
     records: int
     unordered: int

@@ -1,1 +1,1 @@
-"""Ten Spark programs with one planted fault each, and what Venturi finds in their logs."""
+"""Ten Spark programs with one planted fault each, and Venturi's findings in their logs."""

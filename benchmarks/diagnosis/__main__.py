@@ -1,16 +1,15 @@
-"""`python -m benchmarks.diagnosis`: ten Spark programs with a planted fault each, and without it.
+"""`python -m benchmarks.diagnosis`: ten Spark programs, each with and without a planted fault.
 
-Each is run in a process of its own, its log is read, and what Venturi finds first is compared with
-what was planted; of those without a fault nothing above a tenth of the time may be found. Then what
-is advised is done: the settings of the first finding are made, or, where the program has to change,
-the program without the fault is it; what that saved stands beside what was promised. All are run
-in turn, `--repeats` times; figures are medians. `--keep` writes the first logs, trimmed, as
-`tests/data/spark` has them, `--page` the table of this version of Spark into
-docs/studies/diagnosis.md: programs can be run in parts, and the rows of the others stay.
+Each runs in its own process, and Venturi's first finding in its log is compared with the planted
+fault; without a fault, no finding may exceed a tenth of the time. Then the advice is followed: with
+the settings of the first finding or, where the program has to change, with the program without the
+fault. The time saved is compared with the predicted one. All run in turn, `--repeats` times;
+figures are medians. `--keep` writes the first logs, trimmed, in the form of `tests/data/spark`;
+`--page` writes the table of this version of Spark into docs/studies/diagnosis.md. Programs can be
+run in parts: the rows of the others stay.
 
-The version is that of the pyspark which is imported. For another one
-`pip install --target FOLDER pyspark==VERSION`, and then
-`PYTHONPATH=FOLDER python -m benchmarks.diagnosis`.
+The version is that of the imported pyspark. For a different one, `pip install --target FOLDER
+pyspark==VERSION`, and then `PYTHONPATH=FOLDER python -m benchmarks.diagnosis`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from benchmarks.into_page import write_table
 
 KINDS = ("faulty", "sound")
 MOST = 0.1  # of the time, where nothing was planted
-LEAST = 0.5  # of what was promised
+LEAST = 0.5  # of the predicted saving
 HEAD = (
     "| program | | elapsed | by others | without a cause | waiting | queued | first finding "
     "| promised | saved | right |",

@@ -1,10 +1,9 @@
-"""`python -m benchmarks.diagnosis.large`: what a log of 1 GB takes to read, and a page of its job.
+"""`python -m benchmarks.diagnosis.large`: time to read a log of 1 GB, and to show its job.
 
-The log is written here, in the shape that Spark 4 gives it: a task's event of 5 kB, half of it
-accumulables. Read is it as a user does, by `venturi import` in a process of its own, whose
-processor time and memory the kernel tells. The first answers of the server about a job of so many
-tasks are timed from the request to the last byte, each by a server that was just started. `--page`
-writes the tables into docs/studies/diagnosis.md.
+The log is made here, in the form that Spark 4 writes: a task's event has 5 kB, half of it
+accumulables. `venturi import` reads it in its own process; the kernel reports CPU time and memory.
+The server's first answers about such a large job are timed from the request to the last byte, each
+on a fresh server. `--page` writes the tables into docs/studies/diagnosis.md.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ ANSWERS = (
     "|---|--:|--:|--:|",
 )
 _START_MS = 1_700_000_000_000
-# The sums that Spark tells of a task a second time, as accumulables.
+# Metrics of a task that Spark repeats as accumulables.
 _INTERNAL = (
     "executorDeserializeTime",
     "executorDeserializeCpuTime",

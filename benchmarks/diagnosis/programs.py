@@ -113,7 +113,7 @@ def spill(spark: SparkSession, _faulty: bool, _: Path) -> None:
 
 
 def executor_killed(spark: SparkSession, faulty: bool, folder: Path) -> None:
-    """An executor is killed with what it had written."""
+    """Kill an executor, and with it its shuffle output."""
     mark = folder / "killed"
 
     def work(rows):  # type: ignore[no-untyped-def]

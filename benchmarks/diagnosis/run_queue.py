@@ -16,11 +16,11 @@ _OF_TASKS = "Executor task l"  # "... launch worker for task ...", as much of it
 
 
 class RunQueue:
-    """Looks, while it is open, at the threads of the JVMs that this process has started.
+    """Watches the threads of the JVMs that this process has started, while it is open.
 
-    `waited_s` is how long they were ready to run and did not: the second figure of `schedstat`
-    (Documentation/scheduler/sched-stats.rst). What a thread waits after the last look is not in it.
-    None where the kernel tells of no thread.
+    `waited_s` is the time in which they were ready to run and did not: the second figure of
+    `schedstat` (Documentation/scheduler/sched-stats.rst), up to the last look. None if the kernel
+    reports no threads.
     """
 
     def __init__(self) -> None:

@@ -31,12 +31,11 @@ _NO_SETTINGS: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class DiagnosedLog:
-    """What was found in the log of a program.
+    """The findings in the log of a program.
 
-    `without_cause` is the share of the tasks' time that nothing accounts for, `waiting` that in
-    which they waited to compute, `queued` that in which by the kernel's account they waited for a
-    core, None if it keeps none. `others` is the share of the processors' time that other programs
-    took while it ran.
+    `without_cause` is the unexplained share of the tasks' time, `waiting` the share of waiting to
+    compute, `queued` the share of waiting for a core by the kernel's account (None without one).
+    `others` is the share of CPU time that other programs took during the run.
     """
 
     line: Timeline
@@ -84,14 +83,14 @@ def _bound_to(cores: int | None) -> tuple[str, ...]:
 
 
 def _wait_for_orphans() -> None:
-    """Waits for JVMs whose program has ended, so that their time counts as of what was started."""
+    """Wait for JVMs that outlive their program, so that their CPU time is counted."""
     with suppress(ChildProcessError):
         while True:
             os.wait()
 
 
 def _processors_s() -> tuple[float, float, float]:
-    """Processor seconds of this machine so far: in use, by what was started here, in all."""
+    """Return CPU seconds so far: the machine's busy ones, this process tree's, the machine's all."""
     # user, nice, system, idle, iowait, irq, softirq, steal: the time that a host took is in use.
     first = Path("/proc/stat").read_text(encoding="ascii").partition("\n")[0].split()[1:9]
     ticks = [int(each) / os.sysconf("SC_CLK_TCK") for each in first]

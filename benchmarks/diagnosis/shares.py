@@ -1,10 +1,11 @@
-"""`python -m benchmarks.diagnosis.shares`: what is foretold for more and fewer executors, and is.
+"""`python -m benchmarks.diagnosis.shares`: predicted and measured times with more and fewer
+executors.
 
-As root. Workloads run on Spark in labs of one, two and four hosts, each of which has 0.3 of one of
-this machine's processors and one executor: of two processors some is left for the system. From each
-trial the time on the other numbers is foretold by replay, as `venturi show` does, and compared with
-what that lab took. Tasks are as many either way. `--page` writes the table into
-docs/studies/diagnosis.md. It takes Spark, Hadoop, and `--home`, the VENTURI_HOME where that is.
+As root. Workloads run on Spark in labs of one, two and four hosts, each with one executor and 0.3
+of one of this machine's CPUs: with two CPUs, some is left for the system. From each trial the time
+with the other numbers is predicted by replay, as in `venturi show`, and compared with that lab's
+time. The number of tasks is the same. `--page` writes the table into docs/studies/diagnosis.md.
+Needs Spark, Hadoop, and `--home`, the VENTURI_HOME with that Hadoop.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Venturi:
         self._environ = os.environ | {"VENTURI_HOME": str(home)}
 
     def __call__(self, *words: str) -> str:
-        """What it says on stdout."""
+        """Run the command and return its stdout."""
         command = [sys.executable, "-m", "venturi", *words]
         done = subprocess.run(
             command, env=self._environ, capture_output=True, text=True, check=False
@@ -81,7 +82,7 @@ class Venturi:
             self("lab", "down", "--lab", name)
 
     def job(self, lab: str, workload: str, size: str) -> dict[str, Any]:
-        """What `show` says of the job of a trial there."""
+        """Run a trial there and return the output of `show` about its job."""
         settings = {
             "spark.default.parallelism": f"{TASKS}",
             "spark.sql.shuffle.partitions": f"{TASKS}",
@@ -151,7 +152,7 @@ def main(names: tuple[str, ...], home: Path, page: Path | None) -> None:
 
 
 def _predicted_s(job: dict[str, Any], slots: int) -> float | None:
-    """The time on so many slots, one an executor, if `show` tells of it."""
+    """Return the predicted time with this many slots, one per executor, if `show` has it."""
     found = (each["time_s"] for each in job["outlook"]["found"] if each["slots"] == slots)
     return next(found, None)
 

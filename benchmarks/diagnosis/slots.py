@@ -1,12 +1,12 @@
-"""`python -m benchmarks.diagnosis.slots`: what is foretold for other numbers of slots, and is.
+"""`python -m benchmarks.diagnosis.slots`: predicted and measured times with other numbers of slots.
 
-The programs that run in one process are run with one slot and with two, on a machine with as many
-cores either way; with `--bound` they have so many cores, too, and no others, as on another machine:
-driver and tasks share them. From each log the time on the other number is foretold by replay and
-compared with what was measured. What they read is in as many partitions either way, as files would
-be: a replay keeps the tasks that there were. Figures are medians of `--repeats`, run in turn.
-`--page` writes the table into docs/studies/diagnosis.md: programs can be run in parts, and the
-rows of the others stay.
+The programs in one process run with one slot and with two, on a machine with the same number of
+cores; with `--bound` the cores are limited to that number, as on a different machine, and driver
+and tasks share them. From each log the time with the other number is predicted by replay and
+compared with the measurement. The input has the same partitions both times, as files would: a
+replay keeps the recorded tasks. Figures are medians of `--repeats`, run in turn. `--page` writes
+the table into docs/studies/diagnosis.md: programs can be run in parts, and the rows of the others
+stay.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from benchmarks.into_page import write_table
 from venturi.jobs.whatif.outlook import outlooks
 
 CORES = (1, 2)
-# Of what these programs read, which is in no file: by default as many as there are cores.
+# Partitions of generated input: by default as many as cores.
 PARTITIONS = {"spark.default.parallelism": "4"}
 HEAD = (
     "| program | recorded on | measured there | on | predicted | measured | error | by others |",

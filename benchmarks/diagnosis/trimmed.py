@@ -64,7 +64,7 @@ _METRICS_OF_TASKS = "internal.metrics."
 
 
 def trimmed(log: Path) -> bytes:
-    """The lines of `log`, each without what is of no use; of each query the last plan alone."""
+    """Return the used part of the lines of `log`; only the last plan of each query."""
     events = [json.loads(line) for line in log.read_text().splitlines()]
     last = {
         event["executionId"]: event
@@ -115,7 +115,7 @@ def _of(key: str, value: Any) -> Any:
 
 
 def _accumulables(values: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Of a task (which has updates) its timers, of a stage all of SQL's."""
+    """Yield the timers of a task (which has updates), or all SQL metrics of a stage."""
     for each in values:
         of_task = "Update" in each
         if not each["Name"].startswith(_METRICS_OF_TASKS) and (

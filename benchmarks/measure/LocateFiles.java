@@ -10,7 +10,7 @@ import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.storage.DiskBlockManager;
 
-/** What Spark's `getFile` costs in tasks, for new names and for files that are there: ns of processor a call. */
+/** Cost of Spark's `getFile` in tasks, for new names and for existing files: ns of CPU time a call. */
 public final class LocateFiles {
   private static final int THERE = 1_000;
   private static final int TASKS = 100;

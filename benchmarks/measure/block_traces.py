@@ -1,8 +1,8 @@
-"""Traces of made requests, as blktrace writes them: any length, the same for the same seed.
+"""Traces of generated requests in blktrace's format: any length, deterministic for a seed.
 
-Eight tasks read and write files beside one another, some long, some a few KiB at a time, so that
-sizes, latencies and distances are of many kinds. Each request has the five events of one that goes
-through a scheduler: queued (Q), a request got (G), inserted (I), issued (D), completed (C).
+Eight concurrent tasks read and write files, some long, some a few KiB at a time, which gives a
+variety of sizes, latencies and distances. Each request has the five events of one that passes a
+scheduler: queued (Q), a request got (G), inserted (I), issued (D), completed (C).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def write_trace(folder: Path, requests: int, seed: int = 1) -> Path:
 
 
 def _in_order(requests: int, draw: np.random.Generator) -> Iterator[npt.NDArray[Any]]:
-    """All records in order of time, some at once."""
+    """Yield all records in order of time, in chunks."""
     places = np.arange(_TASKS, dtype=np.uint64) * np.uint64(1 << 32)
     open_records = np.empty(0, dtype=_RECORD)
     for first in range(0, requests, _CHUNK):

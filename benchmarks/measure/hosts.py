@@ -1,10 +1,10 @@
 """`python -m benchmarks.measure.hosts copies DESTINATION | check | disk`: hosts over SSH.
 
-`copies`: a look at a file, the start of a process, and copies of a file of random bytes each way,
-by the link and by scp in turn. DESTINATION is what one types after `ssh`; VENTURI_SSH is heeded.
-`check`: `venturi cluster check` of some hosts, beside as many plain `ssh HOST true` at once, which
-is the limit. `disk`: DiskBench over SSH beside the same here. The latter two start an SSH server of
-their own on the loopback, so both ends share this machine's processors.
+`copies`: reading a file's facts, starting a process, and copying a file of random bytes each way,
+alternately by the link and by scp. DESTINATION is an argument of `ssh`; VENTURI_SSH applies.
+`check`: `venturi cluster check` of several hosts, compared with as many concurrent plain `ssh HOST
+true`, the limit. `disk`: DiskBench over SSH compared with a local one. The latter two start their
+own SSH server on the loopback, so both ends share this machine's CPUs.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""`python -m benchmarks.measure.lab`: whether a lab is made fast, and is as fast as its file says.
+"""`python -m benchmarks.measure.lab`: how fast a lab is made, and whether it has the rates in its
+file.
 
-Needs root. Labs are made in a folder of their own and taken down again: how long that takes; what
-disks of several rates and each model give to `dd` (buffered: its fsync counts, reads are cold) and
-to DiskBench (direct); what links of several rates carry, one connection and all to all; and what
-two hosts send to two others over a core that is too small for them.
+Needs root. Labs are made in a folder of their own and taken down again. Measured are: the time that
+takes; the rates of disks with several limits and each model, with `dd` (buffered: its fsync counts,
+reads are cold) and DiskBench (direct); the rates of links with several limits, one connection and
+all to all; and the transfer from two hosts to two others over a core too small for them.
 
-Beside each figure stands what there is without limits, measured in the same run: for disks a plain
-file of this machine in the same folder and a lab's disk that has no limit, for links those of a lab
-that have none. A share that is missed where these are below what was set is the machine's.
+Each figure is compared with unlimited ones of the same run: for disks, a plain file of this machine
+in the same folder and a lab's disk without limit; for links, those of a lab without limits. If
+these are below the set rate, the machine is the reason for a missed one.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ HOSTS = frozenset({"h1", "h2", "h3", "h4"})
 FLOW_S = 5.0
 FOUR = "name = 'h'\ncount = 4\n"
 FREE_MB = 1000.0
-"""What is moved without a limit."""
+"""Megabytes to transfer without a limit."""
 CORE_MBIT_PER_S = (200, 200)  # four hosts' links, and the uplink of each two
 DISK_S = 4.0
 MODELS = {
@@ -48,7 +49,9 @@ MODELS = {
     "hdd": "model = 'spindle'\nseek = '8.5ms'\nrotation = '8.33ms'",
     "flash": "model = 'spindle'\niops = 5000",
 }
-"""Of each part that measures disks, what its lab's file says of them but for size and rate."""
+"""Settings of the disks in the lab's file for each part that measures disks, except size and
+rate.
+"""
 PORT = 8199
 Run = Callable[..., str]
 """Runs a command, here or in a host, and returns what it says."""
@@ -57,7 +60,7 @@ _DD = re.compile(r"(\d+) bytes .* copied, ([\d.e-]+) s")
 
 @dataclass(frozen=True, slots=True)
 class LabFigure:
-    """A figure in `unit`, the share of it in what was set, and what there is without limits."""
+    """A figure in `unit`, its share of the set value, and unlimited figures to compare."""
 
     what: str
     set: float
@@ -69,7 +72,7 @@ class LabFigure:
 
     @property
     def share(self) -> float:
-        """What was measured by what was set."""
+        """The measured value over the set one."""
         return self.measured / self.set
 
     @property
@@ -171,7 +174,7 @@ def _seconds(rate: int) -> float:
 def _direct(
     run: Run, folder: str, megabytes: float, seconds: float, rounds: int
 ) -> dict[str, list[float]]:
-    """Bytes/s of DiskBench, by what it measures, for `seconds` at least."""
+    """Return DiskBench's bytes/s by role, for `seconds` at least."""
     said = run(
         _agent(),
         "disk",
@@ -243,9 +246,9 @@ def _links(home: Path, rounds: int, rates: Sequence[float]) -> Iterator[LabFigur
     yield LabFigure("core: two hosts to two", uplink, across.goodput, "Mbit/s", 0.93, 1)
 
 
-# Listens, sends to all hosts that it is given once it is told to go, and says how many bytes/s it
-# got in the seconds after the first, and how many it sent with all headers, acknowledgements and
-# what was sent again; 0 for a link without a limit, which does not count.
+# Listens, sends to all given hosts after a signal, and prints two rates in bytes/s for the seconds
+# after the first: received, and sent including all headers, acknowledgements and retransmissions; 0
+# for a link without a limit, which doesn't count.
 _FLOWS = """
 import re, socket, subprocess, sys, threading, time
 got, seconds, port = [0], float(sys.argv[1]), int(sys.argv[2])
@@ -280,14 +283,14 @@ sys.stdin.readline()
 
 @dataclass(frozen=True, slots=True)
 class Flows:
-    """Mbit/s of all hosts together: what programs got, and what links carried to give it."""
+    """Mbit/s of all hosts together: received by programs, and carried by links for that."""
 
     goodput: float
     wire: float
 
 
 def _flows(home: Path, targets: Mapping[str, Sequence[str]], rounds: int) -> Flows:
-    """What hosts got while each sent to its targets; medians of rounds."""
+    """Return the hosts' rates while each sends to its targets; medians of rounds."""
     found = []
     for _ in range(rounds):
         hosts = [

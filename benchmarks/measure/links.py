@@ -1,6 +1,6 @@
 """NetBench and iperf3 on one path: `python -m benchmarks.measure.links [MBIT_PER_S ...]`, as root.
 
-Two hosts of a lab whose links have each rate; both programs in turn, three times; medians.
+Two hosts of a lab with links of each rate; both programs in turn, three times; medians.
 """
 
 from __future__ import annotations

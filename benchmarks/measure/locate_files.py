@@ -1,7 +1,7 @@
-"""`python -m benchmarks.measure.locate_files`: what `getFile` costs with tiers, beside stock Spark.
+"""`python -m benchmarks.measure.locate_files`: cost of `getFile` with tiers and with stock Spark.
 
-A local Spark of the installed PySpark is asked for the places of new names, and of files that are
-there; each in a JVM of its own, in turn.
+A local Spark of the installed PySpark locates new names and existing files; each variant runs in
+its own JVM, in turn.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ _OPENS = ("sun.nio.ch", "java.nio", "java.lang", "java.util")
 
 
 def cost_ns(store: str | None, names: int) -> dict[str, float]:
-    """Of a call, in ns of processor, by what is asked for. `store`: tiers, or None: stock Spark."""
+    """Return the CPU time of a call in ns, by kind of file. `store`: tiers, or None: stock
+    Spark.
+    """
     with tempfile.TemporaryDirectory() as name:
         disks = [Path(name) / disk for disk in ("hdd", "ssd")]
         for disk in disks:

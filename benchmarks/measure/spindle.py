@@ -168,7 +168,7 @@ def random_iops(disk: ServedDisk, depth: int, seconds: float) -> float:
 
 
 def measured(disk: ServedDisk, rate: float, seconds: float) -> Iterator[tuple[str, float, float]]:
-    """What was measured, its value, and the value that it should have."""
+    """Yield a figure's name, its value, and the expected value."""
     size_bytes = int(max(rate * seconds, 8 * MIB)) // MIB * MIB
     path = disk.files / "data"
     fill(path, size_bytes)

@@ -1,15 +1,13 @@
-"""`python -m benchmarks.measure.traced_load`: what `trace record` costs while it records. As root.
+"""`python -m benchmarks.measure.traced_load`: cost of `trace record` while it records. As root.
 
-`rate`: random reads of 4 KiB on an ext4 in memory, 75,000 a second by a limit of the kernel's (of
-control groups' first version), are recorded, of each four events; told are events a second, how
-many were lost, and the recorder's share of a processor at 200,000 events a second, from its
-processor time for each event.
+`rate`: records random reads of 4 KiB on an ext4 in memory, limited by the kernel to 75,000 a second
+(control groups, version 1), with four events each. Reports events per second, lost events, and the
+recorder's share of a CPU at 200,000 events a second, from its CPU time per event.
 
-`slowdown`: TeraSort without and with `venturi run --trace`, in pairs one after the other, of which
-the first is now the one, now the other; told is the median of the pairs' ratios. A disk that others
-share takes now longer, now less long, by more than recording can cost; with --in-memory the data
-are on an ext4 in memory, which is always as fast, so that what is left is what recording takes of
-the processors.
+`slowdown`: TeraSort without and with `venturi run --trace`, in successive pairs of alternating
+order; reports the median of the pairs' ratios. A shared disk varies by more than recording can
+cost; with --in-memory the data are on an ext4 in memory, which has a constant speed, so that only
+the recorder's CPU use remains.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ SLOWDOWN = FigureRow("slowdown", "traced / not traced", "x", Bar(high=1.02))
 
 @contextmanager
 def limited(folder: Path) -> Iterator[None]:
-    """The disk of `folder` does no more reads a second meanwhile."""
+    """Limit the reads per second of the disk of `folder` until the block is left."""
     number = folder.stat().st_dev
     disk = f"{os.major(number)}:{os.minor(number)}"
     _LIMIT.write_text(f"{disk} {_READS_PER_S}")
@@ -188,7 +186,7 @@ def slowdown(*, engine: str, size: str, pairs: int, folder: Path, in_memory: boo
             elapsed_s: float = trial["elapsed_s"]
             return elapsed_s
 
-        once(traced=False)  # the input, and what is cached
+        once(traced=False)  # makes the input and fills caches
         for number in range(pairs):
             for traced in (False, True) if number % 2 else (True, False):
                 took_s[traced].append(once(traced=traced))

@@ -1,12 +1,12 @@
 """`python -m benchmarks.measure.traced_spark`: share of a Spark job's I/O attributed to its files.
 
 As root. A job on two threads keeps an RDD on disk, reads it, writes a shuffle and reads that, all
-on an ext4 or xfs of its own in an image file; in between its files are made durable and leave the
-memory, so that every read reaches the disk. It is recorded from before the job to after its files
-are gone.
+on its own ext4 or xfs in an image file; in between, its files are made durable and dropped from
+memory, so that every read reaches the disk. The recording starts before the job and ends after its
+files have been removed.
 
-Told is the share of bytes that is of no file whose name is known, and of RDD blocks and shuffle
-data what was written and read, beside the bytes that their files had.
+Reports the share of bytes without a known file, and the bytes written and read of RDD blocks and
+shuffle data, compared with the sizes of their files.
 """
 
 from __future__ import annotations
@@ -88,7 +88,9 @@ def disk_in(image: Path, folder: Path, size_bytes: int, kind: str = "ext4") -> I
 
 @contextmanager
 def recorder(agent: Path, folder: Path, output: Path) -> Iterator[list[dict[str, Any]]]:
-    """Records the disk of `folder` meanwhile; then the list has what the recorder said of it."""
+    """Record the disk of `folder` until the block is left; then the list has the recorder's
+    report.
+    """
     found: list[dict[str, Any]] = []
     recording = subprocess.Popen(
         [agent, "trace", "record", "--dir", folder, "--output", output], stdout=subprocess.PIPE

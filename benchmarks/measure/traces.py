@@ -1,10 +1,10 @@
-"""`python -m benchmarks.measure.traces`: `venturi-agent trace analyze` beside blkparse and btt.
+"""`python -m benchmarks.measure.traces`: `venturi-agent trace analyze` against blkparse and btt.
 
-All read one made trace (`benchmarks.measure.block_traces`) of the page cache, in turns: ours, then
-`blkparse -d` and btt. A figure is the median of the rounds' processor seconds (user+sys of the
-processes), and of their ratios. blkparse's own summary says whether requests were counted alike.
-With --large a trace of ten times the records is read, too, for its processor seconds and memory,
-and parts of its charts over time are asked for, as a page that is zoomed into does.
+All read one generated trace (`benchmarks.measure.block_traces`) from the page cache, in turns:
+ours, then `blkparse -d` and btt. A figure is the median of the rounds' CPU seconds (user+sys of the
+processes), and of their ratios. Comparing with blkparse's own summary checks the counts of
+requests. With --large, a trace of ten times the records is read, too, for its CPU seconds and
+memory, and parts of its charts over time are requested, as by zooming into a page.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def cpu_s(*outcomes: ProcessOutcome) -> float:
 
 
 def analyzed(agent: Path, trace: Path) -> tuple[ProcessOutcome, dict[str, Any]]:
-    """Ours on a trace, and what it says."""
+    """Run our analysis of a trace; return the outcome and the result."""
     outcome = checked(agent, "trace", "analyze", trace)
     (result,) = (
         event["data"]["trace"]
@@ -71,9 +71,9 @@ def of_peers(trace: Path, scratch: Path) -> tuple[ProcessOutcome, ProcessOutcome
 
 
 def counted(summary: str) -> Counter[str]:
-    """Issues and completions in what blkparse says at the end of its text.
+    """Count issues and completions in blkparse's final summary.
 
-    Of each processor: it rounds the total. Up to 10^6 of a processor it does not.
+    Adds the counts per CPU, which are exact up to 10^6; the total is rounded.
     """
     of_cpus = summary[summary.index("\nCPU0") : summary.rindex("\nTotal")]
     counts: Counter[str] = Counter()
@@ -91,13 +91,13 @@ def text_of(trace: Path, into: Path) -> Counter[str]:
 
 
 def figure_line(name: str, values: Sequence[float], bar: str, form: str = "{:.3f}") -> None:
-    """A line: the figure, its median, its range, and what is to be reached."""
+    """Print the figure, its median, its range, and its bar."""
     low, high = form.format(min(values)), form.format(max(values))
     click.echo(f"{name:48} {form.format(median(values)):>9}  {low} to {high}  {bar}")
 
 
 def compare(agent: Path, folder: Path, requests: int, rounds: int) -> None:
-    """Ours beside its peers on one trace, and on its text."""
+    """Compare ours with its peers on one trace, and on its text."""
     records = f"{requests * EVENTS / 1e6:g} M"
     trace = write_trace(folder / "trace", requests)
     text = folder / "trace.txt"

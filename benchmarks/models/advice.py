@@ -1,7 +1,7 @@
 """Time `advise hardware` on a large catalog: `python -m benchmarks.models.advice [--profile]`.
 
-1,363 synthetic types with every fact, three durability classes, fifty node counts each; the figure
-to reach is 2 s. The catalogue is made beforehand, the best of five counts.
+1,363 synthetic types with every fact, three durability classes, fifty node counts each; the bar is
+2 s. The catalog is made beforehand, the best of five counts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TYPES, DAY = 1363, date(2026, 1, 1)
 
 
 def synthetic_catalog(types: int = TYPES, seed: int = 1) -> Catalog:
-    """Types of random sizes whose facts are all known."""
+    """Return types of random sizes with all facts known."""
     draw = random.Random(seed)
     made = {}
     for number in range(types):

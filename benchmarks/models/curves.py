@@ -1,12 +1,11 @@
-"""`python -m benchmarks.models.curves FOLDER`: how well curves of time foretell points left out.
+"""`python -m benchmarks.models.curves FOLDER`: how well curves of time predict points left out.
 
 FOLDER has the public tables (scout.csv, ibm_multicloud.csv, cherrypick/CP_*.csv,
-aloja_dataset4.csv; what is missing is left out). They are imported into a repository of their own
-and split into contexts as `venturi scaling` does it; simulations are seeded. Each point of each
-curve is left out in turn, the curve fitted to the others, and asked for the time there and for the
-interval that it would give. Beside it Ernest's formula (Venkataraman et al. 2016) by least squares
-of relative errors with no coefficient below 0, on the same points. `docs/method/scaling-fits.md`
-has the tables.
+aloja_dataset4.csv; missing ones are skipped). They are imported into a new repository and split
+into contexts as by `venturi scaling`; simulations are seeded. Each point of each curve is left out
+in turn, the curve fitted to the others, and its predicted time and interval compared with the
+point. Next to it is Ernest's formula (Venkataraman et al. 2016) by least squares of relative errors
+with no coefficient below 0, on the same points. `docs/method/scaling-fits.md` has the tables.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ Array = npt.NDArray[np.float64]
 TrueCurve = Callable[[Array, Array], Array]
 """Seconds at each x, by four numbers between 0 and 1 that make a job."""
 
-# What is imported, as which format, and over what its curves go.
+# Files to import, their format, and the variable of their curves.
 PUBLIC: dict[str, tuple[str, str, str]] = {
     "scout": ("scout.csv", "scout", "hosts"),
     "CherryPick": ("cherrypick/CP_*.csv", "cherrypick", "hosts"),
@@ -93,9 +92,10 @@ class Miss:
 def misses(
     jobs: Sequence[Sequence[Points]], meaning: Meaning, least: int = MIN_POINTS + 1, most: int = 0
 ) -> Iterator[Miss]:
-    """Of each point of each curve with `least` points or more, `most` curves a job (0: all).
+    """Yield the miss at each point of each curve with `least` points or more, at most `most` curves
+    a job (0: all).
 
-    A list of `jobs` has the curves of one job, which may borrow each other's shape.
+    Each element of `jobs` has the curves of one job, which may borrow each other's shape.
     """
     for curves in jobs:
         whole = shared_shape(curves)
@@ -164,7 +164,9 @@ def curves_of(found: TrialColumns, name: str) -> tuple[list[list[Points]], Meani
 
 
 def simulated(name: str, contexts: int, curves: int, noise: float) -> list[list[Points]]:
-    """Curves of one form, `contexts` a job: other levels, and shapes that differ by some 20 %."""
+    """Return curves of one form, `contexts` a job, with varied levels and with shapes that differ
+    by about 20%.
+    """
     truth, _, x = SIMULATED[name]
     rng = np.random.default_rng([15, contexts, len(name)])
     jobs = []

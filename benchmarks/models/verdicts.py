@@ -1,7 +1,7 @@
 """`python -m benchmarks.models.verdicts`: error rates, power and speed of the two-group test.
 
-Simulated groups, seeded, of whose logarithms the distribution is known; beside it Mann-Whitney's
-test, scipy's. `docs/method/statistics.md` has the tables.
+Seeded, simulated groups with known distributions of their logarithms, compared with scipy's
+Mann-Whitney test. `docs/method/statistics.md` has the tables.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def slow_mode(rng: np.random.Generator, n: int) -> Array:
     return np.asarray(rng.normal(0, 0.1, n) + np.log(1.5) * (rng.random(n) < 0.2))
 
 
-# Pairs of which neither tends to be the lower: alike, or both symmetric about the same place.
+# Pairs without a tendency to be lower: equal, or both symmetric about the same value.
 ALIKE: dict[str, tuple[Draw, Draw, int, int]] = {
     "spread .1 and .1, 5 and 5": (normal(0.1), normal(0.1), 5, 5),
     "spread .1 and .1, 3 and 3": (normal(0.1), normal(0.1), 3, 3),
@@ -59,7 +59,9 @@ SIZES = ((5, 5), (40, 40), (1_000, 1_000), (100_000, 100_000))
 def found(
     draws: tuple[Draw, Draw], sizes: tuple[int, int], ratio: float, rounds: int
 ) -> tuple[int, int]:
-    """In how many rounds Venturi's test and Mann-Whitney's tell the groups apart."""
+    """Count the rounds in which Venturi's test and Mann-Whitney's find a difference between the
+    groups.
+    """
     rng = np.random.default_rng(13)
     ours = theirs = 0
     for _ in range(rounds):

@@ -1,6 +1,6 @@
 """Polars: streams a Parquet file through a sort by `key` into a Parquet file, spilling.
 
-Its memory budget and spill folder are environment variables, set by whoever starts this.
+The caller sets its memory budget and spill folder as environment variables.
 """
 
 from __future__ import annotations

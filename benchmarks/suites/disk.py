@@ -1,8 +1,8 @@
 """DiskBench against fio on the same directory: same block size, depth, size, engine and direct I/O.
 
-Both sides: io_uring, O_DIRECT, random data, fsync inside the timer of the write. fio reads a file
-it has written itself, as DiskBench does. Mixed: one reader and one writer at once; fio stops both
-when one is done, so that both rates are rates of doing both.
+Both sides: io_uring, O_DIRECT, random data, fsync inside the timer of the write. fio reads its own
+file, and so does DiskBench. Mixed: a concurrent reader and writer; fio stops both when one is done,
+so both rates are for the combination.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ SHORTEST_S, _LONGEST_S = "0.001", "600"
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """One comparison: how DiskBench is asked for it, and which fio jobs are its equal.
+    """One comparison: DiskBench's mode, and the equivalent fio jobs.
 
-    `figures` maps a row's key to the roles whose figures are added up.
+    `figures` maps a row's key to the roles with figures to add up.
     """
 
     name: str
@@ -153,7 +153,7 @@ def disk_rates(result: Mapping[str, Any], mode: str) -> dict[str, dict[str, floa
 
 
 def run(bench: Bench) -> list[Figure]:
-    """Every mode in pairs: fio, DiskBench, then the other way round, and so on."""
+    """Run every mode in pairs of alternating order: fio first, then DiskBench first."""
     size_bytes = bench.options.size(_BYTES, BLOCK_BYTES)
     bench.agent()
     if shutil.which("fio") is None:

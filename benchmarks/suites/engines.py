@@ -1,7 +1,7 @@
 """TeraSort on the native engine, Spark local and MapReduce local: the same input, disk and cores,
 interleaved, every output validated by `venturi run` itself.
 
-Judged is the work without the start-up of the others' JVMs: it is the comparison that favours them.
+The bar applies to the work without start-up of the others' JVMs, the comparison to their advantage.
 All outputs are durable (fsync) inside the timed region. The heap of the others is 4 GiB, the native
 engine's budget too.
 """

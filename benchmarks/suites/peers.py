@@ -40,7 +40,7 @@ _OUR_OVERHEAD_BYTES = 64 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class SortTask:
-    """What a contender is asked to do, and with which setting of its own."""
+    """A contender's task, with its own setting."""
 
     agent: Path
     source: Path
@@ -264,7 +264,7 @@ def _case(bench: Bench, name: str, size_bytes: int, limit_bytes: int) -> list[Fi
 
 
 def _inputs(bench: Bench, folder: Path, count: int) -> dict[str, Content]:
-    """The three shapes of the input and what is in each; nothing here is timed."""
+    """Make the three forms of the input and return the content of each; not timed."""
     label = ("peers", "prepare", OURS, 0)
     for shape, flags in (("binary", ()), ("ascii", ("--ascii",))):
         target = folder / shape

@@ -1,4 +1,4 @@
-"""What watching costs: CPU of the 1 Hz sampler, start included, over at least twenty seconds."""
+"""The cost of monitoring: CPU of the 1 Hz sampler, start included, over at least twenty seconds."""
 
 from __future__ import annotations
 

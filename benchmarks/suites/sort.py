@@ -79,7 +79,7 @@ class SortJob:
         self.bench.run_agent(label, "gen", "--count", count, "--output", self.source)
 
     def plan(self) -> dict[str, Any]:
-        """What the engine says it would do."""
+        """Return the engine's plan without executing it."""
         label = ("sort", "plan", "venturi", 0)
         return dict(self.bench.run_agent(label, *self.arguments(), "--plan-only").data)
 
@@ -229,7 +229,7 @@ def in_memory(bench: Bench) -> Figure:
 
 
 def command_line(bench: Bench) -> Figure:
-    """What the front end adds: `venturi sort` beside the agent on the same input."""
+    """Measure the front end's overhead: `venturi sort` against the agent on the same input."""
     size_bytes = bench.options.size(_CLI_BYTES)
     bench.need(2 * size_bytes)
     times_s: dict[str, list[float]] = {"agent": [], "venturi sort": []}

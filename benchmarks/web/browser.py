@@ -1,8 +1,8 @@
 """First paint and size of the served pages in Chromium: `python -m benchmarks.web.browser`.
 
-A `venturi serve` of its own on the starter set, on loopback; each page is opened five times with an
-empty cache, and the median is told. The figures to reach: 350 KB of compressed JavaScript for the
-first page, a first contentful paint within 1.5 s.
+Starts its own `venturi serve` on the starter set, on loopback. Each page is opened five times with
+an empty cache; figures are medians. The bars: 350 KB of compressed JavaScript for the first page, a
+first contentful paint within 1.5 s.
 """
 
 from __future__ import annotations

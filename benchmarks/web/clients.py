@@ -1,9 +1,9 @@
-"""An honest client beside hostile ones, and the memory of the worst requests.
+"""An honest client among hostile ones, and the memory of the worst requests.
 
 `python -m benchmarks.web.clients [idle] [half-open] [memory]` starts its own `venturi serve` for
-each and prints what an honest client saw. Bars: p95 of an honest page <= 500 ms under 10,000 idle
+each and prints the honest client's figures. Bars: p95 of an honest page <= 500 ms under 10,000 idle
 and 200 slow connections; honest pages are answered at `ulimit -n 1024` under 1,100 half-open
-connections; at most 1 GB under 8 requests at once for series of 20 million rows.
+connections; at most 1 GB under 8 concurrent requests for series of 20 million rows.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def connections(url: str, n: int, sent: Sequence[bytes], stack: ExitStack) -> li
 
 
 def trickle(url: str, n: int, over: threading.Event) -> None:
-    """Keeps `n` connections that send a byte a second, and makes those anew that are ended."""
+    """Keep `n` connections that send a byte a second, replacing those that the server ends."""
     with ExitStack() as stack:
         slow = connections(url, n, _SLOW, stack)
         while not over.wait(1):
@@ -89,7 +89,7 @@ def trickle(url: str, n: int, over: threading.Event) -> None:
 
 
 def pages_ms(url: str) -> list[float]:
-    """What an honest client waits for pages, each over a connection of its own, in order."""
+    """Return an honest client's waiting times for pages, each over its own connection, in order."""
     elapsed_ms = []
     for number in range(PAGES):
         path = ("trials", "api/status", "api/trials?limit=50", "api/start")[number % 4]

@@ -1,12 +1,11 @@
 """Milliseconds of the data behind every page: `python -m benchmarks.web.pages`.
 
-The 50,000 synthetic trials of `benchmarks.repository` are stored in a folder of their own, on
-SQLite or in the empty database of VENTURI_DATABASE_URL, and served by a `venturi serve` of its own.
-Each request is made 20 times after a first one, which has its own column, over one connection, as a
-browser does, packed; the figure to reach is 300 ms at the 95th percentile. Nothing is kept between
-requests but what /api/keys says and what was chosen for a repeat group. The processor time is that
-of the server per request (Linux only), without PostgreSQL's: on a machine that does other things
-too it says more than the clock.
+The 50,000 synthetic trials of `benchmarks.repository` are stored in a new folder, on SQLite or in
+the empty database of VENTURI_DATABASE_URL, and served by its own `venturi serve`. After a first
+request, with a column of its own, each request is made 20 times over one connection, compressed, as
+by a browser; the bar is 300 ms at the 95th percentile. Between requests the server keeps only the
+answer of /api/keys and the choices for a repeat group. The CPU time is that of the server per
+request (Linux only), without PostgreSQL's: on a busy machine it is more reliable than the clock.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ def requests(repository: TrialRepository) -> dict[str, str]:
 
 @contextmanager
 def served(home: Path) -> Iterator[httpx.Client]:
-    """A client of a server with a process of its own, whose id `client.headers` has as `pid`."""
+    """Yield a client of a server in its own process; `client.headers` has its id as `pid`."""
     command = [sys.executable, "-m", "venturi.cli.main", "serve", "--port", "0"]
     environment = {**os.environ, "VENTURI_HOME": str(home)}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as server:
