@@ -1,5 +1,5 @@
-"""Long rounds of what machines and strangers do to Venturi: kills, failing calls, hostile input.
+"""Long rounds of faults that machines and strangers cause: kills, failing calls, hostile input.
 
-A round plays many cases; each ends in something that was seen, or in a fault. `make torture` plays
-all; the suite plays a few cases of each, with fixed seeds. docs/reliability.md has what was found.
+A round plays many cases; each ends in an observation or a fault. `make torture` plays all; the test
+suite plays a few cases of each, with fixed seeds. docs/reliability.md has the results.
 """

@@ -68,7 +68,7 @@ def main(
 
 
 class _LazyPostgresql:
-    """A PostgreSQL that is started when it is first asked for."""
+    """A PostgreSQL that starts on first use."""
 
     def __init__(self) -> None:
         self._started: Postgresql | None = None

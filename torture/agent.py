@@ -53,7 +53,7 @@ def run(arguments: Sequence[object], *, prefix: Sequence[str] = ()) -> AgentExit
         raise AssertionError(f"hung for {HANG_S:.0f} s") from None
     events = []
     for line in out.splitlines():
-        # What was killed may have cut its last line short.
+        # A killed process may have cut its last line short.
         try:
             events.append(json.loads(line))
         except ValueError:

@@ -1,4 +1,4 @@
-"""What a verb changes, noted by itself while it makes it, and its death at one of the changes."""
+"""A verb's changes, recorded as it makes them, and its death at one of them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
 def note_changes(path: str, folders: Sequence[str], kill_at: tuple[int, float] | None) -> None:
-    """From now on `path` has a line for each change of a file in `folders` and of the database,
-    when it begins: its seconds from now and what it is.
+    """Record each change of a file in `folders` and of the database from now on in `path`, at its
+    start: the seconds from now and a description.
 
-    `kill_at` is the number of a change, from 1 on, and the seconds after it: then SIGALRM ends this
-    process, which nobody here handles, so that it is as sudden as SIGKILL, and as no other process
-    has to be told, at the instant.
+    `kill_at` is the number of a change, from 1, and the seconds after it: then SIGALRM, which has
+    no handler here, ends this process. It is as sudden as SIGKILL, and exact, because no other
+    process is involved.
     """
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     begun_s = time.monotonic()

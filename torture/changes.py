@@ -25,10 +25,10 @@ class Kill:
 
 
 class Changes:
-    """The changes that a command makes to what is there.
+    """A command's changes to stored data.
 
-    One kill in five lies anywhere in a little more than the time that it takes. The others come
-    after a change, each change as likely as another, and before the next or the end.
+    One kill in five falls anywhere in a little more than the command's duration. The others fall
+    between a change, each equally likely, and the next one or the end.
     """
 
     def __init__(self, made_s: Mapping[str, float], whole_s: float) -> None:
@@ -65,8 +65,9 @@ def follow(
     *,
     every_s: float,
 ) -> Changes:
-    """Looks at what is there until nothing `works` at it, and ends that `by` something at the time
-    of `kill`. Each `stage` is a change when it is first seen."""
+    """Poll the state until nothing `works` at it, and end that `by` a function at the time of
+    `kill`. Each new `stage` is a change.
+    """
     begun_s = time.monotonic()
     made_s: dict[str, float] = {}
     before = stage()

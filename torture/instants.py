@@ -10,14 +10,14 @@ _SPREAD = 0.08
 
 
 class Instants:
-    """Half of them are spread evenly over a little more than the time that the command takes. The
-    other half lie about its turning point, the instant from which on something of its work is
-    there: each kill moves the point a step later if nothing was, and a step back if something was,
-    so that it is found, and followed when the machine becomes slower or faster.
+    """Times of kills. Half of them are spread evenly over a little more than the command's
+    duration. The other half are near its turning point, from which on some of its work exists: each
+    kill moves the point a step later if nothing existed, else a step back, so that it is found, and
+    followed when the machine becomes slower or faster.
     """
 
     def __init__(self, chance: random.Random, whole_s: float) -> None:
-        """`whole_s`: how long the command took when nobody killed it."""
+        """`whole_s`: the command's duration without a kill."""
         self._chance, self._whole_s = chance, whole_s
         self._turn_s = _AT_FIRST * whole_s
 
@@ -28,7 +28,7 @@ class Instants:
         return max(0.0, self._chance.gauss(self._turn_s, _SPREAD * self._whole_s))
 
     def learn(self, *, something: bool, took_s: float | None = None) -> None:
-        """Whether something of the work was there; `took_s` if the kill came too late."""
+        """Learn whether some of the work existed; `took_s` if the kill came too late."""
         if took_s is not None:
             self._whole_s = min(self._whole_s, took_s)
         step_s = _STEP * self._whole_s

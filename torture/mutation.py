@@ -189,7 +189,7 @@ def _changed_at_some_place(chance: Random, value: Any) -> Any:
             return value[:at] + value[at + 1 :]
         if kind == 1:
             times = chance.choice((2, 3, 300))
-            # What is long is there few times: a million letters 300 times over take all memory.
+            # Repeat long values rarely: a million letters 300 times take all memory.
             again = [value[at]] * (2 if len(str(value[at])) > 10_000 else times)
             return value[:at] + again + value[at:]
         made = _some_value(chance) if kind == 2 else _changed_at_some_place(chance, value[at])
@@ -203,7 +203,7 @@ def _deeper(value: Any) -> bool:
 
 def _some_value(chance: Random) -> Any:
     value = chance.choice(VALUES)
-    # What is long takes long to make and to read: it comes, but seldom.
+    # Long values take long to make and to read, so they are rare.
     if isinstance(value, str | list) and len(value) > 1_000 and chance.random() > 0.02:
         return chance.choice(VALUES[:10])
     return value

@@ -1,4 +1,4 @@
-"""What a round is, and what becomes of its cases."""
+"""A round, and the results of its cases."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def no_postgresql() -> Postgresql:
 
 @dataclass(slots=True)
 class Play:
-    """One playing of a round: an empty folder of its own, its chance, and what was seen.
+    """One run of a round: an empty folder of its own, its random generator, and its observations.
 
-    `postgresql` gives the server of all rounds, or UnavailableError where there is none.
+    `postgresql` returns the server of all rounds, or raises UnavailableError.
     """
 
     folder: Path
@@ -61,7 +61,7 @@ class Play:
         self.chance = random.Random(self.seed)
 
     def fault(self, text: str) -> None:
-        """Notes a fault and says it at once: a round may take hours."""
+        """Record a fault and report it immediately: a round may take hours."""
         self.faults.append(text)
         self.say(f"FAULT {text}")
 
@@ -113,5 +113,5 @@ class TortureCase:
         self.play.seen[what] += 1
 
     def hit(self, where: str) -> None:
-        """Counts where a kill hit, in a round whose cases have several."""
+        """Count the place that a kill hit, in a round with several."""
         self.play.hits[where] += 1

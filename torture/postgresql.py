@@ -86,11 +86,11 @@ class Postgresql(Closing):
         return self._create("test1")
 
     def copy_of(self, url: str) -> str:
-        """The URL of a copy of the database at `url`, to which nobody is connected."""
+        """Return the URL of a copy of the database at `url`, which must have no connections."""
         return self._create(_name_of(url))
 
     def drop(self, url: str) -> None:
-        """Removes the database at `url`, whoever is connected."""
+        """Remove the database at `url` despite any connections."""
         self._execute(f"DROP DATABASE {_name_of(url)} WITH (FORCE)")
 
     @property
@@ -99,8 +99,9 @@ class Postgresql(Closing):
         return self._folder / ".s.PGSQL.5432"
 
     def end_connections(self, url: str, by: int) -> None:
-        """Ends what is connected to the database at `url`, by SIGTERM as an administrator does it
-        (`pg_terminate_backend`), or by SIGKILL, after which the server starts anew."""
+        """End all connections to the database at `url`: by SIGTERM as an administrator would
+        (`pg_terminate_backend`), or by SIGKILL, after which the server restarts.
+        """
         at_work = f"SELECT pid FROM pg_stat_activity WHERE datname = '{_name_of(url)}'"
         for (pid,) in self._execute(at_work):
             with suppress(ProcessLookupError):
@@ -131,7 +132,7 @@ class Postgresql(Closing):
             return done.fetchall() if done.description else []
 
     def close(self) -> None:
-        """Ends it at once: nothing in it is kept."""
+        """Stop it immediately: nothing in it is kept."""
         if self._server is not None:
             self._server.send_signal(signal.SIGQUIT)
             try:

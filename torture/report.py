@@ -1,4 +1,4 @@
-"""What a round found, as a line on the terminal and as a row of docs/reliability.md."""
+"""The results of a round, as a line on the terminal and as a row of docs/reliability.md."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-# What every verb that opens a repository uses.
+# Modules that every verb with a repository uses.
 import alembic.command  # noqa: F401
 import psycopg  # noqa: F401
 
@@ -36,7 +36,7 @@ GO = signal.SIGUSR1
 def main() -> None:
     """A task is JSON: arguments, environment, cwd, stdout, stderr, modules, changes, kill_at,
     kill_after_s, end_s, trace. Two lines answer it: the child's process id, and how it ended."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who asked
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller
     for line in sys.stdin:
         task = json.loads(line)
         for name in task["modules"]:

@@ -182,10 +182,10 @@ class VerbRunner(Closing):
         return VerbResult(told["status"], told["elapsed_s"], said[0], said[1], tuple(noted))
 
     def left(self, *folders: Path) -> list[str]:
-        """Names of what is in `folders` and the temporary one, which is empty afterwards.
+        """Return the names in `folders` and the temporary one, and empty the latter.
 
-        Where Python itself looks which folder is for what is temporary, it makes a file of eight
-        letters for an instant: of a process that is killed then it stays, and is not ours.
+        Python probes its temporary folder with a file of eight letters: a process killed then
+        leaves it, and it isn't counted.
         """
         names = [path.name for each in folders if each.is_dir() for path in each.iterdir()]
         names += [path.name for path in self.temporary.iterdir() if not _is_probe(path)]
@@ -210,12 +210,12 @@ class VerbRunner(Closing):
 
     @property
     def stdout(self) -> Path:
-        """What the last verb prints."""
+        """File with the last verb's stdout."""
         return self.folder / "stdout"
 
     @property
     def stderr(self) -> Path:
-        """What the last verb says."""
+        """File with the last verb's stderr."""
         return self.folder / "stderr"
 
 

@@ -28,11 +28,11 @@ from venturi.record.store.table_check import bound_memory
 
 ROOT = Path(__file__).resolve().parents[1]
 MEMORY_BYTES = 1 << 30
-"""What an attempt may take beside what was there before the first."""
+"""Memory that an attempt may use in addition to that before the first."""
 HANG_S = 10.0
 """Of processor time: on a loaded machine, all take longer by the clock."""
 ASLEEP_S = 120.0
-"""By the clock, for what waits and does not work."""
+"""Limit by the clock, for a process that waits without working."""
 _NOW = struct.Struct("<qdd")  # the case that is played, since when, and the processor time then
 _CASES_A_PORTION = 500
 AttemptFunction = Callable[[random.Random], str]
@@ -86,7 +86,7 @@ class _Worker:
         return process
 
     def goes_on(self) -> bool:
-        """Takes in what it says; whether there is more to come."""
+        """Read its output; return whether there may be more."""
         status = self._process.poll()
         self._take_in()
         if status == 0:
@@ -112,7 +112,7 @@ class _Worker:
         return True
 
     def _processor_s(self) -> float:
-        """Of all its threads, so far; 0 if it has ended."""
+        """Return the CPU seconds of all its threads so far; 0 if it has ended."""
         try:
             stat = Path(f"/proc/{self._process.pid}/stat").read_text("ascii")
         except OSError:
@@ -134,7 +134,7 @@ class _Worker:
                 self._round.fault(fault)
 
     def end(self) -> None:
-        """Ends it; what it has not told is played again by the next."""
+        """End it; the next worker repeats cases without a result."""
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
@@ -177,7 +177,7 @@ def _print_progress(following: int, done: int, seen: Counter[str], faults: list[
 
 
 def _place(error: Exception) -> str:
-    """What was raised, and where in Venturi."""
+    """Return the error, and its place in Venturi."""
     calls = traceback.extract_tb(error.__traceback__)
     ours = [call for call in calls if "/venturi/" in call.filename] or calls
     name = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}"

@@ -51,7 +51,7 @@ def play(round_: Play) -> None:
 
 
 def _engines(folder: Path) -> dict[str, Mapping[str, str]]:
-    """Those that are installed here, and what else of an environment finds them."""
+    """Return the installed engines, with the environment variables to find them."""
     found: dict[str, Mapping[str, str]] = {}
     missing = []
     for name in _MAINS:
@@ -114,7 +114,7 @@ class _KilledJob:
             return False
 
     def stage(self) -> str:
-        """What its files say that the job does."""
+        """Return the job's stage according to its files."""
         for output in self.data.glob("*/output/*"):
             whole = [path for path in output.glob("*") if not path.name.startswith((".", "_"))]
             return "with output in its place" if whole else "writing its output"

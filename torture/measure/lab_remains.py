@@ -1,4 +1,4 @@
-"""What there is of a lab on this machine, looked for everywhere but in Venturi's own books."""
+"""Finds remains of a lab on this machine, independent of Venturi's own records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOUNT_POINT = "folder /venturi"
 NEEDS = [] if os.geteuid() == 0 else ["makes namespaces, mounts and loop devices, which needs root"]
 NEEDS += [each.what for each in machine.lacks(disks=True, throttle=True, groups=True)]
 NAME = f"t{os.getpid()}"
-"""Of a lab and, below, a network of this process's own: others may have labs, too."""
+"""Prefix of labs and networks of this process: others may have labs, too."""
 ADDRESSES = f"10.{200 + os.getpid() % 50}.{os.getpid() // 50 % 250}.0/24"
 SMALL = """
 name = "NAME"
@@ -45,7 +45,7 @@ def small(name: str = "", text: str = SMALL, network: str = "") -> LabSpec:
 
 
 def remains() -> set[str]:
-    """Everything on this machine that is like a part of a lab, by what it is and is called."""
+    """Return everything on this machine that looks like a part of a lab, by kind and name."""
     return set(_remains())
 
 
@@ -81,9 +81,9 @@ def _remains() -> Iterator[str]:
 
 
 def left(before: set[str], ours: set[str]) -> list[str]:
-    """What was not there `before` and is still, of labs with the ids `ours` or without an id.
+    """Return the parts that did not exist `before`, of labs with the ids `ours` or without an id.
 
-    Other labs of this machine come and go meanwhile.
+    Ignores other labs of this machine, which may come and go.
     """
     until_s = time.monotonic() + 3
     while True:

@@ -49,7 +49,7 @@ NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """What an export wrote: its bytes, its members, its records as objects."""
+    """The content of an export: its bytes, its members, its records as objects."""
 
     data: bytes
     members: Members
@@ -104,7 +104,7 @@ def zipped(members: Members, method: int = zipfile.ZIP_STORED) -> bytes:
 
 
 def with_lines(archive: Archive, lines: Sequence[bytes], ids: Sequence[str] = ()) -> Members:
-    """The members with other records, whose digests the manifest has."""
+    """Return the members with other records, and a manifest with their digests."""
     trials = [
         {"id": id_, "sha256": hashlib.sha256(line).hexdigest()}
         for id_, line in zip(ids or archive.ids, lines, strict=True)

@@ -1,6 +1,6 @@
-"""Archives made to do harm: what they say they are, what they unpack to, where they lead.
+"""Malicious archives: false claims, huge unpacked sizes, paths that lead elsewhere.
 
-What is taken in is whole and can be read; of the rest nothing is left, in the repository or beside.
+Imported trials are complete and readable; nothing of the rest remains in the repository or outside.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def attempts(folder: Path) -> AttemptFunction:
 
 
 def _import(repository: TrialRepository, path: Path) -> int:
-    """How many trials it took in."""
+    """Return the number of imported trials."""
     try:
         return import_archive(repository, path).added
     except VenturiError:
@@ -74,7 +74,9 @@ def _import(repository: TrialRepository, path: Path) -> int:
 
 
 def _require_whole(repository: TrialRepository, taken: int, again: Path) -> None:
-    """Whatever is stored is as it was meant, can be shown, and handed on; nothing else is there."""
+    """Check that stored trials are complete, can be shown and exported, and that nothing else is
+    stored.
+    """
     report = check(repository)
     assert not report.findings, f"{report.findings[0].kind}: {report.findings[0].message}"
     trials = whole_trials(repository)

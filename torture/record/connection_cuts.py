@@ -1,4 +1,4 @@
-"""Imports into PostgreSQL whose connection is lost on the way."""
+"""Imports into PostgreSQL that lose their connection on the way."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def play(round_: Play) -> None:
 
 
 def _check(ran: VerbResult, found: Mapping[str, Trial], wanted: Mapping[str, Trial]) -> None:
-    """All or nothing; a failure that is told by its code."""
+    """Check for all or nothing; a failure has its code."""
     assert found in ({}, wanted), f"half a table: {len(found)} trials"
     if ran.status == 0:
         assert found == wanted, "it ended well, and what it promises is not there"

@@ -136,13 +136,13 @@ def _results(name: str, data: bytes) -> str:
 
 
 def _log(name: str, path: Path) -> str:
-    """What a log tells is cut to what fits, not refused."""
+    """Check that a log's values are cut to the limits instead of rejected."""
     _store(fitted(trial_of(FORMATS[name].reader.read(Log(path, (path,)))), _LIMITS))
     return "logs read"
 
 
 def _store(trial: Trial) -> None:
-    """What is made of `trial` on its way into a repository and out."""
+    """Check `trial` on its way into a repository and out."""
     text = encode(trial)
     again = decode(text)
     assert encode(again) == text, "what is written is not what was read"

@@ -62,7 +62,7 @@ def _kill(
     wanted: Mapping[str, Trial],
     delay_s: float,
 ) -> tuple[int, float | None]:
-    """How many trials were there, and the seconds that it took; None if it was killed."""
+    """Return the number of stored trials, and the seconds of the import; None if it was killed."""
     ran = verbs.run(store.settings, "import", source, kill_after_s=delay_s)
     assert ran.killed or ran.status == 0, ran.stderr
     found = store.trials()
@@ -70,7 +70,7 @@ def _kill(
     assert ran.killed or len(found) == len(wanted), "what it said was added is not there"
     if source.suffix == ".csv":
         assert len(found) in {0, len(wanted)}, "half a table"
-    # What is left over is found before the work is done again as well as after it.
+    # Leftovers are found before the work is repeated as well as after it.
     first = case.play.chance.random() < 0.5
     left = store.mend() if first else 0
     again = verbs.run(store.settings, "import", source)

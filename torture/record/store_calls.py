@@ -56,7 +56,7 @@ _ROWS = 20
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A verb, and whether what is there afterwards is what it promises when it ends well."""
+    """A verb, and the check of its promise after a success."""
 
     name: str
     number: int
@@ -66,7 +66,7 @@ class _Task:
 
 
 def play(round_: Play) -> None:
-    """All sites, or as many as asked for, drawn from all."""
+    """Play all sites, or a random sample of the requested size."""
     tracer = strace()
     if tracer is None:
         raise UnavailableError("needs strace (Debian: strace)")
@@ -122,7 +122,7 @@ def _has_succeeded(trials: dict[str, Trial]) -> bool:
 
 
 def _calls_of(tracer: str, verbs: VerbRunner, stores: Stores, task: _Task) -> Counter[str]:
-    """How often each call is made at most in one thread of the verb and what it starts."""
+    """Return each call's highest count in one thread of the verb or its children."""
     log = verbs.folder / "trace"
     with stores.one(task.number) as store:
         verbs.learn(store.settings, *task.arguments)
@@ -184,7 +184,7 @@ def _require_word(ran: VerbResult) -> None:
 
 
 def _is_archive(path: Path, home: Path, wanted: Mapping[str, Trial]) -> bool:
-    """Whether all of `wanted` can be taken in from it."""
+    """Return whether all of `wanted` can be imported from it."""
     try:
         with TrialRepository.open(Settings(home, None, None, allow_debug=False)) as repository:
             return import_archive(repository, path).added == len(wanted)

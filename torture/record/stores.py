@@ -1,4 +1,6 @@
-"""Repositories on both databases with trials and files of others, and what must hold of them."""
+"""Repositories on both databases with trials and foreign files, and the checks of their
+invariants.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ def trial(id_: str) -> Trial:
 
 
 def add_with_files(repository: TrialRepository, id_: str, scratch: Path) -> Trial:
-    """Adds a trial with a log of some 100 kB and a series."""
+    """Add a trial with a log of about 100 kB and a series."""
     made = repository.attach(trial(id_), "log", "log.txt", random.Random(id_).randbytes(100_000))
     series = scratch / f"{id_}.parquet"
     with SeriesWriter(series) as writer:
@@ -82,10 +84,11 @@ class Store:
     foreign: Mapping[str, Trial]
 
     def trials(self, *, tidy: bool = False) -> dict[str, Trial]:
-        """All but the foreign ones, by id; the next start of anything does what this does.
+        """Return all trials but the foreign ones, by id, after the recovery that any next start
+        does.
 
-        Whatever is there can be read; nothing of others has changed; of what was killed nothing is
-        left over, if it is to be `tidy`.
+        Checks that everything stored is readable and nothing foreign has changed; if `tidy`, that
+        killed work left nothing.
         """
         with TrialRepository.open(self.settings) as repository:
             repository.recover()
@@ -127,7 +130,9 @@ class Stores:
     def __init__(
         self, play: Play, prepare: Callable[[Settings], Mapping[str, Trial]] | None = None
     ) -> None:
-        """`prepare` fills the first of each kind, of which all are copies, and says with what."""
+        """`prepare` fills the first of each kind, the template of all copies, and returns its
+        trials.
+        """
         self._play, self._bases = play, {}
         self._postgresql: Postgresql | None = None
         kinds = ["sqlite"]

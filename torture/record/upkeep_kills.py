@@ -31,7 +31,7 @@ _MEND = ("repository", "check", "--mend")
 
 
 class _KillBench:
-    """What the kills of one round share: verbs, stores, and a backup of what they all hold."""
+    """The common part of a round's kills: verbs, stores, and a backup of the stores' content."""
 
     def __init__(self, round_: Play, verbs: VerbRunner) -> None:
         self.verbs, self.stores = verbs, Stores(round_, _filled)
@@ -63,7 +63,9 @@ class _KillBench:
 
 
 KillFunction = Callable[[_KillBench, Store, "float | None"], "tuple[VerbResult, str]"]
-"""Runs a verb, killed after so many seconds, and again; how it ended first, and what was there."""
+"""Runs a verb, killed after some seconds, and again; returns how it first ended, and the
+observation.
+"""
 
 
 def play(round_: Play) -> None:
@@ -172,7 +174,7 @@ def _mend(bench: _KillBench, store: Store, delay_s: float | None) -> tuple[VerbR
 
 
 def _break(settings: Settings) -> None:
-    """A record that cannot be read, one whose copied rows are gone, and what a kill left."""
+    """Create an unreadable record, one without its copied rows, and a kill's leftover."""
     engine = sa.create_engine(settings.database_url or f"sqlite:///{settings.home}/venturi.sqlite")
     with engine.begin() as connection:
         broken = sa.update(RECORDS).where(RECORDS.c.id == _BROKEN).values(record='{"id": 1}')
@@ -193,7 +195,7 @@ def _set_aside(settings: Settings) -> list[str]:
 def _run(
     bench: _KillBench, settings: Settings, delay_s: float | None, *arguments: object
 ) -> VerbResult:
-    """The first time, without an instant, what it imports is learnt."""
+    """Run a verb; without a delay, learn its imports."""
     if delay_s is None:
         return bench.verbs.learn(settings, *arguments)
     return bench.verbs.run(settings, *arguments, kill_after_s=delay_s)

@@ -1,8 +1,8 @@
 """Every system call of sort, gen and validate fails once, at each place where it is made.
 
-strace makes the n-th call of a kind fail in each thread; which calls there are, a run without
-faults tells. What the kernel completes by itself (io_uring) is not among them: `crates/rawio` has
-tests of its own for that.
+strace makes the n-th call of a kind fail in each thread; a run without faults lists the calls.
+Calls that the kernel completes by itself (io_uring) are not included: `crates/rawio` has tests of
+its own for them.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class CallSite:
 
 
 def play(round_: Play) -> None:
-    """All sites, or as many as asked for, drawn from all."""
+    """Play all sites, or a random sample of the requested size."""
     tracer = strace()
     if tracer is None:
         raise UnavailableError("needs strace (Debian: strace)")
@@ -164,7 +164,7 @@ def _one(
     assert well or ended.code or ended.status < 0 or ended.status == 127 or ended.stderr, (
         f"status {ended.status} without a word"
     )
-    # The loader's memory, of which nothing of ours knows.
+    # The loader's memory, outside our code's control.
     assert ended.status >= 0 or not ended.events, f"signal {-ended.status} ended what had begun"
     if well:
         case.saw("did without")

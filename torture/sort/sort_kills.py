@@ -61,14 +61,14 @@ class Folders:
         ]
 
     def check(self, earlier: bytes | None) -> str:
-        """What is there: an old output, a new one, whole parts of one, or nothing."""
+        """Return the state of the output: old, new, complete parts of a new one, or nothing."""
         for decoy in self.decoys:
             decoy.check()
         assert self.decoys[1].others() == [], "scratch files have no names"
         return self.truth.check_state(self.output, earlier)
 
     def stage(self) -> str:
-        """What the files of a sort at work say that it does."""
+        """Return the stage of a running sort according to its files."""
         names = self.decoys[0].others()
         own = {name.partition(".")[2] for name in names if name.startswith(".venturi-sort-")}
         own = {name.partition(".")[2] for name in own}
@@ -89,7 +89,7 @@ class Folders:
         try:
             self._mend()
         except AssertionError:
-            # Or what is left would be a fault of all later cases.
+            # Otherwise the leftover would be a fault of all later cases.
             self._fresh()
             assert run(self.sort(self.little, 4 * MIB)).result
             raise

@@ -24,7 +24,7 @@ _REFUSED = "VEN-SORT-MEMORY"
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """An input, what of the agent's options it needs, and what must come out."""
+    """An input, its options for the agent, and the expected output."""
 
     data: bytes
     flags: tuple[object, ...]

@@ -1,4 +1,6 @@
-"""What a sort may leave behind however it ended, to check what it did leave."""
+"""The files that a sort may leave behind however it ended, for comparison with those that it
+left.
+"""
 
 from __future__ import annotations
 
@@ -50,13 +52,13 @@ class Decoys:
         assert (self.folder / "part-000000.d").is_dir()
 
     def others(self) -> list[str]:
-        """Names of what is there besides."""
+        """Return the names of other files in the folder."""
         names = {path.name for path in self.folder.iterdir()}
         return sorted(names - set(DECOYS) - {"part-000000.d"})
 
 
 class Truth:
-    """What sorting an input must give, to check pieces of output against."""
+    """The expected output of sorting an input, to check pieces of output against."""
 
     def __init__(self, source: Path) -> None:
         data = source.read_bytes()

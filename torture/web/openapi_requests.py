@@ -1,7 +1,7 @@
-"""Requests made of the interface's document: some as it says, most not.
+"""Requests generated from the API's document: some valid, most not.
 
-Values come from its own examples, from keys and ids of the repository, and from what texts, numbers
-and structures do harm.
+Values come from its own examples, from keys and ids of the repository, and from harmful texts,
+numbers and structures.
 """
 
 from __future__ import annotations

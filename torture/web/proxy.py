@@ -1,4 +1,4 @@
-"""A way to a server that breaks when it is told to."""
+"""A proxy to a server that breaks on command."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ class Proxy(Closing):
         self._thread.start()
 
     def carry(self, reset_after_bytes: int | None) -> None:
-        """From now on counts anew, and resets the client's connection once so many bytes have gone
-        through; None: never."""
+        """Reset the counter, and reset the client's connection after this many bytes; None:
+        never.
+        """
         self._reset_after_bytes, self.carried_bytes = reset_after_bytes, 0
 
     def close(self) -> None:

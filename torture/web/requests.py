@@ -1,8 +1,8 @@
-"""Requests as no client sends them, to two servers on one PostgreSQL, by everyone who may not.
+"""Requests that no client sends, to two servers on one PostgreSQL, from all unauthorized roles.
 
-One server is in this process, which is faster; the other is a `venturi serve`, asked over sockets.
-Requests come in batches: of those who may not write, after which what is stored must be what was
-stored before; and of those who may, after which everything can still be read.
+One server is in this process, which is faster; the other is a `venturi serve`, reached over
+sockets. Requests come in batches: from roles without write access, after which the stored data must
+be unchanged; and from writers, after which everything must still be readable.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ _UPLOAD_BYTES_MAX = 8 << 20
 _BATCH = 100
 _AT_ONCE = 4
 _OVER_SOCKETS = 0.1
-_NOT_WATCHED = {"sessions", "changes", "trials", "configuration"}  # made anew from the others
+_NOT_WATCHED = {"sessions", "changes", "trials", "configuration"}  # derived from the others
 _NOT_READERS = ("nobody", "expired", "revoked", "unknown", "garbled")
 Ask = Callable[[HttpRequest], Awaitable["HttpResponse"]]
 
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """`status` is 0 where the server closed without one, as it may on what is no HTTP."""
+    """`status` is 0 if the server closed without one, as it may for input that isn't HTTP."""
 
     status: int
     kind: str
@@ -134,7 +134,7 @@ class _Batch:
             lambda request: in_process(app, request),
             lambda request: over_socket(address, request),
         )
-        # Most of what nobody may ask is refused before it is looked at.
+        # Most unauthorized requests are refused before they are parsed.
         self._who = ["writer"] if writes else ["reader"] * 6 + list(_NOT_READERS)
 
     async def play(self, numbers: range) -> None:
@@ -172,7 +172,7 @@ class _Batch:
 
 
 def _judged(request: HttpRequest, who: str, answer: HttpResponse) -> str:
-    """What was seen, if it is in order."""
+    """Return the observation if the answer is valid."""
     status, body = answer.status, answer.body
     if status == 0 or (status == 400 and body == b"Invalid HTTP request received."):
         return "no HTTP"
@@ -205,7 +205,7 @@ def _fill(repository: TrialRepository, archive: Path) -> None:
 
 
 def _roles(repository: TrialRepository) -> dict[str, str | None]:
-    """What each sends as Authorization."""
+    """Return the Authorization header of each role."""
     by = Author("torture", "login")
     _, writer = tokens.add(repository, "writer", "write", by)
     _, reader = tokens.add(repository, "reader", "read", by)
@@ -290,7 +290,7 @@ async def in_process(
 
 
 async def over_socket(address: tuple[str, int], request: HttpRequest) -> HttpResponse:
-    """Asks a server; the answer is what came before it closed."""
+    """Send a request to a server; return everything that it sent before it closed."""
     reading, writing = await asyncio.open_connection(*address, limit=1 << 26)
     try:
         headers = {"Host": f"{address[0]}:{address[1]}", "Connection": "close"}
@@ -351,7 +351,9 @@ def _served(settings: Settings, log: Path) -> Iterator[tuple[str, int]]:
 
 
 def _stored(repository: TrialRepository) -> str:
-    """A digest of all that people and trials have left, in the database and beside."""
+    """Return a digest of everything that users and trials have stored, in the database and in
+    files.
+    """
     digest = hashlib.sha256()
     with repository.reading() as connection:
         for name, table in METADATA.tables.items():
@@ -365,7 +367,7 @@ def _stored(repository: TrialRepository) -> str:
 
 
 def _tidy(repository: TrialRepository, base: set[str]) -> None:
-    """Takes back what those did who may write, so that there is as much to read as before."""
+    """Undo the writers' changes, so that there is as much to read as before."""
     there = {trial.id for trial in whole_trials(repository)}
     assert base <= there, "a trial is gone"
     with repository.writing() as connection:

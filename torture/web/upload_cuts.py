@@ -62,7 +62,7 @@ def _cut(
 
 
 def _request(how: str, body: bytes, case: TortureCase) -> tuple[bytes, bool]:
-    """What is sent of a request, and whether the way there is closed after it."""
+    """Return the bytes to send, and whether that direction is closed after them."""
     chance = case.play.chance
     at = chance.randrange(len(body))
     if how == "shorter":
@@ -96,7 +96,7 @@ def _chunk(data: bytes) -> bytes:
 
 
 def _send(url: str, sent: bytes, *, half_closed: bool, reset: bool) -> str:
-    """Status of the answer, empty if there is none; who does not close half waits for none."""
+    """Return the status of the answer, empty without one; only waits for it if `half_closed`."""
     parts = urlsplit(url)
     with socket.create_connection((parts.hostname, parts.port), _ANSWER_S) as connection:
         answer = b""

@@ -76,7 +76,7 @@ class Server:
         return line.strip() if line.endswith("\n") else ""
 
     def post(self, archive: Path) -> list[str]:
-        """Ids of what the server says it has; httpx.TransportError if it says nothing."""
+        """Return the ids that the server reports; httpx.TransportError without an answer."""
         answer = httpx.post(
             f"{self.url}api/uploads",
             content=archive.read_bytes(),
@@ -103,7 +103,7 @@ def _kill(
     wanted: Mapping[str, Trial],
     delay_s: float,
 ) -> int:
-    """How many of the trials were there."""
+    """Return the number of stored trials."""
     server = Server(verbs, store)
     killer = threading.Timer(delay_s, server.end, (signal.SIGKILL,))
     killer.start()
