@@ -1,9 +1,9 @@
-"""The build backend: maturin, and before it the web pages, so that no wheel is without them.
+"""The build backend: maturin, preceded by the web pages, so that every wheel has them.
 
-From a clone npm builds the pages when they are missing or older than their sources. A source
-distribution carries them built, and so needs Rust but no Node. Maven builds the plugin for Spark
-where there is Maven: without it Venturi lacks nothing else, and says what is missing when asked.
-Standard library and maturin only: installers run this before anything else is there.
+In a clone, npm builds the pages when they are missing or older than their sources. A source
+distribution contains built pages, so it needs Rust but no Node. Maven, if installed, builds the
+plugins for Spark; without them everything else works, and their users get an error. Uses only the
+standard library and maturin: installers run this before anything else is installed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ASSETS = ROOT / "python/venturi/web/assets"
 PAGES = (ASSETS / "page.js", ASSETS / "app/index.html")
 PLUGINS = (ROOT / "jvm/tiered-storage", ROOT / "jvm/task-names")
 JARS = ROOT / "python/venturi/measure/engines/spark/jars"
-# What each module makes of which the first one tells Maven.
+# Jar of each module that the first plugin's pom builds.
 MODULES = {
     "scala-2.12": "venturi-tiered-storage_2.12.jar",
     "scala-2.13": "venturi-tiered-storage_2.13.jar",
@@ -73,7 +73,7 @@ def build_sdist(folder: str, settings: Settings = None) -> str:
 
 
 def get_requires_for_build_wheel(settings: Settings = None) -> list[str]:
-    """Nothing more from an index; refuses at once where Rust or Node is missing."""
+    """Return no further requirements; fail early if Rust or Node is missing."""
     check_rust()
     if pages_are_old():
         check_node()
@@ -111,7 +111,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def pages_are_old() -> bool:
-    """Whether the pages are missing, or older than what they are made from."""
+    """Return whether the pages are missing, or older than their sources."""
     if any(not page.is_file() for page in PAGES):
         if not WEB.is_dir():
             refuse(f"{ROOT} has neither the built pages nor web/ to build them from: it is damaged")
@@ -158,7 +158,9 @@ def plugin_is_old() -> bool:
 
 
 def build_plugin() -> None:
-    """Builds the plugins for Spark if one is old and Maven is there; tests are `make test`'s."""
+    """Build the plugins for Spark if one is old and Maven is installed; `make test` runs their
+    tests.
+    """
     if not plugin_is_old() or shutil.which("mvn") is None:
         return
     command = ["mvn", "--quiet", "--batch-mode", "-DskipTests", "package"]

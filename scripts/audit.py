@@ -1,8 +1,8 @@
-"""Asks what is known of the packages that Venturi is made of: vulnerabilities, licences, sources.
+"""Audits Venturi's dependencies: vulnerabilities, licenses, sources.
 
-Usage: audit.py, by `make audit`. One line a question on stdout. The exit status is 0 if all was
-asked and nothing found, 1 if something was found, 3 if nothing was found but not all could be
-asked (no network, a registry without advisories): what was not asked is not in order.
+Usage: audit.py, by `make audit`. Prints one line per question. The exit status is 0 if everything
+was checked without findings, 1 with findings, 3 without findings but with unanswered questions (no
+network, a registry without advisories): those remain open.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TIMEOUT_S = 300
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was found; `not_asked` says why there may be more, None if there cannot."""
+    """The findings; `not_asked` says why there may be more, None if there can't be."""
 
     question: str
     found: tuple[str, ...] = ()

@@ -30,7 +30,7 @@ JARS = tuple(
         "task-names",
     )
 )
-# What the wheel is made of, and under which licences.
+# The wheel's dependencies and their licenses.
 TOLD = (
     "licenses/LICENSE",
     "licenses/THIRD-PARTY.txt",
@@ -73,7 +73,7 @@ def main() -> int:
 
 
 def wheel_faults(path: Path) -> Iterator[str]:
-    """What is wrong with a wheel: files that it lacks, a name that promises too much."""
+    """Yield the faults of a wheel: missing files, a wrong platform in its name."""
     with zipfile.ZipFile(path) as wheel:
         yield from missing(wheel.namelist(), (*PAGES, *SCRIPTS, *JARS, *TOLD))
         yield from bill_faults(wheel)
@@ -133,7 +133,7 @@ def older_than(named: str, needed: str) -> bool:
 
 
 def sdist_faults(path: Path) -> Iterator[str]:
-    """What a source distribution lacks to become a wheel without Node."""
+    """Yield the files missing in a source distribution for building a wheel without Node."""
     with tarfile.open(path) as sdist:
         yield from missing([name.partition("/")[2] for name in sdist.getnames()], SOURCES)
 

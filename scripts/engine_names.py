@@ -49,7 +49,7 @@ class Finder(ast.NodeVisitor):
         self._accounts = accounts
         self._tables = tables
         self._constants: dict[str, str] = {}
-        for node in tree.body:  # a constant stands for what it is
+        for node in tree.body:  # resolve constants
             if isinstance(node, ast.Assign) and (name := self._named(node.value)):
                 self._constants |= {t.id: name for t in node.targets if isinstance(t, ast.Name)}
         self.visit(tree)

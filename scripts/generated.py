@@ -79,7 +79,7 @@ def files() -> dict[str, str]:
 
 
 def _help() -> dict[str, str]:
-    """What `--help` prints of each command, by its words after `venturi`."""
+    """Return the `--help` output of each command, by its words after `venturi`."""
     # Click leaves two columns free.
     every = commands(columns=HELP_COLUMNS - 2)
     return {
@@ -199,7 +199,7 @@ def _type(kind: dict[str, Any]) -> str:
 
 def openapi() -> dict[str, Any]:
     """The OpenAPI document of the server."""
-    nothing: Any = None  # what is stored does not change the document
+    nothing: Any = None  # the document is independent of stored data
     return create_app(Services(nothing)).openapi()
 
 

@@ -1,8 +1,8 @@
-"""Holds `venturi.measure` to its hosts: outside `hosts/` nothing calls this machine's file system
-or starts a process, but through a `LiveHost`; see CONTRIBUTING.md.
+"""Checks that `venturi.measure` uses hosts: outside `hosts/`, only a `LiveHost` may call this
+machine's file system or start a process; see CONTRIBUTING.md.
 
-Usage: python scripts/host_calls.py [ROOT]. Prints what goes round the host and exits 1 if anything
-does.
+Usage: python scripts/host_calls.py [ROOT]. Prints the calls that bypass hosts and exits 1 if there
+are any.
 """
 
 from __future__ import annotations
@@ -79,14 +79,14 @@ METHODS = frozenset(
         "write_text",
     }
 )
-# What such a method may be asked of: a host's files, this machine's own, files in HDFS.
+# Objects with such methods: a host's files, this machine's own, files in HDFS.
 FILES = frozenset({"files", "_files", "hdfs", "HERE"})
 # To be made by the command line alone.
 MADE_ELSEWHERE = frozenset({"LocalFiles", "LocalHost", "LocalProcess", "LocalSupervised"})
 
 
 def calls(text: str) -> Iterator[tuple[int, str]]:
-    """Line and name of each call, or import for one, that goes round the host."""
+    """Yield line and name of each call, or import for one, that bypasses hosts."""
     for node in ast.walk(ast.parse(text)):
         match node:
             case ast.Import(names=names):
@@ -115,7 +115,7 @@ def calls(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _of(node: ast.expr) -> str | None:
-    """The last name of what a method is asked of."""
+    """Return the last name of a method's object."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
@@ -129,7 +129,7 @@ def _is_path_replace(call: ast.Call) -> bool:
 
 
 def violations(root: Path) -> Iterator[str]:
-    """One line for each call that goes round the host, and each exemption that is for nothing."""
+    """Yield one line for each call that bypasses hosts, and for each unused exemption."""
     used = set()
     for path in sorted((root / MEASURE).rglob("*.py")):
         name = path.relative_to(root / MEASURE).as_posix()
@@ -144,7 +144,7 @@ def violations(root: Path) -> Iterator[str]:
 
 
 def main() -> int:
-    """Exit status: 1 if anything goes round the host."""
+    """Return the exit status: 1 if any call bypasses hosts."""
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent.parent
     found = list(violations(root))
     sys.stdout.writelines(f"{line}\n" for line in found)

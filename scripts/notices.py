@@ -1,8 +1,8 @@
-"""Writes THIRD-PARTY.txt: what the wheel carries of others, under which licences, with their texts.
+"""Writes THIRD-PARTY.txt: the third-party code in the wheel, its licenses, and their texts.
 
-Usage: python scripts/notices.py [--check]. The agent holds Rust crates, the pages hold packages of
-npm; Python packages are installed beside Venturi and bring their own notices. Needs what `make
-setup` fetched. With --check nothing is written; the exit status is 1 if the file is stale.
+Usage: python scripts/notices.py [--check]. The agent contains Rust crates, the pages contain npm
+packages; Python packages are installed separately, with their own notices. Needs the files fetched
+by `make setup`. With --check nothing is written; the exit status is 1 if the file is stale.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Part:
         return f"{self.name} {self.version}"
 
     def texts(self) -> Iterator[str]:
-        """Its licences and notices, as they are in its folder."""
+        """Yield its licenses and notices from its folder."""
         for path in sorted(self.folder.iterdir()):
             stem = path.name.upper()
             if path.is_file() and stem.startswith(("LICENSE", "LICENCE", "COPYING", "NOTICE")):
@@ -83,7 +83,7 @@ def _is_macro(package: Mapping[str, Any]) -> bool:
 
 
 def npm_packages(lock: Mapping[str, Any], web: Path) -> list[Part]:
-    """The packages of package-lock.json but tools, and what only tools need (types)."""
+    """Return the packages of package-lock.json except tools and their dependencies (types)."""
     return sorted(
         Part(
             "Packages of npm",

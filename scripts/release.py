@@ -1,8 +1,8 @@
-"""Prepares a release: says what is in its way, builds it with the lists of what it is made of.
+"""Prepares a release: checks for obstacles, then builds it with its bills of materials.
 
-Without --tag it is a rehearsal: nothing changes but dist/. With --tag, and only if nothing is in
-the way, it makes the tag at the end. It never sends anything anywhere; it prints what to type.
-The version stands in Cargo.toml ([workspace.package]) and nowhere else.
+Without --tag it is a rehearsal: only dist/ changes. With --tag, and without obstacles, it makes the
+tag at the end. It never sends anything; it prints the commands to type. The version is in
+Cargo.toml ([workspace.package]) and nowhere else.
 """
 
 from __future__ import annotations

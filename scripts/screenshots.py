@@ -39,7 +39,7 @@ PAGE_OF = {
 """The folder of the page that each picture shows."""
 CLIFF = [("where", "source=Jaffe 2017, Table 21"), ("x", "input_bytes")]
 QUICKSTART_BUDGET = "90s"
-# Invented rows in the format of a public data set, whose own may not be shipped; captions say so.
+# Invented rows in the format of a public data set that may not be shipped; captions say so.
 COST = [
     ("where", "cluster=lab-a"),
     ("where", "workload=terasort"),
@@ -55,7 +55,7 @@ COST = [
 
 
 def venturi(folder: Path, *words: object) -> str:
-    """What `venturi` prints on stdout; its talk is shown."""
+    """Run `venturi` and return its stdout; its stderr is shown."""
     done = subprocess.run(
         [VENTURI, *map(str, words)],
         cwd=folder,
@@ -117,7 +117,9 @@ def served(environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def digests() -> dict[str, str]:
-    """Of each picture, the SHA-256 of the sources of its page and of what frames every page."""
+    """Return, for each picture, the SHA-256 of the sources of its page and of every page's
+    frame.
+    """
     frame = [ROOT / "web/src/app.tsx", *sorted((ROOT / "web/src").glob("*.css"))]
     found = {}
     for picture, page in PAGE_OF.items():
@@ -137,7 +139,7 @@ def take(wanted: list[dict[str, object]]) -> None:
 
 
 def chromium() -> str:
-    """Where it is; SystemExit if there is none."""
+    """Return the path of Chromium; SystemExit if it isn't installed."""
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
     if found is None:
         raise SystemExit("there is no Chromium: scripts/system-packages.sh installs it")

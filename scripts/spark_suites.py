@@ -1,16 +1,17 @@
-"""Runs some of Spark's own test suites with the plugin of tiered storage and without, and compares.
+"""Runs some of Spark's own test suites with and without the plugin for tiered storage, and
+compares.
 
 Usage: spark_suites.py [--spark 4|3.5] [--side with|without] [--kept] [SUITE...], by `make
 test-spark-suites`; by default everything is run. Both sides have the same three local directories.
-With the plugin its first tier takes half of the files, whatever room there is (`jvm/spark-suites`).
-A test that does not end alike is run again, alone, on both sides, which tells what is by chance.
-The exit status is 1 if a test fails with the plugin and not without, or if in a suite the plugin
-had nothing to do.
+With the plugin, its first tier takes half of the files, whatever the free space
+(`jvm/spark-suites`). A test with different results is run again, alone, on both sides, to find
+failures by chance. The exit status is 1 if a test fails only with the plugin, or if a suite didn't
+use the plugin.
 
-What a suite found on a side is kept in `target/spark-suites`, so that all can be run in parts: one
-`--side` is run without a comparison, and with `--kept` what is there is not run anew, unless the
-plugin, the suites or Spark changed meanwhile. Of a suite that takes long some tests are run at a
-time, so that one which was stopped goes on.
+The results of a suite on a side are kept in `target/spark-suites`, so that everything can be run in
+parts: one `--side` runs without a comparison, and `--kept` reuses kept results unless the plugin,
+the suites or Spark have changed since. A long suite runs in groups of tests, so that it continues
+after a stop.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _LISTER = "venturi.spark.suites.Names"
 # Most of the time processes start.
 _SOON = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
-# By package. Those of ours are Spark's own, which would take no settings from here.
+# By package. Those in our package are Spark's own, adapted to accept these settings.
 SUITES = {
     "SortShuffleSuite": "venturi.spark.suites",
     "ExternalShuffleServiceSuite": "venturi.spark.suites",
@@ -107,10 +108,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a suite found: of each test what was wrong (None: nothing), and in how many seconds.
+    """The results of a suite: each test's failure (None: passed), and the total seconds.
 
-    `placed` counts files by tier; `tiered` are the processes that had tiers, `stock` those whose
-    plugin had switched itself off. What was killed says nothing.
+    `placed` counts files by tier; `tiered` are the processes with tiers, `stock` those with a
+    plugin that had switched itself off. Killed processes report nothing.
     """
 
     tests: Mapping[Case, str | None]
@@ -148,7 +149,9 @@ class Suites:
         self._jars = f"{classes}:{jars}"
 
     def _published(self) -> str:
-        """The class path that Maven makes of the pom; kept while that and all jars are there."""
+        """Return the class path that Maven makes from the pom; cached while that and all jars
+        exist.
+        """
         kept, pom = self._folder / "classpath", SOURCES / "pom.xml"
         if kept.exists() and kept.stat().st_mtime >= pom.stat().st_mtime:
             known = kept.read_text().strip()
@@ -174,7 +177,7 @@ class Suites:
         return self._folder / f"{side}-some" / suite / digest[:16]
 
     def _made_of(self, side: str, only: Sequence[str]) -> str:
-        """A digest of what decides what is found."""
+        """Return a digest of everything that determines the results."""
         whole = hashlib.sha256("\n".join([self._jars, *only]).encode())
         for each in (*self._sources, *([self._plugin] if side == "with" else [])):
             whole.update(each.read_bytes())
@@ -191,7 +194,9 @@ class Suites:
         return [tuple(names[at : at + at_once]) for at in range(0, len(names), at_once)]
 
     def kept(self, suite: str, side: str, *, only: Sequence[str] = ()) -> Ran | None:
-        """What `run` found before, of what it would run now; None: nothing, or not to the end."""
+        """Return the complete results of an earlier `run` with the same inputs; None without
+        them.
+        """
         work = self._work(suite, side, only)
         done = work / _DONE
         said = json.loads(done.read_bytes()) if done.exists() else {}
@@ -200,7 +205,7 @@ class Suites:
         return Ran(dict(_reported(work / "reports")), said["elapsed_s"], *_told(work / "told"))
 
     def run(self, suite: str, side: str, *, only: Sequence[str] = ()) -> Ran:
-        """Runs a suite, or of it the tests whose names are in `only`, and keeps what it found."""
+        """Run a suite, or only its tests in `only`, and keep the results."""
         work = self._work(suite, side, only)
         shutil.rmtree(work, ignore_errors=True)
         disks = [work / "disks" / name for name in (FAST, *SLOW)]
@@ -269,7 +274,7 @@ class Suites:
 
 
 def _reported(folder: Path) -> Iterator[tuple[Case, str | None]]:
-    """Of each test that was run, what was wrong. Those that a suite leaves out are not there."""
+    """Yield each executed test with its failure; skipped tests are omitted."""
     for report in sorted(folder.glob("*.xml")):
         for case in ET.parse(report).getroot().iter("testcase"):  # noqa: S314 - made here
             test = Case(case.attrib["classname"].rpartition(".")[2], case.attrib["name"])
@@ -280,7 +285,7 @@ def _reported(folder: Path) -> Iterator[tuple[Case, str | None]]:
 
 
 def _told(file: Path) -> tuple[dict[str, int], int, int]:
-    """What the plugins of all processes wrote down: see TiersInTurn."""
+    """Return the counts recorded by the plugins of all processes: see TiersInTurn."""
     placed: Counter[str] = Counter()
     processes: Counter[str] = Counter()
     for line in file.read_text().splitlines() if file.exists() else ():
@@ -293,7 +298,7 @@ def _told(file: Path) -> tuple[dict[str, int], int, int]:
 
 
 def together(parts: Sequence[Ran]) -> Ran:
-    """What a suite found that was run in parts."""
+    """Combine the results of a suite that was run in parts."""
     placed: Counter[str] = Counter()
     for each in parts:
         placed.update(each.placed)
@@ -307,7 +312,7 @@ def together(parts: Sequence[Ran]) -> Ran:
 
 
 def compared(without: Ran, tiers: Ran) -> tuple[Case, ...]:
-    """The tests that did not end alike."""
+    """Return the tests with different results."""
     every = sorted({*without.tests, *tiers.tests})
     return tuple(test for test in every if without.failed(test) != tiers.failed(test))
 
@@ -355,7 +360,7 @@ def _again(suites: Suites, suite: str, test: Case) -> tuple[int, int]:
 
 
 def _differences(suites: Suites, found: Mapping[str, tuple[Ran, Ran]]) -> int:
-    """Says what did not end alike; the exit status."""
+    """Print the tests with different results; return the exit status."""
     status = 0
     for suite, (without, tiers) in found.items():
         if not is_used(tiers):
@@ -377,7 +382,7 @@ def _differences(suites: Suites, found: Mapping[str, tuple[Ran, Ran]]) -> int:
 
 
 def _run(suites: Suites, names: Iterable[str], sides: Sequence[str], *, kept: bool) -> int:
-    """Runs what is asked for; with both sides compares. The exit status."""
+    """Run the requested suites; with both sides, compare. Return the exit status."""
     found: dict[str, tuple[Ran, ...]] = {}
     for name in names:
         each = []

@@ -1,9 +1,9 @@
-"""Writes the results of the studies into their pages, tables and what Venturi said, from the
-repository in which their trials were recorded, and draws each page's first table.
+"""Writes the results of the studies into their pages, as tables and Venturi's answers, from the
+repository with their trials, and draws each page's first table.
 
 Usage: python scripts/studies.py [--pictures] [NAME...]. The repository is that of VENTURI_HOME. A
-page is docs/studies/NAME.md; what stands between its two comments `results` is replaced.
---pictures: only draw what the pages have.
+page is docs/studies/NAME.md; the text between its two comments `results` is replaced. --pictures:
+only draw the existing tables.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from venturi.terminal.io_trace import read as read_trace
 
 STUDIES = ROOT / "docs/studies"
 BETWEEN = re.compile(r"(<!-- results -->\n).*?(<!-- end of results -->)", re.DOTALL)
-# What Table 2 was made with: the whole cluster an hour, and more for what a layout has.
+# Prices of Table 2: the whole cluster an hour, and surcharges by layout.
 PRICES = (
     "--usd-per-hour=3.50",
     *("--plus=cluster=IB:0.80", "--plus=disk=HDD:0.20", "--plus=disk=SSD:0.70"),
@@ -53,7 +53,7 @@ TEN_TB = "10000000000000"
 
 
 def venturi(*words: str) -> str:
-    """What `venturi` prints on stdout."""
+    """Run `venturi` and return its stdout."""
     done = subprocess.run([VENTURI, *words], check=True, text=True, stdout=subprocess.PIPE)
     return done.stdout
 
@@ -69,7 +69,7 @@ def experiment(name: str) -> str:
 
 
 def ranked(where: str, by: Sequence[str], *more: str) -> Any:
-    """What `venturi rank` answers."""
+    """Return the answer of `venturi rank`."""
     return asked("rank", *(f"--by={key}" for key in by), "--where", where, *more)
 
 
@@ -85,7 +85,7 @@ def measured(wheres: Sequence[str]) -> list[str]:
 
 
 def middle(where: str, group: Group) -> str:
-    """The id of the trial of a group whose time is nearest to its median."""
+    """Return the id of the trial with the time nearest to its group's median."""
     keys = (f"{key}={value or ''}" for key, value in group["key"].items())
     found = listed(where, *(word for key in keys for word in ("--where", key)))
     took_s = central(group)
@@ -98,7 +98,7 @@ def said(answer: Mapping[str, Any]) -> str:
 
 
 def effects(where: str, key: str, *more: str) -> str:
-    """What `venturi effect KEY` says, a line for each value."""
+    """Return the verdicts of `venturi effect KEY`, a line for each value."""
     answer = asked("effect", key, "--where", where, *more)
     told = [effect["verdict"] for effect in answer["effects"]]
     return "".join(f"- {line}\n" for line in dict.fromkeys(told))
@@ -206,7 +206,9 @@ def _change(one: str, other: str) -> str:
 
 
 def uneven(where: str) -> str:
-    """What is slow with and without second copies, and the tail of each group's median trial."""
+    """Report the slow parts with and without second copies, and the tail of each group's median
+    trial.
+    """
     by = ("cluster", "mapreduce.map.speculative")
     answer = ranked(where, by)
     rows = []
@@ -260,10 +262,10 @@ def _killed(job: Any) -> int:
 
 
 def tiers(*wheres: str) -> str:
-    """Workload by workload: the layouts, the ratios that matter, what lay where, what was foretold;
-    at last (of the last plan) what room of its own for shuffle data brings.
+    """Report by workload: the layouts, the relevant ratios, the placement of files, the
+    predictions; finally (from the last plan) the effect of reserved space for shuffle data.
 
-    Plans of which nothing was measured are left out.
+    Plans without measurements are omitted.
     """
     *workloads, reserves = wheres
     there = measured(wheres)
@@ -329,15 +331,16 @@ def of_reserves(where: str) -> str:
 
 
 def tier_layout(key: Mapping[str, Any]) -> str:
-    """What a page calls a layout."""
+    """Return the name of a layout on the page."""
     disk, tiers_ = (str(key[name]) for name in TIERS_BY)
     return STOCK[disk] if tiers_ == "none" else f"tiers, {FITS.get(tiers_, tiers_)}"
 
 
 def ratios(where: str, middles: Mapping[str, str]) -> Iterable[Sequence[object]]:
-    """Those of which something was expected, with what it was; `middles` are trials by layout.
+    """Yield the ratios with an expected value, and that value; `middles` are trials by layout.
 
-    Of one plan, as its layouts took turns: what a host is like changes from day to day.
+    All trials are from one plan, in which layouts took turns, because a host's state changes from
+    day to day.
     """
     for over, under, bar in EXPECTED:
         if over not in middles or under not in middles:
@@ -368,8 +371,8 @@ def placed(middles: Mapping[str, str]) -> str:
 
 
 def predicted(of: str, trial: str, groups: Mapping[str, Group]) -> str:
-    """The time by fast storage as it is foretold of `trial`, of the layout `of`, beside what was
-    measured.
+    """Compare the times by fast storage, predicted from `trial` of the layout `of`, with the
+    measured ones.
     """
     sizes = {name: size for name in groups if (size := fast_bytes(groups[name])) is not None}
     words = [word for size in dict.fromkeys(sizes.values()) for word in ("--size", f"{size}B")]
@@ -454,13 +457,15 @@ def spark_io(*wheres: str) -> str:
 
 
 def spark_io_words(key: Group) -> tuple[str, ...]:
-    """What a combination is called: its workload, disk, partitions, whether its sorts spill."""
+    """Return the name of a combination: its workload, disk, partitions, and whether its sorts
+    spill.
+    """
     *words, threshold = (str(key[name]) for name in SPARK_IO_BY)
     return *words, "spill" if int(threshold) < NEVER_SPILLS else "in memory"
 
 
 def spark_io_figures(found: TracedPattern) -> Sequence[str]:
-    """What is told of a pattern."""
+    """Return the figures of a pattern."""
     size, times, verdict = found.size_median_bytes, found.issued_to_done, found.verdict
     plain, streams = found.seek_plain, found.seek_streams
     p50_ns = None if times is None else times.p50_ns

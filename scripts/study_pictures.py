@@ -12,14 +12,14 @@ from xml.sax.saxutils import escape
 MEDIAN, INTERVAL, LEAST = "median (s)", "interval", "of the least: here"
 RANGE = re.compile(r"([0-9.]+) to ([0-9.]+)")
 WIDTH, LABELS, RIGHT, LINE, TOP, BOTTOM = 760, 230, 24, 26, 40, 44
-# What a cell says where the head of its column is not beside it; what follows from others, nothing.
+# Text of a cell without its column's head; derived columns have none.
 SAID = {
     "machines a host": "{} a host",
     "ports": "ports {}",
     "disks a DataNode": "",
     "second copies": "second copies: {}",
 }
-# Legible on white and on black, and by those who tell few colours apart: shapes differ as well.
+# Legible on white and on black, and with color blindness: shapes differ as well.
 STYLE = """text{font:13px system-ui,sans-serif;fill:#777}.label{fill:#888;font-weight:600}
 .grid{stroke:#8886;stroke-width:1}.interval{stroke:#3b7dd8;stroke-width:3;stroke-linecap:round}
 .here{fill:#3b7dd8}.published{fill:none;stroke:#d9822b;stroke-width:2}
@@ -52,7 +52,7 @@ def _table(page: str) -> tuple[list[str], list[list[str]]]:
 
 
 def _lines(page: str) -> tuple[str, list[_Line]]:
-    """What is drawn, and in which unit."""
+    """Return the lines to draw, and their unit."""
     heads, rows = _table(page)
     multiples = LEAST in heads
     others = ("published", "corrected") if multiples else ()

@@ -3,13 +3,13 @@
 Usage: python scripts/study_table2.py TRIALS, where TRIALS is ALOJA's public data set 4 (a CSV).
 
 ALOJA's query takes the minimum time of every group and joins the trials to those minima on the time
-alone. A trial that took as long as the minimum of *another* group matches as well. Of the several
-trials that then match in a group, MySQL keeps the first that it comes across. Venturi never answers
-this way: see `groups.best_of`, and docs/method/comparing-costs.md.
+alone. A trial that took as long as the minimum of *another* group matches as well. If several
+trials match in a group, MySQL keeps the first that it comes across. Venturi never answers this way:
+see `groups.best_of`, and docs/method/comparing-costs.md.
 
-The one assumption: MySQL comes across the minima in the order in which their groups first appear
-in the table. It builds the groups in a temporary table as their rows arrive. The query orders by
-the cluster's name, which is the same in all rows, so MySQL does not sort the rows by group. SQL
+The one assumption: MySQL comes across the minima in the order in which their groups first appear in
+the table. It builds the groups in a temporary table as their rows arrive. The query orders by the
+cluster's name, which is the same in all rows, so MySQL does not sort the rows by group. SQL
 promises no order: another version or plan may answer differently.
 """
 
@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/studies/aloja.md"
 PRINTED = ROOT / "python/venturi/record/starter/poggi-2015.csv"
 CLUSTER = "minerva100-10-18-21"
-# US dollars an hour: of the whole cluster by its network, and what the workers' disks add.
+# US dollars an hour: the whole cluster by its network, and the surcharge for the workers' disks.
 NETWORK_USD = {"ETH": 3.5, "IB": 4.3}
 DISKS_USD = {
     "HDD": 0.2,
@@ -73,8 +73,8 @@ class TimedTrial:
 class QueriedBest:
     """The trial that the query shows as the best of a group.
 
-    `matched` is the key of the group whose minimum let the trial in, `minimum_s` the true minimum
-    of the trial's own group, `candidates` the ids of all trials of the group that matched.
+    `matched` is the key of the group with the minimum that let the trial in, `minimum_s` the true
+    minimum of the trial's own group, `candidates` the ids of all trials of the group that matched.
     """
 
     key: Key
@@ -118,7 +118,7 @@ def grouped(trials: Sequence[TimedTrial]) -> tuple[Group, ...]:
 
 
 def joined_on_time_alone(trials: Sequence[TimedTrial]) -> tuple[QueriedBest, ...]:
-    """Return what the query shows for each group of `trials`, whose order is that of the table."""
+    """Return the query's row for each group of `trials`, which are in the table's order."""
     groups = grouped(trials)
     with_time: dict[float, list[TimedTrial]] = {}
     for each in trials:

@@ -10,8 +10,8 @@ from screenshots import ROOT
 from study_table2 import cost_usd
 
 PUBLISHED = ROOT / "python/venturi/record/starter"
-# The shortest public trial of each row of Table 2 (cluster minerva100-10-18-21), which is what the
-# table says that it shows.
+# The shortest public trial of each row of Table 2 (cluster minerva100-10-18-21), which the table
+# claims to show.
 SHORTEST_S = {
     ("ETH", "SSD"): 265,
     ("IB", "SSD"): 228,
@@ -23,12 +23,12 @@ SHORTEST_S = {
     ("IB", "HD5"): 325,
 }
 TIME, COST = "elapsed_s", "cost"
-# Of groups compared over what is alike in all else `rank` has medians, too, with a warning.
+# For groups of unmatched trials `rank` has medians, too, with a warning.
 UNLIKE = {TIME: "elapsed_s", COST: "cost_usd"}
 DIGITS = {TIME: 1, COST: 4}
 Group = Mapping[str, Any]
 FIGURES = ("trials", "median (s)", "interval", "standing")
-"""The heads of what `figures` returns."""
+"""The column heads for the result of `figures`."""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -38,7 +38,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def standing(group: Group) -> str:
-    """How a group stands, with the reason where it cannot be told."""
+    """Return a group's standing, with the reason if it is unknown."""
     return ": ".join(filter(None, (group["standing"], group["reason"])))
 
 
@@ -111,15 +111,15 @@ def ranking_table(
 
 
 def corrected_usd(key: tuple[str, str]) -> float:
-    """What the shortest public trial of a row of Table 2 cost."""
+    """Return the cost of the shortest public trial of a row of Table 2."""
     return cost_usd(key, SHORTEST_S[key])
 
 
 def contradicted(
     printed_s: Mapping[tuple[str, str], float], here: Mapping[tuple[str, str], float]
 ) -> str:
-    """Pairs of rows of the published table that are the other way round here, each by more than a
-    twentieth, with both numbers.
+    """Return the pairs of rows with the reverse order here, each by more than a twentieth, with
+    both numbers.
     """
     told = ""
     for one in here:

@@ -22,8 +22,8 @@ CLI = Path(venturi.cli.__file__).parent
 MORE = "More"
 """The heading above the verbs that belong to no topic."""
 
-# What `venturi --help` lists first under each topic: a verb, or the part of one that answers the
-# topic's question. Other verbs follow under their folder's topic.
+# The first entries under each topic of `venturi --help`: a verb, or the part of one that answers
+# the topic's question. Other verbs follow under their folder's topic.
 ORDER: Mapping[str, tuple[str, ...]] = {
     "measure": (
         *("quickstart", "probe", "run", "plan", "lab", "cluster", "doctor", "workloads"),
