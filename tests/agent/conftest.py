@@ -19,7 +19,7 @@ MIB = 1 << 20
 HANG_S = 60.0
 """No run of these tests takes a tenth of this, even on a loaded machine."""
 
-# A process inherits the peak of whoever started it, so a small one must start the agent.
+# A process inherits the peak memory of its parent, so a small process must start the agent.
 _MEASURE = """
 import os, sys
 pid = os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ)
@@ -108,7 +108,9 @@ class Agent:
         return self.run("sort", *args, **options)
 
     def peak(self, *args: object) -> tuple[Ended, int]:
-        """Runs it; with its peak of resident memory in bytes, as the kernel tells its parent."""
+        """Run it; return also its peak resident memory in bytes, as the kernel reports it to the
+        parent.
+        """
         peak = self._folder / "peak"
         ended = self.run(*args, prefix=(sys.executable, "-I", "-S", "-c", _MEASURE, str(peak)))
         return ended, int(peak.read_text())

@@ -347,7 +347,7 @@ def test_a_cancelled_coordinator_leaves_its_peers_in_service(agent_binary: Path)
             said = events(coordinator.communicate(timeout=30)[0])
             assert coordinator.returncode == 130
             assert said[-1]["code"] == "VEN-INTERRUPTED"
-        time.sleep(2.5)  # what had begun ends by time
+        time.sleep(2.5)  # work that has begun ends by time
         assert result(agent_binary, "net", *peers, *FEW)["valid"]
 
 

@@ -140,8 +140,8 @@ def test_bytes_written_to_a_disk_are_seen(agent_binary: Path, tmp_path: Path) ->
             os.fsync(file.fileno())
         assert process.stdout is not None
         written = 0.0
-        # The counters are right at once, but the sample that shows them may be the next one. Rates
-        # come over their own interval, times to the microsecond: their product is not exact.
+        # The counters are right immediately, but only the next sample may show them. Rates are for
+        # their own interval, with times to the microsecond: their product isn't exact.
         while written < 0.99 * size and time.monotonic() - started < 20:
             event = json.loads(process.stdout.readline())
             for metric, device_name, value, _ in event["rows"]:
@@ -196,7 +196,7 @@ def test_what_sampling_costs_is_told(agent_binary: Path) -> None:
     assert data["samples"] >= 50
     measured_s = after.children_user - before.children_user
     measured_s += after.children_system - before.children_system
-    # What it says of itself agrees with what the kernel charged for it.
+    # Its own figure agrees with the CPU time that the kernel charged.
     assert data["cpu_s"] == pytest.approx(measured_s, abs=0.05)
 
 

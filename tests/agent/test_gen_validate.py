@@ -387,7 +387,7 @@ def test_what_says_that_it_has_more_bytes_than_it_has_is_refused(
 
 @pytest.fixture
 def sorted_folder(agent_binary: Path, tmp_path: Path, unsorted: Path) -> Path:
-    """What `sort --verify` makes: a part and a manifest with totals and checksum."""
+    """The output of `sort --verify`: a part and a manifest with totals and checksum."""
     folder = tmp_path / "sorted"
     folder.mkdir()
     result(agent_binary, "sort", "--input", unsorted, "--output", folder, "--verify")

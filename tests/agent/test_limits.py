@@ -32,7 +32,9 @@ class Group:
         self._path = path
 
     def limited(self, most: int) -> tuple[str, ...]:
-        """What starts a command in it, with at most `most` tasks, its own first one among them."""
+        """Return the prefix that starts a command in it, with at most `most` tasks including its
+        own first one.
+        """
         (self._path / "pids.max").write_text(str(most))
         enter = f'echo $$ > {self._path}/cgroup.procs && exec "$@"'
         return ("/bin/sh", "-c", enter, "sh")
@@ -210,7 +212,7 @@ def test_little_address_space_is_refused_or_does(agent: Any, tmp_path: Path, com
 
 
 def test_no_more_memory_is_an_error_and_no_abort(agent: Any, tmp_path: Path) -> None:
-    """What is to be known of so many files takes more than these limits leave."""
+    """The list of so many files takes more than these limits leave."""
     data, folder = tmp_path / "many", tmp_path / "made"
     data.mkdir()
     folder.mkdir()
@@ -273,7 +275,7 @@ while True:
 
 @contextlib.contextmanager
 def tracer() -> Iterator[subprocess.Popen[bytes]]:
-    """What can stop a thread at once: it has begun before the process that it is of."""
+    """A tracer that can stop a thread immediately: it starts before the traced process."""
     waits = subprocess.Popen(
         [sys.executable, "-c", _STOP],
         stdin=subprocess.PIPE,
@@ -296,7 +298,7 @@ def freeze(process: subprocess.Popen[bytes], name: str, waits: subprocess.Popen[
         for task in Path(f"/proc/{process.pid}/task").iterdir():
             with contextlib.suppress(OSError):
                 if (task / "comm").read_text().strip() == name:
-                    time.sleep(0.05)  # until it has begun: all wait until each is there
+                    time.sleep(0.05)  # until it has begun: each waits for all
                     return stop(int(task.name), waits)
         assert process.poll() is None, "it ended before it had such a thread"
     raise AssertionError(f"there never was a thread {name}")
@@ -355,7 +357,7 @@ def test_a_reader_that_stops_reading_keeps_nobody_waiting(
     try:
         with contextlib.suppress(BlockingIOError):
             os.set_blocking(into, False)
-            while True:  # until there is just room for what begins and ends a run
+            while True:  # until the pipe has room only for a run's first and last event
                 os.write(into, b"\n" * 4096)
         os.read(out, 8192)
         os.set_blocking(into, True)

@@ -19,7 +19,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A directory with somebody's file."""
+    """A directory with a foreign file."""
     made = tmp_path / "files"
     made.mkdir()
     (made / "test_io_").write_text("somebody's")
@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def others(folder: Path) -> list[str]:
-    """Names of what is there besides."""
+    """Return the names of other files there."""
     assert (folder / "test_io_").read_text() == "somebody's"
     return sorted({path.name for path in folder.iterdir()} - {"test_io_"})
 
@@ -42,7 +42,7 @@ def ends_when_asked_to(agent: Any, process: Any, number: signal.Signals) -> None
 
 
 def wait_for(path: Path, process: Any) -> None:
-    """Until the file is there; the process must not have ended before."""
+    """Wait until the file exists; the process must not have ended before."""
     while not path.exists():
         assert process.poll() is None
         time.sleep(0.001)

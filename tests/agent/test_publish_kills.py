@@ -1,4 +1,4 @@
-"""Sorts killed at each step of giving files their names, and what the next sort makes of it."""
+"""Sorts killed at each step of publishing, and the result of the next sort."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from torture.sort.sort_state import RECORD, Decoys, Truth, noise
 
 MIB = 1 << 20
 CALLS = ("renameat2", "rename", "unlink", "fsync")
-"""What publishing is made of; a thread other than the one that publishes makes fsync alone."""
+"""The system calls of publishing; fsync alone is also called by other threads."""
 
 
 class Places:
@@ -46,8 +46,9 @@ class Places:
         ]
 
     def output(self) -> bytes | None:
-        """What the manifest says is complete, read and compared with the copies; None: no
-        manifest."""
+        """Return the manifest's complete output, read and compared with the copies; None without a
+        manifest.
+        """
         manifest = self.folders[0] / "manifest.json"
         if not manifest.exists():
             return None
@@ -66,7 +67,7 @@ class Places:
             yield from (path for path in folder.glob("part-*") if path.name[5:].isdigit())
 
     def left(self) -> list[str]:
-        """Names of what is neither others' nor published."""
+        """Return the names of files that are neither foreign nor published."""
         names = [name for decoy in self.decoys for name in decoy.others()]
         return [name for name in names if name != "manifest.json" and not name[5:].isdigit()]
 

@@ -22,7 +22,7 @@ import pytest
 
 MIB = 1 << 20
 SLACK_BYTES = 64 * MIB
-"""What the process may take beside its budget."""
+"""Memory of the process in addition to its budget."""
 
 Places = Callable[[bytes], Any]
 

@@ -1,8 +1,8 @@
-"""The fault matrix of `venturi-agent sort`: full and failing disks, sudden death, strangers' files.
+"""The fault matrix of `venturi-agent sort`: full and failing disks, sudden death, foreign files.
 
-What must hold in every case: an output is whole and has its manifest, or there is no manifest and
-what is there under its final name is whole; nobody else's file is touched; the next sort into the
-same directory removes what the dead left, and nothing else.
+Invariants: an output is complete and has its manifest, or there is no manifest and files under
+final names are complete; foreign files are untouched; the next sort into the same directory removes
+a killed sort's files, and nothing else.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def test_the_files_of_a_living_sort_are_left_alone(
     wait_for(lambda: any(p.name.endswith(".tmp") for p in place.output.iterdir()), slow)
     slow.send_signal(signal.SIGSTOP)
     try:
-        time.sleep(1)  # what it has asked the kernel to write may still arrive
+        time.sleep(1)  # writes already submitted to the kernel may still arrive
         theirs = {path: path.stat().st_size for path in place.output.iterdir()}
         assert agent.sort(*place.flags).result["output"]["records"] == 50
         assert {path: path.stat().st_size for path in theirs} == theirs
@@ -209,7 +209,7 @@ def is_whole(truth: Truth, output: Path) -> bool:
     return b"".join(Path(file["path"]).read_bytes() for file in files) == truth.bytes
 
 
-# --- disks that are full, failing, read-only, or of another kind ------------------------------
+# --- disks that are full, failing, read-only, or of an unusual type ------------------------------
 
 
 @contextlib.contextmanager
@@ -246,7 +246,7 @@ def empty(*folders: Path) -> bool:
 
 
 def distinct_words(count: int) -> bytes:
-    """Text whose counts are longer than itself, which nobody can know before."""
+    """Text with word counts longer than itself, which can't be predicted."""
     digits = np.random.default_rng(5).integers(97, 123, (count, 9), dtype=np.uint8)
     digits[:, 8] = ord("\n")
     return digits.tobytes()
@@ -349,7 +349,7 @@ def test_a_device_that_promised_more_than_it_has(
         assert not [name for name in names if not name.startswith(".venturi-sort-")], names
 
 
-# What the kernel answers to the n-th call of each thread, and what the sort must make of it.
+# The kernel's answer to the n-th call of each thread, and the expected error of the sort.
 INJECTED = [
     ("pwrite64:error=EIO:when=2", "VEN-SORT-IO"),
     ("pwrite64:error=EIO:when=9+", "VEN-SORT-IO"),
@@ -394,7 +394,7 @@ def test_a_call_that_fails(
         assert left == earlier
         assert is_whole(truth, place.output)
     else:
-        # Of the output that was being replaced some files may be left: whole ones.
+        # Some files of the replaced output may be left: complete ones.
         assert set(left) <= set(earlier), "no part without a manifest, if the disk lets us"
         truth.check_state(place.output, None)
 
@@ -409,11 +409,11 @@ def test_every_step_of_publication_may_fail(
     truth = Truth(place.input)
     for n in range(1, 200):
         fault = f"inject={call}:error=EIO:when={n}"
-        # What the loader of programs and the runtime do before is none of our business.
+        # Ignore earlier calls, by the program loader and the runtime.
         strace = ("strace", "-f", "-qq", "-o", str(tmp_path / "log"), "-P", str(place.output))
         known = ("-P", str(place.output / "manifest.json"), "-P", str(place.output / "part-000000"))
         prefix = (*strace, *known, "-e", fault) if call == "openat" else (*strace[:5], "-e", fault)
-        # Events may fail to be written like everything else: nobody listens.
+        # Writing events may fail, too: no one reads them.
         run = agent.sort(
             *place.flags, "--io", "posix", "--threads", 1, prefix=prefix, stdout=subprocess.DEVNULL
         )

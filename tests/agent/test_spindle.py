@@ -62,7 +62,7 @@ class Spindle:
         return ["spindle", "--mount", self.mount, *options]
 
     def serve(self, *disks: dict[str, Any]) -> Path:
-        """Starts it; the folder, when the disks are there."""
+        """Start it; return the folder once the disks are mounted."""
         self.process = self._agent.start(*self.arguments(*disks))
         assert self.process.stdout is not None
         for line in self.process.stdout:

@@ -1,4 +1,4 @@
-"""`venturi-agent trace analyze` beside a reference that knows every request: sizes, latencies."""
+"""`venturi-agent trace analyze` against a reference that knows every request: sizes, latencies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`venturi-agent trace analyze` beside blkparse and btt, and on a trace by the kernel."""
+"""`venturi-agent trace analyze` against blkparse and btt, and on a trace by the kernel."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ with_blktrace = pytest.mark.skipif(
 
 
 def said(*command: str | Path, given: Path | None = None, cwd: Path | None = None) -> str:
-    """What a program prints, reading `given`."""
+    """Return a program's output when it reads `given`."""
     with Path(given or os.devnull).open("rb") as file:
         done = subprocess.run(command, stdin=file, capture_output=True, check=True, cwd=cwd)
     return done.stdout.decode("ascii")
@@ -50,7 +50,7 @@ def test_issues_and_completions_are_as_many_as_blkparse_counts(agent: Any, tmp_p
 
 @with_blktrace
 def test_btt_says_of_distances_around_4016_that_their_median_is_0(tmp_path: Path) -> None:
-    """What we say of them is in `test_trace.py`."""
+    """Our figures for these requests are in `test_trace.py`."""
     trace, joined = write(tmp_path / "trace", far_apart()), tmp_path / "joined"
     said("blkparse", "-i", "nvme0n1", "-D", trace, "-O", "-d", joined)
     summary = said("btt", "-i", joined, cwd=tmp_path)

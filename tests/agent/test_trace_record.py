@@ -35,7 +35,7 @@ RECORDING = Path(__file__).parents[1] / "data" / "blktrace" / "6.18" / "recordin
 
 @pytest.fixture(scope="module")
 def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A disk of 64 MiB that nobody else uses."""
+    """An unused disk of 64 MiB."""
     with loop_disk(tmp_path_factory.mktemp("disk") / "image", 64 * MIB) as device:
         yield device
 
@@ -43,7 +43,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def begin(
     agent: Any, *args: object, **options: Any
 ) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
-    """A recording, and what it said when it had begun."""
+    """Start a recording; return it with its first event."""
     process = agent.start("trace", "record", *args, **options)
     return process, until(process, "ready")
 
@@ -128,7 +128,7 @@ def test_what_the_buffers_could_not_hold_is_counted(agent: Any, tmp_path: Path, 
     recorded = ended.result
     assert recorded["lost"] > 0
     assert warned(ended) == {"VEN-TRACE-LOST"}
-    # Queue, issue and complete; insert only where it does not go to the driver at once.
+    # Queue, issue and complete; insert only for requests that don't go straight to the driver.
     assert 3 * count <= recorded["events"] + recorded["lost"] <= 4 * count
     result = agent.run("trace", "analyze", tmp_path / "out").result["trace"]
     assert result["losses"]["missing_records"] == recorded["lost"]
@@ -375,7 +375,7 @@ def test_what_perf_has_no_buffer_for_is_told(agent: Any, tmp_path: Path, disk: P
     os.kill(of_perf, signal.SIGSTOP)
     read_blocks(disk, 1_000)
     os.kill(of_perf, signal.SIGCONT)
-    read_blocks(disk, 100)  # perf is told of a loss beside the next event that has room
+    read_blocks(disk, 100)  # perf reports a loss with the next event that fits
     ended = end(agent, process)
     assert 0 < ended.result["events"] < 2 * 1_000
     assert ended.result["lost"] > 0
@@ -391,7 +391,7 @@ def test_a_disk_that_perf_fills_is_told_and_leaves_no_recording(
     with small_disk(tmp_path / "small") as small:
         out = small / "out"
         process = agent.start("trace", "record", "--device", disk, "-o", out, prefix=READ_ONLY)
-        # Where many processes run, what perf tells of them fills it before it has begun.
+        # With many processes, perf's data about them fill it before the recording begins.
         while process.poll() is None:
             read_blocks(disk, 1_000)
         error = agent.end(process, time.monotonic()).refused("VEN-TRACE-WRITE")

@@ -1,4 +1,4 @@
-"""Whose the requests of a recording are: files that were there, are made meanwhile, or are gone."""
+"""Owners of a recording's requests: existing, new and deleted files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read(path: Path) -> None:
 
 @contextmanager
 def thread_called(name: str) -> Iterator[None]:
-    """This thread has another name meanwhile."""
+    """Give this thread another name until the block is left."""
     comm = Path("/proc/thread-self/comm")
     before = comm.read_text().strip()
     comm.write_text(name)
@@ -162,7 +162,7 @@ def test_xfs_tells_as_much_but_of_files_that_never_had_a_name(
 ) -> None:
     recorded = record(agent_binary, tmp_path, "xfs", 320 * MIB)  # mkfs.xfs makes no smaller one
     found = shares(agent, recorded / "out", "--stages", recorded / "stages.json")
-    assert found["write", "unnamed", "", ""] == MIB  # and not of who had its number before
+    assert found["write", "unnamed", "", ""] == MIB  # not the former owner of the number
     assert of_files_with_names(found) > 0.99 * (sum(found.values()) - MIB)
 
 
