@@ -39,7 +39,7 @@ def test_states_kinds_and_classes_are_explained() -> None:
     for word in (*State, *ValueKind, *Durability):
         assert re.search(rf"\b{re.escape(word)}\b", text), word
     assert Severity.UNKNOWN.value == "unknown"
-    assert "cannot tell" in TERMS  # what an unknown finding is called
+    assert "cannot tell" in TERMS  # the verdict of an unknown finding
 
 
 @pytest.mark.parametrize("probe", ["host", "disk"])

@@ -227,7 +227,7 @@ def test_a_stopped_trial_is_recorded_and_cleaned(tmp_path: Path, number: signal.
     assert list(disk.iterdir()) == []  # and so did we
     listed = venturi("ls", "--json", home=tmp_path / "home")
     assert '"interrupted"' in listed.stdout
-    assert "found interrupted" not in listed.stderr  # it was recorded at once, not recovered
+    assert "found interrupted" not in listed.stderr  # recorded immediately, not recovered
     assert "error[VEN-INTERRUPTED]: interrupted: 0 of 6 repetitions are recorded" in err
     assert "--resume goes on" in err
 

@@ -35,7 +35,7 @@ class Terminal(io.StringIO):
         return True
 
     def shown_after(self, text: str) -> str:
-        """What is below `text`, which goes above the bars."""
+        """Print `text` above the bars; return the output below it."""
         progress.step(text)
         return self.getvalue().rpartition(text)[2]
 

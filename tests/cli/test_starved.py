@@ -16,7 +16,7 @@ _RUN = ("run", "terasort", "--bytes", "96kB", "--repeat", 1, "--warm-up", 0)
 def _ended(
     home: Path, *words: object, before: tuple[str, ...] = (), talk: str = ""
 ) -> tuple[int, str]:
-    """Exit status, and what was said unless it goes to the file `talk`."""
+    """Return the exit status and the output, unless that goes to the file `talk`."""
     with (home / "talk" if not talk else Path(talk)).open("wb") as said:
         command = [*before, *PROGRAM, *map(str, words)]
         environment = {
@@ -52,7 +52,7 @@ def test_a_trial_without_threads_fails_with_a_code(tmp_path: Path) -> None:
     tracer = strace()
     if tracer is None:
         pytest.skip("needs strace (Debian: strace)")
-    # Every thread of Venturi itself, but not of what it starts.
+    # Every thread of Venturi itself, but not of its children.
     none = (tracer, "-qq", "-o", "/dev/null", "-e", "inject=clone3:error=EAGAIN")
     status, said = _ended(tmp_path, *_RUN, before=none)
     assert status == 1

@@ -1,4 +1,4 @@
-"""What a terminal of 80 columns shows, and what a pipe gets."""
+"""Output on a terminal of 80 columns, and in a pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`venturi version`: answers even when something is wrong, for that is when it is asked."""
+"""`venturi version` answers even on a broken installation, when it is needed most."""
 
 from __future__ import annotations
 

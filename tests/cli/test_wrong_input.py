@@ -1,4 +1,4 @@
-"""What people plausibly mistype: every verb answers with an error of theirs, never a traceback."""
+"""Plausible typing errors: every verb answers with a user's error, never a traceback."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def home(settings: Settings) -> Path:
 
 
 def imported(home: Path, tmp_path: Path, log: bytes) -> str:
-    """The id of the trial that comes of an event log."""
+    """Import an event log; return the trial's id."""
     path = tmp_path / "log"
     path.write_bytes(log)
     done = venturi("import", "spark-eventlog", str(path), "--json", home=home)
@@ -93,10 +93,10 @@ def test_the_time_by_fast_storage_from_an_account_by_hand(home: Path, tmp_path: 
     trial = imported(home, tmp_path, tiers_samples.STOCK)
     sizes = [word for size in ("0B", "800MB", "1600MB", "5GB") for word in ("--size", size)]
     found = advised(home, trial, "--fast", FAST, "--slow", SLOW, *sizes)
-    # Writing: one after the other. Reading: of both at once, of the slow one 8 s.
+    # Writing: one after the other. Reading: both concurrently, the slow one 8 s.
     times_s = [60, 60 - (16 - 1 - 8) - (16 - 8), 60 - 14 - 14, 60 - 14 - 14]
     assert [step["time_s"]["value"] for step in found["steps"]] == pytest.approx(times_s, rel=1e-3)
-    # Nothing tells whether reads came from memory: then only writing becomes faster.
+    # Without data on reads from memory, only writing becomes faster.
     highs = [step["time_s"]["high"] for step in found["steps"]]
     assert highs == pytest.approx([60, 53, 46, 46], rel=1e-3)
     assert (found["all_bytes"], found["held_bytes"]) == (tiers_samples.SHUFFLED, 0)
@@ -144,7 +144,7 @@ TEN_TIMES = FAST.replace("800MB", "8GB"), SLOW.replace("100MB", "1GB")
             [1e9, 2e9, 4e9, 8e9, 16e9],
             [(0.875, 1.875), (1.75, 3.75), (3.5, 7.5), (7, 15), (14, 28)],
         ),
-        # Of the second half reading takes 2 s of the fast disks for all, not 8 of the slow ones.
+        # Reading the second half takes 2 s of the fast disks for all, not 8 of the slow ones.
         (
             tiers_samples.HALF,
             (FAST, SLOW),
@@ -252,8 +252,8 @@ def test_rates_are_those_of_the_newest_probes_and_prices_those_of_the_trial(
 def test_how_fast_disks_are_is_told_by_what_they_did_while_they_were_busy(
     settings: Settings, tmp_path: Path, probed: float | None
 ) -> None:
-    """The slow disk wrote 100 MB/s; of what the reduces read three quarters came from it. What a
-    probe found to be possible is where the range ends.
+    """The slow disk wrote 100 MB/s and served three quarters of the reduces' reads. The range ends
+    at the rate that a probe found possible.
     """
     if probed is not None:
         probe(settings, 931, {"/disk0": probed})
@@ -280,7 +280,7 @@ def test_how_fast_disks_are_is_told_by_what_they_did_while_they_were_busy(
     assert (rates["writing"]["value"], rates["writing"]["high"]) == (100e6, probed or 100e6)
     assert rates["shuffle reads"]["value"] == pytest.approx(50e6)
     assert rates["writing"]["source"] == f"the disks of trial {trial} while they were busy"
-    # 10 s of computing and 24 s of reading took 30 s: 4 s were at once.
+    # 10 s of computing and 24 s of reading took 30 s: 4 s overlapped.
     reduce_s = 10 + (1 - 4 / 10) * 1.5
     time_s = found["steps"][0]["time_s"]
     assert time_s["value"] == pytest.approx(10 + (4 + 2) + reduce_s, rel=1e-3)
@@ -299,7 +299,7 @@ def test_two_folders_of_one_disk_are_one_disk(settings: Settings, tmp_path: Path
         if each["disks"].startswith("slow") and each["what"] == "writing"
     )
     assert (rate["value"], rate["source"]) == (100e6, f"probe {exact.id} of /disk0/spark")
-    # A third of what the trial wrote was on the fast disk.
+    # A third of the trial's output was on the fast disk.
     assert found["held_bytes"] == pytest.approx(found["all_bytes"] / 3, rel=1e-6)
 
 
@@ -320,7 +320,7 @@ def test_a_probe_of_another_host_is_named(
 @pytest.mark.parametrize(
     ("words", "slow"),
     [
-        (("--fast", "/disk0/fast"), "/disk0/spark, /disk0/other"),  # nobody named the slow ones
+        (("--fast", "/disk0/fast"), "/disk0/spark, /disk0/other"),  # the slow ones aren't named
         (("--fast", "/ssd0/a", "--slow", "/ssd0/b"), "/ssd0/b"),
     ],
 )

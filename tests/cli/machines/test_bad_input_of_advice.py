@@ -35,7 +35,7 @@ class Outcome:
 
     @property
     def answer(self) -> Any:
-        """What was printed, which must be JSON without NaN and Infinity."""
+        """The output, which must be JSON without NaN and Infinity."""
         return json.loads(self.stdout, parse_constant=pytest.fail)
 
 
@@ -56,7 +56,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def catalogue(path: Path, more: str = "", name: str = "x", **changed: str) -> Path:
-    """A catalogue of one type; a row that is "" is left out."""
+    """Write a catalog with one type; a row with the value "" is omitted."""
     rows = ROWS | changed
     text = "".join(f"{name},{each},{row},sheet,2026-01-01,\n" for each, row in rows.items() if row)
     path.parent.mkdir(exist_ok=True)

@@ -285,7 +285,7 @@ def test_half_a_request_exits_2(run: Run, tmp_path: Path) -> None:
 
 
 def _page(run: Run, *arguments: str, file: Path) -> dict[str, Any]:
-    """What the page of a `catalog` command shows."""
+    """Return the data on the page of a `catalog` command."""
     assert run(*arguments, "--html", file).status == 0
     twins = re.search(r'id="twins">(.*?)</script>', file.read_text("utf-8"))
     assert twins

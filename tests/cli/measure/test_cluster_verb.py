@@ -159,7 +159,7 @@ def test_a_host_on_which_another_measures(tmp_path: Path, server: Sshd) -> None:
     file = tmp_path / "c.toml"
     file.write_text('[[hosts]]\nname = "a"\nroles = ["master"]\naddress = "127.0.0.1"\n')
     with alone(server.folder / "measuring.lock", "theirs"):
-        told = started(  # what this process holds itself is not in its own way
+        told = started(  # a lock that this process holds itself doesn't block it
             "probe",
             "disk",
             "--cluster",

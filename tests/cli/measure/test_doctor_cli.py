@@ -158,7 +158,7 @@ def test_this_host(agent_binary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = json.loads(result.stdout)["data"]
     assert data["hostname"]
     severities = {finding["rule"]: finding["severity"] for finding in data["findings"]}
-    # These can be told on every Linux.
+    # These are known on every Linux.
     assert severities["open-files"] != "unknown"
     assert severities["dirty-ratio"] != "unknown"
     assert result.return_value == int("problem" in severities.values())

@@ -1,4 +1,4 @@
-"""`venturi engines`: what is here, what is missing, what mends it; a fetch that goes wrong."""
+"""`venturi engines`: found, missing and installable parts; a fetch that fails."""
 
 from __future__ import annotations
 

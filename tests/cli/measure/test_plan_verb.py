@@ -1,4 +1,4 @@
-"""`venturi plan` with the real native engine: kills, full disks, two at once, Ctrl-C."""
+"""`venturi plan` with the real native engine: kills, full disks, concurrent starts, Ctrl-C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`venturi engines jar`, and what `--tiers` takes."""
+"""`venturi engines jar`, and the values of `--tiers`."""
 
 from __future__ import annotations
 

@@ -62,7 +62,9 @@ def test_the_first_line_is_of_like_with_like() -> None:
 def test_a_row_of_the_table_says_perhaps_where_the_first_line_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Told by itself, t = 2.8 of 6 settings is at 5 %, but not with another value asked about."""
+    """Alone, t = 2.8 with 6 settings is significant at 5%, but not with another value in the
+    question.
+    """
     monkeypatch.setenv("VENTURI_HOME", str(tmp_path / "home"))
     factors = {
         "HDD": [0.0] * 6,

@@ -1,4 +1,4 @@
-"""`venturi exclude` as a user calls it, and what other verbs make of the rules."""
+"""`venturi exclude` as a user calls it, and the effect of its rules on other verbs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def venturi(
 ) -> Venturi:
     """Runs `venturi` on twelve trials in two repeat groups; its status, stdout and stderr."""
     monkeypatch.setenv("VENTURI_HOME", str(settings.home))
-    monkeypatch.setenv("LOGNAME", "root-of-all")  # whoever types it may say so, and is not believed
+    monkeypatch.setenv("LOGNAME", "root-of-all")  # any user can set this, so it isn't trusted
     with TrialRepository.open(settings) as repository:
         repository.add_many(
             make_trial(

@@ -52,7 +52,7 @@ def looks(folder: Path, steps: list[tuple[str, bytes]], format_: Format | None =
 
 
 def put(folder: Path, name: str, content: bytes) -> None:
-    """A file that nobody touched for a minute."""
+    """Write a file that was last changed a minute ago."""
     path = folder / name
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(content)
@@ -99,7 +99,7 @@ def test_what_is_still_written_to_waits(tmp_path: Path, settings: Settings) -> N
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    """A history server with one application, whose archive also wants to leave its folder."""
+    """A history server with one application and an archive that tries to leave its folder."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("app-1", (LOGS / "tiny.log").read_bytes())
@@ -184,7 +184,7 @@ def test_an_object_that_marks_a_folder_is_no_log(
 
     def with_marker(self: Any, path: str, **more: Any) -> Any:
         found = find(self, path, **more)
-        marker = {f"{path}/void/": {"size": 0, "type": "file"}}  # as s3fs tells of it
+        marker = {f"{path}/void/": {"size": 0, "type": "file"}}  # as s3fs lists it
         return found | marker if isinstance(found, dict) else found
 
     monkeypatch.setattr(MemoryFileSystem, "find", with_marker)

@@ -122,7 +122,7 @@ RUNS = {"A": (0.01, 100), "B": (0.05, 50)}  # half the time at five times the mo
 
 @pytest.fixture
 def costed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two clouds, whose trials were recorded with what they cost."""
+    """Two clouds with trials recorded with their cost."""
     monkeypatch.setenv("VENTURI_HOME", str(tmp_path / "costed"))
     lines = [COSTED]
     for cloud, (usd, seconds) in RUNS.items():
@@ -215,7 +215,7 @@ def test_different_work_is_never_ranked_together(home: Path, crude: tuple[str, .
 
 
 def more(home: Path, **fields: str) -> None:
-    """Imports further rows: `times` (separated by spaces) with other values of some columns."""
+    """Import more trials: `times` (separated by spaces) with other values of some columns."""
     columns = HEADER.split(",")
     row = (
         "1,terasort,1,ETH,SSD,12,10,1,65536,1,64,1,m-01,8,1,linux,12,128.000,on-premise,box,"
@@ -346,7 +346,7 @@ def test_row_11_single_trials_are_in_the_order_of_their_times(home: Path) -> Non
 
 
 def of_little_known(home: Path) -> None:
-    """SSD and SS2 are alike in five settings; HS4 seems faster by far in two, which disagree."""
+    """SSD and SS2 are equal in five settings; HS4 seems much faster in two, which disagree."""
     for number in range(5):
         cluster, base = f"m-{number + 20}", 100 + 40 * number
         more(home, Disk="SSD", Cl_Name=cluster, times=f"{base} {base + 2} {base + 4}")

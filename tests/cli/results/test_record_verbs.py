@@ -65,7 +65,7 @@ def venturi(
 
 @pytest.fixture
 def trials(settings: Settings, make_trial: MakeTrial) -> list[Trial]:
-    """What the repository holds: a success with everything, a failure, and a spark trial."""
+    """The repository's content: a success with everything, a failure, and a spark trial."""
     stage = {"stage": "sort", "device": None}
     with TrialRepository.open(settings) as repository:
         full = make_trial(

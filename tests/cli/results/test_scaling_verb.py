@@ -1,4 +1,4 @@
-"""`venturi scaling`: from a foreign file to what twice the nodes bring, like with like."""
+"""`venturi scaling`: from a foreign file to the gain of twice the nodes, between matched trials."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TYPES = {"m4.2xlarge": (8, 32_000, 1.0), "r4.2xlarge": (8, 61_000, 0.8)}
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Tables as C3O's: machine types, sizes and parameters beside each other."""
+    """Tables in C3O's format, with several machine types, sizes and parameters."""
     monkeypatch.setenv("VENTURI_HOME", str(tmp_path / "home"))
     lines = [HEADER]
     for machine, (threads, memory, factor) in TYPES.items():

@@ -1,4 +1,4 @@
-"""`venturi report`: pages as files, and what a browser without any server makes of them."""
+"""`venturi report`: pages as files, and their display in a browser without any server."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def report(*arguments: object) -> str:
 
 
 def twin_of(page: Path, path: str) -> Any:
-    """What the API answered for `path`, as it stands in the file."""
+    """Return the API's answer for `path` in the file."""
     island = re.search(r'id="twins">(.*?)</script>', page.read_text("utf-8"))
     assert island
     (found,) = [
@@ -73,7 +73,7 @@ def twin_of(page: Path, path: str) -> Any:
 
 
 def opened(folder: Path, pages: list[Path]) -> list[dict[str, Any]]:
-    """What Chromium finds on the pages, wide and narrow."""
+    """Return Chromium's findings on the pages, wide and narrow."""
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
     if chromium is None:
         pytest.skip("Chromium is not installed (Debian package chromium)")
@@ -127,7 +127,7 @@ def _check_comparison(finding: dict[str, Any], answer: Any) -> None:
         assert group["elapsed_s"]["median"] == median_s
         (row,) = [r for r in finding["rows"] if r.startswith(f"{group['name']} succ")]
         assert f" 9 {median_s} " in row
-        if group["outcome"] is not None:  # the first is what the others are held against
+        if group["outcome"] is not None:  # the first is the reference
             assert group["verdict"] in finding["text"]
     outcomes = [group["outcome"] for group in answer["groups"]]
     assert outcomes == [None, "lower", "cannot tell", "lower"]

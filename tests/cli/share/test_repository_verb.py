@@ -26,7 +26,7 @@ HERE = ("--dir", Path(__file__).parent)  # where no other test puts data
 
 @pytest.fixture
 def bad(settings: Settings, make_trial: MakeTrial) -> Trial:
-    """Of a sound trial and one that cannot be read, the second."""
+    """Store a sound trial and an unreadable one; return the latter."""
     trial = make_trial()
     with TrialRepository.open(settings) as repository:
         repository.add(replace(make_trial(), state=State.SUCCEEDED, elapsed_s=3.0))
