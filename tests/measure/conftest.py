@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[2]
 
 
 FETCH_S = 900
-"""What fetching Hadoop, and archives of classes, may take where network and disks are slow."""
+"""Time limit for fetching Hadoop and archives of classes on slow networks and disks."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -67,7 +67,7 @@ def fault(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 @pytest.fixture
 def fake_settings(settings: Settings) -> Settings:
-    """Settings whose agent is the fake one."""
+    """Settings with the fake agent."""
     return replace(settings, agent=FAKE_AGENT)
 
 
@@ -192,7 +192,7 @@ def home(tmp_path: Path, engines_home: Path) -> Path:
 
 @pytest.fixture
 def mark(tmp_path: Path) -> Iterator[str]:
-    """What a test's processes have in their environment; nothing of them may be left."""
+    """The mark in the environment of a test's processes, which all have to end."""
     text = f"{tmp_path.name}-{os.getpid()}"
     yield text
     wait_until_gone(text)

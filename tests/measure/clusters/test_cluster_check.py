@@ -1,4 +1,4 @@
-"""What is said of a cluster by what its hosts said, and what differs between them."""
+"""The judgment of a cluster from its hosts' surveys, and the differences between them."""
 
 from __future__ import annotations
 

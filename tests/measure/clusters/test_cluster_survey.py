@@ -1,4 +1,6 @@
-"""Several hosts at once, ends of links on this machine: connected, asked, one of them failing."""
+"""Several concurrent hosts, links with both ends on this machine: connected, surveyed, one
+failing.
+"""
 
 from __future__ import annotations
 
@@ -182,7 +184,7 @@ def test_a_host_for_which_there_is_no_thread_is_told(monkeypatch: pytest.MonkeyP
 
 
 class _Off(remote.RemoteHost):
-    """A host whose clock is an hour ahead, and which answers slowly now and then."""
+    """A host with a clock an hour ahead, which sometimes answers slowly."""
 
     asked = 0
 

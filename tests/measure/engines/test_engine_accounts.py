@@ -1,4 +1,4 @@
-"""What engines print, read: counters, TestDFSIO's figures, phases; pi; sizes; Java."""
+"""Reading engines' output: counters, TestDFSIO's figures, phases; pi; sizes; Java."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def test_venturi_killed(tmp_path: Path, mark: str) -> None:
         [sys.executable, "-c", program, tmp_path, *stubborn], env={**os.environ, MARK: mark}
     )
     deadline_s = time.monotonic() + 30
-    while len(marked(mark)) < 7:  # two supervisors, their programs, and what those started
+    while len(marked(mark)) < 7:  # two supervisors, their programs, and the latter's children
         assert time.monotonic() < deadline_s
         time.sleep(0.05)
     os.kill(venturi.pid, signal.SIGKILL)

@@ -1,4 +1,6 @@
-"""Where an engine's daemons run: one host, or the hosts of a cluster, and what those lack."""
+"""The nodes of an engine's daemons: one host, or the hosts of a cluster, and their missing
+parts.
+"""
 
 from __future__ import annotations
 
@@ -125,7 +127,7 @@ def test_hadoop_is_sent_to_the_hosts_that_lack_it(
     )
     assert {each.home for each in hadoop.values()} <= {place}
     sent = there / place.relative_to(home)
-    assert not sent.exists()  # it was only looked for
+    assert not sent.exists()  # only the search has run
     send_to_nodes(both, home, environ)
     assert (sent / "hadoop.jar").read_bytes() == b"a jar" * 1000
     assert [path.name for path in sent.parent.iterdir()] == [place.name]

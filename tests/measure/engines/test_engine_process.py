@@ -1,4 +1,4 @@
-"""The supervisor and what is said of a program that failed: on small stand-in programs."""
+"""The supervisor, and the report of a failed program: on small stand-in programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from venturi.measure.engines.spark.deployment import require_executors
 from venturi.measure.trial import programs as process
 from venturi.measure.trial.job import JobFailed
 
-# A program whose child leaves its session, ignores SIGTERM and outlives it, as a daemon would.
+# A program with a child that leaves its session, ignores SIGTERM and outlives it, as a daemon
+# would.
 STUBBORN = (
     "import os, signal, subprocess, sys, time\n"
     "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"

@@ -69,7 +69,7 @@ def test_the_same_input_on_all_three(home: Path, mark: str, spark: None) -> None
         warned = {each["code"]: each["message"] for each in trials[name]["warnings"]}
         assert f"of 2 folders for output only the first was used: {disks[0]}" in warned[DISKS]
     assert DISKS not in {each["code"] for each in trials["native"]["warnings"]}
-    # What is shuffled and spilled goes to both disks.
+    # Shuffled and spilled data go to both disks.
     local = effective["spark.local.dir"].split(",")
     assert [Path(each).is_relative_to(disk) for each, disk in zip(local, disks, strict=True)] == [
         True,
@@ -79,8 +79,8 @@ def test_the_same_input_on_all_three(home: Path, mark: str, spark: None) -> None
     assert list(disks[0].rglob("result/part-*"))
 
 
-# What is long is what test_hadoop_cluster.py and test_spark_deployments.py have, too, or what its
-# other engine has here.
+# Slow cases are those that test_hadoop_cluster.py and test_spark_deployments.py cover, too, or that
+# the program's other engine covers here.
 @pytest.mark.parametrize(
     ("workload", "engine"),
     [
@@ -133,7 +133,7 @@ def test_a_supervisor_killed_in_the_middle_of_its_job(home: Path, mark: str) -> 
     wait_for(mark, b"bin/java\0-Xmx")
     os.kill(wait_for(mark, b"bin/java\0-Xmx", supervisor=True), signal.SIGKILL)
     require_killed(process)
-    wait_until_gone(mark)  # the kernel kills the job, for which nobody waits
+    wait_until_gone(mark)  # the kernel kills the job, without waiting
 
 
 def require_killed(process: subprocess.Popen[str]) -> None:

@@ -1,7 +1,7 @@
-"""MapReduce on a cluster of real Hadoop daemons: its programs, and what goes wrong with them.
+"""MapReduce on a cluster of real Hadoop daemons: its programs, and their failures.
 
-All tests share one cluster, whose first ports are taken and, if we may mount one, whose disk is
-small. The tests of faults come last, for they leave it broken.
+All tests share one cluster. Its first ports are taken and, if mounting is possible, its disk is
+small. The tests of faults come last, because they leave it broken.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ pytestmark = pytest.mark.engines
 WORKERS = 2
 DISK_BYTES = 400 * 2**20
 MEMORY_BYTES = 1 << 30
-# Tasks of a moment gain nothing from the second compiler.
+# Short tasks gain nothing from the second compiler.
 BRIEF = dict.fromkeys(
     ("mapreduce.map.java.opts", "mapreduce.reduce.java.opts"), "-XX:TieredStopAtLevel=1"
 )
@@ -281,7 +281,7 @@ def test_terasort(hadoop: MapReduce, session: Session, folders: DataFolders, kil
     ("name", "size"),
     [
         ("teragen", Size(100_000, 1_000)),
-        # Below until HDFS is full; what it tells is in test_engine_real.py.
+        # Runs below until HDFS is full; its figures are tested in test_engine_real.py.
         pytest.param("dfsio-write", Size(2 << 20, 2, 2), marks=pytest.mark.long),
     ],
 )
@@ -407,7 +407,7 @@ def test_a_job_that_fails_keeps_its_account(
     def refuse(*_: object) -> NoReturn:
         raise VenturiError("VEN-ENGINE-HDFS", "HDFS refuses /history/done: AccessControlException")
 
-    # Not everybody may see where the history server moves what it has read.
+    # Not every user may see the folder of logs that the history server has read.
     monkeypatch.setattr(hadoop_cluster, "_newest", refuse)
     broken = {
         "mapreduce.job.map.output.collector.class": "missing.Collector",

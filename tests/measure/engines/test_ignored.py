@@ -1,4 +1,4 @@
-"""Settings that an engine takes and ignores are told, by how it is deployed, and with a source."""
+"""Warnings about settings that an engine ignores, by its deployment, and with a source."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_it_says_what_has_an_effect_instead() -> None:
         ("standalone", "spills 1GB", ("/mnt/ssd",), ("spills",)),
         ("yarn", "local 1GB", ("/mnt/ssd",), ()),
         ("local", "none", ("/mnt/ssd",), ()),
-        ("local", ",ssd", ("/mnt/hdd",), ("ssd",)),  # what is malformed is told elsewhere
+        ("local", ",ssd", ("/mnt/hdd",), ("ssd",)),  # malformed tiers are reported elsewhere
         # A cluster that is there has folders of its own.
         ("yarn", "nvme 1GB", (), ()),
         ("spark://host:7077", "nvme 1GB", ("/mnt/ssd",), ()),

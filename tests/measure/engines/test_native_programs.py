@@ -49,7 +49,7 @@ def real(settings: Settings, agent_binary: Path) -> Iterator[Session]:
 
 @pytest.fixture
 def job(tmp_path: Path) -> Iterator[MakeJob]:
-    """Makes native jobs at scale tiny whose files go to two disks."""
+    """Make native jobs at scale tiny with files on two disks."""
     disks = [tmp_path / name for name in ("a", "b")]
     for disk in disks:
         disk.mkdir()
@@ -76,7 +76,7 @@ def value(trial: Trial, metric: str) -> float:
 
 
 class _Overheard(Agent):
-    """An agent whose results are heard, and perhaps changed, on their way."""
+    """An agent with results that a test can see and change on their way."""
 
     hear: Callable[[dict[str, Any]], None]
 
@@ -225,7 +225,7 @@ def test_a_wrong_result_is_invalid(real: Session, job: MakeJob, name: str, says:
     def meddle(data: dict[str, Any]) -> None:
         if "inside" in data:
             data["inside"] += 2
-        elif name == "teragen":  # of what was made, not of what is on disk
+        elif name == "teragen":  # of the generated records, not of those on disk
             data["checksum"] = data["checksum"] if "ordered" in data else "1"
         elif name == "teravalidate":
             data["unordered_records"] = 1

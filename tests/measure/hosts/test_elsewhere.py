@@ -1,4 +1,4 @@
-"""Nothing goes round the host: trials, inputs and checks on one whose paths are not ours."""
+"""Everything uses the host: trials, inputs and checks on one with paths unlike ours."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Far ends that greet as an agent does and then say what none says: nobody waits for them without
-end, and they are named.
+"""Far ends that greet as an agent does and then send invalid messages: they are named, and no call
+waits forever.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ while len(begun := sys.stdin.buffer.read(head.size)) == head.size:
 
 
 def liar(says: str, **hello: Any) -> AbstractContextManager[RemoteHost]:
-    """A host whose far end does `says` (Python) at each call, and greets with `hello` changed."""
+    """A host with a far end that does `says` (Python) at each call, and greets with `hello`
+    changed.
+    """
     greeting = json.dumps(_HELLO | hello)
     return connected([sys.executable, "-IS", "-c", _LIAR, greeting, says], "far")
 

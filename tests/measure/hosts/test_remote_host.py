@@ -73,7 +73,7 @@ def test_neither_end_keeps_a_file_that_nobody_takes(agent_binary: Path, tmp_path
         host = RemoteHost(link)
         with link.calling("read", path=str(big), last_bytes=None) as channel:
             taken = len(channel.receive())
-            for _ in range(20):  # the link is free for others meanwhile
+            for _ in range(20):  # the link stays free for others
                 assert host.files.stat(big).bytes == 300_000_000
             assert far_end(host)[1] < FAR_BYTES_MAX
             taken += sum(len(piece) for piece in iter(channel.receive, b""))
@@ -248,7 +248,7 @@ def test_what_is_stuck_there_is_given_up_and_named(agent_binary: Path, tmp_path:
 
 
 def test_a_far_end_that_is_killed_leaves_nothing(agent_binary: Path, tmp_path: Path) -> None:
-    """Not even what its processes started, and what hides from their session."""
+    """Not even its processes' children, including those that leave their session."""
     script = "echo $$ > pid1; setsid sh -c 'echo $$ > pid2; exec sleep 602' & exec sleep 602"
     with connected([agent_binary, "host"], "far") as host:
         process = host.start(["sh", "-c", script], cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""What may not be written or read is said to be so, and is never taken for a full disk."""
+"""Refused writes and reads are reported as such, and never mistaken for a full disk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WITHOUT = ("setpriv", "--inh-caps=-all", "--bounding-set=-dac_override,-dac_rea
 
 @pytest.fixture
 def ordinary() -> tuple[str, ...]:
-    """What starts a command with no more rights than those of its files."""
+    """The prefix that starts a command with only the rights of its files."""
     if os.geteuid() != 0:
         return ()
     if shutil.which("setpriv") is None:

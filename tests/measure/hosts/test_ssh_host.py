@@ -1,5 +1,5 @@
-"""A host over SSH: what every kind of host does, how the agent gets there, and what is said when it
-cannot.
+"""A host over SSH: the behavior of every kind of host, the transfer of the agent, and the
+errors.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def test_the_agent_is_the_copy_there(
         os.utime(folder, (time.time() - days * 86_400,) * 2)
     with connected("far", agent_binary, ssh=own_server.ssh):
         assert copy.stat().st_ino == there.st_ino, "it is copied once"
-    # One that is not what it should be is replaced; others go when nobody has used them for long.
+    # A damaged copy is replaced; copies unused for a long time are removed.
     copy.write_bytes(copy.read_bytes()[:-1])
     with connected("far", agent_binary, ssh=own_server.ssh):
         assert copy.read_bytes() == agent_binary.read_bytes()
@@ -326,7 +326,9 @@ def test_where_the_agent_cannot_be_kept(
 
 @contextmanager
 def _at_work(host: LiveHost, place: Path) -> Iterator[tuple[Callable[[], bool], Iterator[bytes]]]:
-    """What is to end with the link: whether any of it is left, and lines that never end."""
+    """Start processes that must end with the link; yield a check for remains, and an endless
+    output.
+    """
     script = "echo $$ > pid$1; while :; do echo line; sleep 0.05; done"
     process = host.start(["sh", "-c", f"setsid sleep 601 & {script}", "sh", "1"], cwd=place)
     run = host.supervise(["sh", "-c", script, "sh", "2"], log=place / "log", cwd=place, env={})
@@ -383,7 +385,7 @@ def test_a_server_that_is_stopped(own_server: Sshd, agent_binary: Path, tmp_path
         for pid in own_server.sessions():
             os.kill(pid, signal.SIGSTOP)
         assert "it was silent for 1" in str(_lost(lines, 10.0))
-    # The agent hears nothing either, and ends though nobody told it to.
+    # The agent hears nothing either, and ends by itself.
     wait_until(lambda: not is_left())
 
 

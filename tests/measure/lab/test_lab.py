@@ -147,7 +147,7 @@ def test_the_device_of_a_disk_has_the_limits_below_it_and_little_that_is_unwritt
     device = inside(labs.home, NAME, "h1", "findmnt", "-no", "SOURCE", "/venturi/ssd0").stdout
     upper = Path("/sys/block") / Path(device.strip()).name
     assert (upper / "bdi/strict_limit").read_text().strip() == "1"
-    # What it writes in 0.8 s; the kernel rounds to a share of the memory.
+    # The bytes that it writes in 0.8 s; the kernel rounds to a share of the memory.
     assert int((upper / "bdi/max_bytes").read_text()) == pytest.approx(80e6, rel=0.01)
     lower = Path("/sys/block") / Path((upper / "loop/backing_file").read_text().strip()).name
     root = machine.blkio_root()
@@ -513,7 +513,7 @@ def test_the_verb(labs: Labs, tmp_path: Path) -> None:
     status = venturi("lab", "status", "--json", home=labs.home)
     (data,) = json.loads(status.stdout)["data"]
     assert (data["state"], data["processes"]) == ("up", {"h1": 0})
-    (images,) = data["carried"]["images"]  # measured, beside what is set
+    (images,) = data["carried"]["images"]  # measured, in addition to the settings
     assert images["disks"] == ["h1/ssd0"]
     assert min(images["write_bytes_per_s"], images["read_bytes_per_s"]) > 0
     assert data["carried"]["memory_bytes_per_s"] > 0

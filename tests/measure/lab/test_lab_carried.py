@@ -1,4 +1,4 @@
-"""What of a lab is set faster than its machine: said by sum, folder and way."""
+"""Rates of a lab above its machine's own: reported by sum, folder and direction."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ MASTER_OF_JOB = b"org.apache.hadoop.mapreduce.v2.app.MRAppMaster"
 _SOON = "-XX:TieredStopAtLevel=1"
 BRIEF = [
     f"--set=mapreduce.{kind}.java.opts={_SOON}" for kind in ("map", "reduce")
-]  # tasks of a moment gain nothing from the second compiler
+]  # short tasks gain nothing from the second compiler
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +162,7 @@ def wait_for(
 
 
 def require_nothing_left(home: Path) -> None:
-    """No process is left in any host but what keeps its namespaces."""
+    """Check that each host has only the process that keeps its namespaces."""
     until_s = time.monotonic() + 30
     while any((counts := lab.look(home, NAME).processes).values()):
         assert time.monotonic() < until_s, counts
@@ -229,7 +229,7 @@ def test_mapreduce_over_ssh_and_a_daemon_that_is_killed(home: Path, tmp_path: Pa
     kept = {artifact.name for artifact in failed.artifacts}
     assert {"NameNode-m.log", "NodeManager-w1.log", "NodeManager-w2.log"} <= kept
     validated = {each.metric: each.value for each in trial.samples}
-    assert validated["validating_hosts"] == 2  # its output was read again by both, at once
+    assert validated["validating_hosts"] == 2  # both read its output again, concurrently
     assert "all hosts" in venturi("show", trial.id, home=home).stdout
 
 

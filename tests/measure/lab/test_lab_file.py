@@ -1,4 +1,4 @@
-"""What a lab's file says, and every mistake in it with its line and key."""
+"""The content of a lab's file, and every mistake in it with its line and key."""
 
 from __future__ import annotations
 

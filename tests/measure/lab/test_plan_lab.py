@@ -60,7 +60,7 @@ BRIEF = """
 [factors.settings]
 "spark.driver.extraJavaOptions" = ["-XX:TieredStopAtLevel=1"]
 "spark.executor.extraJavaOptions" = ["-XX:TieredStopAtLevel=1"]
-"""  # a moment gains nothing from the second compiler
+"""  # short tasks gain nothing from the second compiler
 LABS = {f"{NAME}-slow": "100Mbit/s", f"{NAME}-fast": "400Mbit/s"}
 SLOW, FAST = LABS
 SHARE = Path("share/hadoop/mapreduce")
@@ -100,7 +100,7 @@ def trials(home: Path) -> dict[str, Trial]:
 
 
 def killed_once(home: Path, plan: Path, ready: Callable[[], bool], **environment: str) -> set[str]:
-    """Starts a plan and kills it when it is `ready`; the ids of what then is there of its lab."""
+    """Start a plan and kill it when it is `ready`; return the ids of its lab's remains."""
     child = started("plan", "start", plan, home=home, **environment)
     try:
         until_s = time.monotonic() + 60

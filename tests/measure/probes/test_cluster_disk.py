@@ -1,5 +1,5 @@
-"""DiskBench on several hosts, which are this machine: alone, at once, a host that fails, and what
-the models make of it.
+"""DiskBench on several hosts, all on this machine: alone, concurrently, with a failure, and the
+models' use of the results.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def test_each_host_alone_and_all_at_once_are_in_one_trial(probe: Probe, tmp_path
     said = verdicts(trial)
     assert said[0].subject == "disks of 3 hosts"
     assert all(each.subject.split()[0] in {"h1", "h2", "h3"} for each in said[1:])
-    # A catalogue's figure is the median of the hosts, with all of them at work.
+    # A catalog's figure is the median of the hosts, all under load.
     facts = overlay_from_trials([trial], "box").catalog.types["box"].facts
     assert "of 3 hosts" in facts["local_read_rate"].note
     rates = sorted(
@@ -100,7 +100,7 @@ def test_a_host_without_its_folder_is_named_and_the_others_measured(
     assert trial.failure.message.startswith("host h3 was lost in read on all hosts concurrently: ")
     assert len(trial.values("disk_write_bytes_per_s", host="h1", hosts_at_once=2, dir=None)) == 1
     assert trial.values("disk_share_of_alone") == []
-    # One disk has no peer: it is listed all the same, and says why it is beside nobody.
+    # A disk without peers is listed, too, with the reason for the missing comparison.
     trial = probe({"h1": folders["h1"]}, False)
     found = disks_of_hosts(trial)
     assert found is not None

@@ -1,4 +1,4 @@
-"""Probes of the hosts of a lab, over links of ours to each, one of which breaks."""
+"""Probes of the hosts of a lab, over our own links, with one that breaks."""
 
 from __future__ import annotations
 

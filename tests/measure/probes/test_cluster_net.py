@@ -32,7 +32,7 @@ Probe = Callable[..., Trial]
 
 
 class _Brief(LocalHost):
-    """A host whose peer ends by itself in the middle of the measurement."""
+    """A host with a peer that ends by itself in the middle of the measurement."""
 
     def start(
         self,
@@ -118,7 +118,7 @@ def test_a_host_that_fails_in_the_middle_is_named_and_the_others_measured(probe:
     assert trial.failure is not None
     assert trial.failure.message.startswith("host h2 was lost ")
     assert ["h2" in w.message for w in trial.warnings if w.code == "VEN-MEASURE-HOSTS"] == [True]
-    # The round was repeated between the others, and they stand beside one another.
+    # The round was repeated without it, and the others are compared with one another.
     assert trial.values("net_all_to_all_bytes_per_s", peers=3, slowest=True)
     standing = {s.labels["host"] for s in trial.samples if s.metric == "net_host_bytes_per_s"}
     assert standing == {"h1", "h3", "h4"}
@@ -173,7 +173,7 @@ def test_a_slow_link_is_named_and_leaving_it_out_helps(probe: Probe) -> None:
     facts = overlay_from_trials([trial], "box").catalog.types["box"].facts
     assert facts["network_rate_at_scale"].value == found.sizes[-1].bytes_per_s / 1e6
     assert facts["network_nodes"].value == 4
-    # What tbf lets through, less the headers of TCP and Ethernet.
+    # The rate of tbf, minus the headers of TCP and Ethernet.
     assert max(trial.values("net_pair_bytes_per_s", **{"from": "a", "to": "c"})) < 100e6 / 8 * 1.1
 
 
@@ -189,7 +189,7 @@ def _all_to_all(names: Sequence[str], rate: float) -> NetMeasurement:
 
 
 def _rounds(rates: Mapping[str, float]) -> Rounds:
-    """Of hosts whose links have these rates."""
+    """Make the rounds of hosts with these link rates."""
     rounds = Rounds(pairs_at_once=False)
     names = list(rates)
     for a in names:
@@ -220,7 +220,7 @@ def test_culling_goes_on_while_it_helps_and_leaves_more_than_half() -> None:
         rate = min(rates[name] for name in left)
         measured = host_rates(left, _all_to_all(left, rate), 0)
         rounds.culled[tuple(dropped)] = list(measured)
-    # b, then c helped; whoever came next did not, and so was the last.
+    # Dropping b, then c helped; dropping the next did not, so it was the last.
     assert dropped[:2] == ["b", "c"]
     assert len(dropped) == 3
     gains = {

@@ -49,7 +49,7 @@ def test_the_limit_is_named(usable: int, memory: int, left_s: float, limit: str)
 
 
 def test_exact_size_by_disk() -> None:
-    # A third of what is usable: input, scratch and output.
+    # A third of the usable space: input, scratch and output.
     size = plan.data_size(3 * 10**8, 10**11, 1e6, FAST)
     assert size == DataSize(10**8, "free disk")
 

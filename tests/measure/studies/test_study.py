@@ -123,7 +123,7 @@ def test_deployments_instances_and_parameters_are_factors() -> None:
     )
     sorts = [each for each in found.combinations if each.workload == "terasort"]
     means = [each for each in found.combinations if each.workload == "kmeans"]
-    # Only kmeans has k, and only Spark runs several at once.
+    # Only kmeans has k, and only Spark runs several instances.
     assert Counter(each.engine for each in sorts) == {
         "native": 1,
         "spark": 2,
@@ -250,7 +250,7 @@ def test_an_hdfs_of_our_own_needs_space_too() -> None:
 
     assert peak("terasort", "mapreduce") == 4_100_000
     assert peak("terasort", "mapreduce:cluster") == peak("terasort", "spark:yarn") == 6_200_000
-    # Nothing is read; its files are in HDFS and fetched, or nobody wants them.
+    # Nothing is read; its files are in HDFS and are fetched, or aren't needed.
     assert peak("teragen", "mapreduce") == 1_000_000
     assert peak("teragen", "mapreduce:cluster") == 2_000_000
     assert peak("dfsio-write", "mapreduce:cluster") == 1_000_000

@@ -45,7 +45,7 @@ output = ['/data']
 
 
 def clusters(**changes: str) -> str:
-    """A plan of two clusters, each `part` of its text with what is given for it."""
+    """Return a plan of two clusters, with changed parts."""
     text = CLUSTERS.replace("'local', 'ether', 'there'", "'there'")
     for part, other in changes.items():
         text = text.replace(
@@ -195,7 +195,7 @@ def did(make: Callable[..., Trial], made: Plan, one: Combination) -> Trial:
     assert spec is not None
     cluster = cluster_record(spec, [host_record(host, {}) for host in spec.taking_part])
     folders = {**disks_by_role(made, one)}
-    if one.place == "ether":  # whose master has no disk of its own
+    if one.place == "ether":  # its master has no disk of its own
         folders["output"] = ("m:/tmp", *folders["output"])
     return make(
         workload=Workload("terasort", workload("terasort").version),

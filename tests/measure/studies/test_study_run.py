@@ -1,4 +1,6 @@
-"""Taking a plan on stand-in engines: what is up beside a trial, and what its failure stops."""
+"""Executing a plan on stand-in engines: the engines running during a trial, and the effect of its
+failure.
+"""
 
 from __future__ import annotations
 
@@ -189,7 +191,7 @@ def test_an_engine_that_could_not_start_is_tried_again(hall: Hall) -> None:
     found = hall.take(on("spark:yarn"), repeats=2, retries=1)
     assert [each.status for each in found] == ["done", "done"]
     start = ["start spark:yarn"]
-    # Half a start is ended at once.
+    # A failed start is ended immediately.
     assert hall.log[:3] == [*start, "stop spark:yarn", *start]
     assert hall.log.count("start spark:yarn") == 2
 

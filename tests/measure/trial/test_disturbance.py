@@ -1,4 +1,4 @@
-"""What others used of the host while a trial executed: told, warned of, kept with the trial."""
+"""Concurrent load during a trial: measured, warned about, kept with the trial."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_others_are_the_host_less_the_trials_own() -> None:
 
 
 def test_hosts_of_one_machine_are_judged_together() -> None:
-    """Of its 80 % they had 30 and 25; the second was sampled by other seconds."""
+    """They used 30 and 25 of its 80%; the second was sampled at other times."""
     first = [second(at) for at in range(4)]
     beside = [
         replace(each, from_s=each.from_s - 0.4, to_s=each.to_s - 0.4)
@@ -264,7 +264,7 @@ BURN = "import time\nend = time.monotonic() + {}\nwhile time.monotonic() < end: 
 
 @pytest.fixture
 def burn() -> Iterator[Callable[[float], None]]:
-    """Keeps every core busy for a while, by processes of somebody else."""
+    """Keep every core busy for a while, by foreign processes."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(seconds: float) -> None:
@@ -307,7 +307,7 @@ def test_a_sort_beside_a_busy_loop_is_disturbed(
 
 
 def test_what_a_trials_own_processes_use_is_not_others(agent_binary: Path) -> None:
-    """A child, its child, and one whose parent has ended: all that this process started."""
+    """A child, a grandchild, and an orphan: all descendants of this process."""
     loop = BURN.format(1.2)
     nested = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {loop!r}])"
     sampler = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Data folders: removed by whoever made them or after he died, and nothing else ever."""
+"""Data folders: removed by their owner or after its death, and nothing else ever."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class Dying(LocalFiles):
         super().write(path, data, durable=durable)
 
     def remove(self, path: Path) -> None:
-        """File by file, whose order is the file system's."""
+        """Remove file by file, in the file system's order."""
         if path.is_dir():
             for each in sorted(path.iterdir(), key=lambda found: found.name != "owner.json"):
                 self.remove(each)
@@ -184,7 +184,7 @@ class Dying(LocalFiles):
 
 @pytest.mark.parametrize("victim", ["maker", "sweeper"])
 def test_no_kill_leaves_a_folder_that_nobody_sweeps(tmp_path: Path, victim: str) -> None:
-    """Whoever makes, uses or removes a folder dies before each of the steps."""
+    """The process that makes, uses or removes a folder dies before each of the steps."""
     done = 0
     for steps in range(100):
         dying = Dying(steps)

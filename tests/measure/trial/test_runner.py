@@ -47,7 +47,7 @@ SPEC = TrialChoices(
 
 @dataclass
 class StepwiseJob:
-    """Does what it is told in each step and looks at what the repository says meanwhile."""
+    """Does the given action in each step and records the trial's state in the repository."""
 
     session: Session
     chosen: TrialChoices = SPEC

@@ -19,7 +19,7 @@ from venturi.record.trial import Clock, TrialWarning
 def sampled(
     agent: Path, path: Path, clock: Clock | None = None
 ) -> tuple[Path | None, TrialWarning | None]:
-    """What a sampler leaves that has sampled a few times."""
+    """Return the result of a sampler after a few samples."""
     sampler = Sampler(
         Agent(str(agent), HOST, allow_debug=True),
         path,
@@ -49,7 +49,7 @@ def test_the_clock_of_a_host_is_set_right(agent_binary: Path, tmp_path: Path) ->
     right = first_s(agent_binary, tmp_path / "right.parquet", Clock(0.0, 0.0))
     ahead = first_s(agent_binary, tmp_path / "ahead.parquet", Clock(1000.0, 0.0))
     assert here == pytest.approx(right, abs=25)
-    # A clock that is said to be ahead, and is not, puts its samples so much earlier.
+    # A clock declared ahead, although it isn't, makes its samples earlier by as much.
     assert ahead == pytest.approx(right - 1000.0, abs=25)
 
 

@@ -1,4 +1,4 @@
-"""What the recorder of block I/O beside a trial is told of the stages of its job."""
+"""The stages that a trial's recorder of block I/O gets from the job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated input that is kept: found again by all it depends on, made anew if it is not whole."""
+"""Generated input that is kept: found by everything it depends on, replaced if it is incomplete."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def test_more_features_than_a_check_can_judge_are_refused() -> None:
 def a_model(
     name: str, size: Size, folder: Path, model: Model | None
 ) -> Callable[[int], checks.Verdict]:
-    """What the check says of a model with which an engine claims to have ended."""
+    """Return a function that checks a model as an engine's result."""
     (folder / "out").mkdir(parents=True)
     if model is not None:
         (folder / "out" / learning_check.MODEL).write_text(json.dumps(model))
@@ -115,7 +115,7 @@ def a_model(
     return verdict
 
 
-# The fewest examples of so many features, and the ends of what may be chosen.
+# The fewest examples with this number of features, and the ends of the ranges of parameters.
 CORNERS: list[tuple[int, dict[str, Scalar]]] = [
     (examples, {"features": features, "regularisation": regularisation})
     for examples, features in ((1_000, 1), (1_000, 10), (1_000, 100), (4_000, 400))
@@ -259,7 +259,7 @@ def test_witnesses_tell_the_class_three_times_out_of_four() -> None:
 
 @dataclass(frozen=True)
 class Trained:
-    """What a program left, and the model as Spark has it."""
+    """A program's results, and the model as Spark has it."""
 
     checking: CheckInput
     own: Any
@@ -271,7 +271,7 @@ class Trained:
         return model
 
     def problem(self, model: Model, **answer: Scalar) -> str | None:
-        """What the check says of `model` in the place of Spark's."""
+        """Return the check's verdict on `model` instead of Spark's."""
         output = self.checking.output.parent / "changed"
         output.mkdir(exist_ok=True)
         (output / learning_check.MODEL).write_text(json.dumps(model))
@@ -456,7 +456,9 @@ def test_a_forest_is_as_good_as_that_of_scikit_learn(trained: Trainer) -> None:
     codes = np.argsort(learning_data.Witnesses(SEED, 20).codes, axis=1)
 
     def ordered(values: Examples) -> Examples:
-        """Scikit-learn has no categorical features: theirs in the order that tells them apart."""
+        """Replace categorical values, which scikit-learn lacks, by their rank in the order that
+        separates them.
+        """
         sorted_ = values.copy()
         for place in range(5):
             sorted_[:, 15 + place] = codes[place][values[:, 15 + place].astype(int)]

@@ -25,7 +25,7 @@ from venturi.record.store.repository import TrialRepository
 
 @pytest.fixture(scope="module")
 def cluster_mark() -> Iterator[str]:
-    """What the clusters' processes have in their environment."""
+    """The mark in the environment of the clusters' processes."""
     text = f"spark-clusters-{os.getpid()}"
     os.environ[MARK] = text
     yield text

@@ -1,7 +1,8 @@
-"""A PySpark job whose executors go before their files are read again; writes what it saw, as JSON.
+"""A PySpark job that loses executors before their files are read again; writes its observations as
+JSON.
 
-Usage: executors_go_program.py SETTINGS FILE DISK..., of which SETTINGS are JSON. With dynamic
-allocation all executors are released, without it one is decommissioned.
+Usage: executors_go_program.py SETTINGS FILE DISK..., with SETTINGS in JSON. With dynamic allocation
+all executors are released, without it one is decommissioned.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def _decommission_one(context: SparkContext) -> None:
 
 
 def _files(disks: list[Path]) -> dict[str, int]:
-    """How many there are on each disk, by what they are."""
+    """Count the files on each disk, by kind."""
     found: Counter[str] = Counter()
     for disk in disks:
         for folder, _, names in os.walk(disk):

@@ -1,4 +1,4 @@
-"""Trials on Spark's deployments, and what is kept of them."""
+"""Trials on Spark's deployments, and their stored files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from venturi.record.trial import Trial
 
 MEMORY_BYTES = 1 << 30
 EXECUTOR = b"CoarseGrainedExecutorBackend"
-# Enough of it that something can happen meanwhile.
+# Large enough for events during the run.
 LONG = Size(None, 20_000_000, 16)
 _SOON = "-XX:TieredStopAtLevel=1"
 # JVMs that are ready soon, and only one executor.
@@ -50,7 +50,7 @@ def resources(folder: Path, workers: int | None = None) -> Resources:
 
 @dataclass(frozen=True)
 class Tiered:
-    """A Master and two Workers whose local directories are on a large disk and a small fast one."""
+    """A Master and two Workers with local directories on a large disk and a small fast one."""
 
     spark: Spark
     hdd: Path
@@ -103,7 +103,7 @@ def kept(session: Session, trial: Trial, name: str) -> str:
 
 
 def accounts_of_tiers(session: Session, trial: Trial) -> list[dict[str, Any]]:
-    """What the plugin told, in its event log."""
+    """Return the plugin's accounts in the event log."""
     events = map(json.loads, kept(session, trial, "eventlog.json").splitlines())
     return [each["account"] for each in events if each["Event"].endswith("StorageAccount")]
 

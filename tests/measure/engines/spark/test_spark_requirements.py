@@ -1,4 +1,4 @@
-"""What Spark needs of a cluster, Java and memory before a job starts."""
+"""Spark's requirements of a cluster, Java and memory, checked before a job starts."""
 
 from __future__ import annotations
 

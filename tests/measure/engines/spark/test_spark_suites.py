@@ -84,7 +84,7 @@ def test_without_a_network_it_is_said(
     said: str,
     is_unreachable: bool,
 ) -> None:
-    """What is wrong otherwise is no reason to leave the tests out."""
+    """Only a missing network is a reason to skip the tests."""
     maven = tmp_path / "bin/mvn"
     maven.parent.mkdir()
     maven.write_text(f"#!/bin/sh\necho '[ERROR] {said}'\nexit 1\n")
@@ -109,7 +109,7 @@ def test_a_suite_of_spark_s_own(suites: Suites) -> None:
 @pytest.mark.long
 @pytest.mark.engines
 def test_a_slice_of_spark_s_own_suites(suites: Suites) -> None:
-    """What was found is kept."""
+    """The results are kept."""
     names = (
         "using external shuffle service",
         "[SPARK-4085] rerun map stage if reduce stage cannot find its local shuffle file",

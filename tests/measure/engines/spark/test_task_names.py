@@ -56,7 +56,7 @@ def read_two_at_once(session: SparkSession, disk: Path) -> list[list[int]]:
 
 
 def read_in_python(session: SparkSession, disk: Path) -> None:
-    """A job whose Python worker reads a file of 1 MB."""
+    """Run a job with a Python worker that reads a file of 1 MB."""
     from venturi.measure.workloads.shared.spark_records import read_records
 
     (disk / "input").mkdir()

@@ -42,7 +42,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Machine:
-    """A JVM for applications one after another, its two disks and what it said."""
+    """A JVM for successive applications, its two disks and its output."""
 
     folder: Path
     jar: Path
@@ -126,7 +126,7 @@ WIDE_RESULT = (WIDE_ROWS, 2000 * WIDE_ROWS)
 def sizes(folder: Path) -> list[int]:
     """The bytes of each file of blocks that is below `folder` now."""
     found = []
-    # Folders and files go meanwhile; walking, unlike a glob, does not mind.
+    # Folders and files may vanish; walking, unlike a glob, tolerates that.
     for parent, _, names in os.walk(folder):
         for name in names if "blockmgr-" in parent else ():
             with suppress(OSError):
@@ -136,7 +136,7 @@ def sizes(folder: Path) -> list[int]:
 
 @contextmanager
 def most_bytes(folder: Path, every_s: float = 0.005) -> Iterator[dict[str, int]]:
-    """Meanwhile: the bytes that files below `folder` had together at most, and the largest one."""
+    """Watch the files below `folder`: their largest total bytes, and the largest single file."""
     found = {"together": 0, "largest": 0}
     done = threading.Event()
 
@@ -168,7 +168,7 @@ def machine(
 
 @pytest.fixture(scope="module")
 def stock(machine: Machine) -> Outcome:
-    """What stock Spark finds."""
+    """The results of stock Spark."""
     done = machine.run(None)
     assert set(done["during"]) == {"hdd", "ssd"}
     assert done["account"].tiers is None
@@ -194,7 +194,7 @@ def test_everything_fits(machine: Machine, stock: Outcome) -> None:
 
 
 def test_the_threshold_is_crossed_within_tasks(machine: Machine, stock: Outcome) -> None:
-    # A file whose size is not known yet may need all that there is: one fits, then none.
+    # A file of unknown size may need all the space: one fits, then none.
     done = machine.run("ssd max 20MiB")
     assert done["result"] == stock["result"]
     assert set(done["during"]) == {"hdd", "ssd"}
@@ -204,7 +204,7 @@ def test_the_threshold_is_crossed_within_tasks(machine: Machine, stock: Outcome)
 
 
 def told_to_sink(sink: Path) -> dict[str, int]:
-    """What a CsvSink was told last of each metric of the plugin."""
+    """Return the last value of each metric of the plugin in a CsvSink."""
     found = {}
     for file in sink.glob("*.csv"):
         name = file.stem.partition(f".driver.plugin.{tiers.PLUGIN}.")[2]
@@ -321,7 +321,7 @@ def test_what_python_workers_spill_is_on_no_tier(machine: Machine) -> None:
 
 
 def test_a_local_directory_that_is_a_link(machine: Machine, stock: Outcome) -> None:
-    """What it is called counts, not where it leads to."""
+    """Its name counts, not the target."""
     ssd, elsewhere = machine.disks["ssd"], machine.folder / "elsewhere"
     ssd.rename(elsewhere)
     ssd.symlink_to(elsewhere)
@@ -352,7 +352,7 @@ def test_a_kind_may_leave_the_fast_tier_before_others(machine: Machine, stock: O
 
 @contextmanager
 def stops() -> Iterator[list[str]]:
-    """The application that is begun within stops at once; afterwards: what it said."""
+    """Expect an application started within to fail immediately; then the list has the error."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import IllegalArgumentException
 
@@ -475,7 +475,7 @@ def test_the_fast_disk_fails_in_the_middle_of_a_job(
 
 @pytest.mark.parametrize("left_mib", [pytest.param(each, marks=needs_root) for each in (0, 8)])
 def test_the_fast_disk_is_full_to_the_last_byte(machine: Machine, left_mib: int) -> None:
-    """The first file is larger than what is left: its task is tried again, on the next tier."""
+    """The first file is larger than the free space: its task is retried on the next tier."""
     ssd = machine.disks["ssd"]
     with small_disk(ssd, 32):
         (ssd / "of-others").write_bytes(bytes((31 - left_mib) << 20))

@@ -1,6 +1,6 @@
-"""Tiers whose executors go: what lies on any of them is found by others, and is deleted.
+"""Tiers with executors that end: others find the files on any tier, and files are deleted.
 
-Data of shuffles lie on the slow disk and their indexes on the fast one, whatever room there is.
+Shuffle data are on the slow disk and their indexes on the fast one, whatever the free space.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SETTINGS = {
     "spark.shuffle.service.enabled": "true",
     RDD: "true",
     "spark.shuffle.service.removeShuffle": "true",
-    # What is not found is not made again.
+    # Fail when files are missing instead of recomputing them.
     "spark.stage.maxConsecutiveAttempts": "1",
     "spark.ui.enabled": "false",
     TIERS_SETTING: "ssd 0B",
@@ -67,7 +67,7 @@ class Service:
         return [self.folder / name for name in DISKS]
 
     def run(self, settings: Mapping[str, str]) -> dict[str, Any]:
-        """What the job saw; at its end nothing is left on any disk."""
+        """Return the job's observations; at its end no files are left on any disk."""
         whole = {
             **SETTINGS,
             "spark.jars": str(self.jar),
@@ -99,7 +99,7 @@ class Service:
 
 @contextmanager
 def service(folder: Path, jar: Path, environment: Mapping[str, str]) -> Iterator[Service]:
-    """What `environment` adds is of the daemons."""
+    """`environment` is added for the daemons."""
     for name in DISKS:
         (folder / name).mkdir(parents=True)
     port, of_service = daemons.free_ports(HOST, 2)
@@ -159,7 +159,7 @@ def test_all_executors_are_released(
     with service(tmp_path, tiers_jar, environment) as given:
         saw = given.run(
             {
-                # A service gives encrypted cached blocks as they are, which nobody decrypts.
+                # The service returns encrypted cached blocks without decrypting them.
                 "spark.io.encryption.enabled": str(has_class).lower(),
                 RDD: str(not has_class).lower(),
                 "spark.cores.max": "1",
@@ -176,7 +176,7 @@ def test_all_executors_are_released(
 
 
 def test_an_executor_is_decommissioned(spark: None, tiers_jar: Path, tmp_path: Path) -> None:
-    """What it has, of whatever tier, is sent to the other one first; nothing is made anew."""
+    """It first sends its blocks, on any tier, to the other executor; nothing is recomputed."""
     with service(tmp_path, tiers_jar, {}) as given:
         saw = given.run(
             {

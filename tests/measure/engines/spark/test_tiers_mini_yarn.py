@@ -1,4 +1,4 @@
-"""Tiers on Hadoop's own cluster for tests, whose NodeManager has three local directories."""
+"""Tiers on Hadoop's own test cluster, with three local directories in its NodeManager."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SETTINGS = {
     "spark.executor.instances": "2",
     "spark.executor.memory": "512m",
     "spark.plugins": tiers.PLUGIN,
-    # What is not found is not made again.
+    # Fail when files are missing instead of recomputing them.
     "spark.stage.maxConsecutiveAttempts": "1",
     "spark.ui.enabled": "false",
     "spark.yarn.am.memory": "512m",
@@ -53,7 +53,7 @@ SETTINGS = {
 
 @pytest.fixture(scope="module")
 def mini_jars(engines_home: Path) -> str:
-    """A class path: Hadoop's jars, and the one with MiniYARNCluster, which is kept beside them."""
+    """Return a class path: Hadoop's jars, and the one with MiniYARNCluster, cached next to them."""
     hadoop_home = installed(FILES, engines_home)
     assert hadoop_home is not None
     folder = hadoop_home.parent / f"{hadoop_home.name}-tests"
@@ -102,7 +102,7 @@ def mini_yarn(jars: str, folder: Path) -> Iterator[Path]:
 
 
 def accounts(log: Path) -> list[dict[str, Any]]:
-    """What the executors told of their tiers."""
+    """Return the executors' accounts of their tiers."""
     events = map(json.loads, log.read_text().splitlines())
     found = [event["account"] for event in events if "account" in event]
     return [each for each in found if each["executor_id"] != "driver"]

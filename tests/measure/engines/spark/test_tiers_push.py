@@ -1,4 +1,6 @@
-"""Push-based shuffle beside tiers: what a shuffle service merges lies where stock Spark has it."""
+"""Push-based shuffle with tiers: a shuffle service's merged files lie where stock Spark has
+them.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ def push_service() -> Iterator[str]:
 
 @contextmanager
 def merged_files(folder: Path) -> Iterator[set[Path]]:
-    """Those that are there meanwhile, at any depth."""
+    """Collect the merged files that exist until the block is left, at any depth."""
     found: set[Path] = set()
     done = threading.Event()
 
