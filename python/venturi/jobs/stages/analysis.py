@@ -1,8 +1,8 @@
-"""Understanding a job from its engine's own account: where its time went, stage by stage.
+"""Job analysis from its engine's own account: where its time went, stage by stage.
 
-Works on the tables of `record.job_account` alone. Formulas, sources and what each metric of the
-engines means stand in docs/method/stages.md. Times are in seconds; None is "not known", with a
-reason where one can be given.
+Reads only the tables of `record.job_account`. docs/method/stages.md has the formulas, their sources
+and the meaning of each engine metric. Times are in seconds; None is unknown, with a reason where
+the engine gives one.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from venturi.jobs.stages.timeline import Timeline, timeline
 from venturi.jobs.stages.verdict import application_verdict, stage_verdict, with_background_load
 from venturi.record.job_account import JobAccount
 
-# Our judgement, not measured; the factor is the default of spark.speculation.multiplier before 4.0
+# Chosen by us, not measured; the factor is the default of spark.speculation.multiplier before 4.0
 # and Mantri's bar for an outlier (Ananthanarayanan and others, OSDI 2010).
 STRAGGLER_FACTOR = 1.5
 STRAGGLER_Z = 3.5  # Iglewicz and Hoaglin 1993
@@ -60,10 +60,10 @@ SHOWN_STRAGGLERS = 10
 def analyse(
     account: JobAccount, others: float | None = None, line: Timeline | None = None
 ) -> Analysis:
-    """Analyses the application of `account`; VEN-MODEL-INPUT if what it records is not known.
+    """Analyzes the application of `account`; VEN-MODEL-INPUT if its values are invalid.
 
-    `others` is the share of its host's processor time that others had meanwhile, if that is known,
-    `line` the account's timeline, if there is one already.
+    `others` is the share of the host's CPU time that other processes used, None if unknown. `line`
+    is the account's timeline, if the caller has already built it.
     """
     application = account.application
     line = line or timeline(account)
@@ -112,7 +112,7 @@ def _stage(
     tasks, there, span = line.tasks, line.there, line.spans.get(key)
     here = tasks.of(key)
     times = tasks.times.at(here)
-    # The places, in all tasks, of those whose time is known.
+    # Places (indexes into all tasks) of this stage's tasks with a known time.
     done = here.start + np.flatnonzero(~np.isnan(times.elapsed_s))
     ran, succeeded = tasks.times.at(done), tasks.succeeded[done]
     at_once = slots_used(ran.launched_s, ran.finished_s)
@@ -123,7 +123,7 @@ def _stage(
     if span is not None:
         elapsed_s = span.to_s - span.from_s
         slots = None if there is None else there.most(span.from_s, span.to_s) or None
-    if slots:  # a launch may precede the end of the task before it, which is told a little late
+    if slots:  # the driver learns of a task's end late, after the next launch
         at_once = min(at_once, slots)
     if span is not None and elapsed_s and at_once:
         slot_use = _slot_use(ran, span, there, at_once)
@@ -132,7 +132,7 @@ def _stage(
         line.schedules[key] = plan
         bounds = _bounds(ran, plan, tasks)
     causes = _causes(ran, tasks)
-    # What hangs has taken its time, whatever becomes of it.
+    # A hanging task has taken its time, whatever its outcome.
     counted = succeeded | tasks.hanging[done]
     skews = (
         _skew("task time", "s", ran.elapsed_s[counted]),
@@ -211,7 +211,10 @@ def _stragglers(
     elapsed_s: Seconds,
     succeeded: npt.NDArray[np.bool_],
 ) -> tuple[int, tuple[Straggler, ...]]:
-    """Tasks beyond 1.5 medians whose modified z-score is beyond 3.5, the longest first."""
+    """Returns the number of stragglers and the slowest of them, longest first.
+
+    A straggler takes over 1.5 medians and has a modified z-score over 3.5.
+    """
     if int(succeeded.sum()) < LEAST_TASKS:
         return 0, ()
     usual_s = float(np.median(elapsed_s[succeeded]))

@@ -1,4 +1,4 @@
-"""What a job cached, and how much of it was stored."""
+"""The data that a job cached, and how much of it was stored."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ HOW_TO_RECORD = (
 
 @dataclass(frozen=True, slots=True)
 class CacheUse:
-    """What was to be stored under number `rdd`, at a `level` in Spark's words.
+    """Cache use of the RDD with number `rdd`, at Spark's storage `level`.
 
-    Of its `partitions` so many were `cached` at once at most, with so many bytes in memory and on
-    disk; None is "not recorded".
+    `cached` is the most of its `partitions` stored at a time, with their bytes in memory and on
+    disk. None is "not recorded".
     """
 
     rdd: int

@@ -1,9 +1,9 @@
-"""Time by cause of each task, from what the engine records of it; see docs/method/stages.md.
+"""Time of each task by cause, from the engine's metrics; see docs/method/stages.md.
 
-A task's time is from its launch to its end on the driver's clock. Recorded parts are taken from it
-in a fixed order; a part larger than what is left is cut to it, and the cut is told as overlap. So
-the parts and the rest, which is "unattributed", always add up to the task's time. What the engine
-does not record has no part: it is within the unattributed time, never called compute.
+A task's time runs from its launch to its end on the driver's clock. Recorded parts are subtracted
+in a fixed order. A part larger than the remainder is cut, and the cut is reported as overlap, so
+parts and remainder ("unattributed") add up to the task's time. Time without a metric stays
+unattributed; it is never called compute.
 """
 
 from __future__ import annotations
@@ -50,18 +50,19 @@ BY_ELIMINATION: Mapping[str, str] = MappingProxyType(
         MAPS: "of a reduce of MapReduce the rest until the last map ended",
     }
 )
-"""Causes of what the engines' metrics leave, in the order in which they are taken: the task was off
-the processor, and nothing else that the log tells of was done."""
+"""Causes for time without a metric, in the order in which they are applied: the task was off-CPU
+and did nothing else that the log records.
+"""
 _PER_SECOND = {"ms": 1e3, "ns": 1e9}
 SPILL_BYTES_PER_S = 5e6
-"""Our judgement: no task waits longer for a disk that others share."""
+"""Chosen by us: even a disk shared with other tasks is faster."""
 WITHOUT_END: Mapping[str, str] = MappingProxyType(
     {
         UNFINISHED: "attempts without an end, to where `tasks.Tasks` says that they lasted",
         NOT_IN_LOG: "attempts that did end, but not in this log",
     }
 )
-"""What is told of the time of attempts whose end is not recorded."""
+"""Causes of attempts without a recorded end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ def task_times(tasks: pl.DataFrame, kind: AccountKind, origin_ms: float) -> Task
 def _off_the_processor(
     tasks: pl.DataFrame, kind: AccountKind, inside: _TimeBudget
 ) -> dict[str, Seconds]:
-    """What is left of the time in which tasks ran, by `BY_ELIMINATION`."""
+    """Attributes the remaining run time of tasks by `BY_ELIMINATION`."""
     python = tasks["python"].fill_null(value=False).to_numpy()
     run_s, scan_s = (_column(tasks, name) / 1e3 for name in ("python_ms", "scan_ms"))
     read = _sum(tasks, kind.input_bytes)
@@ -172,14 +173,14 @@ def _waited_for_maps_s(tasks: pl.DataFrame, launched_s: Seconds, finished_s: Sec
 
 
 class _TimeBudget:
-    """Time that parts are taken from, and what of the parts it did not hold."""
+    """Task times still to be divided into parts, and the excess of parts that didn't fit."""
 
     def __init__(self, total_s: Seconds) -> None:
         self.left: Seconds = total_s
         self.cut: Seconds = np.zeros_like(total_s)
 
     def take(self, part_s: Seconds) -> Seconds:
-        """The part, cut to what is left; NaN only where the task's time is unknown."""
+        """The part, cut to the time left; NaN only where the task's time is unknown."""
         wanted = np.maximum(np.nan_to_num(part_s), 0.0)
         given: Seconds = np.minimum(wanted, self.left)
         self.left = self.left - given
@@ -215,6 +216,6 @@ def bytes_spilled(tasks: pl.DataFrame, kind: AccountKind) -> Floats:
 
 
 def total(values: Seconds) -> float:
-    """The sum of what is known."""
+    """The sum without the unknown values (NaN)."""
     whole = float(values.sum())
     return whole if whole == whole else float(np.nansum(values))  # noqa: PLR0124 - NaN is not

@@ -1,9 +1,9 @@
-"""Where an application's elapsed time went: every moment belongs to one part.
+"""Divides an application's elapsed time into parts without overlap.
 
-The time is cut wherever something begins or ends. While a stage is active, a piece is divided over
-the slots that there are: each is held by a task, whose time goes to its causes, or stands idle. The
-rest is the driver's, told apart by what was open: a job, a query, or nothing. In a query without a
-job, the driver's own timers are taken off first.
+The time is cut at every start and end. While stages are active, each piece is divided over the
+offered slots: a slot runs a task, which splits by cause, or is idle. All other time is the
+driver's, split by open work: a job, a query or neither. In a query without a job, the driver's
+own timers are subtracted first.
 """
 
 from __future__ import annotations
@@ -63,9 +63,10 @@ def elapsed_parts(
     gaps: Gaps,
     elapsed_s: float,
 ) -> ElapsedParts:
-    """Where the time of `account`, of which `tasks` are, from its start to `elapsed_s` went.
+    """Divides the time of `account` from its start to `elapsed_s`; `tasks` are its tasks.
 
-    `there` are the slots; where they are not known, those that the active stages used at once.
+    `there` are the offered slots. If None, the peak number of concurrent tasks of the active stages
+    counts.
     """
     jobs = _OpenWork(account, gaps, tasks.origin_ms, elapsed_s)
     edges = np.concatenate(
@@ -125,7 +126,7 @@ def _divided(
     per_slot_s = np.divide(length_s, whole_s, out=np.zeros_like(length_s), where=there)
     own_s = per_slot_s @ work.within(pieces, here)
     found = dict(zip(work.names, own_s.tolist(), strict=True))
-    # What stands idle while several stages are active is as much one's as another's.
+    # Active stages share idle slots equally.
     idle_s = np.where(there, length_s - used_s * per_slot_s, 0.0)
     shared = found | {NO_EXECUTOR: float((np.where(there, 0.0, length_s) / active).sum())}
     shared[free] = shared.get(free, 0.0) + float((idle_s / active).sum())
@@ -143,7 +144,7 @@ def _there(parts: Mapping[str, float]) -> dict[str, float]:
 
 
 class Pieces:
-    """The time cut at `edges`, whose pieces last `length_s`."""
+    """A span of time, cut at `edges` into pieces of length `length_s`."""
 
     def __init__(self, edges: Seconds) -> None:
         self.edges = edges
@@ -156,7 +157,7 @@ class Pieces:
 
 
 class WorkByCause:
-    """Task time by cause, as much of it as lies between moments; evenly spread over each task."""
+    """Task time by cause within any interval, spread evenly over each task."""
 
     def __init__(self, times: TaskTimes) -> None:
         self.names = [*times.causes, UNATTRIBUTED]
@@ -176,7 +177,7 @@ class WorkByCause:
 
     @property
     def at_once(self) -> int:
-        """How many tasks ran at once at most."""
+        """Peak number of concurrent tasks."""
         return slots_used(self._starts, self._ends)
 
     def within(self, pieces: Pieces, here: slice) -> Floats:
@@ -189,7 +190,7 @@ class WorkByCause:
 
 
 def _sums(rows: Floats) -> Floats:
-    """Of each row the sums of its first none, one, two, ... values."""
+    """Prefix sums of each row, starting with 0."""
     found = np.zeros((rows.shape[0], rows.shape[1] + 1))
     np.cumsum(rows, axis=1, out=found[:, 1:])
     return found
@@ -197,7 +198,7 @@ def _sums(rows: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """When a query was open, and what of that the driver says that it did, in this order."""
+    """The span of a query, and the driver's own work in it by its timers, in this order."""
 
     from_s: float
     to_s: float
@@ -206,7 +207,7 @@ class _Query:
 
 @dataclass(slots=True)
 class _OpenWork:
-    """What of an application was open when no stage was active."""
+    """The jobs and queries of an application that were open when no stage was active."""
 
     account: JobAccount
     gaps: Gaps

@@ -1,4 +1,4 @@
-"""What each executor was there for, and what it did: when, how busy, its memory, its losses."""
+"""Per executor: when it existed, how busy it was, its memory and its losses."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What an event log must have held and does not: lines were lost, cut off or compacted away.
+"""Finds gaps in an event log: events that were lost, cut off or compacted away.
 
-Spark numbers jobs and tasks from 0 without a hole, a job that succeeded has run its last stage, and
-a stage that succeeded all of its tasks. What contradicts that is not in the log, and what the time
-went to where it belongs cannot be told.
+Spark numbers jobs and tasks from 0 without gaps. A job that succeeded has run its last stage, and a
+stage that succeeded all of its tasks. If the log contradicts this, events are missing, and the time
+around them can't be attributed.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Key = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """What is not in a log.
+    """Events missing from a log.
 
-    `spans` are from when to when, in milliseconds since 1970 (None: the beginning), jobs or their
-    stages are missing, `stages` the stages of which tasks are.
+    `spans` are the intervals in which jobs or their stages are missing, in milliseconds since 1970
+    (None: from the start). `stages` are the stages with missing tasks.
     """
 
     n_jobs: int
@@ -35,14 +35,14 @@ class Gaps:
 
     @property
     def sentence(self) -> str | None:
-        """What is missing in words, None if nothing is known to be."""
+        """A sentence that names the missing events; None if no gap is known."""
         counted = ((self.n_jobs, "job"), (self.n_stages, "stage"), (self.n_tasks, "task"))
         said = [f"{n:,} {name}{'' if n == 1 else 's'}" for n, name in counted if n]
         return f"the log lacks the events of {' and '.join(said)}" if said else None
 
 
 def gaps_of(account: JobAccount) -> Gaps:
-    """What the log of `account` is known to lack."""
+    """Finds the events that the log of `account` lacks."""
     if not account.kind.can("numbered"):
         return Gaps(0, 0, 0, (), frozenset())
     jobs = [row for row in account.jobs.sort("job_id").rows(named=True) if row["submitted_ms"]]

@@ -1,7 +1,7 @@
-"""What the host did while a stage ran: its own series beside the engine's account.
+"""Use of the host while each stage ran, from its own series.
 
-The engine says what its tasks waited for, the host which of its devices was busy. Neither is
-corrected by the other: where they differ, both are said.
+The engine records why its tasks waited, the host which of its devices was busy. Neither corrects
+the other: where they differ, both are shown.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from venturi.record.store.repository import TrialRepository
     from venturi.record.trial import Trial
 
-# What an engine's causes ask of a host; of the others no device can be named.
+# The host device behind an engine's cause; the other causes have none.
 _ASKS = {
     "cpu": PROCESSOR,
     "garbage collection": PROCESSOR,
@@ -35,8 +35,9 @@ _ASKS = {
 
 @dataclass(frozen=True, slots=True)
 class HostUseByStage:
-    """What the host did by stage, of several the narrowest; `reason` says why nothing is known,
-    `watched` if it could be.
+    """Host use by stage, on the busiest host if there are several.
+
+    `reason` explains missing data; `watched` is False if the hosts can't be sampled.
     """
 
     uses: Mapping[tuple[int, int], HostUse]
@@ -48,7 +49,7 @@ class HostUseByStage:
 def host_use_by_stage(
     repository: TrialRepository, trial: Trial, account: JobAccount, analysis: Analysis
 ) -> HostUseByStage:
-    """What the host of `trial` did in each stage of its job that is long enough to tell."""
+    """Host use in each stage of a job that is long enough for the sampling interval."""
     spans = {
         stage.key: (account.began_s + stage.started_s, stage.elapsed_s)
         for stage in analysis.stages
@@ -70,7 +71,7 @@ def host_use_by_stage(
 
 
 def sentence(stage: Stage, use: HostUse) -> str:
-    """The host's evidence on the narrowest point of `stage`, beside what its engine says."""
+    """The host's evidence on the bottleneck of `stage`, compared with the engine's."""
     narrowest = stage.verdict.narrowest
     engine = "cannot tell" if narrowest is None else f"says {WORDS[narrowest]}"
     if use.busiest is None:

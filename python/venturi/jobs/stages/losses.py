@@ -1,7 +1,7 @@
-"""Work done in vain: attempts that failed or were killed, output that was lost, lost executors.
+"""Wasted work: failed and killed attempts, lost output, lost executors.
 
-What is thrown away counts, not what is done again instead, so that nothing is counted twice. Only
-where the log does not say what that was (a stage is run again), the repetition stands for it.
+Counts the work thrown away, not its repetition, so that nothing counts twice. Where the log doesn't
+identify the lost work (a stage runs again), the repetition stands for it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from venturi.jobs.stages.tasks import Tasks
 from venturi.record.job_account import OUTPUT_LOST, JobAccount
 
 _DISTINCT = 100
-# Our judgement, of the task time: from where on it is said, and said first.
+# Chosen by us, as shares of the task time: where the verdict mentions losses, and puts them first.
 LEAST_SHARE, FIRST_SHARE = 0.01, 0.5
 ERROR = "attempts with an error"
 FETCH = "attempts that could not fetch shuffle data"
@@ -64,7 +64,7 @@ class _WasteReason:
 
 
 def losses(tasks: Tasks) -> tuple[WastedTime, ...]:
-    """What was done in vain by what became of it and what was said, the most time first."""
+    """Wasted time by outcome and message, the most first."""
     elapsed_s = np.nan_to_num(tasks.times.elapsed_s)
     found: dict[_WasteReason, list[int]] = {}
     for place, part in _wasted_attempts(tasks):
@@ -82,13 +82,13 @@ def losses(tasks: Tasks) -> tuple[WastedTime, ...]:
 
 
 def wasted_attempts(tasks: Tasks, what: Sequence[str]) -> npt.NDArray[np.intp]:
-    """The places of the attempts that were in vain for one of the reasons `what`."""
+    """The places of the attempts wasted for one of the reasons `what`."""
     found = [place for place, part in _wasted_attempts(tasks) if part.what in what]
     return np.array(found, dtype=np.intp)
 
 
 def _wasted_attempts(tasks: Tasks) -> Iterator[tuple[int, _WasteReason]]:
-    """The places of all attempts that were in vain, and why they were."""
+    """Yields the place and the reason of each wasted attempt."""
     concerned = tasks.rows["outcome"].is_in(["failed", "killed"]).fill_null(value=False).to_numpy()
     places = np.flatnonzero(concerned | tasks.output_lost | _run_again(tasks))
     said = tasks.rows.select("outcome", "reason")[places].rows() if len(places) else []
@@ -122,7 +122,7 @@ def _run_again(tasks: Tasks) -> Truths:
 
 
 def lost_executors(account: JobAccount, origin_ms: float) -> tuple[LostExecutor, ...]:
-    """The executors that were removed though nobody wanted them gone, in time order."""
+    """The executors that were removed unexpectedly, in time order."""
     rows = account.executors.select("executor_id", "host", "removed_ms", "reason").rows()
     return tuple(
         LostExecutor(executor, host, (removed_ms - origin_ms) / 1e3, reason, explained(reason))
@@ -139,7 +139,7 @@ def with_losses(
     executors: Sequence[LostExecutor],
     task_s: float,
 ) -> NarrowestPoint:
-    """`verdict` with what of `task_s` was in vain: first if it was most, not at all if little."""
+    """Adds the wasted share of `task_s` to `verdict`: first if it is most, not if it is little."""
     lost_s = sum(loss.time_s for loss in found)
     sentence = verdict.sentence
     if lost_s > 0 and lost_s >= LEAST_SHARE * task_s:

@@ -1,4 +1,4 @@
-"""The memory of executors over time, beside what each may use."""
+"""The memory of executors over time, compared with their limits."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def heap_bytes(account: JobAccount, *, local: bool) -> int | None:
 
 
 def memory_uses(line: Timeline, most: int) -> tuple[MemoryUse, ...]:
-    """Of the `most` executors whose heaps were the fullest, in the order of their names."""
+    """Memory of the `most` executors with the fullest heaps, ordered by name."""
     found = sorted(_uses(line), key=lambda use: -use.fullest)[:most]
     return tuple(sorted(found, key=lambda use: (len(use.executor_id), use.executor_id)))
 

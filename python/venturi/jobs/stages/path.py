@@ -19,7 +19,7 @@ class StageSpan:
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """A part of the critical path: a stage, or, where `key` is None, the driver."""
+    """A part of the critical path: a stage, or the driver (without `key`)."""
 
     key: tuple[int, int] | None
     from_s: float
@@ -84,7 +84,7 @@ class _PathFinder:
             self._places.setdefault(span.key[0], []).append(place)
 
     def before(self, place: int, to_s: float) -> int:
-        """The place of the predecessor of the stage at `place`, -1 if there is none."""
+        """The place of the predecessor of the stage at `place`; -1 if it has no predecessor."""
         span = self._ordered[place]
         parents = [
             each

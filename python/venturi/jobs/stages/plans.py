@@ -1,8 +1,8 @@
-"""Which operators of SQL queries each stage ran, what they counted, and what the stage so does.
+"""Operators and counts of SQL queries by stage, and the stage's purpose.
 
-An operator belongs to the stages that brought in its metrics. One without any is in the stages of
-its neighbours: rows leave a stage only through an exchange, which writes in one and is read in the
-next.
+An operator belongs to the stages that updated its metrics. One without metrics belongs to the
+stages of the adjacent operators: rows leave a stage only through an exchange, which writes in one
+stage and is read in the next.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PYTHON = re.compile(
     r"|\w*In(?:Pandas|Arrow|PySpark)\w*"
 )
 """Operators that hand rows to functions in Python."""
-# Of the operators of a stage, those that say best what it does come first.
+# A stage is named after its most specific operators, first match first.
 _WHAT = (
     (re.compile(r"SortMergeJoin|ShuffledHashJoin"), "join"),
     (re.compile(r"BroadcastHashJoin"), "join with a broadcast"),
@@ -38,7 +38,7 @@ _WHAT = (
     (re.compile(r"InMemoryTableScan"), "read what is cached"),
     (re.compile(r"Range"), "make rows"),
 )
-# Operators that wait for nothing but what is timed: they compute, or hand rows on.
+# Operators that only wait for timed work: they compute, or pass rows on.
 _COMPUTES = re.compile(
     r"WholeStageCodegen.*|InputAdapter|AdaptiveSparkPlan|(?:Shuffle|Broadcast|Result)QueryStage"
     r"|(?:AQE|Custom)Shuffle\w+|(?:Reused|Broadcast)?Exchange|SubqueryBroadcast"
@@ -47,7 +47,7 @@ _COMPUTES = re.compile(
     r"|Expand|Generate|Sample|Union|Coalesce|(?:Local|Global|Collect)Limit|TakeOrderedAndProject"
     r"|Range|LocalTableScan|ColumnarToRow|RowToColumnar"
 )
-# Those of whose waiting `causes` makes a part of its own, beside Python's: reading, writing files.
+# Operators with waits that `causes` has a part for: file reads and writes. Python's are separate.
 _TIMED = re.compile(
     r"Scan (?:parquet|orc|csv|json|text)\b.*|WriteFiles|Execute InsertIntoHadoopFsRelationCommand"
 )
@@ -57,9 +57,9 @@ _NOWHERE = "NoopWrite"  # the sink of the format "noop"
 # Call sites inside Spark and PySpark, which say nothing of the program.
 _OF_SPARK = re.compile(r"NativeMethodAccessorImpl|CompletableFuture|\$anonfun|ThreadPoolExecutor")
 _KEYS = re.compile(r"\[([^\]]*)\]")
-_SKEW_JOIN = "(skew=true)"  # behind the name of a join whose hot partitions were split
+_SKEW_JOIN = "(skew=true)"  # suffix of the name of a join with split hot partitions
 SHUFFLED_JOINS = ("SortMergeJoin", "ShuffledHashJoin")
-"""Joins whose both sides are shuffled, if they are not so already."""
+"""Joins that shuffle both sides, unless they are partitioned already."""
 _SHOWN_KEYS = 40
 
 
@@ -106,7 +106,8 @@ class Plans:
         rows = account.operators.sort("query_id", "node").rows()
         for query, node, above, name, text in rows:
             place = query, node
-            # Of a table that somebody sent: an operator stands below one before it, or below none.
+            # Untrusted tables may hold cycles: an operator stands below an earlier one, or below
+            # none.
             parent = above if (query, above) in self.operators else None
             self.operators[place] = Operator(
                 query,
@@ -145,16 +146,17 @@ class Plans:
         return self._of_stages.get(key, ())
 
     def timed_in(self, operator: Operator, key: Key) -> Mapping[str, float]:
-        """What `operator` timed in one stage, in seconds: an exchange writes in one and reads in
-        another."""
+        """Seconds that `operator` timed in one stage; an exchange writes in one and reads in
+        another.
+        """
         return self._timed_in.get((operator.query_id, operator.node, key), {})
 
     def fully_explained(self) -> frozenset[Key]:
-        """The stages of which the log tells, as far as plans go, all that their tasks wait for.
+        """The stages for which the log, as far as plans go, records all waits of their tasks.
 
-        Each of their operators computes, or has its waiting recorded or a cause of its own. What is
-        not known (sources and sinks of others, typed functions of the program, caches) makes a
-        stage none; where it is in no stage for lack of metrics, all stages of its query.
+        Each of their operators computes, or has its wait recorded or attributed. An unknown
+        operator (third-party source or sink, typed function of the program, cache) excludes its
+        stages, or all stages of its query if it has no metrics.
         """
         told = {place: _is_explained(each) for place, each in self.operators.items()}
         stages = {
@@ -174,7 +176,7 @@ class Plans:
         return self.children.get((operator.query_id, operator.node), ())
 
     def rows_of(self, operator: Operator) -> int | None:
-        """The rows that come from `operator`: its own count, or that of what it passes on."""
+        """The rows that leave `operator`: its own count, or its child's if it passes them on."""
         while "number of output rows" not in operator.counted:
             if "records read" in operator.counted:
                 return operator.counted["records read"]
@@ -209,14 +211,14 @@ class Plans:
         return operator
 
     def name(self, key: Key, call_site: str) -> str:
-        """What a stage is called: what it does, and the line of the program that wanted it."""
+        """A name for a stage: its purpose, and the line of the program that caused it."""
         does = self.does(key)
         if does is None:
             return call_site
         return does if not call_site or _OF_SPARK.search(call_site) else f"{does}; {call_site}"
 
     def does(self, key: Key) -> str | None:
-        """What a stage does in some words: "join on k", "scan parquet, aggregate"."""
+        """The purpose of a stage in a few words: "join on k", "scan parquet, aggregate"."""
         there = self.of_stage(key)
         if not there:
             return None

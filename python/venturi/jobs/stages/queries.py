@@ -1,4 +1,4 @@
-"""What each SQL query had: its jobs, the stages that ran for them, and what changed of its plan."""
+"""The jobs and stages of each SQL query, and the changes of its plan by adaptive execution."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ _JOIN = re.compile(r"(\w+Join(?:\(skew=true\))?) (\[[^\]]*(?:\]|$))(?:, (\[[^\]]
 
 @dataclass(frozen=True, slots=True)
 class QueryWork:
-    """The first `MOST` of the jobs of a query, and of the attempts at stages that ran for them, by
-    their labels; stages that were skipped are none. The others are counted as left out."""
+    """The first `MOST` jobs of a query, and attempts at its stages by label.
+
+    Skipped stages don't count. The rest is counted as left out.
+    """
 
     jobs: tuple[int, ...]
     jobs_left_out: int
@@ -54,7 +56,7 @@ def works_of(account: JobAccount) -> Mapping[int, QueryWork] | None:
 
 
 def changes_of(account: JobAccount) -> Mapping[int, str]:
-    """What adaptive execution changed of the plan of each query of which it did, in words."""
+    """For each query with a changed plan, the changes by adaptive execution in words."""
     if account.plan_changes is None:
         return {}
     sides: dict[int, tuple[Counter[str], Counter[str]]] = {}
@@ -87,7 +89,7 @@ def _in_words(gone: Counter[str], come: Counter[str]) -> str:
 
 
 def _keys(operator: str) -> str | None:
-    """The keys of the left side of a join, None if it is none."""
+    """The keys of the left side of a join; None if the operator isn't a join."""
     join = _JOIN.match(operator)
     return None if join is None else join[2]
 

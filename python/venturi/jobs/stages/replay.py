@@ -19,11 +19,11 @@ from venturi.jobs.stages.causes import Seconds, TaskTimes
 
 
 def slots_used(launched_s: Seconds, finished_s: Seconds) -> int:
-    """How many tasks ran at once at most; one that ends makes room for one that begins."""
+    """Peak number of concurrent tasks; a task that ends frees its slot for one that starts then."""
     lasting = finished_s > launched_s
     starts, ends = np.sort(launched_s[lasting]), np.sort(finished_s[lasting])
     running = np.arange(1, len(starts) + 1) - np.searchsorted(ends, starts, "right")
-    # One of no time needs a slot beside those that began before it, and leaves it at once.
+    # A task of zero length needs a slot in addition to running tasks, and frees it immediately.
     moments = launched_s[~lasting]
     beside = np.searchsorted(starts, moments) - np.searchsorted(ends, moments, "right")
     return int(max(running.max(initial=0), (beside + 1).max(initial=0)))
@@ -31,12 +31,11 @@ def slots_used(launched_s: Seconds, finished_s: Seconds) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How a stage's tasks were laid on `slots` slots: in launch order, with the pause before each.
+    """The placement of a stage's tasks on `slots` slots: launch order, and the pause before each.
 
-    A pause is negative where a task was launched before the end of another was noticed.
-
-    `needed` marks those whose end the stage waited for; a copy that was killed is none. `tail_s` is
-    what passed between the last of these ends and the end of the stage, which took `whole_s`.
+    A pause is negative if a task was launched before the driver noticed the end of the task before
+    it. `needed` marks the tasks that the stage waited for, without killed copies. `tail_s` is the
+    time from the last of their ends to the end of the stage, which took `whole_s`.
     """
 
     slots: int
@@ -79,9 +78,9 @@ class Schedule:
 def schedule(
     times: TaskTimes, needed: npt.NDArray[np.bool_], slots: int, stage_s: tuple[float, float]
 ) -> Schedule:
-    """The schedule of a stage that lasted from one moment to another (`stage_s`).
+    """The schedule of a stage that lasted from `stage_s[0]` to `stage_s[1]`.
 
-    At least one of its tasks is `needed`, and all have a known time.
+    At least one task must be `needed`, and all must have a known time.
     """
     order = np.lexsort((times.finished_s, times.launched_s))
     starts, ends = times.launched_s[order], times.finished_s[order]

@@ -1,9 +1,8 @@
-"""The task slots that an application's executors offered over time, and what became of them.
+"""The task slots that executors offered over time, and their use.
 
-A slot is `spark.task.cpus` cores of an executor, from when it was added to when it was removed.
-What was offered is divided exactly: into the time of tasks by how they ended, and what stood unused
-by why, at each moment: no stage was active, no task was left to launch, or tasks waited all the
-same.
+A slot is `spark.task.cpus` cores of an executor, from its addition to its removal. Offered time is
+divided exactly: used slots by the task's outcome; unused slots by reason: no active stage, no task
+left to launch, or tasks waiting nevertheless.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ NO_SLOT = "cores too few for another slot"
 
 @dataclass(frozen=True, slots=True)
 class SlotOffer:
-    """How many slots there were: `slots[n]` from `from_s[n]` until `from_s[n + 1]`.
+    """The number of slots over time: `slots[n]` from `from_s[n]` until `from_s[n + 1]`.
 
-    Before the first moment there was none; the last holds to the end.
+    It is 0 before `from_s[0]`; the last value holds to the end.
     """
 
     from_s: Seconds
@@ -48,16 +47,16 @@ class SlotOffer:
     """Cores of executors that make no whole slot."""
 
     def at(self, moments_s: Seconds) -> Floats:
-        """How many there were at each moment, from it on."""
+        """The number of slots at each time."""
         return _step(self.from_s, self.slots, moments_s)
 
     def between(self, from_s: float, to_s: float) -> float:
-        """Slot-seconds from one moment to another."""
+        """Slot-seconds between two times."""
         edges = np.concatenate([[from_s], _inside(self.from_s, from_s, to_s), [to_s]])
         return float((self.at(edges[:-1]) * np.diff(edges)).sum())
 
     def most(self, from_s: float, to_s: float) -> int:
-        """The most that there were at one moment."""
+        """The peak number of slots between two times."""
         edges = np.concatenate([[from_s], _inside(self.from_s, from_s, to_s)])
         return int(self.at(edges).max())
 
@@ -82,7 +81,7 @@ def offered(account: JobAccount, origin_ms: float) -> SlotOffer | None:
             slots.append(-slots[-1])
             spare.append(-spare[-1])
     order = np.argsort(moments, kind="stable")
-    # Of one that replaces another the beginning and the end are the same moment.
+    # When one executor replaces another, its start and the other's end coincide.
     at_s, places = np.unique(np.array(moments)[order], return_index=True)
     last = np.append(places[1:], len(order)) - 1
     slots_, spare_ = (np.cumsum(np.array(each, float)[order])[last] for each in (slots, spare))
@@ -102,9 +101,9 @@ def core_use(
     there: SlotOffer,
     elapsed_s: float,
 ) -> CoreUse:
-    """What became of the cores that were `there` from the start to `elapsed_s`.
+    """Divides the core time offered by `there` from the start to `elapsed_s` by its use.
 
-    `n_tasks` is how many tasks each of `spans` consists of.
+    `n_tasks` is the number of tasks of each of `spans`.
     """
     launched, finished = tasks.times.launched_s, tasks.times.finished_s
     known = ~np.isnan(finished - launched)
@@ -154,7 +153,7 @@ class Shortages:
 def shortages(
     tasks: Tasks, spans: list[StageSpan], n_tasks: list[int | None], there: SlotOffer
 ) -> Shortages:
-    """What waited to be launched beside the slots that were `there`, as `core_use` counts it."""
+    """Tasks waiting to be launched over time, and the slots in `there`; as in `core_use`."""
     waits = _waits(tasks, spans, n_tasks)
     waiting = _StepFunction(waits[:, 0], waits[:, 1], waits[:, 2])
     edges = _merged([there.from_s, waiting.moments])
@@ -205,7 +204,7 @@ def _waits(tasks: Tasks, spans: list[StageSpan], n_tasks: list[int | None]) -> F
 
 
 class _StepFunction:
-    """How many of some intervals each moment lies in; each counts as many times as it weighs."""
+    """The number of intervals that cover each time, weighted."""
 
     def __init__(self, from_s: Seconds, to_s: Seconds, weights: Floats | None = None) -> None:
         weights = np.ones(len(from_s)) if weights is None else weights
@@ -215,7 +214,7 @@ class _StepFunction:
         self._sums = np.cumsum(np.concatenate([weights, -weights])[order])
 
     def at(self, moments_s: Seconds) -> Floats:
-        """At each moment, from it on."""
+        """The value at each time, which includes intervals that start there."""
         return _step(self.moments, self._sums, moments_s)
 
 
@@ -225,13 +224,13 @@ def _columns(spans: list[StageSpan]) -> tuple[Seconds, Seconds]:
 
 
 def _merged(sorted_s: Sequence[Seconds]) -> Seconds:
-    """The moments of arrays that are in order, each once: merging takes less than sorting."""
+    """The distinct times of sorted arrays. Merging is faster than sorting."""
     moments = np.sort(np.concatenate(sorted_s), kind="stable")
     return moments[np.diff(moments, prepend=-np.inf) > 0]
 
 
 def _step(from_s: Seconds, values: Floats, moments_s: Seconds) -> Floats:
-    """The value of a step function at each moment, 0 before its first."""
+    """The value of a step function at each time, 0 before its first."""
     places: npt.NDArray[np.intp] = np.searchsorted(from_s, moments_s, "right")
     found: Floats = np.concatenate([[0.0], values])[places]
     return found

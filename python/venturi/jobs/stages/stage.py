@@ -1,4 +1,4 @@
-"""What is found out about a stage, and about the application that it is of."""
+"""Results of the analysis of a stage and of its application."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from venturi.jobs.stages.path import PathStep
 
 
 def label_of(key: tuple[int, int]) -> str:
-    """What a stage is called by its number: `3`, or `3.1` for another attempt than the first."""
+    """A stage's label: `3`, or `3.1` for attempts after the first."""
     return str(key[0]) if key[1] == 0 else f"{key[0]}.{key[1]}"
 
 
 @dataclass(frozen=True, slots=True)
 class NarrowestPoint:
-    """`narrowest` is None if it cannot be told; `sentence` says it either way.
+    """The bottleneck of a stage or application; `narrowest` is None if undecided.
 
-    `shares` divides the whole (`of_s` seconds) by part, the largest first, and adds up to 1.
-    `share` is that of `narrowest`, which may be several parts together; None where it is named for
-    something else than its share.
+    `sentence` explains the verdict. `shares` divides the whole (`of_s` seconds) by part, the
+    largest first, and adds up to 1. `share` is that of `narrowest`, possibly several parts
+    together; None if the verdict doesn't rest on a share.
     """
 
     narrowest: str | None
@@ -55,10 +55,10 @@ class Skew:
 
 @dataclass(frozen=True, slots=True)
 class TaskSpread:
-    """How the tasks of a stage that succeeded differ: the least, quarters, the median and the most.
+    """Spread of a metric over the tasks of a stage that succeeded: minimum, quartiles, maximum.
 
-    `n` is how many of them told it, in `unit` (s or B). Without any, `reason` says why, and the
-    others are None.
+    `n` is the number of tasks that recorded it, in `unit` (s or B). If it is 0, `reason` explains
+    why, and the other fields are empty.
     """
 
     what: str
@@ -107,7 +107,7 @@ class UnfinishedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class WastedTime:
-    """Task time in vain: of how many attempts, what they said and what that means, if known."""
+    """Wasted task time of `n` attempts, with their message and its meaning, if known."""
 
     what: str
     n: int
@@ -118,7 +118,7 @@ class WastedTime:
 
 @dataclass(frozen=True, slots=True)
 class LostExecutor:
-    """An executor that was removed though nobody wanted it gone, `at_s` after the start."""
+    """An executor that was removed unexpectedly, `at_s` after the start."""
 
     executor_id: str
     host: str | None
@@ -131,10 +131,10 @@ class LostExecutor:
 class ExecutorUse:
     """An executor; seconds since the application began, None where not recorded.
 
-    `busy` is the share of its slots' time that tasks took, from when it was there to when it was
-    gone, `collecting` that of its tasks' time in which memory was collected. `heap_bytes` is the
-    most of its heap that a sample saw, `region_bytes` what execution and storage may have of it,
-    `python_bytes` the most of Python's processes beside it.
+    `busy` is the share of its slots' time that tasks took while it existed, `collecting` the share
+    of its tasks' time spent in garbage collection. `heap_bytes` is the sampled peak of its heap,
+    `region_bytes` the limit for execution and storage, `python_bytes` the peak of its Python
+    processes.
     """
 
     executor_id: str
@@ -156,7 +156,7 @@ class ExecutorUse:
 
 @dataclass(frozen=True, slots=True)
 class MemoryLine:
-    """The most bytes of a kind until each moment of its `MemoryUse`."""
+    """Running peak of one kind of memory, in bytes, at each time of its `MemoryUse`."""
 
     what: str
     bytes: tuple[int, ...]
@@ -164,10 +164,10 @@ class MemoryLine:
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """The memory of an executor at the moments `t_s` after the application began.
+    """The memory of an executor, sampled at `t_s` after the application began.
 
-    `heap_bytes` is how large its heap is, `region_bytes` what execution and storage may have, on
-    and off the heap; None where that is not told.
+    `heap_bytes` is the size of its heap, `region_bytes` the limit for execution and storage, on and
+    off the heap; None where not recorded.
     """
 
     executor_id: str
@@ -185,15 +185,15 @@ class MemoryUse:
 
 @dataclass(frozen=True, slots=True)
 class StreamUse:
-    """A streaming query: its batches, and the rows that came in.
+    """A streaming query: its batches and input rows.
 
-    Of the last third of the batches `input_rows_per_s` came in a second, and `rows_per_s` were
-    worked off in a second of work; `first_s` and `last_s` are the medians of the first third and
-    the last. `slowest_part` took the most of the slowest batch, which began `slowest_at_s` after
-    the application. `busy` is the share of the time in which a batch was worked on; `behind`: it
-    always was, and each took longer or left more at its sources. `left_rows` is what the last one
-    left there, None where that is not told; it is in `input_rows_per_s` as far as it grew. State is
-    after the last one, `first_state_rows` after the first third.
+    In the last third of the batches, `input_rows_per_s` is the input rate and `rows_per_s` the rate
+    while a batch is processed. `first_s` and `last_s` are the median batch times of the first and
+    last third. `slowest_part` took most of the slowest batch, which began `slowest_at_s` after the
+    application. `busy` is the share of time spent in batches. `behind` means that the query was
+    always busy, and each batch took longer or left more rows at its sources. `left_rows` is the
+    backlog after the last batch, None where not recorded; its growth counts as input. State is as
+    of the last batch, `first_state_rows` as of the first third.
     """
 
     stream: str
@@ -219,7 +219,7 @@ class StreamUse:
 
 @dataclass(frozen=True, slots=True)
 class StreamPart:
-    """What the driver did for batches, and the seconds of it in each; None: not told."""
+    """One kind of driver work for batches, with its seconds in each; None: not recorded."""
 
     what: str
     time_s: tuple[float | None, ...]
@@ -227,12 +227,13 @@ class StreamPart:
 
 @dataclass(frozen=True, slots=True)
 class StreamBatches:
-    """Batches of a streaming query over time; of very many, of some that follow one another the
-    slowest, with the rates of all of these and the state after the last.
+    """Batches of a streaming query over time.
 
-    A batch began `t_s` after the application, and took `took_s`, which `parts` divide. Rows came in
-    since the batch before began; they were worked off in the time that batches took. `late_s` is
-    how long before a batch began the watermark is: what is later is dropped. None is "not told".
+    If there are too many, keeps the slowest of each group of consecutive batches, with the group's
+    rates and its last state. A batch began `t_s` after the application and took `took_s`, which
+    `parts` divide. Input rows are those since the batch before began; the processing rate is per
+    second of batch time. `late_s` is the watermark's delay behind the start of a batch: later rows
+    are dropped. None is "not recorded".
     """
 
     stream: str
@@ -250,7 +251,7 @@ class StreamBatches:
 
 @dataclass(frozen=True, slots=True)
 class CoreTime:
-    """Core-seconds, and what for or why."""
+    """Core-seconds by use or reason."""
 
     what: str
     time_s: float
@@ -258,10 +259,10 @@ class CoreTime:
 
 @dataclass(frozen=True, slots=True)
 class CoreUse:
-    """What became of the cores that executors offered, in core-seconds.
+    """Use of the cores that executors offered, in core-seconds.
 
-    `used` adds up to `used_s`, and that and `unused` to `offered_s`: every core at every moment
-    is in one of them.
+    `used` adds up to `used_s`, and `used_s` and `unused` to `offered_s`: every core-second is in
+    exactly one of them.
     """
 
     offered_s: float
@@ -302,11 +303,11 @@ class SpeculationSummary:
 class Stage:
     """One attempt at a stage.
 
-    `task_s` is the time of all its attempts at tasks, and equals the sum of `causes` and
-    `unattributed_s`. `overlap_s` was recorded under two causes at once and is counted once.
-    `at_once` is how many tasks ran at once at most, `offered_slots` how many the executors offered
-    at most while it ran (None: not recorded). `waves` is attempts by slots, `slot_use` the share of
-    the slots offered, at each moment, in which one of its tasks ran.
+    `task_s` is the time of all its task attempts, and equals the sum of `causes` and
+    `unattributed_s`. `overlap_s` was recorded under two causes and counts once. `at_once` is the
+    peak number of concurrent tasks, `offered_slots` the peak number of offered slots while it ran
+    (None: not recorded). `waves` is attempts divided by slots. `slot_use` is the share of the
+    offered slots' time in which its tasks ran.
     """
 
     key: tuple[int, int]
@@ -339,12 +340,12 @@ class Stage:
 
     @property
     def slots(self) -> int:
-        """Those that were offered; where that is not recorded, what ran at once at most."""
+        """Offered slots; if not recorded, the peak number of concurrent tasks."""
         return self.at_once if self.offered_slots is None else self.offered_slots
 
     @property
     def label(self) -> str:
-        """What it is called, by its number."""
+        """The stage's label, by its number."""
         return label_of(self.key)
 
     @property
@@ -355,10 +356,11 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """An application. The steps of `path` add up to `elapsed_s`; `driver_s` is without any stage.
+    """The analysis of an application.
 
-    `cores` is None where the account does not say which executors were there. `bounds` are sums
-    over the stages on the path: no other part can make the end come sooner.
+    The steps of `path` add up to `elapsed_s`; `driver_s` is the time without any stage. `cores` is
+    None if the account doesn't record its executors. `bounds` are sums over the stages on the path:
+    improving any other stage can't shorten the job.
     """
 
     elapsed_s: float | None

@@ -1,4 +1,4 @@
-"""What the batches of a streaming query took, and whether it keeps up."""
+"""Batch times of streaming queries, and whether each query keeps up."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PARTS = {
     "offsets_ms": OFFSETS,
     "commit_ms": COMMIT,
 }
-# Our judgement: a stream that works all the time, and takes longer for each batch, falls behind.
+# Chosen by us: a stream that is always busy and takes longer for each batch is falling behind.
 _ALWAYS, _GROWS, _LEAST = 0.9, 1.25, 6
 _POINTS = 400
 _Batch = Mapping[str, Any]
@@ -36,7 +36,7 @@ def stream_uses(line: Timeline) -> Iterator[StreamUse]:
 
 
 def stream_batches(line: Timeline, most: int) -> tuple[StreamBatches, ...]:
-    """The batches over time of the `most` streams whose batches took the most time."""
+    """Batches over time of the `most` streams with the highest total batch time."""
     streams = _streams(line)
     took_ms = {name: sum(row["took_ms"] for row in own) for name, own in streams.items()}
     busiest = sorted(streams, key=lambda name: -took_ms[name])[:most]
@@ -94,7 +94,7 @@ def _over_time(stream: str, batches: Sequence[_Batch], origin_ms: float) -> Stre
 
 
 def _known_sum(values: Iterable[int | None]) -> int | None:
-    """The sum of those that are told, None if none is."""
+    """The sum of the recorded values; None if all are missing."""
     told = [value for value in values if value is not None]
     return sum(told) if told else None
 
@@ -114,7 +114,7 @@ def _use(stream: str, batches: Sequence[_Batch], origin_ms: float) -> StreamUse:
     first_s, last_s = median(took_s[:third]), median(took_s[-third:])
     last, before = batches[-1], batches[max(len(batches) - third - 1, 0)]
     late_s, worked_off = sum(took_s[-third:]), _rows(batches[-third:])
-    # What a batch has, or leaves at its sources, came in since the one before began.
+    # A batch's rows, and those left at its sources, arrived since the batch before began.
     since_s = (last["began_ms"] - before["began_ms"]) / 1e3
     left, left_before = last["left_rows"], before["left_rows"]
     more = 0 if left is None or left_before is None else left - left_before

@@ -1,7 +1,7 @@
-"""The tasks of an application as arrays, by stage; and those of which no end is recorded.
+"""The tasks of an application as arrays, by stage, including those without a recorded end.
 
-A task without an end held its slot all the same. It counts until its executor was removed, else
-until its stage ended, else until the log does. What it did meanwhile nobody recorded.
+A task without an end still held its slot. It counts until its executor was removed, else until its
+stage ended, else until the end of the log. Its activity is unknown.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class Attempt:
 
 
 class Tasks:
-    """The tasks of an application as arrays, sorted by stage; and what a stage asks about them.
+    """The tasks of an application as arrays, sorted by stage.
 
-    `unfinished` have no recorded end; of these, `hanging` are what their stage still waited for: it
-    did not succeed, and neither did another attempt at the same task. `output_lost` succeeded in
-    vain. `places` says where the tasks of each stage are. Tasks of the stages that are `told_whole`
-    wait to compute in what time the engine gives no other cause for.
+    `unfinished` tasks have no recorded end. `hanging` ones are those that their stage still waited
+    for: neither the stage nor another attempt at the task succeeded. `output_lost` tasks
+    succeeded, but their output was lost. `places` has the slice of each stage. In stages that are
+    `told_whole`, time without a recorded cause is compute.
     """
 
     def __init__(
@@ -167,10 +167,10 @@ def _by_stage(tasks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ends(rows: pl.DataFrame, account: JobAccount) -> pl.DataFrame:
-    """For each of `rows` its end and, if that is not recorded, what is known of it.
+    """For each of `rows`, its end or, if not recorded, what is known about it.
 
-    `hanging` are those at whose task no other attempt succeeded. If their stage did all the same,
-    they are `lost` instead: they did end, and the log lacks it.
+    A task is `hanging` if no other attempt at it succeeded. If its stage succeeded nevertheless, it
+    is `lost` instead: it did end, but the log lacks the event.
     """
     from venturi.record.store.frames import pl
 
@@ -215,7 +215,7 @@ def _ends(rows: pl.DataFrame, account: JobAccount) -> pl.DataFrame:
 
 
 def _with_timers(rows: pl.DataFrame, account: JobAccount) -> pl.DataFrame:
-    """`rows` with what is known of Python workers and scans."""
+    """Adds the timers of Python workers and scans to `rows`."""
     from venturi.record.store.frames import pl
 
     timers = account.timers

@@ -19,11 +19,12 @@ Key = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Moments are seconds since the application began; where that is not recorded, its first stage.
+    """The activity of an application over time, in seconds since it began.
 
-    `elapsed_s` is None where the end is not known, `there` where it is not said which executors
-    were there. `spans` has the stages whose beginning is recorded, `gaps` what the log lacks.
-    `schedules` are those of the stages that `analyse` found tasks of known time in.
+    If its beginning isn't recorded, counts from its first stage. `elapsed_s` is None if the end is
+    unknown, `there` if the executors aren't recorded. `spans` has the stages with a recorded
+    beginning, `gaps` the events that the log lacks. `schedules` covers the stages in which
+    `analyse` found tasks of known time.
     """
 
     account: JobAccount

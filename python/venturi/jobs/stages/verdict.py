@@ -40,13 +40,13 @@ from venturi.jobs.stages.elapsed import (
 )
 from venturi.jobs.stages.stage import NarrowestPoint, Skew, Stage, UnfinishedAttempt
 
-# Our judgement, not measured: two parts within MARGIN of the whole cannot be told apart by one
-# trial, and below LEAST nothing is narrow.
+# Chosen by us, not measured: one trial can't distinguish two parts within MARGIN of the whole, and
+# a part below LEAST isn't a bottleneck.
 MARGIN = 0.05
 LEAST = 0.2
 OTHERS = 0.1  # of the processor time, from where on a trial is disturbed
 DRIVER = "driver"
-_FEW_SLOTS = 0.5  # of the slots: with fewer tasks than that it is said how few
+_FEW_SLOTS = 0.5  # of the slots: the verdict reports fewer tasks than that
 _SHOWN_PARTS = 3
 
 WORDS = {
@@ -95,7 +95,7 @@ def stage_verdict(
     skews: Sequence[Skew],
     unfinished: Sequence[UnfinishedAttempt],
 ) -> NarrowestPoint:
-    """The narrowest point of one stage, whose time `shares` divides."""
+    """The bottleneck of one stage, from the `shares` of its time."""
     if not elapsed_s or not shares:
         return NarrowestPoint(
             None, "cannot tell: none of its tasks has a recorded time", {}, elapsed_s
@@ -106,9 +106,9 @@ def stage_verdict(
 def application_verdict(
     stages: Sequence[Stage], elapsed: ElapsedParts, elapsed_s: float | None, silence: str
 ) -> NarrowestPoint:
-    """The narrowest point of the whole, whose time `elapsed` divides.
+    """The bottleneck of the application, from the parts of its time in `elapsed`.
 
-    `silence` says why time may have no recorded cause.
+    `silence` explains why time may have no recorded cause.
     """
     if not elapsed_s:
         return NarrowestPoint(
