@@ -1,1 +1,1 @@
-"""What to do about a job's time: what its log shows, each with its evidence and what it costs."""
+"""Diagnosis of a job's time: findings from its log, each with evidence and cost."""

@@ -1,4 +1,4 @@
-"""A job as the rules look at it, and what a rule says of it."""
+"""The view of a job that rules get, and the hits that they return."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Confidence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FindingScope:
-    """What the evidence is of; None is "not of one"."""
+    """The part of a job that evidence is about; None where a field doesn't apply."""
 
     stage: str | None = None
     task: str | None = None
@@ -48,8 +48,9 @@ class FindingScope:
 
 @dataclass(frozen=True, slots=True)
 class SparedResources:
-    """What an advice would spare at most but time, as "1.2 core-hours", and its share of what there
-    was."""
+    """Resources other than time that an advice saves at most, such as "1.2 core-hours", and
+    their share of the total.
+    """
 
     what: str
     share: float
@@ -57,10 +58,10 @@ class SparedResources:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What a rule found at one place, and by how much sooner the job could have ended at most.
+    """A rule's hit at one place, and the most by which the job could have ended sooner.
 
-    `variant` is which of the rule's advices fits, with `values` for the names in it. What would
-    spare resources, and no time, says so in `spares`.
+    `variant` selects the advice of the rule that fits, `values` fills in its names. Hits that save
+    no time state the resources that they save.
     """
 
     says: str
@@ -121,7 +122,7 @@ class Case:
         return all(map(str.isdecimal, parts)) and tuple(map(int, parts)) >= version
 
     def ran(self, key: Key) -> tuple[Places, TaskTimes]:
-        """The attempts of a stage whose time is known: their places in all tasks, and times."""
+        """A stage's attempts with a known time: their places in all tasks, and their times."""
         if key not in self._ran:
             tasks = self.line.tasks
             here = tasks.of(key)
@@ -158,17 +159,20 @@ class Case:
         return min(waited_s / all_s, _MOST_WAITING)
 
     def saved_s(self, key: Key, shorter_s: Seconds) -> float:
-        """How much sooner the job would have ended at most if attempts of a stage were shorter.
+        """Upper bound on the time saved if attempts of a stage were shorter by `shorter_s`.
 
-        `shorter_s` has a value for each attempt of `ran`. The stage is replayed on its slots; more
-        than what it takes of the critical path cannot be saved.
+        `shorter_s` has a value for each attempt of `ran`. Replays the stage on its slots; the bound
+        is at most the stage's part of the critical path.
         """
         plan = self.line.schedules.get(key)
         return 0.0 if plan is None else self.at_most_s(key, plan.whole_s - plan.stage_s(shorter_s))
 
     def without_pauses_s(self, key: Key, least_s: float) -> tuple[int, float]:
-        """How many attempts of a stage were launched only `least_s` or more after a slot got free,
-        and how much sooner the job could have ended at most if they had been at once."""
+        """Effect of launch pauses of `least_s` or more after a slot became free.
+
+        Returns the number of such attempts of a stage, and an upper bound on the time saved without
+        those pauses.
+        """
         plan = self.line.schedules.get(key)
         if plan is None:
             return 0, 0.0
@@ -176,7 +180,7 @@ class Case:
         return n, self.at_most_s(key, plan.whole_s - plan.without_pauses_s(least_s))
 
     def without_s(self, vain: Places) -> float:
-        """What would be saved if the attempts at the places `vain` had taken no time."""
+        """The time saved if the attempts at the places `vain` had taken none."""
         saved_s = 0.0
         for stage in self.stages:
             places, times = self.ran(stage.key)
@@ -195,7 +199,7 @@ class Case:
         )
 
     def at_most_s(self, key: Key, saved_s: float) -> float:
-        """`saved_s` of a stage, cut to what it takes of the critical path."""
+        """`saved_s` of a stage, limited to its time on the critical path."""
         return max(min(saved_s, self._on_path_s.get(key, 0.0)), 0.0)
 
     def spread_s(self, key: Key) -> float:

@@ -1,4 +1,4 @@
-"""What is told of two jobs beside one another: `difference` finds it."""
+"""Results of the comparison of two jobs by `difference`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class PartChange:
 
 @dataclass(frozen=True, slots=True)
 class AmountChange:
-    """What both did or had how much of, in `unit` (B, s or 1); None is "not recorded"."""
+    """An amount in both jobs, in `unit` (B, s or 1); None is "not recorded"."""
 
     what: str
     unit: str
@@ -57,10 +57,10 @@ class StageChange:
 
 @dataclass(frozen=True, slots=True)
 class JobDifference:
-    """What `sentence` says is first; the others are in the order of their differences.
+    """The differences between two jobs, largest first; `sentence` is the verdict.
 
-    `amounts` has all that both recorded, `settings` and `plans` only what differs. `comparable` is
-    False if a job failed or was interrupted; `caution` says that two programs or engines differ.
+    `amounts` has all that both recorded, `settings` and `plans` only differences. `comparable` is
+    False if a job failed or was interrupted; `caution` warns of different programs or engines.
     """
 
     sentence: str

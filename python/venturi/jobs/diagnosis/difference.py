@@ -1,7 +1,7 @@
-"""Two jobs beside one another: what took longer, and what of settings, data, plans is not the same.
+"""Compares two jobs: time by part, settings, data and plans.
 
-The parts of the time add up to both elapsed times, so that their differences add up to the whole
-difference. What changed is told beside them; which of it is the cause is not, unless it is all.
+The parts add up to each elapsed time, so their differences add up to the whole difference. Changes
+are listed next to them. A change is named as the cause only if it is the only one.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from venturi.record.job_account import Application, JobAccount
 from venturi.record.plan_texts import comparable, differing
 from venturi.record.trial import State
 
-# Our judgement: two executions of the same differ by as much.
+# Chosen by us: two executions of the same job differ by as much.
 CHANCE = 0.05
 _DATA = 1.1  # times as much, or as little
 _SMALL = 0.1  # times as much: amounts are easier to read
-_MOST = 200  # stages or queries of each that are laid beside one another
+_MOST = 200  # stages or queries of each job that are matched
 _SHOWN_OPERATORS = 6
 _DIGITS = re.compile(r"\d+")
 _DATA_READ = ("input", "shuffle data read")
@@ -44,9 +44,9 @@ def difference(
     after: tuple[Timeline, Analysis],
     states: Sequence[State] = (State.SUCCEEDED, State.SUCCEEDED),
 ) -> JobDifference:
-    """What is not the same in two jobs, whose trials ended in `states`.
+    """The differences between two jobs with trials that ended in `states`.
 
-    Times of which one did not come to its end are not compared: who stops early is not faster.
+    If one didn't finish, their times aren't compared: a job that stops early isn't faster.
     """
     (one_line, one), (other_line, other) = before, after
     lines = (one_line, other_line)
@@ -108,7 +108,7 @@ def _broken_off(which: str, line: Timeline, state: State) -> str | None:
 def _not_compared(
     broken: Sequence[str], one: Analysis, other: Analysis, changed: Sequence[str]
 ) -> str:
-    """Why their times are not compared, and what those stages took that ended in both."""
+    """Explains why times aren't compared; compares those stages that ended in both jobs."""
     said = f"{' and '.join(broken)}, so the times cannot be compared"
     both = [
         (old.elapsed_s, new.elapsed_s)
@@ -209,7 +209,7 @@ def _plans(one: Timeline, other: Timeline) -> Iterator[PlanChange]:
 
 
 def _queries(line: Timeline) -> list[tuple[int, str, Counter[str]]]:
-    """The first queries with a plan: number, name, and what their operators say."""
+    """The first queries with a plan: number, name, and the texts of their operators."""
     found: dict[int, list[Operator]] = {}
     for operator in line.plans.operators.values():
         found.setdefault(operator.query_id, []).append(operator)
@@ -225,7 +225,7 @@ def _stages(one: Analysis, other: Analysis) -> Iterator[StageChange]:
     pairs = _stage_pairs(one, other)
     pairs.sort(key=lambda each: -abs(_took_s(each[1]) - _took_s(each[0])))
     for old, new in pairs:
-        # What stands in the same place may do something else.
+        # The stage at the same position may do something else.
         names = dict.fromkeys(each.name for each in (old, new) if each is not None)
         yield StageChange(
             old.label if old else None,
@@ -258,7 +258,7 @@ def _took_s(stage: Stage | None) -> float:
 def _aligned(
     before: Sequence[str], after: Sequence[str]
 ) -> Iterator[tuple[int | None, int | None]]:
-    """The places of what stands for the same in both, in order; None where one lacks it."""
+    """The aligned positions in both sequences, in order; None where one lacks an item."""
     matcher = SequenceMatcher(a=before, b=after, autojunk=False)
     for _, a_from, a_to, b_from, b_to in matcher.get_opcodes():
         for n in range(max(a_to - a_from, b_to - b_from)):
@@ -271,7 +271,7 @@ def _changed(
     settings: Sequence[SettingChange],
     plans: Sequence[PlanChange],
 ) -> Iterator[str]:
-    """What is not the same, in words."""
+    """The changes of amounts, settings and plans, in words."""
     for each in amounts:
         if each.what not in {*_DATA_READ, "peak slots"} or not each.before or not each.after:
             continue

@@ -13,21 +13,21 @@ from venturi.jobs.diagnosis.table import DiagnosisRule, load_rules
 from venturi.jobs.stages.stage import Analysis
 from venturi.jobs.stages.timeline import Timeline
 
-# Our judgement: what would save less is not worth an effort.
+# Chosen by us: smaller savings aren't worth the effort.
 LEAST_S, LEAST_SHARE = 1.0, 0.02
-LEAST_SPARED = 0.2  # of what there was, where no time would be saved
+LEAST_SPARED = 0.2  # of the resources, if no time would be saved
 _MOST_PLACES = 20
 OVERLAP = "savings overlap: two findings may save the same seconds"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule found: its evidence, what to do, and by how much sooner the job could have ended.
+    """A finding of a rule: its evidence, its advice, and a bound on the time saved.
 
-    `saves_s` is a bound under the assumption `assumes`, and `share` that of the elapsed time. What
-    several findings save must not be added up: they may save the same seconds. What would spare
-    resources and no time saves 0 s, and `spares` says what. `settings` are those that do what `do`
-    says, empty where the program has to change.
+    `saves_s` is an upper bound under the assumption `assumes`, `share` its share of the elapsed
+    time. Savings of several findings may overlap, so never add them up. A finding that saves
+    resources but no time has `saves_s` 0. `settings` implement the advice `do`; empty
+    if the program has to change.
     """
 
     rule: str
@@ -47,8 +47,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """`findings`, those that cost the most time first, then those that cost none; `silence` says
-    why there is none, and `unseen` what could not be looked at."""
+    """`findings` in order of cost, those without a time last; `silence` explains why the list is
+    empty; `unseen` lists the checks that the log lacks data for.
+    """
 
     findings: tuple[Finding, ...]
     silence: str | None
@@ -62,7 +63,7 @@ class Diagnosis:
 
 
 def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
-    """What to do about the time of the job of which `analysis` was made on `line`."""
+    """The findings about the time of a job; `analysis` was made on `line`."""
     if not line.elapsed_s:
         return Diagnosis((), "the start or end of the application is unknown", ())
     rules, functions = load_rules(), rule_functions()
@@ -90,7 +91,7 @@ def _lacks_tasks(line: Timeline) -> bool:
 
 
 def _silence(line: Timeline, least_s: float) -> str:
-    """Why nothing is told of a job, of which the log may not have all."""
+    """Explains why there are no findings; the log may be incomplete."""
     application = line.account.application
     nothing = f"no known problem costs more than {format_duration(least_s)}"
     if application.outcome != "unfinished":
@@ -107,7 +108,7 @@ def _cost(finding: Finding) -> tuple[float, float]:
 
 
 def _finding(rule: DiagnosisRule, hits: Sequence[Hit], elapsed_s: float) -> Finding:
-    """All that a rule found in a job as one: what is said is of where it costs the most."""
+    """Merges a rule's hits; the message describes the costliest one."""
     first, *others = (hit for hit in hits if hit.saves_s > 0 or hit.spares is not None)
     places = "place" if len(others) == 1 else "places"
     more = f"; the same in {len(others):,} more {places}" if others else ""

@@ -42,7 +42,7 @@ class Split:
 
 
 def split(case: Case, stage: Stage, join: Operator, size_bytes: float, ratio: float) -> Split:
-    """What would split a task of `join` that read `size_bytes`, `ratio` medians."""
+    """The way to split a task of `join` that read `size_bytes`, `ratio` times the median."""
     threshold = _size(case, f"{_SKEW_JOIN}skewedPartitionThresholdInBytes", _THRESHOLD)
     advisory = _size(case, _ADVISORY, _ADVISED)
     factor = _factor(case)
@@ -80,7 +80,7 @@ def split(case: Case, stage: Stage, join: Operator, size_bytes: float, ratio: fl
 
 
 def _obstacle(case: Case, join: Operator, writers: int | None, *, is_piece: bool) -> str | None:
-    """What keeps a partition of `join` whole, whatever the settings are."""
+    """The reason why AQE can't split a partition of `join` under any settings."""
     if kind := _WHOLE.search(join.text):
         return f"AQE splits neither side of a join of type {kind[1]}"
     if is_piece:
@@ -108,9 +108,9 @@ def _obstacle(case: Case, join: Operator, writers: int | None, *, is_piece: bool
 
 
 def _larger_share(case: Case, join: Operator) -> float:
-    """The share of the larger side of `join` in what is shuffled for it: AQE looks at each alone.
+    """The larger side's share of the shuffle for `join`; AQE looks at each side separately.
 
-    Of the rows of a hot key it is mostly more, as it is that side which has many of them.
+    For a hot key's rows it is usually higher, because that side has many of them.
     """
     sides = [each for each in case.plans.exchanges(join) if each is not None]
     sizes = [size for each in sides if (size := each.counted.get("data size", 0)) > 0]
@@ -118,7 +118,7 @@ def _larger_share(case: Case, join: Operator) -> float:
 
 
 def _writers(case: Case, join: Operator) -> int | None:
-    """How many tasks wrote the larger side of `join`; None if that is not told."""
+    """The number of tasks that wrote the larger side of `join`; None if not recorded."""
     sides = [each for each in case.plans.exchanges(join) if each is not None]
     large = max(sides, key=lambda each: each.counted.get("data size", 0), default=None)
     if large is None:
@@ -132,8 +132,9 @@ def _writers(case: Case, join: Operator) -> int | None:
 
 
 def _behind(case: Case, join: Operator) -> str | None:
-    """What in the same stage needs the rows that come from `join` by key, so that they may not be
-    in pieces."""
+    """The operator in the same stage that needs the output of `join` partitioned by key, which
+    rules out splitting it; None if there is no such operator.
+    """
     found = case.plans.above(join, ("Window", *AGGREGATES, *SHUFFLED_JOINS))
     if found is None or found.name not in AGGREGATES:
         return None if found is None else found.name

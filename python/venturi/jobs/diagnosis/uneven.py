@@ -13,10 +13,10 @@ from venturi.jobs.stages.causes import Floats, Truths
 
 @dataclass(frozen=True, slots=True)
 class AttemptData:
-    """What each attempt `read` in `unit`, B or, where no bytes are told, 1 for records.
+    """The amount that each attempt `read` in `unit`: B, or 1 for records if no bytes are recorded.
 
-    `usual` is the median of those that succeeded, 0 if none is known; `much` are those of them that
-    read far more.
+    `usual` is the median of those that succeeded, 0 if unknown; `much` marks those that read far
+    more.
     """
 
     read: Floats
@@ -25,7 +25,7 @@ class AttemptData:
     much: Truths
 
     def amount(self, n: int) -> str:
-        """What the n-th attempt read, in words."""
+        """The amount that the n-th attempt read, in words."""
         read = int(self.read[n])
         return format_bytes(read) if self.unit == "B" else f"{read:,} records"
 
@@ -35,7 +35,7 @@ class AttemptData:
 
 
 def data_of(case: Case, places: Places) -> AttemptData:
-    """What the attempts at `places`, all those of a stage, read."""
+    """Input of the attempts at `places`, which are all attempts of a stage."""
     done = case.line.tasks.succeeded[places]
     read = case.line.tasks.bytes_read[places]
     unit = "B"

@@ -1,5 +1,6 @@
-"""What only jobs of MapReduce have: maps that spill and merge, are too short, or one for each small
-file; combiners; reduces that hold what maps wait for; containers with more memory than is used."""
+"""Rules for MapReduce only: maps that spill and merge, are too short, or read one small file
+each; missing combiners; reduces that hold containers while maps wait; oversized containers.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ _SPLITS = ("mapreduce.input.fileinputformat.split.maxsize", "dfs.blocksize")
 
 @rule("map-spills")
 def map_spills(case: Case) -> Iterator[Hit]:
-    """Maps whose output does not fit into the buffer that it is sorted in."""
+    """Maps with output larger than the sort buffer."""
     for stage in case.stages:
         if stage.key[0] != MAP:
             continue
@@ -102,9 +103,10 @@ def small_inputs(case: Case) -> Iterator[Hit]:
 
 
 def _of_small_files(case: Case, stage: Stage) -> bool:
-    """Whether a map stage reads many small files.
+    """True if a map stage reads many small files.
 
-    Pieces of large ones are as large as splits are to be; where that is not told, at least alike.
+    Splits of large files have the configured split size; if that isn't recorded, at least equal
+    sizes.
     """
     n = stage.n_tasks or 0
     if stage.key[0] != MAP or n < case.limit("small-inputs", "maps"):
@@ -123,8 +125,9 @@ def _of_small_files(case: Case, stage: Stage) -> bool:
 
 
 def _fixed_s(times: TaskTimes, share: float) -> Seconds:
-    """A share of what it takes each attempt to start and end: what even the tenth of them that
-    spent the least spent off the processor."""
+    """A share of the fixed cost of each attempt, capped by its off-CPU time. The 10th percentile
+    of off-CPU time estimates the fixed cost.
+    """
     own_s = times.elapsed_s - times.causes.get("cpu", np.zeros_like(times.elapsed_s))
     return np.minimum(own_s, float(np.percentile(own_s, _LEAST)) * share)
 
@@ -183,7 +186,7 @@ def combiner_missing(case: Case) -> Iterator[Hit]:
         combined = total(case.column("COMBINE_INPUT_RECORDS")) > 0
         if combined or records < case.limit("combiner-missing", "records") or not keys:
             continue
-        # Of each key at most one record would come from each map.
+        # With a combiner, each map emits at most one record per key.
         left = min(keys * (maps.n_tasks or 1) / records, 1.0)
         if left > case.limit("combiner-missing", "left"):
             continue
@@ -224,13 +227,13 @@ def combiner_useless(case: Case) -> Iterator[Hit]:
 
 
 def _after(case: Case, places: Places, times: TaskTimes, moment: str) -> Seconds:
-    """How long each attempt went on after a moment that it tells, 0 where it does not."""
+    """How long each attempt continued after a recorded time; 0 where not recorded."""
     at_s = _moment_s(case, places, moment)
     return np.clip(np.nan_to_num(times.finished_s - at_s), 0.0, times.elapsed_s)
 
 
 def _until(case: Case, places: Places, times: TaskTimes, moment: str, maps: Stage) -> Seconds:
-    """How long each attempt worked until a moment that it tells, after the last of the maps."""
+    """How long each attempt worked until a recorded time, counted from the end of the maps."""
     from_s = times.launched_s
     if maps.started_s is not None and maps.elapsed_s is not None:
         from_s = np.maximum(from_s, maps.started_s + maps.elapsed_s)
@@ -239,7 +242,7 @@ def _until(case: Case, places: Places, times: TaskTimes, moment: str, maps: Stag
 
 
 def _moment_s(case: Case, places: Places, moment: str) -> Seconds:
-    """When it was for each attempt, since the job began; NaN where it is not told."""
+    """A recorded time of each attempt, since the job began; NaN where not recorded."""
     return (case.column(moment)[places] - case.line.tasks.origin_ms) / 1e3
 
 

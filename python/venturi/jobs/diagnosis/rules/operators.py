@@ -1,4 +1,4 @@
-"""What a query's plan makes a stage do that it need not: Python functions, a shuffled join."""
+"""Rules about avoidable work in query plans: Python functions, shuffled joins."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ _FUNCTIONS = re.compile(r"\w*EvalPython \[([^\[\]]*)\]")
 _CALL = re.compile(r"([\w<>.]+\([^\[\]]*?\))#\d+")
 _BY_ROWS = re.compile(r", 101$")  # PythonEvalType.SQL_ARROW_BATCHED_UDF, a plain function's
 _SCAN = re.compile(r"(?:File|Batch)?Scan\b")
-# Texts that may be alike for what differs: cut by Spark or by us, and functions without a name.
+# Operator texts that may be equal for different work: truncated ones, and unnamed functions.
 _OPAQUE = re.compile(r"\.\.\.|<lambda>|UDF|Python|Pandas|Arrow|FromObject|ToObject|MapElements")
 _ROWS = "number of output rows"
 _WORKERS = "time to run Python workers"
 _JOIN = re.compile(r"SortMergeJoin|HashJoin|NestedLoopJoin|CartesianProduct")
 _NO_PARTITIONS = re.compile(r"PartitionFilters: \[\]")
 _BROADCASTING = ("time to build", "time to broadcast")
-_BELOW = 0.8  # of what was broadcast, so that it is no more
+_BELOW = 0.8  # of the broadcast size, so that the threshold is below it
 _MARGIN = 1.2  # of the small side's size, so that the threshold is above it
 
 
 @rule("python-rows")
 def python_rows(case: Case) -> Iterator[Hit]:
-    """Functions of Python's, called for each row or for many at once."""
+    """Python functions that run per row or on batches of rows."""
     for stage in case.stages:
         there = [
             each for each in case.plans.of_stage(stage.key) if PYTHON_OPERATOR.fullmatch(each.name)
@@ -75,7 +75,7 @@ def _called(operator: Operator) -> str:
     if operator.name == "BatchEvalPython":
         return "pickled"
     if operator.name == "ArrowEvalPython" and len(operator.text) >= OPERATOR_TEXT:
-        return "unknown"  # what tells it is at the end, which was cut off
+        return "unknown"  # the text was cut before the evaluation type at its end
     by_rows = operator.name == "ArrowEvalPython" and _BY_ROWS.search(operator.text)
     return "arrow" if by_rows else "batches"
 
@@ -148,7 +148,7 @@ def join_explodes(case: Case) -> Iterator[Hit]:
         given = [each for each in sides if each is not None]
         if not given or made < case.limit("join-explodes", "ratio") * max(given):
             continue
-        # What makes and passes on rows takes a time in their proportion: no more than that is told.
+        # Time to make and pass on rows is proportional to their number; claim no more.
         share = 1 - max(given) / made
         stages = [stage for stage in case.stages if join in case.plans.of_stage(stage.key)]
         saved_s = sum(
@@ -170,7 +170,7 @@ def join_explodes(case: Case) -> Iterator[Hit]:
 
 @rule("full-scan")
 def full_scan(case: Case) -> Iterator[Hit]:
-    """Files of which all is read, and of whose rows a filter keeps few."""
+    """Full scans of files with a filter that keeps few rows."""
     for scan in case.plans.operators.values():
         size, rows = (scan.counted.get(name) for name in ("size of files read", _ROWS))
         if not _SCAN.match(scan.text) or not _NO_PARTITIONS.search(scan.text) or not size:

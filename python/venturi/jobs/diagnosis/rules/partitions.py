@@ -44,7 +44,7 @@ def skew(case: Case) -> Iterator[Hit]:
         data = data_of(case, places)
         if not (done & ~data.much).any():
             continue
-        # Of those with no more data than usual: where tasks are few, the median is of hot ones too.
+        # Median of tasks without excess data: in small stages, hot tasks would raise the median.
         usual_s = float(np.median(elapsed_s[done & ~data.much]))
         hot = data.much & (elapsed_s >= limit("skew", "time_ratio") * usual_s)
         if not hot.any():
@@ -69,7 +69,7 @@ def skew(case: Case) -> Iterator[Hit]:
 
 
 def _spread(case: Case, stage: Stage, data: AttemptData, top: int) -> Split:
-    """What shares out the rows of the attempt `top`, by what its stage does with them."""
+    """The way to split the rows of attempt `top`, given its stage's operators."""
     there = case.plans.of_stage(stage.key)
     join = next((each for each in there if each.name in SHUFFLED_JOINS), None)
     if join is not None and data.unit == "B":
@@ -193,7 +193,7 @@ def too_many_tasks(case: Case) -> Iterator[Hit]:
 
 @rule("small-files-written")
 def small_files_written(case: Case) -> Iterator[Hit]:
-    """Files far smaller than what is read at once; with what reads them again."""
+    """Written files far smaller than a read split, and the later queries that read them."""
     reads = list(_with_files(case, "read"))
     for files, wanted in _too_many_written(case):
         commit_s = files.operator.timed.get("job commit time", 0.0)
@@ -223,8 +223,9 @@ def _too_many_written(case: Case) -> Iterator[tuple[_Files, int]]:
 
 @rule("small-files-read")
 def small_files_read(case: Case) -> Iterator[Hit]:
-    """The same, for those that are read; what the job has written itself is told there, if fewer of
-    them would save as much."""
+    """Read files that are too small. Skips files that the job wrote itself if writing fewer
+    would save as much: `small_files_written` reports those.
+    """
     reads = list(_with_files(case, "read"))
     there_s: dict[tuple[int, int], float] = {}
     for own, wanted in _too_many_written(case):
@@ -267,14 +268,14 @@ class _Files:
 
     @property
     def partitions(self) -> int:
-        """Of the table that is written: each has files of its own. 0 if it has none."""
+        """Partitions of the written table, each with its own files; 0 if it isn't partitioned."""
         return self.operator.counted.get("number of dynamic part", 0)
 
     def __str__(self) -> str:
         return f"{self.n:,} files of {format_bytes(int(self.size / self.n))} on average"
 
     def places(self, case: Case) -> tuple[FindingScope, ...]:
-        """Of the operator and its stages."""
+        """The query with the operator, and its stages."""
         labels = [each.label for each in case.analysis.stages if each.key in self.stages]
         at = FindingScope(query=self.operator.query_id, operator=self.operator.text)
         return (at, *(FindingScope(stage=label) for label in labels))
@@ -293,8 +294,7 @@ class _Files:
 
 
 def _read_again(written: _Files, reads: Sequence[_Files]) -> list[_Files]:
-    """Those of `reads` that are of later queries and may be of what was `written`: as many files,
-    and as many bytes."""
+    """Those of `reads` in later queries that match `written` in number of files and bytes."""
     return [
         each
         for each in reads
@@ -304,7 +304,7 @@ def _read_again(written: _Files, reads: Sequence[_Files]) -> list[_Files]:
 
 
 def _writing_s(case: Case, files: _Files, wanted: int, again: Sequence[_Files]) -> float:
-    """What would be saved if `wanted` files were written instead, and read `again`."""
+    """Time saved if `wanted` files were written instead, and read `again`."""
     saved_s = files.operator.timed.get("job commit time", 0.0) * (1 - wanted / files.n)
     for key in files.stages:
         _, times = case.ran(key)
@@ -315,7 +315,7 @@ def _writing_s(case: Case, files: _Files, wanted: int, again: Sequence[_Files]) 
 
 
 def _reading_s(case: Case, files: _Files, wanted: int) -> float:
-    """What would be saved if `wanted` files were read instead."""
+    """Time saved if `wanted` files were read instead."""
     saved_s = files.operator.timed.get("metadata time", 0.0) * (1 - wanted / files.n)
     for key in files.stages:
         _, times = case.ran(key)
@@ -337,10 +337,9 @@ def _with_files(case: Case, what: str) -> Iterator[_Files]:
 
 
 def _fixed_s(spent_s: Seconds, n: int, wanted: int) -> Seconds:
-    """What each task would be spared if only `wanted` of the `n` had to be started.
+    """Time saved per task if only `wanted` of `n` tasks or files had to be started.
 
-    `spent_s` is the time of each that is not its data's; what even the tenth that spent the least
-    did is the cost of a task.
+    `spent_s` is each task's time without data processing; its 10th percentile is the fixed cost.
     """
     fixed_s = float(np.percentile(spent_s, _LEAST))
     return np.minimum(spent_s, fixed_s * (1 - wanted / n))

@@ -1,4 +1,4 @@
-"""What the program itself takes beside its queries: code of the user's own, on the driver."""
+"""Rules about the program's own code: time on the driver outside its queries."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.diagnosis.rules.repeated import driver_loop
 from venturi.jobs.stages.elapsed import BETWEEN
 
-# What shells and notebooks call their applications, the places in what is typed there, and Spark's
-# settings for it. A cell of Jupyter is a file whose name is a number.
+# Application names of shells and notebooks, call sites in typed code, and Spark's settings for
+# shells. A Jupyter cell is a file with a number as its name.
 _SHELLS = (
     "PySparkShell",
     "Spark shell",
@@ -32,8 +32,8 @@ _REPL = ("spark.repl.class.uri", "spark.repl.class.outputDir")
 def driver_gap(case: Case) -> Iterator[Hit]:
     """One long pause of a program between two queries.
 
-    What passes before the first one is not looked at: the start of Spark is in it, which takes
-    three quarters of a minute where the machine is busy, and nothing tells it apart.
+    Ignores the time before the first query. It includes the start of Spark, which can take 45 s on
+    a busy machine, and the log can't separate it.
     """
     elapsed_s = case.line.elapsed_s or 0.0
     share = case.analysis.verdict.shares.get(BETWEEN, 0.0)
@@ -41,7 +41,7 @@ def driver_gap(case: Case) -> Iterator[Hit]:
         return
     if share * elapsed_s < case.limit("driver-gap", "program_s"):
         return
-    # A stream waits for what is to come, and what the log lacks may have run in a pause.
+    # A stream waits for input, and missing jobs may have run in a pause.
     if case.line.account.batches is not None or case.line.gaps.spans or _by_hand(case):
         return
     long_s = case.limit("driver-loop", "gap_s")
@@ -63,7 +63,7 @@ def driver_gap(case: Case) -> Iterator[Hit]:
 
 @dataclass(frozen=True, slots=True)
 class _SparkRequest:
-    """What the program asked Spark for, a query or a job: from when to when it was worked on."""
+    """A query or job that the program submitted to Spark, and its span."""
 
     from_s: float
     to_s: float
@@ -84,7 +84,7 @@ class _SparkRequest:
 
 @dataclass(frozen=True, slots=True)
 class _Pause:
-    """A time in which Spark was asked for nothing, and what was asked before and after it."""
+    """An interval without a request to Spark, between two requests."""
 
     before: _SparkRequest
     after: _SparkRequest
@@ -119,7 +119,7 @@ def _asked(case: Case) -> Iterator[_SparkRequest]:
 
 
 def _by_hand(case: Case) -> bool:
-    """Whether somebody typed the program as it ran: then a pause may be for thinking."""
+    """True if the program was typed interactively: a pause may be the user's."""
     account = case.line.account
     if account.application.name.startswith(_SHELLS) or any(map(case.setting, _REPL)):
         return True

@@ -1,4 +1,4 @@
-"""What is done more than once: failed attempts, what was lost with an executor, small queries."""
+"""Rules about repeated work: failed attempts, output lost with executors, small queries."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _done_again(case: Case, places: Places) -> bool:
     """Whether of each task with an attempt at `places` another attempt succeeded."""
     tasks = case.line.tasks
     stage_ids, index = tasks.rows["stage_id"].to_numpy(), tasks.index
-    # Of a million tasks only those that may be meant become objects.
+    # Filter arrays first: making objects of a million tasks is slow.
     rivals = tasks.succeeded & np.isin(stage_ids, stage_ids[places]) & np.isin(index, index[places])
     done = set(zip(stage_ids[rivals], index[rivals], strict=True))
     return {*zip(stage_ids[places], index[places], strict=True)} <= done
@@ -60,7 +60,7 @@ def _done_again(case: Case, places: Places) -> bool:
 
 @rule("executor-lost")
 def executor_lost(case: Case) -> Iterator[Hit]:
-    """What was lost with executors that nobody wanted gone."""
+    """Work lost with executors that were removed unexpectedly."""
     gone = case.analysis.lost_executors
     found = [loss for loss in case.analysis.losses if loss.what in _OF_EXECUTORS]
     if not gone or not _matter(case, "executor-lost", found):
@@ -109,7 +109,7 @@ def _matter(case: Case, rule: str, found: Iterable[WastedTime]) -> bool:
 
 @rule("driver-loop")
 def driver_loop(case: Case) -> Iterator[Hit]:
-    """Many small queries of one line, one after another, and what the program does between them."""
+    """Many small queries from one line in a row, and the program's time between them."""
     found: dict[_Alike, _Loop] = {}
     last_s, last = 0.0, None
     for alike, from_s, to_s in _queries(case):
@@ -137,7 +137,7 @@ def driver_loop(case: Case) -> Iterator[Hit]:
 
 @dataclass(slots=True)
 class _Loop:
-    """Queries that are alike: how long each took, all took, and passed between two of them."""
+    """Similar queries: the time of each, their total, and the time between them."""
 
     lasted_s: list[float] = field(default_factory=list)
     busy_s: float = 0.0
@@ -145,9 +145,9 @@ class _Loop:
 
 
 def _queries(case: Case) -> list[tuple[_Alike, float, float]]:
-    """The queries that ended, or jobs where there are none: what is alike, begin and end.
+    """The queries that ended, or jobs if there are no queries: group, begin and end.
 
-    Alike are those of one line of the program with the same operators: a shell runs any query from
+    A group has the same line of the program and the same operators; a shell runs all queries from
     one line.
     """
     account, origin_ms = case.line.account, case.line.tasks.origin_ms

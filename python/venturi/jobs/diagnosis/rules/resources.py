@@ -1,4 +1,4 @@
-"""What a job has of executors, and when: cores and memory that idle, and what comes too late."""
+"""Rules about a job's executors: idle cores and memory, and executors that come too late."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MIB = 1 << 20
 def locality_wait(case: Case) -> Iterator[Hit]:
     """Tasks that waited for a slot near their data while others were free."""
     there, spans = case.line.there, case.line.spans
-    # What is near is a matter of executors: of a single one no task is far.
+    # Locality is per executor: with a single one every task is local.
     if there is None or len(case.line.account.executors) < 2:
         return
     edges_s = np.array([(span.from_s, span.to_s) for span in spans.values()])
@@ -57,7 +57,7 @@ def locality_wait(case: Case) -> Iterator[Hit]:
 
 @rule("allocation-lag")
 def allocation_lag(case: Case) -> Iterator[Hit]:
-    """Tasks that waited while dynamic allocation had not asked for as many executors as later."""
+    """Tasks that waited before dynamic allocation requested as many executors as later."""
     line = case.line
     if case.setting("spark.dynamicAllocation.enabled") != "true" or line.there is None:
         return
@@ -83,7 +83,7 @@ def allocation_lag(case: Case) -> Iterator[Hit]:
 
 
 def _waiting(case: Case, most: int) -> Iterator[FindingScope]:
-    """The stages whose tasks waited the longest while there were fewer than `most` slots."""
+    """The stages with tasks that waited the longest while there were fewer than `most` slots."""
     line = case.line
     waited_s: dict[str, float] = {}
     for stage in case.stages:
@@ -127,7 +127,7 @@ def _outlives(case: Case) -> bool:
 
 @rule("speculation")
 def speculation(case: Case) -> Iterator[Hit]:
-    """Copies of tasks that were slower than what they copied."""
+    """Speculative copies that were slower than the original task."""
     tasks, seen = case.line.tasks, case.analysis.speculation
     task_s = sum(stage.task_s for stage in case.analysis.stages)
     if not seen.launched or seen.won >= seen.launched * case.limit("speculation", "won"):
@@ -149,7 +149,7 @@ def speculation(case: Case) -> Iterator[Hit]:
 
 @rule("idle-cores")
 def idle_cores(case: Case) -> Iterator[Hit]:
-    """More executors than the job can use, because of what the driver does and of long tasks."""
+    """More executors than the job can use, because of driver time and long tasks."""
     line, cores = case.line, case.analysis.cores
     if not case.managed or line.there is None or cores is None or not line.elapsed_s:
         return
@@ -164,7 +164,7 @@ def idle_cores(case: Case) -> Iterator[Hit]:
     wanted = math.ceil(_enough(case, now) / size) * size
     if wanted >= now:
         return
-    # Work is divided evenly, as Amdahl has it: what stages wait for is not told apart.
+    # Amdahl's law: assumes that stage work divides evenly over the slots.
     serial_s, task_s = _work(case)
     then_s = max(serial_s + task_s / wanted, line.elapsed_s)
     spared_s = cores.offered_s - wanted * line.there.cpus * then_s
@@ -185,7 +185,7 @@ def idle_cores(case: Case) -> Iterator[Hit]:
 
 
 def _idlest(case: Case) -> Iterator[FindingScope]:
-    """The executors whose slots stood idle for the largest shares of their time."""
+    """The executors with the largest shares of idle slot time."""
     known = [each for each in executor_uses(case.line) if each.busy is not None]
     for each in sorted(known, key=lambda use: use.busy or 0.0)[:SHOWN]:
         yield FindingScope(host=each.host, executor=each.executor_id)

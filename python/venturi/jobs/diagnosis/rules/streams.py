@@ -16,7 +16,7 @@ _VARIANTS = {JOBS: "jobs", PLANNING: "planning", OFFSETS: "offsets", COMMIT: "co
 
 @rule("stream-behind")
 def stream_behind(case: Case) -> Iterator[Hit]:
-    """Streams whose batches follow one another, each longer, because more comes in meanwhile."""
+    """Streams that are always busy, with longer and longer batches as input accumulates."""
     for use in stream_uses(case.line):
         if not use.behind or use.input_rows_per_s is None or not use.rows_per_s:
             continue
@@ -51,7 +51,7 @@ def stream_behind(case: Case) -> Iterator[Hit]:
                 "rows": f"{max(int(use.rows_per_s * use.first_s), 1):,}",
                 "trigger": f"{math.ceil(use.last_s)} seconds",
             },
-            # What a batch has to do more than the first ones, or than what it leaves lets it.
+            # The growth of a batch over the first ones, or the excess of its input over its output.
             SparedResources(
                 f"{format_duration(use.last_s * (1 - 1 / growth))} a batch", 1 - 1 / growth
             ),

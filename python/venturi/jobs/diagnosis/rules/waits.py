@@ -1,4 +1,4 @@
-"""What tasks wait for: memory that is too small, its collection, other hosts, a slow host."""
+"""Rules about task waits: too little memory, garbage collection, other hosts, a slow host."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from venturi.jobs.stages.stage import Stage
 
 RESERVED = 300 << 20  # UnifiedMemoryManager
 _FRACTION = 0.6  # the default of spark.memory.fraction
-_MOSTLY = 0.5  # of what was spilled: then it is of the tasks with far more data than the others
+_MOSTLY = 0.5  # of the spilled bytes: then skewed tasks cause the spill
 _SENDING = ("getting result", "result serialisation")
 
 
 @rule("spill")
 def spill(case: Case) -> Iterator[Hit]:
-    """Stages whose tasks spilled to disk, and the time that it took."""
+    """Stages with tasks that spilled to disk, and the time lost."""
     for stage in case.stages:
         spilled = stage.spilled_bytes or 0
         if spilled < case.limit("spill", "disk_bytes"):
@@ -59,8 +59,9 @@ def spill(case: Case) -> Iterator[Hit]:
 
 
 def _spilling_s(case: Case, times: TaskTimes, wrote: Floats) -> Seconds:
-    """What the spill took of each attempt that `wrote` bytes of it: packing, writing, reading and
-    merging it, and what it was off the processor for longer than those that only compute."""
+    """Time that the spill took of each attempt that `wrote` bytes of it: packing, writing,
+    reading and merging, and the off-CPU time beyond that of compute-only tasks.
+    """
     waited_s = np.maximum(times.causes[SPILLING] - case.waiting * times.elapsed_s, 0.0)
     worked_s = np.minimum(wrote / case.limit("spill", "bytes_per_s"), times.elapsed_s)
     return np.where(wrote > 0, np.minimum(waited_s + worked_s, times.elapsed_s), 0.0)
@@ -91,13 +92,13 @@ def _memory(case: Case, stage: Stage, need: float) -> tuple[str, dict[str, str]]
 
 @rule("garbage-collection")
 def garbage_collection(case: Case) -> Iterator[Hit]:
-    """Stages whose tasks stood still while memory was collected."""
+    """Stages with tasks that stopped for garbage collection."""
     yield from _recorded(case, "garbage-collection", "garbage collection")
 
 
 @rule("driver-files")
 def driver_files(case: Case) -> Iterator[Hit]:
-    """What the driver takes to list the files that are read, and to commit those written."""
+    """Driver time to list input files and to commit output files."""
     shares, elapsed_s = case.analysis.verdict.shares, case.line.elapsed_s or 0.0
     parts = [(name, shares.get(name, 0.0)) for name in (LISTING, COMMIT)]
     share = sum(each for _, each in parts)
@@ -142,7 +143,7 @@ def late_executors(case: Case) -> Iterator[Hit]:
 
 
 def _awaited(case: Case) -> Iterator[FindingScope]:
-    """The executors that came when there was none."""
+    """The executors that were added while there were none yet or none left."""
     there, origin_ms = case.line.there, case.line.tasks.origin_ms
     if there is None:
         return
@@ -156,20 +157,20 @@ def _awaited(case: Case) -> Iterator[FindingScope]:
 
 @rule("fetch-wait")
 def fetch_wait(case: Case) -> Iterator[Hit]:
-    """Stages whose tasks waited for shuffle data."""
+    """Stages with tasks that waited for shuffle data."""
     yield from _recorded(case, "fetch-wait", "shuffle fetch wait")
 
 
 @rule("driver-collect")
 def driver_collect(case: Case) -> Iterator[Hit]:
-    """Stages whose tasks send much to the driver."""
+    """Stages with tasks that send large results to the driver."""
     for stage in case.stages:
         places, times = case.ran(stage.key)
         sent = total(case.column("resultSize")[places])
         if sent < case.limit("driver-collect", "bytes"):
             continue
         sending_s = [times.causes[each] for each in _SENDING if each in times.causes]
-        # After its last task a stage waits for the driver to take in what it was sent.
+        # After its last task, a stage waits while the driver receives the results.
         span = case.line.spans[stage.key]
         tail_s = max(span.to_s - float(np.nanmax(times.finished_s)), 0.0)
         saved_s = case.saved_s(stage.key, np.sum(sending_s, axis=0)) if sending_s else 0.0
@@ -202,7 +203,7 @@ def _recorded(case: Case, rule: str, cause: str) -> Iterator[Hit]:
 
 @rule("slow-host")
 def slow_host(case: Case) -> Iterator[Hit]:
-    """A host whose tasks take longer than the others' with as much data."""
+    """A host with slower tasks than the other hosts' for as much data."""
     tasks = case.line.tasks
     least = case.limit("slow-host", "tasks")
     on = tasks.alike("host")
