@@ -1,9 +1,10 @@
-"""How long a job would take with so much fast local storage: formulas, no files, no clocks.
+"""Predicts a job's time with a given amount of fast local storage: formulas only, no files, no
+clocks.
 
-Files take the fast disks first, in the order in which they are made, and the slow ones when these
-are full; what stays takes room from what comes later, spills give theirs back. Times are anchored
-at the trial: what it took there is reproduced exactly, and only what its local files would take
-elsewhere is modelled. docs/method/fast-storage.md has the formulas and their sources.
+Files fill the fast disks in the order in which they are made, then the slow ones. Files that stay
+take room from later ones; spills free theirs. Times are anchored at the trial: its own time is
+reproduced exactly, and only the time of its local files on other disks is modeled.
+docs/method/fast-storage.md has the formulas and their sources.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ READ_AHEAD_BYTES = 128 * 1024  # Linux's default
 # However much of a disk Linux may read ahead, of a reader that has just begun it is no more.
 BEGUN_AHEAD_BYTES = 512 * 1024
 KNEE_LEAST = 0.1  # of the whole saving: what a knee saves beyond what even returns would have
-_POINTS = 50  # that a knee is looked for at
+_POINTS = 50  # at which the knee is searched
 
 RateChoice = Callable[[Quantity], float]
 Rates = tuple[float, float, float]
@@ -29,7 +30,9 @@ Rates = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """Random reads of one size: how many a second, one at a time (low) to many at once (high)."""
+    """Random reads of one size: requests per second, from one at a time (low) to many in
+    parallel (high).
+    """
 
     size_bytes: float
     per_s: Quantity
@@ -37,11 +40,10 @@ class Requests:
 
 @dataclass(frozen=True, slots=True)
 class DiskClassRates:
-    """All disks of a class in a host: bytes/s in sequence, and random reads of some sizes.
+    """All disks of a class in a host: sequential bytes/s, and random reads of some sizes.
 
-    `shuffle` is a measured rate of shuffle reads themselves, which counts instead of `requests`.
-    None, or none: not known. `read_ahead_bytes` is what the kernel fetches at most beyond what is
-    asked for.
+    `shuffle` is a measured rate of shuffle reads and takes precedence over `requests`. None, or
+    empty: unknown. `read_ahead_bytes` is the most that the kernel fetches beyond a request.
     """
 
     read: Quantity | None = None
@@ -84,7 +86,7 @@ class DiskClassRates:
 
 
 def missing_rates(load: JobLoad, rates: DiskClassRates) -> tuple[str, ...]:
-    """What of `rates` is not known and this job needs: write, read, random reads."""
+    """The rates that this job needs but `rates` lacks: write, read, random reads."""
     stages = load.stages
     written = any(_kinds(each, lambda kind: kind.written_bytes) for each in stages)
     shuffled = any(each.shuffle.read_bytes for each in stages)
@@ -129,9 +131,9 @@ class FastStorage:
         return _bounds([max(before - after, 0.0) for before, after in pairs])
 
     def knee_bytes(self) -> float | None:
-        """Where more fast storage begins to save much less; None where each byte saves alike.
+        """The amount of fast storage beyond which more saves much less; None if savings are linear.
 
-        The point of the curve that lies the furthest below the line between its ends [SAT11].
+        It is the point of the curve that lies furthest below the line between its ends [SAT11].
         """
         whole_bytes = self.load.all_bytes
         sizes = [whole_bytes * step / _POINTS for step in range(_POINTS + 1)]
@@ -145,7 +147,7 @@ class FastStorage:
         return sizes[below.index(most)] if most >= KNEE_LEAST * whole_s else None
 
     def _times_s(self, fast_bytes: float) -> list[float]:
-        """Of each corner of what is not known, the middle first."""
+        """The job's time in each corner of the uncertain inputs, the middle first."""
         need_size("fast storage", fast_bytes)
         placed = _placed(self.load, fast_bytes)
         totals: list[float] = []
@@ -159,7 +161,7 @@ class FastStorage:
 
 @dataclass(frozen=True, slots=True)
 class _FastShares:
-    """Of a stage's files of each kind the share that is on fast disks."""
+    """The share of a stage's files on fast disks, by kind."""
 
     shuffle_written: float
     shuffle_read: float
@@ -177,8 +179,10 @@ class _DiskSpeeds:
 
 @dataclass(frozen=True, slots=True)
 class _Corner:
-    """One way in which what is not known may be; `unknown` is the share of such reads that are from
-    disks, `written` of what is written that takes time of the stage, and not behind it.
+    """One combination of the uncertain inputs.
+
+    `unknown` is the share of reads with unknown origin that come from disks, `written` the share of
+    writes that the stage waits for.
     """
 
     fast: _DiskSpeeds
@@ -233,7 +237,7 @@ def _share(files: Sequence[tuple[float, float]], unknown: float) -> float:
 
 
 def _change_s(stage: StageLoad, before: _FastShares, after: _FastShares, corner: _Corner) -> float:
-    """What the end of the job moves by where this stage's files lie otherwise."""
+    """The change of the job's time if this stage's files move to other disks."""
     if not stage.path_s or stage.elapsed_s <= 0:
         return 0.0
     measured_s, there_s = _disk_s(stage, before, corner), _disk_s(stage, after, corner)
@@ -242,10 +246,11 @@ def _change_s(stage: StageLoad, before: _FastShares, after: _FastShares, corner:
 
 
 def _stage_s(stage: StageLoad, measured_s: float, there_s: float, *, overlapped: bool) -> float:
-    """The stage's time if its disks take `there_s`, who at most took `measured_s` in the trial.
+    """The stage's time if its disks take `there_s` instead of `measured_s`, which is an upper
+    bound.
 
-    `overlapped`: what of both computing and disks did not fit into the trial's time was at once,
-    and stays so in the same proportion. Else the rest stays as long as it was.
+    `overlapped`: compute and disk time that together exceed the trial's time ran in parallel, and
+    keep doing so in the same proportion. Otherwise the rest of the time stays the same.
     """
     elapsed_s, compute_s = stage.elapsed_s, min(stage.compute_s, stage.elapsed_s)
     seen = min(elapsed_s / measured_s, 1.0) if measured_s else 1.0
@@ -280,12 +285,14 @@ def _disk_s(stage: StageLoad, placed: _FastShares, corner: _Corner) -> float:
 
 
 def _in_turn(size: float, share: float, fast: float, slow: float) -> float:
-    """Fast disks first, then slow ones: as files are made, and a task reads its own spills."""
+    """Files use the fast disks, then the slow ones: in order of creation, or a task's own
+    spills.
+    """
     return size * share / fast + size * (1 - share) / slow
 
 
 def _at_once(size: float, share: float, fast: float, slow: float) -> float:
-    """Every task reads of both: the slow ones decide, if they are not spared."""
+    """Every task reads from both; the slow disks decide unless they hold nothing."""
     return max(size / fast, size * (1 - share) / slow)
 
 
@@ -304,7 +311,7 @@ def _corners(
         (high, high, 1.0),
     ):
         quick, slower = disks[0][of_fast], disks[1][of_slow]
-        # Within their ranges, what is slow is never faster than what is fast.
+        # Within their ranges, slow disks are never faster than fast ones.
         slower = _DiskSpeeds(
             min(slower.read, quick.read),
             min(slower.write, quick.write),
@@ -322,10 +329,10 @@ def _corners(
 def _written(
     stage: StageLoad, before: _FastShares, fast: _DiskSpeeds, slow: _DiskSpeeds
 ) -> tuple[float, float, float]:
-    """The share of what the stage wrote that took its time: the middle, the least and the most.
+    """The share of the stage's writes that it waited for: middle, least and most.
 
-    The kernel writes behind the stage, as far as it has memory. What the disks were given meanwhile
-    it may have waited for; for as long as its tasks did nothing but write, it did.
+    The kernel writes back in the background while memory lasts. The stage may have waited for any
+    data written to disk while it ran; it did wait while its tasks only wrote.
     """
     middle = 1.0 if stage.to_disk is None else stage.to_disk
     alone_s = _in_turn(stage.shuffle.written_bytes, before.shuffle_written, fast.write, slow.write)
@@ -348,7 +355,7 @@ def _disks(rates: DiskClassRates, segment_bytes: float | None) -> list[_DiskSpee
 
 
 def _slower(load: JobLoad, fast: DiskClassRates, slow: DiskClassRates) -> str | None:
-    """What the job does that is slower on fast disks, in words."""
+    """The operation of the job that is slower on fast disks, in words."""
     for stage in load.stages:
         quick, slower = (_disks(rates, stage.segment_bytes)[0] for rates in (fast, slow))
         for words, used, one, other in (

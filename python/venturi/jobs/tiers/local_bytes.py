@@ -44,7 +44,7 @@ NO_CACHED = (
 
 @dataclass(frozen=True, slots=True)
 class TransferredBytes:
-    """Files of one kind: bytes that a stage wrote and read, and what share of each was fast."""
+    """Bytes of one kind of file that a stage wrote and read, and the fast share of each."""
 
     written_bytes: float = 0.0
     read_bytes: float = 0.0
@@ -54,15 +54,15 @@ class TransferredBytes:
 
 @dataclass(frozen=True, slots=True)
 class StageLoad:
-    """A stage and its local files, of one host.
+    """A stage and its local files, per host.
 
-    `path_s` of its `elapsed_s` are on the critical path; in `compute_s` of them its slots did what
-    no disk can speed up, in `write_wait_s` nothing but write shuffle data. Shuffle data and cached
-    blocks stay, spills do not: `spill_at_once_bytes` of them are there at a time. `segment_bytes`
-    is the mean of what a task reads of another's output; `from_disk` is the share of what was read
-    that did not come from memory, `to_disk` what the disks were given meanwhile by what was written
-    (with temporary files it is above 1). None: not known. `input_bytes` are what it read of the
-    job's input, or of cached blocks, `output_bytes` what it wrote of the job's output.
+    `path_s` of its `elapsed_s` are on the critical path. In `compute_s` its slots did work that no
+    disk speeds up, in `write_wait_s` they only wrote shuffle data. Shuffle data and cached blocks
+    stay; spills don't: `spill_at_once_bytes` is their peak. `segment_bytes` is the mean size of a
+    read from another task's output. `from_disk` is the share of reads that memory didn't serve.
+    `to_disk` is bytes written to disks during the stage per byte that it wrote (above 1 with
+    temporary files). None: unknown. `input_bytes` counts reads of the job's input and of cached
+    blocks, `output_bytes` writes of its output.
     """
 
     key: Key
@@ -85,15 +85,15 @@ class StageLoad:
 
     @property
     def written_bytes(self) -> float:
-        """Of all kinds."""
+        """Bytes written, of all kinds."""
         return sum(each.written_bytes for each in (self.shuffle, self.spill, self.cached))
 
 
 @dataclass(frozen=True, slots=True)
 class JobLoad:
-    """The stages of a job in the order in which they began, and what is not known of it.
+    """The stages of a job in the order in which they began.
 
-    `held_bytes` is the most that was on fast disks of a host at a time, None without any.
+    `held_bytes` is the peak on fast disks of a host, None without fast disks.
     """
 
     elapsed_s: float
@@ -105,12 +105,12 @@ class JobLoad:
 
     @property
     def host_slots(self) -> int:
-        """How many tasks a host has at once."""
+        """Peak number of concurrent tasks of a host."""
         return max(self.slots // self.hosts, 1)
 
     @property
     def all_bytes(self) -> float:
-        """The fast storage of a host in which everything fits: the most that is there at once."""
+        """The fast storage of a host that holds everything: the peak of its local files."""
         stay = most = 0.0
         for stage in self.stages:
             stay += stage.shuffle.written_bytes + stage.cached.written_bytes
@@ -146,7 +146,7 @@ def job_load(measured: MeasuredJob, tier: str | None = None, fast_share: float =
         if stage.started_s is not None and stage.elapsed_s
     ]
     ordered = sorted(timed, key=lambda each: (each.started_s or 0.0, each.key))
-    # What is told between stages is of the one before: each byte is one stage's.
+    # Accounts between two stages belong to the earlier one: each byte counts for one stage.
     edges_s = [0.0, *(each.started_s or 0.0 for each in ordered[1:]), math.inf]
     stages: list[StageLoad] = []
     for stage, cached_s in zip(ordered, pairwise(edges_s), strict=False):
@@ -172,9 +172,10 @@ def job_load(measured: MeasuredJob, tier: str | None = None, fast_share: float =
 def _writers(
     stages: list[StageLoad], parent_ids: frozenset[int], read_bytes: float
 ) -> list[StageLoad]:
-    """The stages whose output a stage reads. With adaptive execution these were in jobs of their
-    own, and it names copies of them that never ran: then it is the one that wrote as much as this
-    one read, or else all that wrote.
+    """The stages that wrote the input of a stage.
+
+    With adaptive execution, those belong to other jobs, and the stage names copies that never ran.
+    Then it is the stage that wrote as much as this one read, or else all that wrote.
     """
     named = [each for each in stages if each.key[0] in parent_ids]
     if named or not read_bytes:
@@ -193,8 +194,8 @@ def _load(
     parents: list[StageLoad],
     cached_s: tuple[float, float],
 ) -> StageLoad:
-    """What is known of a stage by itself, and by its `parents`, whose output it reads. What was
-    cached in the time `cached_s` is its.
+    """The load of a stage, from its own metrics and its `parents`, which wrote its input. Blocks
+    cached in the interval `cached_s` count as its own.
     """
     from_s, elapsed_s = stage.started_s or 0.0, stage.elapsed_s or 0.0
     to_s = from_s + elapsed_s
@@ -241,7 +242,7 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
 
 
 def _moved(account: JobAccount, hosts: int) -> dict[Key, dict[str, float]]:
-    """What all attempts at the tasks of each stage moved, a host's part of it."""
+    """Bytes that all task attempts of each stage transferred, per host."""
     from venturi.record.store.frames import pl
 
     found = account.tasks.group_by("stage_id", "stage_attempt").agg(
@@ -253,9 +254,9 @@ def _moved(account: JobAccount, hosts: int) -> dict[Key, dict[str, float]]:
 
 
 class _Shares:
-    """How much of each kind of file was made in a host, and what share of it was fast, over time.
+    """Bytes of each kind of file made in a host, and their fast share, over time.
 
-    `held_bytes` is the most that was on fast disks, of each process and kind, added up.
+    `held_bytes` is the peak on fast disks, summed over processes and kinds.
     """
 
     def __init__(
@@ -280,15 +281,16 @@ class _Shares:
         for (kind,), own in rows.group_by("kind", maintain_order=True):
             self._kinds[str(kind)] = _sums(own)
             ends = last.filter(pl.col("kind") == kind)
-            for column in ("seen_bytes", "placements"):  # of what was too short-lived, the names
+            # Counts names where files were too short-lived to be measured.
+            for column in ("seen_bytes", "placements"):
                 whole = float(ends[column].sum())
                 if whole:
                     self._whole[str(kind)] = float(ends.filter("fast")[column].sum()) / whole
                     break
 
     def within(self, kind: str, from_s: float, to_s: float) -> float:
-        """The share of what was made in that time, and until the accounts just before and after it:
-        what a stage makes may be told after its end.
+        """The fast share of files made in that time, extended to the reports just before and
+        after it: a stage's files may be reported after its end.
         """
         if self.held_bytes is None:
             return self._fast_share
@@ -296,15 +298,15 @@ class _Shares:
         return fast / whole if whole > 0 else self._whole.get(kind, 0.0)
 
     def until(self, kind: str, to_s: float) -> float:
-        """The share of all that was made until then."""
+        """The fast share of files made until then."""
         return self.within(kind, 0.0, to_s)
 
     def bytes_in(self, kind: str, from_s: float, to_s: float) -> float:
-        """How much was made in that time; 0 where nothing tells."""
+        """Bytes made in that time, per host; 0 where not recorded."""
         return self._added(kind, from_s, to_s)[0] / self.hosts
 
     def _told(self, kind: str, from_s: float, to_s: float) -> tuple[float, float]:
-        """The moments of the last account until `from_s` and of the first from `to_s` on."""
+        """The times of the last report until `from_s` and of the first from `to_s` on."""
         if kind not in self._kinds:
             return from_s, to_s
         t_s = self._kinds[kind][0]
@@ -322,7 +324,7 @@ class _Shares:
 
 
 def _sums(rows: pl.DataFrame) -> tuple[Any, Any, Any]:
-    """Moments from 0 s on, all bytes made until each, and those on fast tiers."""
+    """Report times from 0 s on, bytes made until each, and those on fast tiers."""
     from venturi.record.store.frames import pl
 
     made = (

@@ -26,10 +26,10 @@ BUSY, READ, WRITTEN = "disk_busy", "disk_read_bytes_per_s", "disk_write_bytes_pe
 
 @dataclass(frozen=True)
 class MeasuredJob:
-    """A trial with the account of its job, probes of its hosts' disks, and what the disks did.
+    """A trial with its job account, probes of its hosts' disks, and its disk activity.
 
-    `probes` are of the trial's hosts and `other_probes` of others, the newest first. `disk_series`
-    has a table for each host: the time, the device, its busy share, bytes/s read and written.
+    `probes` are from the trial's hosts and `other_probes` from other hosts, the newest first.
+    `disk_series` has a table for each host: time, device, busy share, bytes/s read and written.
     """
 
     trial: Trial

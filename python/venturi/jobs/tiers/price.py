@@ -1,4 +1,4 @@
-"""What an hour of a trial's machines costs, with so much fast storage in each."""
+"""Hourly cost of a trial's machines with a given amount of fast storage in each."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def _probed(where: DiskMap, folder: str, slots: int) -> DiskClassRates:
 
 
 def _values(probe: Trial, metric: str, folder: str, **labels: object) -> list[float]:
-    """The values of a metric; of several hosts, those measured on all hosts at once."""
+    """The values of a metric; for several hosts, those measured on all hosts concurrently."""
     wanted = {"dir": folder, **labels}
     found = [
         sample

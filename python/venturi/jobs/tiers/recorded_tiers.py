@@ -1,4 +1,4 @@
-"""What lay on which tier of local storage: of a job's account, the sums over its processes."""
+"""Bytes by tier of local storage, summed over the processes of a job."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ if TYPE_CHECKING:
 
 LINES_MAX = 40
 TOLD_BY = ("executor_id", "tier", "kind")
-"""Whose account a row of `JobAccount.tiers` is, and of what."""
+"""Key of a row of `JobAccount.tiers`: process, tier and kind of file."""
 
 
 @dataclass(frozen=True, slots=True)
 class TierUse:
     """Files of one kind on one tier, of all processes of the job.
 
-    `order` is the tier's place in the order in which they are filled. `seen_bytes` are of all files
-    but those that were gone before they were looked at, within some 50 ms. `peak_bytes` is the most
-    that was there at a time, of each process, added up. `overflows` counts what an earlier tier had
-    no room for; `first_overflow_s` is when that was first so, in seconds from the start of the
-    application (None: never, or the log does not say when it started).
+    `order` is the tier's place in the fill order. `seen_bytes` excludes files deleted before their
+    size was read, within about 50 ms. `peak_bytes` is the sum of each process's peak. `overflows`
+    counts files that didn't fit into an earlier tier; `first_overflow_s` is the time of the first,
+    in seconds since the application started (None: never, or its start isn't recorded).
     """
 
     order: int
@@ -40,9 +39,9 @@ class TierUse:
 
 
 def tier_uses(account: JobAccount) -> tuple[TierUse, ...]:
-    """Tier by tier in the order in which they are filled; empty if there were none.
+    """Use of each tier, in fill order; empty if the job had no tiers.
 
-    Everything is counted from the start of a process, so its last account says all of it.
+    Reports are cumulative per process, so the last one is complete.
     """
     if account.tiers is None:
         return ()
@@ -80,13 +79,13 @@ def tier_uses(account: JobAccount) -> tuple[TierUse, ...]:
 
 
 def last_reported(tiers: pl.DataFrame) -> pl.DataFrame:
-    """What each process said last of each tier and kind."""
+    """The last report of each process for each tier and kind."""
     return tiers.sort("at_ms").unique(TOLD_BY, keep="last", maintain_order=True)
 
 
 def increments(tiers: pl.DataFrame, column: str) -> pl.DataFrame:
-    """`tiers` in the order of their moments, with `change`: by how much `column` of a process, a
-    tier and a kind is more than it was told before, at first than 0.
+    """`tiers` in time order, with `change`: the increase of `column` since the last report of
+    the same process, tier and kind, or since 0.
     """
     from venturi.record.store.frames import pl
 
@@ -106,10 +105,10 @@ class TierLine:
 
 @dataclass(frozen=True, slots=True)
 class TierLevels:
-    """What lay on which tier over time; `t_s` from the start of the application.
+    """Bytes on each tier over time; `t_s` counts from the start of the application.
 
-    Tier by tier in the order in which they are filled. Where there were more moments than points,
-    each value is the most until the next point.
+    Tiers are in fill order. If there are more reports than points, each value is the peak until the
+    next point.
     """
 
     t_s: tuple[float, ...]
@@ -117,10 +116,9 @@ class TierLevels:
 
 
 def tier_levels(account: JobAccount, points: int) -> TierLevels | None:
-    """The bytes on each tier at no more than `points` moments; None if that is not known.
+    """The bytes on each tier at up to `points` times; None if not recorded.
 
-    A process's account holds until its next one. Of very many names of tiers and kinds the first
-    `LINES_MAX` are told.
+    A process's report holds until its next one. Shows at most `LINES_MAX` tiers and kinds.
     """
     began_ms = account.application.started_ms
     if account.tiers is None or began_ms is None:
@@ -149,7 +147,7 @@ def _rule(leave_free_bytes: int | None, use_at_most_bytes: int | None, exceeded:
     if leave_free_bytes is not None:
         return f"leaves {format_bytes_decimal(leave_free_bytes)} free"
     if use_at_most_bytes is not None:
-        # How large the first files of a kind become nobody knows before they are written.
+        # The size of the first files of a kind is unknown until they are written.
         more = ", but had more of these at once" if exceeded else ""
         return f"uses at most {format_bytes_decimal(use_at_most_bytes)}{more}"
     return "takes what is left"

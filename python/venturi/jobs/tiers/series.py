@@ -1,7 +1,7 @@
-"""What the trial's own series show of its local disks: how fast they were, and how much they moved.
+"""Speed of local disks and bytes transferred, from the trial's own series.
 
-The judgements are ours: a disk busier than `BUSY` does what it can, `MAINLY` times more in one
-direction is that direction, and fewer than `SAMPLES` samples say nothing.
+We chose the thresholds: a disk busier than `BUSY` is saturated, `MAINLY` times more traffic in one
+direction makes it that direction, and fewer than `SAMPLES` samples are too few.
 """
 
 from __future__ import annotations

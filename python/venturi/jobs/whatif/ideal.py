@@ -1,8 +1,8 @@
-"""How many slots each job of an application needs, by itself.
+"""The number of slots that each job of an application needs by itself.
 
-More slots than its tasks can fill at once do nothing for a job, and the last of these do little:
-they wait for the longest tasks. So the fewest are looked for with which the job would have taken
-hardly longer than with all that it can fill, by the replay of `outlook` on its stages alone.
+Slots beyond the job's parallelism are useless, and the last of them save little: they wait for the
+longest tasks. This finds the fewest slots that make the job hardly slower than all useful ones,
+with the replay of `outlook` on the job's stages alone.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from venturi.jobs.whatif.outlook import MOST_TASKS, executor_slots, why_unpredic
 from venturi.jobs.whatif.slot_simulation import SlotSimulation
 
 LONGER = 0.1
-"""By how much longer than at best a job may take, as a share of that: our judgement."""
+"""Chosen by us: how much longer than its minimum a job may take, as a share."""
 MOST_JOBS = 100
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class IdealSlots:
-    """A job by itself: its tasks fill `useful_slots` at once, and it takes `least_s` with these.
+    """A job by itself: its tasks fill `useful_slots`, and it takes `least_s` with these.
 
-    `slots` are the fewest with which it takes at most a tenth longer, `time_s`. `executors` have
-    as many, of the size that there was; None where sizes differed or there was one.
-    `name` is what its last stage does, as far as its plan tells.
+    `slots` is the smallest number with which it takes at most a tenth longer, `time_s`. `executors`
+    provide that many, in the size that the job used; None if sizes differed or it had one executor.
+    `name` describes its last stage, if its plan is recorded.
     """
 
     job_id: int
@@ -43,9 +43,9 @@ class IdealSlots:
 
 @dataclass(frozen=True, slots=True)
 class Ideals:
-    """The jobs that took longest, these first; `left_out` shorter ones were not looked at.
+    """The jobs that took the longest, in this order; `left_out` shorter ones were skipped.
 
-    Jobs of whose tasks no time is recorded are not among them. Without any, `reason` says why.
+    Excludes jobs with no recorded task times. If the list is empty, `reason` explains why.
     """
 
     found: tuple[IdealSlots, ...]
@@ -74,8 +74,9 @@ def ideals(line: Timeline, most_tasks: int = MOST_TASKS) -> Ideals:
     found = []
     taken: set[Key] = set()
     for job in jobs[:MOST_JOBS]:
-        # A later job names stages that an earlier one ran, too: those are not of it. One that two
-        # waited for at once counts for the longer, so that no task is replayed for many.
+        # A later job also lists stages that an earlier one ran; those aren't its own. A stage that
+        # two concurrent jobs waited for counts for the longer one, so that no task is replayed
+        # twice.
         own = [
             span
             for stage_id in job.stage_ids
@@ -95,7 +96,7 @@ def ideals(line: Timeline, most_tasks: int = MOST_TASKS) -> Ideals:
 
 
 def _jobs(line: Timeline) -> Iterator[_SparkJob]:
-    """Those whose beginning and end are recorded."""
+    """The jobs with a recorded beginning and end."""
     columns = ("job_id", "name", "stage_ids", "submitted_ms", "ended_ms")
     origin_ms = line.tasks.origin_ms
     for id_, name, stage_ids, start, end in line.account.jobs.select(columns).rows():

@@ -1,13 +1,12 @@
-"""How long an application would have taken with more or fewer slots, by replaying it.
+"""Predicts an application's time with more or fewer slots, by replaying it.
 
-As Sparklens does: the recorded tasks are laid on N slots, stages in their order of submission, each
-after the stage that it waited for and after as long a pause as then; what the driver did is kept.
-How long a task takes is kept, too, but for the warm-up of the first of a stage on each slot; though
-it shares disks, network and memory with those beside it: far from the slots that there were this is
-a guess. Beside it stands Amdahl's bound, with all work of tasks but their warm-up divided evenly.
+Like Sparklens, it places the recorded tasks on N slots. Stages run in order of submission, each
+after the stage that it waited for and the recorded pause; driver time stays the same. Task times
+stay the same, except for the warm-up of a stage's first tasks on each slot. But tasks share disks,
+network and memory, so far from the recorded number of slots this is a guess. Amdahl's bound is
+given for comparison: it divides all task time except warm-up evenly.
 
-Times of tasks are taken as they are. Whoever foretells other hardware (faster cores, other disks)
-hands in what they would take there, `retimed`, and the replay is of that; here nothing is foretold.
+To predict other hardware (faster cores, other disks), pass the task times there as `retimed`.
 """
 
 from __future__ import annotations
@@ -55,9 +54,10 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Outlooks:
-    """With fewer and more slots; `replayed_s` beside the elapsed time says how far to trust it.
+    """Predictions with fewer and more slots.
 
-    Without any, `reason` says why; with them, `assumes` what was assumed.
+    The difference between `replayed_s` and the elapsed time shows how far to trust them. If the
+    list is empty, `reason` explains why; otherwise `assumes` states the assumptions.
     """
 
     found: tuple[Outlook, ...]
@@ -71,11 +71,11 @@ def outlooks(
     most_tasks: int = MOST_TASKS,
     retimed: Callable[[TaskTimes], Seconds] | None = None,
 ) -> Outlooks:
-    """What more and fewer executors would have meant for the application of `line`.
+    """Predicts the time of the application of `line` with more and fewer executors.
 
-    Of one with more attempts at tasks than `most_tasks` nothing is replayed: it takes some
-    microseconds for each, number of slots and attempt. `retimed` says how long each task takes
-    elsewhere; without it, as long as it did. Pauses and the driver's time stay.
+    Applications with more than `most_tasks` task attempts aren't replayed: each attempt takes a few
+    microseconds per number of slots. `retimed` returns the time of each task on other hardware; by
+    default tasks take their recorded time. Pauses and driver time stay the same.
     """
     if (reason := why_unpredictable(line, most_tasks)) is not None:
         return Outlooks((), None, reason)

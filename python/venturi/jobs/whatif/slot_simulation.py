@@ -1,9 +1,9 @@
-"""Stages with the times of their tasks, to be laid on any number of slots.
+"""Simulates stages with given task times on any number of slots.
 
-Stages begin in the order of their submission, each after the stage that it waited for and after as
-long a pause as then; what lies before the first and after the last is kept. Tasks take as long as
-they are said to: as they did, or as somebody foretells for other hardware. What the first ones of
-a stage on each slot took more, the first ones on the slots that are asked for take more.
+Stages begin in order of submission, each after the stage that it waited for and the recorded pause.
+The time before the first stage and after the last stays the same. Tasks take the given times:
+recorded ones, or predictions for other hardware. The warm-up of a stage's first tasks on each slot
+moves to the first tasks on the simulated slots.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ class SimulatedSchedule:
 
 @dataclass(frozen=True, slots=True)
 class _Tasks:
-    """A stage's attempts in launch order without warm-up, what the first ones of a slot take more,
-    and what passed after the last one's end."""
+    """A stage's attempts in launch order without warm-up, the warm-up of the first tasks on a
+    slot, and the time after the end of the last one.
+    """
 
     lasting_s: tuple[float, ...]
     more_s: tuple[float, ...]
@@ -80,7 +81,7 @@ class SlotSimulation:
         ends: dict[Key, float] = {}
 
         def release(key: Key | None) -> None:
-            """What waited for a stage can begin."""
+            """Starts the stages that waited for a stage."""
             for span in self._after.get(key, ()):
                 at_s = self._begins_s(span, ends)
                 tasks = self._tasks[span.key]
@@ -119,7 +120,7 @@ class SlotSimulation:
         return SimulatedSchedule(self._whole_s(ends), task_s)
 
     def boundless(self) -> tuple[int, float]:
-        """How many slots its tasks fill at once at most, and the time with as many or more."""
+        """The number of slots that its tasks can fill, and the time with as many or more."""
         ends: dict[Key, float] = {}
         launched: list[Seconds] = []
         finished: list[Seconds] = []
@@ -148,9 +149,10 @@ class SlotSimulation:
 
 
 def _tasks(line: Timeline, span: StageSpan, lasting_s: Seconds) -> _Tasks:
-    """The tasks of a stage; `lasting_s` is of all of the application.
+    """The tasks of a stage; `lasting_s` covers all tasks of the application.
 
-    Copies that lost to another attempt are left out. Of a stage without tasks it is its own time.
+    Leaves out copies that lost to another attempt. A stage without tasks takes its own recorded
+    time.
     """
     tasks = line.tasks
     here = tasks.of(span.key)

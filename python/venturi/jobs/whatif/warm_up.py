@@ -1,8 +1,8 @@
-"""What the first tasks of a stage on each slot take more than its later ones.
+"""Warm-up: the extra time of the first tasks of a stage on each slot.
 
-An executor loads and compiles a stage's code while it runs its first tasks of it: 12 s instead of
-1 s were measured on a slow processor (docs/studies/diagnosis.md). Each slot pays for that
-itself, so that with more slots there is more of it, and with fewer less.
+An executor loads and compiles a stage's code while it runs the first tasks: on a slow CPU, a task
+took 12 s instead of 1 s (docs/studies/diagnosis.md). Each slot pays for that itself, so more slots
+mean more warm-up.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from venturi.jobs.stages.causes import Floats, Seconds
 MOST_PLACES = 4
 """So many tasks of a stage on a slot warm it up at most."""
 LEAST_TOLD = 5
-"""Warm tasks of an executor, with fewer of which nothing is said of it by itself."""
+"""With fewer warm tasks than this, an executor isn't judged by its own."""
 LEAST_RATIO = 1.5
-"""What takes less than so many times what a warm one does is no warm-up: our judgement."""
+"""Chosen by us: less than this many times a warm task's time is no warm-up."""
 MOST_SLACK_S = 0.5
 """So long before the end of the one before it a task may be launched on its slot."""
 LEAST_TAKEN = 0.8
-"""Of the warm-up that is taken off tasks, so much has to have been there."""
+"""If less than this share of the expected warm-up fits into the task times, none is removed."""
 Places = npt.NDArray[np.int64]
 
 
@@ -42,12 +42,11 @@ def without_warm_up(
 ) -> WarmTasks:
     """The tasks of a stage without their warm-up.
 
-    `places` says for each which of the stage it was on its slot, from 0 on (-1: not known),
-    `executors` which is its executor, `read` how many bytes it read (NaN: not known). Warmed up are
-    those behind the first four places, or behind half of those that the slots of an executor had;
-    the next four say what they take there. Who read more is expected to take longer by as much.
-    The warm-up of a place is what half of its tasks took more than that, and of two the shorter
-    one: a single long one is none. It never grows from place to place.
+    `places` is each task's position on its slot within the stage, from 0 (-1: unknown), `executors`
+    its executor, `read` the bytes that it read (NaN: unknown). Tasks are warm after the first four
+    places, or after half of the places on an executor's slots; the next four set the warm time. The
+    expected time of a task grows with its bytes. The warm-up of a place is the lower median of its
+    excess over that, so a single long task doesn't count. It never grows from place to place.
     """
     known = np.unique(executors[places >= 0])
     rounds = [int(places[executors == executor].max()) + 1 for executor in known]
@@ -58,7 +57,7 @@ def without_warm_up(
     over_s, usual_s = _over(lasting_s, places, executors, read, settled)
     more_s: list[float] = []
     for place in range(settled):
-        here_s = np.sort(over_s[places == place])  # whoever had a later one had this one, too
+        here_s = np.sort(over_s[places == place])  # a slot with a later place had this one, too
         usually_s = max(float(here_s[(len(here_s) - 1) // 2]), 0.0)
         more_s.append(min([usually_s, *more_s]))
     wanted_s = np.array([*more_s, 0.0])[np.where(places < 0, settled, np.minimum(places, settled))]
@@ -72,8 +71,9 @@ def without_warm_up(
 def _over(
     lasting_s: Seconds, places: Places, executors: Places, read: Floats, settled: int
 ) -> tuple[Seconds, float]:
-    """What each task took more than a warm one, NaN where its executor is not known; and what a
-    warm one takes."""
+    """The excess of each task over a warm one, NaN where its executor is unknown; and the time
+    of a warm task.
+    """
     over_s = np.full(len(lasting_s), np.nan)
     warmed = (places >= settled) & (places < settled + MOST_PLACES)
     for executor in np.unique(executors[places >= 0]):
