@@ -1,1 +1,1 @@
-"""Which machines, how many, at what price: catalogs, cost models, advice."""
+"""Choice of machines, their number and price: catalogs, cost models, advice."""

@@ -1,7 +1,7 @@
-"""What the user assumes where a catalogue knows nothing: filled in, marked, with a wide range.
+"""User assumptions for values that a catalog lacks: filled in, marked, with a wide range.
 
-An assumption never replaces a figure that is known, except an advertised line rate, and what of it
-is payload, which are only upper bounds.
+An assumption never replaces a known figure, except an advertised line rate and its payload, which
+are only upper bounds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ EXAMPLES = (
 )
 PER_TB = "/TB"
 PAYLOAD = 0.9  # of a line at least is payload: 0.94 with frames of 1,460 bytes
-ALIKE = 1.25  # local disks whose sizes differ by less may have one rate
+ALIKE = 1.25  # local disks that differ less in size may share one rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,9 @@ def parse_assumption(text: str) -> Assumption:
 
 
 def assume(catalog: Catalog, assumptions: Sequence[Assumption], today: date) -> Catalog:
-    """`catalog` with what it does not know filled in from `assumptions`; the later ones win."""
+    """`catalog` with its unknown values filled in from `assumptions`; later ones take
+    precedence.
+    """
     if not assumptions:
         return catalog
     for each in assumptions:
@@ -100,7 +102,7 @@ def assume(catalog: Catalog, assumptions: Sequence[Assumption], today: date) -> 
 
 
 def _need_alike(catalog: Catalog, assumption: Assumption) -> None:
-    """Refuses one rate for nodes whose local disks differ in size."""
+    """Rejects a single storage rate for nodes with local disks of different sizes."""
     sizes = {
         each.name: each.local_bytes
         for each in catalog.types.values()

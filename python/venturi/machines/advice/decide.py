@@ -1,4 +1,4 @@
-"""Which options cannot be told apart, and which rate would tell most of them apart if measured."""
+"""Finds statistically tied options, and the rate to measure to separate most of them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from venturi.machines.cost.dataflow import Bounds
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A rate whose range keeps options from being told apart: what to measure, what it decides.
+    """An uncertain rate that ties options: the command to measure it, and the pairs it decides.
 
-    `decides`: pairs of ranks that could be told apart if the rate were known to be its middle.
-    `overlap_removed`: the share of all the overlap of the undecided pairs that would go. `how`: the
-    command that measures it.
+    `decides`: pairs of ranks that would differ if the rate were exactly its middle value.
+    `overlap_removed`: the share of the overlap of all undecided pairs that would disappear. `how`:
+    the command that measures it.
     """
 
     catalog: str
@@ -37,7 +37,7 @@ class Measurement:
 
 
 def objective_of(objective: AdviceObjective, of: Option | Candidate) -> Bounds:
-    """What is to be least: the time of an option (of a candidate: its first count), or its cost."""
+    """The quantity to minimize: the time or cost of an option (of a candidate: by node count)."""
     if isinstance(of, Candidate):
         return span(of.seconds if objective is AdviceObjective.FASTEST else of.usd)
     return of.time_s if objective is AdviceObjective.FASTEST else of.usd
@@ -57,7 +57,7 @@ def undecided_pairs(
 
 
 def ties_with_first(objective: AdviceObjective, ranked: Sequence[Option]) -> tuple[int, ...]:
-    """The ranks, from 1, of those that may be as good as the first, itself among them."""
+    """The ranks, from 1, that tie with the first option, including itself."""
     spans = [objective_of(objective, option) for option in ranked]
     return tuple(rank for rank, span in enumerate(spans, 1) if not spans[0].beats(span))
 
@@ -67,13 +67,13 @@ def measurements(
     ranked: Sequence[tuple[Option, Candidate]],
     undecided: Sequence[tuple[int, int]],
 ) -> tuple[Measurement, ...]:
-    """What each uncertain rate would decide if it were known to be its middle.
+    """The pairs that each uncertain rate would decide if it were exactly its middle value.
 
-    What decides about the first option comes first, then what decides most.
+    Rates that decide about the first option come first, then those that decide the most pairs.
     """
     spans = [objective_of(objective, option) for option, _ in ranked]
     all_overlap = sum(_overlap(spans[i - 1], spans[j - 1]) for i, j in undecided)
-    found: list[tuple[float, Measurement]] = []  # with what it removes beside the first option
+    found: list[tuple[float, Measurement]] = []  # with the overlap removed from the first option
     for number, (option, candidate) in enumerate(ranked, 1):
         before = spans[number - 1]
         # the pairs of this option, each with the span of its other side

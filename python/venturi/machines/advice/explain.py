@@ -1,5 +1,5 @@
-"""Why one option takes and costs what it does: every term with its formula, the origin of every
-input, the bill item by item, and what would change the answer most.
+"""Explains an option's time and cost: every term with its formula, the origin of every input,
+the bill by item, and the inputs that the answer is most sensitive to.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def explain(
         each
         for each in others
         if (each.catalog, each.instance_type) != (option.catalog, option.instance_type)
-        and not option.lower_bound  # of which nobody knows the rank
+        and not option.lower_bound  # their rank is unknown
     ]
     sensitivity = [
         _sensitivity(request.objective, alone, name, rate, rivals)
@@ -131,11 +131,10 @@ def explain(
 def explain_type(
     advice: Advice, catalogs: Sequence[Catalog], name: str, nodes: int | None = None
 ) -> tuple[Explanation, ...]:
-    """The type `name` in each durability class of `advice`, with the count that was chosen there.
+    """The type `name` in each durability class of `advice`, with its chosen node count.
 
-    `nodes` asks for another count. A class in which the type is no option is left out; if there is
-    no other, that is VEN-ADVISE-NOWHERE with the reason. One that no catalogue has is
-    VEN-CATALOG-UNKNOWN.
+    `nodes` selects another count. Skips classes that rule the type out; if all do, raises
+    VEN-ADVISE-NOWHERE with the reason. A type in no catalog raises VEN-CATALOG-UNKNOWN.
     """
     request = advice.request
     of = next((each for each in catalogs if name in each.types), catalogs[0])

@@ -25,7 +25,7 @@ def undominated_counts(seconds: Array, usd: Array) -> Mask:
     no_worse: Mask = rows[0][:, None] <= rows[0]  # [a, b]: a is no worse than b
     for row in rows[1:]:
         no_worse &= row[:, None] <= row
-    # Of two that are no worse than each other neither beats the other.
+    # Equal counts don't dominate each other.
     beaten: Mask = np.any(no_worse & ~no_worse.T, axis=0)
     return ~beaten
 

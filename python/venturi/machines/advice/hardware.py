@@ -1,11 +1,11 @@
-"""Which machines, and how many of them, for one job: the method of the SoCC 2015 paper, made
-general and honest about what is not known.
+"""Choice and number of machines for one job: the method of the SoCC 2015 paper, generalized, with
+explicit uncertainty.
 
-For each type and durability class: the fewest nodes that hold the data, the most that can be had,
-about fifty counts between them, time and cost of each as ranges. One count of each type is chosen
-by the objective and the types are ranked by it; the frontier shows the counts of all types that no
-other beats. Where the ranges overlap the answer is "cannot tell", and the rate is named that
-decides most once it is measured. Types that are no option are excluded with the reason.
+For each type and durability class, this calculates time and cost as ranges for about fifty node
+counts, from the fewest that hold the data to the most available. The objective selects one count of
+each type and ranks the types; the frontier shows the undominated counts of all types. If ranges
+overlap, the answer is "cannot tell", with the rate to measure that decides most. Unsuitable types
+are listed with the reason.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ from venturi.machines.cost.choices import MOST_NODES, Durability, NetworkChoice
 from venturi.machines.cost.job import Job
 from venturi.machines.cost.node import Node, node_of
 
-# Where nobody knows how many can be had: the most of one type in the records of SoCC 2015 (5.3),
-# weeks of talk with the provider included.
+# Used if the available number is unknown: the most of one type in the records of SoCC 2015 (5.3),
+# which took weeks of negotiation with the provider.
 DEFAULT_MAX_NODES = 330
 GRID_POINTS = 50
 SAID = 3  # details under one reason, in the error that no type is an option
@@ -58,10 +58,11 @@ SAME_COST = 0.01  # costs that differ by less are the same: of such counts the f
 
 @dataclass(frozen=True, slots=True)
 class HardwareRequest:
-    """What is asked. Without `durabilities` the job's own class; `nodes` asks for one count.
+    """A question to the advisor.
 
-    `max_nodes` holds for types whose number nobody knows, `max_nodes_of` for the types named.
-    `today` is the day by which prices are judged stale. `shown` options are compared pairwise.
+    Without `durabilities`, the job's own class counts; `nodes` fixes the node count. `max_nodes`
+    limits types with an unknown available number, `max_nodes_of` the named types. Prices are stale
+    relative to `today`. The first `shown` options are compared pairwise.
     """
 
     job: Job
@@ -91,7 +92,7 @@ class HardwareRequest:
 
     @property
     def jobs(self) -> tuple[Job, ...]:
-        """The job in each durability class asked for."""
+        """The job in each requested durability class."""
         classes = self.durabilities or (self.job.durability,)
         return tuple(replace(self.job, durability=each) for each in dict.fromkeys(classes))
 
@@ -108,9 +109,9 @@ class FrontierPoint:
 class ClassAdvice:
     """The answer for one durability class.
 
-    `ranked` by the objective; `undecided` holds, for those shown, pairs of ranks (from 1) that
-    cannot be told apart; `measure` what would decide them, the most decisive first. `at_least`
-    are options of which only a lower bound is known, which are never ranked.
+    `ranked` is ordered by the objective. For the options shown, `undecided` has the tied pairs of
+    ranks (from 1), and `measure` the measurements that would decide them, the most decisive first.
+    `at_least` has options with only a lower bound, which are never ranked.
     """
 
     durability: Durability
@@ -124,7 +125,7 @@ class ClassAdvice:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """All that is shown: the question, and the answer for each durability class."""
+    """The question, and the answer for each durability class."""
 
     request: HardwareRequest
     catalogs: tuple[str, ...]
@@ -132,7 +133,7 @@ class Advice:
 
 
 def node_count(text: str) -> int | None:
-    """The number of nodes in `text`; None if it is none, or none that anybody has."""
+    """The number of nodes in `text`; None if it isn't a number or is out of range."""
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(MOST_NODES))):
         return None
     return int(text) if 0 < int(text) <= MOST_NODES else None
@@ -181,9 +182,9 @@ def advise(request: HardwareRequest, catalogs: Sequence[Catalog]) -> Advice:
 def fit(
     request: HardwareRequest, job: Job, catalog: str, instance_type: InstanceType, node: Node
 ) -> Candidate | RuledOut:
-    """The node counts of a type on which the job fits, with time and cost, or why there are none.
+    """The time and cost of a type by node count, or the reasons why the job doesn't fit.
 
-    All the reasons that are known are given, the first decides the group.
+    Lists all known reasons; the first one decides the group.
     """
     reasons: list[tuple[RuledOutReason, str]] = []
     most, said = _most_nodes(request, instance_type)
@@ -293,7 +294,7 @@ def compared(
 
 
 def _most_nodes(request: HardwareRequest, instance_type: InstanceType) -> tuple[int, str]:
-    """How many nodes can be had, and who says so."""
+    """The number of available nodes, with its source in words."""
     asked = request.max_nodes_of.get(instance_type.name)
     if asked is not None:
         return asked, f"at most {asked:,}, as requested"
@@ -340,25 +341,25 @@ def _settle(request: HardwareRequest, candidate: Candidate) -> _ChosenOption | R
             np.unique(np.concatenate([counts, _about(counts, near), _about(counts, first)])),
         )
         again = _choose(request, finer)
-        if isinstance(again, int):  # what was chosen before is among the counts
+        if isinstance(again, int):  # the previous choice is among the counts
             at, chosen = again, finer
     if isinstance(at, RuledOut):
         return at
     within = None
-    if limited:  # of a lower bound nobody can say that it surely keeps a limit
+    if limited:  # a lower bound can't prove that a limit is kept
         within = bool(_within(request, chosen, 2)[at]) and not candidate.time.lower_bound
     return _at(request, candidate, chosen, at, within)
 
 
 def _about(counts: Counts, at: int) -> Counts:
-    """The counts between the neighbours of the `at`-th."""
+    """A finer grid of counts around the `at`-th."""
     return grid(int(counts[max(0, at - 1)]), int(counts[min(counts.size - 1, at + 1)]))
 
 
 def _at(
     request: HardwareRequest, candidate: Candidate, chosen: Candidate, at: int, within: bool | None
 ) -> _ChosenOption:
-    """The `at`-th count of `chosen`, beside the fewest nodes that cost as much."""
+    """The `at`-th count of `chosen`, with the fewest nodes that cost the same."""
     option = option_of(chosen, at, request.today, within)
     alike = chosen.usd[0] <= chosen.usd[0, at] * (1 + SAME_COST)
     alike &= _within(request, chosen, 2 if within else 0)
@@ -496,7 +497,7 @@ def _frontier(
             seconds = np.column_stack([seconds, each.chosen.seconds[:, each.at]])
             usd = np.column_stack([usd, each.chosen.usd[:, each.at]])
         kept = undominated_counts(seconds, usd)
-        # What is ranked is compared as it is, not in steps of what costs the same.
+        # Ranked options keep their exact costs, without rounding to equal ones.
         kept |= (seconds[0] == each.option.time_s.value) & (usd[0] == each.option.usd.value)
         places += [
             (each.all, int(allowed[at])) if at < allowed.size else (each.chosen, each.at)
@@ -569,7 +570,7 @@ def _no_option_error(request: HardwareRequest, excluded: Sequence[RuledOut]) -> 
 
 
 def _assumable(excluded: Sequence[RuledOut]) -> str:
-    """What to type for the rates that are not known."""
+    """The options to type for the unknown rates."""
     said = [each.detail for each in excluded if each.reason is RuledOutReason.UNKNOWN]
     lacking = [
         example

@@ -1,4 +1,4 @@
-"""One option's cost by what is taken for its network: the three bars of the paper's Figure 9."""
+"""An option's cost under three network assumptions: the bars of the paper's Figure 9."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ NETWORKS = (NetworkChoice.UNLIMITED, NetworkChoice.BASELINE, NetworkChoice.AT_SC
 
 
 def network_costs(advice: Advice, catalogs: Sequence[Catalog]) -> tuple[NetworkCosts, ...]:
-    """Storage alone, ideal network and observed network, in the first durability class asked for.
+    """Cost with storage alone, ideal network and observed network, in the first requested class.
 
-    For the options with the nodes that were chosen, then for types that are none with the fewest
-    nodes that hold the data, the cheapest by storage alone first. The observed cost is only given
-    where the network was measured at scale.
+    Options come first, with their chosen node counts. Excluded types follow, with the fewest nodes
+    that hold the data, the cheapest by storage alone first. The observed cost is only given if the
+    network was measured at scale.
     """
     by_name = {catalog.name: catalog for catalog in catalogs}
     found, job = advice.classes[0], advice.request.jobs[0]

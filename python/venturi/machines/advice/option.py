@@ -1,6 +1,6 @@
-"""One instance type against one job: time and cost for many node counts at once, then one of them.
+"""Time and cost of one instance type for one job, for many node counts together and for one.
 
-What is unknown is not priced: `candidate_of` gives the reasons instead.
+Unknown values aren't priced: `candidate_of` returns the reasons instead.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 GIB = 2**30
 
-# The rates of a node that a job may depend on, and what to measure to know them.
+# The rates of a node that a job may depend on, and the commands that measure them.
 RATES = {
     "storage": "venturi probe disk",
     "local_read": "venturi probe disk",
@@ -52,7 +52,7 @@ RATES = {
 
 
 class AdviceObjective(StrEnum):
-    """What options are ordered by, the lowest first."""
+    """The order of options, the lowest first."""
 
     CHEAPEST = "cheapest"
     FASTEST = "fastest"
@@ -71,10 +71,10 @@ class RuledOutReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RuledOut:
-    """A type that is no option, and why; `also` holds further reasons.
+    """A type that isn't an option, and why; `also` has more reasons.
 
-    `nearest` is what it can do at best: nodes for CAPACITY and TOO_MANY, seconds for DEADLINE, US
-    dollars for BUDGET; with `nearest_nodes` nodes. None if that is not known either.
+    `nearest` is its best value: nodes for CAPACITY and TOO_MANY, seconds for DEADLINE, US dollars
+    for BUDGET, each with `nearest_nodes` nodes. None if unknown.
     """
 
     catalog: str
@@ -88,7 +88,7 @@ class RuledOut:
 
 @dataclass(frozen=True, slots=True)
 class OptionPrice:
-    """What N nodes cost: N times `node`, and once `whole` (the volumes that hold the data)."""
+    """The price of N nodes: N times `node`, plus `whole` once (the volumes that hold the data)."""
 
     node: Tariff
     whole: tuple[PriceComponent, ...] = ()
@@ -119,7 +119,7 @@ class OptionPrice:
 
 
 def price_of(instance_type: InstanceType, job: Job) -> OptionPrice | str:
-    """What a node costs for `job`, in US dollars, or why that is not known."""
+    """The price of a node for `job`, in US dollars, or the reason why it is unknown."""
     fact = instance_type.fact("price")
     others = ["platform_fee"]
     if job.durability is Durability.VOLUMES:
@@ -181,7 +181,7 @@ class Candidate:
 
     @property
     def usd(self) -> Array:
-        """What is to be paid: as billed, or metered where the billing is not known."""
+        """The cost as billed, or metered if the billing is unknown."""
         usd = self.metered_usd if self.billed_usd is None else self.billed_usd
         assert usd is not None
         return usd
@@ -214,13 +214,13 @@ class FewestNodes:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One type with one number of nodes. `weakest`: how the least known rate that matters is known.
+    """One type with one node count. `weakest`: origin of its least certain relevant rate.
 
-    `lower_bound`: of a rate only an upper bound is known, so that time and cost are at least this.
-    `within_limits`: whether deadline and budget are kept whatever the truth within the ranges is;
-    None without either. `fewer`: fewer nodes would cost the same and take longer; None if there are
-    none or it was not asked. `left_out`: what the price does not cover, so that the cost is no
-    bound. `missing`: why a cost is None, by the field's name.
+    `lower_bound`: a rate is only known as an upper bound, so time and cost are lower bounds.
+    `within_limits`: True if deadline and budget hold anywhere within the ranges; None without
+    limits. `fewer`: fewer nodes that cost the same and take longer, or None. `left_out`: items that
+    the price doesn't cover, so that the cost isn't a bound. `missing`: the reason for each missing
+    cost, by field.
     """
 
     catalog: str
@@ -246,7 +246,7 @@ class Option:
 
     @property
     def usd(self) -> Bounds:
-        """What is to be paid: as billed, or metered where the billing is not known."""
+        """The cost as billed, or metered if the billing is unknown."""
         usd = self.metered_usd if self.billed_usd is None else self.billed_usd
         assert usd is not None
         return usd
@@ -254,9 +254,9 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceTrial:
-    """What a job really took on machines, with its cost by the second, beside the model's middle.
+    """Measured time of a job and its cost by the second, next to the model's middle.
 
-    `error`: the model's time over the real one, less 1. Costs are None without a price.
+    `error`: the model's time divided by the real one, less 1. Costs are None without a price.
     """
 
     instance_type: str
@@ -288,9 +288,9 @@ def measured_job(candidate: Candidate, time_s: float) -> ReferenceTrial:
 
 
 def least_nodes(job: Job, node: Node) -> int | None:
-    """The fewest nodes whose local disks hold the data and its copies; None if unknown.
+    """The fewest nodes with local disks that hold the data and its copies; None if unknown.
 
-    Where volumes have a size, they must hold their data too.
+    Volumes of a fixed size must hold their data too.
     """
     if job.durability is Durability.VOLUMES:
         return _least_with_volumes(job, node)
@@ -329,10 +329,10 @@ def candidate_of(
     counts: Counts,
     limits: tuple[int, int],
 ) -> Candidate | str:
-    """Time and cost of `job` on each of `counts` nodes, or what is unknown of the type's rates.
+    """Time and cost of `job` on each of `counts` nodes, or the unknown rates of the type.
 
-    `price` may be the reason why there is none. `limits` are the fewest nodes that hold the data
-    and the most that can be had.
+    `price` may be the reason why it is unknown. `limits` are the fewest nodes that hold the data
+    and the most available.
     """
     time = job_time(job, node, counts)  # type: ignore[arg-type]  # an array is a sequence to numpy
     if time.missing:

@@ -1,7 +1,7 @@
-"""What an hour of one's own machines costs: filled in where a catalogue has the purchase price.
+"""Hourly cost of your own machines, filled in where a catalog has the purchase price.
 
-A catalogue knows what a machine was bought for and what power it draws; over how many years it is
-written off, how much of the time it works, and what power costs, is its owner's to say.
+A catalog has the price and power draw of a machine. Its owner provides the depreciation period, the
+utilization and the price of power.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ EXAMPLE = "years=4,use=0.6,kwh=0.15,pue=1.4,space=300,staff=500,usd=1.08"
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """What the owner says: `years` at least. What is None is left out, and said so."""
+    """Cost inputs from the owner; only `years` is required. None is left out, with a note."""
 
     years: float
     use: float

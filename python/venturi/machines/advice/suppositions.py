@@ -1,7 +1,8 @@
-"""What a whole answer supposes, beside single rates: `--assume disks=both`, `fill=90%`, and so on.
+"""Assumptions about a whole answer instead of single rates: `--assume disks=both`, `fill=90%`, and
+so on.
 
-A supposition changes what a catalogue's figures are taken to mean, for all types alike; what it
-changed says so in its note.
+A supposition reinterprets a catalog's figures, for all types; the note of each changed value says
+so.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from venturi.core.quantity import ValueKind
 from venturi.machines.advice.assume import EXAMPLES, assume, parse_assumption
 from venturi.machines.catalog import Catalog, Fact, InstanceType
 
-# How fast disks read and write at once, by what they do alone (MB/s), where nobody measured it.
+# Rate of disks that read and write concurrently, from their separate rates (MB/s), if it wasn't
+# measured.
 RULES: Mapping[str, Callable[[float, float], float]] = {
     "turns": lambda read, write: read * write / (read + write),
     "half": lambda read, write: min(read, write) / 2,

@@ -1,8 +1,8 @@
-"""Network volumes as parts of a machine: so many of a kind, with what they hold, move and cost.
+"""Network volumes as parts of a machine: their number, size, rates and price.
 
-`--volumes gp3:4` is four volumes of the kind gp3 on every node. Their rate goes by their count and
-ends at what the machine has for volumes. A machine without local disks keeps all on them: its
-intermediate data too, so that both directions share what they move.
+`--volumes gp3:4` attaches four volumes of the kind gp3 to every node. Their rate grows with their
+count up to the machine's limit for volumes. A machine without local disks also keeps its
+intermediate data on them, so both directions share the rate.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from venturi.machines.cost.charges import HOURS_PER_MONTH
 
 MOST = 128  # volumes of a node; providers allow some tens
 EXAMPLE = "gp3:4 or gp3:8,size=135GiB,iops=6000,throughput=250MiB/s,hours=720"
-# What is kept of what was provisioned: 226 of 250 MB/s, and of that 87 % (SoCC 2015, 4.4 and 5.3).
+# The usable share of the provisioned rate: 226 of 250 MB/s, and 87 % of that (SoCC 2015, 4.4 and
+# 5.3).
 KEPT = 0.79
 
 
 def parse_volumes(text: str) -> tuple[str, AttachedVolumes]:
-    """The kind in `text` and its volumes, whose facts `attach` fills in."""
+    """The kind in `text` and its volumes; `attach` fills in their facts."""
     head, *options = (part.strip() for part in text.split(","))
     kind, _, count = head.partition(":")
     if not kind or not (count.isascii() and count.isdigit() and 1 <= int(count) <= MOST):
@@ -57,10 +58,10 @@ def _amount(name: str, text: str) -> float:
 
 
 def attach(catalog: Catalog, kind: str, volumes: AttachedVolumes) -> Catalog:
-    """`catalog` with these volumes on each machine to whose provider they belong.
+    """`catalog` with these volumes on each machine of the same provider.
 
-    Raises VEN-CATALOG-UNKNOWN if the catalogue has no such kind, VEN-MODEL-INPUT if a volume of it
-    cannot be so.
+    Raises VEN-CATALOG-UNKNOWN if the catalog has no such kind, VEN-MODEL-INPUT if a volume of this
+    kind can't have the requested values.
     """
     if kind not in catalog.volumes:
         raise unknown(
@@ -115,7 +116,9 @@ def _with(instance_type: InstanceType, volumes: AttachedVolumes) -> InstanceType
 
 
 def _rate(instance_type: InstanceType, volumes: AttachedVolumes, path: Fact | None) -> Fact | None:
-    """What all volumes of a node move in one direction; None if nobody says more than before."""
+    """The rate of all volumes of a node in one direction; None if no source improves on the
+    catalog.
+    """
     each = volumes.throughput
     if each is None or not isinstance(each.value, float):
         if instance_type.has_disks:

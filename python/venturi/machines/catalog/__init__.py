@@ -1,10 +1,10 @@
 """Instance types and prices, each value with a kind, a source and a date.
 
-A catalogue is a CSV file in long format, one value a line, so that every value carries its own
-origin. Columns: instance_type, attribute, value, low, high, unit, kind, source, as_of, note. An
-empty value means unknown: it has no kind, and its note says why it is unknown. `low` and `high` may
-be empty, or be left out of the file: then the range is not known. Bandwidths are decimal. A type
-whose name begins with `volume:` is a kind of network volumes and no machine.
+A catalog is a CSV file in long format, with one value and its origin per line. Columns:
+instance_type, attribute, value, low, high, unit, kind, source, as_of, note. An empty value is
+unknown: it has no kind, and its note gives the reason. `low` and `high` may be empty or left out of
+the file; then the range is unknown. Bandwidths are decimal. A type with a name that begins with
+`volume:` is a kind of network volume, not a machine.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ COLUMNS = (
     "note",
 )
 MAX_FILE_BYTES = 64 * 2**20
-DEFAULT = "current"  # what is asked where no catalogue is named
+DEFAULT = "current"  # if no catalog is named
 
 
 # attribute -> (the one unit it is written in, what it is). Text attributes have no unit.
@@ -101,7 +101,7 @@ VOLUME = "volume:"  # begins the name of a kind of network volumes, which stands
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One value of a catalogue, or None with the reason in `note`; `low` and `high` if given."""
+    """One value of a catalog, or None with the reason in `note`; `low` and `high` if given."""
 
     value: float | str | None
     unit: str
@@ -122,7 +122,7 @@ class InstanceType:
     volumes: AttachedVolumes | None = None
 
     def fact(self, attribute: str) -> Fact:
-        """The fact, or an empty one saying that the catalogue does not have it."""
+        """The fact, or an empty one with a note that the catalog doesn't have it."""
         known = self.facts.get(attribute)
         if known is not None:
             return known
@@ -141,7 +141,7 @@ class InstanceType:
 
     @property
     def has_disks(self) -> bool:
-        """Whether the catalogue knows of local disks."""
+        """True if the catalog has data about local disks."""
         return any(self.number(name) is not None for name in ("disk_count", "local_size"))
 
     @property
@@ -155,10 +155,11 @@ class InstanceType:
 
 @dataclass(frozen=True, slots=True)
 class AttachedVolumes:
-    """So many network volumes of one kind on a machine.
+    """A number of network volumes of one kind on a machine.
 
-    `gib` of each: None for as much as a job needs. `iops` and `mib_per_s` are provisioned for each:
-    None for what is included. `hours` of the month that prices are of.
+    `gib` is the size of each; None for as much as a job needs. `iops` and `mib_per_s` are
+    provisioned for each; None for the included rates. `hours` is the length of the month in monthly
+    prices.
     """
 
     kind: InstanceType
@@ -170,7 +171,7 @@ class AttachedVolumes:
 
     @property
     def throughput(self) -> Fact | None:
-        """MiB/s of one volume, as provisioned, included or by its size; None if nobody says."""
+        """MiB/s of one volume, as provisioned, included or by its size; None if unknown."""
         included = self.kind.fact("volume_throughput_included")
         if self.mib_per_s is not None:
             known = self.kind.facts.get("volume_throughput_max", included)
@@ -202,25 +203,25 @@ class Catalog:
 
     @classmethod
     def of(cls, name: str, entries: Mapping[str, InstanceType]) -> Catalog:
-        """The catalogue of `entries`, in which volumes are told by their names."""
+        """The catalog of `entries`; a name prefix separates volumes from machines."""
         types = {n: each for n, each in entries.items() if not n.startswith(VOLUME)}
         kinds = {n.removeprefix(VOLUME): e for n, e in entries.items() if n.startswith(VOLUME)}
         return cls(name, types, kinds)
 
 
 def disk_kind(text: str) -> str:
-    """`text` as the catalogue writes it where only the case differs, such as `nvme`."""
+    """`text` in the catalog's spelling if only the case differs, such as `nvme`."""
     return {kind.lower(): kind for kind in DISK_KINDS}.get(text.lower(), text)
 
 
 def shipped() -> tuple[str, ...]:
-    """Names of the catalogues that come with Venturi."""
+    """Names of the catalogs that come with Venturi."""
     files = resources.files(__name__).iterdir()
     return tuple(sorted(f.name.removesuffix(".csv") for f in files if f.name.endswith(".csv")))
 
 
 def load_shipped(name: str) -> Catalog:
-    """The shipped catalogue `name`, such as `ec2-2014`."""
+    """The shipped catalog `name`, such as `ec2-2014`."""
     if name not in shipped():
         raise VenturiError(
             "VEN-CATALOG-FORMAT",
@@ -233,7 +234,7 @@ def load_shipped(name: str) -> Catalog:
 
 
 def load(path: Path) -> Catalog:
-    """The catalogue in the file `path`."""
+    """Reads the catalog in the file `path`."""
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise _error(str(path), "file", f"larger than {MAX_FILE_BYTES} bytes")
@@ -244,7 +245,7 @@ def load(path: Path) -> Catalog:
 
 
 def parse(text: str, name: str, file: str = "catalogue") -> Catalog:
-    """The catalogue in `text`; every fault is named by file, line, field and value."""
+    """Parses the catalog in `text`; errors name file, line, field and value."""
     facts: dict[str, dict[str, Fact]] = {}
     for line, row in _rows(text, file):
         attribute, type_name = row["attribute"], row["instance_type"]
@@ -306,7 +307,7 @@ def _header_hint(header: Sequence[str]) -> str:
 
 
 def not_commas(header: Sequence[str]) -> str:
-    """What to do about a header that is one cell with other separators in it; "" if it is not."""
+    """Advice about a header with other separators than commas; "" if it has commas."""
     for name, mark in (("semicolons", ";"), ("tabs", "\t")):
         if len(header) == 1 and mark in header[0]:
             return (

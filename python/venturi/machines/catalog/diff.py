@@ -1,4 +1,4 @@
-"""What changed between two catalogues: types, and value by value, prices first."""
+"""The differences between two catalogs: types, then values, prices first."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ PRICES = tuple(name for name, (unit, _) in ATTRIBUTES.items() if unit.startswith
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One value that differs, or is known otherwise. None: the catalogue does not have it.
+    """A value that differs in amount or origin. None: the catalog doesn't have it.
 
-    `relative` is new / old - 1 where both are numbers in one unit.
+    `relative` is new / old - 1 if both are numbers in the same unit.
     """
 
     instance_type: str
@@ -26,7 +26,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class CatalogDifference:
-    """Types only in the first, only in the second, and what changed in those of both."""
+    """Types only in the first catalog, types only in the second, and changes of types in both."""
 
     removed: tuple[str, ...]
     added: tuple[str, ...]
@@ -67,7 +67,7 @@ def _relative(old: Fact | None, new: Fact | None) -> float | None:
 
 
 def _said(fact: Fact | None) -> tuple[object, ...] | None:
-    """What counts as the same; an unknown value is as good as an absent one."""
+    """Normalized value for comparison; unknown equals absent."""
     if fact is None or fact.value is None:
         return None
     return fact.value, fact.low, fact.high, fact.unit, fact.kind

@@ -1,4 +1,4 @@
-"""Catalogues and instance types by the name a user gave, with near matches where there is none."""
+"""Finds catalogs and instance types by name; suggests similar names if there is no match."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from venturi.machines.catalog.units_check import ACCEPTED, Doubt, check_units, d
 
 
 def find(name_or_path: str) -> Catalog:
-    """The shipped catalogue of this name, else the one in the file of this path.
+    """The shipped catalog of this name, else the one in the file of this path.
 
     A shipped name wins over a file of the same name; `./name` means the file. Raises
-    VEN-CATALOG-UNKNOWN if there is neither, VEN-CATALOG-FORMAT if the file is none, and
-    VEN-CATALOG-UNIT if a figure in it looks as if it were in another unit.
+    VEN-CATALOG-UNKNOWN if there is neither, VEN-CATALOG-FORMAT if the file isn't a catalog, and
+    VEN-CATALOG-UNIT if a figure looks as if it were in a different unit.
     """
     catalog, doubts = find_with_doubts(name_or_path)
     if doubts:
@@ -31,7 +31,9 @@ def find(name_or_path: str) -> Catalog:
 
 
 def find_with_doubts(name_or_path: str) -> tuple[Catalog, tuple[Doubt, ...]]:
-    """As `find`, with what is doubtful in a file instead of an error. Ours are tested."""
+    """Like `find`, but returns doubtful figures of a file instead of an error. Shipped ones are
+    tested.
+    """
     if name_or_path in shipped():
         return load_shipped(name_or_path), ()
     path = Path(name_or_path)
@@ -45,7 +47,7 @@ def find_with_doubts(name_or_path: str) -> tuple[Catalog, tuple[Doubt, ...]]:
         )
     catalog = load(path)
     doubts = check_units(catalog)
-    if doubts:  # seldom, so only now is it worth knowing the lines
+    if doubts:  # doubts are rare, so line numbers are read only now
         doubts = check_units(catalog, places_of(path.read_text(encoding="utf-8"), str(path)))
     return catalog, doubts
 
@@ -58,7 +60,7 @@ def _is_file(path: Path) -> bool:
 
 
 def places_of(text: str, file: str) -> Mapping[tuple[str, str], str]:
-    """(type, attribute) -> file and line of each value in the catalogue `text`."""
+    """(type, attribute) -> file and line of each value in the catalog `text`."""
     reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")), strict=True)
     return {
         (row["instance_type"].strip(), row["attribute"].strip()): f"{file}, line {reader.line_num}"
@@ -89,8 +91,9 @@ def type_named(catalog: Catalog, name: str) -> InstanceType:
 
 
 def shipped_with(type_names: Iterable[str]) -> tuple[str, ...]:
-    """The shipped catalogues to ask where none is named: the default, and those that alone have one
-    of the types."""
+    """The shipped catalogs to use by default: the default one, and those that alone have one of
+    the types.
+    """
     wanted = [name for name in type_names if name not in load_shipped(DEFAULT).entries]
     others = [n for n in shipped() if any(name in load_shipped(n).types for name in wanted)]
     return (DEFAULT, *others)
@@ -99,7 +102,7 @@ def shipped_with(type_names: Iterable[str]) -> tuple[str, ...]:
 def unknown(
     message: str, name: str, known: Iterable[str], has: str, where: dict[str, object]
 ) -> VenturiError:
-    """VEN-CATALOG-UNKNOWN, whose hint names what is `known` and near to `name`."""
+    """VEN-CATALOG-UNKNOWN, with a hint that lists `known` names similar to `name`."""
     return VenturiError(
         "VEN-CATALOG-UNKNOWN", message, where=where, hint=did_you_mean(name, known, has)
     )

@@ -27,8 +27,10 @@ _COMPARABLE = frozenset({"USD", "EUR", "GBP", "CHF", "CAD", "AUD"})  # within a 
 
 @dataclass(frozen=True)
 class PlausibleRange:
-    """A `[[range]]` of `units.toml`, whose head explains the fields: where values lie on real
-    machines. If `per` or the disk's kind is unknown, nothing is checked.
+    """A `[[range]]` of `units.toml`: the range of values on real machines.
+
+    The head of that file explains the fields. If `per` or the kind of disk is unknown, nothing is
+    checked.
     """
 
     __pydantic_config__ = _STRICT
@@ -42,7 +44,7 @@ class PlausibleRange:
     disk_kind: str = ""
 
     def likely(self, value: float) -> str:
-        """The unit in which `value` would be in the range; "" if there is none."""
+        """The unit in which `value` would be in the range; "" if no unit fits."""
         others = _tables().units.get(self.unit, {})
         fits = (u for u, many in others.items() if self.low <= value / many <= self.high)
         return next(fits, "")
@@ -101,7 +103,7 @@ class Doubt:
 def check_units(
     catalog: Catalog, places: Mapping[tuple[str, str], str] | None = None
 ) -> tuple[Doubt, ...]:
-    """What is doubtful in `catalog`. `places`: (type, attribute) -> where it was read."""
+    """The doubtful values in `catalog`. `places`: (type, attribute) -> where it was read."""
     found = (
         doubt
         for instance_type in catalog.types.values()

@@ -1,4 +1,4 @@
-"""A catalogue as text: `parse(render(catalog))` gives it back."""
+"""Writes a catalog as text: `parse(render(catalog))` restores it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Importers of the formats users already have: each a pure function from texts to a catalogue.
+"""Importers of formats that users already have: each a pure function from texts to a catalog.
 
-A format is a file beside this one with `read(sources, options)` and a line in `IMPORTERS`, which
+A format is a module in this folder with `read(sources, options)` and a line in `IMPORTERS`, which
 loads none of them.
 """
 
@@ -40,10 +40,10 @@ IMPORTERS: Mapping[str, str] = {
 def import_catalog(
     format_name: str, sources: Sequence[CatalogSource], options: ImportOptions
 ) -> ImportedCatalog:
-    """The catalogue in `sources`, which are of the format `format_name`.
+    """The catalog in `sources`, which are in the format `format_name`.
 
-    VEN-CATALOG-UNKNOWN if there is no such format or region, VEN-CATALOG-FORMAT if a file is not
-    of it.
+    VEN-CATALOG-UNKNOWN if there is no such format or region, VEN-CATALOG-FORMAT if a file isn't in
+    this format.
     """
     if format_name not in IMPORTERS:
         raise unknown(

@@ -4,7 +4,7 @@ A list of objects: instance_type, vCPU, memory (GiB), arch, physical_processor, 
 {devices, size, size_unit, ssd, nvme_ssd} or null, network_performance in words,
 ebs_baseline_bandwidth and ebs_max_bandwidth (Mbit/s), coremark_iterations_second and
 numa_node_count (both measured), and pricing[REGION].linux {ondemand, spot_min, spot_avg, spot_max}
-in USD/h as text. There it writes 0 or N/A for what it does not know. The file has no date.
+in USD/h as text. Unknown prices are 0 or N/A. The file has no date.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _UNKNOWN = frozenset({None, "", "N/A", "NA", "unknown", "variable", 0, "0"})
 
 
 def read(sources: Sequence[CatalogSource], options: ImportOptions) -> ImportedCatalog:
-    """The catalogue in `sources`, with the prices of one region."""
+    """The catalog in `sources`, with the prices of one region."""
     builder = Builder(options)
     items = [(s, f"$[{i}]", item) for s in sources for i, item in enumerate(_items(s))]
     regions = (

@@ -51,7 +51,7 @@ class _Prices:
 
 
 def read(sources: Sequence[CatalogSource], options: ImportOptions) -> ImportedCatalog:
-    """The catalogue in one page and any number of price tables, of one region."""
+    """The catalog in one page and any number of price tables, for one region."""
     builder = Builder(options)
     tables = [source for source in sources if source.file.endswith(".go")]
     pages = [source for source in sources if source not in tables]
@@ -163,7 +163,7 @@ def _put_price(entry: TypeEntry, prices: _Prices | None) -> None:
 
 
 def _prices(tables: Sequence[CatalogSource], options: ImportOptions, builder: Builder) -> _Prices:
-    """The prices of the region asked for, in whichever table has it."""
+    """The prices of the requested region, from whichever table has it."""
     found: dict[str, _Prices] = {}
     for table in tables:
         as_of = need_date(generated_on(table), options, table.file)

@@ -1,7 +1,7 @@
-"""A sheet of one's own machines, one CSV row each: `venturi catalog import onprem`.
+"""A sheet of your own machines, one CSV row each: `venturi catalog import onprem`.
 
-COLUMNS says what each column holds; those of REQUIRED must be there. Machines that are bought have
-no price an hour: capital and power are what a bill is made from.
+COLUMNS describes the columns; those of REQUIRED are mandatory. Purchased machines have no price per
+hour: their bill consists of capital and power.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ COLUMNS: Mapping[str, str] = {
 
 
 def read(sources: Sequence[CatalogSource], options: ImportOptions) -> ImportedCatalog:
-    """The catalogue in `sources`."""
+    """The catalog in `sources`."""
     builder = Builder(options)
     for source in sources:
         rows = csv_rows(source, builder, required=REQUIRED, known=tuple(COLUMNS))

@@ -1,8 +1,8 @@
-"""What every importer shares: input texts, rows that are kept or refused, dates, regions.
+"""Shared parts of all importers: input texts, accepted and rejected rows, dates, regions.
 
-An importer is a pure function from texts to an `ImportedCatalog`. A row with a bad value is refused
-with place, field, value and reason, and the others are kept; a file that is not what it should be
-is an error. What a source does not say is an unknown fact with the reason, never 0.
+An importer is a pure function from texts to an `ImportedCatalog`. A row with an invalid value is
+rejected with place, field, value and reason, and the others are kept; an invalid file is an error.
+A value missing from the source is an unknown fact with the reason, never 0.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class CatalogSource:
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """What the user adds: the region to take, the day the source held, the catalogue's name."""
+    """Choices of the user: the region, the date of the source, the catalog's name."""
 
     region: str | None = None
     as_of: date | None = None
@@ -88,7 +88,7 @@ class RefusedRow:
 
 @dataclass(frozen=True, slots=True)
 class ImportedCatalog:
-    """A catalogue, the rows refused, what else was left aside, and where each value stood."""
+    """A catalog, the rejected rows, notes about ignored data, and the place of each value."""
 
     catalog: Catalog
     refused: tuple[RefusedRow, ...]
@@ -105,7 +105,7 @@ class BadRowError(Exception):
 
 
 def json_of(source: CatalogSource) -> Any:
-    """What is in a JSON file; VEN-CATALOG-FORMAT, with line and column, if it is none."""
+    """The content of a JSON file; VEN-CATALOG-FORMAT, with line and column, if it isn't JSON."""
     try:
         return json.loads(source.text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
@@ -200,12 +200,12 @@ class TypeEntry:
             )
 
     def put_architecture(self, value: str, column: str = "") -> None:
-        """Sets the architecture, in the words of the catalogue."""
+        """Sets the architecture, in the catalog's spelling."""
         name = _ARCHITECTURES.get(value.strip().lower(), value.strip())
         self.put("architecture", name, column=column)
 
     def put_unmeasured(self) -> None:
-        """Says of the two rates that matter that nobody publishes them."""
+        """Marks the two important rates as unknown because they aren't published."""
         for attribute, why in _UNMEASURED.items():
             if attribute not in self.facts:
                 self.put(attribute, None, why)
@@ -247,7 +247,7 @@ class Builder:
         self._notes.append(text)
 
     def done(self, file: str) -> ImportedCatalog:
-        """What was imported; an error if it is nothing."""
+        """The imported catalog; an error if it is empty."""
         if not self._entries:
             first = self._refused[0] if self._refused else None
             raise format_error(
@@ -311,7 +311,7 @@ def _check_header(
 
 
 def need_date(found: date | None, options: ImportOptions, file: str) -> date:
-    """The day the source held: its own, else the user's; an error if there is none."""
+    """The date of the source: its own, else the user's; an error without either."""
     day = found or options.as_of
     if day is None:
         raise format_error(
@@ -333,7 +333,7 @@ def parse_date(name: str, value: str) -> date | None:
 
 
 def choose_region(regions: Iterable[str], wanted: str | None, file: str) -> str:
-    """The region asked for, or the only one; an error if the choice is open or there is none."""
+    """The requested region, or the only one; an error if it doesn't exist or is ambiguous."""
     known = list(dict.fromkeys(region for region in regions if region))
     if wanted is not None:
         if wanted in known:

@@ -1,12 +1,12 @@
-"""What Scylla's machine image knows of machines: `venturi catalog import scylla`.
+"""Rates of machines from Scylla's machine images: `venturi catalog import scylla`.
 
 `*_io_params.yaml` (iotune): TYPE or FAMILY.ALL -> read_iops, read_bandwidth (bytes/s), write_iops,
-write_bandwidth, either at once or below `disks:`. `*_net_params.json`: of AWS a list of [TYPE, the
-provider's words, baseline Gbit/s], of Azure and Google TYPE -> {"Network_Limit_Gbps": ...}.
+write_bandwidth, directly or below `disks:`. `*_net_params.json`: for AWS a list of [TYPE, the
+provider's words, baseline Gbit/s], for Azure and Google TYPE -> {"Network_Limit_Gbps": ...}.
 
-The rates are those of one disk for AWS' i2 to i4i, i4g, im4gn, is4gen and the families with a d,
-and those of all disks of the machine for the others. To multiply them, give a catalogue (.csv) that
-knows the number of disks; what FAMILY.ALL says is for its types that have no line of their own.
+The rates are per disk for AWS' i2 to i4i, i4g, im4gn, is4gen and the families with a d, and per
+machine for the others. To multiply them, add a catalog (.csv) with the numbers of disks. FAMILY.ALL
+applies to the family's types without a line of their own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from venturi.record.importing import json_text
 
 # The share of TCP payload in an Ethernet frame at the provider's default MTU: 9001, 1460, 1500.
 PAYLOAD = {"aws": 0.990, "gcp": 0.940, "azure": 0.942}
-# What whole arrays gave over one disk x count: rpk's iotune of i4i.8xlarge and i4i.16xlarge.
+# Rate of whole arrays over one disk x count: rpk's iotune of i4i.8xlarge and i4i.16xlarge.
 ARRAY_LOW = {2: 0.9, 3: 0.9}
 MANY_LOW = 0.69
 _ONE_DISK = re.compile(r"(i2|i3|i3en|i4i|i4g|im4gn|is4gen|z1d|x2gd|[a-z]\d[a-z]*d)\.")
@@ -49,7 +49,7 @@ _ATTRIBUTES = {
 
 @dataclass(frozen=True, slots=True)
 class _LineGroup:
-    """What one line group of the file says; `of` is its name there."""
+    """One group of lines in the file; `of` is its name there."""
 
     of: str
     place: str
@@ -57,7 +57,7 @@ class _LineGroup:
 
 
 def read(sources: Sequence[CatalogSource], options: ImportOptions) -> ImportedCatalog:
-    """The rates in the io and net files given, and a catalogue for the numbers of disks."""
+    """The rates in the given io and net files, and a catalog for the numbers of disks."""
     builder = Builder(options)
     entries: dict[str, TypeEntry] = {}
     known = Catalog("none", {})
@@ -192,10 +192,10 @@ def _put_disks(
 
 
 def put_storage(entry: TypeEntry, read: float, write: float, disks: float) -> None:
-    """storage_rate, which nobody measures, from reading and writing alone (MB/s).
+    """Estimates storage_rate, which is not published, from separate read and write rates (MB/s).
 
-    R W/(R + W) if they take turns; high min(R, W), if neither hinders the other; low with several
-    disks min(R, W)/2, half of them reading and half writing.
+    R W/(R + W) if they take turns; high min(R, W), if neither hinders the other; low, with several
+    disks, min(R, W)/2: half of them read and half write.
     """
     turns, least = read * write / (read + write), min(read, write)
     entry.put(

@@ -1,4 +1,4 @@
-"""SkyPilot's catalogue, `vms.csv`: `venturi catalog import skypilot`.
+"""SkyPilot's catalog, `vms.csv`: `venturi catalog import skypilot`.
 
 Columns: InstanceType, AcceleratorName, AcceleratorCount, vCPUs, MemoryGiB, GpuInfo, Price,
 SpotPrice, Region, AvailabilityZone, in newer versions Arch, for Azure Generation. Prices are in
@@ -28,7 +28,7 @@ from venturi.machines.catalog.importers.reading import (
 REQUIRED = ("InstanceType", "vCPUs", "MemoryGiB", "Price", "Region")
 _KNOWN = ("SpotPrice", "AvailabilityZone", "Arch", "AcceleratorName", "AcceleratorCount")
 _UNUSED = ("GpuInfo", "Generation")
-# What must not differ between the zones of a region.
+# Columns that must not differ between the zones of a region.
 _SAME = ("vCPUs", "MemoryGiB", "Price", "Arch", "AcceleratorName", "AcceleratorCount")
 
 
@@ -43,7 +43,7 @@ class _Zones:
 
 
 def read(sources: Sequence[CatalogSource], options: ImportOptions) -> ImportedCatalog:
-    """The catalogue in `sources`, of one region."""
+    """The catalog in `sources`, for one region."""
     builder = Builder(options)
     rows = [
         (source, place, row)

@@ -1,7 +1,7 @@
-"""One CSV row a type: `venturi catalog import wide`.
+"""One CSV row per type: `venturi catalog import wide`.
 
 Columns end in their unit; `_mbps` is Mbit/s everywhere, `_gb` is decimal. Required: instance_type,
-vcpus, memory_mib. The rest of `COLUMNS` may be there; an empty cell is unknown.
+vcpus, memory_mib. The rest of `COLUMNS` is optional; an empty cell is unknown.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ _UNUSED = (
 
 
 def read(sources: Sequence[CatalogSource], options: ImportOptions) -> ImportedCatalog:
-    """The catalogue in `sources`, of one region."""
+    """The catalog in `sources`, for one region."""
     builder = Builder(options)
     known = [*COLUMNS, *_OTHERS]
     rows = [
