@@ -1,1 +1,1 @@
-"""What a job takes and costs: equations, nodes, jobs, prices, bills."""
+"""Time and cost of a job: equations, nodes, jobs, prices, bills."""

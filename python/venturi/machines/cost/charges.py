@@ -1,6 +1,6 @@
-"""What is paid beside the nodes: network volumes, as parts of a tariff.
+"""Charges in addition to the nodes: network volumes, as parts of a tariff.
 
-Prices are the user's or the catalogue's; what a month's hours and a GB are is a parameter.
+Prices come from the user or the catalog; the hours of a month and the size of a GB are parameters.
 """
 
 from __future__ import annotations
@@ -91,10 +91,10 @@ def _above(name: str, provisioned: float, included: float) -> float:
 
 
 def attached_volumes(instance_type: InstanceType) -> Volumes | str | None:
-    """The volumes that each node of the type is given, at the catalogue's prices.
+    """The volumes attached to each node of the type, at the catalog's prices.
 
-    None without any; the reason where a price is not known. Without a size of theirs it is 0 here,
-    since what holds the data is bought for the whole cluster.
+    None without any; the reason if a price is unknown. Their size is 0 if it isn't fixed, because
+    the volumes that hold the data are priced for the whole cluster.
     """
     of = instance_type.volumes
     if of is None:
@@ -137,9 +137,9 @@ def volumes_of(
     gib: float,
     hours_per_month: float = HOURS_PER_MONTH,
 ) -> Volumes | None:
-    """`count` volumes of `gib` GiB at the catalogue's price, or None.
+    """`count` volumes of `gib` GiB at the catalog's price.
 
-    Then `instance_type.fact("volume_price").note` says why.
+    None if the price is unknown; `instance_type.fact("volume_price").note` has the reason.
     """
     fact = instance_type.fact("volume_price")
     if not isinstance(fact.value, float):

@@ -1,4 +1,4 @@
-"""What a prediction can be asked for: loads nothing, as options of the command line name it."""
+"""Options of a prediction, as the command line names them. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ MOST_NODES = 1_000_000  # more than any cluster has; what is asked beyond is a s
 
 
 class Durability(StrEnum):
-    """What survives the loss of a node; the three classes of the SoCC 2015 paper, section 3.3."""
+    """Data that survive the loss of a node; the three classes of the SoCC 2015 paper, section
+    3.3.
+    """
 
     TWO_IO = "2-io"  # everything on local disks, one copy
     REPLICATED = "replicated"  # the job writes further copies of its output to other nodes
@@ -16,7 +18,7 @@ class Durability(StrEnum):
 
 
 class Exchange(StrEnum):
-    """How much of what is shuffled crosses the network."""
+    """The share of the shuffle that crosses the network."""
 
     REMOTE = "remote"  # (N-1)/N: what belongs to a node's own partitions stays on it
     ALL = "all"  # every byte, as equations (1) to (11) of the SoCC 2015 paper have it

@@ -1,15 +1,15 @@
-"""Time of a two-pass job on N equal nodes: equations (1) to (11) of [CVP15], made general.
+"""Time of a two-pass job on N equal nodes: equations (1) to (11) of [CVP15], generalized.
 
-Each phase is as slow as its slowest term; a term is bytes over a rate, or core-seconds over cores.
-Every figure comes as a span: the middle, and what the ranges of the rates allow, so that low and
-high are bounds and not a confidence interval. What goes beyond the paper's equations is a term of
-its own or named among the job's `assumptions`, and is zero unless the job asks for it:
+Each phase is as slow as its slowest term; a term is bytes divided by a rate, or core-seconds
+divided by cores. Every figure is a span: the middle, and the extremes over the ranges of the rates,
+so low and high are bounds, not a confidence interval. Extensions of the paper's equations are
+separate terms or listed in the job's `assumptions`, and are zero unless the job uses them:
 
 - one disk for reading and writing, or devices split unevenly by role (`_local_terms`);
-- what of the shuffle stays on its node, (N-1)/N crossing the network (`Exchange`);
-- processor time: core-seconds per byte over the node's cores;
+- the part of the shuffle that stays on its node, with (N-1)/N crossing the network (`Exchange`);
+- CPU time: core-seconds per byte over the node's cores;
 - start-up time, before the first byte;
-- skew: the largest node's share of what was shuffled;
+- skew: the largest node's share of the shuffle;
 - memory that keeps intermediate data between the phases (hybrid).
 """
 
@@ -48,12 +48,12 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One resource of one phase. `rate` is a node's; `demand_bytes` the whole cluster's.
+    """One resource of one phase. `rate` is per node; `demand_bytes` is for the whole cluster.
 
-    For the processors `demand_bytes` is None and `core_s` counts, over `cores` of each node. `rate`
-    is None, too, where it is not known but nothing is moved; where disks are split by role it is
-    that with the first number of nodes. `seconds` has the shape (3, nodes): middle, low, high.
-    `skewed_share`: how much of the term goes by the sizes of the partitions, from 0 to 1.
+    For CPUs, `demand_bytes` is None and `core_s` counts, over `cores` of each node. An unknown
+    `rate` is None if no data moves; where disks are split by role, `rate` is that for the first
+    node count. `seconds` has the shape (3, nodes): middle, low, high. `skewed_share`: the share of
+    the term that scales with partition sizes, from 0 to 1.
     """
 
     resource: str
@@ -98,10 +98,10 @@ class PhaseModel:
 
 @dataclass(frozen=True, slots=True)
 class JobTime:
-    """A job on `nodes` (one count, or several at once) of one kind of node.
+    """The time of a job on `nodes` (one or several counts) of one kind of node.
 
-    With something unknown there are no phases, and `missing` says why. `lower_bound`: a rate is
-    only known as an upper bound, so the job takes at least this long.
+    If a value is unknown, there are no phases, and `missing` gives the reason. `lower_bound`: a
+    rate is only known as an upper bound, so the job takes at least this long.
     """
 
     nodes: Counts
@@ -147,7 +147,7 @@ class _Need:
 
 
 def job_time(job: Job, node: Node, nodes: int | Sequence[int]) -> JobTime:
-    """Seconds of `job` on `nodes` nodes like `node`; `nodes` may be many counts at once."""
+    """Seconds of `job` on `nodes` nodes like `node`; `nodes` may be an array of counts."""
     counts = np.atleast_1d(np.asarray(nodes, dtype=np.int64))
     if counts.size == 0 or counts.min() < 1:
         raise invalid("nodes", counts.tolist(), "at least 1")
@@ -203,7 +203,7 @@ def _transfer(node: Node, need: _Need, counts: Counts, skew: Array | float) -> T
 def _needs(
     job: Job, node: Node, counts: Counts, skew: Array | float, assumptions: list[str]
 ) -> tuple[list[_Need], list[_Need], tuple[str, str]]:
-    """What both phases move, and the equations that this makes."""
+    """The bytes that both phases transfer, and the equations for them."""
     spilled: Array | float = job.intermediate_bytes
     if job.retained_share and node.memory_bytes is not None:
         # The node with the largest share is the slowest, and has no more memory than another.

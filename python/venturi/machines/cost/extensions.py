@@ -1,8 +1,8 @@
-"""What goes beyond equations (1) to (11), one small function each: to be combined as a job needs.
+"""Extensions of equations (1) to (11), one small function each, combined as a job needs.
 
 Bonds and caps change a node's rates before `dataflow.job_time` sees them; the memory cliff changes
-times. Disks shared by reading and writing, processor time, start-up, skew and retained
-memory are terms of `dataflow` itself.
+times. Disks shared by reading and writing, CPU time, start-up, skew and retained memory are terms
+of `dataflow` itself.
 """
 
 from __future__ import annotations
@@ -99,11 +99,11 @@ class MemoryCliff:
 def fit_memory_cliff(
     sizes_bytes: Sequence[float], elapsed_s: Sequence[float], fits_bytes: float
 ) -> MemoryCliff:
-    """Two least-squares lines through measured points, split at what memory holds.
+    """Fits two least-squares lines to measured points, split at the size that fits into memory.
 
-    Where the cliff lies between the last size that fits and the first that does not, the points
-    cannot tell: `fits_bytes` is the caller's, such as executors * heap. Shape after the 2017
-    VMware study, Table 21. Refused (VEN-MODEL-INPUT): fewer than two sizes on either side.
+    The points can't locate the cliff between the last size that fits and the next, so the caller
+    gives `fits_bytes`, such as executors * heap. Shape after the 2017 VMware study, Table 21.
+    VEN-MODEL-INPUT: fewer than two sizes on either side.
     """
     need_rate("fits_bytes", fits_bytes)
     if len(sizes_bytes) != len(elapsed_s):

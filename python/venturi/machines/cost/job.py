@@ -77,11 +77,11 @@ class Job:
 
     @property
     def local_bytes(self) -> float:
-        """Bytes that the local disks of the cluster must hold at the worst moment.
+        """The peak of the bytes on the cluster's local disks.
 
-        Input, intermediate and output data (SoCC 2015, section 4.2: 300 TB for a 100 TB sort), the
-        output as often as it is copied; with volumes only the intermediate data. What goes by the
-        sizes of the partitions counts `partition_skew` times, since the fullest node must hold it.
+        Input, intermediate and output data (SoCC 2015, section 4.2: 300 TB for a 100 TB sort), with
+        each copy of the output; with volumes, only the intermediate data. Amounts that scale with
+        partition sizes count `partition_skew` times, because the fullest node must hold its share.
         """
         if self.durability is Durability.VOLUMES:
             return self.partition_skew * self.intermediate_bytes
@@ -140,7 +140,7 @@ _Seconds = Annotated[
 
 
 class JobFile(BaseModel):
-    """What a job file may say. Sizes are text with a unit (`100TB`) or bytes."""
+    """The content of a job file. Sizes are text with a unit (`100TB`) or bytes."""
 
     model_config = ConfigDict(extra="forbid", strict=False)
 

@@ -31,7 +31,7 @@ _AT_SCALE = (
 _ANOTHER_DAY = (
     "a sort got 1,123 MB/s a node where 879 had been measured (SoCC 2015, 5.1); the same downwards"
 )
-# What one may have to reckon with where a catalogue's figure comes without a range of its own.
+# Range of a catalog's figure that has no range of its own.
 SPREADS: Mapping[tuple[str, ValueKind], Margin] = {
     ("storage", ValueKind.MEASURED): Margin(
         0.87, 1.0, "slowest of 178 nodes over the mean of a few (SoCC 2015, 5.1)"
@@ -61,12 +61,12 @@ _UNKNOWN = Margin(0.5, 1.5, "our own margin: no measurement exists")
 class Node:
     """One machine. Rates are in bytes per second of the whole machine, `None` if unknown.
 
-    `storage` is what the local disks do in each direction while reading and writing at once, with
-    half of them reading where there are several (B_storage, DiskBench); `local_read` and
-    `local_write` are all of them in one direction. `cores` are full-speed cores of the machine on
-    which the processor cost of the job was measured, if `cpu_factor` is known, else its own.
+    `storage` is the rate of the local disks in each direction while they read and write
+    concurrently; with several disks, half of them read (B_storage, DiskBench). `local_read` and
+    `local_write` are the rates of all disks in one direction. `cores` are full-speed cores of the
+    machine on which the job's CPU cost was measured, if `cpu_factor` is known, else its own.
     `on_volumes`: there are no local disks, and network volumes keep all data; they hold
-    `volume_bytes`, or where that is None as much as is needed.
+    `volume_bytes`, or without a value as much as necessary.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Node:
 
 
 def rate_of(fact: Fact, resource: str, *, upper_bound: bool = False) -> Quantity | None:
-    """The rate in a catalogue's `fact` in bytes per second, or None if it has no value."""
+    """The rate in a catalog's `fact` in bytes per second, or None if it has no value."""
     if not isinstance(fact.value, float) or fact.kind is None:
         return None
     scale = BYTES_PER_S[fact.unit]
@@ -109,7 +109,7 @@ def rate_of(fact: Fact, resource: str, *, upper_bound: bool = False) -> Quantity
 
 
 def node_of(instance_type: InstanceType, network: NetworkChoice = NetworkChoice.AT_SCALE) -> Node:
-    """What the catalogue knows of `instance_type`, as a job sees it."""
+    """The node model of `instance_type`, from the catalog's facts."""
     missing: dict[str, str] = {}
 
     def known(name: str, resource: str, *attributes: str) -> Quantity | None:
@@ -165,8 +165,8 @@ def _network(
     missing.pop("network", None)
     if baseline is None or baseline.upper_bound or instance_type.fact("network_rate").value is None:
         return at_scale
-    # What a cluster gives lies between what two nodes gave and what the slowest of many gave.
-    # A range that the catalogue gives is not narrowed.
+    # A cluster's rate lies between the rates of two nodes and of the slowest of many. Never narrows
+    # a range that the catalog gives.
     lowest = at_scale.value if fact.low is None else at_scale.low
     highest = at_scale.value if fact.high is None else at_scale.high
     low, high = min(lowest, baseline.value), max(highest, baseline.value)
@@ -183,7 +183,7 @@ def _network(
 
 
 def _bonded(instance_type: InstanceType, member: Quantity | None) -> Quantity | None:
-    """What the machine's bond makes of the rate of one interface; without a bond that rate."""
+    """The machine's rate with its bond, from the rate of one interface."""
     members = instance_type.number("network_members")
     if member is None or members is None or math.isinf(member.value):
         return member
@@ -198,7 +198,7 @@ def _first(
     attributes: Sequence[str],
     missing: dict[str, str],
 ) -> Quantity | None:
-    """The first known of `attributes`; if there is none, why, for the one that matters most."""
+    """The first known of `attributes`; if all are unknown, records why, for the most important."""
     for attribute in attributes:
         fact = instance_type.fact(attribute)
         rate = rate_of(fact, resource, upper_bound=attribute.endswith("line_rate"))

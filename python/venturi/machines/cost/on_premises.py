@@ -1,4 +1,4 @@
-"""What a machine costs per hour that is owned, not rented, as a tariff like any other."""
+"""Hourly cost of an owned machine, as a tariff."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ HOURS_PER_YEAR = 8760.0
 
 @dataclass(frozen=True, slots=True)
 class OnPremises:
-    """One owned node. Amounts are of `currency`; what is None is left out, and said so.
+    """One owned node. Amounts are in `currency`; fields that are None are left out, with a note.
 
-    `maintenance` is that of all `years` together. `utilisation` is the share of all hours in which
-    the node works, so that its price per hour of work covers the idle ones: 1 flatters. It was
-    1 in ALOJA's published costs ("fully utilized at all times").
+    `maintenance` covers all `years` together. The utilization is the share of all hours in which
+    the node works, so that its price per hour of work covers idle hours; 1 is optimistic. ALOJA's
+    published costs use 1 ("fully utilized at all times").
     """
 
     capital: float
@@ -50,10 +50,10 @@ class OnPremises:
         one_currency([self.currency])
 
     def tariff(self) -> Tariff:
-        """Per hour of work: (capital + maintenance - residual) / (years * 8760 * utilisation).
+        """Per hour of work: (capital + maintenance - residual) / (years * 8760 * utilization).
 
-        To it come power (kW * PUE * price per kWh), and space and staff, which are paid the whole
-        year: per year / (8760 * utilisation). Time is not rounded: billed equals metered.
+        Adds power (kW * PUE * price per kWh), and space and staff, which cost money all year: per
+        year / (8760 * utilization). Time is not rounded: billed equals metered.
         """
         worked_h = HOURS_PER_YEAR * self.utilisation
         spent = self.capital + self.maintenance - self.residual_value
@@ -100,9 +100,9 @@ class OnPremises:
 def on_premises_of(
     instance_type: InstanceType, years: float, utilisation: float = 1.0
 ) -> OnPremises | None:
-    """Purchase price and power by the catalogue, or None if it has no `capital`.
+    """Purchase price and power from the catalog, or None if it has no `capital`.
 
-    The rest (`dataclasses.replace`) is the owner's to say.
+    The owner sets the other fields with `dataclasses.replace`.
     """
     fact = instance_type.fact("capital")
     if not isinstance(fact.value, float):

@@ -1,7 +1,7 @@
-"""One catalogue over another, and a catalogue from what was measured on a machine.
+"""Overlays one catalog on another, and makes a catalog from measurements of a machine.
 
-Value by value the better known one stays: measured over derived over advertised over assumed, the
-newer of two of a kind.
+The more reliable of two values stays: measured over derived over advertised over assumed; of the
+same kind, the newer one.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ DISPUTABLE = (
     "local_write_rate",
     "storage_rate",
 )
-SAME = 0.02  # what differs by less is rounding
+SAME = 0.02  # smaller differences are rounding
 
 
 def overlay(base: Catalog, over: Catalog, *, both: bool = False) -> Catalog:
-    """`base` with what `over` knows better; types that only `over` has come last.
+    """`base` with the more reliable values of `over`; types that only `over` has come last.
 
-    Of two values of one kind and one day, that of `over` stays. An unknown value replaces nothing.
-    With `both`, of two rates of one kind that differ the lower stays and the other is its high end.
+    If kind and day are equal, the value of `over` stays. An unknown value replaces nothing. With
+    `both`, if two rates of one kind differ, the lower one stays and the other is its high end.
     """
     entries = dict(base.entries)
     for name, above in over.entries.items():
@@ -98,20 +98,20 @@ def _strength(fact: Fact) -> tuple[int, date]:
 
 @dataclass(frozen=True, slots=True)
 class TrialFacts:
-    """What trials say of one instance type, and why the others of them say nothing: id -> why."""
+    """Facts about one instance type from trials, and the reason for each unused trial by id."""
 
     catalog: Catalog
     left_out: Mapping[str, str]
 
 
 def overlay_from_trials(trials: Iterable[Trial], type_name: str) -> TrialFacts:
-    """What succeeded probes measured, as facts of the instance type `type_name`.
+    """Facts about the instance type `type_name` from succeeded probes.
 
     DiskBench: storage_rate is the smaller of concurrent reading and writing (equation 5),
-    local_read_rate and local_write_rate are alone; of several hosts the median, with the slowest as
-    storage_rate_slowest. NetBench: network_rate between pairs, network_rate_at_scale of the slowest
-    peer when all send to all, at the most peers measured. Host facts: processors, memory, NUMA
-    nodes. The newest trial of a host counts. Loopback is no network and says nothing.
+    local_read_rate and local_write_rate are separate rates; for several hosts the median, with the
+    slowest as storage_rate_slowest. NetBench: network_rate between pairs, network_rate_at_scale of
+    the slowest peer when all send to all, at the most peers measured. Host facts: CPUs, memory,
+    NUMA nodes. The newest trial of a host counts. Loopback isn't a network and is ignored.
     """
     left_out: dict[str, str] = {}
     newest: dict[tuple[str, str], Trial] = {}
@@ -270,7 +270,7 @@ class _Facts:
 
 
 def _storage(rates: DiskRates) -> DiskRate | None:
-    """Equation (5): reading and writing at once, the smaller of the two counts."""
+    """Equation (5): the smaller of the concurrent read and write rates."""
     read, write = rates.mixed_read, rates.mixed_write
     if read is None or write is None:
         return None
@@ -377,7 +377,7 @@ def _host_facts(trial: Trial, facts: _Facts) -> None:
 
 
 def need_facts(found: TrialFacts, wanted: Sequence[str]) -> None:
-    """An error if a trial asked for by id was left out, or if nothing came of any trial."""
+    """Raises an error if a trial requested by id was left out, or if no trial provided a fact."""
     refused = {name: why for name, why in found.left_out.items() if name in wanted}
     if not refused and found.catalog.types:
         return

@@ -1,16 +1,16 @@
-"""Predicted time of the native sort on one machine, from the disk rates measured there.
+"""Predicted time of the native sort on one machine, from disk rates measured on it.
 
 Equations (1) to (11), as in `dataflow`, let reading and writing overlap freely. On one device they
-share its capacity: while both go on, only the total rate counts (2-IO on a shared-capacity device,
-docs/method/native-sort.md). With D = input bytes, S = spilled bytes, R and W the rates alone, m the
-total of both rates while reading and writing at once:
+share its capacity: during both, only the total rate counts (2-IO on a shared-capacity device,
+docs/method/native-sort.md). With D = input bytes, S = spilled bytes, R and W the separate rates, m
+the total rate of concurrent reading and writing:
 
     map+shuffle   A/t + (D - S)/R + 2 S/m
     sort+reduce   2 S/m + (D - S)/W
 
-In memory S = 0: A/t + D/R + D/W. A is the memory that the sort fills for the first time, min(D,
-budget), and t the rate at which the kernel hands out cleared pages: no read can end before its
-buffer exists. Computing is hidden behind I/O.
+In memory S = 0: A/t + D/R + D/W. A is the memory that the sort touches for the first time, min(D,
+budget), and t the rate at which the kernel provides cleared pages: no read can end before its
+buffer exists. I/O hides compute time.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class DiskRate:
 
 @dataclass(frozen=True, slots=True)
 class DiskRates:
-    """What DiskBench measured on one device or one set of directories.
+    """DiskBench rates of one device or one set of directories.
 
-    `read` and `write` alone; `mixed_read` and `mixed_write` while both go on; `mixed_total` their
-    sum, iteration by iteration. What is None has its reason in `missing`.
+    `read` and `write` are separate rates; `mixed_read` and `mixed_write` are concurrent ones,
+    `mixed_total` their sum, iteration by iteration. Each None has its reason in `missing`.
     """
 
     read: DiskRate | None = None
@@ -56,8 +56,9 @@ class DiskRates:
 
 @dataclass(frozen=True, slots=True)
 class NativeSortPlan:
-    """What the native sort will move on one device. `memory_bytes` is its budget; without it the
-    filling of memory is not predicted.
+    """The bytes that the native sort will transfer on one device.
+
+    `memory_bytes` is its budget; without it, the time to touch memory isn't predicted.
     """
 
     input_bytes: int
@@ -98,7 +99,7 @@ class PhasePrediction:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The whole sort: the sum of its phases, and what was assumed. None if a phase is."""
+    """The whole sort: the sum of its phases, and the assumptions. None if a phase has no time."""
 
     phases: tuple[PhasePrediction, ...]
     assumptions: tuple[str, ...]
@@ -124,7 +125,7 @@ class Prediction:
 
     @property
     def missing_reason(self) -> str | None:
-        """Why there is no prediction, if there is none."""
+        """The reason if there is no prediction."""
         reasons = dict.fromkeys(p.missing_reason for p in self.phases if p.missing_reason)
         return "; ".join(reasons) or None
 

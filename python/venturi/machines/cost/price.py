@@ -1,8 +1,7 @@
-"""What a job costs: metered, pro rata by the second, beside billed, as the provider rounds time.
+"""Cost of a job: metered (pro rata by the second) and billed (with the provider's rounding).
 
-Every price is a quote: an amount of one currency, with its source and the day it held. Amounts of
-different currencies are never added or compared: that is VEN-MODEL-INPUT, and `convert` with a
-dated exchange rate is the way out.
+Every price is a quote: an amount of one currency, with its source and date. Adding or comparing
+different currencies raises VEN-MODEL-INPUT; use `convert` with a dated exchange rate.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def is_stale(as_of: date, today: date) -> bool:
 
 
 def one_currency(currencies: Iterable[str]) -> str:
-    """The one currency of all that is to be added or compared, or VEN-MODEL-INPUT."""
+    """The single currency of amounts to add or compare, or VEN-MODEL-INPUT."""
     found = sorted(set(currencies))
     for currency in found:
         if not re.fullmatch("[A-Z]{3}", currency):
@@ -50,10 +49,10 @@ def one_currency(currencies: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PriceComponent:
-    """What each node costs per hour beside the instance: a fee, disks, volumes, power.
+    """Hourly cost of each node in addition to the instance: a fee, disks, volumes, power.
 
-    `per_hour` is an amount of `currency` for each of `count`; `formula` says how it came about.
-    `pro_rata`: paid by the second, whatever the steps in which the instance is billed.
+    `per_hour` is an amount of `currency` for each of `count`; `formula` shows its calculation.
+    `pro_rata`: metered by the second, whatever the billing steps of the instance.
     """
 
     name: str
@@ -78,10 +77,10 @@ class PriceComponent:
 
 @dataclass(frozen=True, slots=True)
 class Tariff:
-    """What one node costs per hour of `currency`, and how time is rounded.
+    """The hourly price of one node in `currency`, and the rounding of time.
 
-    Time is billed in steps of `granularity_s` (0: not rounded) and at least `minimum_s`. Where the
-    steps are not known, `granularity_s` is None and `not_billed` says why.
+    Time is billed in steps of `granularity_s` (0: not rounded) and at least `minimum_s`. If the
+    steps are unknown, `granularity_s` is None and `not_billed` gives the reason.
     """
 
     per_hour: float
@@ -160,8 +159,8 @@ def metered(tariff: Tariff, elapsed_s: float, nodes: Numbers) -> Array: ...
 def metered(tariff: Tariff, elapsed_s: float | Numbers, nodes: float | Numbers) -> float | Array:
     """Amount of the tariff's currency, by the second: N * T / 3600 * price per node and hour.
 
-    This is equation (7) of the SoCC 2015 paper, and what it publishes. Arrays are taken
-    element by element.
+    This is equation (7) of the SoCC 2015 paper, which its published costs use. Works element by
+    element on arrays.
     """
     seconds = _checked("elapsed_s", elapsed_s)
     amount: float | Array = _amount(tariff, seconds, seconds, nodes)
@@ -192,10 +191,10 @@ def billed(
 def tariff_of(
     instance_type: InstanceType, *, volumes: Sequence[PriceComponent] = (), price: str = "price"
 ) -> Tariff | None:
-    """The tariff of one node by the catalogue, or None: `instance_type.fact(price).note` says why.
+    """The tariff of one node from the catalog, or None: `instance_type.fact(price).note` says why.
 
     `price` is the attribute to start from (`spot_price` for interruptible nodes). With `volumes`
-    (`charges.Volumes.parts`) the surcharge for a dedicated path to them is added.
+    (`charges.Volumes.parts`), adds the surcharge for a dedicated path to them.
     """
     fact = instance_type.fact(price)
     if not isinstance(fact.value, float):
@@ -246,18 +245,20 @@ def tariff_of(
 
 
 def left_out(texts: Iterable[str]) -> tuple[str, ...]:
-    """Of what was assumed of a price, what says that a part of it is missing."""
+    """Those of a price's assumptions that name a missing part of it."""
     return tuple(text for text in texts if "left out" in text)
 
 
 def currency_of(fact: Fact) -> str:
-    """The currency in which a catalogue gives a price: its unit's first part (`EUR/h`)."""
+    """The currency of a price in a catalog: its unit's first part (`EUR/h`)."""
     return fact.unit.partition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class BillItem:
-    """One line of a bill: `amount` is metered, `billed` what is asked for, None if not known."""
+    """One line of a bill: `amount` is metered, `billed` is rounded by the provider, None if
+    unknown.
+    """
 
     name: str
     amount: float
@@ -270,7 +271,7 @@ class BillItem:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a job costs, item by item, what was assumed and what is missing from it."""
+    """The cost of a job by item, with its assumptions and missing items."""
 
     currency: str
     items: tuple[BillItem, ...]

@@ -23,11 +23,11 @@ from venturi.core.domain import invalid, need_rate, need_size
 from venturi.core.errors import VenturiError
 from venturi.machines.cost.predict import NativeSortPlan, PhasePrediction, Prediction
 
-# How far any of 56 sorts lay at most from its prediction, and 28 of 32 beside other work:
-# docs/method/native-sort.md. A virtual machine's disk differs by as much from second to second.
+# Largest error of any of 56 sorts, and of 28 of 32 with background load:
+# docs/method/native-sort.md. A virtual machine's disk varies as much from second to second.
 USUAL_ERROR = 0.20
 
-# A phase whose workers computed for this share of its time waits for the processor.
+# A phase with workers that compute for this share of its time is CPU-bound.
 _COMPUTING_SHARE = 0.9
 
 
@@ -45,7 +45,7 @@ class RehearsedPhase:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """One rehearsal: its bytes, and what its phases took."""
+    """One rehearsal: its bytes, and the measurements of its phases."""
 
     input_bytes: int
     spilled_bytes: int

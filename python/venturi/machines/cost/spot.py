@@ -1,10 +1,10 @@
-"""Interruptible nodes: what a job costs and how long it takes when nodes are taken away.
+"""Interruptible nodes: time and cost of a job when nodes may be reclaimed.
 
-Each node is lost at a constant rate, independently of the others, so that N nodes lose one at N
-times the rate. A loss starts the job again, on a new node that is there at once. W seconds of work
-then take (exp(r W) - 1) / r in the mean, with r the losses per second of all nodes (S. M. Ross,
-*Introduction to Probability Models*, runs without an event of a Poisson process). All nodes are
-paid for all the time.
+Each node is lost at a constant rate, independently of the others, so N nodes lose one at N times
+the rate. After a loss the job restarts, on a replacement node that is immediately available. W
+seconds of work then take (exp(r W) - 1) / r on average, with r the losses per second of all nodes
+(S. M. Ross, *Introduction to Probability Models*, runs without an event of a Poisson process). All
+nodes are billed for the whole time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from venturi.machines.cost.price import Array, Tariff, billed, metered, tariff_o
 
 TRIALS, SEED = 2000, 1
 MAX_DRAWS = 2_000_000  # simulated losses; beyond, a distribution with the exact mean and variance
-NEVER_S = 365 * 86_400.0  # a year: nobody waits so long for a job, so no figures are given
+NEVER_S = 365 * 86_400.0  # a year: longer times aren't realistic, so no figures are given
 
 
 def expected_losses(work_s: float, nodes: float, per_node_hour: float) -> float:
@@ -78,7 +78,7 @@ def simulated_elapsed_s(
 
 @dataclass(frozen=True, slots=True)
 class SpotRange:
-    """The mean, and what is not exceeded in half and in 95 % of all cases."""
+    """The mean, the median and the 95th percentile."""
 
     mean: float
     p50: float
@@ -124,7 +124,7 @@ def spot_cost(tariff: Tariff, work_s: float, nodes: float, per_node_hour: float)
     if tariff.granularity_s is not None:
         of = [billed(tariff, seconds, nodes) for seconds in (drawn_s, p50_s, p95_s)]
         paid, of_p50, of_p95 = (np.asarray(amount, dtype=np.float64) for amount in of)
-        # The exact mean of what is metered, and the simulated mean of what rounding adds to it.
+        # The exact mean of the metered cost, plus the simulated mean of the rounding.
         added = float(np.mean(paid - metered(tariff, drawn_s, nodes)))
         asked = SpotRange(each_s * mean_s + added, float(of_p50), float(of_p95))
     return SpotCost(
@@ -140,7 +140,7 @@ def spot_cost(tariff: Tariff, work_s: float, nodes: float, per_node_hour: float)
 
 
 def spot_of(instance_type: InstanceType) -> tuple[Tariff, float] | None:
-    """Tariff of one interruptible node and its losses an hour, or None if the catalogue lacks one.
+    """Tariff of one interruptible node and its losses per hour, or None if the catalog lacks one.
 
     The notes of the facts `spot_price` and `spot_loss_rate` say why.
     """
