@@ -20,7 +20,9 @@ Facts = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class DiskClass:
-    """One `[[disk]]` of the table, whose head explains the fields: rates or else a reason."""
+    """One `[[disk]]` of the table, with rates or else a reason. The table's head explains the
+    fields.
+    """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 

@@ -25,7 +25,7 @@ FACTS_SCHEMA_VERSION = 1
 
 
 class Severity(StrEnum):
-    """What a finding means, the worst first."""
+    """Severity of a finding, the worst first."""
 
     PROBLEM = "problem"
     ADVICE = "advice"
@@ -46,7 +46,7 @@ class OnlyIf:
 
 @dataclass(frozen=True)
 class NoElement:
-    """What a rule about a list says if no element is left to look at."""
+    """The result of a rule about a list that has no elements to check."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -93,11 +93,11 @@ class DoctorRule:
 
 @dataclass(frozen=True)
 class HostFinding:
-    """What a rule says of this host.
+    """A rule's result for this host.
 
-    `fact` and `value` are the evidence; `value` is None only if it is not known. `reason` says why
-    it is unknown, or why the rule does not matter here. `fix` is None unless there is something to
-    mend, and `risk` unless mending can break something.
+    `fact` and `value` are the evidence; `value` is None only if unknown. `reason` explains why it
+    is unknown, or why the rule doesn't apply. `fix` is set only if there is a problem, and `risk`
+    only if the fix can break something.
     """
 
     rule: str
@@ -184,7 +184,7 @@ def _judge(facts: Facts, rule: DoctorRule, fact: str, value: Any, element: Eleme
         return _unknown(rule, fact, _why(facts, fact, value))
     if passes:
         return _finding(rule, Severity.OK, fact=fact, value=value)
-    # The facts may come from a file: nothing of theirs may become part of the command.
+    # Facts may come from a file: quote them so that they can't inject commands.
     words = {key: shlex.quote(str(word)) for key, word in element.items()}
     fix = rule.fix.format_map({**words, "threshold": rule.threshold})
     risk = rule.risk.format_map(words) if rule.risk is not None else None
@@ -298,10 +298,10 @@ def _links(interfaces: list[Element]) -> list[Element]:
 
 
 def _fast_links(interfaces: list[Element]) -> list[Element]:
-    """Links that jumbo frames may suit: known to be fast, in nobody else's network.
+    """Links that may benefit from jumbo frames: known to be fast, and physical.
 
-    A virtual network card's frames are its host's and its cloud's to choose, and an MTU below
-    1,500 says that there is a tunnel underneath.
+    For a virtual network card, the host and its cloud choose the frame size. An MTU below 1,500
+    suggests a tunnel underneath.
     """
     virtual = {"virtio_net", "vmxnet3", "xen_netfront", "hv_netvsc", "ena", "gve", "mana"}
     return [

@@ -1,8 +1,9 @@
-"""The verdict on what a probe measured: is this as fast as its class is?
+"""The verdict on a probe: is this device as fast as its class?
 
-A class (SATA SSD, 10 GbE) and its rates with source come from `devices`. The judgement is on the
-sequential read of a disk and on the slowest pair of a network, each iteration's rate against the
-range of the class: all below is slower, all above is faster, else the median decides where it can.
+A class (SATA SSD, 10 GbE) and its rates with source come from `devices`. The verdict covers the
+sequential read of a disk and the slowest pair of a network. It compares each iteration's rate with
+the range of the class: all below is slower, all above is faster, otherwise the median decides if it
+can.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from venturi.record.trial import Trial
 
 Facts = Mapping[str, Any]
 
-# Single disks from slow to fast: what a disk of unknown medium is set beside.
+# Single disks from slow to fast, to compare disks of unknown medium with.
 _LADDER = ("hdd", "sata-ssd", "nvme-ssd")
 _CACHE = (
     "a cache of the host or controller may have answered instead of the disk: measure with "
@@ -42,7 +43,7 @@ _CACHE = (
 
 _MEMORY = "VEN-DISK-MEMORY"  # a warning of the agent
 _BURST = 1.05
-"""What shapes a link lets more than its rate through for an instant."""
+"""Burst allowance of traffic shaping over a link's rate."""
 
 
 class AgainstClass(StrEnum):
@@ -76,9 +77,9 @@ class DeviceVerdict:
 
 
 def verdicts(trial: Trial) -> tuple[DeviceVerdict, ...]:
-    """The verdicts of a probe: one for each disk, network or host; none for other trials.
+    """The verdicts of a probe: one for each disk, network or host; empty for other trials.
 
-    Of several hosts the first is how they stand beside one another.
+    For several hosts, the first verdict compares the hosts.
     """
     if of_hosts := tuple(_of_hosts(trial)):
         return of_hosts
@@ -166,7 +167,7 @@ def _memory(folder: str, rates: Sequence[float]) -> DeviceVerdict:
 
 
 def _known_disks_text(rate: float) -> str:
-    """What a rate says where the class does not: which single disks reach it."""
+    """The single disks that reach a rate, in words, for a disk of unknown class."""
     ladder = [next(c for c in load_devices().disk if c.id == name) for name in _LADDER]
     said = f"It reads {format_rate(rate)}: "
     for slower, disk in zip((None, *ladder), ladder, strict=False):
@@ -225,8 +226,9 @@ def _network(trial: Trial, facts: Facts) -> DeviceVerdict:
 
 
 def _stated_links(trial: Trial) -> DeviceVerdict | None:
-    """The pair of hosts with the least share of what their links carry, by the rates that the
-    cluster file states; None if it states none."""
+    """The pair of hosts with the lowest share of their link rate, by the rates stated in the
+    cluster file; None if it states none.
+    """
     flows = trial.configuration.get("sockets_per_peer")
     stated = {
         host.name: _pair_rate(link, flows if isinstance(flows, int) else 1)
@@ -260,7 +262,7 @@ def _stated_links(trial: Trial) -> DeviceVerdict | None:
 
 
 def _pair_rate(link: HostLink, flows: int) -> tuple[float, float]:
-    """What so many flows get of a link, and its whole rate (bytes/s)."""
+    """The rate that this many flows get of a link, and its whole rate (bytes/s)."""
     whole = link.bytes_per_s or 0.0
     of_flows = whole if link.flow_bytes_per_s is None else flows * link.flow_bytes_per_s
     return min(whole, of_flows), whole
@@ -278,7 +280,7 @@ def _known_links_text(rate: float, link: LinkEfficiency) -> str:
 
 
 def _host(facts: Facts) -> DeviceVerdict:
-    """Facts alone have no speed: the kinds of devices, and what the settings' check finds."""
+    """The kinds of devices and the result of the settings check; facts alone have no speed."""
     findings = examine(facts, load_rules())
     count = counts_of(findings)
     problems, advice = count[Severity.PROBLEM], count[Severity.ADVICE]

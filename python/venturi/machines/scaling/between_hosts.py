@@ -1,5 +1,7 @@
-"""What NetBench between hosts found, read from its trial: the rates of pairs, who is slow, what
-each size and leaving out slow hosts gave. The probe decided who is slow; nothing is decided here.
+"""Results of NetBench between hosts, read from its trial.
+
+They contain the rates of pairs, the slow hosts, and the rates by number of hosts and without slow
+hosts. The probe identified the slow hosts; nothing is decided here.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from venturi.record.trial import Sample, Trial
 
 @dataclass(frozen=True, slots=True)
 class PairRate:
-    """What one host sends another: median and least of `n` iterations."""
+    """The rate from one host to another: median and minimum of `n` iterations."""
 
     bytes_per_s: float
     least_bytes_per_s: float
@@ -34,7 +36,7 @@ class HostStanding:
 
 @dataclass(frozen=True, slots=True)
 class AllToAll:
-    """All of `hosts` hosts at once: the slowest decides, the mean of all is beside it."""
+    """All of `hosts` hosts send concurrently: rate of the slowest, with the mean of all."""
 
     hosts: int
     slowest: str
@@ -71,7 +73,7 @@ class BetweenHosts:
 
 
 def between_hosts(trial: Trial) -> BetweenHosts | None:
-    """What `trial` says; None if it did not measure between hosts."""
+    """The results in `trial`; None if it didn't measure between hosts."""
     pairs = _pairs(trial)
     if not pairs:
         return None

@@ -1,5 +1,7 @@
-"""What DiskBench on several hosts found, read from its trial: each disk beside its peers, each host
-beside itself alone. The probe decided what is slow; nothing is decided here.
+"""Results of DiskBench on several hosts, read from its trial: disks compared with their peers, and
+hosts compared with their own rate alone.
+
+The probe identified the slow ones; nothing is decided here.
 """
 
 from __future__ import annotations
@@ -23,9 +25,10 @@ _METRIC = {
 
 @dataclass(frozen=True, slots=True)
 class DiskOfHost:
-    """A disk with all hosts at work: its rate (B/s, or 1/s of random reads), its share of the
-    median of the others of its class (None: it is the only one), and its host's share of what it
-    does alone (None: not measured).
+    """A disk while all hosts are active.
+
+    Has its rate (B/s, or 1/s for random reads), its share of the median of its peers in the class
+    (None: no peers), and its host's share of the host's rate alone (None: not measured).
     """
 
     host: str
@@ -48,7 +51,7 @@ class DisksOfHosts:
 
 
 def disks_of_hosts(trial: Trial) -> DisksOfHosts | None:
-    """What `trial` says; None if it did not measure disks of several hosts."""
+    """The results in `trial`; None if it didn't measure disks of several hosts."""
     alone: dict[tuple[Scalar, ...], float | None] = {
         (s.labels.get(HOST), s.labels.get("mode"), s.labels.get("role")): s.value
         for s in trial.samples

@@ -26,7 +26,7 @@ from venturi.record.trial import ProvenanceKind, Sample, State, Trial
 Array = npt.NDArray[np.float64]
 
 LEVEL = 0.90  # of every interval here
-MAX_EXTRAPOLATION = 8  # our judgement: three doublings beyond the largest that was measured
+MAX_EXTRAPOLATION = 8  # chosen by us: three doublings beyond the largest that was measured
 MIN_SIZES = 3  # two parameters and one degree of freedom for an interval
 RIVAL = 2.0  # a curve that predicts less than twice as badly is not ruled out
 
@@ -55,7 +55,7 @@ def check_range(
 
 @dataclass(frozen=True, slots=True)
 class NetworkScalingPoint:
-    """Bandwidth of one node, the slowest, while `nodes` nodes send to each other at once."""
+    """Bandwidth of the slowest node while `nodes` nodes send to each other concurrently."""
 
     nodes: int
     bytes_per_s: float
@@ -140,7 +140,7 @@ def _evaluate(curve: Curve, coefficients: Array, nodes: float) -> float:
 
 
 def _weighted(curve: Curve, nodes: Array, rates: Array) -> tuple[Array, Array]:
-    """Design and target whose residuals are relative errors."""
+    """Design matrix and target, weighted so that residuals are relative errors."""
     design = _design(curve, nodes)
     if curve is Curve.LINE:
         return design / rates[:, None], np.ones_like(rates)
@@ -208,12 +208,12 @@ class NetworkScaling:
         return tuple(sorted({point.nodes for point in self.points}))
 
     def at(self, nodes: int, *, force: bool = False) -> Quantity:
-        """Bytes per second of the slowest of `nodes` nodes, with what a measurement may show.
+        """Bytes per second of the slowest of `nodes` nodes, with a prediction interval.
 
         Derived from the best curve, with a 90 % prediction interval, widened by those of the other
-        curves that the points do not rule out. With fewer than three sizes only what was measured.
-        Errors: VEN-MODEL-RANGE beyond 8 times the measured sizes unless `force`, where nothing
-        was measured and there is no curve, and where the curve has fallen to nothing.
+        curves that the points don't rule out. With fewer than three sizes, returns measured sizes
+        only. VEN-MODEL-RANGE beyond 8 times the measured sizes unless `force`, for unmeasured sizes
+        without a curve, and where the curve has fallen to zero.
         """
         if nodes < 2:
             raise invalid("nodes", nodes, "at least 2: one node has no peer to send to")

@@ -1,7 +1,7 @@
-"""Distributions that the simulation draws rates from, their text form, and a catalogue's.
+"""Distributions of the simulated rates, their text form, and those of a catalog.
 
 Values are above zero: bytes per second, or factors. A distribution draws an array of the shape
-(trials, count); parameters that are themselves uncertain are drawn once a trial.
+(trials, count); parameters that are themselves uncertain are drawn once per trial.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _need_spread(name: str, value: float) -> None:
 
 
 class Distribution(Protocol):
-    """What rates are drawn from."""
+    """A distribution of rates."""
 
     @property
     def typical(self) -> float:
@@ -206,9 +206,9 @@ class SlowestOf:
     """Normal, known by its mean and by the slowest of `nodes` nodes; its spread is uncertain.
 
     One observed minimum is itself a draw: (mean - slowest) / sd is distributed as the maximum Z of
-    n standard normals whatever mean and sd are. So each trial takes sd = (mean - slowest) / Z with
-    a Z of its own, whose distribution function is Phi(z)^n (David and Nagaraja 2003, section 2.1;
-    the pivot argument is Fisher's). The mean is taken as known. Cut at zero as `Normal` is.
+    n standard normals for any mean and sd. So each trial takes sd = (mean - slowest) / Z with its
+    own Z, which has the distribution function Phi(z)^n (David and Nagaraja 2003, section 2.1; the
+    pivot argument is Fisher's). The mean is taken as known. Truncated at zero like `Normal`.
     """
 
     mean: float
@@ -238,12 +238,13 @@ class SlowestOf:
 
 @dataclass(frozen=True, slots=True)
 class RateDistribution:
-    """What a simulation draws for one resource of every node.
+    """The simulated rate of one resource of every node.
 
-    A node's rate is `cluster` (drawn once a trial: the day, the fabric) times `node` (drawn for
-    each node): one of them is in bytes per second, the other a factor. With `devices` each node has
-    as many, `node` is one device's, and data lie in equal parts on all: the node is as fast as
-    `devices` times its slowest. `nominal` is the rate in bytes per second that the `Node` states.
+    A node's rate is `cluster` (drawn once per trial: the day, the fabric) times `node` (drawn for
+    each node): one of them is in bytes per second, the other a factor. With `devices`, each node
+    has as many, `node` is one device's rate, and data lie in equal parts on all: the node is as
+    fast as `devices` times its slowest. `nominal` is the rate in bytes per second that the `Node`
+    states.
     """
 
     nominal: float
@@ -277,7 +278,7 @@ class RateDistribution:
 
 
 def within_range(quantity: Quantity) -> RateDistribution:
-    """Somewhere in the quantity's range, the whole cluster alike: what the range leaves open."""
+    """Uniform in the quantity's range, the same for the whole cluster."""
     if quantity.low == quantity.high:
         return RateDistribution(quantity.value, node=Constant(quantity.value))
     return RateDistribution(quantity.value, cluster=Uniform(quantity.low, quantity.high))
@@ -286,12 +287,12 @@ def within_range(quantity: Quantity) -> RateDistribution:
 def distributions_of(
     instance_type: InstanceType, network: NetworkChoice = NetworkChoice.AT_SCALE
 ) -> dict[str, RateDistribution]:
-    """What a catalogue says of the spread of a type's rates, by resource.
+    """Distributions of a type's rates from a catalog, by resource.
 
-    Storage: `SlowestOf` where the mean and the slowest of many nodes are known. Everything else is
-    drawn once a trial for the whole cluster, uniformly within the range that `node_of` gives the
-    rate: for the network from what the slowest of many nodes gave to what two nodes gave, since a
-    cluster gives something between. What is not known, or unlimited, is left out.
+    Storage: `SlowestOf` if the mean and the slowest of many nodes are known. Everything else is
+    drawn once per trial for the whole cluster, uniformly within the range that `node_of` gives the
+    rate: a cluster's network lies between the rates of two nodes and of the slowest of many.
+    Unknown and unlimited rates are left out.
     """
     machine = node_of(instance_type, network)
     stated = {

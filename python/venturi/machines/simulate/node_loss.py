@@ -1,4 +1,4 @@
-"""Lost nodes: the job begins anew, or the survivors do the lost node's tasks again."""
+"""Lost nodes: the job restarts, or the surviving nodes repeat the lost node's tasks."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Survivors:
         """Finishing times of a phase with its losses; events in the order of time."""
         before = ~self._alive
         finish = np.where(before, 0.0, finish)
-        # What a lost node held is read, and after the first phase also sorted, again.
+        # A lost node's data are read again and, after the first phase, sorted again.
         again = self._unit[0] if index == 0 else self._unit[0] + self._unit[1]
         left = self._alive.sum(axis=1)
         now = np.full(len(finish), -self._startup_s if index == 0 else 0.0)
@@ -97,7 +97,7 @@ class Survivors:
         finish[before] = 0.0
         for lost, victims, ended in gone:
             finish[lost, victims] = ended
-            finish[lost[left[lost] == 0]] = np.inf  # nobody is left to go on
+            finish[lost[left[lost] == 0]] = np.inf  # no node is left
         return finish
 
     def _choose(self, trials: Counts) -> Counts:
@@ -110,9 +110,9 @@ class Survivors:
     def _hand_over(
         self, finish: Array, again: Array, trials: Counts, taken: Array, now: Array
     ) -> None:
-        """Survivors take equal parts, at once or when they are done; changes `finish`.
+        """Divides the work of lost nodes among the survivors, immediately or when they are done.
 
-        Of the nodes lost it makes `now`, which is never the last to finish.
+        Changes `finish`. Lost nodes finish `now`, which is never the last.
         """
         busy = taken > 0
         if busy.all() and trials.size == len(finish):  # no copies

@@ -1,6 +1,6 @@
-"""What is simulated: a job on nodes with spread, spares and losses, and its terms.
+"""The simulated scenario: a job on nodes with spread, spare nodes and losses, and its terms.
 
-`plan_of` makes the terms of the equations of it once; `times` gives their seconds for drawn speeds.
+`plan_of` derives the terms of the equations once; `times` gives their seconds for drawn speeds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Speeds = Mapping[str, Array]  # by resource, over the stated rate: (trials, node
 
 
 class Recovery(StrEnum):
-    """What is done again after the loss of a node."""
+    """The work to repeat after the loss of a node."""
 
     JOB = "job"
     TASKS = "tasks"
@@ -56,15 +56,15 @@ class Speculation:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What is simulated.
+    """The input of a simulation.
 
-    `rates` by resource (storage, network, volumes, cpu): a resource without is as the node says.
-    `share_cv`: coefficient of variation of the nodes' shares of what is shuffled (Dirichlet); if 0,
-    one node has `job.partition_skew` times the mean and the others equal parts of the rest.
-    `spare` more nodes are provisioned and as many dropped before the job: the slowest, but with
-    `cull_below` only those slower than this fraction of the median speed, and then any.
-    `loss_per_node_hour`: how often a node is lost. `tasks_per_node`, one after the other, in each
-    phase: what speculation copies and what is done again after a loss.
+    `rates` by resource (storage, network, volumes, cpu); the others have the node's rate.
+    `share_cv`: coefficient of variation of the nodes' shares of the shuffle (Dirichlet); if 0, one
+    node has `job.partition_skew` times the mean and the others equal parts of the rest. `spare`
+    extra nodes are provisioned and as many dropped before the job: the slowest, or with
+    `cull_below` first those slower than this fraction of the median speed, then any.
+    `loss_per_node_hour`: losses of a node per hour. `tasks_per_node`: sequential tasks in each
+    phase, the unit of speculation and of repetition after a loss.
     """
 
     job: Job
@@ -129,7 +129,7 @@ class SimulationTerm:
 
 @dataclass(frozen=True, slots=True)
 class SimulationPlan:
-    """What all trials have in common. `fetch_s`: to send what a node reads in each phase."""
+    """The common part of all trials. `fetch_s`: time to send a node's input in each phase."""
 
     scenario: Scenario
     terms: tuple[tuple[SimulationTerm, ...], tuple[SimulationTerm, ...]]

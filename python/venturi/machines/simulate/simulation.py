@@ -1,22 +1,22 @@
-"""A seeded simulation of a two-pass job on nodes that are not equal and may be lost.
+"""A seeded simulation of a two-pass job on nodes that differ and may be lost.
 
-The two phases of `dataflow.job_time` with a barrier after each: a phase ends when its last node
-does. Each trial draws what the equations take as one figure; the time of a node is that of its
-slowest term, each term being the equation's, times the node's share of the data, over the node's
-speed (its drawn rate over the stated one). With constant rates, equal shares and no losses a trial
-therefore takes exactly as long as `job_time` says.
+It has the two phases of `dataflow.job_time` with a barrier after each: a phase ends when its last
+node does. Each trial draws the values that the equations take as single figures. A node's time is
+that of its slowest term: the equation's term, times the node's share of the data, divided by the
+node's speed (its drawn rate over the stated one). With constant rates, equal shares and no losses,
+a trial therefore equals `job_time` exactly.
 
-What is assumed beyond the equations:
+Assumptions beyond the equations:
 
-- Data are assigned to nodes beforehand, and a node that is done does not take over another's share.
-- The network is slow for all alike or for single nodes, as its `RateDistribution` says; flows do
-not collide.
+- Data are assigned to nodes beforehand, and a node that is done doesn't take over another's share.
+- The network is slow for all nodes or for single ones, as its `RateDistribution` says; flows do
+  not collide.
 - Nodes are lost as a Poisson process, each independently of its age and of its load.
-- Restart of the job: the lost node is replaced at once by one as fast, all work begins anew.
-- Restart of tasks: nobody replaces the node; at the moment of the loss the survivors take equal
-  parts of its work. In map and shuffle that is all it held; in sort and reduce what it had not yet
-  written, in whole tasks, for which its part of map and shuffle is done again too. This needs the
-  input elsewhere, so it is refused for 2-IO jobs, whose only copy is lost with the node.
+- Restart of the job: an equally fast node replaces the lost one immediately, and all work restarts.
+- Restart of tasks: the node isn't replaced; when it is lost, the survivors take equal parts of its
+  work. In map and shuffle that is everything it held. In sort and reduce it is the tasks that it
+  had not written yet, including their part of map and shuffle. This needs the input elsewhere, so
+  it is rejected for 2-IO jobs, which lose their only copy with the node.
 - Speculation: see `_speculate`.
 """
 
@@ -48,7 +48,7 @@ from venturi.machines.simulate.scenario import (
 PHASES = (MAP, REDUCE)
 NODE_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)  # of the nodes' finishing times
 _BIN, _BINS = 0.01, 700  # nodes' times are counted in bins of 1 %, to a factor of e^7 either way
-_CHUNK_VALUES = 1_000_000  # values in one array: some 25 such arrays are alive at once
+_CHUNK_VALUES = 1_000_000  # values in one array: about 25 such arrays exist concurrently
 _CHUNK_VALUES_TASKS = 30_000  # where arrays are gone through for each loss: what a cache holds
 # Each random choice has its own stream, so that two scenarios which differ in one choice are
 # otherwise compared on the same draws.
@@ -60,13 +60,13 @@ OnProgress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class SimulationResult:
-    """What came out, one value a trial in each array.
+    """The result of a simulation, one value per trial in each array.
 
     `total_s` = start-up + both phases + `repeated_s`, the time of attempts that a loss ended; it is
-    infinite for a trial that did not finish. `phase_s` has the shape (2, trials) and is of the
+    infinite for a trial that didn't finish. `phase_s` has the shape (2, trials) and covers the
     attempt that succeeded. `node_finish_s` has the shape (2, levels, trials): seconds into the
     phase by which that share of the nodes (`NODE_LEVELS`) is done; `node_counts` counts these times
-    over all trials, see `node_histogram`. `expected_s`: what the equations give for the phases.
+    over all trials, see `node_histogram`. `expected_s`: the phases' times by the equations.
     `culled`: nodes dropped for being slow. `lower_bound`: a rate is an advertised limit, so the job
     takes at least this long.
     """
@@ -206,7 +206,7 @@ def simulate(
 
 
 def _run(plan: SimulationPlan, count: int, streams: Mapping[str, np.random.Generator]) -> _Outcome:
-    """`count` trials at once; arrays are of the shape (trials, nodes)."""
+    """Runs `count` trials together; arrays have the shape (trials, nodes)."""
     scenario = plan.scenario
     provisioned = scenario.nodes + scenario.spare
     speeds: Speeds = {
@@ -293,7 +293,7 @@ def _cull(plan: SimulationPlan, count: int, speeds: Speeds) -> tuple[Speeds, Cou
 
 
 def _shares(scenario: Scenario, count: int, rng: np.random.Generator) -> Array:
-    """Each node's share of what is shuffled over the mean share; (1, 1) if all are equal.
+    """Each node's share of the shuffle relative to the mean; (1, 1) if all are equal.
 
     Dirichlet with equal parameters a has the coefficient of variation sqrt((N-1) / (N a + 1)).
     """
@@ -321,18 +321,18 @@ def _speculate(
     share: Array,
     speeds: Speeds,
 ) -> Array:
-    """Finishing times when lagging tasks are copied.
+    """Finishing times with speculative copies of lagging tasks.
 
-    Each node does its tasks one after the other. From the moment at which `rule.quantile` of the
-    nodes are done, a task that has run for `rule.behind` times the median node's time per task gets
-    a copy on a node that is done; the first to end counts, the other is stopped.
+    Each node runs its tasks one after the other. Once `rule.quantile` of the nodes are done, a task
+    that has run for `rule.behind` times the median node's time per task gets a copy on a finished
+    node; the first to end counts, the other is stopped.
 
-    The copy takes as long as the median node would, or as sending its input over the network if
-    that is slower. With one copy of the data (2-IO) it reads them from the lagging node, whose
-    disks then serve two readers with half their rate each: the original slows down too, and a node
-    with slow disks is not helped at all. With other durability it reads them from nodes that are
-    done, at no cost for the job. So copies hurt where nodes are uneven but healthy and the data are
-    in one place, and help where one node is really slow and the data are elsewhere.
+    The copy takes as long as on the median node, or as long as sending its input over the network
+    if that is slower. With one copy of the data (2-IO), it reads from the lagging node, with disks
+    that then serve two readers at half their rate each: the original slows down too, and copies
+    don't help a node with slow disks. With other durability it reads from finished nodes, at no
+    cost for the job. So copies hurt if nodes are uneven but healthy and the data are in one place,
+    and help if one node is really slow and the data are elsewhere.
     """
     rule, tasks = plan.scenario.speculation, plan.scenario.tasks_per_node
     if rule is None or plan.scenario.nodes == 1:
