@@ -38,7 +38,7 @@ use crate::report::{
 use crate::spec::SortSpec;
 use crate::usage::{CpuTime, cpu_time, peak_rss_bytes};
 
-/// What is settled before the first record is read.
+/// Everything that is decided before the first record is read.
 struct Prepared {
     files: Vec<InputFile>,
     input_bytes: u64,
@@ -161,7 +161,7 @@ pub fn sort(
     let records: u64 = written.iter().map(|file| file.records).sum();
     let checksum = ledger.settle(spec, records / outputs.copies())?;
     shared.check()?;
-    // A write's time can be set back, and then only the time of that tells.
+    // The modification time can be set back; the change time shows that.
     let rigour = if spec.verify { Rigour::Everything } else { Rigour::Content };
     check_unchanged(files, rigour)?;
     let summary = Summary { job: &spec.job.name, checksum: checksum.as_deref() };
@@ -181,7 +181,7 @@ pub fn sort(
     Ok(done.report(spec, &shared, &prepared))
 }
 
-/// What is known when everything has been published.
+/// The result after publication.
 struct Done {
     records_in: u64,
     partitions: usize,

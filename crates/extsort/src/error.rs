@@ -1,4 +1,4 @@
-//! What can go wrong, where, and what to do about it.
+//! Errors of this crate: cause, place and remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub enum SortError {
         size_bytes: u64,
         /// Length of a record.
         record_bytes: u64,
-        /// What is left over.
+        /// Bytes after the last whole record.
         remainder_bytes: u64,
     },
     /// A record is malformed or too long.
@@ -36,7 +36,7 @@ pub enum SortError {
         path: PathBuf,
         /// Offset at or shortly before the record.
         offset: u64,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// A file changed its length while it was being read.
@@ -54,7 +54,7 @@ pub enum SortError {
     InputModified {
         /// The input.
         path: PathBuf,
-        /// What is different.
+        /// The difference.
         change: String,
     },
     /// An input lies where output would be written.
@@ -94,9 +94,9 @@ pub enum SortError {
     Space {
         /// A directory on the file system in question.
         path: PathBuf,
-        /// What scratch, output and replicas on it need at the peak.
+        /// Peak need of scratch, output and replicas on it.
         needed_bytes: u64,
-        /// What it has.
+        /// Its free space.
         available_bytes: u64,
     },
     /// The disk, the quota or the limit on the size of files left no room while sorting.
@@ -104,7 +104,7 @@ pub enum SortError {
     Full {
         /// The file or directory that was being written.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The memory budget is too small for this sort.
@@ -123,11 +123,11 @@ pub enum SortError {
     /// Any other failure of the operating system.
     #[error("{action} {path}: {source}")]
     Io {
-        /// What was being done.
+        /// The failed operation.
         action: &'static str,
         /// To which file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The system refused what all of the sort depends on.
@@ -135,7 +135,7 @@ pub enum SortError {
     Refused {
         /// A thread, or an I/O queue.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Nothing got on for too long.
@@ -143,7 +143,7 @@ pub enum SortError {
     Stalled {
         /// How long.
         stood_s: f64,
-        /// The threads, and what every queue held.
+        /// State of the threads, and contents of every queue.
         state: String,
     },
     /// Fewer or more records came out than went in. No output was published.
@@ -170,7 +170,7 @@ pub enum SortError {
     Aggregate {
         /// The key, as far as it is text.
         key: String,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
     /// A thread of the sort panicked: in a mapper or reducer, or by a bug of the engine.
@@ -181,7 +181,7 @@ pub enum SortError {
     Interrupted,
 }
 
-/// What to do when a file may not become as long as it must.
+/// Remedy for a limit on the size of files.
 pub(crate) const FILE_LIMIT: &str = "raise the limit on the size of files (ulimit -f)";
 
 /// Every code of this crate with its meaning.
@@ -236,7 +236,7 @@ impl SortError {
         }
     }
 
-    /// What to do about it.
+    /// The remedy.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Input { .. } => "check the path and its permissions",
@@ -293,7 +293,7 @@ impl SortError {
         }
     }
 
-    /// A failed write: a full disk is told apart from everything else.
+    /// A failed write; reports a full disk separately.
     pub(crate) fn write(action: &'static str, path: &Path, source: io::Error) -> Self {
         if rawio::is_no_space(&source) {
             Self::Full { path: path.to_owned(), source }

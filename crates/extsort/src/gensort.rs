@@ -1,8 +1,8 @@
-//! Records of the sort benchmark, bit-compatible with gensort 1.5, made from any record number on.
+//! Records of the sort benchmark, bit-compatible with gensort 1.5, from any record number.
 //!
-//! Record n belongs to X(n+1) of a 128-bit linear congruential sequence, whose skip-ahead makes any
-//! range as cheap as the first: ranges are made in parallel. [`Generator`] is pure; [`generate`]
-//! writes files.
+//! Record n belongs to X(n+1) of a 128-bit linear congruential sequence. Skipping ahead makes any
+//! range as cheap as the first, so ranges are generated in parallel. [`Generator`] is pure;
+//! [`generate`] writes files.
 
 mod error;
 mod lcg;

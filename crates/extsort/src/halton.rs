@@ -18,14 +18,13 @@ const DIGITS_OF_3: u32 = 8;
 /// Points between looking whether to stop: some milliseconds.
 const CHUNK: u64 = 1 << 22;
 
-/// How many of the points 1 to `points` lie in the circle in the square; `None` if cancelled. Fails if
-/// the system refuses a thread.
+/// The number of points 1 to `points` in the circle in the square; `None` if canceled. Fails if the
+/// system refuses a thread.
 ///
-/// They are counted in `parts` tasks of consecutive points, `threads` at once. `progress` is told the
-/// points that are done.
+/// Counts in `parts` tasks of consecutive points on `threads` threads. `progress` receives the
+/// number of finished points.
 ///
-/// # Panics
-/// If `parts` or `threads` is zero or there are over [`MOST_POINTS`].
+/// # Panics If `parts` or `threads` is zero or there are over [`MOST_POINTS`].
 pub fn points_inside(
     points: u64,
     parts: u64,
@@ -102,9 +101,9 @@ fn in_circle(xs: &[f64], ys: &[f64], x: f64, y: f64) -> u64 {
         .sum()
 }
 
-/// One coordinate, from the centre of the square.
+/// One coordinate, from the center of the square.
 struct Axis<const BASE: u64> {
-    /// What the last digits add.
+    /// Contribution of the last digits.
     table: Vec<f64>,
 }
 
@@ -127,7 +126,7 @@ struct Cursor<'a, const BASE: u64> {
     axis: &'a Axis<BASE>,
     row: u64,
     column: usize,
-    /// What the earlier digits add.
+    /// Contribution of the earlier digits.
     before: f64,
 }
 

@@ -30,10 +30,10 @@ pub trait Reducer: Send {
 /// Makes a reducer for one worker.
 pub type MakeReducer = Arc<dyn Fn() -> Box<dyn Reducer> + Send + Sync>;
 
-/// What is done to the records.
+/// The work done on the records.
 #[derive(Clone)]
 pub struct Job {
-    /// For the record of what ran: `sort`, `wordcount`, `aggregate` or a name of the caller's.
+    /// For the record: `sort`, `wordcount`, `aggregate` or the caller's name.
     pub name: String,
     /// How the input is framed.
     pub input: Format,

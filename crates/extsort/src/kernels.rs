@@ -1,4 +1,4 @@
-//! What the compiler does not find by itself: asking for cache lines early, and writing past the
+//! Optimizations that the compiler doesn't find: prefetching cache lines, and writing past the
 //! caches. Both matter because sorting moves every record through memory four times.
 #![allow(unsafe_code)]
 

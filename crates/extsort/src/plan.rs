@@ -8,7 +8,7 @@ use crate::record::HEADER_BYTES;
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
-/// What the plan depends on.
+/// The input of the plan.
 #[derive(Clone, Debug)]
 pub struct PlanInput {
     /// Bytes of input (for the sort job: also of intermediate data and output).

@@ -29,7 +29,7 @@ pub const HEADER_BYTES: usize = 8;
 pub struct Malformed {
     /// Offset from the start of the bytes looked at.
     pub offset: usize,
-    /// What is wrong.
+    /// The problem.
     pub reason: String,
 }
 
@@ -137,7 +137,7 @@ impl<'a> Iterator for Records<'a> {
 /// The order of records: by key, then (unless records are grouped by key) by the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Records with equal keys are told apart by the rest: the output is the same every time.
+    /// The rest of the record orders records with equal keys, so the output is deterministic.
     KeyThenRest,
     /// Records with equal keys are equal: they must reach the same reducer.
     KeyOnly,

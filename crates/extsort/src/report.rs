@@ -1,4 +1,4 @@
-//! What a sort says about itself when it is done.
+//! The report of a finished sort.
 
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ pub struct Volume {
     pub files: usize,
 }
 
-/// What was published.
+/// Published data.
 #[derive(Clone, Debug, Serialize)]
 pub struct Published {
     /// Bytes.
@@ -91,12 +91,12 @@ pub struct ChecksumReport {
     pub output: String,
 }
 
-/// What a sort did.
+/// The report of a sort.
 #[derive(Clone, Debug, Serialize)]
 pub struct SortReport {
-    /// What was read.
+    /// Data read.
     pub input: Volume,
-    /// What was published.
+    /// Data published.
     pub output: Published,
     /// The job's name.
     pub job: String,
@@ -126,9 +126,9 @@ pub struct SortReport {
     pub io: Vec<IoReport>,
     /// The timed parts.
     pub phases: Vec<PhaseReport>,
-    /// What each stage did.
+    /// The work of each stage.
     pub stages: Vec<StageReport>,
-    /// Checksums, if asked for.
+    /// Checksums, if requested.
     pub checksum: Option<ChecksumReport>,
     /// How the memory was divided.
     pub plan: Plan,

@@ -1,4 +1,4 @@
-//! What is to be sorted, and what can be known about that before it is done.
+//! The options of a sort, and everything about it that can be known in advance.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,22 +12,22 @@ use crate::job::Job;
 use crate::plan::{MOST_WORKERS, Plan, PlanInput, plan};
 use crate::record::Format;
 
-/// The longest record that can be asked for.
+/// The largest supported record size.
 const MOST_RECORD_BYTES: usize = 1 << 30;
 
-/// What is to be sorted, where to, and with what.
+/// Input, output and options of a sort.
 #[derive(Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent switch of the user's")]
 pub struct SortSpec {
-    /// Files, or directories whose files are meant.
+    /// Files, or directories of files.
     pub inputs: Vec<PathBuf>,
     /// Directories for the output.
     pub outputs: Vec<PathBuf>,
-    /// Directories for what does not fit in memory.
+    /// Directories for data that don't fit in memory.
     pub scratch: Vec<PathBuf>,
     /// Directories for a second copy of the output.
     pub replicas: Vec<PathBuf>,
-    /// What happens to the records.
+    /// The work done on the records.
     pub job: Job,
     /// Budget for the process.
     pub memory_bytes: u64,
@@ -45,18 +45,18 @@ pub struct SortSpec {
     pub backend: Backend,
     /// Bypass the page cache where the file system allows it.
     pub direct: bool,
-    /// Of the random places sampled.
+    /// Seed of the sampled places.
     pub seed: u64,
     /// Size of a partition to aim at, if not the usual one.
     pub partition_bytes: Option<u64>,
     /// Sort only as much of the input, from its start; of fixed records only.
     pub first_bytes: Option<u64>,
-    /// How long nothing may get on before the sort fails, and 20 times as long while a disk or a
-    /// processor is at work; zero: for ever.
+    /// Time without progress before the sort fails, 20 times as long while a disk or a CPU is busy;
+    /// zero: forever.
     pub patience: Duration,
 }
 
-/// What a sort would do, without doing it.
+/// The plan of a sort, without running it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Preview {
     /// How the memory would be divided.
@@ -128,7 +128,7 @@ impl SortSpec {
         }
     }
 
-    /// The files to be sorted, or what of them comes first.
+    /// The files to be sorted, or their first bytes.
     pub(crate) fn find_input(&self) -> Result<Vec<InputFile>, SortError> {
         let files = input::find(&self.inputs, self.job.input)?;
         Ok(match (self.first_bytes, self.job.input) {

@@ -1,4 +1,4 @@
-//! What this process has used, as the kernel counts it.
+//! Resource use of this process, as the kernel counts it.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -42,7 +42,7 @@ fn status_bytes(status: &str, field: &str) -> Option<u64> {
     line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// What a thread has used and waited for, as the kernel counts it; what it does not say is `None`.
+/// CPU use and waits of a thread, as the kernel counts them; `None` where it doesn't.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ThreadUse {
     /// Processor time.
@@ -53,7 +53,7 @@ pub struct ThreadUse {
     pub core_wait_s: Option<f64>,
     /// Pages that were not mapped when touched, most of them for the first time.
     pub page_faults: Option<u64>,
-    /// Of them, those that had to be read from a disk.
+    /// Page faults that had to read from a disk.
     pub major_faults: Option<u64>,
 }
 
@@ -64,7 +64,7 @@ impl ThreadUse {
         self.with(other, |a, b| a + b, |a, b| a + b)
     }
 
-    /// What was used since `earlier`.
+    /// The use since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         self.with(earlier, |a, b| (a - b).max(0.0), u64::saturating_sub)

@@ -1,9 +1,9 @@
-//! Is it sorted, and is it all there? Compatible with valsort of the sort benchmark: order, number of
-//! records, checksum, duplicate keys, the first record out of order, and summaries of parts that can
-//! be concatenated and checked later.
+//! Is it sorted, and is it complete? Compatible with valsort of the sort benchmark: order, number
+//! of records, checksum, duplicate keys, the first record out of order, and summaries of parts that
+//! can be concatenated and checked later.
 //!
-//! Every part of the data, from a block to a file, is condensed to a [`Summary`]; summaries of
-//! neighbours are joined by comparing the last record of one with the first of the other. So parts
+//! Every part of the data, from a block to a file, is condensed to a [`Summary`]; adjacent
+//! summaries are joined by comparing the last record of one with the first of the other. So parts
 //! are read in parallel and in any order, and a file of summaries is checked by the same rule.
 
 mod error;
@@ -20,7 +20,7 @@ pub use error::{VALIDATE_CODES, ValidateError};
 pub use spec::{MAX_RECORD_BYTES, ValidateSpec};
 pub use summary::{Summary, read_summaries, summary_bytes, write_summary};
 
-/// What was found.
+/// The result of a validation.
 #[derive(Clone, Debug)]
 pub struct ValidateReport {
     /// The verdict over all records.

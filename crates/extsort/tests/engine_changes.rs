@@ -1,4 +1,4 @@
-//! Files that others change meanwhile, and files in the way that are not ours.
+//! Files that change during a sort, and files of other programs in the way.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod common;
@@ -97,7 +97,7 @@ fn a_file_that_hides_its_length_is_refused() {
     dirs.assert_nothing_published();
 }
 
-/// What no manifest names is left alone, whatever its name, and nothing is published beside it.
+/// Files in no manifest stay unchanged, whatever their names, and block publication.
 #[test]
 fn what_no_manifest_names_is_never_replaced() {
     for (name, text) in [

@@ -1,4 +1,4 @@
-//! Every error that the outside can provoke, with what it says and what it leaves behind: nothing.
+//! Every error that can be provoked from outside, with its message; none leaves files behind.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod common;
@@ -325,7 +325,7 @@ fn replacing_leaves_no_old_part() {
     check_report(&dirs, &second, &report);
 }
 
-/// An old output that cannot be replaced whole is not touched, and nothing new is left beside it.
+/// An old output that can't be replaced completely stays unchanged, without new files next to it.
 #[test]
 fn a_publication_that_fails_leaves_the_old_output_or_nothing() {
     let dirs = Dirs::with_input(&records(100_000));
@@ -527,7 +527,7 @@ fn of_two_sorts_into_one_directory_one_wins_whole() {
             assert!(matches!(result, Ok(_) | Err(SortError::OutputExists { .. })), "{result:?}");
         }
         assert!(won == 1 || (overwrite && won == 2), "{won} sorts won");
-        // Whoever was last, the manifest and what lies there agree.
+        // Whichever sort was last, the manifest matches the files.
         let text = fs::read(dirs.outputs[0].join(extsort::MANIFEST)).unwrap();
         let manifest: serde_json::Value = serde_json::from_slice(&text).unwrap();
         let files = manifest["files"].as_array().unwrap();

@@ -356,7 +356,7 @@ impl Mapper for Panics {
     }
 }
 
-/// A bug in somebody's mapper or reducer must not look like a sort that worked, nor hang.
+/// A bug in a user's mapper or reducer must fail the sort and not hang it.
 #[test]
 fn a_panic_fails_the_sort() {
     let bytes = data::fixed(Shape::Random, 30, 2, 200_000, 2);

@@ -1,4 +1,4 @@
-//! The record readers on bytes that nobody vouches for. `fuzz/` holds the same checks as fuzz targets.
+//! The record readers on untrusted bytes. `fuzz/` holds the same checks as fuzz targets.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod common;
@@ -44,7 +44,7 @@ proptest! {
                 let all: usize = format.records(&bytes[..whole]).map(<[u8]>::len).sum();
                 prop_assert_eq!(all, whole);
                 prop_assert!(format.records(&bytes[..whole]).all(|r| r.len() <= max_record || format == Format::Lines));
-                // What is left over is less than a record.
+                // The remainder is less than a record.
                 if format != Format::Lines {
                     prop_assert_eq!(format.records(&bytes[whole..]).count(), 0);
                 }

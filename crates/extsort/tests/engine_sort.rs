@@ -246,7 +246,7 @@ fn data_sixteen_times_the_memory_are_sorted() {
     }
 }
 
-/// A part of the input is what the sort is about, over files and in the midst of one.
+/// Sorts only the first part of the input, across files and within one.
 #[test]
 fn the_first_bytes_are_sorted_in_partitions_of_the_size_asked_for() {
     let format = Format::Fixed { record: 100, key: 10 };
@@ -383,7 +383,7 @@ fn long_records_fit_in_the_least_budget() {
 proptest! {
     #![proptest_config(common::config(400, 13))]
 
-    /// What is enough stays enough with more, and the least that is said to do is not far off.
+    /// A sufficient budget stays sufficient with more memory, and the reported minimum is close.
     #[test]
     fn every_budget_from_the_least_on_is_accepted(
         input_bytes in prop_oneof![Just(0_u64), 0_u64..1 << 24, 0_u64..1 << 40],
@@ -414,8 +414,8 @@ proptest! {
     }
 }
 
-/// Partitions that were spilled become output where scratch and output share a disk; elsewhere they
-/// are written anew. Neither can be told from a file that was made for the output.
+/// Spilled partitions become output if scratch and output share a disk; otherwise they are written
+/// again. Both equal files made for the output.
 #[test]
 fn output_files_are_the_same_wherever_they_were_spilled() {
     use std::os::unix::fs::MetadataExt;

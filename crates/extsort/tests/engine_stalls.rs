@@ -1,4 +1,4 @@
-//! A sort that stands still says so, with what everybody waits for, and ends.
+//! A stalled sort reports what each thread waits for, and ends.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod common;
@@ -23,7 +23,7 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps whoever passes waiting until it is opened.
+/// Blocks callers until it is opened.
 #[derive(Default)]
 struct Gate {
     open: Mutex<bool>,
@@ -42,7 +42,7 @@ impl Gate {
     }
 }
 
-/// What a mapper does with each block of records before it passes them on.
+/// A delay of a mapper before it passes on each block of records.
 struct Slow<F>(F);
 
 impl<F: Fn() + Send + Sync> Mapper for Slow<F> {
@@ -63,7 +63,7 @@ fn job(slow: impl Fn() + Send + Sync + 'static) -> Job {
     }
 }
 
-/// Opens a gate when told that a thread cannot be woken; what lies in the outputs then is looked at.
+/// Opens a gate when notified that a thread can't be woken, and checks the outputs then.
 struct Rescuer {
     gate: Arc<Gate>,
     dirs: Arc<Dirs>,
@@ -123,7 +123,7 @@ fn a_stage_that_never_gets_on_ends_the_sort_with_the_state_of_all() {
     assert_eq!(heard, 1, "the caller must be told of threads that cannot be woken");
 }
 
-/// Asked to stop, it cannot wake a thread that is in the caller's code: the caller is told.
+/// After an interrupt, a thread in the caller's code can't be woken: the caller is notified.
 #[test]
 fn a_thread_that_cannot_be_woken_is_told_of_whatever_ended_the_sort() {
     let _alone = alone();

@@ -32,7 +32,7 @@ fn fuzz(body: impl Fn(&mut Unstructured<'_>) -> arbitrary::Result<()>) {
             }
             let bytes = bytes(&mut random);
             let call = AssertUnwindSafe(|| body(&mut Unstructured::new(&bytes)));
-            // Bytes that are too few for an input are none.
+            // Too few bytes for an input are skipped.
             if let Err(panic) = catch_unwind(call) {
                 eprintln!("FUZZ_SEED={seed}, round {round}");
                 resume_unwind(panic);

@@ -1,5 +1,5 @@
 //! The queue between stages under thousands of schedules, random and by priorities (PCT), chosen by
-//! shuttle. A schedule in which nobody can go on fails the test and is printed, to be replayed.
+//! shuttle. A deadlock fails the test and prints its schedule, to be replayed.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 #[allow(dead_code)] // the models need not call all of it

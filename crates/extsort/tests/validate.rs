@@ -1,4 +1,4 @@
-//! The validator against a plain model, and what it says about damaged input.
+//! The validator against a plain model, and its reports about damaged input.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::path::{Path, PathBuf};
@@ -305,7 +305,7 @@ fn key_value_records_longer_than_a_read() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Keys over two values so that all that can happen between neighbours does.
+    /// Keys over two values, so that all relations between adjacent records occur.
     #[test]
     fn agrees_with_the_model(
         record in 1_usize..40, key_part in 0.0..1.0, noise in prop::collection::vec(0_u8..2, 0..4000),

@@ -1,4 +1,4 @@
-//! Any bytes in any framing: no panic, and the two readers agree on what the records are.
+//! Any bytes in any framing: no panic, and both readers find the same records.
 
 use arbitrary::Arbitrary;
 use extsort::Format;
@@ -53,7 +53,7 @@ pub fn run((framing, max_record, piece, bytes): Input) {
                 done += found;
             }
             Err(malformed) => {
-                // Lines are only judged by what is left at the end of a piece.
+                // A reader of lines only reports errors at the end of a piece.
                 if format != Format::Lines {
                     assert_eq!(whole.map_err(|m| m.offset), Err(done + malformed.offset));
                 }

@@ -2,14 +2,14 @@
 //!
 //! A message is a polynomial M over GF(2), and its CRC is M x^32 mod P (the CRC's initial value and
 //! final inversion add a constant that depends on the length alone: the CRC of that many zeros).
-//! Instead of folding one 16-byte block into the next, which makes each wait for the one before,
-//! every block is multiplied by what x^distance leaves modulo P, where the distance to the record's
-//! end, and so the factor, is the same for all records. The products are independent and their sum
-//! has 96 bits, which a Barrett reduction takes to 32.
+//! Folding each 16-byte block into the next would make each wait for the one before. Instead, every
+//! block is multiplied by x^distance mod P, where the distance to the record's end, and so the
+//! factor, is the same for all records. The products are independent and their sum has 96 bits,
+//! which a Barrett reduction takes to 32.
 //!
 //! CRC32 is bit-reflected: bit i of a 64-bit word is the coefficient of x^(63-i), and a carry-less
-//! product of two words comes out multiplied by x, which the factors make up for.
-//! Method: Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ", Intel 2009.
+//! product of two words comes out multiplied by x, which the factors make up for. Method: Gopal et
+//! al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ", Intel 2009.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
@@ -24,7 +24,7 @@ use std::arch::x86_64::{
 const BLOCKS: usize = 64;
 const MIN_BYTES: usize = 16;
 const MAX_BYTES: usize = 16 * BLOCKS;
-/// Records in a batch whose sum of 32-bit values is kept in 64 bits.
+/// Records in a batch; the sum of their 32-bit values fits into 64 bits.
 const BATCH: usize = 1 << 16;
 
 /// For every block the factors of its first and second half; the last block is the last in here.
@@ -221,7 +221,7 @@ fn add_halves(a: __m512i, b: __m512i) -> __m512i {
     _mm512_xor_si512(_mm512_shuffle_i64x2(a, b, 0x44), _mm512_shuffle_i64x2(a, b, 0xEE))
 }
 
-/// As [`reduce`], four at once; every CRC in the lower half of its 128 bits.
+/// Like [`reduce`], for four values; every CRC is in the lower half of its 128 bits.
 #[target_feature(enable = "avx512f,vpclmulqdq")]
 fn reduce_wide(folded: __m512i, zeros: __m512i) -> __m512i {
     const LOWER: u8 = 0b0101_0101;

@@ -1,4 +1,4 @@
-//! What can go wrong while generating, where, and what to do about it.
+//! Errors of generation: cause, place and remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub enum GenerateError {
         path: PathBuf,
         /// Its size.
         needed_bytes: u128,
-        /// What its file system has.
+        /// Free space of its file system.
         available_bytes: u64,
     },
     /// The disk, the quota or the limit on the size of files left no room.
@@ -40,7 +40,7 @@ pub enum GenerateError {
     Full {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The system refused a thread.
@@ -49,11 +49,11 @@ pub enum GenerateError {
     /// Any other failure of the operating system.
     #[error("{action} {path}: {source}")]
     Io {
-        /// What was being done.
+        /// The failed operation.
         action: &'static str,
         /// To which file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The caller asked to stop.
@@ -91,7 +91,7 @@ impl GenerateError {
         }
     }
 
-    /// What to do about it.
+    /// The remedy.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Options(_) => "see --help",
@@ -121,7 +121,7 @@ impl GenerateError {
         }
     }
 
-    /// A failed operation: a full disk is told apart from everything else.
+    /// A failed operation; reports a full disk separately.
     pub(super) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         if rawio::is_no_space(&source) {
             Self::Full { path: path.to_owned(), source }

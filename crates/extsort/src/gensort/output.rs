@@ -13,7 +13,7 @@ use super::temporary::{Temporary, folder, remove_orphans};
 use super::{GenerateError, Generator, Kind, RECORD_BYTES};
 use crate::checksum::RecordSum;
 
-/// What to generate, and where to.
+/// Options of a generation.
 #[derive(Clone, Debug)]
 pub struct GenerateSpec {
     /// A file to be created, or an existing pipe or character device.
@@ -22,7 +22,7 @@ pub struct GenerateSpec {
     pub start: u128,
     /// How many records, at most [`MOST_RECORDS`].
     pub count: u128,
-    /// What records are made of.
+    /// Content of the records.
     pub kind: Kind,
     /// Whether few beginnings of keys are very frequent.
     pub skewed: bool,
@@ -34,14 +34,14 @@ pub struct GenerateSpec {
     pub overwrite: bool,
 }
 
-/// What was generated.
+/// Result of a generation.
 #[derive(Clone, Debug)]
 pub struct GenerateReport {
     /// Records written.
     pub records: u128,
     /// Bytes written.
     pub bytes: u128,
-    /// Their checksum, if asked for.
+    /// Their checksum, if requested.
     pub checksum: Option<RecordSum>,
     /// How the file was written, such as `io_uring+direct`; none for pipes and devices.
     pub io_method: Option<String>,
@@ -107,7 +107,7 @@ pub fn generate(
     })
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Job<'a> {
     spec: &'a GenerateSpec,
     cancel: &'a AtomicBool,
@@ -299,7 +299,7 @@ impl Job<'_> {
     }
 }
 
-/// Whose block is written next; `u64::MAX` when all have given up.
+/// Number of the block to write next; `u64::MAX` after a failure.
 struct Turns {
     turn: Mutex<u64>,
     changed: Condvar,

@@ -7,7 +7,7 @@ pub const RECORD_BYTES: usize = 100;
 /// Bytes in its key, which comes first.
 pub const KEY_BYTES: usize = 10;
 
-/// What records are made of.
+/// Content of the records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// Random bytes.
@@ -31,7 +31,7 @@ enum Body {
 }
 
 impl Generator {
-    /// A generator whose first record has the number `start`.
+    /// A generator that starts with record number `start`.
     pub fn new(start: u128, kind: Kind, skewed: bool) -> Self {
         let mut generator = Self {
             body: match kind {
@@ -87,7 +87,7 @@ const CARRIED: usize = RECORD_BYTES - PIECE;
 /// of all pieces, with [`MASK`] added bit by bit.
 #[derive(Clone, Debug)]
 struct Binary {
-    /// The X whose piece follows those in `pieces`.
+    /// The X of the piece after those in `pieces`.
     x: u128,
     /// The first `CARRIED` bytes are the pieces that the next record shares with the last.
     pieces: [u8; CARRIED + STEP * PIECE + SPILL],

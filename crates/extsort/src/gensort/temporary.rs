@@ -45,7 +45,7 @@ impl Temporary {
             // A file system without locks only loses the removal of orphans.
             let lock = File::open(&path).ok().filter(is_locked_by_us);
             let temporary = Self { path, file, _lock: lock, published: false };
-            // Somebody may have removed it as an orphan before it was locked.
+            // Another process may have removed it as an orphan before it was locked.
             if temporary.path.symlink_metadata().is_ok() {
                 return Ok(temporary);
             }
@@ -77,7 +77,7 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.published {
-            // Whoever dropped it has a worse error to report; the next start tries again.
+            // The caller has a worse error to report; the next start tries again.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -120,7 +120,7 @@ pub(super) fn remove_orphans(dir: &Path) {
     }
 }
 
-/// Takes the lock of a file if nobody has it; it is held until the handle is closed.
+/// Takes the lock of a file if it is free, until the handle is closed.
 fn is_locked_by_us(file: &File) -> bool {
     file.try_lock().is_ok()
 }

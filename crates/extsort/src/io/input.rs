@@ -21,7 +21,7 @@ use crate::record::Format;
 #[derive(Clone, Debug)]
 pub(crate) struct InputFile {
     pub(crate) path: PathBuf,
-    /// What is to be sorted of it, from its start.
+    /// The number of bytes to sort, from its start.
     pub(crate) bytes: u64,
     /// All of it.
     pub(crate) length: u64,
@@ -172,7 +172,7 @@ pub(crate) struct Reader<'a> {
     pub(crate) spec: ReadSpec,
     pub(crate) out: &'a ByteQueue<Chunk>,
     pub(crate) meter: Meter,
-    /// The start of a record whose end is in the next segment.
+    /// The start of a record that ends in the next segment.
     carry: Vec<u8>,
     /// The file being read.
     open: Option<(usize, Arc<DirectFile>)>,

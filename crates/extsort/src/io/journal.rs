@@ -1,5 +1,5 @@
-//! What a sort that publishes has in hand, written down before it begins: so that, if it is killed,
-//! the next one knows which files without a manifest are its own, and those only are removed.
+//! Journal of a publication, written before it begins. After a kill, the next sort removes the
+//! files without a manifest that the journal lists, and no others.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use crate::io::manifest::{MANIFEST, named_by};
 /// The files of one directory.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Journal {
-    /// What will say that the output is complete.
+    /// The manifest that marks the output as complete.
     manifest: PathBuf,
     files: Vec<Entry>,
 }
@@ -53,7 +53,7 @@ pub(crate) fn undo(dir: &Path, path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         read => read?,
     };
-    // Of one that was cut short nothing was begun.
+    // A truncated journal means that publication had not begun.
     if let Ok(Journal { manifest, files }) = serde_json::from_slice(&text) {
         let mut complete = named_by(&manifest)?;
         complete.extend(named_by(&dir.join(MANIFEST))?);

@@ -26,7 +26,7 @@ pub struct PartFile {
     pub records: u64,
 }
 
-/// What the manifest says.
+/// The content of a manifest.
 #[derive(Serialize)]
 pub(crate) struct Manifest<'a> {
     pub(crate) schema_version: u32,
@@ -39,7 +39,7 @@ pub(crate) struct Manifest<'a> {
     pub(crate) replicas: &'a [PartFile],
 }
 
-/// What a manifest says that was read: a sort's, or a list of files that somebody else made.
+/// The content of a manifest that was read: of a sort, or a list of files from another program.
 #[derive(Deserialize)]
 pub(crate) struct Listing {
     schema_version: Option<u32>,
@@ -51,7 +51,7 @@ pub(crate) struct Listing {
     replicas: Vec<PartFile>,
 }
 
-/// What all files of a sort hold together, as its manifest says.
+/// Totals over all files of a sort, from its manifest.
 pub(crate) struct Totals {
     pub(crate) records: Option<u64>,
     pub(crate) bytes: Option<u64>,
@@ -64,7 +64,7 @@ impl Listing {
         Ok(serde_json::from_slice(&fs::read(path)?)?)
     }
 
-    /// What a sort says of its files together; nothing of a list that no sort made.
+    /// The totals of a sort; empty for a list from another program.
     pub(crate) fn totals(&self) -> Totals {
         let ours = self.schema_version == Some(SCHEMA_VERSION);
         Totals {
@@ -75,9 +75,9 @@ impl Listing {
     }
 }
 
-/// The files that the manifest at `path` names as those of a sort, and itself; none if there is none
-/// or it is no sort's. One that cannot be read is an error: what it names must not be taken for
-/// nobody's.
+/// The files in the manifest at `path` if a sort wrote it, and the manifest itself; empty if it
+/// doesn't exist or another program wrote it. An unreadable manifest is an error: its files must
+/// not count as unowned.
 pub(crate) fn named_by(path: &Path) -> io::Result<HashSet<PathBuf>> {
     let text = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashSet::new()),
@@ -91,7 +91,7 @@ pub(crate) fn named_by(path: &Path) -> io::Result<HashSet<PathBuf>> {
     Ok(files.chain([path.to_owned()]).collect())
 }
 
-/// What the manifests in `dirs` name.
+/// The files named by the manifests in `dirs`.
 pub(crate) fn named_in<'a>(
     dirs: impl IntoIterator<Item = &'a Path>,
 ) -> Result<HashSet<PathBuf>, SortError> {

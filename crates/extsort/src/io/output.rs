@@ -47,7 +47,7 @@ pub(crate) struct OutFile {
     pub(crate) dir: usize,
     number: usize,
     temporary: PathBuf,
-    /// Blocks on their way, and one for whoever is still producing some.
+    /// Blocks in flight, plus one while blocks are still being produced.
     pub(crate) outstanding: AtomicUsize,
     pub(crate) bytes: AtomicU64,
     pub(crate) records: AtomicU64,
@@ -185,7 +185,7 @@ impl Outputs {
     /// Removes what has no name yet, and the claim.
     pub(crate) fn remove_temporary(&self) {
         for dir in &self.dirs {
-            // What cannot be removed now is for the next sort, which finds the lock.
+            // The next sort removes leftovers: it finds the lock.
             let _ = remove_owned(&dir.path, &format!("{TEMPORARY}{}", self.id), &dir.lock_path);
         }
     }
@@ -261,7 +261,7 @@ fn refuse_input(part: &Path, inputs: &[InputFile]) -> Result<(), SortError> {
     Ok(())
 }
 
-/// Removes the temporary files of sorts that no longer live: those whose lock nobody holds.
+/// Removes the temporary files of dead sorts, recognized by their free locks.
 fn remove_orphans(dir: &Path) -> std::io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
@@ -278,7 +278,7 @@ fn remove_orphans(dir: &Path) -> std::io::Result<()> {
         };
         match lock.try_lock() {
             Ok(()) => {
-                // What cannot be removed now stays for a later sort, with the lock that says whose it is.
+                // Leftovers stay for a later sort, with the lock that shows their owner.
                 let _ = journal::undo(dir, &dir.join(format!("{owner}{JOURNAL}")))
                     .and_then(|()| remove_owned(dir, owner, &path));
             }
@@ -288,7 +288,7 @@ fn remove_orphans(dir: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Removes `owner`'s temporary files, and then its lock: without it nobody would ever remove them.
+/// Removes `owner`'s temporary files, and then its lock, which marks them as removable.
 fn remove_owned(dir: &Path, owner: &str, lock_path: &Path) -> std::io::Result<()> {
     let prefix = format!("{owner}.");
     let mut outcome = Ok(());

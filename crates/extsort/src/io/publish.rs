@@ -12,22 +12,22 @@ use crate::io::journal::{self, Journal};
 use crate::io::manifest::{MANIFEST, Manifest, PartFile, SCHEMA_VERSION, named_in};
 use crate::io::output::{Dir, Finished, JOURNAL, Outputs, PART, TEMPORARY, parts_in};
 
-/// What was published, in the order of keys.
+/// The published files, in key order.
 pub(crate) struct Publication {
     pub(crate) files: Vec<PartFile>,
     pub(crate) replicas: Vec<PartFile>,
     pub(crate) manifest: PathBuf,
 }
 
-/// What the manifest says besides the files.
+/// The content of the manifest other than files.
 pub(crate) struct Summary<'a> {
     pub(crate) job: &'a str,
     pub(crate) checksum: Option<&'a str>,
 }
 
 impl Outputs {
-    /// Gives all files their names, makes those durable, then says so in the manifest. If that fails
-    /// on the way, files named so far are removed again, and what is left of an old output.
+    /// Gives all files their names, makes the names durable, then writes the manifest. On failure,
+    /// removes the files named so far and the rest of an old output.
     pub(crate) fn publish(
         &self,
         mut files: Vec<Finished>,
@@ -137,8 +137,8 @@ impl Outputs {
         })
     }
 
-    /// What earlier sorts published in these directories: their manifests, then what those name. What
-    /// no manifest names is nobody's to remove.
+    /// Output of earlier sorts in these directories: their manifests, then the files in those.
+    /// Files in no manifest are never removed.
     fn old(&self) -> Result<Vec<PathBuf>, SortError> {
         let named = named_in(self.dirs.iter().map(|dir| dir.path.as_path()))?;
         let mut old = Vec::new();

@@ -7,9 +7,10 @@ use crate::io::queue::ByteQueue;
 use crate::io::transfers::Transfers;
 use crate::phases::stage::{Meter, Shared};
 
-/// Takes items until there are none, turns each into a request, keeps as many of them in flight as
-/// `transfers` can, and hands each finished one to `done` with the token that `start` gave it. `done`
-/// gets the bytes transferred or the system's error. Returns the method used, for example `io_uring`.
+/// Takes items until the source is empty, turns each into a request, keeps as many in flight as
+/// `transfers` allows, and hands each finished one to `done` with the token that `start` gave it.
+/// `done` gets the bytes transferred or the system's error. Returns the method used, for example
+/// `io_uring`.
 pub(crate) fn pump<T, K>(
     shared: &Shared<'_>,
     source: &ByteQueue<T>,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A first-in first-out queue between two stages, bounded by the bytes of what it holds.
+/// A first-in first-out queue between two stages, bounded by the bytes of its items.
 ///
 /// An item larger than the quota passes when the queue is empty, so that no item can block forever.
 pub(crate) struct ByteQueue<T> {
@@ -21,7 +21,7 @@ struct QueueState<T> {
     aborted: bool,
     /// Items put in and taken out so far.
     passed: u64,
-    /// Who waits to put one in, and who waits to take one out.
+    /// Producers waiting to put an item in, and consumers waiting to take one out.
     blocked: usize,
     idle: usize,
 }
@@ -79,7 +79,7 @@ impl<T> ByteQueue<T> {
         Some(blocked)
     }
 
-    /// The next item, or `None` when there will be none; the time waited is added to `waited`.
+    /// The next item, or `None` after the last one; adds the time waited to `waited`.
     pub(crate) fn pop(&self, waited: &mut Duration) -> Option<T> {
         let mut state = self.lock();
         if state.items.is_empty() && state.producers > 0 && !state.aborted {
@@ -121,7 +121,7 @@ impl<T> ByteQueue<T> {
         self.lock().producers += 1;
     }
 
-    /// Wakes everybody and drops what is queued: the sort is being abandoned.
+    /// Wakes all waiting threads and drops the queued items: the sort is being abandoned.
     pub(crate) fn abort(&self) {
         let mut state = self.lock();
         state.aborted = true;

@@ -44,7 +44,7 @@ struct Home {
     /// Number and path of the output directory.
     output: usize,
     path: PathBuf,
-    /// What a file will hold as output, about.
+    /// Approximate size of an output file.
     file_bytes: u64,
 }
 
@@ -74,7 +74,7 @@ impl Area {
         if self.end > self.reserved {
             let from = self.reserved;
             self.reserved = (from + step).max(self.end);
-            // A refusal is no failure yet: the write itself will tell.
+            // Ignore a refusal: the write itself will report a full disk.
             let _ = self.file.preallocate(from, self.reserved - from);
         }
         (Arc::clone(&self.file), offset)
@@ -95,7 +95,7 @@ impl Scratch {
         let on_disk =
             |at: &usize| rawio::file_system_id(&spec.outputs[*at]).is_ok_and(|other| other == disk);
         let outputs = spec.outputs.len();
-        // What a reducer leaves is not known: its output is written to new files.
+        // A reducer's output size is unknown, so its output goes to new files.
         let home = (dir..dir + outputs)
             .map(|at| at % outputs)
             .find(on_disk)
@@ -148,8 +148,8 @@ impl Scratch {
         }
     }
 
-    /// Gives up the file of a partition that will not be spilled any more; it lives until its blocks
-    /// have been read. It can become a file in the output directory whose number comes with it.
+    /// Takes the file of a partition that will not be spilled any more; it lives until its blocks
+    /// have been read. It can become a file in the output directory with the returned number.
     pub(crate) fn take(&self, partition: usize) -> Option<(usize, Arc<DirectFile>)> {
         let area = lock(&self.files).own.remove(&partition)?;
         Some((self.home.as_ref()?.output, area.file))
@@ -192,7 +192,7 @@ impl Scratch {
         Ok(Some(method))
     }
 
-    /// Reads blocks back and hands each to `loaded` with what it came with.
+    /// Reads blocks back and hands each to `loaded` with its tag.
     pub(crate) fn read<K>(
         &self,
         shared: &Shared<'_>,

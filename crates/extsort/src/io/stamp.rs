@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// What the file system says of a file that changes when somebody writes or replaces it.
+/// Metadata of a file that change when the file is written or replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     device: u64,
@@ -22,8 +22,8 @@ pub(crate) struct Stamp {
 pub(crate) enum Rigour {
     /// Its place, length and the time it was written last.
     Content,
-    /// The time of its last change of any kind too: the one time that nobody can set back. New rights
-    /// or links are taken for a change.
+    /// Also the change time, which no user can set back. New permissions or links count as a
+    /// change.
     Everything,
 }
 
@@ -39,7 +39,7 @@ impl Stamp {
         }
     }
 
-    /// What is different of the file at `path` now, if anything is.
+    /// The difference of the file at `path` now, or `None`.
     pub(crate) fn change(&self, path: &Path, rigour: Rigour) -> io::Result<Option<String>> {
         let now = Self::of(&path.metadata()?);
         Ok(if (now.device, now.inode) != (self.device, self.inode) {
@@ -66,8 +66,8 @@ fn later(what: &str, before: i128, now: i128) -> String {
     )
 }
 
-/// What the file system says of a file that can be read. Refuses one that says that it has no bytes and
-/// has some, as the files of /proc do: how much there is to read of those nobody knows.
+/// Metadata of a file. Rejects files with content but a size of 0, such as those of /proc: their
+/// length is unknown.
 pub(crate) fn describe(path: &Path) -> io::Result<Metadata> {
     // Some files of the kernel keep a reader waiting.
     let mut file =

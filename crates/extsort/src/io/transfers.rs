@@ -1,4 +1,4 @@
-//! A queue of the kernel whose waits end when the sort does.
+//! A kernel I/O queue with waits that end when the sort does.
 
 use std::io;
 use std::time::Duration;

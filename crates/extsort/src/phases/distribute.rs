@@ -15,7 +15,7 @@ use crate::phases::splitters::Splitters;
 use crate::phases::stage::{Meter, Shared, lock};
 use crate::record::{Format, HEADER_BYTES, prefix};
 
-/// What all workers of one distribution share.
+/// State shared by all workers of one distribution.
 pub(crate) struct Distribution<'a> {
     pub(crate) shared: &'a Shared<'a>,
     pub(crate) job: &'a Job,
@@ -33,7 +33,7 @@ pub(crate) struct Distribution<'a> {
     pub(crate) records_passed: &'a AtomicU64,
 }
 
-/// A worker's own blocks, one for each partition: nobody else writes to them.
+/// A worker's own blocks, one for each partition; no other thread writes to them.
 struct Appender<'a> {
     distribution: &'a Distribution<'a>,
     open: Vec<Open>,

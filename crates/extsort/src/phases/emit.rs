@@ -17,7 +17,7 @@ use crate::phases::sorter::{Sorted, Sorter, wide_location};
 use crate::phases::stage::{Meter, Shared, lock};
 use crate::record::Format;
 
-/// A partition, or a part of one whose records are all equal, that is in memory and can be sorted.
+/// A partition in memory, ready to be sorted, or a part of one with equal records.
 pub(crate) struct Ready {
     pub(crate) number: usize,
     pub(crate) chunks: Vec<Filled>,
@@ -43,7 +43,7 @@ pub(crate) struct OutBlock {
     pub(crate) used: usize,
 }
 
-/// What all workers of the second phase share.
+/// State shared by all workers of the second phase.
 pub(crate) struct Emission<'a> {
     pub(crate) shared: &'a Shared<'a>,
     pub(crate) job: &'a Job,
@@ -58,14 +58,14 @@ pub(crate) struct Emission<'a> {
     pub(crate) records_taken: &'a AtomicU64,
 }
 
-/// Records between the one being copied and the one being asked for.
+/// Prefetch distance in records.
 const PREFETCH_AHEAD: usize = 32;
 
 /// The sort is being abandoned; the reason is in [`Shared`].
 struct Abandoned;
 
 impl Emission<'_> {
-    /// Takes partitions until there are none, sorts them and passes on their output.
+    /// Takes partitions until the queue is empty, sorts them and passes on their output.
     pub(crate) fn run(&self) -> Result<(), SortError> {
         let mut sorter = Sorter::new(self.job.intermediate, self.job.order);
         let (mut sorting, mut reducing) = (Meter::start(), Meter::start());
@@ -192,7 +192,7 @@ impl Emission<'_> {
         if ended.is_err() {
             return Ok(Err(Abandoned));
         }
-        // Of a key in several parts, only the last part to be done has the output.
+        // For a key in several parts, the last part to finish has the output.
         let last = shared_reducer.is_none_or(|g| g.left.fetch_sub(1, Ordering::AcqRel) == 1);
         if let Some(key) = key.filter(|_| last) {
             reducer.end(&key, &mut output)?;
@@ -266,7 +266,7 @@ impl Stream<'_, '_> {
         Ok(())
     }
 
-    /// What is free of the open block; a full one is sent off first.
+    /// The free part of the open block; sends off a full block first.
     fn room(&mut self) -> Result<&mut [u8], Abandoned> {
         if self.block.as_ref().is_some_and(|block| self.used == block.len()) {
             self.send()?;

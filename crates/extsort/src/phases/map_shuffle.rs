@@ -21,7 +21,7 @@ use crate::phases::watch::Gauges;
 use crate::plan::Plan;
 use crate::spec::SortSpec;
 
-/// What a feeder does with its transfers.
+/// The work of a feeder with its transfers.
 type Feed<'a> = Box<dyn FnOnce(Option<Transfers<'_>>) + Send + 'a>;
 
 /// A thread that brings chunks to a distribution, by transfers if it needs any.
@@ -100,7 +100,7 @@ impl MapShuffle<'_> {
         self.distribute(&distribution, tell, abort, gauges, feeders.collect())
     }
 
-    /// Runs workers and spill writers beside the threads that feed them.
+    /// Runs workers and spill writers together with the threads that feed them.
     pub(crate) fn distribute(
         &self,
         distribution: &Distribution<'_>,

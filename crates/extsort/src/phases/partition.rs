@@ -1,9 +1,9 @@
-//! Partitions between the phases: what of each is in memory and what has been spilled, and which is
+//! Partitions between the phases: the part of each in memory and the part spilled, and which one is
 //! spilled next when memory runs short.
 //!
-//! Partitions stay in memory as long as there is room. When there is none, the last partition that
-//! is still in memory is written out, and from then on each of its blocks as it fills; so the first
-//! partitions are sorted without ever touching the scratch disks.
+//! Partitions stay in memory while it lasts. When it runs out, the last partition still in memory
+//! is written to disk, and from then on each of its blocks as it fills. So the first partitions are
+//! sorted without touching the scratch disks.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -230,7 +230,7 @@ impl Store {
         self.spills[dir].push(spill, bytes)
     }
 
-    /// Wakes everybody: the sort is being abandoned.
+    /// Wakes all waiting threads: the sort is being abandoned.
     pub(crate) fn abort(&self) {
         self.pool.close();
         self.spills.iter().for_each(ByteQueue::abort);

@@ -18,17 +18,17 @@ use crate::record::{Format, HEADER_BYTES, Records};
 const PLACES: usize = 512;
 /// Bytes read at a place, at the least.
 const PLACE_BYTES: usize = 16 << 10;
-/// Most records taken at a place: neighbours may be alike.
+/// Most records taken at a place, because adjacent records may be similar.
 const PER_PLACE: usize = 64;
 /// Most bytes of all samples together.
 const SAMPLE_BYTES: usize = 16 << 20;
 /// Records that must follow each other sensibly before a guessed start of a record is believed.
 const BELIEVED: usize = 4;
 
-/// What the job's intermediate records look like, judged from random places of its input.
+/// Samples the job's intermediate records at random places of its input.
 ///
-/// Lengths in the input decide how often a place is in a file. A wrongly guessed start of a record
-/// costs only balance, never order: partitions that turn out too large are split again.
+/// A file's share of the places follows its length. A wrongly guessed start of a record costs only
+/// balance, never order: partitions that turn out too large are split again.
 pub(crate) fn sample(
     files: &[InputFile],
     job: &Job,
@@ -63,7 +63,7 @@ pub(crate) fn sample(
             Format::Fixed { record, .. } => (place - begins) / record as u64 * record as u64,
             _ => place - begins,
         });
-        // All places are asked for at once: one after the other the disk would be mostly idle.
+        // Request all places together: one after the other would leave the disk mostly idle.
         for offset in offsets.clone() {
             let _ = fadvise(&handle, offset, NonZeroU64::new(bytes.len() as u64), Advice::WillNeed);
         }

@@ -1,9 +1,9 @@
-//! Sorting one partition that is in memory: the records stay where they are, small entries move.
+//! Sorts one partition in memory: the records stay where they are, small entries move.
 //!
-//! An entry is 64 bits: as many key bits as there is room for, then where the record is. Bits that
-//! all keys of the partition share (its bounds tell) are left out first. Entries are scattered by
-//! their top bits into about 300-entry buckets, each bucket is sorted by its next 16 bits and
-//! finished by insertion, and what is still equal is settled by comparing the records themselves:
+//! An entry is 64 bits: as many key bits as fit, then the record's location. Leaves out bits that
+//! all keys of the partition share, according to its bounds. Entries are scattered by their top
+//! bits into buckets of about 300, each bucket is sorted by its next 16 bits and finished by
+//! insertion, and remaining ties are settled by comparing the records themselves:
 //!
 //! ```text
 //!   records --extract--> entries --scatter by top bits--> buckets --LSD 2 x 8 + insertion--> order
@@ -24,14 +24,14 @@ pub(crate) struct Sorter {
 
 /// The order found: where the records are, first to last.
 pub(crate) enum Sorted<'a> {
-    /// Entries whose low bits are the record's chunk and its number in the chunk.
+    /// The low bits of an entry are the record's chunk and its number in the chunk.
     Fixed { entries: &'a [u64], chunk_shift: u32, mask: u64 },
-    /// Entries whose low half is the record's chunk and its offset in the chunk.
+    /// The low half of an entry is the record's chunk and its offset in the chunk.
     Wide(&'a [u128]),
 }
 
 const MAX_DIGIT_BITS: u32 = 12;
-/// Records between the key being read and the one being asked for.
+/// Prefetch distance in records, for keys.
 const KEYS_AHEAD: usize = 32;
 
 impl Sorter {
@@ -39,7 +39,7 @@ impl Sorter {
         Self { format, order, entries: Vec::new(), scratch: Vec::new(), wide: Vec::new() }
     }
 
-    /// The order of all records in `chunks`, whose keys have `common_bits` leading bits in common.
+    /// The order of all records in `chunks`; their keys have `common_bits` leading bits in common.
     pub(crate) fn sort(&mut self, chunks: &[Filled], common_bits: usize) -> Sorted<'_> {
         let records: usize = chunks.iter().map(|chunk| chunk.records as usize).sum();
         if let Format::Fixed { record, key } = self.format {

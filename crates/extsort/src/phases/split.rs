@@ -1,8 +1,8 @@
-//! Splitting partitions that turned out too large to be sorted in memory.
+//! Splits partitions that turned out too large to be sorted in memory.
 //!
-//! Such a partition is distributed again, over ranges learnt from itself: its bytes are read and
-//! written once more, and no others. A value that fills a partition alone gets one of its own, whose
-//! records are all equal and need no sorting, so that splitting always gets on.
+//! Such a partition is distributed again, over ranges sampled from itself: only its own bytes are
+//! read and written again. A value that fills a partition alone gets its own partition of equal
+//! records, which needs no sorting, so splitting always makes progress.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -97,7 +97,7 @@ impl MapShuffle<'_> {
         Ok((first, splitters.partitions()))
     }
 
-    /// Threads that pass on what a partition has in memory and on the scratch disks.
+    /// Threads that pass on the blocks of a partition in memory and on the scratch disks.
     fn bring_back<'f>(
         &'f self,
         partition: Partition,
@@ -150,7 +150,7 @@ impl MapShuffle<'_> {
         feeders
     }
 
-    /// Writes blocks to the scratch disks and waits until they are there.
+    /// Writes blocks to the scratch disks and waits until they are written.
     fn spill_first(&self, resident: Vec<Filled>) -> Vec<Spilled> {
         let passing = self.store.extend([Partition::default()]);
         let _ = self.store.spill(passing, resident);

@@ -7,8 +7,8 @@ use crate::record::{Order, prefix};
 /// A key and the rest of its record.
 pub type Sample = (Vec<u8>, Vec<u8>);
 
-/// Boundaries between partitions, in order. A boundary that many sampled records were equal to gets
-/// a partition of its own, whose records need no sorting.
+/// Boundaries between partitions, in order. A boundary that equals many sampled records gets its
+/// own partition, which needs no sorting.
 ///
 /// ```text
 ///   bounds:          b0        b1 (heavy)      b2
@@ -105,8 +105,8 @@ impl Splitters {
             .any(|(bound, &first)| bound.heavy && first as usize + 1 == partition)
     }
 
-    /// Number of leading bits that the keys of all records of `partition` have in common, as far as
-    /// its bounds tell. With `with_rest`, of key and rest as one string of bytes.
+    /// Number of leading bits that the keys of all records of `partition` have in common, according
+    /// to its bounds. With `with_rest`, of key and rest as one string of bytes.
     pub fn common_bits(&self, partition: usize, with_rest: bool) -> usize {
         let upper = self.first.partition_point(|&first| first as usize <= partition) - 1;
         let bytes = |bound: Option<&Bound>| {
@@ -272,7 +272,7 @@ mod tests {
                     }
                     constant = Some(record);
                 }
-                // Records whose keys are equally long may be taken as one string of bytes.
+                // With keys of equal length, key and rest count as one string of bytes.
                 let whole = if fixed { [&record.0[..], &record.1].concat() } else { record.0.clone() };
                 let bits = splitters.common_bits(partition, fixed);
                 let leading: Vec<bool> =

@@ -1,4 +1,4 @@
-//! What every stage shares: the clock on it, and the way to give up together.
+//! Shared by all stages: the clock, and the way to fail together.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Hears of a sort from threads of its own.
 pub trait Observer: Sync {
-    /// Told now and then: phase, bytes done, bytes in all (if known).
+    /// Called periodically: phase, bytes done, total bytes (if known).
     fn progress(&self, phase: &'static str, done_bytes: u64, total_bytes: Option<u64>);
 
     /// The sort has failed, everything temporary was removed, and a thread of it cannot be woken: it is
@@ -32,14 +32,14 @@ impl<F: Fn(&'static str, u64, Option<u64>) + Sync> Observer for F {
     }
 }
 
-/// Where one worker's time went. Useful is what remains of its life. It belongs to the thread that
-/// started it, whose processor time it counts.
+/// Where one worker's time went. Useful time is the rest of its life. It belongs to the thread that
+/// started it and counts that thread's CPU time.
 #[derive(Debug)]
 pub(crate) struct Meter {
     start: Instant,
     thread: ThreadClock,
     before: ThreadUse,
-    /// What the thread used for another stage.
+    /// CPU time that the thread used for another stage.
     pub(crate) elsewhere: ThreadUse,
     pub(crate) idle: Duration,
     pub(crate) memory: Duration,
@@ -54,7 +54,7 @@ impl Meter {
         let before = thread.now();
         Self {
             start: Instant::now(),
-            elsewhere: before.since(before), // nothing, of what the kernel counts
+            elsewhere: before.since(before), // zero for every counter that the kernel has
             before,
             thread,
             idle: Duration::ZERO,
@@ -65,20 +65,20 @@ impl Meter {
         }
     }
 
-    /// What the thread has used since the start, for whatever stage.
+    /// The thread's use since the start, for any stage.
     pub(crate) fn used(&self) -> ThreadUse {
         self.thread.now().since(self.before)
     }
 }
 
-/// What the workers of one stage did together in one phase. Times are sums over the workers.
+/// The work of all workers of one stage in one phase. Times are sums over the workers.
 #[derive(Clone, Debug, Serialize)]
 pub struct StageReport {
     /// `sample`, `map+shuffle` or `sort+reduce`.
     pub phase: &'static str,
     /// `read`, `distribute`, ...
     pub stage: &'static str,
-    /// The directory whose disk the stage works for, if it is one disk's.
+    /// The directory on the disk that the stage works for, if it is a single disk.
     pub device: Option<String>,
     /// Number of workers.
     pub workers: u32,
@@ -94,7 +94,7 @@ pub struct StageReport {
     pub waiting_for_memory_s: f64,
     /// Time spent waiting for the stage after.
     pub blocked_s: f64,
-    /// What the threads used, and how long they waited for a core.
+    /// The threads' CPU use, and their wait for a core.
     #[serde(flatten)]
     pub used: ThreadUse,
     /// When the first worker started, since the start of the sort.
@@ -141,7 +141,7 @@ pub(crate) struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    /// Of a sort that began at `origin`. If a thread of it cannot be woken when it has failed,
+    /// State of a sort that began at `origin`. If it fails and one of its threads can't be woken,
     /// `last_resort` is called with the failure.
     pub(crate) fn new(
         origin: Instant,
@@ -171,7 +171,7 @@ impl<'a> Shared<'a> {
         self.with_kernel.fetch_add(requests, Ordering::Relaxed);
     }
 
-    /// Requests came back from the kernel, or nobody waits for them any more.
+    /// Requests came back from the kernel, or their waiting thread gave up.
     pub(crate) fn ended(&self, requests: usize) {
         self.with_kernel.fetch_sub(requests, Ordering::Relaxed);
         self.from_kernel.fetch_add(requests as u64, Ordering::Relaxed);

@@ -26,8 +26,8 @@ pub(crate) fn guarded<T>(
     result.map_err(|error| shared.fail(error)).ok()
 }
 
-/// The threads of one phase. All are there, with all that they need of the system, before any begins;
-/// if one is refused, none does.
+/// The threads of one phase. All exist, with their resources, before any begins; if one is refused,
+/// none begins.
 pub(crate) struct Stages<'s, 'env> {
     crew: Crew<'s, 'env, SortError>,
     shared: &'s Shared<'s>,
@@ -47,7 +47,7 @@ impl<'s, 'env> Stages<'s, 'env> {
         self.spawn_with(name, || Ok(()), |()| work())
     }
 
-    /// A thread that begins with what `prepare` gets for it.
+    /// Spawns a thread that begins with the result of `prepare`.
     pub(crate) fn spawn_with<P, T: Send + 's>(
         &mut self,
         name: &'static str,
@@ -74,7 +74,7 @@ fn refused(source: io::Error) -> SortError {
 /// How often the watch looks whether the sort has failed.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Watches a phase: wakes everybody when the sort has failed, was cancelled or stands still, and tells
+/// Watches a phase: wakes all threads if the sort failed, was canceled or stalled, and reports
 /// progress.
 pub(crate) struct Watch<'s> {
     done: Arc<AtomicBool>,
@@ -100,7 +100,7 @@ impl<'s> Watch<'s> {
                 }
                 thread::park_timeout(LOOK);
             }
-            // Looked at once more after the end: others may still wait for one who failed.
+            // Check again after the end: other threads may still wait for one that failed.
             if !shared.is_failed() {
                 return;
             }
@@ -131,7 +131,7 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// Runs `calls`, which wait for the system and nobody else, under a watch of their own.
+/// Runs `calls`, which wait only for the system, under their own watch.
 pub(crate) fn watched<'a, T>(
     shared: &'a Shared<'a>,
     name: &'static str,
@@ -146,7 +146,7 @@ pub(crate) fn watched<'a, T>(
             shared.in_kernel(calls)
         };
         watch.stop();
-        // What the calls say of a sort that was abandoned is not why it was.
+        // After an abort, the calls' own error isn't the cause.
         result.or_else(|error| shared.check().and(Err(error)))
     })
 }

@@ -1,10 +1,10 @@
-//! A sort that stands still: how that is known, and what is said of it.
+//! Detects and reports a stalled sort.
 //!
-//! Work gets on when a block passes between two stages or a request comes back from the kernel. If
-//! neither happens, nothing is with the kernel and the processors are idle, everybody waits for
-//! somebody, and that will not change. It is different while a request is with the kernel, whose
-//! drivers try a failing disk for minutes, and while a processor is busy, as with a very large
-//! partition: then the patience is [`BUSY_FACTOR`] times as long, and then it ends too.
+//! Work progresses when a block passes between two stages or a request comes back from the kernel.
+//! If neither happens, no request is with the kernel and the CPUs are idle, all threads wait for
+//! each other, and that will not change. With a request in the kernel (drivers retry a failing disk
+//! for minutes) or a busy CPU (a very large partition), the patience is [`BUSY_FACTOR`] times as
+//! long.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use crate::error::SortError;
 use crate::io::queue::ByteQueue;
 use crate::phases::stage::Shared;
 
-/// How many times as long the kernel or a processor may take as may nobody.
+/// Factor on the patience while the kernel or a CPU is busy.
 const BUSY_FACTOR: u32 = 20;
 /// Time between two looks at the gauges, at the most.
 const LOOK: Duration = Duration::from_secs(1);
@@ -26,7 +26,7 @@ const IDLE_PARTS: u32 = 10;
 /// How often something has passed, and how things stand.
 type Gauge<'s> = Box<dyn Fn() -> (u64, String) + Send + 's>;
 
-/// What the work of a phase passes through.
+/// The queues and pools of a phase.
 #[derive(Default)]
 pub(crate) struct Gauges<'s>(Vec<(String, Gauge<'s>)>);
 
@@ -75,7 +75,7 @@ pub(crate) struct Stall<'a> {
     shared: &'a Shared<'a>,
     looked: Instant,
     stood: Duration,
-    /// What had passed, and the processor time used, when something passed last.
+    /// Items passed and CPU time used at the last progress.
     passed: u64,
     used: Duration,
 }
@@ -86,7 +86,7 @@ impl<'a> Stall<'a> {
         Self { shared, looked, stood: Duration::ZERO, passed: 0, used }
     }
 
-    /// What to fail with, if the phase has stood still for too long.
+    /// The error, if the phase has stalled for too long.
     pub(crate) fn look(&mut self, gauges: &Gauges<'_>) -> Option<SortError> {
         let patience = self.shared.patience;
         let step = LOOK.min(patience / 10);

@@ -1,4 +1,4 @@
-//! What can go wrong while validating, where, and what to do about it.
+//! Errors of validation: cause, place and remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub enum ValidateError {
         size_bytes: u64,
         /// Length of a record.
         record_bytes: u64,
-        /// What is left over.
+        /// Bytes after the last whole record.
         remainder_bytes: u64,
     },
     /// A record is malformed, cut off or too long.
@@ -39,7 +39,7 @@ pub enum ValidateError {
         path: PathBuf,
         /// Where the record begins.
         offset: u64,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// A file was written or replaced while it was being read.
@@ -47,7 +47,7 @@ pub enum ValidateError {
     Changed {
         /// The input.
         path: PathBuf,
-        /// What is different.
+        /// The difference.
         change: String,
     },
     /// A manifest cannot be understood, or says something else than the files.
@@ -55,7 +55,7 @@ pub enum ValidateError {
     Manifest {
         /// The manifest.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
     /// The files hold other records than the sort wrote that made the manifest.
@@ -73,7 +73,7 @@ pub enum ValidateError {
     Summary {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
     /// The summary cannot be written.
@@ -126,7 +126,7 @@ impl ValidateError {
         }
     }
 
-    /// What to do about it.
+    /// The remedy.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Options(_) => "see --help",

@@ -22,7 +22,7 @@ pub(super) struct InputFile {
     stamp: Stamp,
 }
 
-/// What is to be read.
+/// The files to read.
 #[derive(Default)]
 pub(super) struct Inputs {
     pub(super) files: Vec<InputFile>,

@@ -19,7 +19,7 @@ const DIRECT: (usize, usize) = (4 << 20, 4);
 /// As above for reads that copy from the page cache: the copy should still be in the core's cache.
 const BUFFERED: (usize, usize) = (256 << 10, 1);
 
-/// What the files hold.
+/// The content of the files.
 pub(super) struct Scanned {
     /// All records, one file after the other.
     pub(super) summary: Summary,
@@ -83,7 +83,7 @@ pub(super) fn scan(
     Ok(Scanned { summary: joined.total, sums: joined.sums, io_method })
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Scan<'a> {
     files: &'a [InputFile],
     format: Format,
@@ -234,8 +234,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Records that tell their length: only from the start of a file is it known where they begin,
-    /// so every task is a whole file. The next block is read while one is checked.
+    /// Reads records with a length header. Their boundaries are only known from the start of a
+    /// file, so every task is a whole file. Reads the next block while checking one.
     fn read_framed(&self) -> Result<rawio::Method, ValidateError> {
         let (mut queue, pool) = self.queue(2)?;
         while let Some((task, file)) = self.next_task() {

@@ -1,4 +1,4 @@
-//! What is to be validated, and what cannot be.
+//! The options of a validation, and their checks.
 
 use std::path::PathBuf;
 
@@ -8,17 +8,17 @@ use crate::record::Format;
 /// Longest record of any format.
 pub const MAX_RECORD_BYTES: usize = 64 << 20;
 
-/// What to validate.
+/// Options of a validation.
 #[derive(Clone, Debug)]
 pub struct ValidateSpec {
     /// Files, directories of part files and manifests (`*.json`), in the order of their keys.
     ///
-    /// Of a directory its manifest is read if it has one; otherwise its files in the order of their
-    /// names (numbers at the end as numbers) without those that begin with `.` or `_`. A manifest is
-    /// an object with a list `files` of objects with `path` (absolute, or relative to the
+    /// A directory's manifest is read if it has one; otherwise its files in the order of their
+    /// names (numbers at the end as numbers), without those that begin with `.` or `_`. A manifest
+    /// is an object with a list `files` of objects with `path` (absolute, or relative to the
     /// manifest's directory), `bytes` and `records`. In the manifest of a sort, which has a
-    /// `schema_version`, `bytes`, `records` and `checksum` are those of all its files and must be
-    /// true too; other members are ignored.
+    /// `schema_version`, `bytes`, `records` and `checksum` are totals and must also be correct;
+    /// other members are ignored.
     pub inputs: Vec<PathBuf>,
     /// How records follow each other; lines are not supported.
     pub format: Format,

@@ -1,4 +1,4 @@
-//! What is to be known about a sequence of records, and how two that follow each other become one.
+//! Summary of a sequence of records, and how to join two that follow each other.
 
 use std::cmp::Ordering;
 use std::fs::OpenOptions;
@@ -15,11 +15,11 @@ use crate::record::{Format, prefix};
 pub struct Summary {
     /// How many records.
     pub records: u128,
-    /// Records whose key is less than that of the record before.
+    /// Records with a smaller key than the record before.
     pub unordered: u128,
     /// Number of the first of them, from 0.
     pub first_unordered: Option<u128>,
-    /// Records whose key equals that of the record before.
+    /// Records with the same key as the record before.
     pub duplicates: u128,
     /// Checksum over all records.
     pub checksum: RecordSum,

@@ -1,4 +1,4 @@
-//! What the tests of the engine share: directories, data of many shapes, reference sorts, and a way
+//! Shared by the tests of the engine: directories, data of many shapes, reference sorts, and a way
 //! to run a sort that turns a hang into a failure.
 #![allow(dead_code, clippy::print_stderr)]
 
@@ -142,7 +142,8 @@ fn contents(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 /// How a sort ended; none: it panicked.
 pub type Outcome = Option<Result<SortReport, SortError>>;
 
-/// Sorts on another thread; a sort that hangs fails the test and says whether it could be cancelled.
+/// Sorts on another thread; a sort that hangs fails the test and reports whether it could be
+/// canceled.
 pub fn outcome(spec: &SortSpec, cancel: &Arc<AtomicBool>) -> Outcome {
     outcome_with(spec, cancel, |_, _, _| ())
 }
