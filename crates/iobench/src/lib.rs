@@ -1,10 +1,10 @@
-//! `DiskBench` and `NetBench`: what the disks behind some directories and the network between some
-//! hosts can do.
+//! `DiskBench` and `NetBench`: measure the disks behind some directories and the network between
+//! some hosts.
 //!
-//! Both report rates in decimal bytes per second, every iteration raw beside its summary, and say in
-//! words when a rate was not steady. Disk I/O goes through [`rawio`], as the sort engine's does: what
-//! is measured here is what a sort can get. One call measures one host; whoever drives several hosts
-//! starts one agent on each and joins the reports. [`disk::files`] is a workload of I/O alone.
+//! Both report rates in decimal bytes per second, every raw iteration next to its summary, and
+//! state when a rate was not steady. Disk I/O goes through [`rawio`], like the sort engine's, so a
+//! sort can reach the measured rates. One call measures one host; to measure several hosts, start
+//! one agent on each and join the reports. [`disk::files`] is a workload of I/O alone.
 
 pub mod disk;
 pub mod memory;

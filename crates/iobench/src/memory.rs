@@ -1,8 +1,8 @@
-//! How fast memory can be put to use.
+//! Measures the rate at which memory becomes usable.
 //!
-//! The first touch of a page makes the kernel clear it, and in a virtual machine may make the host
-//! find a page for it first, which can be slower than any disk. Memory touched lately is there
-//! already. What starts after this probe finds memory as the second touch did.
+//! The first touch of a page makes the kernel clear it. In a virtual machine, the host may have to
+//! find a page for it first, which can be slower than any disk. Recently touched memory is already
+//! mapped. A process that starts after this probe gets memory at the rate of the second touch.
 
 use std::io;
 use std::time::Instant;
@@ -18,7 +18,7 @@ const BLOCK_BYTES: usize = 2 << 20;
 pub struct MemoryReport {
     /// Bytes touched each time.
     pub bytes: u64,
-    /// Rate of the first touch, with as many threads as were asked for.
+    /// Rate of the first touch, with the requested number of threads.
     pub first_touch_bytes_per_s: f64,
     /// Rate when memory that was just given back is touched.
     pub second_touch_bytes_per_s: f64,
@@ -26,7 +26,7 @@ pub struct MemoryReport {
     pub threads: usize,
 }
 
-/// What the system refused.
+/// The resource that the system refused.
 #[derive(Debug)]
 pub enum Refusal {
     /// The memory.

@@ -19,7 +19,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The summary of `values`; `None` if there are none.
+    /// The summary of `values`; `None` if empty.
     pub fn of(values: &[f64]) -> Option<Self> {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
@@ -65,7 +65,7 @@ impl Latency {
     }
 }
 
-/// The median of `values` (mean of the middle two); `None` if there are none.
+/// The median of `values` (mean of the middle two); `None` if empty.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,7 +1,7 @@
 //! Threads that begin together or not at all.
 //!
-//! A limit on processes or memory may refuse any thread but the first. Whoever has begun by then
-//! could wait for ever for one that never came, so nobody begins before all are there.
+//! A limit on processes or memory may refuse any thread. Threads that have begun by then could wait
+//! forever for a refused one, so all threads must exist before any begins.
 
 use std::io;
 use std::panic::resume_unwind;
@@ -21,11 +21,11 @@ const CODES: &[(&str, &str)] =
 /// The stable code of the error that a thread was refused, and its meaning.
 pub const REFUSED: (&str, &str) = CODES[0];
 
-/// What to do about that.
+/// The remedy for that.
 pub const REFUSED_HINT: &str = "use fewer threads, or raise what limits processes and memory: \
                                 ulimit -u, ulimit -v, pids.max of the control group";
 
-/// Address space that is left when a thread is made: its stack, and what all need to say why they fail.
+/// Address space left when a thread is made: for its stack, and for error reports.
 const KEPT_BYTES: u64 = 24 << 20;
 
 /// Threads of one scope that are being made. If it is dropped before [`Crew::start`], as it is when a
@@ -42,8 +42,8 @@ impl<'scope, 'env, E: Send + 'scope> Crew<'scope, 'env, E> {
         Self { scope, line: Arc::new(StartLine::new()), threads: 0 }
     }
 
-    /// Makes a thread. It calls `prepare` at once and, when all are started, `work` with what that
-    /// gave; it returns `None` if they never were. Fails if the system refuses the thread.
+    /// Makes a thread. It calls `prepare` immediately and, when all are started, `work` with the
+    /// result; it returns `None` if they never were. Fails if the system refuses the thread.
     pub fn spawn<P, T: Send + 'scope>(
         &mut self,
         name: &str,
@@ -101,8 +101,8 @@ fn has_address_space() -> bool {
     pages.is_none_or(|pages| pages * page_size() as u64 + KEPT_BYTES <= limit)
 }
 
-/// Runs each job on a thread of its own, and `tick` ten times a second meanwhile; what they returned,
-/// in their order. Fails, and runs none, if the system refuses a thread.
+/// Runs each job on its own thread, and `tick` ten times a second until they end. Returns their
+/// results in order. Fails, and runs none, if the system refuses a thread.
 pub fn side_by_side<T: Send>(
     name: &str,
     jobs: impl IntoIterator<Item = impl FnOnce() -> T + Send>,
@@ -124,7 +124,7 @@ pub fn side_by_side<T: Send>(
             )?);
         }
         drop(alive);
-        // Nothing to prepare: nobody refuses.
+        // Nothing to prepare, so it can't fail.
         let _ = crew.start();
         while ended.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
             tick();

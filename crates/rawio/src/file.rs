@@ -29,9 +29,9 @@ impl DirectFile {
         Self::with(OpenOptions::new().read(true).write(true).create_new(true), path, want_direct)
     }
 
-    /// Creates a file without a name in `dir`: it vanishes with the last handle, however the process
-    /// ends, unless [`DirectFile::link`] gives it a name. Where the file system cannot, the file is
-    /// created under a name and unlinked at once.
+    /// Creates a file without a name in `dir`: it vanishes with the last handle, however the
+    /// process ends, unless [`DirectFile::link`] gives it a name. On file systems without support
+    /// for this, the file is created under a name and unlinked immediately.
     pub fn anonymous(dir: &Path, want_direct: bool) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true);

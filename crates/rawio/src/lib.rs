@@ -1,8 +1,8 @@
 //! Direct I/O for the sort engine and for DiskBench: aligned memory, files opened past the page
-//! cache, and queues of requests on `io_uring`. Where a kernel or a file system refuses one of these,
-//! the next best is used and [`Queue::method`] says which: measuring and sorting share this path, so
-//! what DiskBench reports is what the sort can get. Both also make their threads here: all of them or
-//! none ([`Crew`]).
+//! cache, and request queues on `io_uring`. If a kernel or a file system refuses one of these, the
+//! next best is used, and [`Queue::method`] names it. Measuring and sorting share this path, so a
+//! sort can reach the rates that DiskBench reports. Both also make their threads here: all of them
+//! or none ([`Crew`]).
 
 mod crew;
 mod file;

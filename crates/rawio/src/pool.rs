@@ -36,7 +36,7 @@ struct State {
     /// How often a block was taken.
     taken: u64,
     waiting: usize,
-    /// How often [`Pool::tell`] was called.
+    /// Number of notifications.
     told: u64,
 }
 
@@ -44,7 +44,7 @@ struct State {
 pub enum Taken {
     /// With a block.
     Block(Block),
-    /// With news: see [`Pool::tell`].
+    /// With a notification.
     Told,
     /// With [`Pool::close`].
     Closed,
@@ -55,7 +55,7 @@ pub enum Taken {
 pub struct Level {
     /// Number of blocks.
     pub blocks: usize,
-    /// Of them, free now.
+    /// Free blocks.
     pub free: usize,
     /// How many wait for one.
     pub waiting: usize,
@@ -90,7 +90,7 @@ impl Pool {
                 MapFlags::PRIVATE | MapFlags::NORESERVE,
             )?
         };
-        // Huge pages: the distribution writes to many places at once. A refusal costs only speed.
+        // Huge pages, because the distribution writes to many places. A refusal costs only speed.
         // SAFETY: the range is the mapping made above.
         let _ = unsafe { madvise(base, mapped_bytes, Advice::LinuxHugepage) };
         let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
@@ -161,8 +161,8 @@ impl Pool {
         }
     }
 
-    /// A block, waiting for one unless something was told since [`Pool::told`] was `heard`; adds to
-    /// `waited` how long that took.
+    /// A block; waits for one unless a notification came since the count was `heard`. Adds the time
+    /// waited to `waited`.
     pub fn take_or_hear(&self, heard: u64, waited: &mut Duration) -> Taken {
         self.wait(Some(heard), waited)
     }
@@ -189,7 +189,7 @@ impl Pool {
         taken
     }
 
-    /// How often something was told.
+    /// Number of notifications so far.
     pub fn told(&self) -> u64 {
         self.0.lock().told
     }

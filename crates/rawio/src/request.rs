@@ -1,4 +1,4 @@
-//! What is asked of the kernel, and what comes back.
+//! Requests to the kernel, and their completions.
 
 use std::io;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::{Block, DirectFile};
 
-/// What a request does.
+/// Direction of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// From the file into the block.
@@ -15,8 +15,8 @@ pub enum Operation {
     Write,
 }
 
-/// A transfer between a range of a block and a place in a file. While it is in flight the queue owns
-/// the block, so nobody can touch what the kernel is using.
+/// A transfer between a range of a block and a place in a file. While it is in flight the queue
+/// owns the block, so no other code can touch the kernel's data.
 #[derive(Debug)]
 pub struct Request {
     /// Direction.

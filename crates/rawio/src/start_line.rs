@@ -1,4 +1,4 @@
-//! Where threads wait until all of them are there: then all go, or none does.
+//! Threads wait here until all of them have arrived: then all go, or none does.
 
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -21,7 +21,7 @@ impl<E> StartLine<E> {
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// One more is there; waits for the word and says whether to go.
+    /// Registers an arrival; waits for the decision and returns whether to go.
     pub(crate) fn arrive(&self) -> bool {
         let mut state = self.lock();
         state.arrived += 1;
@@ -42,13 +42,13 @@ impl<E> StartLine<E> {
         self.changed.notify_all();
     }
 
-    /// Sends everybody home, unless they have gone already.
+    /// Dismisses all threads, unless they have gone already.
     pub(crate) fn dismiss(&self) {
         self.lock().go.get_or_insert(false);
         self.changed.notify_all();
     }
 
-    /// Waits for `count` to be there and lets them go; the reason if one of them cannot.
+    /// Waits for `count` arrivals and lets them go; returns the reason if one of them fails.
     pub(crate) fn start(&self, count: usize) -> Result<(), E> {
         let mut state = self.lock();
         while state.arrived < count && state.go.is_none() {

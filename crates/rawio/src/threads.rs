@@ -18,7 +18,7 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Threads for `depth` requests. When they are dropped, those whose request does not end within
+    /// Threads for `depth` requests. On drop, threads with a request that doesn't end within
     /// `patience` are left behind, with its memory.
     pub(crate) fn new(depth: usize, patience: Duration) -> io::Result<Self> {
         let (todo, requests) = channel::<Request>();
@@ -80,7 +80,7 @@ fn transfer(request: &mut Request) -> io::Result<usize> {
     let mut done = 0;
     while done < memory.len() {
         let offset = request.offset + done as u64;
-        let direct = file.is_direct(); // before: another's refusal may change it meanwhile
+        let direct = file.is_direct(); // read first: a refusal on another thread may change it
         let step = match request.operation {
             Operation::Read => file.file().read_at(&mut memory[done..], offset),
             Operation::Write => file.file().write_at(&memory[done..], offset),

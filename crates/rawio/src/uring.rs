@@ -59,7 +59,7 @@ impl Uring {
             self.free.push(slot);
             return Err(error);
         }
-        // What the kernel does not take now is queued all the same: `wait` hands it over again.
+        // If the kernel refuses it now, it stays queued: `wait` submits it again.
         let _ = self.ring.submit();
         Ok(())
     }
@@ -85,8 +85,8 @@ impl Uring {
             .map_err(|_| io::ErrorKind::QuotaExceeded.into())
     }
 
-    /// The next request that has ended, if one does within `limit`. An error says that the ring failed:
-    /// what is in flight stays so.
+    /// The next completed request, if one completes within `limit`. An error means that the ring
+    /// failed: requests in flight stay so.
     pub(crate) fn wait(&mut self, limit: Duration) -> io::Result<Option<Completion>> {
         let until = Instant::now() + limit;
         loop {
@@ -123,7 +123,7 @@ impl Uring {
         }
     }
 
-    /// Takes in every completion that is there.
+    /// Collects every available completion.
     fn take_in(&mut self) {
         let reaped: Vec<(usize, i32)> =
             self.ring.completion().map(|e| (e.user_data() as usize, e.result())).collect();
@@ -166,8 +166,8 @@ impl Uring {
         Some(Ok(*done))
     }
 
-    /// Waits until the kernel has nothing of ours, at most `patience` from one completion to the next.
-    /// Whether it came to that.
+    /// Waits until the kernel has none of our requests, at most `patience` from one completion to
+    /// the next. Returns whether that succeeded.
     fn settle(&mut self, patience: Duration) -> bool {
         let mut last = Instant::now();
         while self.free.len() < self.slots.len() {
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(pool.free(), 1, "whether the kernel has it cannot be told");
     }
 
-    /// Of completions that are there together, one that goes on in vain takes no other with it.
+    /// If one of several collected completions can't be resubmitted, the others are still handled.
     #[test]
     fn every_completion_of_a_reap_is_taken_in() {
         let Some(mut uring) = ring(3) else { return };

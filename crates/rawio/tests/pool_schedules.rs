@@ -1,5 +1,5 @@
 //! The pool of blocks under thousands of schedules, random and by priorities (PCT), chosen by
-//! shuttle. A schedule in which nobody can go on fails the test and is printed, to be replayed.
+//! shuttle. A deadlock fails the test and prints its schedule, to be replayed.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 #[allow(dead_code)] // the models need not call all of it
@@ -24,12 +24,12 @@ fn explore(model: impl Fn() + Copy + Send + Sync + 'static) {
     shuttle::check_pct(model, 2500, 3);
 }
 
-/// The addresses of the blocks in somebody's hands.
+/// The addresses of the blocks in use.
 #[derive(Default)]
 struct InHand(Mutex<HashSet<usize>>);
 
 impl InHand {
-    /// Has the block for a while, in which nobody else may have it, and gives it back.
+    /// Holds the block exclusively for a while, then returns it.
     fn hold(&self, block: Block) {
         let address = block.as_ptr() as usize;
         assert!(self.0.lock().unwrap().insert(address), "the block is in two hands");
@@ -110,7 +110,7 @@ fn news_that_came_after_the_last_look_end_a_wait() {
                 let mut waited = std::time::Duration::ZERO;
                 loop {
                     let heard = pool.told();
-                    // What was told of is looked for before each wait.
+                    // Check for the announced block before each wait.
                     drop(mine.lock().unwrap().take());
                     match pool.take_or_hear(heard, &mut waited) {
                         Taken::Block(_) => return,

@@ -13,7 +13,7 @@ use rawio::{ALIGN, Backend, DirectFile, Method, Operation, Pool, Queue, Request}
 const DEPTH: usize = 6;
 const FILE_BYTES: usize = 5 * ALIGN + 100;
 
-/// What may be asked for, and how it must end.
+/// A request, and the ways in which it may end.
 #[derive(Clone, Copy, Debug)]
 enum Ask {
     /// A read at this offset, perhaps beyond the end.
@@ -128,7 +128,7 @@ proptest! {
     }
 }
 
-/// A pipe that nobody writes to never ends a read.
+/// A pipe without a writer never ends a read.
 #[test]
 fn a_wait_with_a_limit_ends_though_the_request_does_not() {
     let dir = tempfile::tempdir().unwrap();
@@ -137,7 +137,7 @@ fn a_wait_with_a_limit_ends_though_the_request_does_not() {
     let pool = Pool::new(1, ALIGN).unwrap();
     let mut queue = Queue::new(1, Backend::Auto).unwrap();
     if queue.method() == Method::Posix {
-        return; // `pread` refuses a pipe at once
+        return; // `pread` refuses a pipe immediately
     }
     let writer = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
     let file = Arc::new(DirectFile::open(&pipe, false).unwrap());

@@ -1,5 +1,5 @@
-//! The start line under thousands of schedules, random and by priorities (PCT), chosen by shuttle. A
-//! schedule in which nobody can go on fails the test and is printed, to be replayed.
+//! The start line under thousands of schedules, random and by priorities (PCT), chosen by shuttle.
+//! A deadlock fails the test and prints its schedule, to be replayed.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 #[allow(dead_code)] // the models need not call all of it
@@ -98,7 +98,7 @@ fn a_crew_that_is_dismissed_ends_without_having_begun() {
     });
 }
 
-/// A thread that panics while it prepares dismisses the others; nobody waits for it.
+/// A thread that panics while it prepares dismisses the others, which don't wait for it.
 #[test]
 fn one_that_dies_on_its_way_is_not_waited_for() {
     explore(|| {

@@ -1,4 +1,4 @@
-//! What can go wrong with a disk measurement.
+//! Errors of a disk measurement.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub enum DiskError {
         option: &'static str,
         /// The value given.
         given: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// A directory that cannot be measured.
@@ -24,10 +24,10 @@ pub enum DiskError {
     Dir {
         /// The directory.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// Test files would take more than half of what is free.
+    /// Test files would take more than half of the free space.
     #[error(
         "{}: the measurement needs {needed_bytes} bytes, more than half of the {free_bytes} free",
         path.display()
@@ -35,9 +35,9 @@ pub enum DiskError {
     Space {
         /// A directory on the file system.
         path: PathBuf,
-        /// What the test files take, together with other directories on the same file system.
+        /// Size of the test files, including other directories on the same file system.
         needed_bytes: u64,
-        /// What is free.
+        /// Free space.
         free_bytes: u64,
     },
     /// The disk, or the limit on the size of files, left no room during the measurement.
@@ -45,7 +45,7 @@ pub enum DiskError {
     Full {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A request failed.
@@ -57,13 +57,13 @@ pub enum DiskError {
         what: &'static str,
         /// Where in the file.
         offset: u64,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The system refused a thread.
     #[error("the system refuses a thread: {0}")]
     Threads(io::Error),
-    /// A file to be written that is there.
+    /// A file to be written already exists.
     #[error("{}: is there already", path.display())]
     Exists {
         /// The file.
@@ -76,7 +76,7 @@ pub enum DiskError {
         path: PathBuf,
         /// Where in the file.
         offset: u64,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// Asked to stop.
@@ -85,7 +85,7 @@ pub enum DiskError {
 }
 
 impl DiskError {
-    /// An I/O error, told apart from a full disk.
+    /// An I/O error; reports a full disk separately.
     pub(crate) fn io(path: &Path, what: &'static str, offset: u64, source: io::Error) -> Self {
         let path = path.to_owned();
         if rawio::is_no_space(&source) {
@@ -95,7 +95,8 @@ impl DiskError {
         }
     }
 
-    /// A file that cannot be created: the fault of its directory, unless it is there or the disk full.
+    /// A file that can't be created: an error of its directory, unless it exists or the disk is
+    /// full.
     pub(crate) fn create(path: &Path, source: io::Error) -> Self {
         if source.kind() == io::ErrorKind::AlreadyExists {
             return Self::Exists { path: path.to_owned() };
@@ -144,7 +145,7 @@ impl DiskError {
         }
     }
 
-    /// What to do about it.
+    /// The remedy.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Option { .. } => "see the command's --help",

@@ -1,11 +1,11 @@
-//! I/O as `TestDFSIO` has it: many files, one task a file, so many tasks at once.
+//! I/O like `TestDFSIO`: many files, one task per file, a fixed number of concurrent tasks.
 //!
-//! A task's time is that of its bytes: written until they are durable, space reserved before; or read
-//! and compared. Opening is not in it, as in `TestDFSIO`. The time of all is from the first task's
+//! A task's time covers its bytes: written until durable, with space reserved in advance; or read
+//! and compared. As in `TestDFSIO`, it excludes opening. The total time runs from the first task's
 //! start until the last has ended and, after writing, the files' names are durable.
 //!
-//! All files have the same random bytes but for a stamp in every page, which says which page of which
-//! file it is: reading can compare every byte, and no device can store a page as a copy of another.
+//! All files have the same random bytes except for a stamp in every page that identifies page and
+//! file: reading can compare every byte, and no device can deduplicate pages.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,13 +27,13 @@ use super::stream::forget_cached;
 use super::threads::side_by_side;
 use crate::Observer;
 
-/// Bytes of a request, and after how many the random bytes repeat: part of what files contain.
+/// Bytes of a request and period of the random bytes: part of the files' definition.
 const BLOCK_BYTES: usize = 4 << 20;
 /// Requests in flight of one task, as in the sequential modes of `DiskBench`.
 const DEPTH: usize = 4;
 const SEED: u64 = 0x5445_5354_4446_5349;
 
-/// What to write or read.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// File `n` is in directory `n` modulo their number.
@@ -44,7 +44,7 @@ pub struct Options {
     pub files: usize,
     /// Bytes of each.
     pub file_bytes: u64,
-    /// Tasks at once.
+    /// Concurrent tasks.
     pub threads: usize,
     /// Way to the kernel.
     pub backend: Backend,
@@ -52,7 +52,7 @@ pub struct Options {
     pub direct: bool,
 }
 
-/// What was written or read.
+/// Result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// Direction.
@@ -61,11 +61,11 @@ pub struct Report {
     pub files: Vec<FileReport>,
     /// Bytes of all files.
     pub bytes: u64,
-    /// Tasks at once.
+    /// Concurrent tasks.
     pub threads: usize,
     /// From the first task's start to the end.
     pub elapsed_s: f64,
-    /// What is behind each directory that has a file.
+    /// The device behind each directory with a file.
     pub devices: Vec<Device>,
 }
 
@@ -175,7 +175,7 @@ impl Options {
     }
 }
 
-/// What was done for one file.
+/// The result for one file.
 struct Task {
     number: usize,
     report: FileReport,
@@ -183,11 +183,11 @@ struct Task {
     direct: bool,
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Work<'a> {
     options: &'a Options,
     cancel: &'a AtomicBool,
-    /// What every block contains but for its stamps.
+    /// Content of every block, except for its stamps.
     content: Vec<u8>,
     created: Created,
     barrier: Barrier,
@@ -401,13 +401,13 @@ impl Created {
 impl Drop for Created {
     fn drop(&mut self) {
         for path in self.0.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            // Whoever dropped it has a worse error to report.
+            // The caller has a worse error to report.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// What the page at `offset` of a file begins with: no other page of any file does.
+/// The first bytes of the page at `offset` of a file, which are unique among all pages.
 fn page_stamp(number: usize, offset: u64) -> [u8; 8] {
     // Odd, so that different pages have different stamps.
     (((number as u64) << 40) | (offset / ALIGN as u64))

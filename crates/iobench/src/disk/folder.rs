@@ -1,8 +1,8 @@
-//! The folder that holds the test files of one measurement in one directory.
+//! The folder with the test files of one measurement in one directory.
 //!
-//! It is named `.venturi-disk-<pid>-<16 hex digits>` and locked (`flock` on the folder itself) while
-//! the measurement lives, so that the next start can tell what a killed one left behind: a folder of
-//! that name whose lock is free. Only files of our own names in it are ever removed.
+//! It is named `.venturi-disk-<pid>-<16 hex digits>` and locked (`flock` on the folder itself)
+//! while the measurement lives. The next start recognizes the leftovers of a killed one: a folder
+//! with such a name and a free lock. Only files with our own names in it are ever removed.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -89,7 +89,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed now is an orphan for the next start.
+        // Leftovers are an orphan for the next start.
         let _ = self.clear();
     }
 }

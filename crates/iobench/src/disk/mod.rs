@@ -1,11 +1,11 @@
-//! `DiskBench`: what the disks behind some directories can do.
+//! `DiskBench`: measures the disks behind some directories.
 //!
 //! Protocol. Every directory has one thread for each direction, with one queue of `queue_depth`
-//! requests. Files to be read are written before, with random bytes, and made durable. All streams of
-//! a measurement start together and run until each has moved `bytes` and `min_time` has passed, at most
-//! for `max_time`; random reads run for `random_time`. Opening and creating files is not timed; reserving space and `fsync`
-//! of what was written are. A request still in flight when the window ends counts by the part of its
-//! time inside. No warm-up is left out of the rates.
+//! requests. Files to be read are written in advance, with random bytes, and made durable. All
+//! streams of a measurement start together and run until each has moved `bytes` and `min_time` has
+//! passed, at most for `max_time`; random reads run for `random_time`. Opening and creating files
+//! isn't timed; reserving space and `fsync` of written data are. A request in flight when the
+//! window ends counts by the part of its time inside. Rates include the warm-up.
 
 mod error;
 pub mod files;
@@ -150,7 +150,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Writes the files that are read later, of all directories at once.
+    /// Writes the files to be read later, in all directories concurrently.
     fn prepare(&mut self) -> Result<(), DiskError> {
         let shape = self.options.data_shape();
         let readers: Vec<usize> =

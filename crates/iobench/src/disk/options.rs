@@ -1,4 +1,4 @@
-//! What to measure and how.
+//! Options of a disk measurement.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +14,7 @@ const DATA_FILES: u64 = 16;
 /// Memory that the requests in flight of one directory may take.
 const BUFFER_LIMIT_BYTES: usize = 1 << 30;
 
-/// What to do.
+/// Modes of measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -22,8 +22,8 @@ pub enum Mode {
     Read,
     /// Sequential writing in all directories.
     Write,
-    /// Both at once: the first half of the directories is read, the others are written; a single one
-    /// does both.
+    /// Reading and writing concurrently: the first half of the directories is read, the others are
+    /// written; a single one does both.
     ReadWrite,
     /// Reading at random places, for every request size and depth asked.
     RandomRead,
@@ -56,12 +56,12 @@ pub(crate) struct Case {
     pub(crate) depth: usize,
 }
 
-/// What to measure and how.
+/// Options of a disk measurement.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// One directory on each device.
     pub dirs: Vec<PathBuf>,
-    /// What to do, each once.
+    /// The modes, each once.
     pub modes: Vec<Mode>,
     /// Bytes to move in each directory and direction, and size of the files.
     pub bytes: u64,
@@ -92,7 +92,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// The defaults for `dirs`: reading, writing and both at once.
+    /// The defaults for `dirs`: reading, writing, and both concurrently.
     pub fn new(dirs: Vec<PathBuf>) -> Self {
         Self {
             dirs,
@@ -129,7 +129,7 @@ impl Options {
         Shape { files: 1, file_bytes, block_bytes: self.block_bytes }
     }
 
-    /// What directory number `dir` does in `mode`.
+    /// The operations on directory number `dir` in `mode`.
     pub(super) fn roles(&self, mode: Mode, dir: usize) -> &'static [Operation] {
         match mode {
             Mode::Write => &[Operation::Write],

@@ -34,7 +34,7 @@ impl Shape {
 pub(crate) enum Pattern {
     /// One after the other, then from the beginning.
     Sequential { next: u64 },
-    /// Each drawn anew, uniformly.
+    /// Independent and uniform.
     Random(Box<Xoshiro256PlusPlus>),
     /// Every block once, in random order, then again: what a shuffle does with the segments of its
     /// map outputs.

@@ -1,4 +1,4 @@
-//! What is behind a directory: its mount point, file system and block device.
+//! Place of a directory: its mount point, file system and block device.
 
 use std::collections::HashMap;
 use std::fs;
@@ -51,7 +51,7 @@ impl Place {
         })
     }
 
-    /// What a report says about it, given how it was accessed.
+    /// The report about it, given its access method.
     pub(crate) fn device(&self, method: Method, direct: bool) -> Device {
         let cache = if direct { "direct" } else { "buffered" };
         Device {
@@ -84,8 +84,8 @@ impl Place {
     }
 }
 
-/// Refuses if test files would take more than half of what is free on a file system; `needs` are the
-/// bytes for each place.
+/// Fails if test files would take more than half of the free space of a file system; `needs` are
+/// the bytes for each place.
 pub(crate) fn check_space(places: &[Place], needs: &[u64]) -> Result<(), DiskError> {
     let mut by_file_system: HashMap<u64, u64> = HashMap::new();
     for (place, need) in places.iter().zip(needs) {
@@ -112,7 +112,8 @@ struct Mount {
     source: String,
 }
 
-/// The line of a mountinfo file (see `proc_pid_mountinfo(5)`) whose mount point holds `path`.
+/// The line of a mountinfo file (see `proc_pid_mountinfo(5)`) with the mount point that holds
+/// `path`.
 fn mount_of(mountinfo: &str, path: &Path) -> Option<Mount> {
     mountinfo
         .lines()

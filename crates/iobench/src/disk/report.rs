@@ -1,4 +1,4 @@
-//! The report of a disk measurement: its shape is the contract with whoever reads the agent.
+//! The report of a disk measurement: its shape is the contract with readers of the agent's events.
 
 use std::path::PathBuf;
 
@@ -30,10 +30,10 @@ impl From<Operation> for Role {
     }
 }
 
-/// All that was measured.
+/// The whole report.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// What is behind each directory.
+    /// The device behind each directory.
     pub devices: Vec<Device>,
     /// Rates and latencies.
     pub measurements: Vec<Measurement>,
@@ -41,7 +41,7 @@ pub struct Report {
     pub slow: Vec<Slow>,
 }
 
-/// What is behind a directory.
+/// The device behind a directory.
 #[derive(Clone, Debug, Serialize)]
 pub struct Device {
     /// The directory as given.
@@ -59,7 +59,7 @@ pub struct Device {
 /// A rate over iterations.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measurement {
-    /// What was done.
+    /// The mode.
     pub mode: Mode,
     /// Which direction this rate is of.
     pub role: Role,

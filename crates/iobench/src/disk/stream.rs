@@ -18,17 +18,16 @@ use super::error::DiskError;
 use super::pattern::{Pattern, Shape};
 use crate::steady::Timeline;
 
-/// How much is reserved at once ahead of a sequential write, as the sort engine does.
+/// Space to reserve per step ahead of a sequential write, as the sort engine does.
 const PREALLOCATE_BYTES: u64 = 256 << 20;
 const UNSET: u64 = u64::MAX;
 
-/// The clock and the stop signs that the streams of one measurement share.
+/// The clock and the stop flags shared by the streams of one measurement.
 ///
-/// A measurement runs until every stream has moved its bytes and the shortest time has passed, or the
-/// time is up. Streams that are faster go round their files again meanwhile, so that all are always
-/// under the same load. Writers then
-/// wait for what is in flight and make it durable. Readers beside writers go on reading until that is
-/// done: rates of both then refer to one common window.
+/// A measurement runs until every stream has moved its bytes and the shortest time has passed, or
+/// the time is up. Faster streams restart their files, so that the load stays the same for all.
+/// Writers then wait for requests in flight and make them durable. Readers that run concurrently
+/// with writers go on until that is done: both rates then refer to one common window.
 pub(crate) struct Shared<'a> {
     barrier: Barrier,
     start: OnceLock<Instant>,
@@ -38,7 +37,7 @@ pub(crate) struct Shared<'a> {
     unfinished: AtomicUsize,
     /// Writers that are not durable yet.
     writing: AtomicUsize,
-    /// When submitting ends (of readers beside writers: `window_ns`), in nanoseconds.
+    /// When submitting ends (for readers alongside writers: `window_ns`), in nanoseconds.
     stop_ns: AtomicU64,
     /// When the common window ends, in nanoseconds.
     window_ns: AtomicU64,
@@ -105,7 +104,7 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// What one stream does.
+/// The task of one stream.
 pub(crate) struct Stream {
     pub(crate) operation: Operation,
     pub(crate) files: Vec<Arc<DirectFile>>,
@@ -117,7 +116,7 @@ pub(crate) struct Stream {
     pub(crate) backend: Backend,
 }
 
-/// What one stream did.
+/// The result of one stream.
 pub(crate) struct Moved {
     /// Bytes moved within the window: a request that reaches beyond it counts in proportion.
     pub(crate) bytes: f64,
@@ -141,7 +140,8 @@ struct Engine {
 }
 
 impl Stream {
-    /// Runs the stream beside the others of `shared`; every stream must be run exactly once.
+    /// Runs the stream concurrently with the others of `shared`; every stream must be run exactly
+    /// once.
     pub(crate) fn run(mut self, shared: &Shared<'_>) -> Result<Moved, DiskError> {
         let engine = self.engine();
         // All wait for all, also after a failure: who failed must not leave the others waiting.

@@ -1,9 +1,9 @@
-//! Jobs beside each other, each on a thread of its own.
+//! Concurrent jobs, one thread each.
 
 use super::error::DiskError;
 
-/// Runs each job on a thread of its own, and `tick` ten times a second meanwhile. A job that fails
-/// sees to it that the others stop.
+/// Runs each job on its own thread, and `tick` ten times a second until they end. A job that fails
+/// makes the others stop.
 pub(super) fn side_by_side<T: Send>(
     jobs: impl Iterator<Item = impl FnOnce() -> Result<T, DiskError> + Send>,
     tick: impl Fn(),

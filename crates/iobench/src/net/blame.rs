@@ -1,4 +1,4 @@
-//! Which pairs go together, and who is to blame for those that cannot.
+//! Finds pairs that run together, and the peer responsible for missing connections.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,8 +23,8 @@ pub(crate) fn tournament(peers: usize) -> Vec<Vec<(usize, usize)>> {
     rounds
 }
 
-/// The peer that lacks connections with the most others, and what was said of it; of two with as many,
-/// the one that was to be connected to. `None` without gaps.
+/// The peer that lacks connections with the most others, and its error; of two with equally many,
+/// the connection's target. `None` without gaps.
 pub(crate) fn blamed(gaps: impl Iterator<Item = Gap>) -> Option<(usize, String)> {
     let gaps: Vec<Gap> = gaps.collect();
     let mut others: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();

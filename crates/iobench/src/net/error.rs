@@ -1,4 +1,4 @@
-//! What can go wrong with a network measurement.
+//! Errors of a network measurement.
 
 use std::io;
 
@@ -15,7 +15,7 @@ pub enum NetError {
         option: &'static str,
         /// The value given.
         given: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// The address to listen on is taken or not ours.
@@ -23,7 +23,7 @@ pub enum NetError {
     Listen {
         /// The address.
         address: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Listening beyond loopback without a token, or a peer that refused ours.
@@ -31,7 +31,7 @@ pub enum NetError {
     Token {
         /// The address.
         address: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// The system refused a thread.
@@ -42,7 +42,7 @@ pub enum NetError {
     Connect {
         /// The peer.
         address: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A peer that speaks something else.
@@ -50,7 +50,7 @@ pub enum NetError {
     Protocol {
         /// The peer.
         address: String,
-        /// What it said.
+        /// Its answer.
         problem: String,
     },
     /// A peer that failed or fell silent in the middle.
@@ -58,7 +58,7 @@ pub enum NetError {
     Peer {
         /// The peer.
         address: String,
-        /// What happened.
+        /// The event.
         problem: String,
     },
     /// A peer that ended or went out of reach in the middle.
@@ -66,7 +66,7 @@ pub enum NetError {
     Lost {
         /// The peer.
         address: String,
-        /// What happened.
+        /// The event.
         problem: String,
     },
     /// Asked to stop.
@@ -104,7 +104,7 @@ impl NetError {
         }
     }
 
-    /// What to do about it.
+    /// The remedy.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Option { .. } => "see `venturi-agent net --help`",

@@ -1,11 +1,12 @@
-//! `NetBench`: what the network between some hosts can do.
+//! `NetBench`: measures the network between some hosts.
 //!
-//! Every peer listens ([`Peer`]); a coordinator ([`run`]) tells them whom to send to and joins what
-//! they report. `pairwise` measures each peer sending to the next, one pair at a time; `every_pair` each
-//! to each other, alone or as a tournament of pairs that have no peer in common; `all_to_all` lets the first 2, 4, 8, ... peers send to all others at once, every message to a random
-//! one, never to itself. Receivers count messages and bytes, which must be what was sent, and time them
-//! from the first byte to the last on their own clock. Peers in this process ([`run_loopback`]) use the
-//! same sockets and the same protocol over 127.0.0.1.
+//! Every peer listens ([`Peer`]); a coordinator ([`run`]) assigns their destinations and joins
+//! their reports. `pairwise` measures each peer sending to the next, one pair at a time;
+//! `every_pair` each to each other, alone or as a tournament of pairs without a common peer;
+//! `all_to_all` lets the first 2, 4, 8, ... peers send to all others concurrently, every message to
+//! a random one, never to itself. Receivers count messages and bytes, which must match those sent,
+//! and time them from the first byte to the last on their own clock. Peers in this process
+//! ([`run_loopback`]) use the same sockets and the same protocol over 127.0.0.1.
 
 mod blame;
 mod error;
@@ -33,7 +34,7 @@ use blame::{blamed, tournament};
 use report::{Round, measurement};
 use wire::{ANSWER_TIME, Answer, Gap, Hello, Order, Patience, PeerReport, Plan, SLICE, VERSION};
 
-/// What to measure and how.
+/// Options of a network measurement.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Who sends to whom, each once.
@@ -42,7 +43,7 @@ pub struct Options {
     pub sockets_per_peer: usize,
     /// How many of the peers take part in `all_to_all`; empty: 2, 4, 8, ... and all.
     pub scale: Vec<usize>,
-    /// `every_pair`: pairs that have no peer in common at once, not each alone.
+    /// `every_pair`: run pairs without a common peer concurrently, not one by one.
     pub disjoint_pairs: bool,
     /// Length of a message, header included.
     pub message_bytes: usize,
@@ -52,7 +53,7 @@ pub struct Options {
     pub max_time: Duration,
     /// How often each measurement is made.
     pub iterations: usize,
-    /// What the listeners demand.
+    /// The token that the listeners require.
     pub token: String,
 }
 
@@ -140,7 +141,7 @@ pub fn run_loopback(
         for peer in &peers {
             crew.spawn("serve", || Ok(()), |()| peer.serve(&stop)).map_err(NetError::Threads)?;
         }
-        // Nothing to prepare: nobody refuses.
+        // Nothing to prepare, so it can't fail.
         let _ = crew.start();
         let outcome = run(&addresses, &options, observer, cancel);
         stop.store(true, Ordering::Relaxed);
@@ -339,8 +340,8 @@ impl<'a> Coordinator<'a> {
         })
     }
 
-    /// What all of `active` answer within `time`, whoever is first. A peer whose connection is lost is
-    /// named at once, before those that only noticed: they are waited for when one has failed.
+    /// The answers of all `active` peers within `time`, in any order. Reports a peer with a lost
+    /// connection immediately, before peers that only noticed: after a failure, waits for all.
     fn gather<T>(
         &self,
         active: &[usize],
@@ -385,7 +386,7 @@ impl<'a> Coordinator<'a> {
         spoke.map(|(_, peer)| *peer).collect()
     }
 
-    /// One transfer over all `pairs` (from, to) at once.
+    /// One transfer over all `pairs` (from, to) concurrently.
     fn transfer(
         &mut self,
         round: &mut Round,

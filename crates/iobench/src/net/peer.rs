@@ -23,10 +23,10 @@ use super::wire::{
 pub(crate) const CONNECT_TIME: Duration = Duration::from_secs(5);
 /// How long a coordinator may be silent between measurements.
 const IDLE_TIME: Duration = Duration::from_mins(10);
-/// Connections that may be open at once.
+/// Most open connections.
 const CONNECTIONS_LIMIT: usize = 8192;
-/// How long a new coordinator waits for the one before, whose end may not have been noticed yet: that
-/// of one which was killed in a measurement is only when the measurement's time is up.
+/// How long a new coordinator waits for the previous one. If that one was killed in a measurement,
+/// the peer only notices when the measurement's time is up.
 const HANDOVER_TIME: Duration = Duration::from_secs(3);
 /// After a connection that could not be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
@@ -62,7 +62,7 @@ impl Shared {
 }
 
 impl Peer {
-    /// Listens on `address`. Beyond loopback a token is demanded: whoever knows it may make this host
+    /// Listens on `address`. Beyond loopback a token is required: its holders can make this host
     /// send and receive.
     pub fn bind(address: &str, token: &str) -> Result<Self, NetError> {
         let failed = |source| NetError::Listen { address: address.to_owned(), source };
@@ -128,7 +128,7 @@ impl Peer {
         if let Some((run, from)) = hello.data {
             let expected = self.shared.expected.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(receiver) = expected.get(&run) {
-                let _ = receiver.send((from, stream)); // nobody waits any more: closed
+                let _ = receiver.send((from, stream)); // closed: the receiver gave up
             }
             return Ok(());
         }

@@ -1,4 +1,5 @@
-//! The report of a network measurement: its shape is the contract with whoever reads the agent.
+//! The report of a network measurement: its shape is the contract with readers of the agent's
+//! events.
 
 use serde::Serialize;
 
@@ -6,9 +7,9 @@ use super::sockets::SocketFacts;
 use super::wire::PeerReport;
 use crate::stats::Spread;
 
-/// What a measurement without a network between the peers is called.
+/// Label of a measurement without a network between the peers.
 pub const LOOPBACK_LABEL: &str = "loopback: memory copying, not a network";
-/// What a measurement over a network is called.
+/// Label of a measurement over a network.
 pub const NETWORK_LABEL: &str = "network";
 
 /// Who sends to whom.
@@ -17,9 +18,10 @@ pub const NETWORK_LABEL: &str = "network";
 pub enum Pattern {
     /// Each peer to the next, one pair after the other: the baseline.
     Pairwise,
-    /// Each peer to each other, one pair after the other, or pairs without a common peer at once.
+    /// Each peer to each other, one pair after the other, or concurrent pairs without a common
+    /// peer.
     EveryPair,
-    /// Each peer to all others at once, every message to a random one: the shuffle.
+    /// Each peer to all others concurrently, every message to a random one: the shuffle.
     AllToAll,
 }
 
@@ -34,7 +36,7 @@ impl Pattern {
     }
 }
 
-/// All that was measured.
+/// The whole report.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// [`LOOPBACK_LABEL`] or [`NETWORK_LABEL`].
@@ -58,33 +60,33 @@ pub struct Measurement {
     pub sockets_per_peer: usize,
     /// Length of a message, header included.
     pub message_bytes: usize,
-    /// Decimal bytes per second of a pair (pairwise) or a peer (all-to-all: what it sends or what it
-    /// receives, whichever is slower), averaged over pairs or peers, for each iteration.
+    /// Decimal bytes per second of a pair (pairwise) or a peer (all-to-all: the slower of sending
+    /// and receiving), averaged over pairs or peers, for each iteration.
     pub bytes_per_s: Spread,
     /// The slowest pair or peer, which is the figure of a shuffle.
     pub slowest_peer: Slowest,
     /// Mean bytes per second from the peer of the row to the peer of the column; `None`: nothing was
     /// to be sent.
     pub matrix: Vec<Vec<Option<f64>>>,
-    /// What all senders say they sent.
+    /// Sum over all senders.
     pub messages_sent: u64,
-    /// What all receivers counted.
+    /// Sum over all receivers.
     pub messages_received: u64,
-    /// What all senders say they sent.
+    /// Sum over all senders.
     pub bytes_sent: u64,
-    /// What all receivers counted.
+    /// Sum over all receivers.
     pub bytes_received: u64,
     /// Whether everything that was sent was received.
     pub valid: bool,
     /// Why not, in words.
     pub invalid_reason: Option<String>,
-    /// What came of each pair in each iteration.
+    /// The result of each pair in each iteration.
     pub flows: Vec<PairFlow>,
     /// Peers that did not receive at a steady rate, and why.
     pub unsteady: Vec<String>,
 }
 
-/// What one peer received from another in one iteration.
+/// Data that one peer received from another in one iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PairFlow {
     /// From zero.
@@ -93,7 +95,7 @@ pub struct PairFlow {
     pub from: usize,
     /// The receiver's.
     pub to: usize,
-    /// What was received.
+    /// Bytes received.
     pub bytes: u64,
     /// From its first byte to its last, on the receiver's clock.
     pub elapsed_s: Option<f64>,
@@ -108,7 +110,7 @@ pub struct Slowest {
     pub bytes_per_s: f64,
 }
 
-/// What one iteration showed.
+/// The result of one iteration.
 #[derive(Clone, Debug)]
 pub(crate) struct Round {
     /// Bytes per second from row to column.
@@ -136,8 +138,8 @@ impl Round {
         }
     }
 
-    /// Takes in what the peers that took part report: compares what was sent with what was received,
-    /// pair by pair. `reports` are (index of the peer, its report).
+    /// Adds the reports of the peers that took part: compares sent and received data pair by pair.
+    /// `reports` are (index of the peer, its report).
     pub(crate) fn add(&mut self, peers: &[String], reports: &[(usize, PeerReport)]) {
         let (mut sent, mut received) = (
             vec![vec![None; peers.len()]; peers.len()],

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use rustix::net::sockopt;
 use serde::{Deserialize, Serialize};
 
-/// How a connection was set up, and what the kernel would allow.
+/// The options of a connection, and the limits of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SocketFacts {
     /// `SO_SNDBUF` after the transfer: the kernel lets it grow.
@@ -14,7 +14,7 @@ pub struct SocketFacts {
     pub receive_buffer_bytes: usize,
     /// The congestion control.
     pub congestion: String,
-    /// Whether small segments are sent at once.
+    /// Whether small segments are sent immediately.
     pub nodelay: bool,
     /// The kernel's limit of a send buffer that grows by itself; `None`: it does not say.
     pub send_limit_bytes: Option<u64>,

@@ -163,7 +163,7 @@ fn every_pair_is_measured_alone_or_beside_pairs_that_share_no_peer() {
     }
 }
 
-/// A peer that does as it is told until it is to `vanish_at`, and is gone then.
+/// A peer that obeys until `vanish_at`, and then disappears.
 fn vanishing(listener: &std::net::TcpListener, vanish_at: &str) {
     let stop = AtomicBool::new(false);
     let patience = || Patience::new(Duration::from_secs(20), &stop);

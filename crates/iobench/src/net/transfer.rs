@@ -170,7 +170,7 @@ fn send(
     Ok(flow)
 }
 
-/// What came in on one connection.
+/// Data received on one connection.
 pub(crate) struct Received {
     flow: Flow,
     first: Option<Instant>,

@@ -1,12 +1,12 @@
-//! What goes over the wire.
+//! The wire protocol.
 //!
-//! A connection begins with a frame (four little-endian length bytes, then JSON): a [`Hello`] with the
-//! token. On a control connection orders and answers follow, as frames. On a data connection messages
-//! follow, in one direction: each begins with a [`Header`] and is padded to its length with bytes that
-//! mean nothing; a header of length zero ends them and tells their number.
+//! A connection begins with a frame (four little-endian length bytes, then JSON): a [`Hello`] with
+//! the token. On a control connection, orders and answers follow as frames. On a data connection,
+//! messages follow in one direction: each begins with a [`Header`] and is padded to its length with
+//! meaningless bytes; a header of length zero ends them and gives their number.
 //!
-//! The token keeps strangers and mistakes out; it is not encrypted, so it does not keep out who can
-//! read the network's packets.
+//! The token keeps out strangers and mistakes. It isn't encrypted, so it doesn't keep out readers
+//! of the network's packets.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -22,7 +22,7 @@ use super::sockets::SocketFacts;
 pub(crate) const VERSION: u32 = 2;
 /// Longest frame accepted.
 const FRAME_LIMIT_BYTES: usize = 1 << 20;
-/// How often a waiting thread looks whether it was cancelled.
+/// How often a waiting thread checks whether it was canceled.
 pub(crate) const SLICE: Duration = Duration::from_millis(100);
 /// Time to answer a greeting or an order that takes no time.
 pub(crate) const ANSWER_TIME: Duration = Duration::from_secs(10);
@@ -34,11 +34,11 @@ pub(crate) const MESSAGE_LIMIT_BYTES: usize = 64 << 20;
 pub(crate) struct Hello {
     pub(crate) version: u32,
     pub(crate) token: String,
-    /// Of a data connection: which measurement, and the sender's index. Else it is for control.
+    /// For a data connection: the measurement, and the sender's index. `None` for control.
     pub(crate) data: Option<(u64, usize)>,
 }
 
-/// What a coordinator asks of a peer.
+/// A coordinator's order to a peer.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Order {
     /// Expect a measurement.
@@ -49,7 +49,7 @@ pub(crate) enum Order {
     Go,
 }
 
-/// What a peer answers.
+/// A peer's answer.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
     /// Done; waiting for the next order.
@@ -96,7 +96,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Why nobody should follow this plan; `None` if it is sound.
+    /// Why this plan is invalid; `None` if it is valid.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         let others = |list: &[usize]| {
             list.len() < self.peers.len()
@@ -118,14 +118,14 @@ impl Plan {
     }
 }
 
-/// What one peer sent and received.
+/// Data that one peer sent and received.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PeerReport {
     pub(crate) sent: Vec<Flow>,
     pub(crate) received: Vec<Flow>,
     /// From the first byte received to the last, on this peer's clock.
     pub(crate) receiving_s: Option<f64>,
-    /// What was wrong with what was received.
+    /// Problems of the received data.
     pub(crate) problems: Vec<String>,
     /// Why its rate of receiving was not steady; `None` if it was, or if nothing was to come.
     pub(crate) unsteady: Option<String>,
@@ -139,7 +139,7 @@ pub(crate) struct Flow {
     pub(crate) peer: usize,
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
-    /// Of what was received: from its first byte to its last.
+    /// For received data: time from its first byte to its last.
     pub(crate) elapsed_s: Option<f64>,
 }
 
@@ -205,7 +205,7 @@ impl<'a> Patience<'a> {
     }
 }
 
-/// Makes a connection wake up regularly, and send what it is given at once.
+/// Makes a connection wake up regularly and send data immediately.
 pub(crate) fn tune(stream: &TcpStream) -> io::Result<()> {
     stream.set_read_timeout(Some(SLICE))?;
     stream.set_write_timeout(Some(SLICE))?;
