@@ -1,4 +1,4 @@
-//! The agent's only voice: newline-delimited JSON events on stdout.
+//! The agent's only output: newline-delimited JSON events on stdout.
 //!
 //! Every event is one object with an `event` key:
 //!
@@ -9,7 +9,7 @@
 //! | `phase` | a timed part has ended | `name`, `started_s`, `elapsed_s` |
 //! | `sample` | a measured value | `phase`, `metric`, `value` (or null), `unit`, `labels`, `missing_reason` |
 //! | `warning` | something the reader must know | `code`, `message` |
-//! | `ready` | what was asked for is being served | by command |
+//! | `ready` | the requested service is available | by command |
 //! | `result` | last, when it worked | `data` |
 //! | `error` | last, when it did not | `code`, `message`, `where`, `hint` |
 //!
@@ -41,11 +41,11 @@ pub const EXIT_INTERRUPTED: u8 = 130;
 pub struct Failure {
     /// Stable code, `VEN-AREA-NAME`.
     pub code: &'static str,
-    /// What was wrong.
+    /// The problem.
     pub message: String,
     /// Where: file, offset, field, value.
     pub place: Value,
-    /// What to do about it.
+    /// The remedy.
     pub hint: String,
     /// Exit status of the process.
     pub exit: u8,
@@ -144,7 +144,7 @@ impl Events {
     }
 
     fn write(&self, event: &impl Serialize) {
-        // At once: standard output has room for a kilobyte, and a result may have many.
+        // In one write: standard output has room for a kilobyte, and a result may be longer.
         let mut line = serde_json::to_vec(event).unwrap_or_default();
         line.push(b'\n');
         let mut stdout = self.stdout.lock().unwrap_or_else(PoisonError::into_inner);
@@ -153,14 +153,14 @@ impl Events {
     }
 }
 
-/// The event that says what came of it.
+/// The final event, with the outcome.
 #[derive(Serialize)]
 struct Last<'a, T> {
     event: &'static str,
     data: &'a T,
 }
 
-/// Whether a line can be written to `file` at once.
+/// Whether a line can be written to `file` without blocking.
 fn takes_more(file: &impl AsFd) -> bool {
     let mut fds = [PollFd::new(file, PollFlags::OUT)];
     let ready = poll(&mut fds, Some(&Timespec::default()));

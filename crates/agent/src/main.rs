@@ -45,7 +45,7 @@ enum Command {
     Execute(cmd::host::Execute),
 }
 
-/// What is told of in events.
+/// Commands that report in events.
 #[derive(Debug, Subcommand)]
 enum Work {
     /// Generate sort-benchmark records, bit-compatible with gensort 1.5

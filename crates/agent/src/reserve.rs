@@ -1,10 +1,10 @@
-//! Memory for ending in order when there is no more.
+//! A memory reserve for an orderly end when memory runs out.
 //!
-//! Rust ends a program at once, by SIGABRT, when a small allocation fails, and its temporary files
-//! stay. Here such an allocation is served from a reserve, and the command is asked to stop as by a
-//! signal: it removes what it had begun to write and says why. Who takes more than the reserve before
-//! it looks whether to stop is ended at once, but with the same error: no command takes so much once it
-//! has begun to write.
+//! Rust ends a program immediately, by SIGABRT, when a small allocation fails, and its temporary
+//! files stay. Here such an allocation is served from a reserve, and the command is asked to stop
+//! as by a signal: it removes its unfinished output and reports why. A command that exhausts the
+//! reserve before it checks whether to stop ends immediately, but with the same error; no command
+//! takes that much once it has begun to write.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -16,13 +16,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::events::{EXIT_USER, Failure};
 
-/// What ending in order takes, many times over. Until it is used it is address space and no memory.
+/// Several times the memory that an orderly end takes. Until used, it is only address space.
 const RESERVE_BYTES: usize = 4 << 20;
 
 #[repr(align(4096))]
 struct Reserve(UnsafeCell<[u8; RESERVE_BYTES]>);
 
-// SAFETY: parts of it are handed out, each once, and nobody else looks at its bytes.
+// SAFETY: parts of it are returned, each once, and no other code reads its bytes.
 unsafe impl Sync for Reserve {}
 
 static RESERVE: Reserve = Reserve(UnsafeCell::new([0; RESERVE_BYTES]));
@@ -45,7 +45,7 @@ pub fn is_used() -> bool {
     USED.load(Ordering::Relaxed) > 0
 }
 
-/// What a command says that was asked to stop because there was no more memory.
+/// The error of a command that was stopped because memory ran out.
 pub fn failure() -> Failure {
     Failure {
         code: CODE,
@@ -102,8 +102,8 @@ impl WithReserve {
     }
 }
 
-// SAFETY: what the system gives goes back to it; what is of the reserve is aligned, within it, handed
-// out once and never taken back.
+// SAFETY: memory from the system goes back to it; memory from the reserve is aligned, within it,
+// returned once and never reused.
 unsafe impl GlobalAlloc for WithReserve {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
@@ -139,7 +139,7 @@ unsafe impl GlobalAlloc for WithReserve {
         // SAFETY: `wanted` is not empty, as the caller promises of `size`.
         let moved = unsafe { self.alloc(wanted) };
         if !moved.is_null() {
-            // SAFETY: both have so many bytes, and the new one is nobody else's.
+            // SAFETY: both have so many bytes, and no other code has the new one.
             unsafe { ptr::copy_nonoverlapping(pointer, moved, layout.size().min(size)) };
             // SAFETY: as the caller promises; it is not used any more.
             unsafe { self.dealloc(pointer, layout) };

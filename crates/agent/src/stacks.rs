@@ -27,7 +27,7 @@ pub fn give_back() {
 
 fn set(to: sighandler_t) {
     for signal in [SIGSEGV, SIGBUS] {
-        // SAFETY: neither is a function of ours; the signals are valid.
+        // SAFETY: neither is one of our functions; the signals are valid.
         unsafe { libc::signal(signal, to) };
     }
 }

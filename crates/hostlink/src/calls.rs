@@ -1,4 +1,4 @@
-//! What can be asked of this host, and what answers it.
+//! The calls that this host accepts, and their execution.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
@@ -23,10 +23,10 @@ use crate::text::Text;
 /// The most that one call reads at a place of an open file.
 const READ_BYTES: usize = 4 << 20;
 
-/// What calls share: children, open files, folders to be removed in the end.
+/// State shared by calls: children, open files, folders to remove at the end.
 #[derive(Default)]
 pub struct Shared {
-    /// All that was started.
+    /// All started processes.
     pub children: Children,
     open: Mutex<(u64, HashMap<u64, Arc<File>>)>,
     temporaries: Mutex<BTreeSet<PathBuf>>,
@@ -57,7 +57,7 @@ fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
     what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is asked. Paths and words are texts of bytes.
+/// A call. Paths and words are texts of bytes.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "call", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Call {
@@ -91,7 +91,7 @@ pub enum Call {
 }
 
 impl Call {
-    /// Does it, with what comes and goes on `channel`.
+    /// Executes the call, with its data on `channel`.
     pub fn run(self, channel: &Arc<Channel>, shared: &Shared) -> Result<Value, Failure> {
         match self {
             Self::ReadAt { handle, offset, bytes } => {

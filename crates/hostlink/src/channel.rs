@@ -19,7 +19,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Of what was done with `path`.
+    /// A failed operation on `path`.
     pub fn of(path: &std::path::Path) -> impl FnOnce(io::Error) -> Self {
         let path = Text::from(path);
         move |error| Self { path: Some(path), ..Self::from(error) }
@@ -38,7 +38,7 @@ impl From<Errno> for Failure {
     }
 }
 
-/// What is said about a call under way.
+/// A note about a running call.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
@@ -48,7 +48,7 @@ pub enum Note {
     Stop(f64),
     /// To end, and all that it started.
     Release,
-    /// Nobody wants its data any more.
+    /// Its data are no longer wanted.
     Cancel,
 }
 
@@ -73,7 +73,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// Of the call that has this `number`.
+    /// The channel of the call with this `number`.
     pub fn new(number: u32, output: Arc<Output>) -> Self {
         let state = Mutex::new(State { credit: WINDOW_BYTES, ..State::default() });
         Self { number, output, state, changed: Condvar::new(), on_note: Mutex::new(None) }
@@ -116,13 +116,13 @@ impl Channel {
         self.output.send(Kind::Answer, self.number, answer.to_string().as_bytes())
     }
 
-    /// Says that nothing here answers to what was called.
+    /// Answers that the call is unknown.
     pub fn unknown(&self, why: &str) -> io::Result<()> {
         let answer = json!({ "unknown": why });
         self.output.send(Kind::Answer, self.number, answer.to_string().as_bytes())
     }
 
-    /// What was sent to us next; `None`: that was all.
+    /// The next data received; `None` at the end.
     pub fn receive(&self) -> io::Result<Option<Vec<u8>>> {
         let mut state = self.locked();
         loop {
@@ -142,7 +142,7 @@ impl Channel {
         }
     }
 
-    /// Whether nobody wants its data any more.
+    /// Whether its data are no longer wanted.
     pub fn is_cancelled(&self) -> bool {
         self.locked().cancelled
     }
@@ -172,7 +172,7 @@ impl Channel {
         }
     }
 
-    /// Nobody wants its data any more.
+    /// Its data are no longer wanted.
     pub fn cancel(&self) {
         self.change(|state| state.cancelled = true);
     }
@@ -198,7 +198,7 @@ impl Channel {
     }
 }
 
-/// Something to be read as what it says in JSON, or a failure.
+/// `of` as JSON, or a failure.
 pub fn value(of: &impl Serialize) -> Result<Value, Failure> {
     serde_json::to_value(of).map_err(|error| Failure::from(io::Error::other(error)))
 }

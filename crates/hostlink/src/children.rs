@@ -1,4 +1,4 @@
-//! What this process started: known by number, ended together, and nothing of it left.
+//! Processes started by this one: known by number, ended together, with nothing left behind.
 
 use std::collections::HashMap;
 use std::io;
@@ -22,7 +22,7 @@ const REAP: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct Handle {
     pidfd: Arc<OwnedFd>,
-    /// Of a supervisor: closing it ends what it supervises.
+    /// A supervisor's leash: closing it ends the supervised command.
     leash: Arc<Mutex<Option<ChildStdin>>>,
 }
 
@@ -49,9 +49,9 @@ struct Table {
 pub struct Children(Mutex<Table>);
 
 impl Children {
-    /// Starts `command`; its standard input, if piped, is what holds it.
+    /// Starts `command`; its standard input, if piped, is its leash.
     pub fn spawn(&self, command: &mut Command) -> io::Result<(Child, Handle)> {
-        // Held meanwhile, so that nobody takes it for an orphan.
+        // Hold the lock, so that the child doesn't count as an orphan.
         let mut table = self.locked();
         if table.closed {
             return Err(Errno::CANCELED.into());
@@ -87,8 +87,8 @@ impl Children {
         }
     }
 
-    /// Ends all: what is supervised is let go, the rest asked to end, and what is left after
-    /// `grace` killed, with all descendants. Nothing can be started any more.
+    /// Ends all: releases supervised commands, asks the rest to end, and after `grace` kills the
+    /// remaining ones, with all descendants. Nothing can be started any more.
     pub fn end(&self, grace: Duration) {
         let deadline = Instant::now() + grace;
         {
@@ -133,8 +133,8 @@ pub fn end_descendants(grace: Duration) {
     kill_descendants(grace);
 }
 
-/// Kills until there is no child: orphans of the killed become our children. Gives up on what
-/// cannot be killed after `patience`.
+/// Kills until there is no child: orphans of the killed become our children. Gives up on unkillable
+/// ones after `patience`.
 pub fn kill_descendants(patience: Duration) {
     let deadline = Instant::now() + patience;
     while Instant::now() < deadline {
@@ -174,7 +174,7 @@ fn descendants() -> Vec<i32> {
     found
 }
 
-/// Children that have ended and that nobody has waited for.
+/// Children that have ended and have not been waited for.
 fn zombies() -> Vec<i32> {
     let ours = std::process::id() as i32;
     let of_ours = |&(_, state, parent): &(i32, u8, i32)| state == b'Z' && parent == ours;

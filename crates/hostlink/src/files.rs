@@ -1,4 +1,4 @@
-//! What is done with files, without a link: paths in, what the system says out.
+//! File operations, without a link: paths in, the system's answers out.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -14,7 +14,7 @@ use crate::text::Text;
 
 const MAX_LINKS: usize = 40;
 
-/// What there is at a path, or where its links lead.
+/// The file at a path, or at the end of its links.
 #[derive(Debug, Serialize)]
 pub struct Info {
     name: Text,
@@ -39,7 +39,7 @@ impl Info {
     }
 }
 
-/// What is at `path`.
+/// The file at `path`.
 pub fn stat(path: &Path) -> io::Result<Info> {
     fs::metadata(path).map(|found| Info::new(Text::from(path), &found))
 }
@@ -60,7 +60,7 @@ pub fn mkdir(path: &Path, mode: u32, parents: bool, exist_ok: bool) -> io::Resul
     }
 }
 
-/// Removes a file, a link, or a folder with all that is in it that can be removed.
+/// Removes a file, a link, or a folder with everything in it that can be removed.
 pub fn remove(path: &Path) -> io::Result<()> {
     let found = match fs::symlink_metadata(path) {
         Err(error) if is_absent(&error) => return Ok(()),
@@ -121,7 +121,7 @@ pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     Ok(resolved)
 }
 
-/// What is in a folder.
+/// The entries of a folder.
 pub fn entries(folder: &Path) -> io::Result<Vec<Info>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -131,8 +131,8 @@ pub fn entries(folder: &Path) -> io::Result<Vec<Info>> {
     Ok(found)
 }
 
-/// What is in and below a folder, down to `depth`, with its path from there; links are gone after
-/// only with `follow`. Nothing if there is no such folder.
+/// The entries in and below a folder, down to `depth`, each with its path from there; follows links
+/// only with `follow`. Empty if there is no such folder.
 pub fn walk(folder: &Path, depth: Option<usize>, follow: bool) -> Vec<Info> {
     let mut found = Vec::new();
     let mut waiting = vec![(folder.to_path_buf(), 1)];
@@ -153,7 +153,7 @@ pub fn walk(folder: &Path, depth: Option<usize>, follow: bool) -> Vec<Info> {
 }
 
 fn info_of(path: &Path, name: Text) -> Option<Info> {
-    // A link that leads nowhere is told as what it is; what is gone by now is not.
+    // A dangling link is listed as a link; a file that has disappeared is not listed.
     let found = fs::metadata(path).or_else(|_| fs::symlink_metadata(path)).ok()?;
     Some(Info::new(name, &found))
 }
@@ -167,8 +167,8 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Makes durable a file, or a folder with all that is in it, and their names; nothing if there is
-/// none.
+/// Makes a file durable, or a folder with all its content, and their names; does nothing if it
+/// doesn't exist.
 pub fn sync(path: &Path) -> io::Result<()> {
     if !path.exists() {
         return Ok(());
@@ -214,7 +214,7 @@ pub fn temporary(prefix: &str) -> io::Result<PathBuf> {
     }
 }
 
-/// A file that becomes `path` when all of it is there, and is gone when it is dropped before.
+/// A file that becomes `path` when it is complete, and disappears if it is dropped before.
 pub struct Replacement {
     /// To be written to.
     pub file: File,
@@ -223,7 +223,7 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Of `path`, whose folder is made if it is missing.
+    /// A replacement of `path`; creates a missing folder.
     pub fn of(path: &Path) -> io::Result<Self> {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(Errno::ISDIR.into());
@@ -258,7 +258,7 @@ impl Drop for Replacement {
     }
 }
 
-/// A name that this host has not: of this process, of this call, of this moment.
+/// A name that is unique on this host: from the process, a counter and the time.
 fn unique(prefix: &str, suffix: &str) -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -1,9 +1,9 @@
-//! What goes over a link: frames of a kind and a channel.
+//! The link protocol: frames of a kind and a channel.
 //!
-//! A frame is one byte of kind, the channel and the length of what follows (both four bytes, little
-//! end first), then that. A call is a channel: whoever is at the near end gives it its number and
-//! says what is wanted, and an answer ends it. Until then both ends send data on it, as much as they
-//! were given credit for, so that neither has to keep more than that.
+//! A frame is one byte of kind, the channel and the payload's length (both four bytes, little end
+//! first), then the payload. A call is a channel: the near end assigns its number and sends the
+//! request, and an answer ends it. Until then both ends send data on it within their credit, so
+//! neither has to buffer more than that.
 
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-/// Version of the frames and of what can be asked; another one is not understood.
+/// Version of the frames and calls; other versions are not understood.
 pub const PROTOCOL: u32 = 1;
 /// Bytes of data in a frame at most.
 pub const PIECE_BYTES: usize = 256 << 10;
@@ -23,12 +23,12 @@ pub const WINDOW_BYTES: u64 = 4 << 20;
 const MAX_BYTES: usize = 64 << 20;
 const HEAD_BYTES: usize = 9;
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Who speaks: the first frame of each end, JSON.
     Hello,
-    /// What is wanted, JSON; opens a channel.
+    /// The request, JSON; opens a channel.
     Call,
     /// Bytes of a file or of an output.
     Data,
@@ -40,7 +40,7 @@ pub enum Kind {
     Note,
     /// How a call ended, JSON; closes the channel.
     Answer,
-    /// Nothing: whoever sends it is still there.
+    /// Empty: a sign of life.
     Ping,
 }
 
@@ -58,16 +58,16 @@ const KINDS: [Kind; 8] = [
 /// One frame.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Whose it is; 0 if no call's.
+    /// The channel of its call; 0 if it belongs to none.
     pub channel: u32,
-    /// What it carries.
+    /// Its content.
     pub payload: Vec<u8>,
 }
 
 impl Frame {
-    /// The first frame in `bytes`, and how many of them it takes; `None`: not all of it is there.
+    /// The first frame in `bytes`, and its length; `None` if it is incomplete.
     pub fn parse(bytes: &[u8]) -> io::Result<Option<(Self, usize)>> {
         let Some((head, rest)) = bytes.split_at_checked(HEAD_BYTES) else { return Ok(None) };
         let number =
@@ -117,7 +117,7 @@ pub struct Input {
 /// Why there is no frame.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Silence {
-    /// The other end is gone, or what it said makes no sense.
+    /// The other end is gone, or sent invalid data.
     Ended,
     /// Nothing came for so long that it must be gone.
     TooLong,

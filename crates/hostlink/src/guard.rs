@@ -1,5 +1,5 @@
-//! Watches over the process that serves a link: whatever ends that one, even SIGKILL, nothing is left
-//! of what it started.
+//! Watches over the process that serves a link: whatever ends that one, even SIGKILL, none of its
+//! processes stay.
 
 use std::ffi::OsStr;
 use std::io;
@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use crate::children::{end_descendants, number};
 use crate::supervise::OURSELVES;
 
-/// What the dead left is asked to end and has this long before it is killed.
+/// Orphans of the dead process have this long to end before they are killed.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Runs this program with `arguments`, which has our pipes; says how it ended, as
@@ -26,7 +26,7 @@ pub fn guard<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> io::Res
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::low_level::pipe::register(signal, signalled.try_clone()?)?;
     }
-    // Orphans of what it starts become its children, and ours when it is dead.
+    // Orphans of its processes become its children, and ours when it is dead.
     set_child_subreaper(Some(getpid()))?;
     let mut child = Command::new(OURSELVES).args(arguments).spawn()?;
     let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;

@@ -1,10 +1,10 @@
-//! The far end of a link: files, processes and supervised commands of this host, asked for over two
-//! pipes, and whatever opened those (SSH, a namespace) is none of its business.
+//! The far end of a link: files, processes and supervised commands of this host, requested over two
+//! pipes. It doesn't matter how those were opened (SSH, a namespace).
 //!
-//! One thread reads frames and never waits for anything else; each call has a thread of its own.
-//! When the pipes break or nothing is heard for too long, all that was started ends, what was
-//! temporary is removed, and this process ends. Another process watches over it: what is left when it
-//! is killed ends, too.
+//! One thread reads frames and never waits for anything else; each call has its own thread. When
+//! the pipes break or stay silent for too long, all started processes end, temporary files are
+//! removed, and this process ends. Another process watches over it: if it is killed, its processes
+//! end too.
 
 mod calls;
 mod channel;

@@ -11,10 +11,10 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
 const NAME: &str = "venturi-measuring.lock";
-/// Of what a holder writes no more is read.
+/// Reads at most this much of a holder's text.
 const ABOUT_BYTES: u64 = 4096;
 
-/// What became of a try.
+/// The result of a try.
 pub enum Taken {
     /// It is held for as long as the file is open.
     Ours(File),
@@ -44,8 +44,8 @@ pub fn take(path: &Path, about: &str) -> io::Result<Taken> {
     Ok(Taken::Ours(file))
 }
 
-/// The file, which all users of the host share. In a folder that all may write to nobody is led
-/// elsewhere, and only who makes it creates it.
+/// The lock file, which all users of the host share. In a world-writable folder, links are not
+/// followed, and only an exclusive create makes the file.
 fn opened(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32);

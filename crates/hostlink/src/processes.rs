@@ -22,13 +22,13 @@ use crate::supervise::OURSELVES;
 
 const STDERR_LINES: usize = 20;
 const STDERR_LINE_BYTES: u64 = 2000;
-/// Who has ended may have left its standard error to another, for which nobody waits.
+/// A process that has ended may have left its standard error to another, which isn't waited for.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 const PIPE_BYTES: usize = 64 << 10;
-/// How soon it is seen that nobody wants an output any more.
+/// Interval between checks whether an output is still wanted.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
-/// What to start, where, and what to add to the environment.
+/// A command to start, its folder and additions to its environment.
 pub struct Start {
     /// Program and arguments.
     pub argv: Vec<OsString>,
@@ -49,10 +49,10 @@ impl Start {
     }
 }
 
-/// Starts a process and tells of it to its end: a note that it has started, its standard output as
-/// data, a note of how it ended with its last words.
+/// Starts a process and reports until its end: a note that it has started, its standard output as
+/// data, and a note of its end with its last error output.
 ///
-/// The thread that calls this outlives the process: one may have asked to end with its parent,
+/// The calling thread outlives the process: the process may have asked to end with its parent,
 /// which to the kernel is a thread.
 pub fn start(channel: &Arc<Channel>, children: &Children, start: &Start) -> Result<Value, Failure> {
     let Some((program, arguments)) = start.argv.split_first() else {
@@ -129,7 +129,7 @@ fn stop(handle: &Handle, grace_s: f64) {
     });
 }
 
-/// Sends an output to its end, or until nobody wants it: the pipe is closed then.
+/// Sends an output to its end, or until it is no longer wanted: then closes the pipe.
 fn pass(output: &ChildStdout, channel: &Channel) {
     let mut buffer = vec![0; PIPE_BYTES];
     while !channel.is_cancelled() {
@@ -166,7 +166,7 @@ fn listen(stderr: impl Read, tail: &Mutex<VecDeque<String>>) {
     }
 }
 
-/// The name of whoever runs this, as `id` has it: it asks whatever the host keeps its users in.
+/// The name of the user of this process. Uses `id`, which asks the host's user database.
 pub fn user() -> String {
     let said = Command::new("id").arg("-un").stderr(Stdio::null()).output();
     let named = said.ok().filter(|said| said.status.success());
@@ -176,8 +176,7 @@ pub fn user() -> String {
     )
 }
 
-/// Full path of `program`, looked for in `path` (as PATH has it); `None`: nothing that can be
-/// executed.
+/// Full path of `program` in `path` (in the format of PATH); `None` if there is no executable.
 pub fn which(program: &OsString, path: Option<&OsString>) -> Option<PathBuf> {
     let here = std::env::var_os("PATH");
     let can_be_executed = |path: &PathBuf| {

@@ -23,7 +23,7 @@ use crate::frame::{Frame, Input, Kind, Output, PROTOCOL};
 use crate::processes::user;
 use crate::text::Text;
 
-/// What is asked to end has this long, before it is killed.
+/// Time to end after a request, before a kill.
 const GRACE: Duration = Duration::from_secs(10);
 /// Silence that is borne until the near end says how long it may be.
 const FIRST_PATIENCE: Duration = Duration::from_mins(1);
@@ -36,8 +36,8 @@ struct Greeting {
     silence_s: f64,
 }
 
-/// Serves stdin and stdout until they break, or until a signal; then nothing is left of what was
-/// started. `identity` says which build this is.
+/// Serves stdin and stdout until they break, or until a signal; then ends all started processes.
+/// `identity` names this build.
 pub fn serve(identity: &Value) -> io::Result<()> {
     let (wake, signalled) = UnixStream::pair()?;
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -131,7 +131,7 @@ impl Link {
         });
     }
 
-    /// Ends all that was started, and removes what is temporary.
+    /// Ends all started processes, and removes temporary files.
     fn end(&self) {
         let deadline = Instant::now() + GRACE;
         for channel in self.channels().values() {

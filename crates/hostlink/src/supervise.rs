@@ -1,8 +1,8 @@
 //! Runs one command and leaves nothing of it behind.
 //!
-//! What it says goes to a log; when all is over, one line of JSON to stdout says how it ended and
-//! what it used. Closing our stdin (or dying, which closes it) ends the command. Whatever its own
-//! children do, as a subreaper this process inherits and kills them.
+//! Its output goes to a log; at the end, one line of JSON to stdout reports how it ended and its
+//! resource use. Closing our stdin (or dying, which closes it) ends the command. As a subreaper,
+//! this process inherits and kills all descendants.
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
@@ -27,9 +27,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::children::{kill_descendants, number};
 
-/// What is asked to end has this long before it is killed.
+/// Time to end after a request, before a kill.
 const GRACE: Duration = Duration::from_secs(5);
-/// What cannot even be killed is not waited for longer.
+/// Longest wait for an unkillable process.
 const KILL: Duration = Duration::from_hours(1);
 /// Exit status of a command that cannot be executed.
 const NOT_EXECUTED: u8 = 127;
@@ -39,7 +39,7 @@ pub const OURSELVES: &str = "/proc/self/exe";
 /// Supervises `command` to its end.
 pub fn supervise(log: &Path, command: &[OsString]) -> io::Result<()> {
     set_child_subreaper(Some(getpid()))?;
-    // Whoever started us decides by closing stdin; a signal to our group must not end us first.
+    // The parent decides by closing stdin; a signal to our group must not end us first.
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
     }
@@ -70,7 +70,7 @@ pub fn supervise(log: &Path, command: &[OsString]) -> io::Result<()> {
         "system_s": seconds(used.system_time()),
         "peak_rss_bytes": used.max_rss() * 1024,
     });
-    let _ = writeln!(io::stdout(), "{report}"); // nobody may be left to hear it
+    let _ = writeln!(io::stdout(), "{report}"); // the reader may be gone
     Ok(())
 }
 

@@ -124,7 +124,7 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Passes on what a measurement has to say.
+/// Passes on the progress of a measurement.
 pub(super) struct Reporter<'a>(pub &'a Events);
 
 impl Observer for Reporter<'_> {

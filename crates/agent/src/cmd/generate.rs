@@ -48,7 +48,7 @@ pub(super) fn one_or_more() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..)
 }
 
-/// The threads asked for, or one for each processor available.
+/// The requested threads, or one for each processor available.
 pub(super) fn threads(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into))
 }
@@ -80,7 +80,7 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
     let elapsed_s = events.elapsed_s() - started_s;
     events.phase("generate", started_s, elapsed_s);
     events.result(&json!({
-        // Above 2^64 they are null; nobody will live to see it.
+        // Above 2^64 they are null; such a run would take centuries.
         "records": u64::try_from(made.records).ok(),
         "bytes": u64::try_from(made.bytes).ok(),
         "checksum": made.checksum.map(|sum| sum.to_string()),

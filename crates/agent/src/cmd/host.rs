@@ -1,5 +1,5 @@
-//! What lets another machine have this one as a host, without events: `host` speaks frames (see
-//! [`hostlink`]), `supervise` and `execute` are what it starts supervised commands with.
+//! Commands that make this machine a host of another one, without events: `host` speaks frames (see
+//! [`hostlink`]), `supervise` and `execute` start supervised commands.
 
 use std::ffi::OsString;
 use std::io::{self, Write};

@@ -113,7 +113,7 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
     Ok(if report.valid { EXIT_OK } else { EXIT_INVALID })
 }
 
-/// The secret of who is given none on the command line, where all users of the host would see it.
+/// Holds the secret if the command line, which all users of the host can see, has none.
 const TOKEN: &str = "VENTURI_NET_TOKEN";
 
 fn token(args: &Args) -> Result<String, Failure> {

@@ -22,8 +22,8 @@ const LEAST_LAST: Duration = Duration::from_millis(100);
 
 /// Arguments of `venturi-agent sample`.
 ///
-/// Stops after `--duration-s`, at SIGTERM or SIGHUP (exit 0), at SIGINT (exit 130), or when nobody reads any
-/// longer (exit 0); the result says what the sampling cost.
+/// Stops after `--duration-s`, at SIGTERM or SIGHUP (exit 0), at SIGINT (exit 130), or when the
+/// reader closes the output (exit 0); the result has the cost of sampling.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Time between two samples
@@ -47,7 +47,7 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(value).map_err(|error| error.to_string())
 }
 
-/// One moment; the rows are `[metric, device, value, unit]`.
+/// One sample; the rows are `[metric, device, value, unit]`.
 #[derive(Serialize)]
 struct Series<'a> {
     t_s: f64,
@@ -87,10 +87,10 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
         let next = next_tick(started.elapsed(), interval);
         let last = args.duration_s.is_some_and(|duration| next > duration);
         let until = if last { args.duration_s } else { None }.unwrap_or(next);
-        // Nobody may want to read any longer.
+        // Also stops when the reader closes the output.
         let stopped = stop.wait(started + until, Some(io::stdout().as_fd()));
         if stopped && started.elapsed().saturating_sub(at) >= LEAST_LAST {
-            sample(); // what was watched is watched to its end
+            sample(); // samples the end of the watched process
         }
         if stopped || last {
             break;

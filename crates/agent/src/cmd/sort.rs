@@ -162,7 +162,7 @@ impl Args {
     }
 }
 
-/// A share of what is available now, limits of control groups respected.
+/// A share of the available memory, within the limits of control groups.
 fn default_memory() -> Result<u64, SortError> {
     let facts = hostmon::collect(Path::new("/")).ok();
     let available = facts.as_ref().and_then(|facts| facts.memory_available_bytes);
@@ -199,7 +199,7 @@ pub fn run(args: &Args, events: &Events) -> Result<u8, Failure> {
     Ok(EXIT_OK)
 }
 
-/// Passes on what a sort has to say.
+/// Passes on the progress of a sort.
 struct Reporter<'a>(&'a Events);
 
 impl Observer for Reporter<'_> {

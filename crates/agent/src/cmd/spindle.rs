@@ -10,16 +10,16 @@ use spindle::{DiskSpec, Server, SpindleError, predict};
 use crate::events::{EXIT_INTERRUPTED, EXIT_OK, EXIT_USER, Events, Failure};
 use crate::signals::Stop;
 
-/// How often it is looked whether somebody has unmounted the disks.
+/// Interval between checks whether the disks were unmounted.
 const LOOK: Duration = Duration::from_millis(200);
-/// Depths for which the `ready` event says what the model foretells.
+/// Depths with a predicted rate in the `ready` event.
 const DEPTHS: [usize; 4] = [1, 4, 8, 32];
 const KIB: u64 = 1 << 10;
 
 /// Arguments of `venturi-agent spindle`.
 ///
-/// Serves until SIGTERM or SIGHUP (exit 0), SIGINT (exit 130), or somebody unmounts the folder (exit
-/// 0). If it is killed, `umount -l FOLDER` removes what is left.
+/// Serves until SIGTERM or SIGHUP (exit 0), SIGINT (exit 130), or until the folder is unmounted
+/// (exit 0). If it is killed, `umount -l FOLDER` removes the mount.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Empty folder in which the disks appear

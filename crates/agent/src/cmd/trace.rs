@@ -96,7 +96,7 @@ fn mark(text: &str) -> Result<(Class, PathBuf), String> {
     Ok((class, folder.into()))
 }
 
-/// The stages in a file; none if there is none.
+/// The stages in a file; empty without a file.
 fn stages_in(path: Option<&Path>) -> Result<Vec<Stage>, TraceError> {
     let Some(path) = path else { return Ok(Vec::new()) };
     let text =
@@ -107,7 +107,8 @@ fn stages_in(path: Option<&Path>) -> Result<Vec<Stage>, TraceError> {
     })
 }
 
-/// What `analyze` comes to. It may have some hundred thousand numbers: they are written as they are.
+/// The result of `analyze`. It may have hundreds of thousands of numbers, so it is written
+/// directly.
 #[derive(serde::Serialize)]
 struct Analyzed {
     trace: Report,
@@ -197,7 +198,7 @@ fn write(args: &Record, events: &Events) -> Result<u8, Failure> {
     while cut.is_none() {
         let next = started.elapsed() + recording.pause();
         let last = args.duration.filter(|duration| *duration <= next);
-        // Nobody may want to read any longer.
+        // Also stops when the reader closes the output.
         let stopped = stop.wait(started + last.unwrap_or(next), Some(io::stdout().as_fd()));
         if stopped || last.is_some() {
             break;
@@ -235,7 +236,7 @@ fn write(args: &Record, events: &Events) -> Result<u8, Failure> {
         "lost": lost,
         "buffer_kib": buffers.as_ref().map(Buffers::kib),
         "buffer_peak_kib": buffers.as_ref().map(|each| each.peak_bytes().div_ceil(1024)),
-        // What perf took is not known.
+        // The CPU time of perf is unknown.
         "cpu_s": buffers.map(|_| process_cpu_s() - cpu_before_s),
     }));
     Ok(if stop.interrupted() { EXIT_INTERRUPTED } else { EXIT_OK })

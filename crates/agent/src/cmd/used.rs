@@ -1,4 +1,4 @@
-//! What a command has used of the machine.
+//! Resource use of a command.
 
 use extsort::{CpuTime, cpu_time, peak_rss_bytes};
 use serde::Serialize;
@@ -16,7 +16,7 @@ impl Used {
         Self { cpu: cpu_time(), peak_rss_bytes: peak_rss_bytes() }
     }
 
-    /// From the moment of `self` until now; memory since the process began.
+    /// Use since `self` was taken; memory since the process began.
     pub fn until_now(self) -> Self {
         let now = Self::so_far();
         Self { cpu: now.cpu.zip(self.cpu).map(|(now, before)| now.since(before)), ..now }
