@@ -55,7 +55,7 @@ const CPUS: &str = "/sys/devices/system/cpu";
 const MEMINFO: &str = "/proc/meminfo";
 const MOUNTS: &str = "/proc/self/mountinfo";
 
-/// The facts of the host whose `/proc` and `/sys` hang under `root` (`/` for this one).
+/// The facts of the host with its `/proc` and `/sys` under `root` (`/` for this one).
 ///
 /// Only a root without `/proc` is an error; a fact that cannot be read is `None` with a reason.
 pub fn collect(root: &Path) -> Result<Facts, HostError> {

@@ -73,7 +73,7 @@ fn deltas(before: &Reading<8>, now: &Reading<8>) -> Option<[f64; 8]> {
     Some(ticks)
 }
 
-/// What our own processes had of the disks.
+/// Disk use of our own processes.
 pub(crate) const OWN_DISK: [Rate; 2] = [
     Rate::new("own_disk_read_bytes_per_s", "B/s", 1.0),
     Rate::new("own_disk_write_bytes_per_s", "B/s", 1.0),
@@ -134,7 +134,7 @@ fn columns<'a, const N: usize>(
     None
 }
 
-/// The lines of `/proc/vmstat` that are sampled, beside [`paging_rates`].
+/// The sampled lines of `/proc/vmstat`, for [`paging_rates`].
 pub(crate) const PAGING_KEYS: [&str; 7] =
     ["pgpgin", "pgpgout", "pswpin", "pswpout", "pgmajfault", "numa_hit", "numa_miss"];
 

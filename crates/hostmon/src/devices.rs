@@ -32,9 +32,9 @@ const PSEUDO: &[&str] = &[
     "sysfs",
     "tracefs",
 ];
-/// Folders whose memory file systems are the system's own.
+/// Folders with memory file systems that belong to the system.
 const SYSTEM: &[&str] = &["/proc", "/sys", "/dev", "/run"];
-/// File systems of another machine: asking for their space can hang while it is away.
+/// Network file systems: asking for their space can hang while the server is away.
 const REMOTE: &[&str] =
     &["9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", "nfs", "nfs4", "smb3"];
 
@@ -141,9 +141,9 @@ fn file_system(root: &mut Root, mount: &Mount) -> FileSystem {
     }
 }
 
-/// The whole block device (a disk, not its partition) a file system lies on.
+/// The whole block device (a disk, not its partition) under a file system.
 ///
-/// File systems that number themselves (btrfs) are found by the name of what is mounted.
+/// File systems with their own device numbers (btrfs) are found by the name of the mounted device.
 fn whole_device(root: &Root, mount: &Mount) -> Option<String> {
     let by_number = format!("/sys/dev/block/{}", mount.device_number);
     let by_name = format!("/sys/class/block/{}", mount.source.strip_prefix("/dev/").unwrap_or("-"));

@@ -1,16 +1,16 @@
-//! What can go wrong; almost nothing, because an unreadable fact is a missing fact.
+//! Errors of this crate. There are few, because an unreadable fact is a missing fact.
 
 use std::path::PathBuf;
 
 /// Errors of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
-    /// There is no `/proc` under the root, so nothing at all could be learnt.
+    /// There is no `/proc` under the root, so no fact is available.
     #[error("{} cannot be read: {reason}", path.display())]
     NoProc {
         /// The folder that was tried.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
 }
@@ -23,7 +23,7 @@ impl HostError {
         }
     }
 
-    /// What to do about it.
+    /// The remedy.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NoProc { .. } => "mount /proc, or give the right --root",

@@ -1,4 +1,4 @@
-//! What is known about a host.
+//! Facts about a host.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ impl<T> Limit<T> {
     pub const UNLIMITED: Self = Self::Unlimited(Unlimited::Unlimited);
 }
 
-/// One host. A fact that could not be learnt is `None`, and `missing` says why.
+/// One host. An unavailable fact is `None`, and `missing` says why.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// [`SCHEMA_VERSION`].
@@ -43,13 +43,13 @@ pub struct Facts {
     pub kernel_release: Option<String>,
     /// The distribution's name and version.
     pub os_name: Option<String>,
-    /// Of the running agent: `x86_64`, `aarch64`.
+    /// Architecture of the running agent: `x86_64`, `aarch64`.
     pub architecture: String,
     /// `none`, a hypervisor's name, or `unnamed` if there is one that hides its name.
     pub virtualisation: Option<String>,
     /// `none`, or the container manager's name.
     pub container: Option<String>,
-    /// What the kernel tells the time by.
+    /// The kernel's clock source.
     pub clock_source: Option<String>,
 
     /// Model name of the first processor.
@@ -73,7 +73,7 @@ pub struct Facts {
 
     /// Memory the kernel manages.
     pub memory_total_bytes: Option<u64>,
-    /// What could be used without swapping.
+    /// Memory that is usable without swapping.
     pub memory_available_bytes: Option<u64>,
     /// Swap space in all.
     pub swap_total_bytes: Option<u64>,
@@ -155,9 +155,9 @@ pub struct BlockDevice {
     pub schedulers: Option<Vec<String>>,
     /// The maker's model name.
     pub model: Option<String>,
-    /// What direct I/O must be aligned to.
+    /// Alignment required for direct I/O.
     pub logical_block_bytes: Option<u64>,
-    /// What the device writes at once.
+    /// Size of the device's physical writes.
     pub physical_block_bytes: Option<u64>,
     /// `write back` or `write through`.
     pub write_cache: Option<String>,
@@ -174,7 +174,7 @@ pub struct FileSystem {
     pub mount_point: String,
     /// `ext4`, `xfs`, `tmpfs`, ...
     pub kind: String,
-    /// What is mounted: a device, a server's export.
+    /// The mounted device or server export.
     pub device: String,
     /// The whole block device under it, if there is exactly one.
     pub block_device: Option<String>,
@@ -182,11 +182,11 @@ pub struct FileSystem {
     pub options: Vec<String>,
     /// Its size.
     pub total_bytes: Option<u64>,
-    /// What an ordinary user may still write.
+    /// Space that an ordinary user may still write.
     pub free_bytes: Option<u64>,
 }
 
-/// One network interface; its addresses are nobody's business.
+/// One network interface, without its addresses, which are private.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NetworkInterface {
     /// The kernel's name.

@@ -1,7 +1,7 @@
-//! What a process and all that it started have used, of what the host's counters count together.
+//! Resource use of a process and all its descendants, for the same metrics as the host's counters.
 //!
-//! The kernel adds a process's time and bytes to its parent's when it is reaped, so that the sum
-//! over the living ones of a tree, each with its reaped children, is all that the tree ever used.
+//! The kernel adds a process's time and bytes to its parent's when it is reaped. So the sum over
+//! the living processes of a tree, each with its reaped children, is the total use of the tree.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,21 +11,21 @@ use crate::counters::Reading;
 /// Where a tree of processes begins.
 enum Root {
     Process(u32),
-    /// Those whose command line has this, among its words.
+    /// Processes with this among the words of their command line.
     Word(&'static [u8]),
 }
 
-/// Of the process from which Spark forks those that run Python, and of these.
+/// In the command line of Spark's Python daemon and of the workers that it forks.
 const PYTHON_WORKERS: &[u8] = b"pyspark.daemon";
 
 /// A process and its descendants, or several.
 pub(crate) struct Own {
     proc: PathBuf,
     root: Root,
-    /// Whether a process belongs to the tree, decided when it was first seen: one whose parent has
-    /// ended since still does.
+    /// Whether a process belongs to the tree, decided when it was first seen: it still does after
+    /// its parent has ended.
     known: HashMap<u32, bool>,
-    /// Of ticks, bytes read, written and cancelled: what they have been at most.
+    /// Maximum so far of ticks, bytes read, bytes written and bytes canceled.
     highest: Reading<4>,
     written: u64,
 }
@@ -36,7 +36,7 @@ impl Own {
         Self::of(root, Root::Process(pid))
     }
 
-    /// All Python workers of Spark on this host, whoever started them.
+    /// All Python workers of Spark on this host, for any user.
     pub(crate) fn python_workers(root: &Path) -> Self {
         Self::of(root, Root::Word(PYTHON_WORKERS))
     }
@@ -51,11 +51,11 @@ impl Own {
         }
     }
 
-    /// Clock ticks of processor time, bytes read from and written to disks, so far. A sum that is
-    /// lower than before missed a process that was just being reaped: it is `None`.
+    /// Clock ticks of CPU time, bytes read from and written to disks, so far. A sum lower than
+    /// before missed a process that was just being reaped: it is `None`.
     ///
-    /// Bytes of files that were deleted before the disk had them are not written: the kernel counts
-    /// them as soon as they are in memory, and takes nothing back. What was told already stays.
+    /// Bytes of files deleted before they reached the disk don't count as written: the kernel
+    /// counts them in memory and reports them later as canceled. Reported bytes are never reduced.
     pub(crate) fn read(&mut self) -> Reading<3> {
         self.look();
         let mut pids: Vec<u32> =
@@ -82,7 +82,7 @@ impl Own {
         [ticks, read, net.map(|_| self.written)]
     }
 
-    /// Forgets the processes that have ended and finds out whose the new ones are.
+    /// Forgets the processes that have ended, and assigns new ones to trees.
     fn look(&mut self) {
         let Ok(entries) = std::fs::read_dir(&self.proc) else {
             return self.known.clear();

@@ -88,10 +88,10 @@ pub fn os_name(text: &str) -> Option<String> {
     value("PRETTY_NAME").or_else(|| value("NAME"))
 }
 
-/// The hypervisor by what `/proc/cpuinfo` and the firmware's vendor and product say.
+/// The hypervisor according to `/proc/cpuinfo` and the firmware's vendor and product.
 ///
-/// `none` only where the processor's flags are listed and `hypervisor` is not among them; where
-/// there are no flags (not x86) and the firmware is silent, `None`.
+/// `none` only if the processor's flags are listed without `hypervisor`; without flags (not x86)
+/// and with silent firmware, `None`.
 pub fn virtualisation(cpuinfo: &str, vendor: &str, product: &str) -> Option<String> {
     const NAMES: &[(&str, &str)] = &[
         ("KVM", "kvm"),
@@ -155,13 +155,13 @@ pub fn swaps(text: &str) -> Option<Vec<Swap>> {
 pub struct Mount {
     /// `major:minor` of the file system.
     pub device_number: String,
-    /// What of the file system is mounted.
+    /// The mounted part of the file system.
     pub root: String,
     /// Where.
     pub mount_point: String,
     /// File-system type.
     pub kind: String,
-    /// What is mounted.
+    /// The mounted source.
     pub source: String,
     /// Options of the mount, then those of the file system that are not among them.
     pub options: Vec<String>,
@@ -273,7 +273,7 @@ pub fn cgroup_cpu_v2(text: &str) -> Option<Limit<f64>> {
     }
 }
 
-/// `cpu.cfs_quota_us` and `cpu.cfs_period_us` (version 1), as cores; a quota of -1 is none.
+/// `cpu.cfs_quota_us` and `cpu.cfs_period_us` (version 1), as cores; a quota of -1 is unlimited.
 pub fn cgroup_cpu_v1(quota: &str, period: &str) -> Option<Limit<f64>> {
     match line(quota)?.as_str() {
         "-1" => Some(Limit::UNLIMITED),

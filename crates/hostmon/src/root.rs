@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where `/proc` and `/sys` hang, and what was not there.
+/// The root of `/proc` and `/sys`, and the missing facts.
 pub(crate) struct Root {
     path: PathBuf,
     missing: BTreeMap<String, String>,
@@ -15,7 +15,7 @@ impl Root {
         Self { path: path.to_path_buf(), missing: BTreeMap::new() }
     }
 
-    /// Whether this is the running host, whose mount points can be asked for their space.
+    /// Whether this is the running host, so that free space of its mount points can be queried.
     pub(crate) fn is_host(&self) -> bool {
         self.path == Path::new("/")
     }
@@ -25,7 +25,7 @@ impl Root {
         self.path.join(absolute.trim_start_matches('/'))
     }
 
-    /// The text of a file, or why there is none. Bytes that are not UTF-8 are replaced.
+    /// The text of a file, or the reason why it is unreadable. Replaces bytes that are not UTF-8.
     pub(crate) fn text(&self, absolute: &str) -> Result<String, String> {
         fs::read(self.join(absolute))
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())

@@ -1,7 +1,7 @@
-//! The sampler: keeps the kernel's files open, reads each anew, and turns counters into rates.
+//! The sampler: keeps the kernel's files open, rereads each, and turns counters into rates.
 //!
-//! One sample costs a handful of `pread`s into one buffer and no look at sysfs, except the first time
-//! a disk is seen. A source that this kernel lacks gives no rows; see [`Sampler::missing`].
+//! One sample costs a handful of `pread`s into one buffer; it reads sysfs only when a disk is first
+//! seen. A source that this kernel lacks gives no rows; see [`Sampler::missing`].
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -17,7 +17,7 @@ use crate::counters::{self, Before, Rate, Reading, Tracker};
 use crate::error::HostError;
 use crate::own::Own;
 
-/// One value at one moment; serialised as `[metric, device, value, unit]`.
+/// One value at one time; serialized as `[metric, device, value, unit]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// Its name, which ends in its unit unless the unit is `fraction` or `1`.
@@ -71,8 +71,8 @@ const PRESSURE: [(&str, [Option<Rate>; 2]); 3] = [
     ),
 ];
 
-/// Processes whose use is sampled: the metric of their share of the processors, and those of their
-/// bytes, if these are told.
+/// A sampled tree of processes: the metric of its share of the processors, and those of its bytes,
+/// if recorded.
 struct Tree {
     cpu: &'static str,
     disks: &'static [Rate],
@@ -189,8 +189,8 @@ impl Sampler {
         ticks
     }
 
-    /// `ticks` passed on all processors since the sample before: `own_cpu` and `python_cpu` are shares
-    /// of them, like the host's states beside them.
+    /// `ticks` passed on all processors since the sample before: `own_cpu` and `python_cpu` are
+    /// shares of them, like the host's CPU states.
     fn sample_trees(&mut self, at: Duration, ticks: Option<f64>) {
         for tree in &mut self.trees {
             let reading = tree.own.read();

@@ -1,4 +1,4 @@
-//! When to sample, and what sampling costs.
+//! Sampling times, and the cost of sampling.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What can go wrong between a disk's description and its being served.
+//! Errors in the description or the serving of a disk.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ pub enum SpindleError {
     Spec {
         /// The text as it was given.
         text: String,
-        /// What is wrong with it, with its place.
+        /// The problem, with its place.
         reason: String,
     },
     /// A field has a value with which no disk can be made.
@@ -23,7 +23,7 @@ pub enum SpindleError {
         field: &'static str,
         /// Its value.
         value: String,
-        /// What it must be.
+        /// The allowed values.
         must: &'static str,
     },
     /// Two disks have one name.
@@ -39,10 +39,10 @@ pub enum SpindleError {
         disk: String,
         /// The image.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         reason: io::Error,
     },
-    /// The image is there and has another size than the disk.
+    /// The image exists and differs in size from the disk.
     #[error("disk {disk}: image {} has {found_bytes} bytes, the disk {size_bytes}", path.display())]
     ImageSize {
         /// Name of the disk.
@@ -67,7 +67,7 @@ pub enum SpindleError {
     Mount {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         reason: io::Error,
     },
 }
@@ -86,7 +86,7 @@ impl SpindleError {
         }
     }
 
-    /// What to do about it.
+    /// The remedy.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Spec { .. } => {

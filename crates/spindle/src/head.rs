@@ -19,7 +19,7 @@ pub enum Way {
     Sought,
 }
 
-/// Seconds that a request takes, and of what.
+/// Seconds that a request takes, by part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Service {
     /// How it is reached.
@@ -64,7 +64,7 @@ impl Head {
         self.at
     }
 
-    /// First byte of what was passed over last and is still in the disk's buffer.
+    /// First byte of the recently passed range that is still in the disk's buffer.
     pub fn buffered_from(&self) -> u64 {
         self.passed.0
     }
@@ -114,8 +114,8 @@ impl Head {
         Service { way, positioning_s, transfer_s }
     }
 
-    /// Seconds until `offset` comes under the head if it is within a revolution from here: what lies
-    /// before it passes, or all of the track but what lies between.
+    /// Seconds until `offset` comes under the head if it is within a revolution from here: the data
+    /// before it pass, or the whole track except for the part between.
     fn turn_s(&self, offset: u64) -> Option<f64> {
         let (near, far) = (self.at.min(offset), self.at.max(offset));
         let between = self.under_head_s(near, far);

@@ -82,8 +82,8 @@ impl Image {
         Ok(fallocate(&self.file, flags, offset, bytes)?)
     }
 
-    /// An error if somebody has cut the image: what is written behind its end would come back among
-    /// zeros that were data.
+    /// An error if the image was truncated: writes behind its end would turn the data between into
+    /// zeros.
     fn whole(&self) -> io::Result<()> {
         if self.file.metadata()?.len() < self.size_bytes {
             return Err(io::ErrorKind::UnexpectedEof.into());

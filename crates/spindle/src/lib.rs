@@ -1,20 +1,20 @@
 //! Disks that are as slow as real ones: image files served through FUSE.
 //!
-//! A loop device with direct I/O on a served file, and a file system on that, is a disk whose buffered
-//! reads and writes take the time that the model says. What the parts do:
+//! With direct I/O, a loop device on a served file, with a file system on it, is a disk with
+//! buffered reads and writes at the speed of the model. The modules:
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
-//! | [`spec`] | what a disk is: JSON in, checked |
-//! | [`seek`], [`head`] | how long a hard disk takes to get to a place and to pass over it |
-//! | [`elevator`] | which waiting request a hard disk serves next |
+//! | [`spec`] | the description of a disk: JSON in, checked |
+//! | [`seek`], [`head`] | the time of a hard disk to reach a place and to pass over it |
+//! | [`elevator`] | the waiting request that a hard disk serves next |
 //! | [`mechanism`] | a hard disk or a solid-state disk as a machine on a clock that the caller keeps |
-//! | [`predict`] | what such a machine reaches, by formula |
+//! | [`predict`] | the performance of such a machine, by formula |
 //! | [`image`] | the sparse file that holds the content |
 //! | [`service`] | the thread that holds a request back until its time has come |
 //! | [`server`] | the FUSE file system of all disks |
 //!
-//! The model and its sources are described in `docs/method/disk-model.md`.
+//! `docs/method/disk-model.md` describes the model and its sources.
 
 pub mod elevator;
 mod error;

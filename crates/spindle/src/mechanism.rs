@@ -7,9 +7,9 @@ use crate::head::{Head, Way};
 use crate::spec::{self, DiskSpec, Hdd, Ssd};
 use crate::{Nanos, nanos};
 
-/// A request follows the one before it at once if it comes within this time after the sender was told
-/// that that had ended: so long does the way through the block device, FUSE and our threads take, which
-/// is no work of the disk; and its bytes are copied on that way.
+/// The longest pause after the end of a request that still makes the next one follow directly. The
+/// path through the block device, FUSE and our threads takes that long, which isn't work of the
+/// disk; and bytes are copied on that path.
 pub fn path_ns(bytes: u64) -> Nanos {
     const WAY_NS: Nanos = 200_000;
     const COPIED_BYTES_PER_NS: u64 = 2;
@@ -76,7 +76,7 @@ impl Machine {
         }
     }
 
-    /// A request that has ended by `now`, at which its sender is told so.
+    /// A request that has ended by `now`; its sender is notified then.
     pub fn finish(&mut self, now: Nanos) -> Option<Started> {
         match self {
             Self::Hdd(hdd) => hdd.finish(now),
@@ -93,7 +93,7 @@ impl Machine {
     }
 }
 
-/// One of what serves requests: an arm, or a channel of flash.
+/// A unit that serves requests: an arm, or a channel of flash.
 #[derive(Clone, Copy, Debug, Default)]
 struct Server {
     free_at: Nanos,
@@ -176,8 +176,8 @@ impl SsdMachine {
     }
 
     fn start(&mut self, now: Nanos) -> Option<Started> {
-        // The one that became free last: so a single sender meets one channel, whose times follow
-        // one another.
+        // The channel that became free last, so that a single sender uses one channel, with
+        // consecutive times.
         let free = self.channels.iter_mut().filter(|(_, current)| current.is_none());
         let (server, current) = free.max_by_key(|(server, _)| server.free_at)?;
         let request = self.waiting.pop_front()?;

@@ -1,4 +1,4 @@
-//! What a disk reaches, by formula: what the served disk is compared with.
+//! The performance of a disk by formula, to compare the served disk with.
 //!
 //! Pure functions of a disk's description; `docs/method/disk-model.md` derives them.
 

@@ -13,10 +13,10 @@ pub struct SeekCurve {
 }
 
 impl SeekCurve {
-    /// The curve that begins at `track`, ends at `full`, and whose mean over two random places is
-    /// `average`; none if it would fall somewhere.
+    /// The curve that begins at `track`, ends at `full`, and has the mean `average` over two random
+    /// places; `None` if it would fall somewhere.
     pub fn through(track: f64, average: f64, full: f64) -> Option<Self> {
-        // Of two random places the mean of x is 1/3, that of sqrt(x) 8/15.
+        // For two random places the mean of x is 1/3, that of sqrt(x) 8/15.
         let root = 5.0 * (average - track) - 5.0 / 3.0 * (full - track);
         let linear = full - track - root;
         // The slope, root / (2 sqrt x) + linear, is least at one of the ends.

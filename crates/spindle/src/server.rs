@@ -37,8 +37,7 @@ const DISK_REQUESTS: usize = 512;
 const END: Duration = Duration::from_secs(2);
 /// Attributes never change.
 const TTL: Duration = Duration::from_hours(1);
-/// Modes of `fallocate` that leave zeros: to punch a hole, and to zero a range, of a file whose size
-/// stays.
+/// Modes of `fallocate` that leave zeros and keep the file's size: punch a hole, zero a range.
 const PUNCH_HOLE: i32 = 0x02;
 const ZERO_RANGE: i32 = 0x10;
 
@@ -54,16 +53,16 @@ pub struct Server {
 pub struct Ended {
     /// Whether something still used a disk: it gets errors from now on.
     pub busy: bool,
-    /// What each disk did, in the order in which they were given.
+    /// The counters of each disk, in the given order.
     pub disks: Vec<DiskStats>,
 }
 
-/// What a disk did.
+/// The counters of a disk.
 #[derive(Clone, Debug, Serialize)]
 pub struct DiskStats {
     /// Name of the disk.
     pub name: String,
-    /// Bytes that its image takes, if they can be told.
+    /// Bytes that its image takes, if known.
     pub allocated_bytes: Option<u64>,
     /// Its counters.
     #[serde(flatten)]
@@ -71,8 +70,8 @@ pub struct DiskStats {
 }
 
 impl Server {
-    /// Serves `specs` below `folder`, which is there and empty, until it is ended. The disks are there
-    /// when this returns.
+    /// Serves `specs` below `folder`, which must be empty, until it is ended. The disks exist when
+    /// this returns.
     pub fn mount(folder: &Path, specs: &[DiskSpec]) -> Result<Self, SpindleError> {
         check_names(specs)?;
         let mut disks = Vec::with_capacity(specs.len());
@@ -101,17 +100,17 @@ impl Server {
         Ok(Self { session, disks, folder: folder.to_owned() })
     }
 
-    /// What each disk has done so far.
+    /// The counters of each disk so far.
     pub fn stats(&self) -> Vec<DiskStats> {
         self.disks.stats()
     }
 
-    /// Whether the file system is there: false when somebody has unmounted it.
+    /// Whether the file system is still mounted.
     pub fn is_mounted(&self) -> bool {
         !self.session.guard.is_finished()
     }
 
-    /// Unmounts. Whoever still uses a disk gets errors, at once.
+    /// Unmounts. Users of a disk get errors immediately.
     pub fn end(self) -> Ended {
         let in_use = self.disks.open.load(Ordering::Relaxed) > 0;
         let gone = !self.is_mounted();
@@ -251,7 +250,7 @@ struct Served(Arc<Disks>);
 
 impl Filesystem for Served {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // What an older kernel refuses costs speed alone; it names the nearest value that it takes.
+        // A refusal by an older kernel only costs speed; it names the nearest accepted value.
         let _ = config.set_max_write(REQUEST_BYTES);
         let _ = config.set_max_readahead(REQUEST_BYTES);
         let requests = self.0.all.len() * DISK_REQUESTS;

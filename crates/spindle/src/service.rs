@@ -13,11 +13,11 @@ use crate::mechanism::{Machine, Started};
 use crate::stats::Stats;
 use crate::{Nanos, seconds};
 
-/// Told what was read.
+/// Receives the data read.
 pub type OnRead = Box<dyn FnOnce(io::Result<&[u8]>) + Send>;
-/// Told that a write has ended.
+/// Called when a write has ended.
 pub type OnWrite = Box<dyn FnOnce(io::Result<()>) + Send>;
-/// Told that the writes before a flush have ended.
+/// Called when the writes before a flush have ended.
 pub type OnFlush = Box<dyn FnOnce() + Send>;
 
 enum Job {
@@ -77,12 +77,12 @@ impl Service {
         self.shared.image.size_bytes()
     }
 
-    /// What it has done so far.
+    /// Its counters so far.
     pub fn stats(&self) -> Stats {
         locked(&self.shared.stats).clone()
     }
 
-    /// Bytes that the image takes, if they can be told.
+    /// Bytes that the image takes, if known.
     pub fn allocated_bytes(&self) -> Option<u64> {
         self.shared.image.allocated_bytes().ok()
     }
@@ -93,8 +93,8 @@ impl Service {
         self.submit(Submitted { arrival, offset, bytes, job: Job::Read(done) });
     }
 
-    /// Writes, as `read` reads. The content is in the image at once, `done` is told when the disk would
-    /// have written it; of an error of the image, at once.
+    /// Writes, like `read`. The content is in the image immediately; `done` is called when the disk
+    /// would have written it, or immediately on an error of the image.
     pub fn write(&self, offset: u64, data: &[u8], done: OnWrite) {
         let arrival = self.shared.now();
         if let Err(error) = self.shared.image.write(data, offset) {
@@ -105,13 +105,13 @@ impl Service {
         self.submit(Submitted { arrival, offset, bytes, job: Job::Write(done) });
     }
 
-    /// Tells `done` when every write that came before it has ended.
+    /// Calls `done` when every earlier write has ended.
     pub fn flush(&self, done: OnFlush) {
         locked(&self.shared.inbox).flushes.push(done);
         self.shared.arrived.notify_one();
     }
 
-    /// Gives the space of a range back, at once: the disk only notes it.
+    /// Frees the space of a range immediately: the disk only notes it.
     pub fn discard(&self, offset: u64, bytes: u64) -> io::Result<()> {
         let done = self.shared.image.discard(offset, bytes);
         let mut stats = locked(&self.shared.stats);
@@ -152,7 +152,7 @@ struct Worker<'a> {
     machine: Machine,
     next_id: u64,
     jobs: HashMap<u64, Job>,
-    /// What reads that are being served have found.
+    /// Results of reads being served.
     contents: HashMap<u64, io::Result<Vec<u8>>>,
     spare: Vec<Vec<u8>>,
     writing: BTreeSet<u64>,

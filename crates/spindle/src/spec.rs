@@ -1,4 +1,4 @@
-//! What a disk is: the JSON that says it, checked.
+//! The description of a disk as JSON, checked.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -19,11 +19,11 @@ pub struct DiskSpec {
     pub image: PathBuf,
     /// Size of the disk, a multiple of 512.
     pub size_bytes: u64,
-    /// What makes it slow.
+    /// The source of its delays.
     pub mechanism: Mechanism,
 }
 
-/// What makes a disk slow.
+/// The source of a disk's delays.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Mechanism {
@@ -66,7 +66,7 @@ pub struct Hdd {
 pub struct Ssd {
     /// Bytes a second over all channels.
     pub rate_bytes_per_s: f64,
-    /// Operations a second when every channel is at work.
+    /// Operations a second when every channel is busy.
     pub iops: f64,
     /// Operations that are served side by side: one takes `channels / iops` seconds.
     #[serde(default = "flash_channels")]
@@ -193,7 +193,7 @@ impl DiskSpec {
     }
 }
 
-/// What the name of a disk's statistics ends in.
+/// Suffix of the name of a disk's statistics.
 pub const STATS: &str = ".stats";
 
 /// Refuses disks of one name.

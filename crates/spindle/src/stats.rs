@@ -1,4 +1,4 @@
-//! What a disk has done so far.
+//! The counters of a disk.
 
 use serde::Serialize;
 

@@ -171,7 +171,7 @@ fn parts_of_a_stream_may_come_in_another_order() {
 
 #[test]
 fn what_the_clock_loses_is_made_up() {
-    // Each answer is told 3 ms late, and the sender takes 100 us to send the next request.
+    // Each answer arrives 3 ms late, and the sender takes 100 us to send the next request.
     let spec = disk(Mechanism::Hdd(hdd()));
     let mut machine = Machine::new(&spec).unwrap();
     let (mut now, mut end) = (0, 0);

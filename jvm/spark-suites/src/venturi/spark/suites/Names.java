@@ -3,7 +3,7 @@ package venturi.spark.suites;
 import org.scalatest.Suite;
 import scala.collection.Iterator;
 
-/** Prints the names of the tests of a suite, whose class is given: a line each. */
+/** Prints the names of the tests of the suite with this class name, one per line. */
 public final class Names {
   private Names() {}
 

@@ -3,7 +3,7 @@ package venturi.spark.suites;
 import java.util.List;
 import org.apache.spark.SparkConf;
 
-/** What a suite that takes no settings from the system's properties gets from there all the same. */
+/** Settings from system properties, for suites that ignore them. */
 final class Settings {
   private static final String LOCAL = "spark.local.dir";
 

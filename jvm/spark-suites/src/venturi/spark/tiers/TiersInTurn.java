@@ -15,10 +15,12 @@ import org.apache.spark.api.plugin.PluginContext;
 import org.apache.spark.api.plugin.SparkPlugin;
 
 /**
- * After {@link TieredStoragePlugin}: makes the first tier take half of the files, whatever room there is,
- * so that of files that belong together some are elsewhere than others, and than stock Spark has them.
+ * After {@link TieredStoragePlugin}: makes the first tier take half of the files, regardless of
+ * room, so that files that belong together lie in different places, and elsewhere than with stock
+ * Spark.
  *
- * <p>The file that {@link #TOLD} names gets a line for each process: how many files each tier got.
+ * <p>The file named by {@code VENTURI_SUITES_TOLD} gets a line for each process: the number of
+ * files on each tier.
  */
 public final class TiersInTurn implements SparkPlugin {
   private static final String TOLD = "VENTURI_SUITES_TOLD";
@@ -64,7 +66,7 @@ public final class TiersInTurn implements SparkPlugin {
       return null;
     }
     AtomicLong asked = new AtomicLong();
-    // Without a period (Thue and Morse): strictly in turn, data and indexes would be told apart.
+    // An aperiodic sequence (Thue and Morse): strict alternation would separate data from indexes.
     Placement.Room half =
         (tier, kind, space) -> Long.bitCount(asked.getAndIncrement()) % 2 == 0 ? Long.MAX_VALUE : -1;
     try {

@@ -61,7 +61,7 @@ public final class TaskNamesPlugin implements SparkPlugin {
       try (FileOutputStream file = new FileOutputStream(NAME)) {
         file.write(name.getBytes(StandardCharsets.UTF_8));
       } catch (IOException none) {
-        // No task depends on what its thread is called.
+        // A task doesn't depend on its thread's name.
       }
     }
   }

@@ -2,9 +2,9 @@ package venturi.spark.tiers;
 
 import java.util.regex.Pattern;
 
-/** What a file of Spark's disk store is for, told by its name. */
+/** The purpose of a file in Spark's disk store, derived from its name. */
 enum FileKind {
-  /** What map tasks hand to reduce tasks: read in small pieces, in no order. */
+  /** Output of map tasks for reduce tasks: read in small pieces, in no order. */
   SHUFFLE("shuffle"),
   /** Where the pieces of shuffle files begin, and their checksums: small. */
   SHUFFLE_INDEX("shuffle_index"),

@@ -2,18 +2,21 @@ package venturi.spark.tiers;
 
 import java.util.concurrent.atomic.AtomicLongArray;
 
-/** How large a file of each kind may become, in bytes: told by the largest of those that were complete lately. */
+/**
+ * Expected final size of a file of each kind, in bytes: estimated from the largest recently
+ * completed ones.
+ */
 final class KindSizes {
   /** A file of a kind that is not known: as much as Spark reads for a task, if nothing else is said. */
   static final long UNKNOWN = 128 << 20;
 
-  /** With less room, nobody knows whether even a small file fits. */
+  /** With less room, it is uncertain whether even a small file fits. */
   private static final long LEAST_ROOM = 1 << 20;
 
-  /** Of a few files the largest says little of the next: of n, it may be larger by this part of n. */
+  /** The maximum of a few files is a weak estimate: after n files, it is raised by FEW / n. */
   private static final double FEW = 4;
 
-  /** The largest file is forgotten over some hundred smaller ones. */
+  /** About a hundred smaller files make the largest one forgotten. */
   private static final int MEMORY = 128;
 
   private static final int KINDS = FileKind.values().length;
@@ -27,12 +30,15 @@ final class KindSizes {
     learn(FileKind.SHUFFLE_INDEX, 16 << 10);
   }
 
-  /** What a file is expected to have in the end. */
+  /** The expected final size of a file. */
   long expected(FileKind kind) {
     return isKnown(kind) ? ofComplete(kind) : Math.max(UNKNOWN, 2 * largestOpen.get(kind.ordinal()));
   }
 
-  /** What is kept for one more file where there is {@code room}: all of it if the size is not known. */
+  /**
+   * The bytes reserved for one more file if there is {@code room}: all of it if the size is
+   * unknown.
+   */
   long wanted(FileKind kind, long room) {
     long expected = expected(kind);
     return isKnown(kind) ? expected : Math.max(LEAST_ROOM, Math.min(room, expected));
@@ -50,7 +56,7 @@ final class KindSizes {
     return Math.min(Math.round(known * factor), Math.max(UNKNOWN, known));
   }
 
-  /** Of the kinds that are known; UNKNOWN if none is. */
+  /** The largest size of the known kinds; UNKNOWN if all are unknown. */
   long largest() {
     long found = 0;
     for (int kind = 0; kind < KINDS; kind++) {

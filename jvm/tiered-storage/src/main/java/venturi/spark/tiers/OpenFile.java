@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 final class OpenFile {
   private static final long NOT_THERE = -1;
 
-  /** A name that was asked for and never written is a question, not a file. */
+  /** A name that was requested and never written is a query, not a file. */
   private static final long FORGOTTEN_NS = TimeUnit.MINUTES.toNanos(10);
 
   final String name;
@@ -22,11 +22,13 @@ final class OpenFile {
   private final Task task;
   private final long madeNs = System.nanoTime();
 
-  /** Of Spark. When it has ended, what it asked for is complete, or will never be there. */
+  /**
+   * A task of Spark. After its end, the files that it requested are complete, or will never exist.
+   */
   static final class Task {
     volatile boolean hasEnded;
 
-    /** The last spill that it asked for, in its own thread. */
+    /** The last spill that its own thread requested. */
     private OpenFile spill;
 
     /**
@@ -41,13 +43,13 @@ final class OpenFile {
     }
   }
 
-  /** Of a spill: its task has gone on to the next one. */
+  /** For a spill: its task has gone on to the next one. */
   private volatile boolean isWritten;
 
   /** Where it is written, if under another name, and renamed when it is complete. */
   volatile File temporary;
 
-  // What follows is of those who look, one at a time.
+  // The fields below belong to the sweep, which one thread runs at a time.
 
   /** Bytes that are kept for it on its tier, beyond those that it has. */
   long charged;
@@ -83,7 +85,7 @@ final class OpenFile {
 
   /** Asks the file system. */
   void measure() {
-    isOver = isWritten || task != null && task.hasEnded; // before: its task may write, and end, meanwhile
+    isOver = isWritten || task != null && task.hasEnded; // read first: its task may end during this call
     File other = temporary;
     long unfinished = other == null ? NOT_THERE : length(other);
     long now = unfinished == NOT_THERE ? length(file) : unfinished;
@@ -116,7 +118,7 @@ final class OpenFile {
     tell();
   }
 
-  /** Adds what was seen of it to all that was seen, or mends what was added. */
+  /** Adds the bytes seen of it to the total, or corrects the amount added. */
   private void tell() {
     long counted = isSettled && !isMoved ? bytes() : 0;
     tier.usage(kind).settledBytes.add(counted - told);
@@ -148,17 +150,20 @@ final class OpenFile {
     return isThere && (isRenamed || isOver || rests);
   }
 
-  /** Whether it was there, and is not any more; or has not come, and is not waited for. */
+  /** Whether it existed and no longer does, or has not appeared and is no longer expected. */
   boolean isGone() {
     return !isThere && (isOver || wasThere() || ageNs() > FORGOTTEN_NS && task == null);
   }
 
-  /** Whether it may have been asked for only, as whoever removes a block does that never was on disk. */
+  /**
+   * Whether it may only have been a query, such as for the removal of a block that never was on
+   * disk.
+   */
   boolean isQuestion() {
     return !wasThere() && task == null;
   }
 
-  /** Whether a task is at work that may write it, or has written it and is to rename it. */
+  /** Whether a running task may write it, or has written it and will rename it. */
   boolean isOfRunningTask() {
     return task != null && !task.hasEnded;
   }

@@ -12,8 +12,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentMap;
 
 /**
- * The files that are being written, and what is kept for them. One thread at a time looks how they
- * grow; those that ask for a place wait for nobody.
+ * The files being written, and the bytes reserved for them. One thread at a time checks their
+ * growth; requests for a place never wait.
  */
 final class OpenFiles {
   private final List<TierFolders> tiers;
@@ -30,7 +30,7 @@ final class OpenFiles {
     return files.get(name);
   }
 
-  /** Those that are open now; such as come meanwhile may be among them. */
+  /** The open files; may include files that are added during the call. */
   Collection<OpenFile> all() {
     return files.values();
   }
@@ -40,7 +40,7 @@ final class OpenFiles {
     return files.putIfAbsent(made.name, made);
   }
 
-  /** `temporary` is what becomes the file `name` when it is complete. */
+  /** {@code temporary} becomes the file {@code name} when it is complete. */
   void writes(String name, File temporary) {
     OpenFile open = files.get(name);
     if (open != null) {
@@ -59,7 +59,7 @@ final class OpenFiles {
     return open != null || files.containsKey(name);
   }
 
-  /** Looks at every file: what is there, what is complete, what is gone. */
+  /** Checks every file: present, complete or gone. */
   synchronized void sweep() {
     List<Map<FileKind, Usage.Files>> complete = new ArrayList<>();
     for (TierFolders tier : tiers) {
@@ -106,7 +106,7 @@ final class OpenFiles {
         tier.usable(0);
       }
     }
-    // What is there has been told before less is kept for it.
+    // Count present bytes before reducing the reservation.
     for (OpenFile each : written) {
       keep(each, each.isQuestion() ? 0 : Math.max(0, sizes.expected(each.kind) - each.bytes()));
     }
@@ -128,8 +128,8 @@ final class OpenFiles {
   }
 
   /**
-   * What had a place on `tier` and is not there has none any more; the next look gives back what was
-   * kept. Tasks that go on keep theirs: what they have written lies there, under another name.
+   * Removes missing files from {@code tier}; the next sweep releases their reservations. Running
+   * tasks keep theirs: their data lie there, under another name.
    */
   void forget(TierFolders tier) {
     for (OpenFile each : files.values()) {

@@ -3,8 +3,9 @@ package venturi.spark.tiers;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 
 /**
- * Which names had a place in this process: nobody else makes files in its directories, so the file
- * system need not be asked for any other. A name may seem to have had one: a bit stands for many.
+ * The names that were placed in this process. No other process makes files in its directories, so
+ * the file system need not be queried for other names. False positives are possible: a bit stands
+ * for many names.
  */
 final class PlacedNames {
   private static final int BITS_LOG2 = 23; // 1 MiB

@@ -18,13 +18,14 @@ import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 
 /**
- * Where the files of one process lie: finds those that are there, chooses a directory for new ones.
+ * The placement of one process's files: finds existing files, chooses a directory for new ones.
  *
  * <p>A file has the same sub-directory on every tier; only the local directory differs. Its home is
- * where stock Spark looks for it: if it lies elsewhere and others read it, a link is left there.
+ * the place where stock Spark expects it: if it lies elsewhere and other processes read it, a link
+ * is left there.
  *
- * <p>Who asks for a place waits for no other who asks the file system. Knows nothing of Spark but how it
- * names files.
+ * <p>A request for a place never waits for another that queries the file system. Knows nothing of
+ * Spark except its file names.
  */
 final class Placement {
   /** How long a tier that failed, or had no room where it said so, is passed over. */
@@ -57,19 +58,21 @@ final class Placement {
     NOBODY,
     /** Executors of this host: for shuffle files, when they have asked where. A cached block they get over the network. */
     PEERS,
-    /** A shuffle service, which was told where. */
+    /** A shuffle service, which knows the local directories. */
     SERVICE,
     /** One that serves cached blocks, too. */
     SERVICE_WITH_BLOCKS
   }
 
-  /** The bytes that files of a kind may still take of a tier; negative: too much is there. */
+  /** The bytes that files of a kind may still take of a tier; negative: it is over its limit. */
   @FunctionalInterface
   interface Room {
     long of(TierPolicy.Tier asked, FileKind kind, TierPolicy.Space space);
   }
 
-  /** Sub-directories that are there, by local directory. Threads may see one too late, and make it again. */
+  /**
+   * Existing sub-directories, by local directory. Threads may see one too late, and make it again.
+   */
   private final Map<File, boolean[]> made = new HashMap<>();
 
   /**
@@ -115,7 +118,7 @@ final class Placement {
     return tiers;
   }
 
-  /** Finds from now on what was put there by others, too. */
+  /** Makes files that other processes put there known from now on. */
   void noteWhatIsThere() {
     forEachThere((tier, file) -> placed.add(hash(file.getName())));
   }
@@ -143,15 +146,16 @@ final class Placement {
   }
 
   /**
-   * Others ask where to look for shuffle files: from now on they find them there, also those that were
-   * made before. As long as nobody asks no link is made, which takes time on a slow disk.
+   * Called when other processes request the location of shuffle files: from now on they find them
+   * there, including earlier ones. Until then no links are made, because that takes time on a slow
+   * disk.
    */
   synchronized void othersAsk() {
     if (readers == Readers.NOBODY || isLookedFor) {
       return;
     }
     isLookedFor = true;
-    // In this order: what is not open any more is there.
+    // In this order, because a file that is no longer open exists.
     open.all().forEach(each -> link(each.file, each.kind, each.tier));
     forEachThere(
         (tier, file) -> {
@@ -248,8 +252,9 @@ final class Placement {
   }
 
   /**
-   * The bytes that are kept now for a file of {@code kind}; negative: the tier takes none. For what no
-   * task asked nothing is kept until a look sees the file: mostly it is not to be written.
+   * The bytes to reserve now for a file of {@code kind}; negative: the tier accepts none. A name
+   * that no task requested reserves nothing until a sweep sees the file, because it is usually
+   * never written.
    */
   private long charge(TierFolders asked, FileKind kind, boolean isOfTask) {
     if (!asked.isWell(nowNs.getAsLong())) {
@@ -291,7 +296,7 @@ final class Placement {
         Files.createSymbolicLink(home, file.toPath());
       }
     } catch (FileAlreadyExistsException another) {
-      // A thread that asked for the same name was first, and made the same decision.
+      // Another thread requested the same name first, and made the same decision.
     } catch (IOException error) {
       tier.errors.increment(); // who looks for it there has what it is a part of made again
     }
@@ -331,7 +336,7 @@ final class Placement {
     task.set(new OpenFile.Task());
   }
 
-  /** What this thread asked for is complete, or will never be there. */
+  /** The files that this thread requested are complete, or will never exist. */
   void taskEnds() {
     OpenFile.Task ended = task.get();
     if (ended != null) {
@@ -359,12 +364,15 @@ final class Placement {
     }
   }
 
-  /** `temporary`, beside `file`, is written first, and renamed when it is complete. */
+  /**
+   * {@code temporary}, in the folder of {@code file}, is written first, and renamed when it is
+   * complete.
+   */
   void writes(File file, File temporary) {
     open.writes(file.getName(), temporary);
   }
 
-  /** Looks at every file: what is there, what is complete, what is gone. */
+  /** Checks every file: present, complete or gone. */
   void sweep() {
     open.sweep();
   }

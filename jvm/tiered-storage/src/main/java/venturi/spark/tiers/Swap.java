@@ -43,9 +43,9 @@ final class Swap {
   }
 
   /**
-   * The placement of this process, which is in effect; null if the local directories are of one tier.
+   * The active placement of this process; null if the local directories are all on one tier.
    *
-   * @param warn is told what does not stop anything
+   * @param warn receives problems that don't stop anything
    */
   static Placement into(SparkEnv env, TierPolicy policy, boolean isDriver, Consumer<String> warn)
       throws NotAsExpected, ReflectiveOperationException {

@@ -33,7 +33,7 @@ final class Sweep extends SimpleFileVisitor<Path> {
       try {
         Files.walkFileTree(folder.toPath(), this);
       } catch (IOException gone) {
-        // A directory that cannot be read has no files of ours that anyone could read.
+        // A directory that can't be read has no readable files.
       }
     }
     return found;

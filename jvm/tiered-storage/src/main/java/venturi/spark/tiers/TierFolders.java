@@ -7,12 +7,12 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 
-/** The local directories of one tier, and what is known of the room on them, in bytes. */
+/** The local directories of one tier, and their known free space, in bytes. */
 final class TierFolders {
-  /** What the directories without a keyword are called. */
+  /** The name of the directories without a keyword. */
   static final String LAST = "last";
 
-  /** What was said of it; null: these are the directories without a keyword. */
+  /** Its rule; null for the directories without a keyword. */
   final TierPolicy.Tier rule;
 
   /** Times that something could not be written there. */
@@ -63,7 +63,7 @@ final class TierFolders {
     return usages.get(kind);
   }
 
-  /** What its fullest directory has room for, as the file system said at most {@code ageNs} ago. */
+  /** Free space of its fullest directory, from the file system at most {@code ageNs} ago. */
   long usable(long ageNs) {
     Known known = usable;
     long nowNs = System.nanoTime();

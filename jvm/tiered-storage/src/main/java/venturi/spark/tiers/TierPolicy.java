@@ -18,9 +18,9 @@ record TierPolicy(List<Tier> tiers, Map<FileKind, Long> reserves) {
   static final String RESERVES = SETTING + ".reserves";
 
   /**
-   * Local directories whose path contains {@code keyword}, in any case.
+   * Local directories with {@code keyword} in their path, in any case.
    *
-   * @param bound bytes that stay free, or (if {@code allowance}) that are used at most by a process
+   * @param bound bytes that stay free, or (if {@code allowance}) that a process uses at most
    */
   record Tier(String keyword, long bound, boolean allowance) {
     boolean matches(String path) {
@@ -33,7 +33,7 @@ record TierPolicy(List<Tier> tiers, Map<FileKind, Long> reserves) {
     }
   }
 
-  /** What is known of a tier at a moment, in bytes. {@code charged}: of files that are not yet written. */
+  /** The known space of a tier, in bytes. {@code charged}: reserved for files not yet written. */
   record Space(long usable, long present, long charged) {}
 
   /** The tiers of {@code nvme 50GB,ssd max 80GB}; IllegalArgumentException says what is wrong, where. */
@@ -116,7 +116,10 @@ record TierPolicy(List<Tier> tiers, Map<FileKind, Long> reserves) {
     return found;
   }
 
-  /** The bytes that files of {@code kind} may still take of the tier {@code asked}; negative: too much is there. */
+  /**
+   * The bytes that files of {@code kind} may still take of the tier {@code asked}; negative: it is
+   * over its limit.
+   */
   long room(Tier asked, FileKind kind, Space space) {
     // An allowance does not make a disk larger.
     long room = asked.allowance()

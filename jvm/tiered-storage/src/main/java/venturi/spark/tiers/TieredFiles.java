@@ -25,9 +25,7 @@ abstract class TieredFiles extends DiskBlockManager {
     super(conf, true, true);
   }
 
-  /**
-   * @param registered the local directories that others are told of
-   */
+  /** @param registered the local directories announced to other processes */
   void begin(DiskBlockManager original, Placement placement, String[] registered) {
     this.original = original;
     this.placement = placement;
@@ -62,7 +60,7 @@ abstract class TieredFiles extends DiskBlockManager {
     return registered.clone();
   }
 
-  /** What replaces it also decides for the one that has the hook at the end of the process. */
+  /** Also decides for the replaced manager, which has the shutdown hook. */
   @Override
   public final void deleteFilesOnStop_$eq(boolean delete) {
     super.deleteFilesOnStop_$eq(delete);

@@ -7,10 +7,10 @@ import java.util.Map;
 import org.apache.spark.scheduler.SparkListenerEvent;
 
 /**
- * What lies on which tier, as the event log has it: everything since the process began, so that the
- * last one of a process says all of it.
+ * The bytes on each tier, as the event log has them: cumulative since the process began, so the
+ * last account of a process is complete.
  *
- * <p>Its names are read by others, and do not change while {@code version} is 1.
+ * <p>Other programs read its names, which don't change while {@code version} is 1.
  */
 public final class TieredStorageAccount implements SparkListenerEvent {
   static final int VERSION = 1;
@@ -25,7 +25,7 @@ public final class TieredStorageAccount implements SparkListenerEvent {
     return account;
   }
 
-  /** Of plain maps and lists, so that it is sent from an executor without a class of ours. */
+  /** Uses plain maps and lists, so that an executor can send it without our classes. */
   static Map<String, Object> of(String executor, String host, Placement placement) {
     Map<String, Object> told = new LinkedHashMap<>();
     told.put("version", VERSION);
@@ -40,7 +40,7 @@ public final class TieredStorageAccount implements SparkListenerEvent {
     return told;
   }
 
-  /** Of an account, what is of interest if it changed. */
+  /** The part of an account that matters if it changed. */
   static Object kinds(Map<String, Object> account) {
     return ((List<?>) account.get("tiers")).stream().map(tier -> ((Map<?, ?>) tier).get("kinds")).toList();
   }

@@ -22,8 +22,8 @@ import org.slf4j.LoggerFactory;
 import scala.Option;
 
 /**
- * Fast local disks first, slow ones when they are full: {@code spark.plugins} names this class, and
- * {@code spark.storage.hierarchyStore} the tiers ({@code nvme 50GB,ssd 80GB}).
+ * Tiered local storage: fills fast disks, then slow ones. {@code spark.plugins} names this class,
+ * and {@code spark.storage.hierarchyStore} the tiers ({@code nvme 50GB,ssd 80GB}).
  */
 public final class TieredStoragePlugin implements SparkPlugin {
   private static final Logger LOG = LoggerFactory.getLogger(TieredStoragePlugin.class);
@@ -40,7 +40,9 @@ public final class TieredStoragePlugin implements SparkPlugin {
     return new OnExecutor();
   }
 
-  /** What watches over the placement of this process; null if files are where Spark has them. */
+  /**
+   * The watch over the placement of this process; null if files stay where stock Spark has them.
+   */
   private static Watch begin(
       PluginContext context, boolean isDriver, Consumer<Map<String, Object>> tell) {
     SparkConf conf = context.conf();
@@ -77,7 +79,7 @@ public final class TieredStoragePlugin implements SparkPlugin {
     return new Watch(placement, context.executorID(), host, intervalMs, tell);
   }
 
-  /** Once in each process, whose directories may be others than the driver's. */
+  /** Called once in each process, because its directories may differ from the driver's. */
   private static void warn(String what) {
     LOG.warn("Venturi's tiered storage: {}", what);
   }

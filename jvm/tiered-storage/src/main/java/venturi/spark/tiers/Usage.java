@@ -7,17 +7,20 @@ import java.util.concurrent.atomic.LongAdder;
 
 /** Files of one kind on one tier. Bytes are those that a look saw: of a file that lives shorter, none. */
 final class Usage {
-  /** Names that got a place here, also those that were asked for and never written. */
+  /** Names placed here, including requested ones that were never written. */
   final LongAdder placements = new LongAdder();
 
-  /** Of these, what an earlier tier did not take, and when the first one came (ms since 1970, 0: none). */
+  /**
+   * Placements that an earlier tier rejected, and the time of the first one (ms since 1970, 0:
+   * never).
+   */
   final LongAdder overflows = new LongAdder();
   final AtomicLong firstOverflowMs = new AtomicLong();
 
   /** Bytes of files that were completed or are gone, since the beginning. */
   final LongAdder settledBytes = new LongAdder();
 
-  /** What is there now: complete files, and those that are being written. */
+  /** Files present now: complete ones, and those being written. */
   private volatile Files complete = new Files(0, 0);
   private volatile Files open = new Files(0, 0);
   private volatile long peakBytes;
@@ -47,7 +50,7 @@ final class Usage {
     return complete;
   }
 
-  /** First what is complete: a file that is read meanwhile counts twice, and never not at all. */
+  /** Complete files first: a file read during the call counts twice instead of never. */
   void set(Files nowComplete, Files nowOpen) {
     complete = nowComplete;
     open = nowOpen;

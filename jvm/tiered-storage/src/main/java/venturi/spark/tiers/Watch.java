@@ -8,7 +8,7 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A thread that looks at the files of a process now and then, and tells what it saw. */
+/** A thread that checks the files of a process periodically, and reports them. */
 final class Watch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Watch.class);
   private static final long LEAST_PAUSE_MS = 50;
@@ -52,7 +52,7 @@ final class Watch implements AutoCloseable {
     long beganMs = System.currentTimeMillis();
     try {
       lookOnce(beganMs);
-    } catch (Throwable error) { // what is kept is given back by looks alone: they must go on
+    } catch (Throwable error) { // only sweeps release reservations: they must go on
       if (!hasFailed) {
         LOG.warn("Venturi's tiered storage: the files of the tiers could not be looked at", error);
       }

@@ -31,12 +31,15 @@ class AllowanceTest {
   private Placement placement;
   private File ssd;
 
-  /** Bytes on the fast tier, of every file that is there. */
+  /** Bytes on the fast tier, of every existing file. */
   private final Map<File, Long> there = new HashMap<>();
   private long largest;
   private long most;
 
-  /** A task of Spark: writes files one after another, or many at once, each up to the size that it gets. */
+  /**
+   * A task of Spark: writes files one after another, or many concurrently, each up to a random
+   * size.
+   */
   private final class Task implements AutoCloseable {
     private final ExecutorService thread = Executors.newSingleThreadExecutor();
     private final Random random;
@@ -136,7 +139,7 @@ class AllowanceTest {
   void randomTasksKeepToIt(long seed) throws Exception {
     begin();
     Random random = new Random(seed * 0x9E3779B97F4A7C15L);
-    // From files that are small beside the allowance to such as are larger.
+    // From files that are small compared with the allowance to larger ones.
     long upTo = (long) (200_000 * Math.pow(500, random.nextDouble()));
     int width = random.nextInt(3) == 0 ? 1 + random.nextInt(20) : 1;
     int tasks = 2 + random.nextInt(3);
@@ -165,7 +168,7 @@ class AllowanceTest {
             + " the largest file has " + largest + " B");
   }
 
-  /** What is allowed is used, too. */
+  /** The allowance is also used. */
   @ParameterizedTest
   @ValueSource(ints = {100_000, 1_000_000, 5_000_000})
   void itIsUsed(int bytes) throws Exception {
@@ -180,7 +183,7 @@ class AllowanceTest {
     assertTrue(most > ALLOWED - 2L * bytes && most <= ALLOWED, most + " B");
   }
 
-  /** Two tasks begin with the largest files at once, of which nothing was known. */
+  /** Two tasks begin concurrently with the largest files, of unknown kinds. */
   @ParameterizedTest
   @CsvSource({"100000000, 1", "30000000, 1", "1000000, 200", "3000000, 20"})
   void theFirstFilesKeepToIt(long bytes, int width) throws Exception {

@@ -67,13 +67,13 @@ class PlacementTest {
     }
   }
 
-  /** What rests is seen to rest. */
+  /** The second sweep sees that finished files no longer change. */
   private static void sweep(Placement placement) {
     placement.sweep();
     placement.sweep();
   }
 
-  /** What was asked for so far is complete, or will never be there. */
+  /** The files requested so far are complete, or will never exist. */
   private static void settle(Placement placement) {
     placement.taskEnds();
     sweep(placement);
@@ -104,7 +104,7 @@ class PlacementTest {
     File asked = placement.locate("shuffle_0_7_0.data");
     assertTrue(isFast(asked));
     write(placement.locate("shuffle_0_7_0.data" + UUID), 1); // a name of its own
-    write(new File(asked.getPath() + UUID), 30_000_000); // what Spark writes, beside it
+    write(new File(asked.getPath() + UUID), 30_000_000); // Spark's own temporary file
     sweep(placement);
     assertFalse(isFast(placement.locate("shuffle_0_8_0.data")));
     assertEquals(asked, placement.locate("shuffle_0_7_0.data"));
@@ -315,7 +315,7 @@ class PlacementTest {
     assertEquals(30, fast);
   }
 
-  /** Whoever removes a block asks where it is, also if it never was on disk. */
+  /** The removal of a block queries its place, even if it never was on disk. */
   @Test
   void whatNoTaskAsksForKeepsNoRoomUntilItIsThere() throws IOException {
     Placement placement = placement("ssd max 20MB");
@@ -395,7 +395,7 @@ class PlacementTest {
     try (Stream<Path> all = Files.walk(ssd.toPath())) {
       all.sorted(java.util.Comparator.reverseOrder()).forEach(each -> each.toFile().delete());
     }
-    Thread.sleep(21); // what is usable is known for 20 ms
+    Thread.sleep(21); // usable space is cached for 20 ms
     assertFalse(isFast(placement.locate("rdd_0_1")));
     assertFalse(ssd.exists(), "where a disk was mounted nothing is made");
   }
@@ -417,7 +417,7 @@ class PlacementTest {
     assertFalse(Files.isSymbolicLink(placement.home("temp_local_1").toPath()));
   }
 
-  /** The file is written all the same: that nobody finds it from elsewhere is counted. */
+  /** The file is written nevertheless; the missing link is counted as an error. */
   @Test
   void aLinkThatCannotBeMadeIsAnError() throws IOException {
     Placement placement = placement("ssd 1kB", Placement.Readers.SERVICE);
@@ -436,7 +436,7 @@ class PlacementTest {
     assertEquals(lost, placement.tiers().get(0).errors.sum());
   }
 
-  /** What is complete and what is still written is found by those who ask, and nothing is made before. */
+  /** Complete and unfinished files are found on request; no link is made before. */
   @Test
   void leavesLinksForPeersOfShuffleFilesWhenTheyAsk() throws IOException {
     Placement placement = placement("ssd 1kB", Placement.Readers.PEERS);

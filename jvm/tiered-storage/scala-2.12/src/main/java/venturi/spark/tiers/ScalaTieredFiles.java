@@ -5,7 +5,7 @@ import org.apache.spark.SparkConf;
 import scala.collection.Seq;
 import scala.collection.JavaConverters;
 
-/** What has another type in each binary version of Scala: this is 2.12. */
+/** Code with types that differ between binary versions of Scala: this is 2.12. */
 final class ScalaTieredFiles extends TieredFiles {
   static final String SCALA = "2.12";
 
