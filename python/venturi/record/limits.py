@@ -222,23 +222,19 @@ class _RecordFitter:
         self.beyond.append(Excess(field, shown(value), reason, setting, cut))
 
     def name(self, text: str) -> str:
-        if len(text) > self.limits.name_characters:
-            most = self.limits.name_characters
-            self.note(text, f"longer than {most:,} characters", "name_characters")
-            text = _shortened(text, most)
-        if not text.isprintable() and (found := _NOT_IN_NAMES.search(text)):
-            self.note(text, _character(found))
-            text = _NOT_IN_NAMES.sub(_REPLACEMENT, text)
-        return text
+        return self._text(text, "name_characters", _NOT_IN_NAMES)
 
     def prose(self, text: str) -> str:
-        if len(text) > self.limits.text_characters:
-            most = self.limits.text_characters
-            self.note(text, f"longer than {most:,} characters", "text_characters")
-            text = _shortened(text, most)
-        if not text.isprintable() and (found := UNPRINTABLE.search(text)):
-            self.note(text, _character(found))
-            text = UNPRINTABLE.sub(_REPLACEMENT, text)
+        return self._text(text, "text_characters", UNPRINTABLE)
+
+    def _text(self, text: str, setting: str, refused: re.Pattern[str]) -> str:
+        most = getattr(self.limits, setting)
+        if len(text) > most:
+            self.note(text, f"longer than {most:,} characters", setting)
+            text = f"{text[: most - 1]}…"
+        if not text.isprintable() and (found := refused.search(text)):
+            self.note(text, f"with the control character U+{ord(found[0]):04X}")
+            text = refused.sub(_REPLACEMENT, text)
         return text
 
     def count(self, value: int) -> int:
@@ -322,9 +318,6 @@ class _RecordFitter:
             )
         )
 
-    def configuration(self, found: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
-        return self.scalars(found, "configuration_keys")
-
     def shared(self, value: T, rule: Callable[[_RecordFitter, T], T]) -> T:
         """What `rule` makes of `value`, which other trials may have, too."""
         if self._seen.get(id(value)) is value:
@@ -333,15 +326,6 @@ class _RecordFitter:
         if made is value:
             self._seen[id(value)] = value
         return made
-
-    def software(self, found: Software) -> Software:
-        return self.shared(found, _RecordFitter.record)
-
-    def names_of(self, found: Mapping[str, str]) -> Mapping[str, str]:
-        return self.mapping(found, _RecordFitter.prose)
-
-    def folders(self, found: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
-        return self.mapping(found, lambda fit, each: fit.items(each, _RecordFitter.path, "entries"))
 
     def path(self, text: str) -> str:
         fit = self.prose(text)
@@ -367,18 +351,6 @@ class _RecordFitter:
                 self._under(before, f"[{place}]")
         return tuple(made) if len(self.beyond) > start else found  # type: ignore[return-value]
 
-    def hosts(self, found: tuple[Host, ...]) -> tuple[Host, ...]:
-        return self.shared(found, lambda fit, each: fit.items(each, _RecordFitter.record, "hosts"))
-
-    def names(self, found: tuple[str, ...]) -> tuple[str, ...]:
-        return self.items(found, _RecordFitter.name, "entries")
-
-    def links(self, found: Mapping[str, Link]) -> Mapping[str, Link]:
-        return self.mapping(found, _RecordFitter.record)
-
-    def racks(self, found: tuple[Rack, ...]) -> tuple[Rack, ...]:
-        return self.items(found, _RecordFitter.record, "entries")
-
     def phases(self, found: tuple[Phase, ...]) -> tuple[Phase, ...]:
         made = self.items(found, _RecordFitter.phase, "phases")
         return tuple(each for each in made if each is not None)
@@ -390,15 +362,6 @@ class _RecordFitter:
         timed = all(each.cut for each in self.beyond[before:])
         self.beyond[before:] = [replace(each, cut=True) for each in self.beyond[before:]]
         return made if timed else None
-
-    def samples(self, found: tuple[Sample, ...]) -> tuple[Sample, ...]:
-        return self.items(found, _RecordFitter.sample, "samples")
-
-    def warnings(self, found: tuple[TrialWarning, ...]) -> tuple[TrialWarning, ...]:
-        return self.items(found, _RecordFitter.record, "warnings")
-
-    def artifacts(self, found: tuple[Artifact, ...]) -> tuple[Artifact, ...]:
-        return self.items(found, _RecordFitter.record, "artifacts")
 
     def sample(self, found: Sample) -> Sample:
         made = self.record(found)
@@ -436,14 +399,6 @@ class _RecordFitter:
         return value
 
 
-def _shortened(text: str, most: int) -> str:
-    return text[: most - 1] + "…"
-
-
-def _character(found: re.Match[str]) -> str:
-    return f"with the control character U+{ord(found[0]):04X}"
-
-
 def _written(value: float) -> str:
     """A number as text; whole ones of many digits, which Python does not write, by their size."""
     if isinstance(value, int) and value.bit_length() > 1_000:
@@ -470,6 +425,24 @@ _NAME, _PROSE, _COUNT, _SIZE = (
 _SECONDS, _SCALARS, _RECORD = _RecordFitter.seconds, _RecordFitter.scalars, _RecordFitter.record
 
 
+def _each(rule: _Rule, setting: str = "entries") -> _Rule:
+    """The rule of a tuple whose values have `rule`, at most as many as `setting` says."""
+    return lambda fit, found: fit.items(found, rule, setting)
+
+
+def _by_name(rule: _Rule) -> _Rule:
+    """The rule of a mapping whose values have `rule`."""
+    return lambda fit, found: fit.mapping(found, rule)
+
+
+def _shared(rule: _Rule) -> _Rule:
+    """`rule` for what many trials share."""
+    return lambda fit, found: fit.shared(found, rule)
+
+
+_FOLDERS = _by_name(_each(_RecordFitter.path))
+
+
 def _rules(**rules: _Rule) -> tuple[tuple[str, _Rule], ...]:
     return tuple(rules.items())
 
@@ -480,8 +453,8 @@ _RULES: Mapping[type, tuple[tuple[str, _Rule], ...]] = {
         workload=_RECORD,
         engine=_RECORD,
         cluster=_RECORD,
-        configuration=_RecordFitter.configuration,
-        software=_RecordFitter.software,
+        configuration=lambda fit, found: fit.scalars(found, "configuration_keys"),
+        software=_shared(_RECORD),
         provenance=_RECORD,
         started_at=_RecordFitter.instant,
         experiment=_NAME,
@@ -489,9 +462,9 @@ _RULES: Mapping[type, tuple[tuple[str, _Rule], ...]] = {
         seed=_SIZE,
         elapsed_s=_SECONDS,
         phases=_RecordFitter.phases,
-        samples=_RecordFitter.samples,
-        artifacts=_RecordFitter.artifacts,
-        warnings=_RecordFitter.warnings,
+        samples=_each(_RecordFitter.sample, "samples"),
+        artifacts=_each(_RECORD, "artifacts"),
+        warnings=_each(_RECORD, "warnings"),
         failure=_RECORD,
         owner=_RECORD,
     ),
@@ -500,22 +473,22 @@ _RULES: Mapping[type, tuple[tuple[str, _Rule], ...]] = {
     ),
     Engine: _rules(name=_NAME, version=_NAME),
     Cluster: _rules(
-        hosts=_RecordFitter.hosts,
-        disks_by_role=_RecordFitter.folders,
+        hosts=_shared(_each(_RECORD, "hosts")),
+        disks_by_role=_FOLDERS,
         instance_type=_NAME,
         network=_NAME,
         price=_RECORD,
         name=_NAME,
-        racks=_RecordFitter.racks,
+        racks=_each(_RECORD),
         dilation=_RecordFitter.scalar,
     ),
     Host: _rules(
         name=_NAME,
         facts=_RecordFitter.facts,
-        roles=_RecordFitter.names,
-        links=_RecordFitter.links,
+        roles=_each(_NAME),
+        links=_by_name(_RECORD),
         rack=_NAME,
-        disks=_RecordFitter.folders,
+        disks=_FOLDERS,
         clock=_RECORD,
     ),
     Link: _rules(
@@ -531,7 +504,7 @@ _RULES: Mapping[type, tuple[tuple[str, _Rule], ...]] = {
         git_sha=_NAME,
         build_profile=_NAME,
         kernel=_NAME,
-        others=_RecordFitter.names_of,
+        others=_by_name(_PROSE),
     ),
     Provenance: _rules(source=_NAME, digest=_NAME),
     Sample: _rules(metric=_NAME, unit=_NAME, phase=_NAME, labels=_SCALARS, missing_reason=_PROSE),
