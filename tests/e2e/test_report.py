@@ -23,11 +23,12 @@ from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.local import LocalHost
 from venturi.record.io_trace import HEAT_NAME
 from venturi.terminal.io_trace import read as read_trace
-from venturi.web.advice_page import AdvicePage
+from venturi.web.advice_page.data import AdvicePage
 from venturi.web.document import write_page
 from venturi.web.export import data_page
 from venturi.web.io.charts import trace_page
-from venturi.web.report import ReportData, report_data
+from venturi.web.report.build import report_data
+from venturi.web.report.data import ReportData
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 

@@ -17,17 +17,17 @@ from venturi.machines.advice.option import Option, PhaseTime
 from venturi.machines.cost.choices import Durability
 from venturi.machines.cost.dataflow import Bounds
 from venturi.machines.cost.job import sort_job
-from venturi.web.advice_page import (
+from venturi.web.advice_page.data import (
     AdvicePage,
     ExclusionRow,
     Histogram,
     NodeTimes,
     OptionRow,
     QuantileRow,
-    ReportFact,
     SimulationPage,
     TimeMark,
 )
+from venturi.web.report.data import ReportFact
 
 AT = datetime(2026, 7, 14, 9, 30, tzinfo=UTC)
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">{{7*7}}&amp;\u2028"

@@ -33,8 +33,9 @@ from venturi.record.trial import (
     TrialWarning,
     Workload,
 )
-from venturi.web.report import ReportData, SkippedMeasurement, price_rows, report_data
-from venturi.web.report.data import PriceRow
+from venturi.web.report.build import report_data
+from venturi.web.report.data import PriceRow, ReportData, SkippedMeasurement
+from venturi.web.report.prices import price_rows
 
 AT = datetime(2026, 7, 14, 9, 30, tzinfo=UTC)
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">{{7*7}}&amp;\u2028"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import advice_page_samples as samples
 from venturi.core.errors import VenturiError
-from venturi.web.advice_page import Histogram
+from venturi.web.advice_page.data import Histogram
 from venturi.web.document import write_page
 from venturi.web.export import data_page
 

@@ -20,7 +20,7 @@ from venturi.record.trial import Phase, Sample, State, Trial
 from venturi.web import document
 from venturi.web.document import write_page
 from venturi.web.export import data_page
-from venturi.web.report import report_data
+from venturi.web.report.build import report_data
 from venturi.web.report.data import Number, ReportAnswer, ReportData
 from venturi.web.report.timeline import POINTS_MAX, timeline
 

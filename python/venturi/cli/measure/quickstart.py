@@ -73,7 +73,6 @@ class MainJob:
 
     def attempt(self, step: str, work: Callable[[], T]) -> T | None:
         """What `work` returns; if it fails, the reason is kept and the main job goes on."""
-
         try:
             return work()
         except Interrupted:
@@ -128,7 +127,6 @@ def command(
     prices a 100 TB sort and writes a report. It doesn't need root, and uses at most half of the
     free disk space.
     """
-
     started_s = time.monotonic()
     require_time(time_budget)
     base = (folder or Path.cwd()).absolute()
@@ -201,7 +199,6 @@ def _net(job: MainJob) -> None:
 
 def _keep(job: MainJob, trial: Trial | None) -> Trial | None:
     """Adds `trial` to the job; only one whose numbers count is passed on."""
-
     if trial is None:
         return None
     job.trials.append(trial)
@@ -323,7 +320,9 @@ def _doctor(job: MainJob) -> str:
 def _write_report(
     job: MainJob, html: PageFile, advice: Advice, catalogs: list[Catalog]
 ) -> ReportData:
-    from venturi.web import report
+    from venturi.web.report.build import report_data
+    from venturi.web.report.data import SkippedMeasurement
+    from venturi.web.report.prices import price_rows
 
     repository = job.session.repository
     series = {
@@ -332,14 +331,14 @@ def _write_report(
         for artifact in trial.artifacts
         if artifact.kind == "series"
     }
-    data = report.report_data(
+    data = report_data(
         job.trials,
         series=series,
         predictions=job.predictions,
-        prices=report.price_rows(advice, catalogs),
+        prices=price_rows(advice, catalogs),
         generated_at=datetime.now(UTC),
         job=PRICED_JOB,
-        skipped=[report.SkippedMeasurement(each.step, each.reason) for each in job.skipped],
+        skipped=[SkippedMeasurement(each.step, each.reason) for each in job.skipped],
         commands=(command_line(),),
     )
     html.write("/report", data)
@@ -347,7 +346,6 @@ def _write_report(
 
 
 def _status(job: MainJob) -> int:
-
     if any(trial.state is State.INVALID for trial in job.trials):
         return ExitCode.INVALID
     return ExitCode.USER if job.failed else ExitCode.OK
