@@ -34,6 +34,12 @@ def did_you_mean(name: str, known: Iterable[str], has: str = "there are") -> str
     return f"{has}: {', '.join(names[:NAMES_SHOWN])}{more}"
 
 
+def joined(texts: Iterable[str]) -> str:
+    """`a, b and c`; nothing of nothing."""
+    *first, last = tuple(texts) or ("",)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def percent(share: float) -> str:
     """A share for people: `12 %`, `3.4 %`."""
     value = 100 * abs(share)

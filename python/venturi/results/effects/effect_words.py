@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from venturi.core.statistics.stats import Interval
 from venturi.core.units import size_text
+from venturi.core.wording import joined
 from venturi.results.effects.effect import Effect, EffectOutcome, Effects, PartEffect, Value
 
 KEYS_TOLD = 3
@@ -44,12 +45,6 @@ def _named(key: str, value: Value) -> str:
     text = shown(key, value)
     bare = isinstance(value, str) and _rank(value)[0] == 1 and text.casefold() not in _PLAIN
     return text if bare else f"{key.removeprefix('configuration.')} {text}"
-
-
-def joined(texts: Iterable[str]) -> str:
-    """`a, b and c`."""
-    *first, last = tuple(texts) or ("",)
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def ratio_text(ratio: float) -> str:

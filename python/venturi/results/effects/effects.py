@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from venturi.core.statistics.stats import ALPHA, Interval
 from venturi.core.statistics.two_groups import compare_samples
+from venturi.core.wording import joined
 from venturi.record.query.columns import Column, combined, select_trials
 from venturi.record.query.trial_columns import (
     CLUSTER_NAME,
@@ -146,9 +147,7 @@ def effects_of(chosen: TrialColumns, asked: EffectQuestion) -> Effects:
         if leads is not None and not told[leads].confounders:
             told[leads] = replace(told[leads], confounders=one.confounders(judged[leads].value))
     if table.without:
-        warnings.append(
-            f"{table.without:,} trials have no value for {effect_words.joined(asked.keys)}"
-        )
+        warnings.append(f"{table.without:,} trials have no value for {joined(asked.keys)}")
     made = Effects(
         asked.keys,
         None if baseline is None else table.values[baseline],

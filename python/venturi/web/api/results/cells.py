@@ -10,6 +10,7 @@ from datetime import datetime
 from itertools import chain
 from typing import Annotated, Any
 
+from venturi.core.wording import joined
 from venturi.record.query.checks import require_keys
 from venturi.record.query.conditions import at_most, refused
 from venturi.record.query.grouping import GROUP_KEYS_MAX, group_rows
@@ -154,12 +155,6 @@ def alike(
 
 def _differing(keys: Sequence[str], known: Sequence[Cell]) -> tuple[str, ...]:
     return tuple(k for k in keys if any(len(cell.other.get(k, ())) > 1 for cell in known))
-
-
-def joined(texts: Iterable[str]) -> str:
-    """`a, b and c`; nothing of nothing."""
-    *first, last = tuple(texts) or ("",)
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def number(value: Scalar) -> float | None:

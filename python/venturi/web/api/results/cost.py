@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from venturi.core.statistics.stats import Missing
 from venturi.core.units import format_duration
+from venturi.core.wording import joined
 from venturi.machines.cost.price import Tariff
 from venturi.record.query.conditions import refused
 from venturi.record.query.grouping import GROUP_KEYS_MAX
@@ -44,7 +45,6 @@ from venturi.web.api.results.cells import (
     ByDep,
     Cell,
     cells,
-    joined,
     keys_of,
     label,
     mixtures,

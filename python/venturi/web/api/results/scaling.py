@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from venturi.core.statistics.stats import MEDIAN_LEVEL, Interval, Missing
 from venturi.core.units import format_bytes_decimal, format_duration
-from venturi.core.wording import count_of, percent
+from venturi.core.wording import count_of, joined, percent
 from venturi.machines.cost.extensions import MemoryCliff, fit_memory_cliff, memory_cliff_s
 from venturi.record.query.checks import require_keys
 from venturi.record.query.columns import Column, select_trials
@@ -43,7 +43,7 @@ from venturi.results.scaling.formulas import Meaning
 from venturi.results.scaling.meaning import meaning_of
 from venturi.web.api.context import SelectionDep, Services
 from venturi.web.api.request_arguments import Parameter
-from venturi.web.api.results.cells import ByDep, joined, keys_of, scalar
+from venturi.web.api.results.cells import ByDep, keys_of, scalar
 from venturi.web.api.results.scaling_shapes import (
     Cliff,
     CurvePoint,

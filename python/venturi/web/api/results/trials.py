@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 from importlib.metadata import version
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -33,6 +32,7 @@ from venturi.web.api import shapes
 from venturi.web.api.context import Id, Requester, SelectionDep, Services, trial_of
 from venturi.web.api.jobs.job_shapes import JobData
 from venturi.web.api.request_arguments import NAME_LENGTH_MAX, Parameter
+from venturi.web.api.results.cells import scalar
 from venturi.web.api.results.presets import presets
 from venturi.web.api.results.series import series_of
 from venturi.web.api.results.spreads import spread_of
@@ -259,11 +259,6 @@ def all_views(services: Services) -> shapes.Views:
     return shapes.Views(own, presets(services.repository))
 
 
-def scalar(value: Any) -> shapes.Scalar:
-    """A key's value as JSON has it."""
-    return value.isoformat() if isinstance(value, datetime) else value
-
-
 def _added_by(services: Services, id_: str) -> Author | None:
     with services.repository.reading() as connection:
         return added_by(connection, id_)
@@ -288,7 +283,6 @@ def _exclusions_of(services: Services, trial: Trial) -> tuple[exclusions.Exclusi
 
 def _narrowest(trial: Trial) -> Iterator[str]:
     """A sentence for each phase, as `venturi show` tells it."""
-
     for finding in narrowest_points(trial):
         if finding.reason:
             yield f"{finding.phase}: cannot tell: {finding.reason}"
