@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from venturi.cli.options import F
 from venturi.cli.progress import progress_bars
 from venturi.core import settings, units
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import VenturiError
 from venturi.core.wording import count_of
 from venturi.record.store.files import is_open_to_others
 from venturi.record.trial import State
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from venturi.record.query.selection import Query
     from venturi.record.store.repository import TrialRepository
 
-F = TypeVar("F", bound=Callable[..., Any])
 _IDS_SHOWN = 5
 
 
@@ -87,13 +87,8 @@ class MomentType(click.ParamType[datetime]):
             away = timedelta(seconds=units.parse_duration_s(value))
             return datetime.now(UTC) + self._direction * away
         except (VenturiError, OverflowError) as error:
-            raise VenturiError(
-                "VEN-UNIT-SYNTAX",
-                f"{value!r} is neither a date nor a duration",
-                where={"value": value},
-                hint=self._hint,
-                exit_code=ExitCode.USAGE,
-            ) from error
+            problem = "is neither a date nor a duration"
+            raise units.unit_error(value, problem, self._hint) from error
 
 
 SINCE = MomentType(-1, "write it like 2026-01-31, 2026-01-31T12:00 or 7d")

@@ -49,7 +49,7 @@ def _parse(text: str, what: str, examples: str) -> float:
     unit = match.group(2).upper() if match else ""
     if match is not None and unit in {"K", "M", "G", "T", "P"}:
         prefix = "k" if unit == "K" else unit
-        raise _bad(
+        raise unit_error(
             text,
             f"is not a {what}: {prefix}B or {unit[0]}iB?",
             f"write "
@@ -57,21 +57,22 @@ def _parse(text: str, what: str, examples: str) -> float:
             "(powers of 1024)",
         )
     if match is None or unit not in _BYTES:
-        raise _bad(text, f"is not a {what}", f"write it like {examples}")
+        raise unit_error(text, f"is not a {what}", f"write it like {examples}")
     return _finite(float(match.group(1)) * _BYTES[unit], text, what, examples)
 
 
 def _finite(value: float, text: str, what: str, examples: str) -> float:
     if math.isinf(value):
-        raise _bad(text[:40], f"is too large for a {what}", f"write it like {examples}")
+        raise unit_error(text[:40], f"is too large for a {what}", f"write it like {examples}")
     return value
 
 
-def _bad(text: str, problem: str, hint: str) -> VenturiError:
+def unit_error(text: str, problem: str, hint: str, **where: object) -> VenturiError:
+    """VEN-UNIT-SYNTAX for a `text` that has this `problem`; `where` says more than the text."""
     return VenturiError(
         "VEN-UNIT-SYNTAX",
         f"{text!r} {problem}",
-        where={"value": text},
+        where={**where, "value": text},
         hint=hint,
         exit_code=ExitCode.USAGE,
     )
@@ -84,11 +85,11 @@ def parse_bytes(text: str, *, unit_needed: bool = False) -> int:
     """
     number = text.strip()
     if unit_needed and re.fullmatch(_NUMBER, number):
-        raise _bad(text, "has no unit", f"did you mean {number}GB or {number}TB?")
+        raise unit_error(text, "has no unit", f"did you mean {number}GB or {number}TB?")
     bits = _BITS.search(text)
     if bits is not None:
         unit = bits.group(1)
-        raise _bad(
+        raise unit_error(
             text,
             "may mean bits or bytes",
             f"write {unit[:-1]}B for bytes, and a rate in bits as {unit[0]}bit/s",
@@ -101,13 +102,15 @@ def parse_excess(text: str) -> float:
     """How many times as much `text` allows, at least 1: `5%` and `1.05x` are both 1.05."""
     number = text.strip()
     if re.fullmatch(_NUMBER, number):
-        raise _bad(text, "has no unit", f"did you mean {number}% or {number}x?")
+        raise unit_error(text, "has no unit", f"did you mean {number}% or {number}x?")
     match = re.fullmatch(rf"({_NUMBER})\s*([%x])", number)
     if match is None:
-        raise _bad(text[:40], "is neither a percentage nor a factor", "write it like 5% or 1.05x")
+        raise unit_error(
+            text[:40], "is neither a percentage nor a factor", "write it like 5% or 1.05x"
+        )
     factor = 1 + float(match[1]) / 100 if match[2] == "%" else float(match[1])
     if factor < 1:
-        raise _bad(text, "is less than 1", "a factor starts at 1x (no change)")
+        raise unit_error(text, "is less than 1", "a factor starts at 1x (no change)")
     return _finite(factor, text, "factor", "5% or 1.05x")
 
 
@@ -121,17 +124,11 @@ def parse_rate(text: str) -> float:
     bits = amount.lower().endswith("bit")
     if per.lower() != "s" or amount.endswith("b"):
         what = "clear: bits or bytes?" if per.lower() == "s" else "a rate"
-        raise VenturiError(
-            "VEN-UNIT-SYNTAX",
-            f"{text!r} is not {what}",
-            where={"value": text},
-            hint=f"write it like {examples}",
-            exit_code=ExitCode.USAGE,
-        )
+        raise unit_error(text, f"is not {what}", f"write it like {examples}")
     try:
         scaled = _parse(amount[:-3] + "B" if bits else amount, "rate", examples)
     except VenturiError as error:
-        raise _bad(text, "is not a rate", error.hint) from None
+        raise unit_error(text, "is not a rate", error.hint) from None
     return scaled / 8 if bits else scaled
 
 
@@ -140,17 +137,17 @@ def parse_duration_s(text: str) -> float:
     examples = "90s, 30min, 1.5h or 1h30m"
     bare = text.strip()
     if re.fullmatch(_NUMBER, bare):
-        raise _bad(text, "has no unit", f"did you mean {bare}s, {bare}min or {bare}h?")
+        raise unit_error(text, "has no unit", f"did you mean {bare}s, {bare}min or {bare}h?")
     total_s, before_s, end = 0.0, math.inf, 0
     while end < len(text.rstrip()):
         match = _PART.match(text, end)
         unit_s = _SECONDS.get(match.group(2).lower()) if match else None
         if match is None or unit_s is None or unit_s >= before_s:  # hours come before minutes
-            raise _bad(text[:40], "is not a duration", f"write it like {examples}")
+            raise unit_error(text[:40], "is not a duration", f"write it like {examples}")
         total_s += float(match.group(1)) * unit_s
         before_s, end = unit_s, match.end()
     if not end:
-        raise _bad(text, "is not a duration", f"write it like {examples}")
+        raise unit_error(text, "is not a duration", f"write it like {examples}")
     return _finite(total_s, text, "duration", examples)
 
 

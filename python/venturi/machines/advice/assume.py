@@ -12,7 +12,7 @@ from datetime import date
 
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.core.quantity import ValueKind
-from venturi.core.units import format_bytes_decimal, parse_rate
+from venturi.core.units import format_bytes_decimal, parse_rate, unit_error
 from venturi.machines.catalog import BYTES_PER_S, DISK_KINDS, Catalog, Fact, InstanceType
 
 # resource -> (the attribute that is filled in, those that make it known, its line rate)
@@ -225,10 +225,4 @@ def _number(text: str, amount: str) -> float:
 
 
 def _bad(text: str, problem: str) -> VenturiError:
-    return VenturiError(
-        "VEN-UNIT-SYNTAX",
-        f"{text!r} {problem}",
-        where={"option": "--assume", "value": text},
-        hint=f"write it like {EXAMPLES}",
-        exit_code=ExitCode.USAGE,
-    )
+    return unit_error(text, problem, f"write it like {EXAMPLES}", option="--assume")

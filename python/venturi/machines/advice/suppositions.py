@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import VenturiError
 from venturi.core.quantity import ValueKind
+from venturi.core.units import unit_error
 from venturi.machines.advice.assume import EXAMPLES, assume, parse_assumption
 from venturi.machines.catalog import Catalog, Fact, InstanceType
 
@@ -132,10 +133,5 @@ def _price(instance_type: InstanceType, supposed: Supposition) -> dict[str, Fact
 
 
 def _bad(text: str, problem: str) -> VenturiError:
-    return VenturiError(
-        "VEN-UNIT-SYNTAX",
-        f"{text!r} {problem}",
-        where={"option": "--assume", "value": text},
-        hint=f"write it like {EXAMPLE}; rates: {EXAMPLES}",
-        exit_code=ExitCode.USAGE,
-    )
+    hint = f"write it like {EXAMPLE}; rates: {EXAMPLES}"
+    return unit_error(text, problem, hint, option="--assume")

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import VenturiError
 from venturi.core.quantity import ValueKind
-from venturi.core.units import parse_bytes, parse_rate
+from venturi.core.units import parse_bytes, parse_rate, unit_error
 from venturi.machines.catalog import BYTES_PER_S, AttachedVolumes, Catalog, Fact, InstanceType
 from venturi.machines.catalog.find import unknown
 from venturi.machines.cost.charges import HOURS_PER_MONTH
@@ -144,10 +144,4 @@ def _rate(instance_type: InstanceType, volumes: AttachedVolumes, path: Fact | No
 
 
 def _bad(text: str, problem: str) -> VenturiError:
-    return VenturiError(
-        "VEN-UNIT-SYNTAX",
-        f"{text!r} {problem}",
-        where={"option": "--volumes", "value": text},
-        hint=f"write it like {EXAMPLE}",
-        exit_code=ExitCode.USAGE,
-    )
+    return unit_error(text, problem, f"write it like {EXAMPLE}", option="--volumes")

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.core.domain import invalid
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import VenturiError
 from venturi.core.quantity import Quantity
 from venturi.core.statistics.quantiles import normal_quantiles
-from venturi.core.units import parse_rate
+from venturi.core.units import parse_rate, unit_error
 from venturi.machines.catalog import InstanceType
 from venturi.machines.cost.choices import NetworkChoice
 from venturi.machines.cost.node import node_of, rate_of
@@ -384,13 +384,7 @@ def _count(text: str) -> int:
 
 
 def _bad(text: str, what: str, examples: str) -> VenturiError:
-    return VenturiError(
-        "VEN-UNIT-SYNTAX",
-        f"{text!r} is not {what}",
-        where={"value": text},
-        hint=f"write it like {examples}",
-        exit_code=ExitCode.USAGE,
-    )
+    return unit_error(text, f"is not {what}", f"write it like {examples}")
 
 
 def _figure(value: float) -> str:
