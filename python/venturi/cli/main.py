@@ -263,7 +263,6 @@ def _terminate(signum: int, frame: object) -> None:
 
 def _warn_of_settings() -> None:
     """A misspelt setting would silently do nothing."""
-
     for name in settings.unknown(os.environ):
         prefix = "VENTURI_"  # alike in all of them, so it says nothing
         known = (setting.variable.removeprefix(prefix) for setting in settings.SETTINGS)

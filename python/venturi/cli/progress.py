@@ -97,7 +97,6 @@ def _lines() -> OnProgress:
 
 def amount(done: float, total: float | None, unit: str) -> str:
     """How much is done, of how much if that is known."""
-
     if unit in {"bytes", "B"}:
         text = format_bytes_decimal(done)
         return text if total is None else f"{text} of {format_bytes_decimal(total)}"
@@ -107,7 +106,6 @@ def amount(done: float, total: float | None, unit: str) -> str:
 
 def rate(per_s: float | None, unit: str) -> str:
     """How fast it goes; nothing while that is not known."""
-
     if per_s is None:
         return ""
     return format_rate(per_s) if unit in {"bytes", "B"} else f"{per_s:,.0f} {unit}/s"

@@ -17,7 +17,6 @@ from venturi.record.trial import SCHEMA_VERSION
 @json_option
 def command(as_json: bool) -> None:
     """Show the versions of Venturi, its agent and its schema."""
-
     data: dict[str, object] = {
         "venturi": __version__,
         "python": platform.python_version(),

@@ -226,7 +226,6 @@ def _caps(texts: tuple[str, ...]) -> tuple[int | None, dict[str, int]]:
 
 def _need_types(names: Iterable[str], catalogs: Sequence[Catalog]) -> None:
     """Refuse a limit for a type that is in no catalog."""
-
     known = [name for catalog in catalogs for name in catalog.types]
     for name in set(names) - set(known):
         raise unknown(

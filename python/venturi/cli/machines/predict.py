@@ -92,7 +92,6 @@ def command(
 
     With --explain, each figure shows its formula and the origin of its inputs.
     """
-
     from venturi.machines.advice.explain import explain
     from venturi.machines.advice.hardware import HardwareRequest, compared, predict
 

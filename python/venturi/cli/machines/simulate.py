@@ -208,7 +208,6 @@ def _machines(
     volumes: str | None = None,
 ) -> tuple[InstanceType, int]:
     """The type and the number of nodes, with what was measured, what is assumed, and volumes."""
-
     name, nodes = _on(on)
     names = () if catalog is None else (catalog,)
     today = datetime.now(UTC).date()
@@ -488,7 +487,6 @@ def _histogram(result: SimulationResult) -> Sequence[str]:
 
 
 def _happened(result: SimulationResult, deadline_s: float | None) -> list[str]:
-
     lines = []
     if result.scenario.spare:
         lines.append(

@@ -43,7 +43,6 @@ def probe_net(
     chosen: Mapping[str, Any],
 ) -> Trial:
     """NetBench between the hosts of a cluster."""
-
     known = ("iterations", "sockets_per_peer", "scale", "slow_factor", "cull")
     given = {name: chosen[name] for name in known if chosen[name] is not None}
     if seconds is not None:
@@ -63,7 +62,6 @@ def probe_disk(
     spec: ClusterSpec, folders: Sequence[Path], how: ClusterProbeOptions, chosen: dict[str, Any]
 ) -> Trial:
     """DiskBench on the hosts of a cluster: in `folders`, or in those that its file names."""
-
     factor, alone = chosen.pop("slow_factor"), chosen.pop("alone")
     each = DiskOptions(dirs=(), **chosen)
     options = ClusterDiskOptions(each, alone, SLOW_FACTOR if factor is None else factor)
@@ -113,7 +111,6 @@ def _session(
 
 
 def _place(spec: ClusterSpec, host: HostSpec, agent: Agent, folders: Sequence[Path]) -> ProbedHost:
-
     disks = dict(host.disks) or {"": host.all_folders}
     return ProbedHost(
         host.name, agent, spec.address(host), {"": tuple(folders)} if folders else disks

@@ -47,7 +47,6 @@ def command(context: click.Context, as_json: bool) -> None:
 
 def _lines(found: Sequence[Availability]) -> Iterator[Paragraph]:
     """A row an engine, and below one that is not ready what to type."""
-
     made = table("engine", "version", "state", left=3)
     for each in found:
         made.add(each.engine, each.version or UNKNOWN, "ready" if each.usable else "not ready")

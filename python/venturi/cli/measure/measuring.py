@@ -152,7 +152,6 @@ def _waiting(who: str) -> None:
 
 
 def _disturbing(who: str) -> TrialWarning:
-
     text = f"at the start {who} was measuring on this host: each disturbs the other's times"
     say(f"warning: {text}")
     return TrialWarning("VEN-MEASURE-BUSY", text)

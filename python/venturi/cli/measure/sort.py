@@ -176,7 +176,6 @@ def _job(inputs: tuple[Path, ...], experiment: str | None, chosen: dict[str, Any
 
 
 def _plan(job: NativeJob, *, as_json: bool) -> None:
-
     from venturi.measure.trial.job import StepContext
 
     job.prepare(StepContext(find_agent(), 0.0, None))

@@ -52,7 +52,6 @@ def _sizes(definition: Definition) -> dict[str, Size]:
 
 
 def _record(definition: Definition, engines: list[str]) -> dict[str, Any]:
-
     return {
         "name": definition.name,
         "version": definition.version,
@@ -65,7 +64,6 @@ def _record(definition: Definition, engines: list[str]) -> dict[str, Any]:
 
 
 def _show(definition: Definition, engines: list[str]) -> None:
-
     show(
         pairs(
             [

@@ -201,7 +201,6 @@ def _with_files(limits: ServerLimits) -> ServerLimits:
 
 def _warm_up() -> None:
     """Loads what the first request of a page would wait for."""
-
     import venturi.record.store.frames  # noqa: F401
 
     # What is there now stays: else each answer of many trials is held up by a search through it.

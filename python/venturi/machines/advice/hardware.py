@@ -438,7 +438,6 @@ def _answer(
     excluded: tuple[RuledOut, ...],
 ) -> ClassAdvice:
     """Ranks what was found in one durability class."""
-
     cheapest = request.objective is AdviceObjective.CHEAPEST
 
     def rank(each: _ChosenOption) -> tuple[bool, float, float, str]:
