@@ -91,6 +91,18 @@ wait_option: Callable[[F], F] = click.option(
     help="Wait until no other command is measuring on this host.",
 )
 
+
+def where_option(
+    help: str = "Only trials with this value of a column or configuration key; several must all "
+    "hold.",
+    *names: str,
+    **more: Any,
+) -> Callable[[F], F]:
+    """Adds `--where`, conditions of trials, under other `names` if any; `more` as in click."""
+    metavar = "KEY=VALUE|KEY<N|KEY>N"
+    return click.option("--where", *names, multiple=True, metavar=metavar, help=help, **more)
+
+
 record_bytes_option: Callable[[F], F] = click.option(
     "--record-bytes",
     type=click.IntRange(1),

@@ -7,15 +7,12 @@ how to get the rest. A pipe, and a terminal with --all, get everything.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import Any, TypeVar
 
 import click
 
+from venturi.cli.options import F
 from venturi.core.wording import count_of
 from venturi.terminal.table import Paragraph, Table
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 LINES_MAX = 24
 _LAST_LINES = 2  # the next step, and how to get the rest

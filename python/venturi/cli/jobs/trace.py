@@ -45,6 +45,14 @@ STDIN = "-"
 """The trace on standard input."""
 RECORDING_BYTES = 1 << 36
 """Largest recording that is kept with a trial."""
+output_option = click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Folder for the recording; new or empty.",
+)
 
 
 @click.group()
@@ -91,14 +99,7 @@ def command() -> None:
     metavar="SIZE",
     help="Buffer per CPU (default: 16 MiB; at most 1/32 of memory for all).",
 )
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="Folder for the recording; new or empty.",
-)
+@output_option
 @quiet_option
 @json_option
 @click.argument("words", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
@@ -270,14 +271,7 @@ def show(what: str, *, by: str | None, html: PageFile | None, quiet: bool, as_js
 
 @command.command("convert")
 @click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="Folder for the recording; new or empty.",
-)
+@output_option
 @quiet_option
 @json_option
 def convert(*, path: Path, output: Path, quiet: bool, as_json: bool) -> None:

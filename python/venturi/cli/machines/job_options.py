@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from venturi.cli.options import SIZE
+from venturi.cli.options import SIZE, F
 from venturi.core.errors import VenturiError, unreadable
 from venturi.machines.advice.suppositions import assumed as with_assumed
 from venturi.machines.catalog import Catalog
@@ -21,7 +21,6 @@ from venturi.machines.cost.choices import MOST_NODES, Durability, Exchange, Netw
 if TYPE_CHECKING:
     from venturi.machines.cost.job import Job
 
-F = TypeVar("F", bound=Callable[..., Any])
 
 DURABILITIES = tuple(each.value for each in Durability)
 NETWORKS = tuple(each.replace(" ", "-") for each in NetworkChoice)
@@ -208,5 +207,4 @@ def type_and_nodes(text: str) -> tuple[str, int | None]:
 
 def durabilities(names: tuple[str, ...]) -> tuple[Durability, ...]:
     """The durability classes named."""
-
     return tuple(Durability(name) for name in names)

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from venturi.cli.measure.clusters import CLUSTER, agent_for, cluster_hosts, open_host
-from venturi.cli.options import json_option, print_json, quiet_option
+from venturi.cli.options import F, json_option, print_json, quiet_option
 from venturi.cli.progress import progress_bars
 from venturi.cli.screen import details_option, show
 from venturi.core import settings
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from venturi.measure.clusters.survey import HostSurvey
     from venturi.measure.hosts.host import LiveHost
 
-F = TypeVar("F", bound=Callable[..., Any])
 PUSH_S = 360.0
 """Over a thin line the agent may take five minutes."""
 OnStep = Callable[[str, int, int], None]

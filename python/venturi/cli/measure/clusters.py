@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from venturi.cli.measure.measuring import find_agent
+from venturi.cli.options import F
 from venturi.core import settings
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.measure.clusters import clocks
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from venturi.measure.hosts.host import LiveHost
     from venturi.measure.trial.runner import Session
 
-F = TypeVar("F", bound=Callable[..., Any])
 LAB = "lab:"
 CLOCK_S = 10.0
 

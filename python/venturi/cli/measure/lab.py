@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from venturi.cli.options import json_option, print_json, quiet_option
+from venturi.cli.options import F, json_option, print_json, quiet_option
 from venturi.cli.screen import show
 from venturi.core import settings
 from venturi.core.errors import ExitCode, Interrupted, VenturiError
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from venturi.measure.lab.lab import Lab
     from venturi.measure.lab.lab_spec import LabDisk, LabHost, LabSpec
 
-F = TypeVar("F", bound=Callable[..., Any])
 _CLEAR = "\r\033[K"
 _STATES = {
     "up": "up",

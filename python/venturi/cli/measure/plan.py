@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,7 +15,7 @@ from venturi.cli.measure.designs import design_of
 from venturi.cli.measure.measuring import measuring_now, say, this_host
 from venturi.cli.measure.sites import look, require_engines, require_lab, site_of
 from venturi.cli.open_repository import open_repository
-from venturi.cli.options import json_option, print_json, quiet_option, wait_option
+from venturi.cli.options import F, json_option, print_json, quiet_option, wait_option
 from venturi.cli.progress import step
 from venturi.core import settings, toml_file
 from venturi.core.errors import ExitCode, FailureClass, Interrupted, VenturiError
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from venturi.record.store.repository import TrialRepository
     from venturi.results.effects.design import Design
 
-F = TypeVar("F", bound=Callable[..., Any])
 MATRIX_ROWS = 40
 
 file_argument: Callable[[F], F] = click.argument(
@@ -172,7 +171,6 @@ def resume(file: Path, *, failed: bool, wait: bool, quiet: bool, as_json: bool) 
 @json_option
 def status(file: Path, *, as_json: bool) -> None:
     """Show a plan's progress by factor, and the time left."""
-
     plan = _read(file)
     with open_repository() as repository:
         found = standings(plan, repository.trials_of(plan.id))
@@ -216,7 +214,6 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
 
 def _limits(plan: Plan) -> str:
     """The limits that the file gives, as they were understood; "" if it gives none."""
-
     limits = []
     if plan.timeout_s is not None:
         limits.append(f"{format_duration(plan.timeout_s)} a trial (timeout)")
@@ -441,7 +438,6 @@ def _words(combination: Combination) -> str:
 
 def _factor(name: str, value: object) -> str:
     """A factor and its value for people: `memory 1 GiB`, `bytes 2 GB`."""
-
     if name in {"memory", "bytes"} and str(value).isdecimal():
         size = int(str(value))
         return f"{name} {decimal_size(size) if size % 1000 == 0 else binary_size(size)}"
@@ -535,7 +531,6 @@ def _by_factor(found: Iterable[PlannedTrialState]) -> Mapping[str, Mapping[str, 
 
 def _eta_s(found: Sequence[PlannedTrialState]) -> float | None:
     """Time for what is left, by the median of each combination's own trials; None if unknown."""
-
     walls: dict[int, list[float]] = {}
     for each in found:
         if each.status == "done" and each.trial is not None:

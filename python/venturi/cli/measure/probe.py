@@ -74,6 +74,13 @@ verbose_option = click.option(
     is_flag=True,
     help="List every warning instead of one line per kind.",
 )
+iterations_option = click.option(
+    "--iterations",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="Repetitions of each measurement.",
+)
 experiment_option = click.option(
     "--experiment", metavar="NAME", help="Record the trial under this experiment."
 )
@@ -121,13 +128,7 @@ def host(experiment: str | None, *, no_record: bool, as_json: bool) -> None:
 @click.option(
     "--random-queue-depth", type=NUMBERS, default=(), help="Queue depths of random reads."
 )
-@click.option(
-    "--iterations",
-    type=click.IntRange(1),
-    default=3,
-    show_default=True,
-    help="Repetitions of each measurement.",
-)
+@iterations_option
 @click.option("--max-time", type=DURATION, help="Longest time of one measurement.")
 @click.option("--random-time", type=DURATION, help="Time of one measurement of random reads.")
 @click.option(
@@ -250,13 +251,7 @@ def disk(
 @click.option(
     "--scale", type=NUMBERS, default=(), help="Numbers of peers to measure with, such as 2,4,8."
 )
-@click.option(
-    "--iterations",
-    type=click.IntRange(1),
-    default=3,
-    show_default=True,
-    help="Repetitions of each measurement.",
-)
+@iterations_option
 @click.option(
     "--pattern",
     "patterns",

@@ -10,9 +10,9 @@ import click
 
 from venturi.cli.html import PageFile, html_options
 from venturi.cli.open_repository import open_repository, say_left_out
-from venturi.cli.options import json_option, print_json
+from venturi.cli.options import json_option, print_json, where_option
 from venturi.cli.screen import details_option, is_first_screen, next_step, show, warn
-from venturi.core.wording import count_of, percent
+from venturi.core.wording import count_of, joined, percent
 from venturi.terminal.table import Paragraph, Table, table
 
 if TYPE_CHECKING:
@@ -34,12 +34,9 @@ _FIRST_VALUES = 8
     help="Value to compare with; for several keys, one value of each: HDD,ETH. Default: the most "
     "frequent.",
 )
-@click.option(
-    "--where",
-    multiple=True,
-    metavar="KEY=VALUE|KEY<N|KEY>N",
-    help="Only trials with this value of a column or configuration key; several values of one key "
-    "are alternatives.",
+@where_option(
+    "Only trials with this value of a column or configuration key; several values of one key "
+    "are alternatives."
 )
 @click.option(
     "--ignore",
@@ -108,7 +105,7 @@ def command(
 
 
 def _print(answer: Effects) -> None:
-    from venturi.results.effects.effect_words import joined, named
+    from venturi.results.effects.effect_words import named
 
     show(Paragraph(f"{answer.verdict}.", "bold"))
     if answer.main is None or answer.baseline is None:

@@ -18,7 +18,7 @@ from venturi.cli.open_repository import (
     say_none_match,
     say_unreadable,
 )
-from venturi.cli.options import json_option, print_json
+from venturi.cli.options import json_option, print_json, where_option
 from venturi.cli.outputs import ready_file, writing
 from venturi.core.wording import count_of
 from venturi.record.store.files import replacing
@@ -43,12 +43,7 @@ OTHERS = frozenset({".tsv", ".json", ".jsonl", ".xls", ".xlsx", ".txt", ".arrow"
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--all", "everything", is_flag=True, help="Export every recorded trial.")
 @filter_options(default_limit=None)
-@click.option(
-    "--where",
-    multiple=True,
-    metavar="KEY=VALUE|KEY<N|KEY>N",
-    help="Only trials with this value of a column or configuration key; several must all hold.",
-)
+@where_option()
 @click.option(
     "--format",
     "format_",

@@ -16,7 +16,7 @@ from venturi.cli.open_repository import (
     say_left_out,
     say_none_match,
 )
-from venturi.cli.options import json_option, print_json
+from venturi.cli.options import json_option, print_json, where_option
 from venturi.cli.screen import details_option, is_first_screen, next_step, show
 from venturi.core.units import format_bytes_decimal, format_duration
 from venturi.terminal.table import UNKNOWN, Table, TableCell, shorten_to, table
@@ -35,12 +35,9 @@ _WORKLOAD_WIDTH, _WORKLOAD_WIDTH_WITH_STATE = 26, 18
 @click.command()
 @filter_options(default_limit=50)
 @details_option
-@click.option(
-    "--where",
-    multiple=True,
-    metavar="KEY=VALUE|KEY<N|KEY>N",
-    help="Only trials with this value of a column or configuration key (also <=, >=; KEY= is one "
-    "without a value); several must all hold.",
+@where_option(
+    "Only trials with this value of a column or configuration key (also <=, >=; KEY= is one "
+    "without a value); several must all hold."
 )
 @click.option(
     "--sort",
@@ -98,7 +95,6 @@ def _query(options: dict[str, Any]) -> Query:
 
 def _rows(repository: TrialRepository, query: Query, limit: int) -> list[TrialRow]:
     """The first `limit` rows, or all if it is 0, page by page."""
-
     from venturi.record.query.paging import rows
 
     page = rows(repository, query)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import click
 
 from venturi.cli.open_repository import asked_of, counting, filter_options, open_repository
-from venturi.cli.options import DURATION, json_option, print_json
+from venturi.cli.options import DURATION, json_option, print_json, where_option
 from venturi.cli.share.token_files import token_in
 from venturi.core import settings
 from venturi.core.errors import ExitCode, VenturiError
@@ -59,12 +59,7 @@ class PushReport:
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--all", "everything", is_flag=True, help="Send every finished trial.")
 @filter_options(default_limit=None)
-@click.option(
-    "--where",
-    multiple=True,
-    metavar="KEY=VALUE|KEY<N|KEY>N",
-    help="Only trials with this value of a column or configuration key, as in `ls`.",
-)
+@where_option("Only trials with this value of a column or configuration key, as in `ls`.")
 @click.option(
     "--token-file",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -262,7 +257,6 @@ def _chosen(
     limit: int | None,
 ) -> list[str]:
     """The ids of the trials to be sent; those that have not ended are left out, and named."""
-
     from venturi.record.query.paging import rows
     from venturi.record.query.selection import Query
 

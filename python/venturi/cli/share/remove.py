@@ -9,7 +9,7 @@ import click
 
 from venturi.cli.login import login
 from venturi.cli.open_repository import open_repository, say_none_match
-from venturi.cli.options import json_option, print_json
+from venturi.cli.options import json_option, print_json, where_option
 from venturi.core.units import format_bytes_decimal
 from venturi.core.wording import count_of
 
@@ -18,14 +18,11 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option(
-    "--where",
-    "texts",
-    multiple=True,
-    required=True,
-    metavar="KEY=VALUE|KEY<N|KEY>N",
-    help="Remove trials with this value of a column or configuration key (also <=, >=; KEY= "
+@where_option(
+    "Remove trials with this value of a column or configuration key (also <=, >=; KEY= "
     "matches a missing value; id=ID is a single trial). Several conditions must all hold.",
+    "texts",
+    required=True,
 )
 @click.option("--reason", metavar="TEXT", help="Reason for the removal; required with --yes.")
 @click.option(
