@@ -10,7 +10,7 @@ from venturi.core.units import format_bytes_decimal
 from venturi.machines.catalog import Catalog, Fact, InstanceType
 from venturi.machines.catalog.diff import CatalogDifference
 from venturi.machines.cost.price import is_stale
-from venturi.terminal.table import UNKNOWN, Table, table
+from venturi.terminal.table import UNKNOWN, Table, table_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,45 +48,28 @@ def summarise(catalog: Catalog, today: date, name: str = "") -> CatalogSummary:
 
 def list_table(summaries: Sequence[CatalogSummary]) -> Table:
     """One catalogue a row."""
-    made = table(
-        "catalogue",
-        "types",
-        "values",
-        "unknown",
-        "from",
-        "to",
-        "prices",
-        "over a year",
+    return table_of(
+        (
+            {
+                "catalogue": each.name,
+                "types": str(each.types),
+                "values": str(each.values),
+                "unknown": str(each.unknown),
+                "from": _day(each.oldest),
+                "to": _day(each.newest),
+                "prices": str(each.prices),
+                "over a year": str(each.stale_prices),
+            }
+            for each in summaries
+        ),
         spare=("from", "unknown"),
     )
-    for each in summaries:
-        made.add(
-            each.name,
-            str(each.types),
-            str(each.values),
-            str(each.unknown),
-            _day(each.oldest),
-            _day(each.newest),
-            str(each.prices),
-            str(each.stale_prices),
-        )
-    return made
 
 
 def types_table(catalog: Catalog) -> Table:
     """One instance type a row: what matters most."""
-    made = table(
-        "type",
-        "vCPUs",
-        "memory",
-        "local disks",
-        "network",
-        "price",
-        "as of",
-        spare=("as of", "vCPUs"),
-    )
+    rows = []
     for each in catalog.types.values():
-        local = each.local_bytes
         network = next(
             (
                 f
@@ -95,69 +78,57 @@ def types_table(catalog: Catalog) -> Table:
             ),
             each.fact("network_rate"),
         )
-        made.add(
-            each.name,
-            value_text(each.fact("vcpus")),
-            value_text(each.fact("memory")),
-            UNKNOWN if local is None else format_bytes_decimal(local),
-            value_text(network),
-            value_text(each.fact("price")),
-            _day(each.fact("price").as_of),
+        rows.append(
+            {
+                "type": each.name,
+                "vCPUs": value_text(each.fact("vcpus")),
+                "memory": value_text(each.fact("memory")),
+                "local disks": format_bytes_decimal(each.local_bytes),
+                "network": value_text(network),
+                "price": value_text(each.fact("price")),
+                "as of": _day(each.fact("price").as_of),
+            }
         )
-    return made
+    return table_of(rows, spare=("as of", "vCPUs"))
 
 
 def type_table(instance_type: InstanceType) -> Table:
     """One value a row, with its range, kind, day and source, or why it is unknown."""
-    made = table(
-        "attribute",
-        "value",
-        "range",
-        "kind",
-        "as of",
-        "source; note",
-        left=6,
-        prose=("value", "attribute", "source; note"),
-        spare=("range", "as of"),
-    )
+    rows = []
     for attribute, fact in instance_type.facts.items():
         words = [fact.source, fact.note] if fact.value is not None else [f"unknown: {fact.note}"]
-        made.add(
-            attribute,
-            value_text(fact),
-            range_text(fact),
-            fact.kind or "",
-            _day(fact.as_of) if fact.value is not None else "",
-            "; ".join(word for word in words if word),
+        rows.append(
+            {
+                "attribute": attribute,
+                "value": value_text(fact),
+                "range": range_text(fact),
+                "kind": fact.kind or "",
+                "as of": _day(fact.as_of) if fact.value is not None else "",
+                "source; note": "; ".join(word for word in words if word),
+            }
         )
-    return made
+    return table_of(
+        rows, left=6, prose=("value", "attribute", "source; note"), spare=("range", "as of")
+    )
 
 
 def diff_table(difference: CatalogDifference) -> Table:
     """One change a row."""
-    made = table(
-        "type",
-        "attribute",
-        "old",
-        "new",
-        "change",
-        "kind",
-        left=2,
-        prose=("attribute", "old", "new", "kind"),
-        spare=("kind",),
-    )
+    rows = []
     for change in difference.changes:
         kinds = [fact.kind if fact and fact.kind else UNKNOWN for fact in (change.old, change.new)]
         relative = change.relative
-        made.add(
-            change.instance_type,
-            change.attribute,
-            value_text(change.old),
-            value_text(change.new),
-            "" if relative is None else f"{relative:+.1%}",
-            kinds[0] if kinds[0] == kinds[1] else f"{kinds[0]} -> {kinds[1]}",
+        rows.append(
+            {
+                "type": change.instance_type,
+                "attribute": change.attribute,
+                "old": value_text(change.old),
+                "new": value_text(change.new),
+                "change": "" if relative is None else f"{relative:+.1%}",
+                "kind": kinds[0] if kinds[0] == kinds[1] else f"{kinds[0]} -> {kinds[1]}",
+            }
         )
-    return made
+    return table_of(rows, left=2, prose=("attribute", "old", "new", "kind"), spare=("kind",))
 
 
 def value_text(fact: Fact | None) -> str:

@@ -16,7 +16,7 @@ from venturi.measure.hosts.trace_results import (
     TraceOwners,
     TraceShare,
 )
-from venturi.terminal.table import UNKNOWN, Paragraph, Table, table
+from venturi.terminal.table import UNKNOWN, Paragraph, Table, table, table_of
 
 FILES = {
     "unknown": "no known file",
@@ -173,33 +173,24 @@ def _served_s(times: RequestTimes | None) -> float | None:
 
 
 def _summed(shares: Sequence[TraceShare], by: str, called: Callable[[TraceShare], str]) -> Table:
-    made = table(
-        "files" if by == "class" else by,
-        "read",
-        "reads",
-        "written",
-        "writes",
-        "share of bytes",
-        "time at the disks",
-        left=1,
-        spare=("writes", "reads"),
-    )
     sums: dict[str, RequestSum] = {}
     for share in shares:
         name = called(share)
         sums[name] = sums.get(name, RequestSum()).with_share(share)
     all_bytes = sum(each.bytes for each in sums.values())
-    for name, each in sorted(sums.items(), key=lambda item: (-item[1].bytes, item[0])):
-        made.add(
-            name,
-            format_bytes_decimal(each.read_bytes),
-            f"{each.reads:,}",
-            format_bytes_decimal(each.written_bytes),
-            f"{each.writes:,}",
-            percent_of(each.bytes, all_bytes),
-            UNKNOWN if each.served_s is None else format_duration(each.served_s),
-        )
-    return made
+    rows = (
+        {
+            "files" if by == "class" else by: name,
+            "read": format_bytes_decimal(each.read_bytes),
+            "reads": f"{each.reads:,}",
+            "written": format_bytes_decimal(each.written_bytes),
+            "writes": f"{each.writes:,}",
+            "share of bytes": percent_of(each.bytes, all_bytes),
+            "time at the disks": format_duration(each.served_s),
+        }
+        for name, each in sorted(sums.items(), key=lambda item: (-item[1].bytes, item[0]))
+    )
+    return table_of(rows, spare=("writes", "reads"))
 
 
 def _tasks(owners: TraceOwners) -> Iterator[Table | Paragraph]:
@@ -208,17 +199,18 @@ def _tasks(owners: TraceOwners) -> Iterator[Table | Paragraph]:
         yield Paragraph(NO_TASKS)
         return
     yield Paragraph(_task_coverage(owners))
-    made = table("task", "stage", "read", "reads", "written", "writes", left=0)
-    for each in owners.tasks:
-        made.add(
-            f"{each.task}",
-            each.stage or UNKNOWN,
-            format_bytes_decimal(each.read.bytes),
-            f"{each.read.count:,}",
-            format_bytes_decimal(each.written.bytes),
-            f"{each.written.count:,}",
-        )
-    yield made
+    rows = (
+        {
+            "task": f"{each.task}",
+            "stage": each.stage or UNKNOWN,
+            "read": format_bytes_decimal(each.read.bytes),
+            "reads": f"{each.read.count:,}",
+            "written": format_bytes_decimal(each.written.bytes),
+            "writes": f"{each.written.count:,}",
+        }
+        for each in owners.tasks
+    )
+    yield table_of(rows, left=0)
 
 
 def _task_coverage(owners: TraceOwners) -> str:

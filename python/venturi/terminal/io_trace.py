@@ -19,7 +19,7 @@ from venturi.measure.hosts.trace_results import (
     TracedOperation,
 )
 from venturi.terminal.io_shares import disk_names, percent_of, share_tables
-from venturi.terminal.table import UNKNOWN, Paragraph, Table, pairs, table
+from venturi.terminal.table import UNKNOWN, Paragraph, Table, pairs, table_of
 
 SIZES_SHOWN = 3
 """So many sizes of requests are named, those with the most bytes."""
@@ -105,43 +105,32 @@ def _device(device: TracedDevice, name: str, elapsed_s: float) -> str:
 
 
 def _requests(device: TracedDevice) -> Table:
-    made = table(
-        "what",
-        "requests",
-        "bytes",
-        "largest shares of the bytes",
-        "read ahead",
-        "merged",
-        "served: median",
-        "99 %",
-        "longest",
-        "with queue: median",
-        "99 % with queue",
-        left=1,
+    return table_of(
+        (
+            {
+                "what": each.operation,
+                "requests": f"{each.issued.count:,}",
+                "bytes": format_bytes_decimal(each.issued.bytes),
+                "largest shares of the bytes": _sizes(each),
+                "read ahead": percent_of(each.readahead.bytes, each.issued.bytes),
+                "merged": percent_of(each.back_merges + each.front_merges, each.queued.count),
+                **_times(each.issued_to_done, "served: median", "99 %", "longest"),
+                **_times(each.queued_to_done, "with queue: median", "99 % with queue"),
+            }
+            for each in device.operations
+        ),
         prose=("largest shares of the bytes",),
         spare=("99 % with queue", "merged", "read ahead"),
     )
-    for each in device.operations:
-        merged = each.back_merges + each.front_merges
-        made.add(
-            each.operation,
-            f"{each.issued.count:,}",
-            format_bytes_decimal(each.issued.bytes),
-            _sizes(each),
-            percent_of(each.readahead.bytes, each.issued.bytes),
-            percent_of(merged, each.queued.count),
-            *_times(each.issued_to_done),
-            *_times(each.queued_to_done)[:2],
-        )
-    return made
 
 
-def _times(times: RequestTimes | None) -> tuple[str, str, str]:
+def _times(times: RequestTimes | None, *headings: str) -> dict[str, str]:
+    """The median, the 99th percentile and the longest, as far as there are headings."""
     if times is None:
-        return UNKNOWN, UNKNOWN, UNKNOWN
-    told = (None if ns is None else ns / 1e9 for ns in (times.p50_ns, times.p99_ns, times.max_ns))
-    p50, p99, longest = map(format_latency, told)
-    return p50, p99, longest
+        return dict.fromkeys(headings, UNKNOWN)
+    found_ns = times.p50_ns, times.p99_ns, times.max_ns
+    told = (format_latency(None if ns is None else ns / 1e9) for ns in found_ns)
+    return dict(zip(headings, told, strict=False))
 
 
 def _sizes(operation: TracedOperation) -> str:
@@ -153,31 +142,22 @@ def _sizes(operation: TracedOperation) -> str:
 
 
 def _locality(device: TracedDevice) -> Table:
-    made = table(
-        "what",
-        "follows the last one",
-        "one of the last 16",
-        "one of 16 streams",
-        "median seek",
-        "runs",
-        "mean run",
-        "half of the bytes in runs up to",
-        left=1,
-        spare=("median seek", "runs"),
-    )
+    rows = []
     for each in device.operations:
         seek = each.seek_plain.median_sectors
-        made.add(
-            each.operation,
-            _zero(each.seek_plain),
-            _zero(each.seek_window),
-            _zero(each.seek_streams),
-            UNKNOWN if seek is None else f"{seek:,} sectors",
-            f"{each.runs.count:,}",
-            format_bytes_decimal(each.runs.mean_bytes),
-            format_bytes_decimal(each.runs.median_by_bytes),
+        rows.append(
+            {
+                "what": each.operation,
+                "follows the last one": _zero(each.seek_plain),
+                "one of the last 16": _zero(each.seek_window),
+                "one of 16 streams": _zero(each.seek_streams),
+                "median seek": UNKNOWN if seek is None else f"{seek:,} sectors",
+                "runs": f"{each.runs.count:,}",
+                "mean run": format_bytes_decimal(each.runs.mean_bytes),
+                "half of the bytes in runs up to": format_bytes_decimal(each.runs.median_by_bytes),
+            }
         )
-    return made
+    return table_of(rows, left=1, spare=("median seek", "runs"))
 
 
 def _zero(seeks: Seeks) -> str:

@@ -35,6 +35,7 @@ from venturi.terminal.table import (
     pairs,
     shorten,
     table,
+    table_of,
 )
 
 SHOWN_QUERIES = 20
@@ -126,30 +127,24 @@ def ideal(found: Ideals) -> Iterator[Paragraph | Table]:
     if found.reason is not None:
         yield pairs([("", f"each job on its own: cannot tell: {found.reason}")])
         return
-    made = table(
-        "job",
-        "name",
-        "took",
-        "can fill",
-        "at best",
-        "enough",
-        "executors",
-        "takes then",
+    made = table_of(
+        (
+            {
+                "job": str(each.job_id),
+                "name": shorten(each.name),
+                "took": format_duration(each.elapsed_s),
+                "can fill": f"{each.useful_slots:,}",
+                "at best": format_duration(each.least_s),
+                "enough": f"{each.slots:,}",
+                "executors": format_count(each.executors),
+                "takes then": format_duration(each.time_s),
+            }
+            for each in found.found[:SHOWN_JOBS]
+        ),
         left=2,
         prose=("name",),
         spare=("executors", "at best"),
     )
-    for each in found.found[:SHOWN_JOBS]:
-        made.add(
-            str(each.job_id),
-            shorten(each.name),
-            format_duration(each.elapsed_s),
-            f"{each.useful_slots:,}",
-            format_duration(each.least_s),
-            f"{each.slots:,}",
-            format_count(each.executors),
-            format_duration(each.time_s),
-        )
     more = len(found.found) + found.left_out - len(made.rows)
     if more > 0:
         made.notes.append(("job", f"{more:,} shorter jobs are not shown"))
@@ -255,119 +250,94 @@ def _lost_executors(analysis: Analysis) -> Table:
 
 def _executors(line: Timeline) -> Table:
     """Those with the most task time, in the order in which they came."""
-    made = table(
-        "executor",
-        "host",
-        "cores",
-        "added",
-        "removed",
-        "reason",
-        "tasks",
-        "failed",
-        "task time",
-        "busy",
-        "GC",
-        "spilled",
-        "peak heap",
-        "peak Python",
+    uses = executor_uses(line)
+    most = sorted(uses, key=lambda each: -each.task_s)[:SHOWN_EXECUTORS]
+    made = table_of(
+        (
+            {
+                "executor": each.executor_id,
+                "host": each.host or UNKNOWN,
+                "cores": format_count(each.cores),
+                "added": format_duration(each.added_s),
+                "removed": format_duration(each.removed_s),
+                "reason": each.reason or UNKNOWN,
+                "tasks": f"{each.tasks:,}",
+                "failed": f"{each.failed:,}",
+                "task time": format_duration(each.task_s),
+                "busy": format_share(each.busy),
+                "GC": format_share(each.collecting),
+                "spilled": format_bytes(each.spilled_bytes),
+                "peak heap": format_bytes(each.heap_bytes),
+                "peak Python": format_bytes(each.python_bytes),
+            }
+            for each in uses
+            if each in most
+        ),
         left=2,
         prose=("host", "reason"),
         spare=("added", "removed", "peak Python", "GC", "reason", "spilled"),
     )
-    uses = executor_uses(line)
-    most = sorted(uses, key=lambda each: -each.task_s)[:SHOWN_EXECUTORS]
-    for each in (use for use in uses if use in most):
-        made.add(
-            each.executor_id,
-            each.host or UNKNOWN,
-            format_count(each.cores),
-            format_duration(each.added_s),
-            format_duration(each.removed_s),
-            each.reason or UNKNOWN,
-            f"{each.tasks:,}",
-            f"{each.failed:,}",
-            format_duration(each.task_s),
-            format_share(each.busy),
-            format_share(each.collecting),
-            format_bytes(each.spilled_bytes),
-            format_bytes(each.heap_bytes),
-            format_bytes(each.python_bytes),
-        )
     if len(uses) > len(most):
         made.notes.append(("task time", f"the busiest {len(most)} of {len(uses):,} executors"))
     return made
 
 
 def _streams(line: Timeline) -> Table:
-    made = table(
-        "stream",
-        "batches",
-        "rows",
-        "rows/s in",
-        "rows/s processed",
-        "median batch",
-        "slowest",
-        "mostly",
-        "busy",
-        "keeps up",
-        "backlog",
-        "state rows",
-        "state",
+    def per_s(rows: float | None) -> str:
+        return UNKNOWN if rows is None else f"{rows:,.0f}"
+
+    return table_of(
+        (
+            {
+                "stream": each.name or each.stream,
+                "batches": f"{each.batches:,}",
+                "rows": f"{each.rows:,}",
+                "rows/s in": per_s(each.input_rows_per_s),
+                "rows/s processed": per_s(each.rows_per_s),
+                "median batch": format_duration(each.median_s),
+                "slowest": format_duration(each.slowest_s),
+                "mostly": each.slowest_part,
+                "busy": format_share(each.busy),
+                "keeps up": "no" if each.behind else "yes",
+                "backlog": format_count(each.left_rows),
+                "state rows": format_count(each.state_rows),
+                "state": format_bytes(each.state_bytes),
+            }
+            for each in stream_uses(line)
+        ),
         prose=("stream", "mostly"),
         spare=("state", "state rows", "backlog", "busy"),
     )
-    for each in stream_uses(line):
-        rates = (
-            UNKNOWN if rate is None else f"{rate:,.0f}"
-            for rate in (each.input_rows_per_s, each.rows_per_s)
-        )
-        made.add(
-            each.name or each.stream,
-            f"{each.batches:,}",
-            f"{each.rows:,}",
-            *rates,
-            format_duration(each.median_s),
-            format_duration(each.slowest_s),
-            each.slowest_part,
-            format_share(each.busy),
-            "no" if each.behind else "yes",
-            format_count(each.left_rows),
-            format_count(each.state_rows),
-            format_bytes(each.state_bytes),
-        )
-    return made
 
 
 def _queries(account: JobAccount) -> Table:
     """The longest, in their own order; what the driver says that it did for them."""
-    made = table(
-        "query",
-        "name",
-        "outcome",
-        "took",
-        "listing files",
-        "broadcasts",
-        "commit",
-        "jobs",
-        "stages",
-        left=3,
-        prose=("name", "jobs", "stages"),
-        spare=("listing files", "broadcasts", "jobs", "stages"),
-    )
+
+    def time(time_ms: int | None) -> str:
+        return UNKNOWN if time_ms is None else format_duration(time_ms / 1e3)
+
     works = works_of(account)
+    rows = []
     for row, lasted_ms in _longest_queries(account):
         outcome = row["outcome"] or UNKNOWN
         if row["reason"]:
             outcome += f": {row['reason']}"
-        times = (lasted_ms, row["listing_ms"], row["broadcast_ms"], row["commit_ms"])
-        made.add(
-            str(row["query_id"]),
-            shorten(row["name"] or UNKNOWN),
-            outcome,
-            *(UNKNOWN if each is None else format_duration(each / 1e3) for each in times),
-            *((UNKNOWN, UNKNOWN) if works is None else _work(works[row["query_id"]])),
+        jobs, stages = (UNKNOWN, UNKNOWN) if works is None else _work(works[row["query_id"]])
+        rows.append(
+            {
+                "query": str(row["query_id"]),
+                "name": shorten(row["name"] or UNKNOWN),
+                "outcome": outcome,
+                "took": time(lasted_ms),
+                "listing files": time(row["listing_ms"]),
+                "broadcasts": time(row["broadcast_ms"]),
+                "commit": time(row["commit_ms"]),
+                "jobs": jobs,
+                "stages": stages,
+            }
         )
-    return made
+    spare = ("listing files", "broadcasts", "jobs", "stages")
+    return table_of(rows, left=3, prose=("name", "jobs", "stages"), spare=spare)
 
 
 def _longest_queries(account: JobAccount) -> Iterator[tuple[dict[str, Any], int | None]]:
@@ -422,31 +392,22 @@ def _caches(account: JobAccount) -> Table:
 
 
 def _tiers(account: JobAccount) -> Table:
-    made = table(
-        "tier",
-        "files of",
-        "rule",
-        "bytes",
-        "peak",
-        "places",
-        "overflowed",
-        "first",
-        left=2,
-        prose=("rule",),
-        spare=("places", "rule"),
-    )
+    rows = []
     for use in tier_uses(account):
         first = use.first_overflow_s
-        made.add(
-            use.tier,
-            use.kind.replace("_", " "),
-            use.rule,
-            format_bytes_decimal(use.seen_bytes),
-            format_bytes_decimal(use.peak_bytes),
-            f"{use.placements:,}",
-            f"{use.overflows:,}",
-            UNKNOWN if first is None else f"after {format_duration(first)}",
+        rows.append(
+            {
+                "tier": use.tier,
+                "files of": use.kind.replace("_", " "),
+                "rule": use.rule,
+                "bytes": format_bytes_decimal(use.seen_bytes),
+                "peak": format_bytes_decimal(use.peak_bytes),
+                "places": f"{use.placements:,}",
+                "overflowed": f"{use.overflows:,}",
+                "first": UNKNOWN if first is None else f"after {format_duration(first)}",
+            }
         )
+    made = table_of(rows, left=2, prose=("rule",), spare=("places", "rule"))
     if made.rows:
         made.notes.append(("bytes", "bytes: of files that lived for about 50 ms or longer"))
         made.notes.append(("overflowed", "overflowed: an earlier tier had no room for them"))

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 
 from venturi.core.units import format_bytes, format_duration
 from venturi.jobs.stages.stage import Analysis, Skew, Stage
-from venturi.terminal.table import UNKNOWN, Table, format_count, format_share, pairs, shorten, table
+from venturi.terminal.table import (
+    UNKNOWN,
+    Table,
+    format_count,
+    format_share,
+    pairs,
+    shorten,
+    table,
+    table_of,
+)
 
 SHOWN_STAGES = 30
 
@@ -21,30 +30,24 @@ def longest_stages(stages: Sequence[Stage]) -> tuple[list[Stage], str]:
 
 def unfinished_tasks(stages: Sequence[Stage]) -> Table:
     """Tasks without a recorded end."""
-    made = table(
-        "stage",
-        "task",
-        "host",
-        "executor",
-        "had run for",
-        "medians",
-        "when",
+    return table_of(
+        (
+            {
+                "stage": stage.label,
+                "task": format_count(each.index),
+                "host": each.host or UNKNOWN,
+                "executor": each.executor_id or UNKNOWN,
+                "had run for": format_duration(each.age_s),
+                "medians": UNKNOWN if each.ratio is None else f"{each.ratio:.1f}",
+                "when": each.until,
+            }
+            for stage in stages
+            for each in stage.unfinished
+        ),
         left=4,
         prose=("host", "when"),
         spare=("medians",),
     )
-    for stage in stages:
-        for each in stage.unfinished:
-            made.add(
-                stage.label,
-                format_count(each.index),
-                each.host or UNKNOWN,
-                each.executor_id or UNKNOWN,
-                format_duration(each.age_s),
-                UNKNOWN if each.ratio is None else f"{each.ratio:.1f}",
-                each.until,
-            )
-    return made
 
 
 def critical_path(analysis: Analysis) -> Table:
@@ -64,41 +67,29 @@ def critical_path(analysis: Analysis) -> Table:
 
 def stage_rows(stages: Sequence[Stage]) -> Table:
     """A row for each stage: its outcome, times, tasks, slots and spills."""
-    made = table(
-        "stage",
-        "name",
-        "outcome",
-        "started",
-        "took",
-        "tasks",
-        "attempts",
-        "at once",
-        "slots",
-        "waves",
-        "slot use",
-        "task time",
-        "spilled",
+    return table_of(
+        (
+            {
+                "stage": stage.label,
+                "name": shorten(stage.name),
+                "outcome": stage.outcome,
+                "started": format_duration(stage.started_s),
+                "took": format_duration(stage.elapsed_s),
+                "tasks": format_count(stage.n_tasks),
+                "attempts": _attempts(stage),
+                "at once": f"{stage.at_once:,}",
+                "slots": format_count(stage.offered_slots),
+                "waves": UNKNOWN if stage.waves is None else f"{stage.waves:.1f}",
+                "slot use": format_share(stage.slot_use),
+                "task time": format_duration(stage.task_s),
+                "spilled": format_bytes(stage.spilled_bytes),
+            }
+            for stage in stages
+        ),
         left=3,
         prose=("name", "attempts"),
         spare=("at once", "slots", "waves", "slot use", "started", "attempts"),
     )
-    for stage in stages:
-        made.add(
-            stage.label,
-            shorten(stage.name),
-            stage.outcome,
-            format_duration(stage.started_s),
-            format_duration(stage.elapsed_s),
-            format_count(stage.n_tasks),
-            _attempts(stage),
-            f"{stage.at_once:,}",
-            format_count(stage.offered_slots),
-            UNKNOWN if stage.waves is None else f"{stage.waves:.1f}",
-            format_share(stage.slot_use),
-            format_duration(stage.task_s),
-            format_bytes(stage.spilled_bytes),
-        )
-    return made
 
 
 def _attempts(stage: Stage) -> str:
@@ -138,33 +129,31 @@ def _amount(skew: Skew, value: float | None) -> str:
 
 def stragglers(stages: Sequence[Stage]) -> Table:
     """The tasks that took far longer than the median of their stage."""
-    made = table(
-        "stage",
-        "task",
-        "host",
-        "executor",
-        "took",
-        "medians",
-        "bytes / median",
-        left=4,
-        prose=("task", "host"),
-        spare=("executor", "bytes / median"),
-    )
+    rows = []
     for stage in stages:
         for each in stage.stragglers:
-            made.add(
-                stage.label,
-                each.task_id,
-                each.host or UNKNOWN,
-                each.executor_id or UNKNOWN,
-                format_duration(each.elapsed_s),
-                UNKNOWN if each.ratio is None else f"{each.ratio:.1f}",
-                UNKNOWN if each.bytes_ratio is None else f"{each.bytes_ratio:.1f}",
+            rows.append(
+                {
+                    "stage": stage.label,
+                    "task": each.task_id,
+                    "host": each.host or UNKNOWN,
+                    "executor": each.executor_id or UNKNOWN,
+                    "took": format_duration(each.elapsed_s),
+                    "medians": UNKNOWN if each.ratio is None else f"{each.ratio:.1f}",
+                    "bytes / median": UNKNOWN
+                    if each.bytes_ratio is None
+                    else f"{each.bytes_ratio:.1f}",
+                }
             )
         if stage.n_stragglers > len(stage.stragglers):
             more = f"and {stage.n_stragglers - len(stage.stragglers)} more"
-            made.add(stage.label, more, "", "", "", "", "")
-    return made
+            rows.append(
+                {
+                    "stage": stage.label,
+                    "task": more,
+                }
+            )
+    return table_of(rows, left=4, prose=("task", "host"), spare=("executor", "bytes / median"))
 
 
 def bottlenecks(stages: Sequence[Stage]) -> Table:

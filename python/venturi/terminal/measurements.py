@@ -15,7 +15,7 @@ from venturi.core.units import (
 from venturi.record.trial import Sample, Scalar, State, Trial, TrialWarning
 from venturi.results.bottleneck import narrowest_points
 from venturi.terminal.predictions import predicted_and_taken
-from venturi.terminal.table import Table, pairs, table
+from venturi.terminal.table import Table, pairs, table, table_of
 
 REGIMES = {"in-memory": "in memory", "hybrid": "in two passes"}
 
@@ -242,28 +242,20 @@ def narrowest_rows(trial: Trial) -> list[tuple[str, str]]:
 
 def repetitions(trials: Sequence[Trial]) -> Table:
     """Each repetition, then the median of those that count."""
-    made = table(
-        "repetition",
-        "trial",
-        "outcome",
-        "regime",
-        "time",
-        "rate",
-        left=4,
-        prose=("outcome",),
-        spare=("regime",),
-    )
+    rows = []
     for trial in trials:
         size_bytes, elapsed_s = trial.workload.input_bytes, trial.elapsed_s
         rate = size_bytes / elapsed_s if size_bytes is not None and elapsed_s else None
         name = f"{trial.repetition}{' (warm-up)' if trial.warm_up else ''}"
-        made.add(
-            name,
-            trial.id,
-            outcome(trial),
-            regime(trial),
-            format_duration(elapsed_s),
-            format_rate(rate),
+        rows.append(
+            {
+                "repetition": name,
+                "trial": trial.id,
+                "outcome": outcome(trial),
+                "regime": regime(trial),
+                "time": format_duration(elapsed_s),
+                "rate": format_rate(rate),
+            }
         )
     counted = [
         trial.elapsed_s
@@ -272,5 +264,11 @@ def repetitions(trials: Sequence[Trial]) -> Table:
     ]
     middle_s = summarise(counted).median
     if middle_s is not None:
-        made.add("median", f"of {len(counted)}", "", "", format_duration(middle_s), "")
-    return made
+        rows.append(
+            {
+                "repetition": "median",
+                "trial": f"of {len(counted)}",
+                "time": format_duration(middle_s),
+            }
+        )
+    return table_of(rows, left=4, prose=("outcome",), spare=("regime",))

@@ -9,7 +9,7 @@ from venturi.machines.scaling.between_hosts import BetweenHosts, between_hosts
 from venturi.machines.scaling.disks_of_hosts import DisksOfHosts, disks_of_hosts
 from venturi.record.dilation import as_on_real_machines, real_rate
 from venturi.record.trial import Trial
-from venturi.terminal.table import Paragraph, Table, table
+from venturi.terminal.table import Paragraph, Table, format_share, table, table_of
 
 REAL = "as on real machines"
 MATRIX_HOSTS_MAX = 16
@@ -46,46 +46,42 @@ def _network(found: BetweenHosts, trial: Trial) -> Iterator[Paragraph | Table]:
         yield Paragraph("\nFrom the host of the row to the host of the column", "bold")
         yield _matrix(found)
     yield Paragraph("\nEach host with one other", "bold")
-    real = (REAL,) if trial.cluster.dilation is not None else ()
-    made = table("host", "rate", *real, "of the others", "", left=1, prose=("host",))
-    for each in found.standings:
-        slow = "slow" if each.slow else ""
-        made.add(each.host, *_rates(trial, each.bytes_per_s), f"{each.share:.0%}", slow)
-    yield made
-    yield Paragraph("\nAll to all", "bold")
-    made = table(
-        "hosts", "slowest host", "it moves", *real, "mean of all", left=0, prose=("slowest host",)
+    yield table_of(
+        (
+            {
+                "host": each.host,
+                **_rates(trial, "rate", each.bytes_per_s),
+                "of the others": f"{each.share:.0%}",
+                "": "slow" if each.slow else "",
+            }
+            for each in found.standings
+        ),
+        prose=("host",),
     )
-    for size in found.sizes:
-        made.add(
-            str(size.hosts),
-            size.slowest,
-            *_rates(trial, size.bytes_per_s),
-            format_rate(size.mean_bytes_per_s),
-        )
-    yield made
+    yield Paragraph("\nAll to all", "bold")
+    sizes = (
+        {
+            "hosts": str(size.hosts),
+            "slowest host": size.slowest,
+            **_rates(trial, "it moves", size.bytes_per_s),
+            "mean of all": format_rate(size.mean_bytes_per_s),
+        }
+        for size in found.sizes
+    )
+    yield table_of(sizes, left=0, prose=("slowest host",))
     if found.culled:
         yield Paragraph("\nAll to all without the slowest", "bold")
-        made = table(
-            "without",
-            "hosts",
-            "slowest host",
-            "it moves",
-            *real,
-            "gain",
-            left=1,
-            prose=("without", "slowest host"),
+        steps = (
+            {
+                "without": ", ".join(step.dropped),
+                "hosts": str(step.hosts),
+                "slowest host": step.slowest,
+                **_rates(trial, "it moves", step.bytes_per_s),
+                "gain": "—" if step.gain is None else f"{step.gain:+.0%}",
+            }
+            for step in found.culled
         )
-        for step in found.culled:
-            gain = "—" if step.gain is None else f"{step.gain:+.0%}"
-            made.add(
-                ", ".join(step.dropped),
-                str(step.hosts),
-                step.slowest,
-                *_rates(trial, step.bytes_per_s),
-                gain,
-            )
-        yield made
+        yield table_of(steps, prose=("without", "slowest host"))
 
 
 def _matrix(found: BetweenHosts) -> Table:
@@ -96,11 +92,12 @@ def _matrix(found: BetweenHosts) -> Table:
     return made
 
 
-def _rates(trial: Trial, value: float | None, unit: str = "B/s") -> tuple[str, ...]:
+def _rates(trial: Trial, name: str, value: float | None, unit: str = "B/s") -> dict[str, str]:
     """A rate as it was measured, and of a dilated lab as on real machines."""
+    measured = {name: _rate(value, unit)}
     if trial.cluster.dilation is None:
-        return (_rate(value, unit),)
-    return _rate(value, unit), _rate(real_rate(trial, value, unit), unit)
+        return measured
+    return {**measured, REAL: _rate(real_rate(trial, value, unit), unit)}
 
 
 def _rate(value: float | None, unit: str) -> str:
@@ -110,30 +107,18 @@ def _rate(value: float | None, unit: str) -> str:
 
 
 def _disks(found: DisksOfHosts, trial: Trial) -> Table:
-    real = (REAL,) if trial.cluster.dilation is not None else ()
-    made = table(
-        "host",
-        "folder",
-        "test",
-        "rate",
-        *real,
-        "of its peers",
-        "of its rate alone",
-        "",
-        left=3,
-        prose=("folder",),
-        spare=("of its rate alone",),
-    )
+    rows = []
     for each in found.disks:
-        alone = "—" if each.of_alone is None else f"{each.of_alone:.0%}"
         test = each.mode.replace("_", " ") if each.mode != "read_write" else f"mixed {each.role}"
-        made.add(
-            each.host,
-            each.folder,
-            test,
-            *_rates(trial, each.rate, each.unit),
-            "—" if each.share is None else f"{each.share:.0%}",
-            alone,
-            "slow" if each.slow else "",
+        rows.append(
+            {
+                "host": each.host,
+                "folder": each.folder,
+                "test": test,
+                **_rates(trial, "rate", each.rate, each.unit),
+                "of its peers": format_share(each.share),
+                "of its rate alone": format_share(each.of_alone),
+                "": "slow" if each.slow else "",
+            }
         )
-    return made
+    return table_of(rows, left=3, prose=("folder",), spare=("of its rate alone",))

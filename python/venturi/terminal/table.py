@@ -8,8 +8,9 @@ written row by row, a cell a line.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -188,6 +189,21 @@ def table(
     texts = frozenset(prose)
     numeric = tuple(n >= left and name not in texts for n, name in enumerate(headings))
     return Table(headings, numeric, texts, tuple(spare))
+
+
+def table_of(
+    rows: Iterable[Mapping[str, TableCell]],
+    *,
+    left: int = 1,
+    prose: Iterable[str] = (),
+    spare: Sequence[str] = (),
+) -> Table:
+    """A table of rows by heading; a heading that a row does not have is empty there."""
+    found = list(rows)
+    made = table(*dict.fromkeys(chain.from_iterable(found)), left=left, prose=prose, spare=spare)
+    for row in found:
+        made.add(*(row.get(heading, "") for heading in made.headings))
+    return made
 
 
 def pairs(rows: Iterable[tuple[str, TableCell]]) -> Table:

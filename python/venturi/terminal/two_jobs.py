@@ -9,7 +9,16 @@ from venturi.core.units import format_bytes, format_duration, format_figure
 from venturi.jobs.diagnosis.changes import AmountChange, JobDifference
 from venturi.jobs.diagnosis.find import Diagnosis
 from venturi.terminal.findings import bound
-from venturi.terminal.table import SCREEN_WIDTH, UNKNOWN, Paragraph, Table, pairs, shorten_to, table
+from venturi.terminal.table import (
+    SCREEN_WIDTH,
+    UNKNOWN,
+    Paragraph,
+    Table,
+    pairs,
+    shorten_to,
+    table,
+    table_of,
+)
 
 SHOWN = 15
 _FIRST_PARTS, _FIRST_SETTINGS, _FIRST_AMOUNTS = 6, 4, 3
@@ -122,19 +131,19 @@ def _settings(found: JobDifference) -> Table:
 
 
 def _plans(found: JobDifference) -> Table:
-    made = table(
-        "query",
-        "name",
-        "only before",
-        "only after",
-        left=4,
-        prose=("name", "only before", "only after"),
-    )
+    rows = []
     for each in found.plans[:SHOWN]:
         numbers = [UNKNOWN if n is None else str(n) for n in (each.before_query, each.after_query)]
         query = " / ".join(dict.fromkeys(numbers))
-        made.add(query, each.name, "; ".join(each.gone) or "—", "; ".join(each.new) or "—")
-    return made
+        rows.append(
+            {
+                "query": query,
+                "name": each.name,
+                "only before": "; ".join(each.gone) or "—",
+                "only after": "; ".join(each.new) or "—",
+            }
+        )
+    return table_of(rows, left=4, prose=("name", "only before", "only after"))
 
 
 def _stages(found: JobDifference) -> Table:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from venturi.cli.measure.measuring import say
 from venturi.cli.open_repository import open_repository
-from venturi.cli.options import DURATION, print_json
+from venturi.cli.options import DURATION, F, print_json
 from venturi.cli.progress import step
 from venturi.cli.screen import show
 from venturi.core.errors import Interrupted, VenturiError
@@ -21,12 +21,11 @@ from venturi.core.units import format_duration, format_rate
 from venturi.core.wording import count_of
 from venturi.record.trial import State, Trial, now
 from venturi.results.effects.screening import Screening, in_words, screen
-from venturi.terminal.table import Table, table
+from venturi.terminal.table import Table, table_of
 
 if TYPE_CHECKING:
     from venturi.measure.trial.runner import Session
 
-F = TypeVar("F", bound=Callable[..., Any])
 
 EXPERIMENT = "watch"
 EVERY_S = 300.0
@@ -232,30 +231,23 @@ def _series(trials: Sequence[Trial], rate: Rate) -> list[tuple[Any, float]]:
 
 
 def _table(found: Mapping[Rate, Screening]) -> Table:
-    made = table(
-        "what",
-        "of",
-        "probes",
-        "over",
-        "median",
-        "least",
-        "most",
-        "variation",
+    return table_of(
+        (
+            {
+                "what": what,
+                "of": of or "—",
+                "probes": str(each.n),
+                "over": format_duration(each.lasted_s),
+                "median": format_rate(each.median),
+                "least": format_rate(each.least),
+                "most": format_rate(each.most),
+                "variation": "—" if each.variation is None else f"{each.variation:.1%}",
+            }
+            for (what, of), each in found.items()
+        ),
         left=2,
         spare=("over", "of"),
     )
-    for (what, of), each in found.items():
-        made.add(
-            what,
-            of or "—",
-            str(each.n),
-            format_duration(each.lasted_s),
-            format_rate(each.median),
-            format_rate(each.least),
-            format_rate(each.most),
-            "—" if each.variation is None else f"{each.variation:.1%}",
-        )
-    return made
 
 
 def _others(trial: Trial) -> dict[Rate, list[float]]:

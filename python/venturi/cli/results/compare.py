@@ -10,12 +10,12 @@ import click
 
 from venturi.cli.html import PageFile, html_options
 from venturi.cli.open_repository import open_repository
-from venturi.cli.options import EXCESS, json_option, print_json
+from venturi.cli.options import EXCESS, json_option, print_json, where_option
 from venturi.cli.screen import details_option, is_first_screen, next_step, show, warn
 from venturi.core.errors import ExitCode
 from venturi.core.wording import count_of
 from venturi.record.trial import Trial
-from venturi.terminal.table import Paragraph, Table, table
+from venturi.terminal.table import Paragraph, Table, table_of
 
 if TYPE_CHECKING:
     from venturi.core.statistics.stats import Interval
@@ -33,12 +33,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="Metric to compare: elapsed_s, or the name of a sample.",
 )
-@click.option(
-    "--where",
-    multiple=True,
-    metavar="KEY=VALUE|KEY<N|KEY>N",
-    help="Restrict each group to trials with this value of a column or configuration key, such as "
-    "experiment=plan-...; several values of one key are alternatives.",
+@where_option(
+    "Restrict each group to trials with this value of a column or configuration key, such as "
+    "experiment=plan-...; several values of one key are alternatives."
 )
 @click.option(
     "--fail-if-slower",
@@ -172,35 +169,31 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
 
 def render_comparison(comparison: Comparison) -> list[Table | Paragraph | str]:
     """The verdicts, then what they rest on."""
-    made = table(
-        "group",
-        "n",
-        "median",
-        "interval",
-        "CV",
-        "ratio",
-        "verdict",
-        "key",
-        left=1,
-        prose=("group", "interval", "ratio", "verdict", "key"),
-        spare=("CV", "key", "interval"),
-    )
+    rows = []
     reasons: dict[str, list[str]] = {}  # each is said once, with the groups that it is about
     for result in comparison.groups:
         summary, verdict = result.summary, result.against_first
         if summary.interval is None:
             reasons.setdefault(summary.reasons["interval"], []).append(result.name)
         spread = summary.coefficient_of_variation
-        made.add(
-            result.name,
-            str(summary.n),
-            "—" if summary.median is None else f"{summary.median:.4g}",
-            "—" if summary.interval is None else _interval(summary.interval),
-            "—" if spread is None else f"{spread:.1%}",
-            _ratio(verdict),
-            comparison.outcome(result),
-            result.group_key,
+        rows.append(
+            {
+                "group": result.name,
+                "n": str(summary.n),
+                "median": "—" if summary.median is None else f"{summary.median:.4g}",
+                "interval": "—" if summary.interval is None else _interval(summary.interval),
+                "CV": "—" if spread is None else f"{spread:.1%}",
+                "ratio": _ratio(verdict),
+                "verdict": comparison.outcome(result),
+                "key": result.group_key,
+            }
         )
+    made = table_of(
+        rows,
+        left=1,
+        prose=("group", "interval", "ratio", "verdict", "key"),
+        spare=("CV", "key", "interval"),
+    )
     said: list[Table | Paragraph | str] = [
         *(Paragraph(comparison.sentence(each), "bold") for each in comparison.groups[1:]),
         f"{comparison.metric} [{comparison.unit}]"

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from venturi.cli.login import login
 from venturi.cli.open_repository import open_repository
-from venturi.cli.options import json_option, print_json
+from venturi.cli.options import F, json_option, print_json, where_option
 from venturi.cli.screen import show
 from venturi.core.wording import count_of
-from venturi.terminal.table import Table
+from venturi.terminal.table import table_of
 
 if TYPE_CHECKING:
     from venturi.record.access.exclusions import Exclusion
 
-F = TypeVar("F", bound=Callable[..., Any])
 
 author_option: Callable[[F], F] = click.option(
     "--author",
@@ -35,14 +34,11 @@ def command() -> None:
 
 
 @command.command("add")
-@click.option(
-    "--where",
-    "texts",
-    multiple=True,
-    required=True,
-    metavar="KEY=VALUE|KEY<N|KEY>N",
-    help="Exclude trials with this value of a column or configuration key (also <=, >=; KEY= "
+@where_option(
+    "Exclude trials with this value of a column or configuration key (also <=, >=; KEY= "
     "matches a missing value). Several conditions must all hold.",
+    "texts",
+    required=True,
 )
 @click.option("--reason", required=True, metavar="TEXT", help="Reason for the exclusion.")
 @author_option
@@ -118,22 +114,19 @@ def _print_change(exclusion: Exclusion, as_json: bool, told: str) -> None:
 
 
 def _print(found: list[Exclusion]) -> None:
-    made = Table(
-        ("id", "since (UTC)", "by", "trials", "conditions", "reason"),
-        (False, False, False, True, False, False),
-        prose=frozenset({"conditions", "reason"}),
-        spare=("since (UTC)", "by"),
-    )
+    rows = []
     for each in found:
         ended = ""
         if each.revoked_at is not None and each.revoked_by is not None:
             ended = f"revoked {each.revoked_at:%Y-%m-%d} by {each.revoked_by.text}: "
-        made.add(
-            each.id,
-            f"{each.created_at:%Y-%m-%d %H:%M}",
-            each.author.text,
-            f"{each.trials:,}",
-            ", ".join(each.conditions),
-            ended + each.reason,
+        rows.append(
+            {
+                "id": each.id,
+                "since (UTC)": f"{each.created_at:%Y-%m-%d %H:%M}",
+                "by": each.author.text,
+                "trials": f"{each.trials:,}",
+                "conditions": ", ".join(each.conditions),
+                "reason": ended + each.reason,
+            }
         )
-    show(made)
+    show(table_of(rows, left=3, prose=("conditions", "reason"), spare=("since (UTC)", "by")))

@@ -10,7 +10,7 @@ from venturi.cli.open_repository import open_repository, say_none_match
 from venturi.cli.options import json_option, print_json
 from venturi.cli.screen import show
 from venturi.record.vocabulary import code_of, same_thing, word_of
-from venturi.terminal.table import UNKNOWN, table
+from venturi.terminal.table import UNKNOWN, table, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,26 +122,21 @@ def _data(info: KeyInfo, distinct: int, values: Sequence[FacetValue]) -> dict[st
 
 
 def _print_all(data: list[dict[str, Any]]) -> None:
-    made = table(
-        "key",
-        "trials",
-        "values",
-        "the most frequent",
-        "meaning",
-        prose=("the most frequent", "meaning"),
-        spare=("trials",),
-    )
+    rows = []
     for each in data:
         shown = ", ".join(str(value["value"]) for value in each["values"])
         more = ", ..." if shown and each["distinct"] > len(each["values"]) else ""
         unit = f" [{each['unit']}]" if each["unit"] else ""
-        made.add(
-            each["key"],
-            f"{each['trials']:,}",
-            f"{each['distinct']:,}",
-            shown + more or UNKNOWN,
-            (each["meaning"] or UNKNOWN) + unit,
+        rows.append(
+            {
+                "key": each["key"],
+                "trials": f"{each['trials']:,}",
+                "values": f"{each['distinct']:,}",
+                "the most frequent": shown + more or UNKNOWN,
+                "meaning": (each["meaning"] or UNKNOWN) + unit,
+            }
         )
+    made = table_of(rows, prose=("the most frequent", "meaning"), spare=("trials",))
     show(made)
     click.echo("`venturi keys KEY` has all values of one", err=True)
 

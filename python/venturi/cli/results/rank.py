@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from venturi.cli.open_repository import open_repository, say_left_out
-from venturi.cli.options import json_option, print_json
+from venturi.cli.options import json_option, print_json, where_option
 from venturi.cli.screen import details_option, is_first_screen, show, warn
 from venturi.core.errors import ExitCode, VenturiError
 from venturi.core.units import format_duration
 from venturi.core.wording import NAMES_SHOWN
-from venturi.terminal.table import Paragraph, table
+from venturi.terminal.table import Paragraph, table, table_of
 
 if TYPE_CHECKING:
     from venturi.record.store.repository import TrialRepository
@@ -37,12 +37,7 @@ _PLUS = re.compile(r"([^=]+)=(.*):([0-9.]+)")
     metavar="KEY",
     help="Group by this column or configuration key; repeatable.",
 )
-@click.option(
-    "--where",
-    multiple=True,
-    metavar="KEY=VALUE|KEY<N|KEY>N",
-    help="Only trials with this value of a column or configuration key; several must all hold.",
-)
+@where_option()
 @click.option(
     "--objective",
     type=click.Choice(tuple(OBJECTIVES)),
@@ -290,35 +285,23 @@ def _print_set(ranked: TrialRanking, each: MatchedSet) -> None:
         return
     priced = any(ranked.medians[place.key].cost_usd is not None for place in each.places)
     median = "median time, cost" if priced else "median time"
-    made = table(
-        "#",
-        "group",
-        "trials",
-        "settings",
-        "ratio",
-        "interval",
-        median,
-        "standing",
-        left=2,
-        prose=("group", median, "standing", "interval"),
-        spare=("trials",),
-    )
+    rows = []
     for place in each.places:
         interval, medians = place.interval, ranked.medians[place.key]
         cost = "" if medians.cost_usd is None else f", ${medians.cost_usd:,.3f}"
-        made.add(
-            _text(place.rank),
-            ranked.names[place.key],
-            f"{place.n:,}",
-            str(place.strata) if place.key != each.reference else "—",
-            "—" if place.ratio is None else f"{place.ratio:.3g}",
-            "reference"
-            if place.key == each.reference
-            else "—"
-            if interval is None
-            else f"{_end(interval.low)} to {_end(interval.high)}",
-            format_duration(medians.elapsed_s) + cost,
-            place.standing.value + (f": {place.reason}" if place.reason else ""),
+        is_reference = place.key == each.reference
+        within = "—" if interval is None else f"{_end(interval.low)} to {_end(interval.high)}"
+        rows.append(
+            {
+                "#": _text(place.rank),
+                "group": ranked.names[place.key],
+                "trials": f"{place.n:,}",
+                "settings": "—" if is_reference else str(place.strata),
+                "ratio": "—" if place.ratio is None else f"{place.ratio:.3g}",
+                "interval": "reference" if is_reference else within,
+                median: format_duration(medians.elapsed_s) + cost,
+                "standing": place.standing.value + (f": {place.reason}" if place.reason else ""),
+            }
         )
     level = 1 - 2 * each.each_alpha
     show(
@@ -326,7 +309,7 @@ def _print_set(ranked: TrialRanking, each: MatchedSet) -> None:
         f"ratios to {ranked.names[each.reference]}, over the settings that have both "
         f"(intervals at {level:.4g});",
         "medians of all trials of a group: not like with like",
-        made,
+        table_of(rows, left=2, prose=("group", median, "standing", "interval"), spare=("trials",)),
     )
 
 

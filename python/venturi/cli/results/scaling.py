@@ -10,7 +10,7 @@ import click
 
 from venturi.cli.html import PageFile, html_options
 from venturi.cli.open_repository import open_repository
-from venturi.cli.options import json_option, print_json
+from venturi.cli.options import json_option, print_json, where_option
 from venturi.cli.screen import details_option, show, warn
 from venturi.core.units import format_bytes_decimal, format_duration
 from venturi.terminal.table import UNKNOWN, Paragraph, Table, table
@@ -27,12 +27,7 @@ if TYPE_CHECKING:
     metavar="KEY",
     help="List first the curves that differ only in this key; repeatable.",
 )
-@click.option(
-    "--where",
-    multiple=True,
-    metavar="KEY=VALUE|KEY<N|KEY>N",
-    help="Only trials with this value of a column or configuration key; several must all hold.",
-)
+@where_option()
 @click.option(
     "--to",
     type=click.FloatRange(0, min_open=True),
@@ -162,11 +157,10 @@ def _points(found: Scaling, group: ScalingGroup) -> list[Table | Paragraph]:
     curve = {point.x: point for point in group.curve}
     made = table(found.x, "trials", "median", "curve (90 % of one trial)", left=0)
     for point in group.points:
-        median = point.elapsed_s.median
         made.add(
             _size(found, point.x),
             str(point.n),
-            UNKNOWN if median is None else format_duration(median),
+            format_duration(point.elapsed_s.median),
             _time(curve.get(point.x)),
         )
     said = [

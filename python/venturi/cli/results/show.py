@@ -23,7 +23,7 @@ from venturi.record.job_account import NOT_RECORDED
 from venturi.record.trial import Cluster, Link, Sample, Trial
 from venturi.results.bottleneck import narrowest_points
 from venturi.terminal import several_hosts
-from venturi.terminal.table import UNKNOWN, Paragraph, Table, pairs, table
+from venturi.terminal.table import UNKNOWN, Paragraph, Table, pairs, table, table_of
 
 if TYPE_CHECKING:
     from venturi.jobs.stages.host_use import HostUseByStage
@@ -301,31 +301,24 @@ def _cost(trial: Trial) -> str | None:
 
 def _hosts(cluster: Cluster) -> Table:
     """What part each host had; empty where nobody chose one."""
-    made = table(
-        "host",
-        "roles",
-        "rack",
-        "links",
-        "disks",
-        "clock",
-        left=6,
-        prose=("links", "disks"),
-        spare=("rack", "clock"),
-    )
-    if not any(host.roles for host in cluster.hosts):
-        return made
-    for host in cluster.hosts:
+    rows = []
+    for host in cluster.hosts if any(host.roles for host in cluster.hosts) else ():
         links = (_link(name, link) for name, link in host.links.items())
         disks = (f"{name}: {' '.join(folders)}" for name, folders in host.disks.items())
         clock = host.clock
-        made.add(
-            host.name,
-            ", ".join(host.roles),
-            host.rack or UNKNOWN,
-            ", ".join(links),
-            ", ".join(disks),
-            UNKNOWN if clock is None else units.format_offset(clock.offset_s, clock.error_s),
+        rows.append(
+            {
+                "host": host.name,
+                "roles": ", ".join(host.roles),
+                "rack": host.rack or UNKNOWN,
+                "links": ", ".join(links),
+                "disks": ", ".join(disks),
+                "clock": UNKNOWN
+                if clock is None
+                else units.format_offset(clock.offset_s, clock.error_s),
+            }
         )
+    made = table_of(rows, left=6, prose=("links", "disks"), spare=("rack", "clock"))
     made.notes.append(("clock", "clock: how far it was ahead of the machine Venturi ran on"))
     return made
 
@@ -352,7 +345,6 @@ def _racks(cluster: Cluster) -> Table:
 
 
 def _phases(trial: Trial) -> Table:
-
     made = table("phase", "started", "took")
     for phase in trial.phases:
         made.add(
@@ -364,7 +356,6 @@ def _phases(trial: Trial) -> Table:
 
 
 def _narrowest(trial: Trial) -> Table:
-
     made = table("phase", "narrowest point", prose=("narrowest point",))
     for finding in narrowest_points(trial):
         made.add(finding.phase, finding.sentence)
@@ -374,7 +365,6 @@ def _narrowest(trial: Trial) -> Table:
 
 
 def _stages(trial: Trial) -> Table:
-
     titles = [title for _, title in _STAGE_COLUMNS]
     made = table(
         "phase",
@@ -398,7 +388,6 @@ def _stages(trial: Trial) -> Table:
 
 def _samples(trial: Trial) -> Table:
     """Samples that differ only in their iteration share a line."""
-
     real = (several_hosts.REAL,) if trial.cluster.dilation is not None else ()
     made = table(
         "metric",

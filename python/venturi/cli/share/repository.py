@@ -19,7 +19,7 @@ from venturi.core.units import format_bytes_decimal
 from venturi.core.wording import count_of
 from venturi.record.store.files import replacing
 from venturi.record.upkeep.findings import MENDED_BY, CheckReport, FindingKind, RepositoryFinding
-from venturi.terminal.table import Paragraph, Table
+from venturi.terminal.table import Paragraph, table_of
 
 if TYPE_CHECKING:
     from venturi.record.upkeep.quarantine import QuarantinedRecord
@@ -165,20 +165,16 @@ def quarantined(*, output: Path | None, overwrite: bool, as_json: bool) -> None:
 
 
 def _list(found: tuple[QuarantinedRecord, ...]) -> None:
-    made = Table(
-        ("what", "since (UTC)", "size", "reason"),
-        (False, False, True, False),
-        prose=frozenset({"reason"}),
-        spare=("since (UTC)", "size"),
+    rows = (
+        {
+            "what": f"{each.kind} {each.subject}",
+            "since (UTC)": f"{each.quarantined_at:%Y-%m-%d %H:%M}",
+            "size": format_bytes_decimal(len(each.content.encode())),
+            "reason": each.reason,
+        }
+        for each in found
     )
-    for each in found:
-        made.add(
-            f"{each.kind} {each.subject}",
-            f"{each.quarantined_at:%Y-%m-%d %H:%M}",
-            format_bytes_decimal(len(each.content.encode())),
-            each.reason,
-        )
-    show(made)
+    show(table_of(rows, left=2, prose=("reason",), spare=("since (UTC)", "size")))
 
 
 @command.command("removals")
@@ -192,24 +188,21 @@ def removals(*, as_json: bool) -> None:
     if as_json:
         print_json(found)
     elif found:
-        made = Table(
-            ("id", "on (UTC)", "by", "trials", "conditions", "reason"),
-            (False, False, False, True, False, False),
-            prose=frozenset({"conditions", "reason"}),
-            spare=("on (UTC)", "by"),
-        )
+        rows = []
         for each in found:
             back = each.readmitted_at
             ended = f"readmitted {back:%Y-%m-%d}: " if back else ""
-            made.add(
-                each.id,
-                f"{each.removed_at:%Y-%m-%d %H:%M}",
-                each.author.text,
-                f"{len(each.trials):,}",
-                ", ".join(each.conditions),
-                ended + each.reason,
+            rows.append(
+                {
+                    "id": each.id,
+                    "on (UTC)": f"{each.removed_at:%Y-%m-%d %H:%M}",
+                    "by": each.author.text,
+                    "trials": f"{len(each.trials):,}",
+                    "conditions": ", ".join(each.conditions),
+                    "reason": ended + each.reason,
+                }
             )
-        show(made)
+        show(table_of(rows, left=3, prose=("conditions", "reason"), spare=("on (UTC)", "by")))
     else:
         click.echo("nothing was removed", err=True)
 

@@ -11,7 +11,7 @@ from venturi.cli.login import login
 from venturi.cli.open_repository import MomentType, open_repository
 from venturi.cli.options import json_option, print_json
 from venturi.cli.screen import show
-from venturi.terminal.table import UNKNOWN, Table
+from venturi.terminal.table import UNKNOWN, table_of
 
 if TYPE_CHECKING:
     from venturi.record.access.tokens import Token
@@ -111,20 +111,16 @@ def _print(found: list[dict[str, Any]]) -> None:
     def minute(moment: str | None) -> str:
         return moment[:16].replace("T", " ") if moment else UNKNOWN
 
-    made = Table(
-        ("name", "role", "state", "since (UTC)", "by", "expires", "last used"),
-        (False,) * 7,
-        prose=frozenset(),
-        spare=("since (UTC)", "by"),
+    rows = (
+        {
+            "name": each["name"],
+            "role": each["role"],
+            "state": each["state"],
+            "since (UTC)": minute(each["created_at"]),
+            "by": each["created_by"],
+            "expires": minute(each["expires_at"]),
+            "last used": minute(each["last_used_at"]),
+        }
+        for each in found
     )
-    for each in found:
-        made.add(
-            each["name"],
-            each["role"],
-            each["state"],
-            minute(each["created_at"]),
-            each["created_by"],
-            minute(each["expires_at"]),
-            minute(each["last_used_at"]),
-        )
-    show(made)
+    show(table_of(rows, left=7, spare=("since (UTC)", "by")))
