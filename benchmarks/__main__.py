@@ -100,7 +100,7 @@ def main(
     no_cgroup: bool,
     show_history: bool,
 ) -> None:
-    """Measure Venturi beside its peers on this machine; the table goes to stdout."""
+    """Compare Venturi with its peers on this machine; the table goes to stdout."""
     if show_history:
         click.echo(history.table(history.points(history.load(results), suites)), nl=False)
         return

@@ -39,10 +39,10 @@ def main(
     folder: Path | None,
     write: bool,
 ) -> None:
-    """Kills, failing calls, odd shapes, hostile input: nothing lost, torn, hung or told wrongly.
+    """Kills, failing calls, odd shapes, hostile input: nothing lost, torn, hung or misreported.
 
-    The exit status is 1 if a round found a fault. Ctrl-C ends the round that is played; what it
-    has played until then counts.
+    The exit status is 1 if a round found a fault. Ctrl-C ends the round; the cases until then
+    count.
     """
     names = only.split(",") if only else list(ROUNDS)
     if unknown := [name for name in names if name not in ROUNDS]:

@@ -122,7 +122,7 @@ class Venturi:
 @click.option("--home", type=click.Path(path_type=Path), required=True, help="A VENTURI_HOME.")
 @click.option("--page", type=click.Path(path_type=Path, exists=True), help="Write the table there.")
 def main(names: tuple[str, ...], home: Path, page: Path | None) -> None:
-    """Runs the workloads, or those named, and prints how far what is foretold is from what is."""
+    """Run all workloads, or those named, and print how far predictions are from measurements."""
     venturi, errors = Venturi(home), []
     jobs: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in names or WORKLOADS}
     with tempfile.TemporaryDirectory() as folder:

@@ -40,7 +40,7 @@ NAMES = tuple(name for name, program in PROGRAMS.items() if program.master == LO
 def main(
     names: tuple[str, ...], repeats: int, page: Path | None, *, bound: bool, faulty: bool
 ) -> None:
-    """Runs the programs, or those named, and prints how far what is foretold is from what is."""
+    """Run all programs, or those named, and print how far predictions are from measurements."""
     click.echo("\n".join(HEAD))
     errors = []
     for name in names or NAMES:

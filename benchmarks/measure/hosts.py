@@ -42,7 +42,7 @@ LEAST, MOST = 0.98, 1.02
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Hosts over SSH beside this machine."""
+    """Compare hosts over SSH with this machine."""
     click.echo(f"load {os.getloadavg()[0]:.1f}")
 
 

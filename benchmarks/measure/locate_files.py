@@ -56,7 +56,7 @@ def cost_ns(store: str | None, names: int) -> dict[str, float]:
 @click.option("--names", default=1_000_000, show_default=True)
 @click.option("--pairs", default=3, show_default=True)
 def main(*, names: int, pairs: int) -> None:
-    """Print the medians, in us of processor a call."""
+    """Print the median CPU time of a call in us."""
     stock: list[dict[str, float]] = []
     tiered: dict[str, list[dict[str, float]]] = {where: [] for where in STORES}
     for _ in range(pairs):

@@ -197,7 +197,7 @@ def measured(disk: ServedDisk, rate: float, seconds: float) -> Iterator[tuple[st
     help="Where the images are.",
 )
 def main(rates: str, kinds: str, seconds: float, folder: Path) -> None:
-    """Served disks beside the rates that were set, and random reads beside what is foretold."""
+    """Compare emulated disks with their set rates, and random reads with the prediction."""
     agent, reason = find_agent(os.environ)
     if agent is None or os.geteuid() != 0:
         raise click.ClickException(reason or "loop devices and mounts need root")

@@ -72,7 +72,7 @@ def _agent() -> Path:
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """What `trace record` costs while it records."""
+    """Measure the cost of `trace record` while it records."""
     click.echo(f"load {os.getloadavg()[0]:.1f}")
 
 
@@ -88,7 +88,7 @@ def main() -> None:
     help="Where the recording is.",
 )
 def rate(*, seconds: int, rounds: int, folder: Path) -> None:
-    """How much is recorded without loss, and what that costs."""
+    """Measure the rate that is recorded without loss, and its cost."""
     agent = _agent()
     per_s, lost, shares = [], [], []
     with (

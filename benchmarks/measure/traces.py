@@ -158,7 +158,7 @@ def zoomed(agent: Path, trace: Path, requests: int, cells: Path) -> None:
     help="Where the traces are.",
 )
 def main(requests: int, rounds: int, *, large: bool, folder: Path) -> None:
-    """`trace analyze` beside blkparse and btt: processor time, memory, what is counted."""
+    """Compare `trace analyze` with blkparse and btt: CPU time, memory, counts."""
     agent, reason = find_agent(os.environ)
     missing = [name for name in PEERS if shutil.which(name) is None]
     if agent is None or missing:

@@ -238,7 +238,9 @@ class Repository(Closing):
         wanted = Objective(objective)
         if prices not in (None, "recorded") or (prices and usd_per_node_hour is not None):
             hint = 'give prices="recorded" alone, or the price of a node: usd_per_node_hour=0.5'
-            raise refused(f"{prices!r} says not whose prices count", "prices", hint)
+            raise refused(
+                f"prices={prices!r} is unknown or conflicts with usd_per_node_hour", "prices", hint
+            )
         keys_ = require_keys(self._repository, by)
         check_settings(keys_, "by", BELONGING)
         trials = counted(self._repository, self._query(where), keys_)

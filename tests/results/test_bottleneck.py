@@ -159,15 +159,14 @@ def test_who_waits_for_a_core_is_not_busy_computing(
     finding = with_others(make_trial, thread_stage(9.7, 0.5, 7.2), others)
     assert finding.sentence == sentence
     assert finding.evidence[0] == (
-        "distribute was busy for 97% of the phase: processor 5%, waiting for a core 72%, "
-        "stalled 20%"
+        "distribute was busy for 97% of the phase: CPU 5%, waiting for a core 72%, stalled 20%"
     )
 
 
 def test_computing_is_processor_time(make_trial: MakeTrial) -> None:
     finding = with_others(make_trial, thread_stage(9.7, 9.0, 0.2, system_s=0.8), 0.5)
     assert finding.sentence == "distribute, computing"
-    assert "processor 90% (8% in the kernel)" in finding.evidence[0]
+    assert "CPU 90% (8% in the kernel)" in finding.evidence[0]
 
 
 def test_page_faults_are_named(make_trial: MakeTrial) -> None:

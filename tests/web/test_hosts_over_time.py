@@ -168,7 +168,7 @@ def test_hosts_that_lack_a_class_of_disks_have_none_of_it() -> None:
     )
     said = [sentence(each) for each in recorded_differences((first, second, other))]
     assert said == [
-        "node03 has processor threads 8 (usual: 16)",
+        "node03 has CPU threads 8 (usual: 16)",
         "node03 has number of hdd disks none (usual: 1)",
         "node03 has number of ssd disks 1 (usual: none)",
     ]

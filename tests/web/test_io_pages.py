@@ -85,7 +85,7 @@ def test_tasks_are_told_where_threads_said_which_they_run(
     lines = [
         " ".join(line.split()) for part in share_tables(trace, "task") for line in part.lines()
     ]
-    assert lines[1].startswith("told by the threads of 1 task: 11")
+    assert lines[1].startswith("attributed to tasks by the threads of 1 task: 11")
     assert lines[-1] == "44 3.1 2.1 MB 4 0 B 0"
     assert any(lines[1] in part.lines() for part in share_tables(trace, "stage"))
 

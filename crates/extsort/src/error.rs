@@ -245,7 +245,7 @@ impl SortError {
             }
             Self::Record { .. } => "check --format; raise --max-record-bytes for longer records",
             Self::InputChanged { .. } | Self::InputModified { .. } => {
-                "sort files that nobody is writing"
+                "sort files that no process is writing"
             }
             Self::InputIsOutput { .. } => "choose another --output directory",
             Self::OutputForeign { .. } => {
@@ -262,7 +262,7 @@ impl SortError {
             Self::Io { .. } => "see the system's log for the device",
             Self::Refused { .. } => rawio::REFUSED_HINT,
             Self::Stalled { .. } => {
-                "if a disk was at work, it may be failing: see the system's log; otherwise please \
+                "if a disk was busy, it may be failing: see the system's log; otherwise please \
                  report this with its message"
             }
             Self::Count { .. } | Self::Checksum { .. } => {

@@ -81,7 +81,7 @@ proptest! {
                 prop_assert_eq!(&bytes[whole..], &carry[..]);
             }
             (Some(offset), Err(malformed)) => prop_assert_eq!(offset, malformed.offset),
-            (fault, expected) => prop_assert!(false, "{fault:?} in pieces, {expected:?} at once"),
+            (fault, expected) => prop_assert!(false, "{fault:?} in pieces, {expected:?} as a whole"),
         }
     }
 

@@ -120,7 +120,7 @@ fn a_stage_that_never_gets_on_ends_the_sort_with_the_state_of_all() {
     for part in ["0 requests with the kernel", "distribute 2", "read 1", "chunks: ", "memory: "] {
         assert!(state.contains(part), "no {part:?} in {state}");
     }
-    assert_eq!(heard, 1, "the caller must be told of threads that cannot be woken");
+    assert_eq!(heard, 1, "the caller must learn of threads that cannot be woken");
 }
 
 /// After an interrupt, a thread in the caller's code can't be woken: the caller is notified.

@@ -171,7 +171,7 @@ fn the_bytes_of_a_summary_are_those_of_valsort() {
     let out = dir.path().join("out");
     write_summary(&out, &summary, 100).unwrap();
     let again = write_summary(&out, &summary, 100).unwrap_err();
-    assert_eq!(again.code(), "VEN-VALIDATE-OUTPUT", "what is there stays");
+    assert_eq!(again.code(), "VEN-VALIDATE-OUTPUT", "the existing file stays");
 }
 
 #[test]

@@ -189,7 +189,7 @@ fn topology(root: &mut Root, facts: &mut Facts, online: &[u32]) {
         }
         None => {
             for name in ["cpu_sockets", "cpu_cores"] {
-                root.note(name, "the kernel does not know the topology of every processor");
+                root.note(name, "the kernel does not know the topology of every CPU");
             }
         }
     }

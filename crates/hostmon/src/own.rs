@@ -207,7 +207,7 @@ mod tests {
             own.read()[2]
         };
         assert_eq!(written(100, 0), Some(100));
-        assert_eq!(written(100, 100), Some(100), "what was told stays");
+        assert_eq!(written(100, 100), Some(100), "the reported value stays");
         assert_eq!(written(200, 100), Some(100), "the next file takes its place");
         assert_eq!(written(260, 100), Some(160));
         assert_eq!(written(300, 900), Some(160), "another's files that it cut off");

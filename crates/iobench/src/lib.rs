@@ -18,7 +18,7 @@ pub use stats::{Latency, Spread, median, slow_outliers};
 
 /// Every error and warning code of this crate, with its meaning.
 pub const CODES: &[(&str, &str)] = &[
-    ("VEN-MEMORY-BYTES", "The memory probe was asked for more than there is."),
+    ("VEN-MEMORY-BYTES", "The memory probe should use more memory than the machine has."),
     ("VEN-DISK-OPTION", "A size, depth or count for the disk measurement is not possible."),
     ("VEN-DISK-DIR", "A directory to measure is missing, not writable, or given twice."),
     ("VEN-DISK-SPACE", "The disk measurement would use more than half of the free space."),
@@ -28,7 +28,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("VEN-DISK-BUFFERED", "The file system refuses direct I/O: the page cache takes part."),
     ("VEN-DISK-MEMORY", "A directory to measure is in memory, not on a disk."),
     ("VEN-DISK-SHARED", "Two directories to measure are on one file system and compete."),
-    ("VEN-DISK-ORPHAN", "What an earlier, killed measurement left behind was removed."),
+    ("VEN-DISK-ORPHAN", "Leftovers of an earlier, killed measurement were removed."),
     ("VEN-NET-OPTION", "A size, count or address for the network measurement is not possible."),
     ("VEN-NET-LISTEN", "The network measurement cannot listen on its address."),
     ("VEN-NET-CONNECT", "A peer of the network measurement cannot be reached."),

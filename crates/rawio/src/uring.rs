@@ -247,7 +247,7 @@ mod tests {
         uring.submit(read).unwrap();
         assert!(uring.wait(Duration::from_secs(5)).is_err());
         drop(uring);
-        assert_eq!(pool.free(), 1, "whether the kernel has it cannot be told");
+        assert_eq!(pool.free(), 1, "the kernel may still have it");
     }
 
     /// If one of several collected completions can't be resubmitted, the others are still handled.

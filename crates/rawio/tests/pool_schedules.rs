@@ -115,7 +115,7 @@ fn news_that_came_after_the_last_look_end_a_wait() {
                     match pool.take_or_hear(heard, &mut waited) {
                         Taken::Block(_) => return,
                         Taken::Told => {}
-                        Taken::Closed => panic!("nobody closes it"),
+                        Taken::Closed => panic!("the pool was closed"),
                     }
                 }
             });

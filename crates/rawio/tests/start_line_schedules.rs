@@ -34,7 +34,7 @@ fn runners(line: &Arc<StartLine<&'static str>>, count: usize) -> Vec<JoinHandle<
             thread::spawn(move || {
                 arrived.fetch_add(1, Relaxed);
                 let went = line.arrive();
-                assert!(!went || arrived.load(Relaxed) == CREW, "one began before all were there");
+                assert!(!went || arrived.load(Relaxed) == CREW, "one began before all had arrived");
                 went
             })
         })

@@ -109,7 +109,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("VEN-SPINDLE-BUSY", "The disks ended while something still used them (a warning)."),
     ("VEN-SPINDLE-IMAGE", "The image of a disk cannot be made, opened or locked."),
     ("VEN-SPINDLE-IMAGE-SHARED", "Two disks have one image, or another process serves it."),
-    ("VEN-SPINDLE-IMAGE-SIZE", "The image is there and has another size than the disk."),
+    ("VEN-SPINDLE-IMAGE-SIZE", "The image exists and its size differs from the disk's."),
     ("VEN-SPINDLE-MOUNT", "The file system of the disks cannot be mounted."),
     ("VEN-SPINDLE-NAME", "Two disks have one name."),
     ("VEN-SPINDLE-SETTING", "A disk has a field with which no disk can be made."),

@@ -489,7 +489,7 @@ def unreadable(
     """The error of a file that is not there or cannot be read, by the `code` of who reads it."""
     why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
     if isinstance(error, PermissionError):
-        hint = f"`ls -ld {path}` says who may read it"
+        hint = f"`ls -ld {path}` shows its owner and permissions"
     return VenturiError(
         code, f"{path} cannot be read: {why or error}", where={"file": str(path)}, hint=hint
     )
@@ -510,7 +510,7 @@ _MACHINE = {
     errno.ENOMEM: "free some memory, or allow more (`ulimit -v`, the limits of the container)",
     errno.EAGAIN: "allow more threads and processes (`ulimit -u`, the limits of the container)",
     errno.ENOLCK: "the file system gives no locks: name a folder on another",
-    errno.ESTALE: "the file system was unmounted meanwhile: mount it, and try again",
+    errno.ESTALE: "the file system has been unmounted: mount it, and try again",
 }
 MACHINE = frozenset(_MACHINE)
 """What fails whatever a program does, and is said without a traceback."""
@@ -537,7 +537,7 @@ def refused(
     elif error.errno == errno.EROFS:
         hint = "its file system is mounted read-only: name a folder on another with --dir"
     elif not hint:
-        hint = "use a folder that you may read and write; `ls -ld FOLDER` says who may"
+        hint = "use a folder that you may read and write; `ls -ld FOLDER` shows who may"
     return VenturiError(
         code,
         ": ".join(str(part) for part in (what or file, reason) if part),

@@ -57,5 +57,5 @@ class Quantity:
 
 
 UNLIMITED = Quantity(
-    math.inf, math.inf, math.inf, ValueKind.ASSUMED, "asked for", note="taken to be no limit"
+    math.inf, math.inf, math.inf, ValueKind.ASSUMED, "as requested", note="taken to be no limit"
 )

@@ -151,7 +151,7 @@ SETTINGS = (
         "venturi-measuring.lock in the folder for temporary files",
         "Lock file that makes commands measure one at a time on this host.",
     ),
-    Setting("VENTURI_AGENT", "found beside Python or on PATH", "Path of the agent binary."),
+    Setting("VENTURI_AGENT", "next to Python or on PATH", "Path of the agent binary."),
     Setting(
         "VENTURI_SSH",
         "ssh",

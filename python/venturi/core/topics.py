@@ -13,7 +13,7 @@ TOPICS: Mapping[str, str] = MappingProxyType(
         "measure": "What can these machines do? How long does this workload take?",
         "results": "Which is better, by how much, and is it real?",
         "jobs": "Why is this job slow, what do I change, what would it take elsewhere?",
-        "machines": "Which machines, how many, at what price?",
+        "machines": "Which machines, how many, and how much do they cost?",
         "share": "How do others see it?",
     }
 )

@@ -51,8 +51,8 @@ RecordedCause = Literal[
     "garbage collection",
     "shuffle write",
     "scheduler delay",
-    "deserialisation",
-    "result serialisation",
+    "deserialization",
+    "result serialization",
     "getting result",
 ]
 """Where a task's time went, as engines record it."""
@@ -124,7 +124,7 @@ class AccountKind:
             raise ValueError(f"{self.engine!r} has no metric {min(strangers)!r}")
         timed = [each.metric for each in (*self.outside, *self.within)]
         if any(known[name].unit not in _TIMES for name in (*timed, *_some(self.run_time))):
-            raise ValueError(f"{self.engine!r} has a cause whose metric is no time")
+            raise ValueError(f"{self.engine!r} has a cause with a metric that is not a time")
         causes = [each.cause for each in (*self.outside, *self.within)]
         if len(set(causes)) != len(causes) or DELAY in causes:
             raise ValueError(f"{self.engine!r} has a cause twice, or one that is calculated")
@@ -266,8 +266,8 @@ SPARK = AccountKind(
     run_time="executorRunTime",
     outside=(
         TimedCause("getting result", "gettingResultTime"),
-        TimedCause("deserialisation", "executorDeserializeTime"),
-        TimedCause("result serialisation", "resultSerializationTime"),
+        TimedCause("deserialization", "executorDeserializeTime"),
+        TimedCause("result serialization", "resultSerializationTime"),
     ),
     within=(
         TimedCause("cpu", "executorCpuTime"),
@@ -313,7 +313,7 @@ MAPREDUCE = AccountKind(
         MetricSum("spilled records", "1", ("SPILLED_RECORDS",)),
         MetricSum("output", "B", ("BYTES_WRITTEN", "HDFS_BYTES_WRITTEN")),
     ),
-    silence="Hadoop records no time for reading, copying, merging or writing",
+    silence="Hadoop records no time spent reading, copying, merging or writing",
 )
 ACCOUNT_KINDS: Mapping[str, AccountKind] = MappingProxyType(
     {kind.engine: kind for kind in (SPARK, MAPREDUCE)}

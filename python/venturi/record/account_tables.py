@@ -38,7 +38,7 @@ JOBS = (
     AccountColumn("name", "text", None, "its description or call site"),
     AccountColumn("submitted_ms", "int", MOMENT, "when it was submitted"),
     AccountColumn("ended_ms", "int", MOMENT, "when it ended"),
-    AccountColumn("outcome", "text", None, "succeeded, failed, cancelled or unfinished"),
+    AccountColumn("outcome", "text", None, "succeeded, failed, canceled or unfinished"),
     AccountColumn("reason", "text", None, "why it did not succeed"),
     AccountColumn("stage_ids", "ints", None, "its stages, skipped ones too"),
     AccountColumn("query_id", "int", None, "its query; null: it has none, or it was not recorded"),
@@ -48,7 +48,7 @@ STAGES = (
     AccountColumn("attempt", "int", None, "which attempt at the stage, from 0"),
     AccountColumn("name", "text", None, "its call site, or map and reduce"),
     AccountColumn("job_id", "int", None, "the first job that contains it"),
-    AccountColumn("parent_ids", "ints", None, "stages whose output it reads"),
+    AccountColumn("parent_ids", "ints", None, "stages that produce its input"),
     AccountColumn("n_tasks", "int", None, "tasks it consists of"),
     AccountColumn("submitted_ms", "int", MOMENT, "when it was submitted"),
     AccountColumn("ended_ms", "int", MOMENT, "when it completed or failed"),
@@ -116,7 +116,7 @@ OPERATOR_METRICS = (
     AccountColumn("value", "int", None, "the sum over all tasks of the stage"),
 )
 PLAN_CHANGES = (
-    AccountColumn("query_id", "int", None, "the query whose plan was changed as it ran"),
+    AccountColumn("query_id", "int", None, "the query with a plan that changed as it ran"),
     AccountColumn("came", "truth", None, "only the last plan has it; else only the first one has"),
     AccountColumn("operator", "text", None, f"its text without numbers, cut to {COMPARED_TEXT}"),
     AccountColumn("n", "int", "1", "how many more of them there are"),
@@ -177,7 +177,7 @@ TIERS = (
     AccountColumn("leave_free_bytes", "int", "B", "the space to leave free there"),
     AccountColumn("use_at_most_bytes", "int", "B", "the space to use there at most"),
     AccountColumn("kind", "text", None, "shuffle, shuffle_index, spill, cached or other"),
-    AccountColumn("placements", "int", "1", "names that got a place there, asked for or written"),
+    AccountColumn("placements", "int", "1", "names that got a place there, requested or written"),
     AccountColumn(
         "seen_bytes", "int", "B", "bytes of all files so far, except those removed within 50 ms"
     ),

@@ -88,7 +88,7 @@ class StageUse:
             return said
         if self.cpu_fraction is None:
             return f"{said} (its CPU time was not recorded)"
-        parts = [f"processor {self.cpu_fraction:.0%}"]
+        parts = [f"CPU {self.cpu_fraction:.0%}"]
         if self.system_fraction is not None and self.system_fraction >= _TOLD:
             parts[0] += f" ({self.system_fraction:.0%} in the kernel)"
         if self.core_wait_fraction is not None and self.core_wait_fraction >= _TOLD:

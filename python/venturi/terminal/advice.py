@@ -222,7 +222,7 @@ def standing(objective: AdviceObjective, found: ClassAdvice, shown: int) -> tupl
         return True, f"Cannot tell whether 1 ({best.instance_type}) or {other} is {less}."
     if len(tied) > 2:
         which = f"the first {len(tied)}" if tied[-1] == len(tied) else f"{len(tied)}"
-        rest = "" if tied[-1] == len(tied) else ": 1 and those whose ranges reach it"
+        rest = "" if tied[-1] == len(tied) else ": 1 and those with ranges that overlap its range"
         return True, f"Cannot tell which of {which} is the {objective}{rest}."
     if len(found.ranked) == 1:
         return False, ""
@@ -296,7 +296,7 @@ def _measure(each: Measurement) -> str:
     told = (
         f"it alone would decide {decides}"
         if each.decides
-        else f"it would take away {each.overlap_removed:.0%} of what overlaps"
+        else f"it would remove {each.overlap_removed:.0%} of the overlap"
     )
     return f"the {name} rate of {each.instance_type} ({_known(each.known)}; `{each.how}`): {told}"
 

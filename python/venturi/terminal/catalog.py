@@ -47,11 +47,11 @@ def summarise(catalog: Catalog, today: date, name: str = "") -> CatalogSummary:
 
 
 def list_table(summaries: Sequence[CatalogSummary]) -> Table:
-    """One catalogue a row."""
+    """One catalog per row."""
     return table_of(
         (
             {
-                "catalogue": each.name,
+                "catalog": each.name,
                 "types": str(each.types),
                 "values": str(each.values),
                 "unknown": str(each.unknown),

@@ -27,7 +27,7 @@ def parts(before: IoTrace, after: IoTrace) -> Iterator[Table | Paragraph]:
             yield Paragraph(f"{name}: {not_attributed(trace.whose)}")
     by_files = before.whose is not None and after.whose is not None
     if not by_files:
-        yield Paragraph("by disks: not both tell whose their requests are")
+        yield Paragraph("by disk: at least one trace doesn't say which processes made its requests")
     one, other = (_operations(each, by_files=by_files) for each in (before, after))
     yield _table(one, other)
 

@@ -48,7 +48,7 @@ NO_STAGES = (
     "no request is known to be of a stage: stages are known of a trial (venturi run --trace on an "
     "engine that has stages, venturi trace show TRIAL), not of a recording by itself"
 )
-NO_OWNERS = "whose requests these are is not known: only a recording by venturi trace record tells"
+NO_OWNERS = "unknown which processes made these requests: only venturi trace record records that"
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ def _task_coverage(owners: TraceOwners) -> str:
     all_bytes = _sum(owners.shares).bytes
     share = percent_of(owners.task_bytes, all_bytes)
     count = count_of(owners.task_count, "task")
-    return f"told by the threads of {count}: {share} of the bytes"
+    return f"attributed to tasks by the threads of {count}: {share} of the bytes"
 
 
 def pattern_name(pattern: TracedPattern | TracedInStage) -> str:

@@ -36,7 +36,7 @@ def read(data: Mapping[str, Any]) -> IoTrace:
             "VEN-RECORD-ARTIFACT",
             f"the trace is not as this version writes it: {place or 'it'}: {first['msg']}",
             where={"field": place},
-            hint="read the recording, which is kept beside it, with venturi trace show",
+            hint="read the recording next to it with venturi trace show",
         ) from error
 
 
@@ -66,7 +66,7 @@ def _card(trace: IoTrace) -> list[tuple[str, str]]:
     if trace.started_unix_s is not None:
         began = datetime.fromtimestamp(trace.started_unix_s, UTC)
         rows.append(("began", f"{began:%Y-%m-%d %H:%M:%S} UTC"))
-    rows.append(("not in it", losses(trace) or "nothing, as far as it tells"))
+    rows.append(("not in it", losses(trace) or "nothing, as far as is known"))
     return rows
 
 
@@ -83,14 +83,17 @@ def losses(trace: IoTrace) -> str | None:
         (lost.not_done + lost.given_up, "end of a request", "ends of requests"),
     ]
     told = [count_of(count, noun, plural) for count, noun, plural in found if count]
-    told += [f"processors {cpus.removeprefix('processors ')}" for cpus in lost.missing_cpus]
+    told += [
+        f"CPUs {cpus.removeprefix('processors ').removeprefix('CPUs ')}"
+        for cpus in lost.missing_cpus
+    ]
     return "; ".join(told) or None
 
 
 def _device(device: TracedDevice, name: str, elapsed_s: float) -> str:
     busy = percent_of(device.busy_s, elapsed_s)
     mean = device.depth_mean
-    depth = "" if mean is None else f", {mean:.1f} requests at once on average"
+    depth = "" if mean is None else f", {mean:.1f} requests in flight on average"
     more = [
         count_of(count, noun, plural)
         for count, noun, plural in (

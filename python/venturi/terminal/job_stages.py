@@ -77,7 +77,7 @@ def stage_rows(stages: Sequence[Stage]) -> Table:
                 "took": format_duration(stage.elapsed_s),
                 "tasks": format_count(stage.n_tasks),
                 "attempts": _attempts(stage),
-                "at once": f"{stage.at_once:,}",
+                "concurrent": f"{stage.at_once:,}",
                 "slots": format_count(stage.offered_slots),
                 "waves": UNKNOWN if stage.waves is None else f"{stage.waves:.1f}",
                 "slot use": format_share(stage.slot_use),
@@ -88,7 +88,7 @@ def stage_rows(stages: Sequence[Stage]) -> Table:
         ),
         left=3,
         prose=("name", "attempts"),
-        spare=("at once", "slots", "waves", "slot use", "started", "attempts"),
+        spare=("concurrent", "slots", "waves", "slot use", "started", "attempts"),
     )
 
 

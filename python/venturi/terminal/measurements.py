@@ -55,11 +55,11 @@ def host_facts(facts: Mapping[str, Any]) -> Table:
         ("system", f"{known(facts.get('os_name'))}, kernel {known(facts.get('kernel_release'))}"),
         (
             "machine",
-            f"{known(facts.get('architecture'))}, virtualisation "
+            f"{known(facts.get('architecture'))}, virtualization "
             f"{known(facts.get('virtualisation'))}, container {known(facts.get('container'))}",
         ),
         (
-            "processor",
+            "CPU",
             f"{known(facts.get('cpu_model'))}: {known(facts.get('cpu_sockets'))} sockets, "
             f"{known(facts.get('cpu_cores'))} cores, {known(facts.get('cpu_threads'))} threads, "
             f"{known(facts.get('numa_nodes'))} NUMA nodes",
@@ -218,7 +218,7 @@ def sort_summary(trial: Trial) -> Table:
     user_s, system_s = one(trial, "cpu_user_s"), one(trial, "cpu_system_s")
     if user_s is not None and system_s is not None:
         per_record = f", {(user_s + system_s) / records * 1e9:,.0f} ns a record" if records else ""
-        rows.append(("processor", f"{format_duration(user_s + system_s)}{per_record}"))
+        rows.append(("CPU time", f"{format_duration(user_s + system_s)}{per_record}"))
     peak_bytes = one(trial, "peak_rss_bytes")
     if peak_bytes is not None:
         budget = format_bytes(one(trial, "memory_budget_bytes"))

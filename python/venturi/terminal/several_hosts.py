@@ -20,7 +20,7 @@ def parts(trial: Trial) -> Iterator[Paragraph | Table]:
     """What a probe of several hosts found; nothing for other trials."""
     if (k := trial.cluster.dilation) is not None:
         yield Paragraph(
-            f"emulated: rates were divided by k = {k:g}; {REAL}: modelled, rates times k"
+            f"emulated: rates were divided by k = {k:g}; {REAL}: modeled, rates times k"
         )
     if (found := between_hosts(trial)) is not None:
         yield from _network(found, trial)

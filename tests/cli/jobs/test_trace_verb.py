@@ -48,9 +48,9 @@ def test_it_says_what_the_pattern_is_and_by_which_figures(
     words = " ".join(shown.stdout.split())
     assert "trace 1 file" in words
     assert "blkparse text" in words
-    assert "not in it nothing, as far as it tells" in words
+    assert "not in it nothing, as far as is known" in words
     assert "read: sequential: 100 % of reads continue one of 16 streams, mean run 13.1 MB" in words
-    assert "device 8,16: busy 40 %, 0.4 requests at once on average, 1 at most" in words
+    assert "device 8,16: busy 40 %, 0.4 requests in flight on average, 1 at most" in words
     assert "128 KiB 100 %" in words
     assert "400 µs" in words
     by_disk = venturi(
@@ -222,7 +222,7 @@ def test_what_a_command_does_to_a_disk_is_recorded(tmp_path: Path, agent_binary:
     shown = run("trace", "show", tmp_path / "out")
     words = " ".join(shown.stdout.split())
     assert "tracepoints as venturi records them" in words
-    assert "not in it nothing, as far as it tells" in words
+    assert "not in it nothing, as far as is known" in words
     assert "read: " in words
 
 

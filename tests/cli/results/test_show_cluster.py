@@ -40,8 +40,8 @@ def test_hosts_links_racks_clocks_and_dilation(
     shown = venturi("show", trial.id, home=settings.home)
     lines = [" ".join(line.split()) for line in shown.stdout.splitlines()]
     assert "cluster aloja, rates divided by 20" in lines
-    real = "as on real machines 2.0 s (modelled: the time divided by k = 20"
-    assert f"{real}, if processors were slowed, too)" in lines
+    real = "as on real machines 2.0 s (modeled: the time divided by k = 20"
+    assert f"{real}, if CPUs were slowed, too)" in lines
     assert "h1 master r1 data: 10.0.0.1 (50 Mbit/s) ssd: /ssd1 /ssd2 —" in lines
     assert "h2 worker r1 data: 10.0.0.2 (50 Mbit/s) ssd: /ssd1 /ssd2 -1.2 s ± 0.3 ms" in lines
     assert "r1 — 10 Gbit/s" in lines
@@ -50,11 +50,11 @@ def test_hosts_links_racks_clocks_and_dilation(
 @pytest.mark.parametrize(
     ("dilate_cpu", "slowed", "real"),
     [
-        (True, "processors too", "2.0 s (modelled: the time divided by k = 20)"),
+        (True, "CPUs too", "2.0 s (modeled: the time divided by k = 20)"),
         (
             False,
-            "processors not",
-            "at least 2.0 s (modelled: the time divided by k = 20; processors were not slowed)",
+            "CPUs not",
+            "at least 2.0 s (modeled: the time divided by k = 20; CPUs were not slowed)",
         ),
     ],
 )

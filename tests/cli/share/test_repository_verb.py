@@ -53,7 +53,7 @@ def test_what_cannot_be_read_is_told_set_aside_listed_and_exported(
     assert [each["subject"] for each in data["findings"]] == [f"trial {bad.id}"]
     mended = venturi("repository", "check", *HERE, "--mend", home=home)
     assert mended.returncode == 0
-    assert "set aside" in mended.stdout
+    assert "quarantined" in mended.stdout
     assert venturi("repository", "check", *HERE, home=home).returncode == 0
     assert bad.id not in venturi("ls", home=home).stderr
     told = venturi("repository", "quarantined", home=home).stdout

@@ -67,7 +67,7 @@ def test_a_log_whose_jobs_were_lost_is_not_of_one_that_failed(tmp_path: Path) ->
     log.lines = [line for line in log.lines if b"SparkListenerJob" not in line]
     told = log.account(tmp_path).application
     assert told.outcome == "unfinished"
-    assert told.reason == "the log tells of stages and of no job: it lacks events"
+    assert told.reason == "the log has stages but no job: it lacks events"
 
 
 def test_two_applications_in_a_file_are_two_accounts(tmp_path: Path) -> None:

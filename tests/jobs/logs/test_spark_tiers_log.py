@@ -137,4 +137,4 @@ def test_a_process_that_had_more_than_its_tier_may_use_is_told(write: Write) -> 
         return {use.rule for use in tier_uses(read(write(START + b"".join(told) + END)))}
 
     assert rules(100, 100) == {"uses at most 100 B"}
-    assert rules(100, 101) == {"uses at most 100 B, but had more of these at once"}
+    assert rules(100, 101) == {"uses at most 100 B, but held more"}

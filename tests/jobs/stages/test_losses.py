@@ -78,7 +78,7 @@ def test_a_killed_executor_takes_what_it_wrote_with_it(tmp_path: Path) -> None:
     assert "1 executor was lost: it was killed (signal 9)" in found.verdict.sentence
     assert found.cores is not None
     used = {each.what: each.time_s for each in found.cores.used}
-    assert used["tasks that succeeded, and what they wrote was lost"] == 20.0
+    assert used["tasks that succeeded, but their output was lost"] == 20.0
 
 
 def test_a_stage_that_is_run_again_for_lost_blocks_is_counted_once(tmp_path: Path) -> None:

@@ -285,8 +285,8 @@ def test_each_cause_is_taken_from_its_metric() -> None:
             "garbage collection": 3.0,
             "shuffle write": 1.0,
             "scheduler delay": 1.5,
-            "deserialisation": 1.0,
-            "result serialisation": 0.5,
+            "deserialization": 1.0,
+            "result serialization": 0.5,
             "getting result": 2.0,
         }
     )

@@ -114,7 +114,7 @@ def test_what_limits_a_host_is_what_is_compared() -> None:
     every = {name: with_facts(name, cpu_threads_allowed=2, **limits) for name in NAMES}
     assert not checked(**every).remarks
     every["h2"] = with_facts("h2", cpu_threads_allowed=2, cgroup_memory_limit_bytes=GIB)
-    assert "h2 has processor threads 2 (usual: 0.5)" in checked(**every).verdict
+    assert "h2 has CPU threads 2 (usual: 0.5)" in checked(**every).verdict
     unlimited = {"cgroup_memory_limit_bytes": "unlimited", "cgroup_cpu_limit_cores": "unlimited"}
     assert not checked(h3=with_facts("h3", **unlimited)).remarks
 

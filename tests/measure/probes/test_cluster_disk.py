@@ -68,7 +68,7 @@ def test_each_host_alone_and_all_at_once_are_in_one_trial(probe: Probe, tmp_path
     assert [phase.name for phase in trial.phases] == [
         f"{mode}, {how}"
         for mode in ("read", "write")
-        for how in ("each host alone", "all hosts at once")
+        for how in ("each host alone", "all hosts together")
     ]
     assert all(0 <= share <= 1 for share in trial.values("disk_overlap"))
 

@@ -14,7 +14,7 @@ export const TOPICS = {
   },
   "machines": {
     "name": "Machines",
-    "question": "Which machines, how many, at what price?"
+    "question": "Which machines, how many, and how much do they cost?"
   },
   "share": {
     "name": "Share",
@@ -139,7 +139,7 @@ export const PAGES = {
     "title": "Catalogs",
     "menu": "Catalogs",
     "selects": false,
-    "question": "What do machines offer, and at what price?",
+    "question": "What do machines offer, and how much do they cost?",
     "about": "Machine types with their rates and prices, and the source of each.",
     "served": true
   },

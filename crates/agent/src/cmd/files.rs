@@ -17,7 +17,7 @@ use crate::signals::stop_flag;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Files are named test_io_0, test_io_1, ... in turn over the directories. Writing \
-                  ends when they are durable; reading compares every byte with what was written."
+                  ends when they are durable; reading compares every byte with the written data."
 )]
 pub struct Args {
     /// What to do

@@ -64,7 +64,7 @@ pub enum GenerateError {
 /// Every code of [`GenerateError`] with its meaning.
 pub const GENERATE_CODES: &[(&str, &str)] = &[
     ("VEN-GEN-OPTION", "Options of the generator that do not make sense."),
-    ("VEN-GEN-OUTPUT-EXISTS", "The file to generate is already there."),
+    ("VEN-GEN-OUTPUT-EXISTS", "The file to generate already exists."),
     ("VEN-GEN-OUTPUT", "The file to generate cannot be created or opened."),
     ("VEN-GEN-SPACE", "Too little space for the file, found before starting."),
     (

@@ -71,8 +71,8 @@ pub fn generate(
     }
     if spec.count > MOST_RECORDS || spec.start.checked_add(spec.count).is_none() {
         return Err(GenerateError::Options(format!(
-            "at most {MOST_RECORDS} records can be made at once, and none has a number of 2^128 or \
-             more: {} from {} on are too many",
+            "one call generates at most {MOST_RECORDS} records, with numbers below 2^128: {} from {} on \
+             are too many",
             spec.count, spec.start
         )));
     }

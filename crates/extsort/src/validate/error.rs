@@ -133,7 +133,7 @@ impl ValidateError {
             Self::Input { .. } => "check the path and its permissions",
             Self::Length { .. } => "was the file cut off? otherwise give --record-bytes",
             Self::Record { .. } => "was the file cut off? otherwise check --format",
-            Self::Changed { .. } => "validate files that nobody is writing",
+            Self::Changed { .. } => "validate files that no process is writing",
             Self::Manifest { .. } => "sort again, or name the files instead of the manifest",
             Self::Content { .. } => {
                 "was the output changed since? otherwise give the --format and --record-bytes of the sort"

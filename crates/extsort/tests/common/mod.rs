@@ -170,7 +170,7 @@ pub fn outcome_with(
             let ended = receiver.recv_timeout(Duration::from_secs(20)).is_ok();
             let ended = if ended { "ended it" } else { "did not end it" };
             panic!(
-                "the sort hung: cancelling {ended}; budget {} bytes, {} threads, {:?}",
+                "the sort hung: canceling {ended}; budget {} bytes, {} threads, {:?}",
                 spec.memory_bytes,
                 spec.threads,
                 preview(spec)

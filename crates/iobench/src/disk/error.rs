@@ -156,7 +156,7 @@ impl DiskError {
             Self::Io { .. } => "see the kernel's log (dmesg) for the device",
             Self::Threads(_) => rawio::REFUSED_HINT,
             Self::Exists { .. } => "name directories without such files: nothing is overwritten",
-            Self::Content { .. } => "write the files anew, with the same options",
+            Self::Content { .. } => "write the files again with the same options",
             Self::Interrupted => "",
         }
     }

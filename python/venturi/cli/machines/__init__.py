@@ -1,1 +1,1 @@
-"""Verbs: which machines, how many, at what price?"""
+"""Verbs: which machines, how many, and how much do they cost?"""

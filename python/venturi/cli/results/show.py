@@ -46,8 +46,8 @@ _STAGE_COLUMNS = (
     ("stage_bytes", "bytes"),
     ("stage_started_s", "started"),
     ("stage_ended_s", "ended"),
-    ("stage_useful_s", "at work"),
-    ("stage_cpu_s", "processor"),
+    ("stage_useful_s", "busy"),
+    ("stage_cpu_s", "CPU"),
     ("stage_core_wait_s", "core wait"),
     ("stage_idle_s", "idle"),
     ("stage_waiting_for_memory_s", "memory wait"),
@@ -69,7 +69,7 @@ def _section_options(command: F) -> F:
 @_section_options
 @json_option
 def command(*, id_: str, html: PageFile | None, as_json: bool, **sections: bool) -> None:
-    """Show one trial: where its time went and what to fix.
+    """Show one trial: where its time went, and possible fixes.
 
     ID may be any unique beginning or end of a trial's id. `last` is the trial that started last,
     the first of `ls`, and `last~1` the one before. An imported trial started when it was executed,
@@ -278,19 +278,17 @@ def _cluster(cluster: Cluster) -> str | None:
     if cluster.dilation is None:
         return cluster.name
     said = f"{cluster.name or 'emulated'}, rates divided by {cluster.dilation:g}"
-    return (
-        said + {True: ", processors too", False: ", processors not", None: ""}[cluster.dilate_cpu]
-    )
+    return said + {True: ", CPUs too", False: ", CPUs not", None: ""}[cluster.dilate_cpu]
 
 
 def _on_real(cluster: Cluster, real_s: float) -> str:
     """The time as on real machines, and how far it holds."""
-    time, modelled = units.format_duration(real_s), f"the time divided by k = {cluster.dilation:g}"
+    time, modeled = units.format_duration(real_s), f"the time divided by k = {cluster.dilation:g}"
     if cluster.dilate_cpu is None:
-        return f"{time} (modelled: {modelled}, if processors were slowed, too)"
+        return f"{time} (modeled: {modeled}, if CPUs were slowed, too)"
     if cluster.dilate_cpu:
-        return f"{time} (modelled: {modelled})"
-    return f"at least {time} (modelled: {modelled}; processors were not slowed)"
+        return f"{time} (modeled: {modeled})"
+    return f"at least {time} (modeled: {modeled}; CPUs were not slowed)"
 
 
 def _cost(trial: Trial) -> str | None:
@@ -420,8 +418,8 @@ def _samples(trial: Trial) -> Table:
             for each in samples
             if (value := real_rate(trial, each.value, each.unit)) is not None
         ]
-        modelled = [_span(on_real) if on_real else UNKNOWN for _ in real]
-        made.add(metric, phase, labels, str(len(samples)), ", ".join(texts), *modelled)
+        modeled = [_span(on_real) if on_real else UNKNOWN for _ in real]
+        made.add(metric, phase, labels, str(len(samples)), ", ".join(texts), *modeled)
     if nobody:
         made.notes.append(("metric", f"{NOT_RECORDED}: {', '.join(nobody)}"))
     return made

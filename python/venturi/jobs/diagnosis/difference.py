@@ -162,7 +162,7 @@ def _amounts_of(line: Timeline, analysis: Analysis) -> Iterator[tuple[str, tuple
             yield amount.what, (amount.unit, float(sum(each.cast(float).sum() for each in known)))
     yield "task attempts", ("1", float(len(rows)))
     yield "task time", ("s", sum(stage.task_s for stage in analysis.stages))
-    yield "processor time", ("s", _cause_s(analysis, "cpu"))
+    yield "CPU time", ("s", _cause_s(analysis, "cpu"))
     yield "wasted task time", ("s", sum(loss.time_s for loss in analysis.losses))
     yield "stages", ("1", float(len(analysis.stages)))
     if line.there is not None and line.elapsed_s:

@@ -107,7 +107,7 @@ def _opened(url: str) -> Iterator[tuple[Any, str]]:
 
 
 def _refused(
-    url: str, why: str, hint: str = "name a folder or file that is there and that you may read"
+    url: str, why: str, hint: str = "name an existing folder or file that you may read"
 ) -> VenturiError:
     return VenturiError(
         "VEN-INGEST-SERVER", f"{url} cannot be read: {why}", where={"url": url}, hint=hint

@@ -273,7 +273,7 @@ class _LogState:
             job["outcome"] = "succeeded"
             return
         reason = ends((result.get("Exception") or {}).get("Message")) or "no reason is recorded"
-        job["outcome"] = "cancelled" if _CANCELLED.search(reason) else "failed"
+        job["outcome"] = "canceled" if _CANCELLED.search(reason) else "failed"
         job["reason"] = reason
 
     def stage(self, event: Event) -> None:
@@ -511,7 +511,7 @@ class _LogState:
         if failure := self._failure(code, log):
             return "failed", failure
         if self.stages and not self.jobs:
-            return "unfinished", "the log tells of stages and of no job: it lacks events"
+            return "unfinished", "the log has stages but no job: it lacks events"
         if self.jobs_left_out:
             return "unfinished", f"it has more than the {_JOBS:,} jobs that are read"
         for job_id, job in self.jobs.items():
@@ -529,8 +529,8 @@ class _LogState:
             if job["outcome"] == "failed":
                 return f"job {job_id} failed: {job['reason']}"
         last = max(self.jobs.values(), key=lambda job: job.get("ended_ms") or 0, default=None)
-        if last is not None and last["outcome"] == "cancelled":
-            return f"its last job was cancelled: {last['reason']}"
+        if last is not None and last["outcome"] == "canceled":
+            return f"its last job was canceled: {last['reason']}"
         return None
 
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _ASKS = {
     "cpu": PROCESSOR,
     "garbage collection": PROCESSOR,
-    "deserialisation": PROCESSOR,
-    "result serialisation": PROCESSOR,
+    "deserialization": PROCESSOR,
+    "result serialization": PROCESSOR,
     TO_COMPUTE: PROCESSOR,
     "shuffle write": "disk",
 }

@@ -21,7 +21,7 @@ from venturi.record.job_account import OUTPUT_LOST, JobAccount
 
 OUTCOMES = {
     "succeeded": "tasks that succeeded",
-    OUTPUT_LOST: "tasks that succeeded, and what they wrote was lost",
+    OUTPUT_LOST: "tasks that succeeded, but their output was lost",
     "failed": "attempts that failed",
     "killed": "attempts that were killed",
     "unfinished": "attempts without an end",

@@ -55,8 +55,8 @@ WORDS = {
     "garbage collection": "garbage collection",
     "shuffle write": "writing shuffle data",
     "scheduler delay": "scheduling and sending tasks",
-    "deserialisation": "deserializing tasks",
-    "result serialisation": "serializing results",
+    "deserialization": "deserializing tasks",
+    "result serialization": "serializing results",
     "getting result": "fetching results to the driver",
     DRIVER: "the driver (no stage active)",
     START_UP: "start-up until the first executor",
@@ -186,11 +186,9 @@ def _skewed(skews: Sequence[Skew], unfinished: Sequence[UnfinishedAttempt]) -> s
     for skew in skews:
         if skew.unit == "s" and skew.ratio is not None and skew.largest is not None:
             hangs = any(each.hanging and each.age_s >= skew.largest for each in unfinished)
-            took = "has run for" if hangs else "took"
-            return (
-                f"whose longest task {took} {format_duration(skew.largest)}, "
-                f"{skew.ratio:.1f} times the median"
-            )
+            longest = "with a task running for" if hangs else "with a longest task of"
+            took = format_duration(skew.largest)
+            return f"{longest} {took}, {skew.ratio:.1f} times the median"
     return ""
 
 

@@ -31,8 +31,8 @@ _NOT_DISK = frozenset(
         "cpu",
         "garbage collection",
         "scheduler delay",
-        "deserialisation",
-        "result serialisation",
+        "deserialization",
+        "result serialization",
         "getting result",
     }
 )

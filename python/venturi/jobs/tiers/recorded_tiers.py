@@ -148,6 +148,6 @@ def _rule(leave_free_bytes: int | None, use_at_most_bytes: int | None, exceeded:
         return f"leaves {format_bytes_decimal(leave_free_bytes)} free"
     if use_at_most_bytes is not None:
         # The size of the first files of a kind is unknown until they are written.
-        more = ", but had more of these at once" if exceeded else ""
+        more = ", but held more" if exceeded else ""
         return f"uses at most {format_bytes_decimal(use_at_most_bytes)}{more}"
     return "takes what is left"

@@ -42,7 +42,7 @@ DEFAULT = "current"  # if no catalog is named
 ATTRIBUTES: Mapping[str, tuple[str, str]] = {
     "price": ("USD/h", "on-demand price of one node"),
     "volume_optimised_price": ("USD/h", "surcharge for a dedicated path to network volumes"),
-    "vcpus": ("1", "virtual processors"),
+    "vcpus": ("1", "virtual CPUs"),
     "memory": ("GiB", "main memory"),
     "disk_count": ("1", "local disks"),
     "disk_size": ("GB", "size of each local disk"),
@@ -72,7 +72,7 @@ ATTRIBUTES: Mapping[str, tuple[str, str]] = {
     "provider": ("", "provider or vendor"),
     "region": ("", "region of the price"),
     "architecture": ("", "x86_64 or arm64"),
-    "processor": ("", "processor model"),
+    "processor": ("", "CPU model"),
     "cores": ("1", "physical cores"),
     "numa_nodes": ("1", "NUMA nodes"),
     "coremark": ("1/s", "CoreMark iterations per second, all CPUs"),
@@ -244,7 +244,7 @@ def load(path: Path) -> Catalog:
     return parse(text, path.stem, str(path))
 
 
-def parse(text: str, name: str, file: str = "catalogue") -> Catalog:
+def parse(text: str, name: str, file: str = "catalog") -> Catalog:
     """Parses the catalog in `text`; errors name file, line, field and value."""
     facts: dict[str, dict[str, Fact]] = {}
     for line, row in _rows(text, file):

@@ -94,7 +94,7 @@ def rate_of(fact: Fact, resource: str, *, upper_bound: bool = False) -> Quantity
     low = fact.value * spread.low if fact.low is None else fact.low
     high = fact.value * spread.high if fact.high is None else fact.high
     given = fact.low is not None or fact.high is not None
-    origin = "as assumed" if fact.kind is ValueKind.ASSUMED else "the catalogue"
+    origin = "as assumed" if fact.kind is ValueKind.ASSUMED else "the catalog"
     return Quantity(
         fact.value * scale,
         low * scale,

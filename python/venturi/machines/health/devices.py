@@ -42,7 +42,7 @@ class DiskClass:
         if known != (self.source is not None and self.as_of is not None):
             raise ValueError(f"{self.id}: a rate has a source and a date")
         if known == (self.reason is not None):
-            raise ValueError(f"{self.id}: either rates or the reason why there are none")
+            raise ValueError(f"{self.id}: either rates or the reason for their absence")
         if not (self.file_systems or self.models or self.transports):
             raise ValueError(f"{self.id}: no fact identifies a disk of this class")
 

@@ -28,11 +28,11 @@ _OF_MEMORY = frozenset(
     {"fs.file-max", "kernel.threads-max", "net.ipv4.tcp_mem", "vm.min_free_kbytes"}
 )
 _PLAIN = {
-    "cpu_model": "processor",
-    "cpu_governors": "processors' governors",
+    "cpu_model": "CPU",
+    "cpu_governors": "CPU governors",
     "numa_nodes": "memory nodes",
     "architecture": "architecture",
-    "virtualisation": "virtualisation",
+    "virtualisation": "virtualization",
     "kernel_release": "kernel",
     "os_name": "system",
     "clock_source": "clock source",
@@ -218,7 +218,7 @@ def _traits(
 ) -> Iterator[tuple[str, TraitValue | None]]:
     yield "memory", _size(memory_bytes(facts), MEMORY_TOLERANCE, "iB")
     yield "swap space", _size(facts.get("swap_total_bytes"), 0.0, "iB")
-    yield "processor threads", _plain(threads(facts))
+    yield "CPU threads", _plain(threads(facts))
     yield _PLAIN["cpu_model"], _plain(facts.get("cpu_model"))
     yield from _disks(disks, facts, said)
     for network, rate in links.items():

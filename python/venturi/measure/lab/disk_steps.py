@@ -116,7 +116,7 @@ class Throttle:
 
     def _write(self, world: World, limits: Mapping[str, int]) -> None:
         root = machine.blkio_root()
-        assert root is not None, "what is missing was asked before"
+        assert root is not None, "the lab checks for it before it starts"
         device = Path(f"/sys/block/loop{world.loop(self.name)}/dev").read_text().strip()
         for name, value in limits.items():
             (root / f"blkio.throttle.{name}_device").write_text(f"{device} {value}")

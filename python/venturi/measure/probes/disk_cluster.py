@@ -129,7 +129,7 @@ class ClusterDiskJob:
             started_s = step.since_start_s()
             samples += self._run(mode, self._places)
             took_s = step.since_start_s() - started_s
-            phases.append(Phase(f"{mode}, all hosts at once", started_s, took_s))
+            phases.append(Phase(f"{mode}, all hosts together", started_s, took_s))
         found = [*self._standings(), *self._shares()]
         return StepReport(
             phases=tuple(phases),
@@ -196,7 +196,7 @@ class ClusterDiskJob:
     ) -> Iterator[Sample]:
         report = result.read(DiskReport)
         self._methods |= {device.io_method for device in report.devices}
-        kind = "alone" if alone else "at once"
+        kind = "alone" if alone else "together"
         for each in report.measurements:
             rate = median(each.bytes_per_s.iterations)
             self._rates[place.name, kind, each.dir, each.mode, each.role] = rate
@@ -218,7 +218,7 @@ class ClusterDiskJob:
         places = {place.name: place for place in self._places}
         groups: dict[tuple[str, str, str], dict[str, float]] = {}
         for (host, kind, folder, mode, role), rate in self._rates.items():
-            if kind == "at once" and folder is not None and host in places and rate > 0:
+            if kind == "together" and folder is not None and host in places and rate > 0:
                 of = places[host].disk_class(folder)
                 groups.setdefault((of, mode, role), {})[f"{host}:{folder}"] = rate
         for (of, mode, role), rates in groups.items():
@@ -253,7 +253,7 @@ class ClusterDiskJob:
         """Each host's rate with all hosts at work over its rate alone."""
         for (host, kind, folder, mode, role), rate in self._rates.items():
             alone = self._rates.get((host, "alone", folder, mode, role))
-            if kind != "at once" or folder is not None or not alone:
+            if kind != "together" or folder is not None or not alone:
                 continue
             share = rate / alone
             labels: dict[str, Scalar] = {HOST: host, "mode": mode, "role": role}

@@ -152,7 +152,7 @@ def whole_records(definition: Definition, size_bytes: int, chosen: Mapping[str, 
     if definition.record_bytes == 0:
         raise VenturiError(
             "VEN-MEASURE-WORKLOAD",
-            f"{definition.name} has no input whose size could be given in bytes",
+            f"{definition.name} has no input with a size in bytes",
             where={"workload": definition.name},
             hint="use --scale",
             exit_code=ExitCode.USAGE,

@@ -21,7 +21,7 @@ class FindingKind(StrEnum):
 
 
 MENDED_BY = {
-    FindingKind.UNREADABLE: "set aside",
+    FindingKind.UNREADABLE: "quarantined",
     FindingKind.COPY: "rebuilt from the record",
     FindingKind.ORPHAN_ROW: "removed",
     FindingKind.LEFTOVER: "removed",

@@ -232,7 +232,7 @@ def _baseline(
     if asked.baseline is not None:
         for value in order:
             if table.values[value] == asked.baseline:
-                return value, "asked for"
+                return value, "as requested"
         raise UnknownBaselineError([table.values[value] for value in order])
     size = len(table.values)
     cells = np.unique(stratum * size + table.target)

@@ -235,7 +235,7 @@ def _standing(
     if not told:
         reason = (
             f"too few trials: {n} against {len(above[-1].group.elapsed_s)} cannot reach "
-            f"p = {each_alpha:.2g}, however far apart"
+            f"p = {each_alpha:.2g}, however large the difference"
         )
         return GroupRank(
             entry.group.key, rank, Rank.CANNOT_TELL, reason, entry.summaries, above[-1].group.key

@@ -21,7 +21,7 @@ from venturi.jobs.stages.stage import Stage
 _LIMITS = ("CollectLimit", "TakeOrderedAndProject", "CollectTail")
 _SOME = re.compile(r"(?:^|; )(?:take|first|head|isEmpty|show)\w* at ")
 _OWN = ("cpu", PYTHON, READING)
-_STARTING = ("scheduler delay", "deserialisation", "result serialisation")
+_STARTING = ("scheduler delay", "deserialization", "result serialization")
 _FILE_METRICS = {
     "written": ("number of written files", "written output"),
     "read": ("number of files read", "size of files read"),

@@ -20,7 +20,7 @@ from venturi.jobs.stages.stage import Stage
 RESERVED = 300 << 20  # UnifiedMemoryManager
 _FRACTION = 0.6  # the default of spark.memory.fraction
 _MOSTLY = 0.5  # of the spilled bytes: then skewed tasks cause the spill
-_SENDING = ("getting result", "result serialisation")
+_SENDING = ("getting result", "result serialization")
 
 
 @rule("spill")

@@ -37,7 +37,7 @@ COLUMNS: Mapping[str, str] = {
     "memory_gib": "main memory in GiB",
     "threads": "logical CPUs; default: as many as cores",
     "numa_nodes": "NUMA nodes",
-    "processor": "processor model",
+    "processor": "CPU model",
     "architecture": "x86_64 or arm64",
     "disks": "number of local disks; 0 for none",
     "disk_size_gb": "size of each disk in GB",

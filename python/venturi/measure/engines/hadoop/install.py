@@ -205,7 +205,7 @@ def _alone(lock: Path, say: Callable[[str], None]) -> Iterator[None]:
                     error,
                     f"Hadoop cannot be installed in {lock.parent}",
                     where={"file": str(lock)},
-                    hint="set VENTURI_HOME to a folder whose files can be locked",
+                    hint="set VENTURI_HOME to a folder on a file system that supports locks",
                 ) from error
             if holder is None:
                 yield

@@ -66,9 +66,9 @@ WORKLOADS = (
         record_bytes=WEIGHTED_LINE_BYTES,
         key_bytes=0,
         validation=(
-            "pairs whose shortest way has exactly n edges; association: the sum over all shortest "
-            "ways of the product of their weights. The pairs of all sources (beyond 200,000 lines: "
-            "of 32 of them) equal a reference computed from the input, associations to 1e-9"
+            "pairs with a shortest path of exactly n edges; association: the sum over all shortest "
+            "paths of the product of their weights. The pairs of all sources (beyond 200,000 "
+            "lines: of 32 of them) equal a reference computed from the input, associations to 1e-9"
         ),
         parameters=(
             WorkloadParameter("hops", 2, "edges of the shortest way", least=1, most=4),

@@ -112,7 +112,7 @@ def _difference(found: pl.DataFrame, expected: pl.DataFrame, *, ordered: bool) -
         return None
     columns = expected.columns
     if found.sort(columns).equals(expected.sort(columns)):
-        return "the rows are not in the order asked for" if ordered else None
+        return "the rows are not in the order of the query" if ordered else None
     missing = expected.join(found, on=columns, how="anti", nulls_equal=True)
     first = f", such as {missing.row(0)}" if missing.height else ""
     return f"{missing.height} rows are missing or wrong{first}"

@@ -42,7 +42,7 @@ WORKLOADS = (
         "sql-join",
         "Visits of a year joined with their pages, by source, in descending order of revenue "
         "(HiBench's join)",
-        _EXACT + ", in the order asked for",
+        _EXACT + ", in the order of the query",
     ),
     _definition(
         "sql-aggregation",
