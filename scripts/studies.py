@@ -101,7 +101,12 @@ def effects(where: str, key: str, *more: str) -> str:
     """Return the verdicts of `venturi effect KEY`, a line for each value."""
     answer = asked("effect", key, "--where", where, *more)
     told = [effect["verdict"] for effect in answer["effects"]]
-    return "".join(f"- {line}\n" for line in dict.fromkeys(told))
+    return quoted_list(told)
+
+
+def quoted_list(lines: Iterable[str]) -> str:
+    """Output of a command as a quoted list, each line once."""
+    return "".join(f"> - {line}\n" for line in dict.fromkeys(lines))
 
 
 def aloja(where: str) -> str:
@@ -181,7 +186,7 @@ def vm_layout(where: str) -> str:
                 ),
             ),
             "`venturi effect cluster`, against own-1 and against shared-1:\n",
-            "".join(f"- {each}\n" for each in dict.fromkeys(verdicts)),
+            quoted_list(verdicts),
             "Published, TeraGen of 10 TB (s): "
             + ", ".join(f"{cluster} {seconds}" for cluster, seconds in printed)
             + "\n",
@@ -475,10 +480,11 @@ def spark_io_figures(found: TracedPattern) -> Sequence[str]:
         *(percent(each.zero / each.count) if each.count else "-" for each in (plain, streams)),
         format_bytes_decimal(found.runs.mean_bytes),
         format_latency(None if p50_ns is None else p50_ns / 1e9),
-        "-" if verdict is None else verdict.access.replace("_", " "),
+        "-" if verdict is None else ACCESS.get(verdict.access, verdict.access.replace("_", " ")),
     )
 
 
+ACCESS = {"cannot_tell": "undecided"}
 UNMEASURED = "Not measured yet: `make studies` writes what the repository has.\n"
 TIERS_BY = ("disk", TIERS_SETTING)
 HDDS, SSD, EVENLY, MERGED = "HDDs only", "SSD only", "stock, spread evenly", "mergerfs, half fits"

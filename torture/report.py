@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 _BEGIN = "<!-- rounds: written by `python -m torture --write` -->"
 _END = "<!-- end of rounds -->"
-_HEAD = ("round", "question", "cases", "faults", "what was seen", "date, seed, time")
+_HEAD = ("round", "question", "cases", "faults", "outcomes", "date, seed, time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def _row(played: RoundResult) -> str:
             played.question,
             f"{played.done:,}",
             f"{len(played.faults)}",
-            _seen(played),
+            _sentences(played.seen) + (f" Kills: {_counts(played.hits)}." if played.hits else ""),
             f"{played.date}, {played.seed}, {played.elapsed_s:.0f} s",
         )
     )
@@ -67,6 +67,12 @@ def _row(played: RoundResult) -> str:
 
 def _cells(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
+
+
+def _sentences(counts: Mapping[str, int]) -> str:
+    """Each outcome as a sentence: they can be many."""
+    order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return " ".join(f"{what[:1].upper()}{what[1:]}: {count:,}." for what, count in order) or "None."
 
 
 def _seen(played: RoundResult) -> str:

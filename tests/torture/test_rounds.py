@@ -83,7 +83,7 @@ def test_figures_of_rounds_that_were_not_played_stay() -> None:
     page += "<!-- rounds: written by `python -m torture --write` -->\n<!-- end of rounds -->\n"
     first = written(page, [_played("a-kills", 1000), _played("b-calls", 10)])
     second = written(first, [_played("b-calls", 3110, ("case 5: hung",))])
-    row = "| `a-kills` | Is it so? | 1,000 | 0 | new 3, old 2 | 2026-11-22, 1, 61 s |"
+    row = "| `a-kills` | Is it so? | 1,000 | 0 | New: 3. Old: 2. | 2026-11-22, 1, 61 s |"
     assert row in second
     assert "| `b-calls` | Is it so? | 3,110 | 1 |" in second
     assert second.endswith("<!-- end of rounds -->\n")

@@ -154,8 +154,8 @@ def _kill(case: TortureCase, job: _KilledJob, kill: Kill, changes: Changes) -> N
 
 ROUND = Round(
     name="engine-kills",
-    question="The JVM of a TeraSort in Spark or MapReduce is killed at a random instant: has its "
-    "trial failed as the engine's failure, and is nothing left, neither files nor processes?",
+    question="The JVM of a TeraSort in Spark or MapReduce is killed at a random instant. Is its "
+    "trial recorded as a failure of the engine, and are no files or processes left?",
     count=30,
     few=1,
     run=play,

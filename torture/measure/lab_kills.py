@@ -62,7 +62,7 @@ def _kill(
 
 ROUND = Round(
     name="lab-kills",
-    question="A lab is killed while it is made, or taken down, at a random instant: does `venturi "
+    question="A lab is killed at a random instant while it is made or taken down. Does `venturi "
     "lab down` leave nothing of it?",
     count=200,
     few=3,

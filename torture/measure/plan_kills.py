@@ -105,8 +105,8 @@ def wait_until_gone(folder: Path) -> None:
 
 ROUND = Round(
     name="plan-kills",
-    question="A plan is killed at random instants and resumed: is each of its trials done once, "
-    "and is nothing left of the kills, neither files nor processes?",
+    question="A plan is killed at random instants and resumed. Is each of its trials done once, "
+    "and are no files or processes left?",
     count=1000,
     few=2,
     run=play,

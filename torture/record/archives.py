@@ -60,7 +60,7 @@ def attempts(folder: Path) -> AttemptFunction:
         assert found == outside, f"{kind}: outside of the repository is {found}"
         if not taken:
             return "refused"
-        return "taken in whole" if taken == 3 else "sound trials of it taken in"
+        return "imported whole" if taken == 3 else "valid trials imported"
 
     return attempt
 
@@ -357,8 +357,8 @@ def play(round_: Play) -> None:
 
 ROUND = Round(
     name="archives",
-    question="Archives are bombs, lie, lead outside, or hold what no trial has: is each refused "
-    "with nothing left, or what is sound taken in whole, within 10 s and 1 GiB?",
+    question="Archives are bombs, lie, lead outside, or hold fields that no trial has. Is each "
+    "rejected without a trace, or its valid part imported whole, within 10 s and 1 GiB?",
     count=5_000,
     few=12,
     run=play,

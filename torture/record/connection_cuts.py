@@ -99,8 +99,8 @@ def _ended(server: Postgresql, store: Store, how: str, delay_s: float) -> Iterat
 
 ROUND = Round(
     name="connection-cuts",
-    question="The connection of an import to PostgreSQL is reset or ended by the server on the "
-    "way: does it end soon and with a code, is all or nothing there, and does a second import "
+    question="The server resets or ends the connection of an import to PostgreSQL. Does the "
+    "import end soon with a code, is all or nothing stored, and does a second import "
     "complete it?",
     count=1000,
     few=2,

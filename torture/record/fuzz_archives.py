@@ -50,7 +50,7 @@ def attempts(folder: Path) -> AttemptFunction:
                 delete_trials(connection, new)
             for id_ in new:
                 shutil.rmtree(repository.artifacts_dir / id_, ignore_errors=True)
-            return "taken in"
+            return "imported"
         return "a trial refused" if report.refused_count else "nothing new"
 
     return attempt
@@ -71,7 +71,7 @@ def play(round_: Play) -> None:
 
 ROUND = Round(
     name="fuzz-archives",
-    question="Archives are changed at random: is each taken in whole, or refused with a code, "
+    question="Archives are changed at random. Is each imported whole, or rejected with a code, "
     "within 10 s and 1 GiB?",
     count=10_000_000,
     few=250,

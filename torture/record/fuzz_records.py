@@ -122,7 +122,7 @@ def _trial(line: bytes) -> str:
     trial = decode(line)
     check(trial, _LIMITS)
     _store(trial)
-    return "trials taken in"
+    return "trials imported"
 
 
 def _results(name: str, data: bytes) -> str:
@@ -159,8 +159,8 @@ def play(round_: Play) -> None:
 
 ROUND = Round(
     name="fuzz-records",
-    question="Trials, results of others and engines' logs are changed at random: is each read, or "
-    "refused with a code, within 10 s and 1 GiB?",
+    question="Trials, others' results and engines' logs are changed at random. Is each read, or "
+    "rejected with a code, within 10 s and 1 GiB?",
     count=10_000_000,
     few=500,
     run=play,

@@ -80,7 +80,7 @@ def _kill(
     store.export(case.play.folder / "export.zip")
     state = "none" if not found else "all" if len(found) == len(wanted) else "some"
     if ran.killed:
-        case.saw(f"killed, {state} there{', leftovers removed' if left else ''}")
+        case.saw(f"killed, {state} stored{', leftovers removed' if left else ''}")
     else:
         case.saw("done before")
     return len(found), None if ran.killed else ran.elapsed_s
@@ -88,8 +88,8 @@ def _kill(
 
 ROUND = Round(
     name="import-kills",
-    question="An import of a table or an archive is killed at a random instant: is what was "
-    "accepted whole, is nothing of others touched, and does a second import complete it?",
+    question="An import of a table or an archive is killed at a random instant. Is each accepted "
+    "trial whole, is nothing else touched, and does a second import complete it?",
     count=1000,
     few=2,
     run=play,

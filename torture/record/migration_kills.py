@@ -85,8 +85,8 @@ def _kill(case: TortureCase, verbs: VerbRunner, store: Store, kill: Kill, change
 
 ROUND = Round(
     name="migration-kills",
-    question="The upgrade of a repository of the first revision is killed at a random instant: is "
-    "it old or new, with all its trials, and does the next start complete it?",
+    question="The upgrade of a repository of the first revision is killed at a random instant. "
+    "Is it old or new, with all its trials, and does the next start complete it?",
     count=1000,
     few=2,
     run=play,

@@ -167,11 +167,11 @@ def _one(
     shutil.rmtree(elsewhere, ignore_errors=True)
     assert not left, f"left: {left}"
     if well:
-        case.saw("did without")
+        case.saw("worked without it")
     elif ran.status < 0:
         case.saw(f"ended by signal {-ran.status}")
     else:
-        case.saw("said what failed")
+        case.saw("reported the failure")
 
 
 def _require_word(ran: VerbResult) -> None:
@@ -194,8 +194,8 @@ def _is_archive(path: Path, home: Path, wanted: Mapping[str, Trial]) -> bool:
 
 ROUND = Round(
     name="store-calls",
-    question="A system call of import, export, check or run fails, each in turn: does it end, "
-    "tell the truth, and leave a repository with all that was accepted?",
+    question="Each system call of import, export, check or run fails in turn. Does the command "
+    "end, with a true message, and does the repository keep all accepted data?",
     count=100_000,  # as many as there are
     few=3,
     run=play,

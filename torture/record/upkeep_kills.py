@@ -100,7 +100,7 @@ def _case(
     ran, state = _WHAT[what](bench, store, delay_s)
     assert ran.killed or ran.status == 0, ran.stderr[:500]
     instants.learn(something=state != "none", took_s=None if ran.killed else ran.elapsed_s)
-    case.saw(f"{what} killed, {state} there" if ran.killed else f"{what} done")
+    case.saw(f"{what} killed, {state} stored" if ran.killed else f"{what} done")
 
 
 def _backup(bench: _KillBench, store: Store, delay_s: float | None) -> tuple[VerbResult, str]:
@@ -221,8 +221,9 @@ _WHAT: Mapping[str, KillFunction] = {
 
 ROUND = Round(
     name="upkeep-kills",
-    question="Backup, restore, remove or `check --mend` is killed at a random instant: is nothing "
-    "lost or torn, does the next try complete it, and is each removal on record?",
+    question="Backup, restore, remove or `check --mend` is killed at a random instant. Is "
+    "nothing lost or torn, does the next try complete it, and is each removal on "
+    "record?",
     count=1000,
     few=2,
     run=play,

@@ -167,19 +167,19 @@ def _one(
     # The loader's memory, outside our code's control.
     assert ended.status >= 0 or not ended.events, f"signal {-ended.status} ended what had begun"
     if well:
-        case.saw("did without")
+        case.saw("worked without it")
     elif ended.code:
-        case.saw("said what failed")
+        case.saw("reported the failure")
     elif ended.status < 0:
         case.saw(f"ended by signal {-ended.status} before it began")
     else:
-        case.saw("could not start" if ended.status == 127 else "said why on stderr alone")
+        case.saw("could not start" if ended.status == 127 else "reported on stderr only")
 
 
 ROUND = Round(
     name="sort-calls",
-    question="A system call of sort, gen or validate fails, each in turn: does it end, and tell "
-    "the truth?",
+    question="Each system call of sort, gen or validate fails in turn. Does the command end, "
+    "with a true message?",
     count=100_000,  # as many as there are
     few=25,
     run=play,

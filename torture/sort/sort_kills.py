@@ -142,8 +142,8 @@ def _sort(folders: Folders, memory_bytes: int, kill: Kill | None) -> tuple[int, 
 
 ROUND = Round(
     name="sort-kills",
-    question="A sort is killed at a random instant: is its output whole or absent, and nothing "
-    "of others touched?",
+    question="A sort is killed at a random instant. Is its output whole or absent, and is "
+    "nothing else touched?",
     count=1000,
     few=12,
     run=play,

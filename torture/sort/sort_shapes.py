@@ -188,8 +188,8 @@ def _remove(folder: Path) -> None:
 
 ROUND = Round(
     name="sort-shapes",
-    question="A sort of an odd shape (lengths, keys, budgets, files, folders): is its output what "
-    "sorting gives?",
+    question="A sort has an odd shape (lengths, keys, budgets, files, folders). Is its output "
+    "the sorted input?",
     count=5000,
     few=20,
     run=play,

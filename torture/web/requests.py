@@ -378,8 +378,9 @@ def _tidy(repository: TrialRepository, base: set[str]) -> None:
 
 ROUND = Round(
     name="requests",
-    question="Requests made from the interface's document, by all who may and may not, to two "
-    "servers on one PostgreSQL: no 5xx, no write by those who may not, each error a problem?",
+    question="Two servers on one PostgreSQL get requests made from the OpenAPI document, with "
+    "and without access rights. No 5xx, no unauthorized write, and a problem document "
+    "for each error?",
     count=100_000,
     few=75,
     run=play,

@@ -114,8 +114,8 @@ def _send(url: str, sent: bytes, *, half_closed: bool, reset: bool) -> str:
 
 ROUND = Round(
     name="upload-cuts",
-    question="An upload breaks off after any number of bytes, or is longer or shorter than it "
-    "says: is nothing of it stored, does the server go on, and is the next upload taken?",
+    question="An upload breaks off after any number of bytes, or its length is wrong. Is nothing "
+    "of it stored, does the server go on, and does it accept the next upload?",
     count=1000,
     few=2,
     run=play,

@@ -126,14 +126,14 @@ def _kill(
     if accepted:
         case.saw("answered before")
     else:
-        case.saw(f"killed, {state} there{', leftovers removed' if left else ''}")
+        case.saw(f"killed, {state} stored{', leftovers removed' if left else ''}")
     return len(found)
 
 
 ROUND = Round(
     name="upload-kills",
-    question="A server is killed at a random instant of an upload: is what it had said it has "
-    "there, is nothing torn, and does the client's next try complete it?",
+    question="A server is killed at a random instant of an upload. Is all acknowledged data "
+    "stored, is nothing torn, and does the client's next try complete it?",
     count=1000,
     few=2,
     run=play,

@@ -138,8 +138,8 @@ def hardware(
     """Recommend machines: type, number and cost.
 
     Time and cost are a central estimate with, in parentheses, the range that the inputs allow. One
-    option beats another only if its worst case is better than the other's best case. Otherwise the
-    answer is "can't tell", with the measurement that would decide.
+    option beats another only if its worst case is better than the other's best case. Otherwise they
+    tie, and the answer names the measurement that would decide.
     """
     from venturi.machines.advice.explain import explain_type
     from venturi.machines.advice.hardware import DEFAULT_MAX_NODES, HardwareRequest, advise

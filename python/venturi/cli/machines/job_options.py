@@ -31,12 +31,11 @@ assume_option = click.option(
     "assumed",
     metavar="WHAT=RATE",
     multiple=True,
-    help="Assume a rate for types without one: storage=400MB/s/TB (per TB of local disks), "
-    "storage=900MB/s (per node, if all types are equal), NVMe=1000MB/s (per disk), "
-    "network=5Gbit/s or network=70% (of line rate). It is marked as assumed, with a range of "
-    "50 to 150 %. Or assume for all types: disks=turns, half or both (how concurrent reads "
-    "and writes share a disk), fill=90% (of the disks), network-low=70% (worst case), "
-    "price=spot.",
+    help="Assume a rate for types without one, with a range of 50 to 150 %. Disks: "
+    "storage=400MB/s/TB (per TB of local disks), storage=900MB/s (per node, if all types are "
+    "equal) or NVMe=1000MB/s (per disk). Network: network=5Gbit/s or network=70% (of line rate). "
+    "Or assume for all types: disks=turns, half or both (how concurrent reads and writes share a "
+    "disk), fill=90% (of the disks), network-low=70% (worst case), price=spot.",
 )
 volumes_option = click.option(
     "--volumes",
@@ -51,8 +50,8 @@ own_option = click.option(
     "owned",
     metavar="years=Y,...",
     help="Hourly price of owned machines from their purchase price. Give years=4 (depreciation). "
-    "Optional: use=0.6 (share of hours in use), kwh=0.15 and pue=1.4 (power), space=300 and "
-    "staff=500 (per node and year), usd=1.08 (exchange rate).",
+    "Optional: use=0.6 (share of hours in use), kwh=0.15 and pue=1.4 (power), usd=1.08 (exchange "
+    "rate). Optional per node and year: space=300, staff=500.",
 )
 measured_option = click.option(
     "--measured",

@@ -148,12 +148,13 @@ def command(
 ) -> None:
     """Simulate a job on uneven machines: stragglers, lost nodes.
 
-    Each trial draws the rates of every node. DIST is a rate such as 900MB/s, or one of:
-    normal(1738MB/s,5%), lognormal(900MB/s,10%), uniform(800MB/s,1GB/s),
-    bimodal(220MB/s,73MB/s,1.3%), samples(RATE,...), unlimited. slowest(1738MB/s,1515MB/s,178) is a
-    normal distribution, given by its mean and the slowest of 178 nodes. Rates are drawn per node,
-    or once for the whole cluster with `shared:`, as in shared:uniform(...). Without these options,
-    rates and their spread come from the catalog.
+    Each trial draws the rates of every node. Without --storage, --network and --volumes, rates and
+    their spread come from the catalog. DIST is a rate such as 900MB/s, `unlimited`, or a
+    distribution. By mean and spread: normal(1738MB/s,5%), lognormal(900MB/s,10%). By lowest and
+    highest rate: uniform(800MB/s,1GB/s). By usual rate, slow rate and share of slow nodes:
+    bimodal(220MB/s,73MB/s,1.3%). By examples: samples(RATE,...). A normal distribution by its mean
+    and the slowest of 178 nodes: slowest(1738MB/s,1515MB/s,178). With `shared:`, as in
+    shared:uniform(...), one rate is drawn for the whole cluster.
 
     \b
     venturi simulate --sort 100TB --on i2.8xlarge:178

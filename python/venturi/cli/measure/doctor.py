@@ -66,7 +66,7 @@ def command(facts_file: Path | None, *, as_json: bool) -> int:
     the risk if the fix can break something. A problem is a setting known to hurt. Advice may help;
     measure its effect.
 
-    Exits with 1 if there is a problem, else 0. Advice and "can't tell" don't count.
+    Exits with 1 if there is a problem, else 0. Advice and undecided checks don't count.
     """
     from venturi.machines.health.doctor import Severity, examine, load_rules
 

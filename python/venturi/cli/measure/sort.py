@@ -78,7 +78,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     "--format",
     "format_",
     type=click.Choice(("fixed", "kv", "lines")),
-    help="Records of fixed length, length-prefixed pairs, or lines (default: what the job takes).",
+    help="Records of fixed length, length-prefixed pairs, or lines (default: the job's format).",
 )
 @record_bytes_option
 @key_bytes_option

@@ -92,9 +92,8 @@ def command(
     settings. A group ranks lower only if a test shows a difference; all others tie for best.
 
     \b
-    venturi rank --by net --by disk --where workload=terasort \\
-        --where cluster=minerva100-10-18-21 --objective cost \\
-        --usd-per-hour 3.50 --plus net=IB:0.80 --plus disk=HDD:0.20 --plus disk=SSD:0.70
+    venturi rank --by net --by disk --where workload=terasort --objective cost \\
+        --usd-per-hour 3.50 --plus net=IB:0.80 --plus disk=SSD:0.70
     """
     from venturi.record.query.checks import require_conditions, require_keys
     from venturi.record.query.conditions import parse_condition

@@ -23,10 +23,10 @@ _SHOWN = 5
 def command(*, file: Path, overwrite: bool, as_json: bool) -> None:
     """Back up the whole repository into one file.
 
-    FILE holds a consistent snapshot, even while other commands write: trials with their artifacts,
-    exclusions, views, digests of tokens, quarantined records and removals. `venturi restore` reads
-    it into SQLite or PostgreSQL, whichever it came from. FILE appears when it is complete. Only its
-    owner can read it.
+    FILE holds a consistent snapshot, even while other commands write. It has trials with their
+    artifacts, exclusions, views, digests of tokens, quarantined records and removals. `venturi
+    restore` reads it into SQLite or PostgreSQL, whichever it came from. FILE appears when it is
+    complete. Only its owner can read it.
     """
     from venturi.record.upkeep.backup import back_up
 
