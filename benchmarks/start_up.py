@@ -147,11 +147,12 @@ def table(costs: list[StartUpCost], today: date) -> str:
         "",
         "<!-- Written by `python -m benchmarks.start_up --write`. -->",
         "",
-        "What a command takes from its start to its end, and which heavy libraries it loads: "
-        "only those it uses.",
-        f"{TRIALS:,} trials in SQLite, everything compiled and in the page cache; median of "
-        f"{REPEATS} processes on",
-        f"{os.cpu_count()} processors, Python {platform.python_version()}, {today.isoformat()}.",
+        "The time that you wait for each command, and the heavy libraries that it loads: only "
+        "those it uses.",
+        f"Median of {REPEATS} processes on {os.cpu_count()} CPUs, Python "
+        f"{platform.python_version()}, {today.isoformat()}.",
+        f"The repository has {TRIALS:,} trials in SQLite. Everything is compiled and in the "
+        "page cache.",
         "",
         "| `venturi ...` | ms | loads |",
         "|---|---|---|",

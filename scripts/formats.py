@@ -31,9 +31,9 @@ EXAMPLES = Path(__file__).parent.parent / "docs" / "reference" / "examples"
 
 def formats() -> Iterator[str]:
     """The lines of the page."""
-    yield "Files that Venturi reads. Unknown fields are errors that name the line or the field."
-    yield "Sizes and durations are text with a unit (`100TB`, `4GiB`, `20s`, `10min`) or numbers"
-    yield "of bytes and seconds. 1 MB is 10^6 bytes, 1 MiB is 2^20."
+    yield "The files that you write for Venturi. If you use an unknown field, the error names it"
+    yield "with its line. You write sizes and durations as text with a unit, such as `100TB` or"
+    yield "`10min`, or as numbers of bytes and seconds. 1 MB is 10^6 bytes, 1 MiB is 2^20."
     yield from _part("Job file", "`predict`, `advise hardware` and `simulate --job FILE.toml`.")
     yield from _fields(JobFile)
     yield from _example("job.toml")

@@ -30,7 +30,7 @@ from venturi.web.api.context import Services
 from venturi.web.pages import FILE as PAGES
 
 ROOT = Path(__file__).parent.parent
-_NOTE = "<!-- Written by scripts/generated.py; `make generated` writes it anew. -->"
+_NOTE = "<!-- Written by scripts/generated.py; `make generated` updates it. -->"
 _WIDTH = 88
 _EXIT = {
     ExitCode.OK: "it worked",
@@ -110,7 +110,8 @@ def commands(
 
 
 def _commands() -> Iterator[str]:
-    yield "What a command prints on stdout is data, on stderr is talk. Exit status:"
+    yield "A command prints its answer on stdout, and progress, warnings and errors on stderr. You"
+    yield "can rely on the exit status in scripts:"
     yield ""
     for code in ExitCode:
         yield f"- {code.value}: {_EXIT[code]}"
@@ -139,8 +140,8 @@ def agent_codes() -> dict[str, str]:
 
 
 def _errors() -> Iterator[str]:
-    yield "An error has a code, a class, a message, where it is, and what to do. Codes never change"
-    yield "their meaning. The class says who or what has to change:"
+    yield "An error has a code, a class, a message, a place, and a hint for your next step. Codes"
+    yield "never change their meaning, so you can match them in scripts. The class names the cause:"
     yield ""
     for each, meaning in _CLASS.items():
         yield f"- {each}: {meaning}"
@@ -152,9 +153,9 @@ def _errors() -> Iterator[str]:
 
 
 def _settings() -> Iterator[str]:
-    yield "Each is an environment variable. An unknown `VENTURI_` variable has no effect: each"
-    yield "command warns of it, and says which setting may have been meant."
-    yield from ("", "| variable | default | what it does |", "|---|---|---|")
+    yield "You change a setting by an environment variable. If you misspell a name that starts with"
+    yield "`VENTURI_`, every command warns you and suggests the setting that you may have meant."
+    yield from ("", "| variable | default | effect |", "|---|---|---|")
     for setting in SETTINGS:
         yield f"| `{setting.variable}` | {_cell(setting.default)} | {_cell(setting.help)} |"
 
@@ -162,13 +163,14 @@ def _settings() -> Iterator[str]:
 def _trial(schema: dict[str, Any]) -> Iterator[str]:
     yield f"Version {SCHEMA_VERSION}; as JSON Schema in `schema/trial.schema.json`. Unknown keys"
     yield "are errors. `_s` is seconds, `_bytes` is bytes; samples carry their unit."
-    yield from ("", "## What a trial may have", "")
-    yield "Whatever brings a trial, one beyond these limits is refused (VEN-RECORD-LIMIT), with"
-    yield "field, value and limit. What was measured, or read from an engine's log, is cut instead,"
-    yield "and a warning (VEN-RECORD-CUT) says what. How many and how long things may be is in the"
-    yield "[settings](settings.md), `VENTURI_MAX_...`. What no setting changes:"
+    yield from ("", "## Limits of a trial", "")
+    yield "If you import, upload or restore a trial beyond these limits, it is rejected with field,"
+    yield "value and limit (`VEN-RECORD-LIMIT`). If you measure one, or import an engine's log, it"
+    yield "is truncated, and a warning (`VEN-RECORD-CUT`) names the field. You can change limits of"
+    yield "counts and lengths: see `VENTURI_MAX_...` in the [settings](settings.md). You can't"
+    yield "change these:"
     yield ""
-    yield from (limits.__doc__ or "").partition("changes:")[2].strip().splitlines()
+    yield from (limits.__doc__ or "").partition("setting changes:")[2].strip().splitlines()
     for name, part in {"Trial": schema, **schema["$defs"]}.items():
         yield from ("", f"## {name}", "", part.get("description", "").replace("\n    ", "\n"), "")
         if "enum" in part:
@@ -217,9 +219,9 @@ def _interface(document: dict[str, Any]) -> Iterator[str]:
                 yield from map(_parameter, parameters)
                 yield ""
             for kind, content in operation.get("requestBody", {}).get("content", {}).items():
-                yield f"Takes {kind}: {_type(content.get('schema', {}))}"
+                yield f"You send {kind}: {_type(content.get('schema', {}))}"
                 yield ""
-            yield f"Answers {'; '.join(_answers(operation['responses']))}"
+            yield f"You get {'; '.join(_answers(operation['responses']))}"
     for name, part in document["components"]["schemas"].items():
         yield from ("", f"## {name}", "", part.get("description", "").replace("\n    ", "\n"), "")
         if "properties" in part:

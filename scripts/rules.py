@@ -12,15 +12,16 @@ from venturi.machines.health.doctor import load_rules as load_doctor_rules
 
 def rules() -> Iterator[str]:
     """The lines of the page."""
-    yield "Each rule compares figures with thresholds that have bounds and a source."
+    yield "Look up the rule behind a finding that you got: its condition, its fixes, the assumption"
+    yield "behind its saving, and its thresholds with their sources."
     yield from ("", "## A job's log", "")
-    yield "`venturi show`, the page of a trial and `venturi import` report these findings; see"
-    yield "[Why a job is slow](../guide/jobs/diagnosis.md). Table:"
-    yield "`python/venturi/jobs/diagnosis/diagnosis.toml`."
+    yield "You get these findings from `venturi show`, `venturi import` and the page of a trial."
+    yield "[Why a job is slow](../guide/jobs/diagnosis.md) shows how to use them. You can read the"
+    yield "table in `python/venturi/jobs/diagnosis/diagnosis.toml`."
     for rule in load_rules().values():
         yield from _diagnosis_rule(rule)
     yield from ("", "## A host", "")
-    yield "`venturi doctor` reports these findings. Table:"
+    yield "You get these findings from `venturi doctor`. You can read the table in"
     yield "`python/venturi/machines/health/doctor.toml`."
     yield ""
     yield "| rule | checks | severity | effect | source |"
@@ -32,9 +33,9 @@ def rules() -> Iterator[str]:
 def _diagnosis_rule(rule: DiagnosisRule) -> Iterator[str]:
     yield from ("", f"### {rule.id}", "", f"{rule.title[:1].upper()}{rule.title[1:]}.")
     yield from (_plain(rule.costs), "")
-    yield f"- Found when: {_plain(rule.when)}"
+    yield f"- You see this when: {_plain(rule.when)}"
     if rule.needs:
-        yield f"- Only in accounts with: {', '.join(rule.needs)}"
+        yield f"- Only if your log has: {', '.join(rule.needs)}"
     for variant, advice in rule.do.items():
         name = "" if variant == "any" else f" ({variant})"
         yield f"- Fix{name}: {_plain(advice)}"

@@ -49,7 +49,7 @@ pub fn is_used() -> bool {
 pub fn failure() -> Failure {
     Failure {
         code: CODE,
-        message: "there was no more memory; what was begun was undone".to_owned(),
+        message: "there was no more memory; partial results were removed".to_owned(),
         place: serde_json::Value::Null,
         hint: HINT.to_owned(),
         exit: EXIT_USER,

@@ -39,7 +39,7 @@ pub const CODES: &[(&str, &str)] = &[
         "VEN-NET-LOST",
         "A peer ended, or went out of reach, in the middle of the network measurement.",
     ),
-    ("VEN-NET-COUNT", "Receivers did not get what senders sent: the result is not valid."),
+    ("VEN-NET-COUNT", "The received data differ from the sent data: the result is not valid."),
     rawio::REFUSED,
     ("VEN-INTERRUPTED", "The measurement was asked to stop; everything temporary was removed."),
 ];

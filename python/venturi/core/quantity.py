@@ -23,8 +23,8 @@ class ValueKind(StrEnum):
 class Quantity:
     """A value in SI base units (bytes, bytes per second, ...) within [low, high].
 
-    `range_from` says where the range comes from. `upper_bound`: the value is a limit that was
-    advertised, such as a line rate; what is really there can only be less.
+    `range_from` is the origin of the range. `upper_bound`: the value is an advertised limit, such
+    as a line rate; the real value can only be lower.
     """
 
     value: float

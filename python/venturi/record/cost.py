@@ -13,7 +13,7 @@ COST_USD = "cost_usd"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a trial cost, in words; None with a reason."""
+    """A trial's cost in words; None with a reason."""
 
     text: str | None
     missing_reason: str | None

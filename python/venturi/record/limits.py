@@ -1,17 +1,16 @@
-"""What readers can bear: the one check that every record passes, from wherever it comes.
+"""Limits of a stored trial: the one check that every record passes.
 
-What is measured here, imported, uploaded, ingested or moved from another database is held to the
-same limits, and so whatever is stored can be listed, shown, grouped, exported and moved on, on
-SQLite and on PostgreSQL. What others send is refused (`check`); what was measured, or told by a log
-that is written once, is cut and says so (`fitted`). How much a trial may have is in
-`settings.TrialLimits`. What no setting changes:
+The limits hold for measured, imported, uploaded and migrated trials. So every stored trial can be
+listed, shown, grouped, exported and migrated, on SQLite and on PostgreSQL. A trial from elsewhere
+beyond a limit is rejected (`check`); a measurement or an engine's log is truncated with a warning
+(`fitted`). `settings.TrialLimits` has the limits that settings change. No setting changes:
 
-- instants lie between 1990 and 2100 in UTC: no trial is older, and every calendar has them,
-- seconds are not negative and at most as many as that, so that sums of them mean something,
-- counts are not negative and below 2^53: exact also where all numbers are floating-point,
-- other numbers are within 1e100, so that the sum of the squares of many is finite, too,
-- text has no control characters, which terminals obey, PostgreSQL cannot hold and XML cannot write;
-  what is prose may have tabs and line ends.
+- Timestamps lie between 1990 and 2100 in UTC: no trial is older, and every calendar has them.
+- Seconds are not negative and at most as many as that, so that sums are meaningful.
+- Counts are not negative and below 2^53, so that they are exact as floating-point numbers, too.
+- Other numbers are within 1e100, so that sums of squares are finite.
+- Text has no control characters: terminals interpret them, and PostgreSQL and XML can't store them.
+  Prose may have tabs and line ends.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ class Provenance:
 
 @_record
 class Workload:
-    """What is run. `version` is a hash of the definition: other versions are never compared."""
+    """The job. `version` is a hash of its definition; different versions are never compared."""
 
     name: str
     version: str
@@ -110,7 +110,7 @@ class Workload:
 
 @_record
 class Engine:
-    """What the workload runs on: `native`, `mapreduce`, `spark`, `diskbench`, `netbench`, ..."""
+    """The program that runs the workload: `native`, `mapreduce`, `spark`, `diskbench`, ..."""
 
     name: str
     version: str
@@ -118,9 +118,9 @@ class Engine:
 
 @_record
 class Link:
-    """A host's link to a network: its address there, and its rate if that is known.
+    """A host's link to a network: its address there, and its rate if known.
 
-    One flow gets `flow_bytes_per_s` of it, as over a bond of several ports; None: all of it.
+    One flow gets `flow_bytes_per_s`, as over a bond of several ports, or the whole rate if None.
     """
 
     address: str
@@ -133,8 +133,8 @@ class Link:
 
 @_record
 class Clock:
-    """A host's clock less that of the machine that Venturi ran on, before the trial's first phase;
-    the true value is within `error_s` of `offset_s`.
+    """A host's clock minus the clock of the machine that ran Venturi, before the first phase. The
+    true value is within `error_s` of `offset_s`.
     """
 
     offset_s: float
@@ -148,8 +148,8 @@ class Clock:
 class Host:
     """One machine. `facts` is the agent's `facts` result, unchanged.
 
-    Of a host of a cluster also its `roles` (master, worker, client), its `links` by network, its
-    folders by class of disk (`disks`), and its clock; None if only one clock was used.
+    A host of a cluster also has its `roles` (master, worker, client), its `links` by network, its
+    folders by disk class (`disks`), and its clock. `clock` is None if only one clock was used.
     """
 
     name: str
@@ -163,9 +163,7 @@ class Host:
 
 @_record
 class Rack:
-    """A rack, perhaps `within` a row of racks; the link out of it has the rate of its uplink, None
-    if that is not known.
-    """
+    """A rack, perhaps `within` a row of racks. Its uplink's rate is None if unknown."""
 
     name: str
     within: str | None = None
@@ -181,7 +179,7 @@ CLUSTER_HOUR = "cluster-hour"
 
 @_record
 class PriceQuote:
-    """What something costs: `amount` of `currency` per `per`, with source and date."""
+    """A price: `amount` of `currency` per `per`, with source and date."""
 
     amount: float
     currency: str
@@ -197,10 +195,10 @@ class PriceQuote:
 class Cluster:
     """The machines of a trial and the part each disk plays.
 
-    `disks_by_role` maps one of DISK_ROLES to directories, of each host that has work. `network` is
-    the one that data took. `dilation` is the k of an emulated cluster: its rates were so many times
-    slower than what they stand for; None of real machines. `dilate_cpu`: whether its processors
-    were, too; None of real machines, or where that is not known.
+    `disks_by_role` maps one of DISK_ROLES to directories of each host with work. `network` carried
+    the data. `dilation` is the k of an emulated cluster: real machines are k times as fast. It is
+    None for real machines. `dilate_cpu` is whether CPUs were slowed, too; None for real machines or
+    if unknown.
     """
 
     hosts: tuple[Host, ...]
@@ -249,7 +247,7 @@ class Cluster:
 
 @_record
 class Software:
-    """What produced the numbers. `build_profile` is the agent's: `release` or `debug`."""
+    """The software behind the numbers. `build_profile` is the agent's: `release` or `debug`."""
 
     venturi_version: str
     git_sha: str | None
@@ -262,8 +260,8 @@ class Software:
 class Sample:
     """A measured value. `value` is None only with a `missing_reason`.
 
-    `phase` names the phase it belongs to, or is None for the whole trial; `labels` tell samples of
-    one metric apart (device, block size, iteration, stage).
+    `phase` names its phase, or is None for the whole trial. `labels` distinguish samples of one
+    metric (device, block size, iteration, stage).
     """
 
     metric: str
@@ -304,7 +302,7 @@ class Artifact:
 
 @_record
 class TrialWarning:
-    """Something a reader of the numbers must know."""
+    """Something you must know to read the numbers."""
 
     code: str
     message: str
@@ -312,10 +310,9 @@ class TrialWarning:
 
 @_record
 class Failure:
-    """Why a trial is no success.
+    """The reason why a trial did not succeed.
 
-    `kind` is a class that one can count: a `FailureClass`, or `bug`; of an imported trial what its
-    source calls it.
+    `kind` is a `FailureClass` or `bug`; an imported trial has its source's name for it.
     """
 
     kind: str
@@ -325,7 +322,7 @@ class Failure:
 
 @_record
 class Owner:
-    """The process that works on a trial, so that a later start can tell whether it still lives."""
+    """The process that runs a trial; a later start checks whether it is still alive."""
 
     host: str
     boot_id: str
@@ -337,8 +334,8 @@ class Owner:
 class Trial:
     """The record.
 
-    `started_at` is None only where a record was imported from a source that does not say it.
-    `elapsed_s` is the timed region of the workload, None until it was measured.
+    `started_at` is None only if an imported source doesn't state it. `elapsed_s` is the timed
+    region of the workload, None until it is measured.
     """
 
     id: str

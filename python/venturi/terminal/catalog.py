@@ -15,7 +15,7 @@ from venturi.terminal.table import UNKNOWN, Table, table_of
 
 @dataclass(frozen=True, slots=True)
 class CatalogSummary:
-    """A catalogue at a glance. `oldest` and `newest` are the days of its values."""
+    """A catalog at a glance. `oldest` and `newest` are the dates of its values."""
 
     name: str
     types: int

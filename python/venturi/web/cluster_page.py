@@ -22,7 +22,7 @@ from venturi.record.trial import Clock, Cluster, Host, Link, PriceQuote, Rack, T
 
 @dataclass(frozen=True, slots=True)
 class HostDisk:
-    """A folder of a host for one disk: what is known of the file system and the device below."""
+    """A folder of a host for one disk: its file system and the device below."""
 
     disk_class: str
     folder: str
@@ -50,8 +50,8 @@ class HostCard:
 
 @dataclass(frozen=True, slots=True)
 class ProbeSeen:
-    """The newest trial of a probe; `sentence` is None where it measured nothing of hosts.
-    `disturbed`: others used the hosts meanwhile. `folders`: what it measured of disks.
+    """The newest trial of a probe; `sentence` is None if it measured no hosts. `disturbed`: other
+    programs used the hosts. `folders`: its results for disks.
     """
 
     trial: str
@@ -64,8 +64,9 @@ class ProbeSeen:
 
 @dataclass(frozen=True, slots=True)
 class ClusterCard:
-    """A cluster as the trial `as_of_trial` has it; `differences` are sentences, as `venturi cluster
-    check` says them, of what a trial's facts tell. `clocks` says how far they were apart.
+    """A cluster as recorded in the trial `as_of_trial`. `differences` are the sentences of `venturi
+    cluster check`, as far as a trial's facts show them. `clocks` is the difference between its
+    clocks.
     """
 
     name: str

@@ -7,7 +7,7 @@ use crate::events::{EXIT_OK, Events};
 /// Codes of the agent itself.
 const CODES: &[(&str, &str)] = &[
     ("VEN-AGENT-SIGNAL", "The agent cannot watch for signals."),
-    ("VEN-AGENT-MEMORY", "There was no more memory; what was begun was undone."),
+    ("VEN-AGENT-MEMORY", "There was no more memory; partial results were removed."),
     ("VEN-SORT-SLOW-IO", "Not every disk takes direct io_uring requests (a warning)."),
 ];
 

@@ -1,13 +1,13 @@
 """The exchange archive: trials and their artifacts in one file.
 
-A zip (so that every file in it can be reached and checked by itself) of
+A zip, so that you can reach and check every file in it separately:
 
-- `manifest.json`: `{"format": "venturi-export", "version": 1, "trials": [{"id", "sha256"}, ...]}`,
-- `trials.ndjson`: one record a line, in the manifest's order; `sha256` is that of the line,
-- `artifacts/<trial id>/<name>`: the files, whose digests are in the records.
+- `manifest.json`: `{"format": "venturi-export", "version": 1, "trials": [{"id", "sha256"}, ...]}`
+- `trials.ndjson`: one record per line, in the manifest's order; `sha256` is the line's digest
+- `artifacts/<trial id>/<name>`: the files, with their digests in the records
 
-Equal trials give equal archives, byte for byte. What comes in is not trusted: names are looked up
-and never used as paths, sizes are limited, and a trial with any damage is refused by itself.
+Equal trials give equal archives, byte for byte. An imported archive isn't trusted: its names are
+never used as paths, sizes are limited, and a damaged trial is rejected without the others.
 """
 
 from __future__ import annotations

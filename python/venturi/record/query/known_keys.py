@@ -24,8 +24,8 @@ Type = Literal["text", "number", "moment", "flag", "mixed"]
 class KeyInfo:
     """A key: `n` trials have a value of it, `distinct` different ones.
 
-    `type` is what the values of a configuration key have in common; it is "mixed" if some write a
-    number and some do not.
+    `type` is the type that all values of a configuration key share. It is "mixed" if some are
+    numbers and some are not.
     """
 
     key: str

@@ -22,7 +22,7 @@ from venturi.record.trial_json import stored_trial
 
 @dataclass(frozen=True, slots=True)
 class TrialRow:
-    """What the columns hold of a trial; names as in `Trial`, `failure` is the code.
+    """The columns of a trial; names as in `Trial`, `failure` is the code.
 
     `excluded` is the id of the oldest exclusion in force that covers the trial.
     """

@@ -27,11 +27,12 @@ OMITTED_MAX = 12  # keys whose omission is tried
 
 @dataclass(frozen=True, slots=True)
 class Confounder:
-    """Keys that split the trials alike, and what they do to the ratio of one set to the other.
+    """Keys that split the trials in the same way, and their effect on the ratio of the two sets.
 
-    `apart` is half the summed |share in one - share in the other| over the values: 0 if shared
-    alike, 1 if no value is in both. `ratio` is that of the medians within equal values, None if no
-    value is in both; `change` is it over the ratio without, minus 1. `flagged`: it matters.
+    `apart` is half the summed |share in one - share in the other| over the values. It is 0 if both
+    have the same shares, and 1 if no value is in both. `ratio` is the ratio of medians within equal
+    values, None if no value is in both. `change` is that ratio over the crude one, minus 1.
+    `flagged`: it matters.
     """
 
     keys: tuple[str, ...]

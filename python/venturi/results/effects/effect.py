@@ -15,7 +15,7 @@ Key = tuple[Value, ...]
 
 
 class EffectOutcome(StrEnum):
-    """What is found of a value against the baseline."""
+    """The verdict on a value compared with the baseline."""
 
     FASTER = "faster"
     SLOWER = "slower"
@@ -68,7 +68,7 @@ class ModelEffect:
 
 @dataclass(frozen=True, slots=True)
 class CrudeRatio:
-    """What was measured, not like with like: the ratio of the medians of all trials."""
+    """The confounded ratio of the medians of all trials."""
 
     ratio: float
     median_s: float
@@ -77,7 +77,7 @@ class CrudeRatio:
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """What to do next: in words, and as conditions to add or keys to leave out."""
+    """The next step: in words, and as conditions to add or keys to leave out."""
 
     words: str
     where: tuple[str, ...] = ()
@@ -86,7 +86,9 @@ class NextStep:
 
 @dataclass(frozen=True, slots=True)
 class LinkedKey:
-    """A key that changes only together with what is asked: `value` with the value, `baseline`."""
+    """A key that changes only together with the chosen key: `value` with the value, `baseline` with
+    the baseline.
+    """
 
     key: str
     value: Value
@@ -95,17 +97,19 @@ class LinkedKey:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What `value` brings against `baseline`, where all else is equal.
+    """The effect of `value` compared with `baseline`, all else being equal.
 
-    `ratio` is of times, below 1 where the value takes less; None where nothing is matched. Over
-    several kinds of work it is the mean of theirs. `strata` settings have both, with `n` and
-    `n_baseline` trials; in `below` of them the value takes less time, in `above` more, and 80 % of
-    their ratios lie from `low_tenth` to `high_tenth`. `points` are these ratios, sorted (of more
-    than 2,000 as many evenly taken). `n_all`, `n_baseline_all` and `failed` are of the selection.
-    `sure`: it is faster or slower at 95 % for all values asked about together (Bonferroni).
-    `these_only` speaks of the few settings measured, `other_machines` of machines not measured.
-    `together` are keys that differ wherever the value does: the ratio is of all of them, and if it
-    tells a difference the outcome is that it is confounded.
+    `ratio` is of times, below 1 if the value takes less; None without matched settings. Over
+    several kinds of work it is their mean. `strata` settings have both, with `n` and `n_baseline`
+    trials. In `below` of them the value takes less time, in `above` more. 80 % of their ratios lie
+    from `low_tenth` to `high_tenth`. `points` are these ratios, sorted (of more than 2,000 as many
+    evenly sampled).
+
+    `n_all`, `n_baseline_all` and `failed` are of the selection. `sure`: it is faster or slower at
+    95 % for all values tested together (Bonferroni). `these_only` is about the few measured
+    settings, `other_machines` about machines that were not measured. `together` are keys that
+    differ wherever the value does. The ratio is then their joint effect, and a significant
+    difference is confounded.
     """
 
     value: Key
@@ -151,12 +155,12 @@ class ValueCount:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What `keys` bring: the effect of each of their values (or combinations) on the time.
+    """The effects of `keys`: of each of their values (or combinations) on the time.
 
-    `main` is the place in `effects` of that which leads the verdict: what surely brings most, else
-    what has most strata; None if there is none. `along` changes only together with the keys and is
-    part of their effect, `ignored` was left out on request: trials that differ in it were taken as
-    alike. `explained` has what coded values stand for.
+    `main` is the index in `effects` of the effect that leads the verdict: the largest certain one,
+    else the one with most strata, or None without any. `along` changes only together with the keys
+    and is part of their effect. `ignored` was left out on request: trials match although they
+    differ in it. `explained` has the meaning of coded values.
     """
 
     keys: tuple[str, ...]

@@ -21,22 +21,22 @@ CPU_STATES = {
 
 @dataclass(frozen=True, slots=True)
 class HostUse:
-    """Means over one stage; None where the sampler said nothing.
+    """Means over one stage; None if the sampler recorded nothing.
 
-    `cpu_busy` and `cpu_iowait` are fractions of all processors, `cpu_own` and `cpu_others` those of
-    the first which the trial had on this host and which it had on none that shares the processors
-    (interrupts are nobody's), `disk_busy` the fraction of time in
-    which the busiest disk (`disk`) had a request in flight. Rates are sums over devices, without
-    those that lie on others and without loopback.
+    `cpu_busy` and `cpu_iowait` are fractions of all CPUs. `cpu_own` is the part of `cpu_busy` that
+    the trial used on this host. `cpu_others` is the part that it used on no host that shares the
+    CPUs. Interrupts are in neither. `disk_busy` is the fraction of time in which the busiest disk
+    (`disk`) had a request in flight. Rates are sums over devices, without stacked devices and
+    loopback.
 
-    `cpu_python` is the fraction of all processors that Spark's Python workers had, whose time no
-    task records; in a lab those on all hosts.
+    `cpu_python` is the fraction of all CPUs that Spark's Python workers used, which no task
+    records; in a lab, of the workers on all hosts.
 
-    Where several hosts were watched it is the use of the one that was narrowest, `host`: disks are
-    those of its own folders, `network_busy` is the larger direction's part of its link's rate, and
-    `peers_busy` the highest share of the same kind of device on the others. Processors that they
-    share (a lab's) are nobody's: `host` is None, and `processor_shared`, if these were busier than
-    any device of a host.
+    If several hosts were watched, it is the use of the bottleneck, `host`. Its disks are those of
+    its own folders. `network_busy` is the larger direction's share of its link's rate. `peers_busy`
+    is the highest share of the same kind of device on the other hosts. CPUs that hosts share (a
+    lab's) belong to no host. If these were busier than any device of a host, `processor_shared` is
+    set and `host` is empty.
     """
 
     cpu_busy: float | None
@@ -73,8 +73,8 @@ class HostUse:
 
 @dataclass(frozen=True, slots=True)
 class HostUseLines:
-    """What a host did in each part of a time: shares of it in which all processors, and the
-    busiest disk, were busy; bytes/s over the network, in the larger direction. None: not known.
+    """The use of a host in each part of a time; None if unknown. The shares are of the part in
+    which all CPUs and the busiest disk were busy. The network has bytes/s in the larger direction.
     """
 
     processor: tuple[float | None, ...]
@@ -85,7 +85,7 @@ class HostUseLines:
 @dataclass(frozen=True, slots=True)
 class HostOverTime:
     """A host: `lines` over the parts of the time, `mean` over all of it, None if too little is
-    known. `clock_error_s` is how far its moments may be off; None where only one clock was used.
+    known. `clock_error_s` bounds the error of its timestamps; None if only one clock was used.
     """
 
     host: str

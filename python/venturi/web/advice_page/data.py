@@ -43,10 +43,10 @@ class ExclusionRow:
 
 @dataclass(frozen=True, slots=True)
 class AdvicePage:
-    """Which machines, how many, for how much, with what certainty.
+    """Recommended machines: type, number, cost, and how certain that is.
 
-    `reasons` are further sentences of the answer; `deadline_s` and `budget_usd` become lines in
-    the picture and are None where nobody asked for them.
+    `reasons` are further sentences of the answer. `deadline_s` and `budget_usd` become lines in the
+    chart; they are None if you gave none.
     """
 
     title: str

@@ -31,7 +31,7 @@ def artifact(
     id: Annotated[str, Path(**TRIAL_ID.said)],
     name: Annotated[str, Path(max_length=KEY_LENGTH_MAX, examples=["agent.log"])],
 ) -> FileResponse:
-    """A file that is kept with the trial, as it is; a part of it if one is asked for by Range."""
+    """An unchanged file of the trial, or the part of it that you request with a Range header."""
     found = trial_of(services, id)
     # The name is looked up and never used as a path.
     kept = next((each for each in found.artifacts if each.name == name), None)

@@ -42,7 +42,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What is served: `role` is what the one who asks may do, `token` the name of their token."""
+    """The server's state: `role` is the client's, `token` the name of its token."""
 
     version: str
     trials: int
@@ -55,7 +55,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class SessionData:
-    """What the one who has logged in may do, and the name of their token."""
+    """The role of the logged-in user and the name of their token."""
 
     role: Literal["read", "write"]
     token: str
@@ -86,10 +86,10 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class TrialDetail:
-    """A trial whole: `trial` is the record (schema/trial.schema.json).
+    """A whole trial: `trial` is the record (schema/trial.schema.json).
 
-    `siblings` are the other trials of its repeat group; `narrowest` has one sentence a phase;
-    `added_by` is who has uploaded it, null where it was measured or imported. `between_hosts` and
+    `siblings` are the other trials of its repeat group. `narrowest` has one sentence per phase.
+    `added_by` is the uploader, null for measured or imported trials. `between_hosts` and
     `disks_of_hosts` are of probes of several hosts.
     """
 
@@ -109,8 +109,8 @@ class TrialDetail:
 
 @dataclass(frozen=True, slots=True)
 class ClusterPage:
-    """The clusters on which there are trials, and the chosen one: by default the first, null where
-    there is none. `trials` are the newest on it; the probes are null where there was none.
+    """The clusters with trials, and the chosen one: by default the first, or null without any.
+    `trials` are its newest trials. A probe is null if there is no trial of it.
     """
 
     clusters: tuple[NamedCluster, ...]
@@ -122,10 +122,10 @@ class ClusterPage:
 
 @dataclass(frozen=True, slots=True)
 class SeriesLine:
-    """One metric of one device over time; null where the sampler said nothing.
+    """One metric of one device over time; null if the sampler recorded nothing.
 
-    In a thinned series a value is the mean of those around its moment, and `lowest` and `highest`
-    are the ends of those, so that no peak is lost; otherwise they are empty.
+    In a thinned series, each value is the mean of its neighbors, and `lowest` and `highest` are
+    their extremes, so that no peak is lost. Otherwise these two are empty.
     """
 
     metric: str
@@ -138,9 +138,10 @@ class SeriesLine:
 
 @dataclass(frozen=True, slots=True)
 class SeriesData:
-    """One `host` of the `hosts` that were watched; null where none was.
+    """One `host` of the watched `hosts`; null without any.
 
-    All lines share `t_s`, seconds since the trial began; `thinned`: values are means of some.
+    All lines share `t_s`, seconds since the trial began. `thinned`: each value is a mean of
+    several.
     """
 
     hosts: tuple[str, ...]
@@ -189,8 +190,9 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class PricesData:
-    """What was charged for an hour, and where that is from; `plus` adds for values of keys.
-    `usd_per_hour` is null where the costs recorded with the trials count, as `source` says."""
+    """The price per hour and its origin; `plus` adds for values of keys. `usd_per_hour` is null if
+    the costs recorded with the trials are used; `source` says so.
+    """
 
     usd_per_hour: float | None
     plus: tuple[tuple[str, str, float], ...]
@@ -201,14 +203,13 @@ class PricesData:
 
 @dataclass(frozen=True, slots=True)
 class RankedGroup:
-    """One group's place: null where it is not ranked, as `reason` says.
+    """A group's place; null if it is not ranked, with a `reason`.
 
-    `standing` is "best", "indistinguishable from the best", "worse" or "cannot tell".
-    `best_*` are those of its fastest trial.
-    `on_frontier`: by medians no group is as fast and as cheap. `frontier` is then "yes", "no" where
-    one and the same group is found better in time and in cost, else "cannot tell"; null without
-    a cost. Where settings are matched, `ratio` is that to the group `against` over `settings` with
-    both; groups of another `set` share none with them.
+    `standing` is "best", "indistinguishable from the best", "worse" or "cannot tell". `best_*` are
+    those of its fastest trial. `on_frontier`: by medians no group is as fast and as cheap.
+    `frontier` is "yes", "no" if one other group is better in both time and cost, else "cannot
+    tell"; null without a cost. In matched settings, `ratio` compares it with the group `against`
+    over `settings` that both have. Groups of another `set` share no setting with them.
     """
 
     key: Key
@@ -235,10 +236,10 @@ class RankedGroup:
 
 @dataclass(frozen=True, slots=True)
 class RankingData:
-    """Groups by `objective`; `verdict` says in words who is best and who ties with it.
+    """Groups by `objective`; `verdict` names the best and those that tie with it.
 
-    `basis`: "pooled" medians of trials that differ in nothing else; "matched" over the settings
-    alike in all else (medians are then not like with like); "crude" on request; or "refused".
+    `basis`: "pooled" medians of trials that match in all else; "matched" over matched settings
+    (medians are then confounded); "crude" on request; or "refused".
     """
 
     by: tuple[str, ...]
@@ -256,13 +257,13 @@ class RankingData:
 
 @dataclass(frozen=True, slots=True)
 class ComparedGroup:
-    """One of the groups compared; what is told against the first is null for the first itself.
+    """One of the compared groups; comparisons with the first are null for the first itself.
 
-    `ratio` is the middle one of all ratios of its times to the first's, below 1 where it takes less
-    time; `chance_lower` the share of all pairs in which its time is the lower one. `values_s` are
-    all counted times (at most 2,000, evenly taken), `warm_ups_s` were left out. Where trials differ
-    in more than the groups, ratio and verdict are over the settings alike in all else, and `crude`
-    is what all trials say, not like with like.
+    `ratio` is the median of all ratios of its times to the first's, below 1 if it takes less time.
+    `chance_lower` is the share of all pairs in which its time is lower. `values_s` are all counted
+    times (at most 2,000, evenly sampled) without `warm_ups_s`. If trials differ in more than the
+    groups, ratio and verdict are over matched settings, and `crude` is the confounded result over
+    all trials.
     """
 
     key: Key
@@ -284,7 +285,7 @@ class ComparedGroup:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonData:
-    """`caption` is what all groups have in common, `explained` what codes in names stand for."""
+    """`caption` has the settings of all groups, `explained` the meaning of codes in names."""
 
     by: tuple[str, ...]
     groups: tuple[ComparedGroup, ...]
@@ -296,7 +297,7 @@ class ComparisonData:
 
 @dataclass(frozen=True, slots=True)
 class CatalogInfo:
-    """A shipped catalogue of machines and prices, for the parameter `catalog` of the advice."""
+    """A shipped catalog of machines and prices, for the parameter `catalog` of the advice."""
 
     name: str
     types: int
@@ -305,7 +306,7 @@ class CatalogInfo:
 
 @dataclass(frozen=True, slots=True)
 class Catalogs:
-    """`default` is the one that is asked when none is named."""
+    """`default` is the catalog that you get if you name none."""
 
     catalogs: tuple[CatalogInfo, ...]
     default: str
@@ -335,7 +336,7 @@ class RefusedTrial:
 
 @dataclass(frozen=True, slots=True)
 class UploadReport:
-    """What became of each trial of an upload; what is counted here is stored for good."""
+    """The result for each trial of an upload; the counted ones are stored for good."""
 
     added: tuple[str, ...]
     already_present: tuple[str, ...]

@@ -17,9 +17,9 @@ class IoBin:
 
 @dataclass(frozen=True, slots=True)
 class IoSeek:
-    """Requests that begin so many bytes behind (or, below 0, before) the end of the last one.
+    """Requests that begin at a distance after (or, below 0, before) the end of the last one.
 
-    `octave` is the power of two of the distance in sectors of 512 bytes, 0 where there is none; its
+    `octave` is the power of two of the distance in sectors of 512 bytes, 0 for no distance; its
     sign is the direction.
     """
 
@@ -29,12 +29,12 @@ class IoSeek:
 
 @dataclass(frozen=True, slots=True)
 class IoHeat:
-    """Cells of time and of something else: column, row, and how many requests are in them.
+    """Cells of time and another quantity: column, row, and the number of requests.
 
-    Row `n` goes from `rows[n]` to `rows[n + 1]`. `bytes` are those of each cell; None where they
-    are not counted. `files` has of each cell the number of one of `names`, from 1, of a file whose
-    requests are in it: below 0 if those of others are, too, 0 if none is known. It is empty where
-    no file is known at all.
+    Row `n` goes from `rows[n]` to `rows[n + 1]`. `bytes` are those of each cell, None if not
+    counted. `files` has for each cell the number of one of `names`, from 1, of a file with requests
+    in it. It is negative if other files have requests in it, too, and 0 if no file is known. It is
+    empty if no file is known in any cell.
     """
 
     start_s: float
@@ -58,7 +58,7 @@ class IoStage:
 
 @dataclass(frozen=True, slots=True)
 class IoAmount:
-    """What the engine says that it read or wrote, beside what the disks did of it."""
+    """Bytes that the engine reports to have read or written, and the disks' share of them."""
 
     what: str
     engine_bytes: int
@@ -67,11 +67,11 @@ class IoAmount:
 
 @dataclass(frozen=True, slots=True)
 class IoPattern:
-    """Requests for files that are for the same, on one side of a shuffle, on one disk.
+    """Requests for one class of files, on one side of a shuffle, on one disk.
 
     `ccdf` has times in seconds and the share of requests that took longer. `places` is in bytes of
-    the disk, `times_over` in seconds. None: it is not among those that are drawn, or, of a trace
-    that does not tell of files, `times_over` is not known.
+    the disk, `times_over` in seconds. A value is None if the pattern is not drawn, and `times_over`
+    also if the trace doesn't record files.
     """
 
     name: str
@@ -105,11 +105,11 @@ class IoCells:
 
 @dataclass(frozen=True, slots=True)
 class IoPage:
-    """The block I/O of a trial; `missing_reason` where there is none.
+    """The block I/O of a trial; `missing_reason` explains its absence.
 
-    `limits` are what of each disk shapes the sizes of requests; `not_in_it` is what was lost.
-    `amounts` are known of trials of engines that tell. `no_closer_look` says why there are no finer
-    cells, and how to get some; None where there are.
+    `limits` are the disks' limits on the size of requests; `not_in_it` lists lost data. `amounts`
+    are known for engines that record them. `no_closer_look` explains why finer cells are missing
+    and how to get some; otherwise None.
     """
 
     missing_reason: str | None

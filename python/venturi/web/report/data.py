@@ -64,7 +64,7 @@ class FactGroup:
 
 @dataclass(frozen=True, slots=True)
 class DeviceRate:
-    """What a device or the network can do: mean, lowest and highest of the iterations."""
+    """The rate of a device or the network: mean, lowest and highest of the iterations."""
 
     label: str
     where: str
@@ -78,7 +78,7 @@ class DeviceRate:
 
 @dataclass(frozen=True, slots=True)
 class PhaseUse:
-    """What one phase of a sort moved per second, beside what the disk could at that mix."""
+    """Bytes that one phase of a sort moved per second, and the disk's limit at that mix."""
 
     sort: str
     phase: str
@@ -117,7 +117,7 @@ class PhaseSpan:
 
 @dataclass(frozen=True, slots=True)
 class LaneLine:
-    """One line of a lane; None where the sampler said nothing. `role` picks its colour."""
+    """One line of a lane; None if the sampler recorded nothing. `role` picks its color."""
 
     name: str
     role: str
@@ -137,7 +137,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class PhaseLoad:
-    """Mean utilisation of the host during one phase."""
+    """Mean utilization of the host during one phase."""
 
     phase: str
     values: tuple[Number, ...]  # in the order of the lanes' lines
@@ -145,7 +145,7 @@ class PhaseLoad:
 
 @dataclass(frozen=True, slots=True)
 class ReportTimeline:
-    """Phases and host utilisation on one axis. `thinned` says so when samples were averaged."""
+    """Phases and host utilization on one axis. `thinned` marks averaged samples."""
 
     spans: tuple[PhaseSpan, ...]
     t_s: tuple[float, ...]
@@ -156,8 +156,8 @@ class ReportTimeline:
 
 @dataclass(frozen=True, slots=True)
 class ReportStage:
-    """One stage of one phase. Times are summed over its workers: of the clock (at work, `useful_s`,
-    idle, waiting for memory, blocked), and what its threads had of cores meanwhile.
+    """One stage of one phase. Times are summed over its workers: wall time (`useful_s`, idle,
+    waiting for memory, blocked), and the CPU time of its threads.
     """
 
     phase: str
@@ -179,7 +179,7 @@ class ReportStage:
 
 @dataclass(frozen=True, slots=True)
 class StageShare:
-    """The share of a phase in which one stage was at work, 0 to 1."""
+    """The share of a phase in which one stage was busy, 0 to 1."""
 
     name: str
     busy: float
@@ -198,7 +198,7 @@ class PhaseBottleneck:
 
 @dataclass(frozen=True, slots=True)
 class PredictedTime:
-    """Predicted beside measured time of one phase, or of the whole sort."""
+    """Predicted and measured time of one phase, or of the whole sort."""
 
     phase: str
     predicted_s: Number
@@ -285,7 +285,7 @@ class SkippedMeasurement:
 
 @dataclass(frozen=True, slots=True)
 class ReportData:
-    """All that the report shows. Numbers are SI: bytes, seconds, bytes per second, US dollars."""
+    """All contents of the report. Numbers are SI: bytes, seconds, bytes per second, US dollars."""
 
     title: str
     generated_at: datetime

@@ -41,11 +41,11 @@ class JobPart:
 class JobStage:
     """One attempt at a stage; seconds since the application began.
 
-    `reason` says why it failed. `slots` are those that executors offered, where that is recorded.
-    `task_s`, of all its tasks, is the sum of `causes` and `unattributed_s`. `skew` is the longest
-    task by the median one, `skew_bytes` the most of what tasks moved of a kind. `meanwhile` puts
-    what the host did beside the `verdict`; null where the stage is too short for the series, or
-    there is none.
+    `reason` explains its failure. `slots` are those that executors offered, if recorded. `task_s`,
+    over all its tasks, is the sum of `causes` and `unattributed_s`. `skew` is the longest task over
+    the median one, `skew_bytes` the largest such ratio of bytes. `meanwhile` has the use of the
+    host for comparison with the `verdict`; null if the stage is too short for the series, or
+    without a series.
     """
 
     label: str
@@ -73,7 +73,7 @@ class JobStage:
 
 @dataclass(frozen=True, slots=True)
 class JobRunning:
-    """How many tasks ran: means over the equal times that the moments `t_s` are the middles of."""
+    """The number of running tasks: means over equal parts of time with the midpoints `t_s`."""
 
     t_s: tuple[float, ...]
     tasks: tuple[float, ...]
@@ -81,8 +81,9 @@ class JobRunning:
 
 @dataclass(frozen=True, slots=True)
 class TaskLane:
-    """What an executor's tasks did in equal pieces of time: `main` is the place of the cause that
-    took the most in `causes`, -1 where none ran; `busy` is how many ran at once, a mean."""
+    """The tasks of an executor over equal parts of time. `main` is the index in `causes` of the
+    cause that took most, -1 without tasks. `busy` is the mean number of concurrent tasks.
+    """
 
     executor: str
     host: str | None
@@ -92,7 +93,7 @@ class TaskLane:
 
 @dataclass(frozen=True, slots=True)
 class TaskDot:
-    """How long `n` tasks that are much alike took for how many bytes; their main cause's place."""
+    """Time against bytes of `n` similar tasks, and the index of their main cause."""
 
     bytes_read: float
     elapsed_s: float
@@ -121,8 +122,8 @@ class JobTasks:
     """The `tasks` of a job that ran from `from_s` to `to_s` after its beginning.
 
     `lanes_left_out` executors with less task time have no lane. `slowest` are the longest.
-    `spreads` are of all tasks of the stage that was chosen, whenever they ran; of several stages
-    together they would say nothing. Null moments have a `missing_reason`.
+    `spreads` are over all tasks of the chosen stage at any time; over several stages they would
+    mean nothing. Null times have a `missing_reason`.
     """
 
     from_s: float | None
@@ -139,11 +140,11 @@ class JobTasks:
 
 @dataclass(frozen=True, slots=True)
 class JobOperator:
-    """An operator of a plan: `parent` is the place, among those of its query, of the one that takes
-    the `rows` that come out of it; null: none does.
+    """An operator of a plan. `parent` is the index in its query of the operator that reads its
+    `rows`; null for the last one.
 
-    `timer` is the longest of its own timers, which also counts what is below it. Null is "not
-    told".
+    `timer` is the longest of its own timers, which includes the operators below it. Null means "not
+    recorded".
     """
 
     parent: int | None
@@ -158,10 +159,10 @@ class JobOperator:
 
 @dataclass(frozen=True, slots=True)
 class JobQuery:
-    """An SQL query, its plan as it ran, each operator before those that it takes rows from.
+    """An SQL query and its plan as it ran, each operator before its inputs.
 
-    `work` is null where the log does not say which jobs are whose, `adaptive` where adaptive
-    execution changed nothing of the first plan, as far as the log tells.
+    `work` is null if the log doesn't assign jobs to queries. `adaptive` is null if adaptive
+    execution changed nothing of the first plan, as far as the log shows.
     """
 
     id: int
@@ -177,10 +178,10 @@ class JobQuery:
 
 @dataclass(frozen=True, slots=True)
 class JobSpan:
-    """A job that the application ran; seconds since it began, null where not recorded.
+    """A job of the application; seconds since the application began, null if not recorded.
 
-    `ideal` is the slots that it needs by itself; null where that was not looked for, which only the
-    longest jobs with tasks are, or the outlook has a `missing_reason`.
+    `ideal` is the number of slots that it needs by itself. It is null for all but the longest jobs
+    with tasks, and if the outlook has a `missing_reason`.
     """
 
     id: int
@@ -193,19 +194,20 @@ class JobSpan:
 
 @dataclass(frozen=True, slots=True)
 class JobData:
-    """What the engine's own account tells; `stages_left_out` with less task time are not shown.
+    """The engine's own account; `stages_left_out` with less task time are not shown.
 
-    `began_s` is when the application began, in seconds since the trial did: what stands between the
-    two clocks. Null where that is not known, as for what was ingested. `applications` is how many
-    the trial ran at once; this is one that failed, else the longest. `failure` says how it ended if
-    it did not succeed. `tiers` is empty where files were where the engine itself has them;
-    `tier_levels` has the bytes on them over time, on the application's clock. `findings` are in the
-    order of what they save; `silence` says why there is none, `overlap` how what several of them
-    cost is to be read, `unseen` what could not be looked at. `cores` is null where it is not
-    recorded which executors were there. `queries` and `jobs` are the longest, `executors` those
-    with the most task time, `memory` that of those whose heaps were the fullest, `caches` those
-    with the most bytes, `batches` those of the `streams` whose batches took the most time.
-    `verdict` is where the time went, and the finding that costs the most.
+    `began_s` is the start of the application in seconds after the trial's start, which is the
+    offset of the two clocks. It is null if unknown, as for imported logs. `applications` is the
+    number that the trial ran concurrently; this is one that failed, else the longest. `failure`
+    says how it ended if it did not succeed. `tiers` is empty if the engine's own folders have the
+    files. `tier_levels` has the bytes on them over time, on the application's clock.
+
+    `findings` come largest saving first. `silence` explains their absence, `overlap` how to
+    read the savings of several, and `unseen` lists the checks that were impossible. `cores` is null
+    if executors were not recorded. `queries` and `jobs` are the longest, `executors` those with the
+    most task time, `memory` those with the fullest heaps, `caches` those with the most bytes.
+    `batches` are of the `streams` with the most batch time. `verdict` has the bottleneck and the
+    costliest finding.
     """
 
     outlook: Outlooks
@@ -245,7 +247,7 @@ class JobData:
 
 @dataclass(frozen=True, slots=True)
 class ComparedJob:
-    """One of two jobs that are compared: the trial's id, its workload, what to do about it."""
+    """One of two compared jobs: the trial's id, its workload and its findings."""
 
     id: str
     name: str
@@ -255,7 +257,7 @@ class ComparedJob:
 
 @dataclass(frozen=True, slots=True)
 class TwoJobs:
-    """Two jobs beside one another; null, with `missing_reason`, what cannot be compared."""
+    """Two jobs compared; `missing_reason` explains null values."""
 
     before: ComparedJob | None
     after: ComparedJob | None

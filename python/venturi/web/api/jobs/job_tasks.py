@@ -43,7 +43,7 @@ def tasks(
         ),
     ] = None,
 ) -> JobTasks:
-    """What each executor's tasks did over time, how long they took for how much, the slowest."""
+    """The tasks of each executor over time, their duration by size, and the slowest tasks."""
     repository, trial = services.repository, trial_of(services, id)
     try:
         if from_s is None and to_s is None and stage is None:

@@ -22,7 +22,7 @@ _Id = Annotated[
 
 
 def two_jobs(services: Services, before: _Id = None, after: _Id = None) -> TwoJobs:
-    """What is not the same in two jobs: their time by part, settings, plans, data and stages."""
+    """The differences of two jobs: time by part, settings, plans, data and stages."""
     if before is None or after is None:
         return TwoJobs(
             None, None, None, "pick two trials of Spark or MapReduce that have a job log"

@@ -144,7 +144,7 @@ def advice(
     price: PriceOf = "on-demand",
     assume: RatesOf = None,
 ) -> AdvicePage:
-    """Recommended machines: which type, how many, at what cost, and how certain that is."""
+    """Recommended machines: type, number, cost, and how certain that is."""
     today = datetime.now(UTC).date()
     shares = {"fill": fill, "network": network_share, "network-low": network_low}
     texts = [text for text in assume or () if text.strip()]

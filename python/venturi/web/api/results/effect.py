@@ -54,6 +54,6 @@ def effect(
         bool, Parameter(description="Also give the crude ratio over all trials (confounded).")
     ] = False,
 ) -> Effects:
-    """The effect on the time, of trials that are alike in everything else that is recorded."""
+    """The effect of a setting on time, over trials that match in every other recorded setting."""
     question = Question(key, baseline, ignore or (), level, crude)
     return effects(services.repository, selection.query(), question)

@@ -102,7 +102,7 @@ def scaling(
         ),
     ] = None,
 ) -> Scaling:
-    """Measured medians by x, alike in everything else that was chosen, and the curve of each."""
+    """Medians by x of trials that match in every other setting, and a curve for each set."""
     repository = services.repository
     (key,) = require_keys(repository, (x,))
     check_settings((key,), "x")

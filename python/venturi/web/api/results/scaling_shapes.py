@@ -37,7 +37,7 @@ class Cliff:
 class ScalingEffect:
     """At `x_high` a trial takes `ratio` of the time at `x_low`; the interval is of medians.
 
-    Where there is none, `ratio` is that of the medians that were `measured` at both, if they were.
+    Without a curve, `ratio` is of the medians `measured` at both, if they were.
     """
 
     x_low: float
@@ -49,10 +49,11 @@ class ScalingEffect:
 
 @dataclass(frozen=True, slots=True)
 class ScalingGroup:
-    """The measured points of one context and its curve, or the reason why there is none.
+    """The measured points of one context and its curve, or the reason for its absence.
 
-    `name` tells it from the others drawn; `basis` says what the curve is made of, `reason` why it
-    has no interval. `error_relative` is by how much it missed points that it had not seen.
+    `name` distinguishes it from the other curves. `basis` describes the data behind the curve, and
+    `reason` explains why it has no interval. `error_relative` is its error at points held out from
+    the fit.
     """
 
     name: str
@@ -83,11 +84,11 @@ class ScalingListed:
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """Curves of time against x, each alike in all else that was chosen.
+    """Curves of time against x; the trials of each match in all other settings.
 
-    `by` are the keys by which all of the `total` curves differ, `same` what those drawn have in
-    common. Where x changes only together with other keys, `leave_out` are those: without them
-    there are curves.
+    `by` are the keys by which the `total` curves differ, `same` the settings that the drawn ones
+    share. If x changes only together with other keys, these are in `leave_out`: without them there
+    are curves.
     """
 
     x: str

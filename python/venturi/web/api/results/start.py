@@ -69,8 +69,8 @@ class StartFigure:
 class StartAnswer:
     """A question and its answer, the first of `sentences`.
 
-    `url` is the page that answers it whole, `trials_url` lists the trials behind. `known`: whether
-    it is answered; else the sentences say why not and what would answer it.
+    `url` is the page with the whole answer, `trials_url` lists the trials behind it. `known`:
+    whether it is answered. If not, the sentences explain why, and how to get an answer.
     """
 
     question: str
@@ -91,7 +91,7 @@ class StartFinding:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The first page: what is here, answers, findings, and the newest trials."""
+    """The first page: the number of trials, answers, findings, and the newest trials."""
 
     headline: str
     figures: tuple[StartFigure, ...]
@@ -105,7 +105,7 @@ _KNOWN: WeakKeyDictionary[TrialRepository, tuple[int, Start]] = WeakKeyDictionar
 
 
 def start(services: Services) -> Start:
-    """What the repository has to say before anything was asked."""
+    """The start page: answers and findings that you get without a query."""
     repository = services.repository
     with repository.reading() as connection:
         change = connection.execute(sa.select(CHANGES.c.made)).scalar_one()

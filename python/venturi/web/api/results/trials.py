@@ -58,7 +58,7 @@ KeyName = Annotated[str, Field(max_length=KEY_LENGTH_MAX)]  # a trial may have t
 
 
 def status(services: Services, requester: Requester) -> shapes.Status:
-    """What is served, and what the one who asks may do."""
+    """The server's version, its number of trials, and your role."""
     everything = Query()
     return shapes.Status(
         version=version("venturi"),
@@ -128,7 +128,7 @@ def facets(
 
 
 def trial(services: Services, id: Id) -> shapes.TrialDetail:
-    """One trial whole, the others of its repeat group, and what holds it up."""
+    """One whole trial, its repeat group, its exclusions and its bottlenecks."""
     found = trial_of(services, id)
     same = (Condition("group", Op.ONE_OF, (found.group_key,)),)
     limit = SIBLINGS_MAX + 1
@@ -164,12 +164,12 @@ def series(
         ),
     ] = None,
 ) -> shapes.SeriesData:
-    """What one of the trial's hosts did over time."""
+    """Metrics over time of one of the trial's hosts."""
     return series_of(services.repository, trial_of(services, id), points, host)
 
 
 def hosts(services: Services, id: Id) -> HostsOverTime:
-    """What each of its hosts did over time, beside one another; the narrowest is marked."""
+    """The use of each of the trial's hosts over time, for comparison. The bottleneck is marked."""
     from venturi.web.hosts_over_time import hosts_over_time  # noqa: PLC0415 - the server starts sooner
 
     return hosts_over_time(services.repository, trial_of(services, id))
@@ -183,7 +183,7 @@ def job(services: Services, id: Id) -> JobData:
 
 
 def io(services: Services, id: Id) -> IoPage:
-    """What the trial did to its disks: its requests by whose files they were for."""
+    """The trial's block I/O: its requests by the files that they belong to."""
     from venturi.web.io.charts import io_of  # noqa: PLC0415 - the server starts sooner
 
     return io_of(services.repository, trial_of(services, id))
@@ -210,7 +210,9 @@ def io_heat(
         float, Parameter(description="End, in seconds since the trace started.", ge=0, le=1e9)
     ],
 ) -> IoHeat:
-    """A part of a chart over time, as fine as the trace allows: at most some 512 columns."""
+    """A part of a chart over time at the finest resolution of the trace, in at most about 512
+    columns.
+    """
     from venturi.web.io.heat import HeatWindow, heat_part  # noqa: PLC0415 - the server starts sooner
 
     asked = HeatWindow(device, pattern, chart, from_s, max(from_s, until_s))
@@ -253,7 +255,7 @@ def all_exclusions(services: Services) -> shapes.Exclusions:
 
 
 def all_views(services: Services) -> shapes.Views:
-    """Saved pages, and those that come with Venturi whose trials are here."""
+    """Your saved pages, and the shipped ones with trials in this repository."""
     found = views.find(services.repository)
     own = tuple(replace(view, url=current_address(view.url)) for view in found)
     return shapes.Views(own, presets(services.repository))

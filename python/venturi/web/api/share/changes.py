@@ -169,10 +169,10 @@ def logout(request: Request, response: Response, services: ServicesDep) -> None:
 async def upload(
     request: Request, response: Response, services: ServicesDep
 ) -> shapes.UploadReport:
-    """Takes in the trials of an archive: each is checked, and what the report counts is stored.
+    """Imports the trials of an archive. Each trial is checked; the report counts the stored ones.
 
-    201 if trials were added, 200 if all were here; if every trial is refused, the problem names
-    the first with its line. Sending it again changes nothing.
+    You get 201 if trials were added, and 200 if all existed. If every trial is refused, the problem
+    document names the first with its line. You can send an archive again: nothing changes.
     """
     changes = _changes(services)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -216,7 +216,7 @@ def revoke(
     request: Request,
     services: ServicesDep,
 ) -> Exclusion:
-    """Brings back what the exclusion left out; the rule stays on record."""
+    """Revokes an exclusion: its trials count again. The rule stays on record."""
     return _changes(services).revoke(id, author_of(request, revocation.author))
 
 
