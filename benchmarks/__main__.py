@@ -167,10 +167,10 @@ def _context(
 
 
 def _headed(text: str, whole: dict[str, Any]) -> str:
-    programs = ", ".join(f"{k} {v}" for k, v in whole["versions"].items() if v)
+    programs = "\n".join(f"- {k} {v}" for k, v in whole["versions"].items() if v)
     return (
-        f"# {whole['measured_at']}\n\n{' '.join(whole['command'])}: {whole['pairs']} pairs, "
-        f"scale {whole['scale']:g}, {whole['host']['cores_used']} cores. {programs}.\n\n{text}"
+        f"# {whole['measured_at']}\n\n`{' '.join(whole['command'])}`: {whole['pairs']} pairs, "
+        f"scale {whole['scale']:g}, {whole['host']['cores_used']} cores. Programs:\n\n{programs}\n\n{text}"
     )
 
 

@@ -44,9 +44,9 @@ DISK = {
     for key, title in {
         "read": "read, 4 MiB, depth 4",
         "write": "write + fsync, 4 MiB, depth 4",
-        "mixed_read": "read and write at once, 4 MiB, depth 4: read",
-        "mixed_write": "read and write at once, 4 MiB, depth 4: write",
-        "mixed": "read and write at once, 4 MiB, depth 4: sum",
+        "mixed_read": "read and write concurrently, 4 MiB, depth 4: read",
+        "mixed_write": "read and write concurrently, 4 MiB, depth 4: write",
+        "mixed": "read and write concurrently, 4 MiB, depth 4: sum",
         "random_1": "random read, 4 KiB, depth 1",
         "random_32": "random read, 4 KiB, depth 32",
     }.items()

@@ -32,8 +32,8 @@ EXAMPLES = Path(__file__).parent.parent / "docs" / "reference" / "examples"
 def formats() -> Iterator[str]:
     """The lines of the page."""
     yield "The files that you write for Venturi. If you use an unknown field, the error names it"
-    yield "with its line. You write sizes and durations as text with a unit, such as `100TB` or"
-    yield "`10min`, or as numbers of bytes and seconds. 1 MB is 10^6 bytes, 1 MiB is 2^20."
+    yield "with its line. Sizes and durations are text with a unit, such as `100TB` or `10min`, or"
+    yield "numbers: bytes and seconds. 1 MB is 10^6 bytes, 1 MiB is 2^20."
     yield from _part("Job file", "`predict`, `advise hardware` and `simulate --job FILE.toml`.")
     yield from _fields(JobFile)
     yield from _example("job.toml")
