@@ -128,6 +128,9 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-IMPORT-CUT": Code(
             _WARNING, "An imported file ends in the middle of a field, which is left out."
         ),
+        "VEN-IMPORT-CACHED": Code(
+            _WARNING, "An imported disk rate was measured through the page cache."
+        ),
         "VEN-IMPORT-UNSTATED": Code(
             _WARNING, "A file does not state the unit or the date of an imported figure."
         ),

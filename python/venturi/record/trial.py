@@ -335,7 +335,7 @@ class Trial:
     """The record.
 
     `started_at` is None only if an imported source doesn't state it. `elapsed_s` is the timed
-    region of the workload, None until it is measured.
+    region of the workload, None until it is measured, and where an imported source has only rates.
     """
 
     id: str
@@ -370,7 +370,8 @@ class Trial:
             raise ValueError("started_at has no time zone; use UTC")
         if (self.state in _ENDINGS) != (self.failure is not None):
             raise ValueError(f"state {self.state} and failure {self.failure} contradict each other")
-        if self.state is State.SUCCEEDED and self.elapsed_s is None:
+        imported = self.provenance.kind is ProvenanceKind.IMPORTED
+        if self.state is State.SUCCEEDED and self.elapsed_s is None and not imported:
             raise ValueError("a succeeded trial has a measured elapsed_s")
         _require_finite("elapsed_s", self.elapsed_s)
         _require_finite("configuration", *self.configuration.values())

@@ -1,6 +1,6 @@
 """Reading JSON that is not trusted: within limits, and without what two readers read differently.
 
-A text that is no JSON is malformed as a whole. Values that JSON can write but a trial cannot hold
+A text without any JSON is malformed as a whole. Values that JSON can write but a trial cannot hold
 (NaN, infinity, a key that is there twice, characters that are none, nesting without end) make the
 record they are in unusable, and only that.
 """
@@ -32,6 +32,11 @@ class JsonLimits:
 
 LIMITS = JsonLimits()
 _HUGE = 1e300
+_DAMAGED_MOST = 100  # objects of one file: each is searched for where the next one begins
+# An object right after another, perhaps in a list; else the next line that begins with one.
+_BEGIN = re.compile(r"[\s,\[]*+\{")
+_BEGIN_OF_LINE = re.compile(r"^\{", re.MULTILINE)
+_NOT_FINITE = re.compile(r"(:\s*+)[-+]?(?:nan|inf)\b")  # as C prints them, which is no JSON
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 
 
@@ -77,6 +82,90 @@ def lines(
             yield number, line
     if not found:
         raise origin.malformed("the file is empty")
+
+
+@dataclass(frozen=True, slots=True)
+class JsonDocument:
+    """One JSON object of a file: the line on which it begins, its text, and its value.
+
+    A damaged or truncated object has a `problem` instead of a value.
+    """
+
+    line: int
+    text: str
+    value: dict[str, Any]
+    problem: str = ""
+
+
+def documents(
+    file: BinaryIO, origin: Origin, limits: JsonLimits = LIMITS
+) -> Iterator[JsonDocument]:
+    """Yield the JSON objects of a file that a tool wrote, one after another or in one list.
+
+    Other text before, between and after them is ignored: tools print warnings there. An object that
+    isn't the first one begins at the start of a line or right after the one before.
+    VEN-IMPORT-FORMAT if the file has no object, or more than `limits` allow.
+    """
+    data = file.read(limits.file_bytes + 1)
+    if len(data) > limits.file_bytes:
+        raise origin.malformed(f"more than {limits.file_bytes} bytes")
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+    found, damaged, line, counted = 0, 0, 1, 0
+    for at, end, value, problem in _objects(text):
+        found += 1
+        damaged += bool(problem)
+        line += text.count("\n", counted, at)
+        counted = at
+        if found > limits.records or damaged > _DAMAGED_MOST:
+            raise origin.malformed("too many objects, or too many damaged ones", line=line)
+        yield JsonDocument(line, text[at:end], value, problem)
+    if not found:
+        raise origin.malformed("the file contains no JSON object")
+
+
+def _objects(text: str) -> Iterator[tuple[int, int, dict[str, Any], str]]:
+    """Yield begin, end, value and problem of each object."""
+    position, decoder = 0, json.JSONDecoder()
+    while begin := _BEGIN.match(text, position) or _BEGIN_OF_LINE.search(text, position):
+        at = begin.end() - 1
+        try:
+            value, position = decoder.raw_decode(text, at)
+        except ValueError as error:
+            after = _BEGIN_OF_LINE.search(text, at + 1)
+            position = after.end() - 1 if after else len(text)
+            try:
+                repaired = _NOT_FINITE.sub(r"\1null", text[at:position])
+                value, _ = decoder.raw_decode(repaired)
+            except (ValueError, RecursionError):
+                yield at, position, {}, f"not JSON: {error}"
+                continue
+        except RecursionError:
+            yield at, len(text), {}, "nested too deeply"
+            return
+        yield at, position, value, ""
+
+
+def parsed_lines(
+    file: BinaryIO, origin: Origin, limits: JsonLimits = LIMITS
+) -> Iterator[tuple[int, Any]]:
+    """Yield the values of lines of JSON with their numbers (from 1).
+
+    A line that is damaged or truncated is a refusal. VEN-IMPORT-FORMAT if all lines are.
+    """
+    sound, first = False, None
+    for number, text in lines(file, origin, limits):
+        try:
+            value = parse(text)
+        except UnusableError as error:
+            value, sound = error.refusal(number), True
+        except ValueError as error:
+            first = first or (number, error)
+            value = Refusal(number, "", shown(text), f"not JSON: {error}")
+        else:
+            sound = True
+        yield number, value
+    if not sound and first is not None:
+        raise origin.malformed(f"not JSON: {first[1]}", line=first[0]) from first[1]
 
 
 def parse(text: str) -> Any:

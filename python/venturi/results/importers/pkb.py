@@ -5,7 +5,10 @@ the file they stand. Decisions:
 
 - The trial's time is the sample that is the run's, by the names in `RUN_TIMES`, the first that
   stands there exactly once. `End to End Runtime` is none: it has making and removing the machines
-  in it. Without such a sample the run is refused.
+  in it. Without such a sample the run is refused, unless it is a probe.
+- Runs of fio, iperf and netperf are probes of a disk or network. Their rates are also kept in the
+  metrics of Venturi's own probes (`pkb_probes.py`), and their time may be unknown.
+- A line that is damaged or truncated is refused, and the others are kept.
 - All samples are kept with their units; a value that is NaN or infinite becomes a missing one.
 - The labels of the time's sample are the configuration, except for those that name one run (ids,
   folders, host names); a sample keeps the labels in which it differs from it.
@@ -39,11 +42,11 @@ from venturi.record.importing.json_text import (
     UnusableError,
     check,
     is_finite,
-    lines,
-    parse,
+    parsed_lines,
     shown,
     text,
 )
+from venturi.record.importing.text import Refusal
 from venturi.record.trial import (
     Cluster,
     Engine,
@@ -55,6 +58,7 @@ from venturi.record.trial import (
     TrialWarning,
     Workload,
 )
+from venturi.results.importers.pkb_probes import probe_of
 
 FORMAT = Format(
     "pkb",
@@ -71,7 +75,9 @@ RUN_TIMES = (
     "sparksql_total_wall_time",
     "sparksql_run_time",
     "run_time",
+    "runtime",
     "wall_time",
+    "jar_time",
     "Benchmark Run Runtime",
 )
 """The samples that are the time of a run, best first."""
@@ -96,6 +102,7 @@ _ENGINES = {
     "dpb_sparksql_benchmark": "spark",
     "dpb_spark_pi_benchmark": "spark",
     "dpb_spark_io_benchmark": "spark",
+    "spark": "spark",
 }
 _VERSION = "perfkitbenchmarker_version"
 _RUN_NUMBER = "run_number"
@@ -114,7 +121,8 @@ _OF_ONE_RUN = frozenset(
         "failed_substatus",
     }
 )
-_TYPES, _COUNTS = ("machine_type", "dpb_cluster_shape"), ("vm_count", "dpb_cluster_size")
+_TYPES = ("machine_type", "dpb_cluster_shape", "sending_machine_type")
+_COUNTS = ("vm_count", "dpb_cluster_size")
 _TERASORT_RECORDS, _TERASORT_RECORD_BYTES = "terasort_num_record", 100
 
 _LIMITS = JsonLimits(file_bytes=256 << 20, text_characters=256 << 10, depth=3)
@@ -146,13 +154,14 @@ def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
     """The trials of the runs in `file`, with what was refused."""
     runs: dict[_Run, list[_SampleLine]] = {}
     seen: set[str] = set()
-    for line, content in lines(file, source, _LIMITS):
+    for line, content in parsed_lines(file, source, _LIMITS):
+        if isinstance(content, Refusal):
+            yield content
+            continue
         try:
-            run, sample = _sample(parse(content), line, seen)
+            run, sample = _sample(content, line, seen)
         except UnusableError as error:
             yield error.refusal(line)
-        except ValueError as error:
-            raise source.malformed(f"not JSON: {error}", line=line) from error
         else:
             runs.setdefault(run, []).append(sample)
     for run, samples in runs.items():
@@ -256,8 +265,11 @@ def _trial(run: _Run, lines: Sequence[_SampleLine], source: ImportSource) -> Tri
     if len(lines) > _MOST_SAMPLES:
         raise UnusableError("run_uri", run_uri, f"more than {_MOST_SAMPLES} samples in one run")
     failed = next((line for line in lines if line.metric == _RUN_FAILED), None)
-    timed = None if failed else _run_time(run, lines)
+    probe = None if failed else probe_of(test, lines)
+    timed = None if failed or probe else _run_time(run, lines)
     told = (timed or failed or lines[0]).labels
+    if probe is not None:
+        told = _common(lines)
     count = next((told[key] for key in _COUNTS if _is_count(told.get(key))), 0)
     chosen: dict[str, Scalar] = {
         key: value for key, value in told.items() if key not in _OF_ONE_RUN
@@ -273,12 +285,12 @@ def _trial(run: _Run, lines: Sequence[_SampleLine], source: ImportSource) -> Tri
     return Trial(
         id=imported_id("pkb", run_uri, test, str(run_number)),
         workload=Workload(
-            test,
+            probe.kind if probe else test,
             "pkb",
             input_bytes=records * _TERASORT_RECORD_BYTES if records else None,
             input_records=records,
         ),
-        engine=Engine(_ENGINES.get(test, "unknown"), "unknown"),
+        engine=Engine(test if probe else _ENGINES.get(test, "unknown"), "unknown"),
         cluster=Cluster(
             unnamed_hosts(f"pkb-{machine or 'unknown'}", int(count or 0), {}), instance_type=machine
         ),
@@ -288,11 +300,23 @@ def _trial(run: _Run, lines: Sequence[_SampleLine], source: ImportSource) -> Tri
         started_at=started_at,
         state=State.FAILED if failed else State.SUCCEEDED,
         repetition=run_number,
-        elapsed_s=_elapsed_s(timed) if timed else None,
-        samples=tuple(_kept(line, chosen) for line in lines),
+        elapsed_s=_elapsed_s(timed) if timed else probe.elapsed_s if probe else None,
+        samples=(
+            *(probe.samples if probe else ()),
+            *(_kept(line, chosen) for line in lines),
+        ),
         warnings=warnings,
         failure=_failure(failed) if failed else None,
     )
+
+
+def _common(lines: Sequence[_SampleLine]) -> dict[str, Scalar]:
+    """Return the labels that all samples share: those of a probe's tests differ."""
+    common = dict(lines[0].labels)
+    for line in lines[1:]:
+        labels = line.labels
+        common = {k: v for k, v in common.items() if k in labels and labels[k] == v}
+    return common
 
 
 def _is_count(value: Scalar) -> bool:

@@ -67,6 +67,8 @@ def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
     raw = file.read(_LIMITS.file_bytes + 1)
     if len(raw) > _LIMITS.file_bytes:
         raise source.malformed(f"more than {_LIMITS.file_bytes} bytes")
+    sound = False
+    damaged: tuple[int, ValueError] | None = None
     for line, piece in _pieces(decoded(raw, source, 1), source):
         try:
             found = parse(piece)
@@ -74,14 +76,20 @@ def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
             if piece.startswith("["):  # one of its tests is to blame, and which is not known
                 raise source.malformed(error.reason, line=line, field=error.field) from error
             yield error.refusal(line)
+            sound = True
             continue
-        except ValueError as error:
-            raise source.malformed(f"not JSON: {error}", line=line) from error
+        except ValueError as error:  # a line that is damaged or truncated costs itself
+            damaged = damaged or (line, error)
+            yield Refusal(line, "", piece[:100], f"not JSON: {error}")
+            continue
+        sound = True
         if isinstance(found, list):
             for place, test in enumerate(found):
                 yield from admitted(_items(test, line, f"[{place}]", source), line, source)
         else:
             yield from admitted(_items(found, line, "", source), line, source)
+    if not sound and damaged:
+        raise source.malformed(f"not JSON: {damaged[1]}", line=damaged[0]) from damaged[1]
 
 
 def _pieces(content: str, source: ImportSource) -> list[tuple[int, str]]:

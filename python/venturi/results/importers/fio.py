@@ -1,0 +1,390 @@
+"""fio: the JSON of `--output-format=json` or `json+`; each job is a trial of a disk probe.
+
+Lines around the JSON (warnings, progress) are ignored, and a file may hold several runs. Decisions:
+
+- `rw` decides what a rate is: sequential `read` and `write` alone, both concurrently (`rw`), random
+  access. Before fio 2.3 the JSON doesn't have it. Then the job's name decides if it says `randread`
+  or the like, with a warning.
+- `bw` is in KiB/s in all versions, `io_bytes` before fio 3 in KiB; `bw_bytes` is used where it
+  exists. Latencies are completion latencies: `clat_ns`, before fio 3 `clat` in microseconds.
+- fio prints each of `numjobs` equal jobs by itself unless `group_reporting` is set. They run
+  concurrently, so they are one trial with the sum of their rates. Their percentiles can't be
+  combined.
+- Other jobs of the same group run concurrently, too: their samples have `concurrent_jobs`, and
+  catalogs don't use them.
+- `timestamp` is the time of the output, after all jobs: a warning says so. fio 3.36 and later have
+  `job_start`.
+- A job with an error is a failed trial. A job that moved nothing is rejected.
+- In client/server mode each client's jobs are trials of its host; "All clients" is their sum, and
+  is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, BinaryIO
+
+from venturi.record.importing.formats import Format
+from venturi.record.importing.items import ImportedItem, ImportSource, admitted, imported_id
+from venturi.record.importing.json_text import (
+    JsonDocument,
+    JsonLimits,
+    UnusableError,
+    documents,
+    is_finite,
+)
+from venturi.record.importing.text import Refusal
+from venturi.record.trial import Engine, Sample, Scalar, Trial, TrialWarning
+from venturi.results.importers.probe_trials import (
+    DISK,
+    UNSTATED,
+    DiskTest,
+    ProbeRun,
+    access,
+    access_named,
+    quantile_name,
+)
+
+FORMAT = Format(
+    "fio",
+    "fio: JSON (--output-format=json); disk probes",
+    pattern=r'(?s).{0,32768}?\{\s*"fio version"\s*:',
+)
+
+_LIMITS = JsonLimits(file_bytes=256 << 20, records=10_000)
+_JOBS_MOST = 10_000
+_DIRECTIONS = ("read", "write", "trim", "mixed")
+_PERCENTS = frozenset({50.0, 90.0, 95.0, 99.0, 99.9, 99.99})
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?)b?", re.IGNORECASE)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+_WHOLE = re.compile(r"-?\d{1,15}")
+_YEAR_10000_S = 253_402_300_800
+# Engines that queue nothing: whatever the depth, one request is under way.
+_SYNCHRONOUS = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"})
+_NO_DISK = frozenset({"null", "cpuio", "net", "netsplice", "rdma", "http", "dev-dax"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What all jobs of one run of fio share."""
+
+    line: int
+    version: str
+    printed_at: datetime | None
+    options: Mapping[str, str]
+    devices: str
+    source: ImportSource
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One job as fio prints it: its place in the list, its options with the global ones."""
+
+    place: int
+    fields: Mapping[str, Any]
+    options: Mapping[str, str]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for the processes that `numjobs` makes of one job."""
+        host = self.fields.get("hostname"), self.fields.get("port")
+        return *host, self.fields.get("groupid"), self.name, tuple(sorted(self.options.items()))
+
+    @property
+    def group(self) -> tuple[object, ...]:
+        """Equal for jobs that run concurrently."""
+        return self.fields.get("hostname"), self.fields.get("port"), self.fields.get("groupid")
+
+    @property
+    def name(self) -> str:
+        """The job's name."""
+        return str(self.fields.get("jobname", ""))[:200] or f"job {self.place + 1}"
+
+    def section(self, direction: str) -> Mapping[str, Any]:
+        """What fio measured in one direction, empty if nothing was moved."""
+        found = self.fields.get(direction)
+        moved = isinstance(found, dict) and (_number(found, "io_bytes") or _number(found, "bw"))
+        return found if isinstance(found, dict) and moved else {}
+
+
+def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
+    """Yield the trials of the jobs in `file`, with the jobs that were rejected."""
+    found = False
+    for document in documents(file, source, _LIMITS):
+        value, jobs, problem = _with_jobs(document)
+        if value is None:
+            yield Refusal(document.line, "", document.text[:100], problem or "not a run of fio")
+            continue
+        found = True
+        run = _run(document.line, value, source)
+        yield from _trials(run, jobs)
+        if problem:
+            yield Refusal(document.line, "jobs", f"after {len(jobs)} jobs", problem)
+    if not found:
+        raise source.malformed('no JSON of fio: an object with "fio version" and "jobs"')
+
+
+def _with_jobs(document: JsonDocument) -> tuple[dict[str, Any] | None, list[Any], str]:
+    """Return the run and its jobs; of a truncated one those before the cut, and the problem."""
+    value, problem = document.value, document.problem
+    jobs: list[Any] = []
+    if problem:
+        value, jobs = _before_the_cut(document.text)
+    for key in ("jobs", "client_stats"):
+        listed = value.get(key)
+        jobs += listed if isinstance(listed, list) else []
+    known = "fio version" in value and (jobs or "jobs" in value or "client_stats" in value)
+    return (value if known or jobs else None), jobs[:_JOBS_MOST], problem
+
+
+def _before_the_cut(text: str) -> tuple[dict[str, Any], list[Any]]:
+    """Return the head of a truncated run, and its jobs that are whole."""
+    begin = re.search(r'"(?:jobs|client_stats)"\s*:\s*\[', text)
+    if begin is None:
+        return {}, []
+    decoder, jobs, at = json.JSONDecoder(), [], begin.end()
+    try:
+        head = decoder.decode(text[: begin.start()].rstrip().rstrip(",") + "}")
+        while job := re.compile(r"[\s,]*").match(text, at):
+            value, at = decoder.raw_decode(text, job.end())
+            jobs.append(value)
+    except (ValueError, RecursionError):
+        pass
+    return (head, jobs) if jobs and isinstance(head, dict) else ({}, [])
+
+
+def _run(line: int, value: Mapping[str, Any], source: ImportSource) -> _Run:
+    util = value.get("disk_util")
+    devices = [each.get("name") for each in util if isinstance(each, dict)] if util else []
+    return _Run(
+        line,
+        str(value.get("fio version", "")).removeprefix("fio-")[:100] or "unknown",
+        _moment(value.get("timestamp_ms"), 1000) or _moment(value.get("timestamp"), 1),
+        _options(value.get("global options")),
+        ", ".join(str(each)[:100] for each in devices[:20]),
+        source,
+    )
+
+
+def _options(found: object) -> dict[str, str]:
+    if not isinstance(found, dict):
+        return {}
+    return {
+        str(key)[:100]: str(value)[:1000]
+        for key, value in found.items()
+        if not isinstance(value, dict | list)
+    }
+
+
+def _moment(value: object, per_s: int) -> datetime | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return datetime.fromtimestamp(value / per_s, UTC) if 0 < value < _YEAR_10000_S * per_s else None
+
+
+def _trials(run: _Run, listed: Sequence[Any]) -> Iterator[ImportedItem]:
+    groups: dict[tuple[object, ...], list[_Job]] = {}
+    concurrent: dict[tuple[object, ...], int] = {}
+    for place, fields in enumerate(listed):
+        if not isinstance(fields, dict):
+            yield Refusal(run.line, f"jobs[{place}]", "", "not an object")
+            continue
+        job = _Job(place, fields, {**run.options, **_options(fields.get("job options"))})
+        if job.name == "All clients":
+            continue
+        several = _count(job.options.get("numjobs")) > 1
+        key = job.key if several else (place,)
+        groups.setdefault(key, []).append(job)
+        if any(job.section(direction) for direction in _DIRECTIONS):
+            concurrent[job.group] = concurrent.get(job.group, 0) + 1
+    for jobs in groups.values():
+        others = max(0, concurrent.get(jobs[0].group, 0) - len(jobs))
+        try:
+            yield from admitted([_trial(run, jobs, others)], run.line, run.source)
+        except UnusableError as error:
+            yield error.refusal(run.line)
+
+
+def _trial(run: _Run, jobs: Sequence[_Job], others: int) -> Trial:
+    """Return the trial of a job, or of the processes of one job."""
+    first = jobs[0]
+    error = next((code for each in jobs if (code := _number(each.fields, "error"))), None)
+    test, warnings = _test(first, others)
+    samples = _samples(jobs, test, failed=error is not None)
+    started_at = _moment(first.fields.get("job_start"), 1000)
+    if started_at is None and run.printed_at is not None:
+        started_at = run.printed_at
+        text = "started_at is the time of fio's output, after all jobs; the real start is unknown"
+        warnings.append(TrialWarning(UNSTATED, text))
+    host = first.fields.get("hostname")
+    folder = first.options.get("directory") or first.options.get("filename")
+    configuration: dict[str, Scalar] = {"job": first.name}
+    configuration |= {key: _typed(value) for key, value in first.options.items()}
+    if run.devices:
+        configuration["devices"] = run.devices
+    figures = [(each.metric, each.value) for each in samples]
+    return ProbeRun(
+        id=imported_id("fio", str(run.printed_at), str(first.key), str(first.place), str(figures)),
+        dataset="fio",
+        kind=DISK,
+        engine=Engine("fio", run.version),
+        samples=samples,
+        configuration=configuration,
+        started_at=started_at,
+        elapsed_s=_elapsed_s(jobs),
+        hosts=(str(host)[:200],) if host else (),
+        folders=(folder,) if folder else (),
+        warnings=tuple(warnings),
+        failure=None if error is None else _error(int(error)),
+    ).trial(run.source)
+
+
+def _error(code: int) -> str:
+    return f"fio reports error {code}: {os.strerror(abs(code)) if abs(code) < 1 << 31 else ''}"
+
+
+def _test(job: _Job, others: int) -> tuple[DiskTest, list[TrialWarning]]:
+    """Return what the job did, with warnings about what limits its use."""
+    warnings = []
+    options = job.options
+    written = options.get("rw") or options.get("readwrite")
+    rw = access(written) if written else None
+    if written is None and isinstance(job.fields.get("job options"), dict):
+        rw = "read"  # fio's default
+    elif written is None and (rw := access_named(job.name)):
+        text = f"fio's output doesn't state the access pattern; the job's name says {rw}"
+        warnings.append(TrialWarning(UNSTATED, text))
+    engine = options.get("ioengine", "psync")
+    if options and options.get("direct", "0") != "1" and engine not in _NO_DISK:
+        text = "the job used the page cache (direct=0): its rates may be those of memory"
+        warnings.append(TrialWarning("VEN-IMPORT-CACHED", text))
+    depth = _count(options.get("iodepth")) if options else None
+    labels: dict[str, Scalar] = {
+        "dir": options.get("directory") or options.get("filename"),
+        "block_bytes": block_bytes(options, rw) if options else None,
+        "queue_depth": 1 if depth and engine in _SYNCHRONOUS else depth,
+    }
+    jobs = _count(options.get("numjobs"))
+    if jobs > 1:
+        labels["jobs"] = jobs
+    if others:
+        labels["concurrent_jobs"] = others
+    if engine in _NO_DISK:
+        labels["no_disk"] = engine
+    return DiskTest(rw, labels), warnings
+
+
+def _samples(jobs: Sequence[_Job], test: DiskTest, *, failed: bool) -> tuple[Sample, ...]:
+    samples: list[Sample] = []
+    for direction in _DIRECTIONS:
+        sections = [found for each in jobs if (found := each.section(direction))]
+        if not sections:
+            continue
+        labels = dict(test.labels)
+        blocks = jobs[0].options
+        if blocks and direction != "read":
+            labels["block_bytes"] = block_bytes(blocks, direction)
+        of, told = replace(test, labels=labels), direction
+        if direction == "mixed" and test.rw in {"read", "randread", "write", "randwrite"}:
+            told = test.rw.removeprefix("rand")
+        timed = [each for each in sections if _number(each, "runtime") != 0]
+        if len(timed) < len(sections) and not failed:
+            raise UnusableError(f"{jobs[0].name}.{direction}", "runtime 0", "no rate: no time")
+        rates = [_bytes_per_s(each) for each in timed]
+        iops = [_number(each, "iops") for each in timed]
+        samples += of.rates(told, _sum(rates), _sum(iops))
+        if len(sections) == 1:
+            samples += of.latencies(told, _latencies(sections[0]))
+        else:
+            why = f"each of {len(sections)} processes has percentiles of its own"
+            samples += of.latencies(told, {}, missing=why)
+    if not samples and not failed:
+        raise UnusableError(f"{jobs[0].name}.runtime", 0, "the job moved no data")
+    return tuple(samples)
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known and len(known) == len(values) else None
+
+
+def _bytes_per_s(section: Mapping[str, Any]) -> float | None:
+    exact, kib = _number(section, "bw_bytes"), _number(section, "bw")
+    return exact if exact is not None else None if kib is None else kib * 1024
+
+
+def _latencies(section: Mapping[str, Any]) -> dict[str, float]:
+    """Return the completion latencies in seconds by quantile."""
+    units = {"clat_ns": 1e9, "clat": 1e6, "lat_ns": 1e9, "lat": 1e6}
+    key = next((each for each in units if _number(_object(section, each), "max")), None)
+    if key is None:
+        return {}
+    seconds: dict[str, float] = {}
+    found, per_s = _object(section, key), units[key]
+    percentiles = found.get("percentile")
+    for percent, value in percentiles.items() if isinstance(percentiles, dict) else ():
+        try:
+            at = float(percent)
+        except ValueError:
+            continue
+        if at in _PERCENTS and _is_number(value):
+            seconds[quantile_name(at)] = value / per_s
+    for name in ("mean", "max"):
+        if (value := _number(found, name)) is not None:
+            seconds[name] = value / per_s
+    return seconds
+
+
+def _object(fields: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = fields.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _elapsed_s(jobs: Sequence[_Job]) -> float | None:
+    """Return how long the longest process moved data, or how long the job ran; None: unknown."""
+    found = [
+        value / 1000
+        for each in jobs
+        for direction in _DIRECTIONS
+        if (value := _number(each.section(direction), "runtime"))
+    ]
+    elapsed = [value for each in jobs if (value := _number(each.fields, "elapsed"))]
+    return max(found or elapsed, default=None)
+
+
+def block_bytes(options: Mapping[str, str], direction: str | None) -> int | None:
+    """Return the block size in one direction; None if it varies or can't be read."""
+    if options.get("bssplit") or options.get("bsrange"):
+        return None
+    parts = (options.get("bs") or options.get("blocksize") or "4k").split(",")
+    place = {"write": 1, "trim": 2}.get((direction or "").removeprefix("rand"), 0)
+    written = parts[min(place, len(parts) - 1)].strip() or "4k"
+    found = _SIZE.fullmatch(written)
+    if found is None:
+        return None
+    # By fio's default k is 1024 and ki 1000; kb_base=1000 turns this round.
+    binary = (options.get("kb_base", "1024") == "1024") != bool(found[3])
+    size = float(found[1]) * (1024 if binary else 1000) ** _POWERS[found[2].lower()]
+    return int(size) if 0 < size < 1 << 53 else None
+
+
+def _count(written: str | None) -> int:
+    return int(written) if written and _WHOLE.fullmatch(written.strip()) else 1
+
+
+def _typed(written: str) -> Scalar:
+    return int(written) if _WHOLE.fullmatch(written) and str(int(written)) == written else written
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and is_finite(value)
+
+
+def _number(fields: Mapping[str, Any], key: str) -> float | None:
+    value = fields.get(key)
+    return float(value) if _is_number(value) else None  # type: ignore[arg-type]

@@ -1,0 +1,228 @@
+"""iperf3: the JSON of `iperf3 -J` (client or server), or the lines of `--json-stream`.
+
+Each run is a trial of a network probe between two hosts; a file may hold several. Decisions:
+
+- The rate is that of the data that arrived (`sum_received`), of all parallel streams together, also
+  with `--reverse`. If only the sender's rate is known, it is used with a warning.
+- A `--bidir` run has two rates, measured concurrently: an all-to-all of two hosts.
+- UDP sends at a chosen rate (`-b`, by default 1 Mbit/s), so its rate, loss and jitter are metrics
+  of their own, which no catalog uses. TCP with `-b` is limited too: `target_bits_per_s` says so.
+- Between two addresses of one host, iperf3 measures memory, not a network.
+- A run with an `error` is a failed trial; what it measured before is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, BinaryIO
+
+from venturi.record.importing.formats import Format
+from venturi.record.importing.items import ImportedItem, ImportSource, admitted, imported_id
+from venturi.record.importing.json_text import JsonLimits, UnusableError, documents, is_finite
+from venturi.record.importing.text import Refusal
+from venturi.record.trial import Engine, Sample, Scalar, Trial, TrialWarning
+from venturi.results.importers.probe_trials import NETWORK, UNSTATED, ProbeRun
+
+FORMAT = Format(
+    "iperf3",
+    "iperf3: JSON (-J or --json-stream); network probes",
+    pattern=(
+        r'(?s).{0,32768}?\{\s*"(?:start"\s*:\s*\{\s*"(?:connected|version)"'
+        r'|event"\s*:\s*"(?:start|error)"|error"\s*:\s*"(?:error|unable|the) )'
+    ),
+)
+
+_LIMITS = JsonLimits(file_bytes=256 << 20, records=100_000)
+_ENDS = {"sum_sent": "sent", "sum_received": "received"}
+_MOST_STREAMS = 1_000
+_YEAR_10000_S = 253_402_300_800
+_CHOSEN = ("num_streams", "blksize", "omit", "duration", "bytes", "blocks", "reverse", "tos")
+
+
+def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
+    """Yield the trials of the runs in `file`, with the runs that were rejected."""
+    found = False
+    streamed: dict[str, Any] = {}
+    line = 1
+    for document in documents(file, source, _LIMITS):
+        value = document.value
+        if document.problem:
+            yield Refusal(document.line, "", document.text[:100], document.problem)
+        elif isinstance(value.get("event"), str):
+            found = True
+            if value["event"] == "start" and streamed:
+                yield from _trials(streamed, line, source)
+                streamed = {}
+            line = line if streamed else document.line
+            if value["event"] in {"start", "end", "error"}:
+                streamed[value["event"]] = value.get("data")
+        elif isinstance(value.get("start"), dict) or "error" in value:
+            found = True
+            yield from _trials(value, document.line, source)
+        else:
+            yield Refusal(document.line, "", document.text[:100], "not a run of iperf3")
+    if streamed:
+        yield from _trials(streamed, line, source)
+    if not found:
+        raise source.malformed('no JSON of iperf3: an object with "start" and "end"')
+
+
+def _trials(run: Mapping[str, Any], line: int, source: ImportSource) -> Iterator[ImportedItem]:
+    try:
+        yield from admitted([_trial(run, source)], line, source)
+    except UnusableError as error:
+        yield error.refusal(line)
+
+
+def _trial(run: Mapping[str, Any], source: ImportSource) -> Trial:
+    start, end = _object(run, "start"), _object(run, "end")
+    test = _object(start, "test_start")
+    failure = _text(run.get("error"))
+    protocol = _text(test.get("protocol")).upper() or _protocol(end)
+    warnings: list[TrialWarning] = []
+    labels: dict[str, Scalar] = {
+        "peers": 2,
+        "streams": int(_number(test, "num_streams") or 1),
+        "slowest": False,
+    }
+    samples = (
+        _udp(end, labels) if protocol == "UDP" else _tcp(end, labels, _is_reversed(test), warnings)
+    )
+    if not samples and not failure:
+        raise UnusableError("end", "", "the run has no rate: it was interrupted or truncated")
+    host = _text(start.get("system_info")).split()[1:2]
+    connected = [each for each in _list(start, "connected") if isinstance(each, dict)]
+    loopback = any(
+        each.get("local_host") and each.get("local_host") == each.get("remote_host")
+        for each in connected
+    )
+    configuration: dict[str, Scalar] = {"protocol": protocol}
+    configuration |= {key: value for key in _CHOSEN if (value := _number(test, key)) is not None}
+    configuration["server"] = _text(_object(start, "connecting_to").get("host")) or None
+    target = _number(test, "target_bitrate")
+    if target:
+        configuration["target_bits_per_s"] = target
+    if loopback:
+        configuration["loopback"] = True
+    seconds = _number(_object(start, "timestamp"), "timesecs") or 0
+    known = 0 < seconds < _YEAR_10000_S
+    figures = [(each.metric, each.value, str(each.labels)) for each in samples]
+    cookie = _text(start.get("cookie"))
+    return ProbeRun(
+        id=imported_id("iperf3", cookie, str(seconds), failure, str(figures), str(configuration)),
+        dataset="iperf3",
+        kind=NETWORK,
+        engine=Engine("iperf3", _text(start.get("version")).removeprefix("iperf ") or "unknown"),
+        samples=samples,
+        configuration=configuration,
+        started_at=datetime.fromtimestamp(seconds, UTC) if known else None,
+        elapsed_s=_seconds(end) or _number(test, "duration"),
+        hosts=tuple(host),
+        network="loopback: peers on one host" if loopback else "network",
+        warnings=tuple(warnings),
+        failure=f"iperf3 reports: {failure}"[:2000] if failure else None,
+    ).trial(source)
+
+
+def _is_reversed(test: Mapping[str, Any]) -> bool:
+    """Return whether the server sends."""
+    return bool(_number(test, "reverse"))
+
+
+def _tcp(
+    end: Mapping[str, Any], labels: Mapping[str, Scalar], reversed_: bool, warnings: list[Any]
+) -> tuple[Sample, ...]:
+    forward, backward = _arrived(end, ""), _arrived(end, "_bidir_reverse")
+    if forward is None:
+        return ()
+    if not forward[1]:
+        text = "only the sender's rate is known, which counts data that may not have arrived"
+        warnings.append(TrialWarning(UNSTATED, text))
+    more = [
+        Sample("net_retransmits", value, "1", labels={"direction": name})
+        for name, key in (("forward", "sum_sent"), ("reverse", "sum_sent_bidir_reverse"))
+        if (value := _number(_object(end, key), "retransmits")) is not None
+    ]
+    if backward is None:
+        direction = "from server" if reversed_ else "to server"
+        named = {**labels, "direction": direction}
+        return (Sample("net_pairwise_bytes_per_s", forward[0], "B/s", labels=named), *more)
+    both = (("to server", forward[0]), ("from server", backward[0]))
+    metric = "net_all_to_all_bytes_per_s"
+    slowest = min(both, key=lambda each: each[1])
+    mean = (forward[0] + backward[0]) / 2
+    return (
+        Sample(metric, mean, "B/s", labels=labels),
+        Sample(metric, slowest[1], "B/s", labels={**labels, "slowest": True, "peer": slowest[0]}),
+        *(
+            Sample("net_bidirectional_bytes_per_s", rate, "B/s", labels={"direction": name})
+            for name, rate in both
+        ),
+        *more,
+    )
+
+
+def _arrived(end: Mapping[str, Any], suffix: str) -> tuple[float, bool] | None:
+    """Return the rate in bytes/s, and whether the receiver counted it."""
+    for key in ("sum_received", "sum_sent", "sum"):
+        bits_per_s = _number(_object(end, key + suffix), "bits_per_second")
+        if bits_per_s:
+            return bits_per_s / 8, key == "sum_received"
+    return None
+
+
+def _udp(end: Mapping[str, Any], labels: Mapping[str, Scalar]) -> tuple[Sample, ...]:
+    samples: list[Sample] = []
+    for suffix, direction in (("", "forward"), ("_bidir_reverse", "reverse")):
+        total = _object(end, f"sum{suffix}")
+        received = _object(end, f"sum_received{suffix}") or total
+        told = {**labels, "direction": direction}
+        sent_bits_per_s = _number(_object(end, f"sum_sent{suffix}") or total, "bits_per_second")
+        lost_percent = _number(received, "lost_percent")
+        bits_per_s = _number(received, "bits_per_second")
+        if received is total and bits_per_s is not None and lost_percent is not None:
+            bits_per_s *= 1 - lost_percent / 100  # before iperf3 3.2 the sum is the sender's
+        figures = (
+            ("net_udp_sent_bytes_per_s", sent_bits_per_s, 1 / 8, "B/s"),
+            ("net_udp_received_bytes_per_s", bits_per_s, 1 / 8, "B/s"),
+            ("net_udp_lost", lost_percent, 1 / 100, "fraction"),
+            ("net_udp_jitter_s", _number(received, "jitter_ms"), 1 / 1000, "s"),
+        )
+        samples += (
+            Sample(metric, value * scale, unit, labels=told)
+            for metric, value, scale, unit in figures
+            if value is not None
+        )
+    return tuple(samples)
+
+
+def _protocol(end: Mapping[str, Any]) -> str:
+    streams = [each for each in _list(end, "streams")[:_MOST_STREAMS] if isinstance(each, dict)]
+    return "UDP" if any("udp" in each for each in streams) else "TCP"
+
+
+def _seconds(end: Mapping[str, Any]) -> float | None:
+    found = (_number(_object(end, key), "seconds") for key in ("sum_received", "sum_sent", "sum"))
+    return next((seconds for seconds in found if seconds), None)
+
+
+def _object(fields: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = fields.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _list(fields: Mapping[str, Any], key: str) -> list[Any]:
+    found = fields.get(key)
+    return found if isinstance(found, list) else []
+
+
+def _text(value: object) -> str:
+    return value.strip()[:1000] if isinstance(value, str) else ""
+
+
+def _number(fields: Mapping[str, Any], key: str) -> float | None:
+    value = fields.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not is_finite(value):
+        return None
+    return value
