@@ -100,15 +100,13 @@ def test_failed_trials_are_stored_as_failed(repository: TrialRepository) -> None
     assert len(whole_trials(repository, Condition.equal("state", State.FAILED))) == 4
 
 
-def test_of_a_file_that_is_cut_off_nothing_is_kept(
-    repository: TrialRepository, tmp_path: Path
-) -> None:
-    cut = tmp_path / "cut.csv"
-    cut.write_bytes(SET4.read_bytes()[:-30])
+def test_of_a_damaged_file_nothing_is_kept(repository: TrialRepository, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.csv"
+    damaged.write_bytes(SET4.read_bytes() + b"\xff\xfe\n")
     with pytest.raises(VenturiError) as caught:
-        import_file(repository, "aloja", cut)
+        import_file(repository, "aloja", damaged)
     assert caught.value.code == "VEN-IMPORT-FORMAT"
-    assert caught.value.where == {"file": str(cut), "line": 9}
+    assert caught.value.where == {"file": str(damaged), "line": 10}
     assert whole_trials(repository) == []
 
 

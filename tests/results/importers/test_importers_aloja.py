@@ -232,6 +232,13 @@ def test_a_row_with_too_many_fields_is_refused_and_the_others_are_read() -> None
     assert (refusal.line, refusal.reason) == (2, "23 fields, but the header has 22")
 
 
+def test_a_truncated_last_line_costs_itself() -> None:
+    whole, items = read(SET4), read(SET4[:-20])
+    assert trials(items) == trials(whole)  # the last row of the set is no trial
+    (more,) = (item for item in items if isinstance(item, Refusal) and item.line == 9)
+    assert more.reason == "the last line is truncated"
+
+
 HEADER, *ROWS = SET4.splitlines(keepends=True)
 
 
@@ -239,7 +246,6 @@ HEADER, *ROWS = SET4.splitlines(keepends=True)
     ("data", "line", "message"),
     [
         (b"", None, "empty"),
-        (SET4[:-20], 9, "truncated"),
         (HEADER.replace(b"Disk,", b"") + ROWS[0], 1, "missing: 'Disk'"),
         (HEADER.replace(b"Disk,", b"Dusk,") + ROWS[0], 1, "missing: 'Disk'"),
         (HEADER.replace(b"Disk,", b"Disk,More,") + ROWS[0], 1, "unknown: 'More'"),

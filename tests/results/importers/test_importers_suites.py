@@ -19,6 +19,7 @@ from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.importer import import_file
 from venturi.record.importing.items import ImportedItem, ImportSource, Spelling
 from venturi.record.importing.json_text import JsonLimits, lines
+from venturi.record.importing.recognise import recognise
 from venturi.record.importing.text import Refusal
 from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
@@ -73,6 +74,17 @@ def test_hibench_report() -> None:
     assert "VEN-IMPORT-CUT" not in [warning.code for warning in whole.warnings]
     stray = read("hibench", (CASES / "hibench-report/no-header-stray.report").read_bytes())
     assert (len(trials(stray)), len(refused(stray))) == (4, 1)
+
+
+@pytest.mark.parametrize("stray", ["Warning: no such file", "a b c d e f g", "\n\n{"])
+def test_hibench_stray_first_line_costs_itself(stray: str, tmp_path: Path) -> None:
+    row = "ScalaSparkSort 2024-03-16 13:58:01 3258300507 180.330 18068543 18068543\n"
+    for content in (f"{stray}\n{row}".encode(), f"{stray}\n".encode() + report(row.strip())):
+        (trial,) = trials(read("hibench", content))
+        assert trial.elapsed_s == 180.330
+        if "{" not in stray:
+            (tmp_path / "hibench.report").write_bytes(content)
+            assert recognise(tmp_path / "hibench.report").name == "hibench"
 
 
 @given(st.integers(1, 300))
@@ -286,10 +298,17 @@ def test_what_is_no_json_is_refused_whole(format: str, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("format", ["spark-perf", "pkb"])
-def test_json_that_is_cut_off_after_good_lines_is_refused_whole(format: str) -> None:
-    name = dict(FIXTURES[::-1])[format]
-    content = (DATA / format / name).read_bytes()
-    assert malformed(format, content + b'{"metric": "run')["file"] == "file"
+@pytest.mark.parametrize("damaged", [b'{"metric": "run', b'{"testName": "count"', b"]\n"])
+def test_a_damaged_line_of_json_costs_itself(format: str, damaged: bytes) -> None:
+    content = (DATA / format / dict(FIXTURES[::-1])[format]).read_bytes()
+    whole, items = read(format, content), read(format, content + damaged)
+    assert [each.id for each in trials(items)] == [each.id for each in trials(whole)]
+    (more,) = (
+        refused(items)[len(refused(whole)) :]
+        if format == "spark-perf"
+        else [each for each in refused(items) if each not in refused(whole)]
+    )
+    assert (more.line, "not JSON" in more.reason) == (content.count(b"\n") + 1, True)
 
 
 @pytest.mark.parametrize("format", ["spark-perf", "pkb"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -16,6 +17,8 @@ from venturi.core.wording import did_you_mean
 from venturi.record.importing.formats import AUTO, FORMATS, Format, FormatKind
 from venturi.record.importing.recognise import recognise
 
+OWN_TABLE = "table"
+"""The format of which the user names the columns."""
 _WORDS = (AUTO, *FORMATS)
 _HELP = """Import engines' logs, archives and other people's results.
 
@@ -37,6 +40,10 @@ in an archive is rejected with its line, and the others are imported. Results or
 damaged as a whole add nothing; a truncated log adds what it holds. A rejected file does not stop
 the others. The exit status is 1 if a file or a trial in an archive was rejected, or if a file holds
 no trial.
+
+Your own table of trials has the format `table`. Name its columns: elapsed_s, workload, engine,
+engine_version, nodes, instance_type, input_bytes, input_records, repetition, started_at, state,
+exit_code, or any key of the configuration. Other columns become configuration keys.
 
 With --watch, folders and URLs are checked again and again, and applications are imported as they
 finish, until you interrupt it. The next start continues from there.
@@ -85,6 +92,14 @@ def _complete(
     callback=_what,
     shell_complete=_complete,
 )
+@click.option(
+    "--column",
+    "columns",
+    metavar="FIELD=COLUMN[:UNIT]",
+    multiple=True,
+    help="With format table: the column that gives a field, such as elapsed_s=seconds or "
+    "input_bytes=input_gb:GB; repeatable.",
+)
 @click.option("--watch", is_flag=True, help="Keep importing applications as they finish.")
 @click.option(
     "--every",
@@ -97,9 +112,18 @@ def _complete(
 @details_option
 @json_option
 def command(
-    what: tuple[Format | None, tuple[str, ...]], every_s: float, *, watch: bool, as_json: bool
+    what: tuple[Format | None, tuple[str, ...]],
+    columns: tuple[str, ...],
+    every_s: float,
+    *,
+    watch: bool,
+    as_json: bool,
 ) -> int:
     format_, sources = what
+    if columns:
+        if format_ is None or format_.name != OWN_TABLE:
+            raise click.UsageError(f"--column belongs to the format {OWN_TABLE}")
+        format_ = replace(format_, options=columns)
     files, urls = _files(sources), [each for each in sources if is_url(each)]
     if watch:
         _check_watched(format_, files, as_json=as_json)

@@ -61,7 +61,8 @@ class Format:
 
     A file is of the format if its text begins with the regular expression `pattern`, if its first
     line is a header with `columns`, or if its name ends with `suffix`. The list of formats adds the
-    module of the reader and its kind.
+    module of the reader and its kind. `options` are what the user said about the file's columns; a
+    reader of such a format takes them as a third argument.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Format:
     suffix: str = ""
     module: str = ""
     kind: FormatKind = FormatKind.RESULTS
+    options: tuple[str, ...] = ()
 
     @property
     def reader(self) -> Any:

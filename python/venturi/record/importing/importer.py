@@ -94,7 +94,8 @@ def results(
             )
             size_bytes = file.tell()
             file.seek(0)
-            for count, item in enumerate(format.reader.read(file, source)):
+            more = (format.options,) if format.options else ()
+            for count, item in enumerate(format.reader.read(file, source, *more)):
                 if count % _ITEMS_A_STEP == 0:
                     progress(file.tell(), size_bytes)
                 yield item

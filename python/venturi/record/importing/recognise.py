@@ -38,7 +38,10 @@ def recognise(path: Path) -> Format:
         )
     else:
         found = _like(path)
-        none = "has an unknown format; name its format"
+        none = (
+            "has an unknown format; name its format, or import your own table as `table` with "
+            "--column elapsed_s=COLUMN"
+        )
     if len(found) == 1:
         return found[0]
     typed = [f"venturi import {each.name} {path}" for each in found]

@@ -114,9 +114,9 @@ def rows(
     """The rows below a header with `columns`, in any order, and nothing unknown.
 
     It may also have some of `optional` (None: any that have a name), and all or none of `together`.
-    A row with too many or too few fields is a refusal. A wrong header, text that is not UTF-8, NUL
-    bytes, an open quotation, a last line that is cut off and whatever is beyond `limits` raise
-    VEN-IMPORT-FORMAT with the line.
+    A row with too many or too few fields is a refusal, and so is a truncated last line. A wrong
+    header, text that is not UTF-8, NUL bytes, a quotation that doesn't end and whatever is beyond
+    `limits` raise VEN-IMPORT-FORMAT with the line.
     """
 
     def check(header: list[str]) -> None:
@@ -154,7 +154,7 @@ def named_rows(
                 named = zip(header, (field.strip() for field in fields), strict=True)
                 yield TableRow(line, dict(named))
             elif ended and len(fields) < len(header) and not whole_lines.ended:
-                raise origin.malformed("the last line is truncated", line=line)
+                yield Refusal(line, "", delimiter.join(fields)[:100], "the last line is truncated")
             elif fields:  # an empty line is none
                 reason = f"{len(fields)} fields, but the header has {len(header)}"
                 yield Refusal(line, "", delimiter.join(fields)[:100], reason)

@@ -92,13 +92,12 @@ class _Job:
     @property
     def key(self) -> tuple[object, ...]:
         """Equal for the processes that `numjobs` makes of one job."""
-        host = self.fields.get("hostname"), self.fields.get("port")
-        return *host, self.fields.get("groupid"), self.name, tuple(sorted(self.options.items()))
+        return *self.group, self.name, tuple(sorted(self.options.items()))
 
     @property
     def group(self) -> tuple[object, ...]:
         """Equal for jobs that run concurrently."""
-        return self.fields.get("hostname"), self.fields.get("port"), self.fields.get("groupid")
+        return tuple(str(self.fields.get(key)) for key in ("hostname", "port", "groupid"))
 
     @property
     def name(self) -> str:

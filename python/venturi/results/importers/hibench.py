@@ -15,6 +15,7 @@ above, again further down where reports were joined, or nowhere. Decisions:
   type without one is Spark's where HiBench has it for Spark alone.
 - A last line without a line end may lack digits of its last field: its trial is kept without that
   field if the others agree, with a warning; otherwise the line is refused, and nothing else.
+- Other lines, such as a shell's message at the beginning, are refused, and nothing else.
 - A report has no exit status. HiBench has written lines for jobs that failed, and such a line
   cannot be told from a good one.
 """
@@ -56,7 +57,10 @@ from venturi.record.trial import (
 FORMAT = Format(
     "hibench",
     "HiBench: a hibench.report",
-    pattern=(r"\s*(Type\s+Date\s+Time\s+Input|\S+\s+\d{4}[-/]\d\d?[-/]\d\d?\s+\d\d?:\d\d:\d\d\s)"),
+    pattern=(
+        r"\s*+(?:[^\n{]{0,4000}+\n\s*+){0,3}?(?:Type\s+Date\s+Time\s+Input"
+        r"|\S+\s+\d{4}[-/]\d\d?[-/]\d\d?\s+\d\d?:\d\d:\d\d\s+\d+\s+[\d.]+\s)"
+    ),
 )
 
 COLUMNS = (
@@ -113,20 +117,16 @@ _DATES = (re.compile(r"\d{4}-\d{1,2}-\d{1,2}"), re.compile(r"\d{4}/\d{1,2}/\d{1,
 
 def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
     """The trials of a report, with what was refused and what was interpreted."""
-    first = True
+    sound = False
     cut = _is_cut(file)
     for line, content, is_last in _with_last(lines(file, source, _LIMITS)):
         fields = content.split()
         if fields[0] == _TYPE:
             if tuple(fields) != COLUMNS:
                 raise source.malformed("not the header of a hibench.report", line=line)
-            first = False
+            sound = True
             continue
-        if first and not (len(fields) == len(COLUMNS) and _is_date(fields[1])):
-            raise source.malformed(
-                "neither the header nor a line of a hibench.report", line=line, field=_TYPE
-            )
-        first = False
+        sound = sound or (len(fields) == len(COLUMNS) and _is_date(fields[1]))
         if len(fields) != len(COLUMNS):
             reason = f"{len(fields)} fields, but a line of a report has {len(COLUMNS)}"
             yield Refusal(line, "", content[:100], reason)
@@ -139,6 +139,8 @@ def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
             yield from admitted(items, line, source)
         except UnreadableError as error:
             yield error.refusal
+    if not sound:
+        raise source.malformed("neither a header nor a line of a hibench.report", field=_TYPE)
 
 
 def _is_cut(file: BinaryIO) -> bool:

@@ -1,0 +1,372 @@
+"""fio, iperf3, hyperfine, PerfKit's probes and a user's own table: trials and probes of them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from venturi.core.errors import VenturiError
+from venturi.record.importing.formats import FORMATS
+from venturi.record.importing.importer import import_file
+from venturi.record.importing.items import ImportedItem, ImportSource
+from venturi.record.importing.recognise import recognise
+from venturi.record.importing.text import Refusal
+from venturi.record.store.repository import TrialRepository
+from venturi.record.trial import State, Trial
+from venturi.record.trial_json import decode, encode
+
+DATA = Path(__file__).parents[2] / "data"
+CASE = DATA / "cases/other-suites"
+FIO, IPERF3 = DATA / "results/fio/jobs.json", DATA / "results/iperf3/runs.json"
+
+
+def read(format: str, content: bytes | str | Path, *columns: str) -> list[ImportedItem]:
+    if isinstance(content, Path):
+        content = content.read_bytes()
+    data = content.encode() if isinstance(content, str) else content
+    source = ImportSource("file", hashlib.sha256(data).hexdigest())
+    more = (columns,) if columns else ()
+    return list(FORMATS[format].reader.read(io.BytesIO(data), source, *more))
+
+
+def trials(items: list[ImportedItem]) -> list[Trial]:
+    return [item for item in items if isinstance(item, Trial)]
+
+
+def refused(items: list[ImportedItem]) -> list[Refusal]:
+    return [item for item in items if isinstance(item, Refusal)]
+
+
+def test_other_suites() -> None:
+    (probe,) = trials(read("fio", CASE / "fio.json"))
+    assert (probe.workload.name, probe.engine.name, probe.engine.version) == (
+        "diskbench",
+        "fio",
+        "3.33",
+    )
+    shape = {"block_bytes": 4096, "queue_depth": 32, "jobs": 4}
+    assert probe.values("disk_random_read_bytes_per_s", **shape) == [715_827_882]
+    assert probe.values("disk_random_read_iops", **shape) == [174_762.6]
+    assert probe.values("disk_latency_s", quantile="p99") == [1.204224e-3]
+    (jar,) = trials(read("pkb", CASE / "pkb-spark-jar.json"))
+    assert (jar.elapsed_s, jar.engine.name) == (32.69, "spark")
+    (pkb,) = trials(read("pkb", CASE / "pkb-fio.json"))
+    assert (pkb.workload.name, pkb.engine.name, pkb.elapsed_s) == ("diskbench", "fio", None)
+    assert pkb.values("disk_write_bytes_per_s") == [pytest.approx(62_581.2 * 1024)]
+    assert pkb.values("disk_random_read_iops") == [15_001.0]
+    found = trials(read("hyperfine", CASE / "hyperfine.json"))
+    assert [each.elapsed_s for each in found] == [19.8, 20.0, 20.5, 21.8, 22.0, 22.5]
+    assert {each.configuration["parts"] for each in found} == {"8", "16"}
+    columns = ("elapsed_s=seconds", "workload=workload", "engine=engine", "nodes=nodes")
+    more = ("instance_type=instance_type", "input_bytes=input_gb:GB", "repetition=run")
+    own = trials(read("table", CASE / "own-trials.csv", *columns, *more, "state=status"))
+    assert len({each.id for each in own}) == 24
+    assert (own[0].elapsed_s, own[0].workload.input_bytes) == (601.0, 10**12)
+    assert own[0].configuration == {"date": "2026-05-01", "disk": "nvme", "nodes": 4}
+    assert len({each.group_key for each in own}) == 24  # the date is in the configuration
+
+
+@pytest.mark.parametrize("name", ["fio", "hyperfine", "pkb-fio", "pkb-spark-jar"])
+def test_other_suites_are_recognized_and_stored_once(
+    name: str, repository: TrialRepository
+) -> None:
+    path = CASE / f"{name}.json"
+    format_ = recognise(path).name
+    first = import_file(repository, format_, path)
+    assert (first.added > 0, first.refused_count) == (True, 0)
+    assert import_file(repository, format_, path).already_present == first.added
+    for each in trials(read(format_, path)):
+        assert repository.get(each.id).samples == each.samples
+
+
+def fio(*jobs: dict[str, Any], **changes: Any) -> str:
+    head = {"fio version": "fio-3.33", "timestamp": 1_700_000_000, "global options": {}}
+    return json.dumps(head | changes | {"jobs": jobs})
+
+
+def job(rw: str | None = "read", **changes: Any) -> dict[str, Any]:
+    section = {"io_bytes": 1 << 30, "bw_bytes": 1e8, "iops": 100.0, "runtime": 10_000}
+    options = {} if rw is None else {"job options": {"rw": rw, "direct": "1", "bs": "1M"}}
+    return {"jobname": "a", "groupid": 0, "error": 0, "read": section} | options | changes
+
+
+def test_fio_jobs_of_a_run() -> None:
+    sequential, random, mixed = trials(read("fio", FIO))
+    assert sequential.values("disk_read_bytes_per_s", block_bytes=1 << 20, queue_depth=8)
+    assert random.values("disk_random_read_iops", block_bytes=4096, queue_depth=16, jobs=2)
+    # psync, fio's default engine, has one request under way whatever the depth.
+    assert mixed.values("disk_mixed_read_bytes_per_s", block_bytes=512 << 10, queue_depth=1)
+    assert mixed.values("disk_mixed_write_bytes_per_s", block_bytes=512 << 10)
+    assert sequential.started_at == datetime(2026, 11, 28, 2, 26, 26, 237_000, UTC)
+    assert sequential.cluster.disks_by_role == {"input": ("d",), "output": ("d",)}
+    for each in (sequential, random, mixed):
+        assert decode(encode(each)) == each
+
+
+def test_fio_text_around_the_json_and_several_runs() -> None:
+    text = f"fio: this platform has no X\n{fio(job())}\nnote: done\n{fio(job('write'))}{fio(job())}"
+    assert len(trials(read("fio", text))) == 3
+    assert len(trials(read("fio", f"[{fio(job())},\n{fio(job('randread'))}]"))) == 2
+
+
+def test_fio_a_truncated_run_keeps_its_whole_jobs() -> None:
+    text = json.dumps(json.loads(FIO.read_text()), indent=2)
+    items = read("fio", text[: text.index('"jobname": "mixed"')])
+    assert [each.configuration["job"] for each in trials(items)] == ["seqread", "rr"]
+    (refusal,) = refused(items)
+    assert refusal.value == "after 2 jobs"
+    with pytest.raises(VenturiError) as caught:
+        read("fio", text[:300])
+    assert caught.value.code == "VEN-IMPORT-FORMAT"
+
+
+def test_fio_versions_before_3_have_other_units_and_no_options() -> None:
+    old = {
+        "jobname": "random-read",
+        "groupid": 0,
+        "error": 0,
+        "read": {
+            "io_bytes": 7116,
+            "bw": 275,
+            "iops": 68.99,
+            "runtime": 25_788,
+            "clat": {"max": 900, "mean": 80.5, "percentile": {"99.000000": 500}},
+        },
+    }
+    (trial,) = trials(read("fio", fio(old, **{"fio version": "fio-2.2.10"})))
+    assert trial.values("disk_random_read_bytes_per_s") == [275 * 1024]
+    assert trial.values("disk_latency_s", quantile="p99") == [pytest.approx(0.0005)]
+    assert "the job's name says randread" in trial.warnings[0].message
+
+
+def test_fio_processes_of_one_job_are_one_trial() -> None:
+    options = {"job options": {"rw": "write", "numjobs": "4", "direct": "1"}}
+    written = {"write": job()["read"], "read": {}}
+    four = trials(read("fio", fio(*(job() | options | written for _ in range(4)))))
+    assert [each.values("disk_write_bytes_per_s", jobs=4) for each in four] == [[4e8]]
+    assert [s.missing_reason for s in four[0].samples if s.metric == "disk_latency_s"] == [
+        "each of 4 processes has percentiles of its own"
+    ]
+    # Other jobs of a group run concurrently: their rates are of a shared disk.
+    two = trials(read("fio", fio(job(), job("randread", jobname="b"))))
+    assert all(s.labels["concurrent_jobs"] == 1 for each in two for s in each.samples)
+
+
+def test_fio_failed_and_idle_jobs() -> None:
+    idle = {"io_bytes": 0, "bw_bytes": 0, "iops": 0.0, "runtime": 0}
+    failed, *others = read(
+        "fio", fio(job(error=28, read=idle), job(jobname="b", read=idle), job(jobname="c"))
+    )
+    assert isinstance(failed, Trial)
+    assert failed.state is State.FAILED
+    assert failed.failure is not None
+    assert failed.failure.message == "fio reports error 28: No space left on device"
+    assert [each.reason for each in refused(others)] == ["the job moved no data"]
+    assert len(trials(others)) == 1
+    instant = {"io_bytes": 4096, "bw_bytes": 0, "iops": 0.0, "runtime": 0}
+    (refusal,) = refused(read("fio", fio(job(read=instant))))
+    assert refusal.value == "runtime 0"
+
+
+@pytest.mark.parametrize(
+    ("written", "size"),
+    [
+        ("4k", 4096),
+        ("1m", 1 << 20),
+        ("65536", 65536),
+        ("4KB", 4096),
+        ("4kib", 4000),  # fio's units are the wrong way round by default
+        ("8k,64k", 8192),
+        ("many", None),
+    ],
+)
+def test_fio_block_sizes(written: str, size: int | None) -> None:
+    options = {"rw": "read", "bs": written, "direct": "1"}
+    (trial,) = trials(read("fio", fio(job(**{"job options": options}))))
+    (sample,) = (each for each in trial.samples if each.metric == "disk_read_bytes_per_s")
+    assert sample.labels["block_bytes"] == size
+
+
+def test_fio_buffered_rates_are_marked() -> None:
+    options = {"job options": {"rw": "read"}}
+    (trial,) = trials(read("fio", fio(job() | options)))
+    assert "VEN-IMPORT-CACHED" in [each.code for each in trial.warnings]
+
+
+def test_fio_clients_are_hosts() -> None:
+    run = json.loads(fio())
+    run["client_stats"] = [job(hostname=name) for name in ("h1", "h2")]
+    run["client_stats"].append(job(jobname="All clients"))
+    del run["jobs"]
+    found = trials(read("fio", json.dumps(run)))
+    assert [each.cluster.hosts[0].name for each in found] == ["h1", "h2"]
+
+
+def test_iperf3_runs() -> None:
+    parallel, reverse, both, udp, failed = trials(read("iperf3", IPERF3))
+    assert parallel.values("net_pairwise_bytes_per_s", streams=2, slowest=False) == [
+        pytest.approx(743_514_632, rel=1e-6)
+    ]
+    assert reverse.values("net_pairwise_bytes_per_s", direction="from server")
+    assert both.values("net_all_to_all_bytes_per_s", slowest=True) == [
+        min(both.values("net_bidirectional_bytes_per_s"))
+    ]
+    assert udp.values("net_udp_lost") == [pytest.approx(90 / 761)]
+    assert udp.values("net_pairwise_bytes_per_s") == []
+    assert udp.configuration["target_bits_per_s"] == 100_000_000
+    assert (failed.state, failed.elapsed_s) == (State.FAILED, None)
+    assert failed.failure is not None
+    assert "unable to connect" in failed.failure.message
+    for each in (parallel, reverse, both, udp):
+        assert each.configuration["loopback"] is True
+        assert each.cluster.hosts[0].name == "vm"
+        assert decode(encode(each)) == each
+
+
+def test_iperf3_stream_of_events() -> None:
+    run = json.loads(IPERF3.read_text().partition("\n}\n")[0] + "\n}")
+    lines = [{"event": "start", "data": run["start"]}, {"event": "interval", "data": {}}]
+    lines.append({"event": "end", "data": run["end"]})
+    text = "".join(json.dumps(each) + "\n" for each in lines)
+    (streamed,) = trials(read("iperf3", text))
+    assert streamed.samples == trials(read("iperf3", IPERF3))[0].samples
+
+
+def test_iperf3_an_interrupted_run_keeps_what_it_measured() -> None:
+    run = json.loads(IPERF3.read_text().partition("\n}\n")[0] + "\n}")
+    stopped = run | {"error": "interrupt - the client has terminated"}
+    (trial,) = trials(read("iperf3", json.dumps(stopped)))
+    assert (trial.state, len(trial.values("net_pairwise_bytes_per_s"))) == (State.FAILED, 1)
+    (refusal,) = refused(read("iperf3", json.dumps(run | {"end": {}})))
+    assert "no rate" in refusal.reason
+
+
+def pkb(test: str, *samples: tuple[str, float, str], labels: str = "") -> str:
+    return "".join(
+        json.dumps(
+            {
+                "metric": metric,
+                "value": value,
+                "unit": unit,
+                "timestamp": 1_700_000_000,
+                "test": test,
+                "run_uri": "r",
+                "labels": labels,
+            }
+        )
+        + "\n"
+        for metric, value, unit in samples
+    )
+
+
+def test_pkb_network_probes() -> None:
+    labels = "|sending_thread_count:4|,|runtime_in_seconds:60|,|sending_machine_type:n2|"
+    (trial,) = trials(read("pkb", pkb("iperf", ("Throughput", 8000.0, "Mbits/sec"), labels=labels)))
+    assert (trial.workload.name, trial.engine.name, trial.elapsed_s) == ("netbench", "iperf", 60.0)
+    assert trial.values("net_pairwise_bytes_per_s", streams=4) == [1e9]
+    assert trial.cluster.instance_type == "n2"
+    samples = (("TCP_RR_Transaction_Rate", 9000.0, "transactions_per_second"),)
+    streams = tuple(
+        (f"TCP_STREAM_Throughput_{name}", value, "Mbits/sec")
+        for name, value in (("p50", 100.0), ("total", 800.0))
+    )
+    (netperf,) = trials(read("pkb", pkb("netperf", *samples, *streams)))
+    assert netperf.values("net_pairwise_bytes_per_s") == [1e8]
+    assert netperf.values("TCP_RR_Transaction_Rate") == [9000.0]
+
+
+def test_pkb_disk_probe_has_latencies_and_shapes() -> None:
+    labels = "|rw:randread|,|bs:4k|,|iodepth:16|,|runtime:30|"
+    samples = (("job1:read:iops", 5000.0, ""), ("job1:read:latency:p99", 900.0, "usec"))
+    (trial,) = trials(read("pkb", pkb("fio", *samples, labels=labels)))
+    shape = {"block_bytes": 4096, "queue_depth": 16}
+    assert trial.values("disk_random_read_iops", **shape) == [5000.0]
+    assert trial.values("disk_latency_s", quantile="p99") == [pytest.approx(9e-4)]
+
+
+def test_hyperfine_failed_runs() -> None:
+    result = {"command": "false", "times": [1.0, 2.0], "exit_codes": [0, 1], "mean": 1.5}
+    good, bad = trials(read("hyperfine", json.dumps({"results": [result]})))
+    assert (good.state, good.elapsed_s) == (State.SUCCEEDED, 1.0)
+    assert (bad.state, bad.values("time_to_failure_s")) == (State.FAILED, [2.0])
+    (refusal,) = refused(read("hyperfine", '{"results": [{"command": "a"}]}'))
+    assert refusal.reason == "no list of times"
+
+
+TABLE = (
+    "when;job;minutes;ok;exit\n"
+    "2026-05-01T10:00:00+00:00;sort;1.5;yes;0\n"
+    "2026-05-02;sort;2;failed;1\n"
+)
+
+
+def test_own_table_with_units_states_and_dates() -> None:
+    columns = ("elapsed_s=minutes:min", "workload=job", "started_at=when", "state=ok")
+    good, bad = trials(read("table", TABLE, *columns))
+    assert (good.elapsed_s, good.workload.name, good.configuration) == (90.0, "sort", {"exit": 0})
+    assert good.started_at == datetime(2026, 5, 1, 10, tzinfo=UTC)
+    assert (bad.state, bad.values("time_to_failure_s")) == (State.FAILED, [120.0])
+    assert [each.code for each in bad.warnings] == ["VEN-IMPORT-CLOCK"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ((), "must say which column has the time: when, job"),
+        (("workload=job",), "must say which column has the time"),
+        (("elapsed_s=seconds",), "no column 'seconds': when, job"),
+        (("elapsed_s",), "is not FIELD=COLUMN"),
+        (("elapsed_s=minutes", "elapsed_s=ok"), "its field is there twice"),
+    ],
+)
+def test_own_table_wrong_columns(columns: tuple[str, ...], message: str) -> None:
+    with pytest.raises(VenturiError, match=message):
+        read("table", TABLE, *columns)
+
+
+def test_own_table_bad_rows_are_refused() -> None:
+    items = read("table", "t,state\n1,ok\n-1,ok\n2,maybe\nx,ok\n3", "elapsed_s=t", "state=state")
+    assert [(each.line, each.reason) for each in refused(items)] == [
+        (3, "not above 0"),
+        (4, "neither a success nor a failure"),
+        (5, "not a number"),
+        (6, "the last line is truncated"),
+    ]
+    assert len(trials(items)) == 1
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=6,
+)
+_KEYS = ("jobname", "groupid", "error", "elapsed", "job options", "read", "write", "hostname")
+
+
+@given(st.dictionaries(st.sampled_from(_KEYS), _JSON), _JSON)
+def test_fio_any_job_is_a_trial_or_a_refusal(changes: dict[str, Any], options: Any) -> None:
+    for item in read("fio", fio(job(**changes), **{"global options": options})):
+        if isinstance(item, Trial):
+            assert decode(encode(item)) == item
+
+
+@given(st.sampled_from(("start", "end", "error")), _JSON, st.integers(0, 4))
+def test_iperf3_any_run_is_a_trial_or_a_refusal(key: str, value: Any, cut: int) -> None:
+    run = json.loads(IPERF3.read_text().partition("\n}\n")[0] + "\n}")
+    run[key] = value
+    if isinstance(run["start"], dict) and cut:
+        run["start"] = {**run["start"], "test_start": value}
+    # A run before it, so that the file has one.
+    for item in read("iperf3", IPERF3.read_text() + json.dumps(run)):
+        if isinstance(item, Trial):
+            assert decode(encode(item)) == item
+            assert all(s.value is None or math.isfinite(s.value) for s in item.samples)
