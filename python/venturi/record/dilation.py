@@ -11,7 +11,7 @@ from venturi.record.trial import Scalar, Trial
 
 _RATES = frozenset({"B/s", "1/s"})
 _PROBES = frozenset({"diskbench", "netbench", "hostfacts"})
-"""Engines whose trials take as long as they were told to."""
+"""Workloads with a chosen duration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def real_time_s(trial: Trial) -> float | None:
     least that it would be on real machines unless processors were slower by k, too.
     """
     k, elapsed_s = trial.cluster.dilation, trial.elapsed_s
-    if k is None or elapsed_s is None or trial.engine.name in _PROBES:
+    if k is None or elapsed_s is None or trial.workload.name in _PROBES:
         return None
     return elapsed_s / k
 

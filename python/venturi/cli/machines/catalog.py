@@ -378,7 +378,7 @@ def _probes(ids: Sequence[str], type_name: str) -> list[Trial]:
         if ids:
             trials = [repository.get(id_) for id_ in ids]
         else:
-            probes = Condition("engine", Op.ONE_OF, ("diskbench", "netbench", "hostfacts"))
+            probes = Condition("workload", Op.ONE_OF, ("diskbench", "netbench", "hostfacts"))
             found = whole_trials(repository, probes)
             trials = [t for t in found if t.cluster.instance_type in (None, type_name)]
             hosts = {h.name for t in trials if not t.cluster.instance_type for h in t.cluster.hosts}

@@ -16,6 +16,7 @@ from venturi.core.errors import VenturiError
 from venturi.core.quantity import ValueKind
 from venturi.machines.catalog import ATTRIBUTES, Catalog, Fact, InstanceType
 from venturi.machines.cost.predict import DiskRate, DiskRates, disk_rates_from_trial
+from venturi.machines.cost.probe_runs import is_imported, newest_runs
 from venturi.machines.scaling.network import network_scaling_from_trials
 from venturi.record.measured_over import measured_over
 from venturi.record.one_host import HOST, of_host
@@ -111,28 +112,29 @@ def overlay_from_trials(trials: Iterable[Trial], type_name: str) -> TrialFacts:
     local_read_rate and local_write_rate are separate rates; for several hosts the median, with the
     slowest as storage_rate_slowest. NetBench: network_rate between pairs, network_rate_at_scale of
     the slowest peer when all send to all, at the most peers measured. Host facts: CPUs, memory,
-    NUMA nodes. The newest trial of a host counts. Loopback isn't a network and is ignored.
+    NUMA nodes. The newest value of a host counts. Imported probes of fio, iperf3 and
+    PerfKitBenchmarker count like Venturi's own, and the fact says so. Loopback isn't a network and
+    is ignored.
     """
     left_out: dict[str, str] = {}
-    newest: dict[tuple[str, str], Trial] = {}
-    for trial in sorted(chain.from_iterable(map(_by_host, trials)), key=started):
-        why = _unusable(trial, type_name)
-        if why:
+    usable: list[Trial] = []
+    for trial in chain.from_iterable(map(_by_host, trials)):
+        if why := _unusable(trial, type_name):
             left_out[trial.id] = why
-            continue
-        key = (trial.engine.name, trial.cluster.hosts[0].name)
-        if key in newest:
-            left_out[newest[key].id] = f"trial {trial.id} of the same host is newer"
-        newest[key] = trial
-    facts = _Facts()
-    disks = [trial for (engine, _), trial in newest.items() if engine == "diskbench"]
-    nets = [trial for (engine, _), trial in newest.items() if engine == "netbench"]
+        else:
+            usable.append(trial)
+    runs = newest_runs(usable)
+    left_out |= runs.left_out
+    facts = _Facts(runs.parts)
+    disks = [trial for trial in runs.trials if trial.workload.name == "diskbench"]
+    nets = [trial for trial in runs.trials if trial.workload.name == "netbench"]
     if disks:
         _disk_facts(disks, facts)
     if nets:
         _net_facts(nets, facts)
-    if newest:
-        _host_facts(max(newest.values(), key=started), facts)
+    # Imported probes come last: they have no facts of their host.
+    if runs.trials:
+        _host_facts(max(runs.trials, key=lambda t: (not is_imported(t), started(t))), facts)
     types = {type_name: InstanceType(type_name, facts.by_name)} if facts.by_name else {}
     return TrialFacts(Catalog(type_name, types), left_out)
 
@@ -140,7 +142,7 @@ def overlay_from_trials(trials: Iterable[Trial], type_name: str) -> TrialFacts:
 def _by_host(trial: Trial) -> Iterable[Trial]:
     """A disk probe that names hosts as one of each; any other trial as it is."""
     named = any(HOST in sample.labels for sample in trial.samples)
-    if trial.engine.name != "diskbench" or not named:
+    if trial.workload.name != "diskbench" or not named:
         return (trial,)
     return tuple(of_host(trial, host.name) for host in trial.cluster.hosts)
 
@@ -162,7 +164,7 @@ def network_at(
     The fit and its range are those of `scaling.network_scaling_from_trials`; beyond 8 times the
     largest size measured VEN-MODEL-RANGE, unless `force`.
     """
-    probes = [t for t in trials if t.engine.name == "netbench"]
+    probes = [t for t in trials if t.workload.name == "netbench"]
     nets = [t for t in probes if not _unusable(t, type_name)]
     if not nets:
         reasons = "; ".join(f"trial {t.id}: {_unusable(t, type_name)}" for t in probes[:5])
@@ -196,7 +198,7 @@ def _unusable(trial: Trial, type_name: str) -> str:
         return f"it is {trial.state}, and only succeeded trials count"
     if trial.cluster.instance_type not in (None, type_name):
         return f"it was measured on {trial.cluster.instance_type}"
-    if trial.engine.name not in {"diskbench", "netbench", "hostfacts"}:
+    if trial.workload.name not in {"diskbench", "netbench", "hostfacts"}:
         return f"{trial.workload.name} on {trial.engine.name} is not a probe"
     if not trial.cluster.hosts or trial.started_at is None:
         return "its host or its time is missing"
@@ -209,10 +211,12 @@ def _of_no_machine(trial: Trial) -> str:
         k = trial.cluster.dilation
         return f"it was measured in a lab with rates divided by {k:g}, which no machine has"
     loopback = (measured_over(trial) or "").startswith("loopback")
-    if trial.engine.name == "netbench" and (
+    if trial.workload.name == "netbench" and (
         loopback or trial.configuration.get("loopback") is not None
     ):
         return "loopback is memory copying, not a network"
+    if target := trial.configuration.get("target_bits_per_s"):
+        return f"its rate was limited to {target} bit/s (-b)"
     return ""
 
 
@@ -220,6 +224,7 @@ def _of_no_machine(trial: Trial) -> str:
 class _Facts:
     """Measured facts by attribute, each with the trials it comes from."""
 
+    parts: Mapping[str, Sequence[Trial]]
     by_name: dict[str, Fact] = field(default_factory=dict)
 
     def put(
@@ -232,14 +237,17 @@ class _Facts:
         low: float | None = None,
         high: float | None = None,
     ) -> None:
-        ids = " ".join(dict.fromkeys(trial.id for trial in trials))
+        parts = [part for trial in trials for part in self.parts.get(trial.id, (trial,))]
+        ids = " ".join(dict.fromkeys(part.id for part in parts))
+        tools = sorted({part.engine.name for part in parts if is_imported(part)})
+        imported = f"imported from {', '.join(tools)}" if tools else ""
         self.by_name[attribute] = Fact(
             value,
             ATTRIBUTES[attribute][0],
             ValueKind.MEASURED,
-            f"{'trials' if ' ' in ids else 'trial'} {ids}",
+            f"{'imported ' if tools else ''}{'trials' if ' ' in ids else 'trial'} {ids}",
             max(map(started, trials)).date(),
-            note,
+            "; ".join(filter(None, (note, imported))),
             low,
             high,
         )
@@ -253,11 +261,13 @@ class _Facts:
     ) -> None:
         """Median of the hosts' rates in MB/s, from the lowest to the highest of any."""
         of_hosts = [rate.bytes_per_s / 1e6 for rate in rates.values()]
-        unsteady = sorted({w.code for t in trials for w in t.warnings if "UNSTEADY" in w.code})
+        parts = [part for trial in trials for part in self.parts.get(trial.id, (trial,))]
+        codes = {warning.code for part in parts for warning in part.warnings}
         words = [
             note,
             *([f"of {len(of_hosts)} hosts"] if len(of_hosts) > 1 else []),
-            *(["some rates did not settle"] if unsteady else []),
+            *(["some rates did not settle"] if "VEN-MEASURE-UNSTEADY" in codes else []),
+            *(["through the page cache"] if "VEN-IMPORT-CACHED" in codes else []),
         ]
         self.put(
             attribute,
