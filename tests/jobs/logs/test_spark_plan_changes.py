@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from event_log import START, Write, event
-from venturi.jobs.logs import spark, spark_plan_changes
+from venturi.jobs.logs import spark, spark_plans
 from venturi.jobs.logs.find import spark_logs
 from venturi.jobs.stages.queries import changes_of
 from venturi.record.job_account import JobAccount
@@ -143,7 +143,7 @@ def test_of_a_plan_that_is_not_known_no_change_is_told(write: Write) -> None:
 
 
 def test_first_plans_are_held_up_to_a_bound(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark_plan_changes, "_HELD", 2)
+    monkeypatch.setattr(spark_plans, "_FIRST_HELD", 2)
     starts = [begun(query, f"Scan {query}") for query in range(3)]
     changes = [goes_on(query, "Scan x") for query in range(3)]
     assert changes_of(read(write, *starts, *changes)).keys() == {1, 2}
@@ -156,7 +156,7 @@ def test_first_plans_are_held_up_to_a_bound(write: Write, monkeypatch: pytest.Mo
 
 
 def test_changes_beyond_a_bound_are_counted(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark_plan_changes, "_KEPT", 3)
+    monkeypatch.setattr(spark_plans, "_CHANGES_KEPT", 3)
     lines = [
         line
         for query in range(2)

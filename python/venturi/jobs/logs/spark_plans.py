@@ -8,16 +8,17 @@ Source: SparkPlanInfo and SQLMetrics in sql/core/src/main/scala/org/apache/spark
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
 from venturi.jobs.logs.columnar import TableBuilder, TooManyError, amount, number, word
-from venturi.jobs.logs.spark_plan_changes import PlanChanges
 from venturi.record.account_kind import SPARK
 from venturi.record.account_tables import OPERATOR_TEXT
+from venturi.record.plan_texts import PASSING, comparable, differing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,6 +36,60 @@ _PLAN, _AFTER_PLAN = b',"sparkPlanInfo":', b'},"time":'
 _UNITS = {"sum": "1", "size": "B", "timing": "ms", "nsTiming": "ns"}
 # 2.x: "sort time total (min, med, max)".
 _SUFFIX = re.compile(r" total \(min, med, max[^)]*\)| \(ms\)")
+_FIRST_HELD = 50_000  # operators of first plans: those of a thousand queries, or more
+_CHANGES_KEPT = 200_000  # operators that changed
+
+
+class PlanChanges:
+    """The changes that a log told of so far."""
+
+    def __init__(self) -> None:
+        self._first: dict[int, Counter[str]] = {}
+        self._changes: dict[int, tuple[Counter[str], Counter[str]]] = {}
+        self._held = self._kept = 0
+
+    def begin(self, query: int, operators: Iterable[tuple[str, str | None]]) -> None:
+        """A query begins with these operators, each a name and a text."""
+        self._drop(query)
+        self._first[query] = _comparable(operators)
+        self._held += len(self._first[query])
+        while self._held > _FIRST_HELD:
+            self._drop(next(iter(self._first)))
+
+    def change(self, query: int, operators: Iterable[tuple[str, str | None]]) -> None:
+        """A query goes on with these operators instead."""
+        if (first := self._first.get(query)) is None:
+            return
+        self.forget(query)
+        found = differing(first, _comparable(operators))
+        n = sum(map(len, found))
+        if self._kept + n > _CHANGES_KEPT:
+            raise TooManyError
+        self._kept += n
+        self._changes[query] = found
+
+    def forget(self, query: int) -> None:
+        """The last plan of a query is not known."""
+        self._kept -= sum(map(len, self._changes.pop(query, ())))
+
+    def _drop(self, query: int) -> None:
+        self._held -= len(self._first.pop(query, ()))
+
+    def table(self) -> pl.DataFrame | None:
+        """All of them, None if there is none."""
+        if not self._kept:
+            return None
+        table = TableBuilder("plan_changes", SPARK)
+        for query, sides in sorted(self._changes.items()):
+            for came, operators in zip((False, True), sides, strict=True):
+                for text, n in operators.items():
+                    table.append((query, came, text, n))
+        return table.finish()
+
+
+def _comparable(operators: Iterable[tuple[str, str | None]]) -> Counter[str]:
+    """Those that do something, without what plans have around them only when they run."""
+    return comparable(text or name for name, text in operators if not name.startswith(PASSING))
 
 
 @dataclass(frozen=True, slots=True)
