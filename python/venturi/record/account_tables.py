@@ -16,6 +16,8 @@ from venturi.record.plan_texts import COMPARED_TEXT
 ColumnType = Literal["int", "text", "truth", "ints"]
 MOMENT = "ms since 1970"
 """The unit of moments: they can be compared and subtracted, never added up."""
+BY_TASKS, AT_MOST = "tasks", "at most"
+"""How the end of a stage is known if it was not recorded: by its last task, or only a bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,9 @@ JOBS = (
     AccountColumn("name", "text", None, "its description or call site"),
     AccountColumn("submitted_ms", "int", MOMENT, "when it was submitted"),
     AccountColumn("ended_ms", "int", MOMENT, "when it ended"),
-    AccountColumn("outcome", "text", None, "succeeded, failed, canceled or unfinished"),
+    AccountColumn(
+        "outcome", "text", None, "succeeded, failed, canceled or unfinished; null: unknown"
+    ),
     AccountColumn("reason", "text", None, "why it did not succeed"),
     AccountColumn("stage_ids", "ints", None, "its stages, skipped ones too"),
     AccountColumn("query_id", "int", None, "its query; null: it has none, or it was not recorded"),
@@ -52,8 +56,14 @@ STAGES = (
     AccountColumn("n_tasks", "int", None, "tasks it consists of"),
     AccountColumn("submitted_ms", "int", MOMENT, "when it was submitted"),
     AccountColumn("ended_ms", "int", MOMENT, "when it completed or failed"),
-    AccountColumn("outcome", "text", None, "succeeded, failed or unfinished"),
+    AccountColumn("outcome", "text", None, "succeeded, failed or unfinished; null: unknown"),
     AccountColumn("reason", "text", None, "why it failed"),
+    AccountColumn(
+        "end_by",
+        "text",
+        None,
+        "null: its end was recorded; tasks: its last task's end; at most: a bound",
+    ),
 )
 TASKS = (
     AccountColumn("stage_id", "int", None, "the stage it belongs to"),

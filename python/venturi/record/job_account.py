@@ -50,7 +50,7 @@ class Application:
 
     `attempt` is the engine's, where it made several. Times are on the driver's clock in
     milliseconds since 1970, None where the account does not say. `exit_code` is None where the
-    engine does not record it.
+    engine does not record it. `end_recorded` says whether the log has the event of its end.
     """
 
     id: str
@@ -64,7 +64,13 @@ class Application:
     outcome: Outcome = "unfinished"
     reason: str | None = None
     exit_code: int | None = None
+    end_recorded: bool = False
     java_version: str | None = None
+
+    @property
+    def outcome_unknown(self) -> bool:
+        """Whether it ended, but the log does not show how."""
+        return self.outcome == "unfinished" and self.end_recorded
 
     @property
     def elapsed_s(self) -> float | None:
@@ -82,8 +88,8 @@ class AccountReading:
     `skipped` counts the events that are of no use here, by type; `unknown`, those whose type no
     version up to 4.x has; `malformed`, lines that are no event; `oversized`, lines beyond the
     limit; `damaged`, events known by name that lack what they need. `wrong` says which values were
-    of a wrong type, and so left out. `truncated` says how the text ended too early, None if it did
-    not.
+    of a wrong type, and so left out. `dropped` counts the events that are missing by kind, as
+    others show. `truncated` says how the text ended too early, None if it did not.
     """
 
     files: tuple[str, ...]
@@ -97,13 +103,19 @@ class AccountReading:
     malformed: int = 0
     oversized: int = 0
     wrong: tuple[str, ...] = ()
+    dropped: Mapping[str, int] = field(default_factory=dict)
     truncated: str | None = None
 
     @property
     def lost(self) -> bool:
         """Whether something that may matter was not read."""
         return bool(
-            self.damaged or self.malformed or self.oversized or self.wrong or self.truncated
+            self.damaged
+            or self.malformed
+            or self.oversized
+            or self.wrong
+            or any(self.dropped.values())
+            or self.truncated
         )
 
 

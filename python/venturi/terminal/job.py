@@ -30,6 +30,7 @@ from venturi.terminal.table import (
     UNKNOWN,
     Paragraph,
     Table,
+    at_least,
     format_count,
     format_share,
     pairs,
@@ -59,7 +60,7 @@ def parts(
         ("", _watched_in(host), _host_use_table(analysis, host)),
         ("", "Where the time went", _shares(analysis)),
         ("executors", "Cores: offered, used, unused", _cores(analysis)),
-        ("stages", "Unfinished tasks", job_stages.unfinished_tasks(stages)),
+        ("stages", "Tasks without a recorded end", job_stages.unfinished_tasks(stages)),
         ("", "Wasted task time", _losses(analysis)),
         ("executors", "Lost executors", _lost_executors(analysis)),
         ("executors", "Executors", _executors(line)),
@@ -89,6 +90,8 @@ def operators(line: Timeline, analysis: Analysis) -> Iterator[Paragraph | Table]
         "stage", "operator", "timer", "time", "of its task time", left=3, prose=("operator",)
     )
     for stage in sorted(analysis.stages, key=lambda each: -each.task_s)[:SHOWN_TIMED]:
+        if stage.partial or stage.end_by is not None:
+            continue  # these were recorded with its end and its tasks'
         for each in line.plans.of_stage(stage.key):
             for timer, time_s in line.plans.timed_in(each, stage.key).items():
                 # That of generated code is from its making to its end, whatever it did meanwhile.
@@ -225,8 +228,8 @@ def _losses(analysis: Analysis) -> Table:
     for each in analysis.losses[:SHOWN_LOSSES]:
         made.add(
             each.what,
-            f"{each.n:,}",
-            format_duration(each.time_s),
+            at_least(f"{each.n:,}", analysis.lacking is not None),
+            at_least(format_duration(each.time_s), analysis.lacking is not None),
             each.said or UNKNOWN,
             each.meaning or UNKNOWN,
         )
@@ -250,7 +253,7 @@ def _lost_executors(analysis: Analysis) -> Table:
 
 def _executors(line: Timeline) -> Table:
     """Those with the most task time, in the order in which they came."""
-    uses = executor_uses(line)
+    uses, lacks = executor_uses(line), line.gaps.lacks
     most = sorted(uses, key=lambda each: -each.task_s)[:SHOWN_EXECUTORS]
     made = table_of(
         (
@@ -261,14 +264,14 @@ def _executors(line: Timeline) -> Table:
                 "added": format_duration(each.added_s),
                 "removed": format_duration(each.removed_s),
                 "reason": each.reason or UNKNOWN,
-                "tasks": f"{each.tasks:,}",
-                "failed": f"{each.failed:,}",
-                "task time": format_duration(each.task_s),
+                "tasks": at_least(f"{each.tasks:,}", lacks),
+                "failed": at_least(f"{each.failed:,}", lacks),
+                "task time": at_least(format_duration(each.task_s), lacks),
                 "busy": format_share(each.busy),
                 "GC": format_share(each.collecting),
-                "spilled": format_bytes(each.spilled_bytes),
-                "peak heap": format_bytes(each.heap_bytes),
-                "peak Python": format_bytes(each.python_bytes),
+                "spilled": at_least(format_bytes(each.spilled_bytes), lacks),
+                "peak heap": at_least(format_bytes(each.heap_bytes), lacks),
+                "peak Python": at_least(format_bytes(each.python_bytes), lacks),
             }
             for each in uses
             if each in most
@@ -428,7 +431,10 @@ def _speculation(analysis: Analysis) -> Table:
     seen = analysis.speculation
     if seen.launched:
         wasted = ("at least " if seen.unended else "") + format_duration(seen.wasted_s)
-        made.add(str(seen.launched), str(seen.won), wasted, str(seen.unended))
+        figures = [str(seen.launched), str(seen.won), wasted]
+        if analysis.lacking is not None:
+            figures = list(map(at_least, (*figures[:2], format_duration(seen.wasted_s))))
+        made.add(*figures, str(seen.unended))
     return made
 
 

@@ -38,7 +38,7 @@ def job_screen(
     """
     failed = failed_queries(account)
     lines = [
-        Paragraph(headline(trial, analysis, failed), "bold"),
+        Paragraph(headline(trial, account, analysis), "bold"),
         *_query_failures(failed),
         *_failure(trial, analysis),
         Paragraph(""),
@@ -60,9 +60,10 @@ def failed_queries(account: JobAccount) -> list[str]:
     return [reason or "no reason is recorded" for outcome, reason in rows if outcome == "failed"]
 
 
-def headline(trial: Trial, analysis: Analysis, failed: Sequence[str] = ()) -> str:
+def headline(trial: Trial, account: JobAccount, analysis: Analysis) -> str:
     """Return the job's name, engine, time and state: "etl · Spark 4.3.0 · 39.2 s · succeeded"."""
-    state = trial.state.value
+    failed = failed_queries(account)
+    state = "outcome unknown" if account.application.outcome_unknown else trial.state.value
     if failed and trial.state is State.SUCCEEDED:
         state = f"ended, {count_of(len(failed), 'query', 'queries')} failed"
     engine = f"{trial.engine.name} {trial.engine.version}".removesuffix(" unknown")

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 
 from venturi.core.units import format_bytes, format_duration
 from venturi.jobs.stages.stage import Analysis, Skew, Stage
+from venturi.record.account_tables import AT_MOST
 from venturi.terminal.table import (
     UNKNOWN,
     Table,
+    at_least,
+    at_most,
     format_count,
     format_share,
     pairs,
@@ -37,8 +40,10 @@ def unfinished_tasks(stages: Sequence[Stage]) -> Table:
                 "task": format_count(each.index),
                 "host": each.host or UNKNOWN,
                 "executor": each.executor_id or UNKNOWN,
-                "had run for": format_duration(each.age_s),
-                "medians": UNKNOWN if each.ratio is None else f"{each.ratio:.1f}",
+                "had run for": at_most(format_duration(each.age_s), not each.hanging),
+                "medians": UNKNOWN
+                if each.ratio is None
+                else at_most(f"{each.ratio:.1f}", not each.hanging),
                 "when": each.until,
             }
             for stage in stages
@@ -53,6 +58,8 @@ def unfinished_tasks(stages: Sequence[Stage]) -> Table:
 def critical_path(analysis: Analysis) -> Table:
     """The steps of the critical path, the driver's among them."""
     labels = {stage.key: stage for stage in analysis.stages}
+    if any(stage.end_by == AT_MOST for stage in analysis.stages):
+        return table("step")  # it is unknown when stages ended
     made = table("step", "name", "from", "took", left=2, prose=("name",))
     steps = [step for step in analysis.path if step.elapsed_s >= 0.001]
     for step in steps[:SHOWN_STAGES]:
@@ -74,15 +81,15 @@ def stage_rows(stages: Sequence[Stage]) -> Table:
                 "name": shorten(stage.name),
                 "outcome": stage.outcome,
                 "started": format_duration(stage.started_s),
-                "took": format_duration(stage.elapsed_s),
+                "took": at_most(format_duration(stage.elapsed_s), stage.end_by == AT_MOST),
                 "tasks": format_count(stage.n_tasks),
-                "attempts": _attempts(stage),
-                "concurrent": f"{stage.at_once:,}",
+                "attempts": at_least(_attempts(stage), stage.partial),
+                "concurrent": at_least(f"{stage.at_once:,}", stage.partial),
                 "slots": format_count(stage.offered_slots),
                 "waves": UNKNOWN if stage.waves is None else f"{stage.waves:.1f}",
                 "slot use": format_share(stage.slot_use),
-                "task time": format_duration(stage.task_s),
-                "spilled": format_bytes(stage.spilled_bytes),
+                "task time": at_least(format_duration(stage.task_s), stage.partial),
+                "spilled": at_least(format_bytes(stage.spilled_bytes), stage.partial),
             }
             for stage in stages
         ),
@@ -93,7 +100,12 @@ def stage_rows(stages: Sequence[Stage]) -> Table:
 
 
 def _attempts(stage: Stage) -> str:
-    bad = [f"{n} {name}" for name, n in stage.attempts_by_outcome.items() if name != "succeeded"]
+    counts = stage.attempts_by_outcome.items()
+    bad = [
+        f"{n} {'without an end' if name == 'unfinished' else name}"
+        for name, n in counts
+        if name != "succeeded"
+    ]
     return str(stage.n_attempts) + (f" ({', '.join(bad)})" if bad else "")
 
 
@@ -102,7 +114,7 @@ def time_by_cause(stages: Sequence[Stage]) -> Table:
     names = [each.cause for each in stages[0].causes] if stages else []
     made = table("stage", *names, "unattributed", "without metrics")
     for stage in stages:
-        if stage.task_s > 0:
+        if stage.task_s > 0 and not stage.partial and stage.end_by is None:
             shares = [
                 UNKNOWN if each.time_s is None else f"{each.time_s / stage.task_s:.1%}"
                 for each in stage.causes

@@ -219,6 +219,16 @@ def format_count(value: int | None) -> str:
     return UNKNOWN if value is None else f"{value:,}"
 
 
+def at_least(text: str, applies: bool = True) -> str:
+    """Return a figure with a mark that it is a lower bound, if that `applies`."""
+    return f"≥ {text}" if applies and text != UNKNOWN else text
+
+
+def at_most(text: str, applies: bool = True) -> str:
+    """Return a figure with a mark that it is an upper bound, if that `applies`."""
+    return f"≤ {text}" if applies and text != UNKNOWN else text
+
+
 def format_share(value: float | None) -> str:
     """Return a share as a whole percentage."""
     return UNKNOWN if value is None else f"{value:.0%}"

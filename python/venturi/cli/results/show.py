@@ -189,9 +189,9 @@ def _opening(
 
     if job is not None:
         from venturi.terminal.findings import opening
-        from venturi.terminal.job_screen import failed_queries, headline
+        from venturi.terminal.job_screen import headline
 
-        first = headline(trial, job.analysis, failed_queries(job.account))
+        first = headline(trial, job.account, job.analysis)
         yield Paragraph(f"{first}\n", "bold")
         yield from opening(job.analysis, job.diagnosis)
         if job.account.began_s is not None:

@@ -67,6 +67,7 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
     if not line.elapsed_s:
         return Diagnosis((), "the start or end of the application is unknown", ())
     rules, functions = load_rules(), rule_functions()
+    lacking = line.gaps.sentence
     case = Case(line, analysis, rules)
     least_s = max(LEAST_S, LEAST_SHARE * line.elapsed_s)
     found = []
@@ -74,7 +75,7 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
     for id_, search in functions.items():
         if not all(map(kind.can, rules[id_].needs)):
             continue
-        if rules[id_].rests_on_slots and _lacks_tasks(line):
+        if rules[id_].rests_on_slots and lacking:
             continue
         hits = sorted(search(case), key=lambda hit: -hit.saves_s)
         spared = any(hit.spares is not None and hit.spares.share >= LEAST_SPARED for hit in hits)
@@ -85,15 +86,12 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
     return Diagnosis(tuple(found), silence, tuple(_unseen(line, case, silent=not found)))
 
 
-def _lacks_tasks(line: Timeline) -> bool:
-    """Whether events of tasks are missing, so that slots only look free or busy."""
-    return line.gaps.n_tasks > 0 or bool(line.tasks.lost.any())
-
-
 def _silence(line: Timeline, least_s: float) -> str:
     """Explains why there are no findings; the log may be incomplete."""
     application = line.account.application
     nothing = f"no known problem costs more than {format_duration(least_s)}"
+    if (lacking := line.gaps.sentence) is not None:
+        return f"cannot tell: {lacking}. In its recorded part, {nothing}"
     if application.outcome != "unfinished":
         return nothing
     ended = line.tasks.rows["finished_ms"].count()
@@ -143,8 +141,8 @@ def _unseen(line: Timeline, case: Case, *, silent: bool) -> Iterator[str]:
     if not (kind := line.account.kind).capabilities:
         left_out = sum(bool(rule.needs) for rule in load_rules().values())
         yield f"{left_out} rules, because {kind.engine} doesn't record enough about its tasks"
-    if _lacks_tasks(line):
+    if lacking is not None:
         n = sum(rule.rests_on_slots for rule in load_rules().values())
-        yield f"{n} rules about slots, because events of tasks are missing from the log"
+        yield f"{n} rules about slots, because events are missing from the log"
     if line.account.queries is not None and line.account.operators is None:
         yield "the log has no query plans, so joins, files and Python functions were not analyzed"

@@ -382,7 +382,7 @@ class _JobHistory:
             name = ("map", "reduce")[stage]
             submitted_ms = min(moments, default=None)
             stages.append(
-                (stage, 0, name, 0, parents, n_tasks, submitted_ms, ended_ms, outcome, reason)
+                (stage, 0, name, 0, parents, n_tasks, submitted_ms, ended_ms, outcome, reason, None)
             )
         return stages.finish()
 

@@ -32,13 +32,17 @@ from venturi.jobs.logs.find import SPARK_HINT, spark_logs
 from venturi.jobs.logs.key_order import as_spark_writes
 from venturi.jobs.logs.spark_batches import PROGRESS, Batches
 from venturi.jobs.logs.spark_caches import Caches
+from venturi.jobs.logs.spark_ends import (
+    add_ends,
+    missing_events,
+    most_failures,
+    outcome_of,
+)
 from venturi.jobs.logs.spark_fields import (
     NO_METRICS,
+    NumberSet,
     WrongTypes,
     call_site,
-    dropped_events,
-    end_jobs_by_stages,
-    end_stages_by_children,
     identity_of,
     metrics_of,
     reason_of,
@@ -102,7 +106,6 @@ _IDS = 2_000_000  # of stages that jobs and stages name, in all
 _NAME_CHARACTERS = 500
 _STEP = 2_000  # lines between two calls of progress
 _COMPACTED = "it was compacted: events of jobs that had ended may be left out"
-_CANCELLED = re.compile(r"\bcancell?ed\b", re.IGNORECASE)
 
 
 def accounts(
@@ -144,26 +147,6 @@ def read(log: Log, limits: LogLimits = LIMITS, progress: Progress | None = None)
     return accounts(log, limits, progress)[0]
 
 
-class _NumberSet:
-    """A set of numbers from 0, a bit for each; those beyond `_MOST` are never in it."""
-
-    _MOST = 1 << 26
-
-    def __init__(self) -> None:
-        self._bits = bytearray()
-
-    def has(self, value: int) -> bool:
-        place = value >> 3
-        return 0 <= place < len(self._bits) and bool(self._bits[place] >> (value & 7) & 1)
-
-    def add(self, value: int) -> None:
-        if 0 <= value < self._MOST:
-            place = value >> 3
-            if place >= len(self._bits):
-                self._bits.extend(bytes(place + 1 - len(self._bits)))
-            self._bits[place] |= 1 << (value & 7)
-
-
 @dataclass(slots=True)
 class _LogState:
     """What a log told so far."""
@@ -186,7 +169,7 @@ class _LogState:
     ids: int = 0
     jobs_left_out: bool = False
     running: dict[int, tuple[Any, ...]] = field(default_factory=dict)
-    ended: _NumberSet = field(default_factory=_NumberSet)
+    ended: NumberSet = field(default_factory=NumberSet)
     resubmitted: set[str] = field(default_factory=set)
     tasks: TableBuilder = field(default_factory=lambda: TableBuilder("tasks", SPARK))
     timers: Timers = field(default_factory=Timers)
@@ -198,6 +181,7 @@ class _LogState:
     caches: Caches = field(default_factory=Caches)
     batches: Batches = field(default_factory=Batches)
     last_ms: int | None = None
+    n_starts_missing: int = 0
 
     def take(self, line: bytes, count: int) -> None:
         """Takes in the event that `line` is, the `count`th of the log."""
@@ -273,7 +257,7 @@ class _LogState:
             job["outcome"] = "succeeded"
             return
         reason = ends((result.get("Exception") or {}).get("Message")) or "no reason is recorded"
-        job["outcome"] = "canceled" if _CANCELLED.search(reason) else "failed"
+        job["outcome"] = outcome_of(reason)
         job["reason"] = reason
 
     def stage(self, event: Event) -> None:
@@ -305,8 +289,9 @@ class _LogState:
     def task_start(self, event: Event) -> None:
         info = event["Task Info"]
         task_id = number(info["Task ID"])
-        if self.ended.has(task_id):
-            return  # out of order
+        if self.ended.has(task_id):  # out of order
+            self.n_starts_missing -= 1
+            return
         row = (*identity_of(event, info), "unfinished", None, moment(info.get("Launch Time")), None)
         self.running[task_id] = (*row, None, *NO_METRICS)
         self._saw(info.get("Launch Time"))
@@ -338,7 +323,7 @@ class _LogState:
         self.tasks.append(row)
         self.timers.of_task((row[0], row[1]), str(task_id))
         self.ended.add(task_id)
-        self.running.pop(task_id, None)
+        self.n_starts_missing += self.running.pop(task_id, None) is None
         self.memory.sampled(
             info.get("Executor ID"), event.get("Task Executor Metrics"), finished_ms
         )
@@ -421,10 +406,16 @@ class _LogState:
         """What was read, as tables."""
         for row in self.running.values():
             self.tasks.append(row)
-        missing = {"stage end": end_stages_by_children(self.stages)}
-        ended = {key for key, each in self.stages.items() if each["outcome"] == "succeeded"}
-        missing["task end"] = sum(row[:2] in ended for row in self.running.values())
-        missing["job end"] = 0 if self.end is None else end_jobs_by_stages(self.jobs, self.stages)
+        tasks, queries = self._tasks(), self.queries.table()
+        configuration = masked(self.environment.get("Spark Properties"))
+        dropped = add_ends(
+            self.jobs,
+            self.stages,
+            tasks,
+            queries,
+            n_failures=most_failures(configuration),
+            ended=self.end is not None,
+        )
         jobs = TableBuilder("jobs", SPARK)
         for job_id, job in self.jobs.items():
             jobs.append((job_id, *map(job.get, _JOB_FIELDS)))
@@ -433,10 +424,11 @@ class _LogState:
             job_id_ = self.job_of_stage.get(stage_id)
             row = (stage_id, attempt, stage["name"], job_id_, *map(stage.get, _STAGE_FIELDS))
             stages.append(row)
+        stage_table = stages.finish()
+        dropped |= missing_events(stage_table, tasks, self.n_starts_missing)
         executors = TableBuilder("executors", SPARK)
         for executor_id, executor in self.executors.items():
             executors.append((word(executor_id), *map(executor.get, _EXECUTOR_FIELDS)))
-        configuration = masked(self.environment.get("Spark Properties"))
         return JobAccount(
             application=self._application(text, log),
             reading=AccountReading(
@@ -450,16 +442,17 @@ class _LogState:
                 damaged=dict(self.damaged),
                 malformed=self.malformed,
                 oversized=self.oversized,
-                wrong=(*self.wrong.told(), *dropped_events(missing)),
+                wrong=self.wrong.told(),
+                dropped=dropped,
                 truncated=log.missing or text.truncated or (_COMPACTED if log.compacted else None),
             ),
             jobs=jobs.finish(),
-            stages=stages.finish(),
-            tasks=self._tasks(),
+            stages=stage_table,
+            tasks=tasks,
             executors=executors.finish(),
             configuration=configuration,
             chosen=spark_chosen(configuration),
-            queries=self.queries.table(),
+            queries=queries,
             operators=self.plans.operators(),
             operator_metrics=self.plans.metrics(),
             plan_changes=self.plans.changes.table(),
@@ -500,6 +493,7 @@ class _LogState:
             ended_ms=self.last_ms if self.end is None else moment(self.end.get("Timestamp")),
             outcome=outcome,
             reason=reason,
+            end_recorded=self.end is not None,
             exit_code=None if self.end is None else whole(self.end.get("ExitCode")),
             java_version=word(jvm.get("Java Version")) if isinstance(jvm, dict) else None,
         )
@@ -514,9 +508,10 @@ class _LogState:
             return "unfinished", "the log has stages but no job: it lacks events"
         if self.jobs_left_out:
             return "unfinished", f"it has more than the {_JOBS:,} jobs that are read"
-        for job_id, job in self.jobs.items():
-            if job["outcome"] == "unfinished":
-                return "unfinished", f"no end of job {job_id} is recorded"
+        # A program goes on after a job that succeeded, so that only the last one is open.
+        last = max(self.jobs, default=None)
+        if last is not None and self.jobs[last]["outcome"] is None:
+            return "unfinished", f"no end of job {last} is recorded"
         return "succeeded", None
 
     def _failure(self, code: int | None, log: Log) -> str | None:
@@ -536,7 +531,7 @@ class _LogState:
 
 _KIND_FIELDS = ("placements", "seen_bytes", "present_bytes", "peak_bytes", "overflows")
 _JOB_FIELDS = ("name", "submitted_ms", "ended_ms", "outcome", "reason", "stage_ids", "query_id")
-_STAGE_FIELDS = ("parent_ids", "n_tasks", "submitted_ms", "ended_ms", "outcome", "reason")
+_STAGE_FIELDS = ("parent_ids", "n_tasks", "submitted_ms", "ended_ms", "outcome", "reason", "end_by")
 _EXECUTOR_FIELDS = ("host", "cores", "added_ms", "removed_ms", "reason")
 _OUTCOMES = {"Success": "succeeded", "TaskKilled": "killed", "TaskCommitDenied": "killed"}
 _HANDLERS: Mapping[str, Callable[[_LogState, Event], None]] = {

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from venturi.core.wording import count_of
 from venturi.jobs.logs.columnar import amount, ends, number, word
 
 _METRICS = (
@@ -136,6 +135,28 @@ def call_site(value: object) -> str | None:
     return word(f"{call} at {file}" if slash and _LINE_OF_FILE.fullmatch(file) else name)
 
 
+class NumberSet:
+    """A set of numbers from 0, a bit for each; those beyond `_MOST` are never in it."""
+
+    _MOST = 1 << 26
+
+    def __init__(self) -> None:
+        self._bits = bytearray()
+
+    def has(self, value: int) -> bool:
+        """Whether `value` was added."""
+        place = value >> 3
+        return 0 <= place < len(self._bits) and bool(self._bits[place] >> (value & 7) & 1)
+
+    def add(self, value: int) -> None:
+        """Adds `value`."""
+        if 0 <= value < self._MOST:
+            place = value >> 3
+            if place >= len(self._bits):
+                self._bits.extend(bytes(place + 1 - len(self._bits)))
+            self._bits[place] |= 1 << (value & 7)
+
+
 class WrongTypes:
     """The values of a wrong type that were met, by event and field."""
 
@@ -175,59 +196,3 @@ def _wrong(event: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
                 yield from _wrong(value)
             else:
                 yield field, value
-
-
-def end_stages_by_children(stages: Mapping[tuple[int, int], dict[str, Any]]) -> int:
-    """End stages without a recorded end when a stage that reads their output began.
-
-    Returns how many. A stage begins only after its parents succeeded.
-    """
-    began_ms: dict[int, int] = {}
-    for stage in stages.values():
-        if (submitted_ms := stage["submitted_ms"]) is not None:
-            for parent in stage.get("parent_ids") or ():
-                began_ms[parent] = min(submitted_ms, began_ms.get(parent, submitted_ms))
-    count = 0
-    last = {stage_id: key for key in sorted(stages) for stage_id in key[:1]}
-    for stage_id, key in last.items():
-        stage = stages[key]
-        ended_ms = began_ms.get(stage_id)
-        if stage["outcome"] != "unfinished" or ended_ms is None:
-            continue
-        if ended_ms >= (stage["submitted_ms"] or ended_ms):
-            stage |= {"outcome": "succeeded", "ended_ms": ended_ms}
-            count += 1
-    return count
-
-
-def end_jobs_by_stages(
-    jobs: Mapping[int, dict[str, Any]], stages: Mapping[tuple[int, int], Mapping[str, Any]]
-) -> int:
-    """Give jobs without an end that of their stages, if all of these succeeded; return how many.
-
-    Spark's listener queue drops events of large applications. For applications that have ended.
-    """
-    last: dict[int, Mapping[str, Any]] = {}
-    for (stage_id, _), stage in sorted(stages.items()):
-        last[stage_id] = stage
-    count = 0
-    for job in jobs.values():
-        ids = job.get("stage_ids") or ()
-        # The stage that makes a job's result is created last; earlier ones may be skipped.
-        if job["outcome"] != "unfinished" or not ids or max(ids) not in last:
-            continue
-        own = [last[each] for each in ids if each in last]
-        if all(stage["outcome"] == "succeeded" for stage in own):
-            job |= {"outcome": "succeeded", "ended_ms": max(stage["ended_ms"] for stage in own)}
-            count += 1
-    return count
-
-
-def dropped_events(missing: Mapping[str, int]) -> Iterator[str]:
-    """Say which events a log lacks, by their names and numbers."""
-    counts = [count_of(n, name) for name, n in missing.items() if n]
-    if counts:
-        yield (
-            f"{' and '.join(counts)} missing, although what followed shows success: Spark's "
-            "listener queue dropped events (raise spark.scheduler.listenerbus.eventqueue.capacity)"
-        )

@@ -7,8 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from venturi.core.errors import VenturiError
+from venturi.core.units import format_figure
+from venturi.core.wording import count_of
 from venturi.jobs.logs.columnar import TOO_MANY
 from venturi.record.account_tables import MOMENT
+from venturi.record.gaps import gaps_of
 from venturi.record.importing.items import SOFTWARE, imported_id
 from venturi.record.importing.tally import ImportReport, Tally
 from venturi.record.job_account import (
@@ -42,6 +45,9 @@ if TYPE_CHECKING:
 
 FAILED = "VEN-INGEST-FAILED"
 UNFINISHED = "VEN-INGEST-UNFINISHED"
+QUEUE_FULL = (
+    "Spark's listener queue dropped events (raise spark.scheduler.listenerbus.eventqueue.capacity)"
+)
 LOST = "VEN-INGEST-LOST"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -168,8 +174,11 @@ def _samples(account: JobAccount) -> Iterator[Sample]:
         yield Sample("time_to_failure_s", application.elapsed_s, "s")
     yield Sample("jobs", float(len(account.jobs)), "1")
     yield Sample("stages", float(len(account.stages)), "1")
+    lacking = gaps_of(account).sentence
     for outcome, count in sorted(tasks["outcome"].value_counts().rows()):
-        yield Sample("task_attempts", float(count), "1", labels={"outcome": outcome})
+        known = float(count) if lacking is None else None
+        why = None if lacking is None else f"{lacking}; {count:,} are recorded"
+        yield Sample("task_attempts", known, "1", labels={"outcome": outcome}, missing_reason=why)
     for column in account.kind.metrics:
         if column.unit is None or column.unit == MOMENT:
             continue
@@ -180,7 +189,11 @@ def _samples(account: JobAccount) -> Iterator[Sample]:
             continue
         value = values.max() if column.name in account.kind.peaks else values.cast(float).sum()
         assert isinstance(value, int | float)
-        yield Sample(column.name, value * scale, unit)
+        if lacking is None:
+            yield Sample(column.name, value * scale, unit)
+        else:
+            why = f"{lacking}; the recorded part is {format_figure(value * scale)} {unit}"
+            yield Sample(column.name, None, unit, missing_reason=why)
 
 
 def warnings(account: JobAccount) -> Iterator[TrialWarning]:
@@ -232,5 +245,8 @@ def lost(reading: AccountReading) -> Iterator[str]:
         why = "lack what they should have" if kind == name else "are too many and were left out"
         yield f"{count:,} events {kind} {why}"
     yield from reading.wrong
+    if said := [count_of(n, name) for name, n in reading.dropped.items() if n]:
+        whole = not (reading.truncated or reading.malformed or reading.damaged)
+        yield f"{' and '.join(said)} missing" + (f": {QUEUE_FULL}" if whole else "")
     for name, count in sorted(reading.unknown.items()):
         yield f"{count:,} events of the unknown type {name} were left out"

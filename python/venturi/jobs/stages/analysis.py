@@ -73,7 +73,7 @@ def analyse(
     parts, cores = ElapsedParts({}, {}, {}), None
     if elapsed_s:
         parts = elapsed_parts(account, tasks, timed, there, gaps=line.gaps, elapsed_s=elapsed_s)
-        if there is not None:
+        if there is not None and not line.gaps.stages:
             n_tasks = [rows[key]["n_tasks"] for key in spans]
             cores = core_use(tasks, timed, n_tasks, there, elapsed_s)
     stages = [_stage(row, line, parts.shares.get(key, {})) for key, row in rows.items()]
@@ -90,7 +90,7 @@ def analyse(
         cores=cores,
         losses=lost,
         lost_executors=executors,
-        bounds=_on_path(stages, path),
+        bounds=() if line.gaps.lacks else _on_path(stages, path),
         speculation=SpeculationSummary(
             sum(stage.speculation.launched for stage in stages),
             sum(stage.speculation.won for stage in stages),
@@ -100,6 +100,7 @@ def analyse(
         verdict=replace(verdict, sentence=f"as far as the log goes: {verdict.sentence}")
         if application.outcome == "unfinished"
         else verdict,
+        lacking=line.gaps.sentence,
     )
 
 
@@ -125,6 +126,7 @@ def _stage(
         slots = None if there is None else there.most(span.from_s, span.to_s) or None
     if slots:  # the driver learns of a task's end late, after the next launch
         at_once = min(at_once, slots)
+    partial = key in line.gaps.stages
     if span is not None and elapsed_s and at_once:
         slot_use = _slot_use(ran, span, there, at_once)
         needed = succeeded if succeeded.any() else np.ones_like(succeeded)
@@ -134,11 +136,14 @@ def _stage(
     causes = _causes(ran, tasks)
     # A hanging task has taken its time, whatever its outcome.
     counted = succeeded | tasks.hanging[done]
-    skews = (
+    skews: tuple[Skew, ...] = (
         _skew("task time", "s", ran.elapsed_s[counted]),
         _skew("bytes read", "B", tasks.bytes_read[done][succeeded]),
     )
     n_stragglers, stragglers = _stragglers(tasks, done, ran.elapsed_s, succeeded)
+    if partial:
+        skews = tuple(map(_without_ratio, skews))
+        n_stragglers, stragglers = 0, ()
     unfinished = tasks.unfinished_of(key)
     return Stage(
         key=key,
@@ -162,12 +167,14 @@ def _stage(
         unfinished=unfinished,
         at_once=at_once,
         offered_slots=slots,
-        waves=len(done) / (slots or at_once) if at_once else None,
-        slot_use=slot_use,
+        waves=len(done) / (slots or at_once) if at_once and not partial else None,
+        slot_use=None if partial or key in line.gaps.endless else slot_use,
         speculation=_speculation(tasks, here),
         spilled_bytes=_spilled(tasks.bytes_spilled[here]),
-        bounds=bounds,
+        bounds=() if partial else bounds,
         verdict=stage_verdict(elapsed_s, shares if len(done) else {}, skews, unfinished),
+        partial=partial,
+        end_by=row["end_by"],
     )
 
 
@@ -203,6 +210,12 @@ def _skew(what: str, unit: str, values: Seconds) -> Skew:
     if middle <= 0:
         return Skew(what, unit, middle, largest, None, "the median is 0")
     return Skew(what, unit, middle, largest, largest / middle)
+
+
+def _without_ratio(skew: Skew) -> Skew:
+    """Events of tasks are missing: another may be larger, and the median another."""
+    why = "events of its tasks are missing from the log"
+    return Skew(skew.what, skew.unit, None, None, None, skew.reason or why)
 
 
 def _stragglers(

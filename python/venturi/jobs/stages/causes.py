@@ -59,7 +59,6 @@ SPILL_BYTES_PER_S = 5e6
 WITHOUT_END: Mapping[str, str] = MappingProxyType(
     {
         UNFINISHED: "attempts without an end, to where `tasks.Tasks` says that they lasted",
-        NOT_IN_LOG: "attempts that did end, but not in this log",
     }
 )
 """Causes of attempts without a recorded end."""

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from venturi.jobs.stages.causes import NOT_IN_LOG, UNATTRIBUTED, Floats, Seconds, TaskTimes, Truths
-from venturi.jobs.stages.gaps import Gaps
 from venturi.jobs.stages.path import StageSpan
 from venturi.jobs.stages.replay import slots_used
 from venturi.jobs.stages.slots import SlotOffer
 from venturi.jobs.stages.tasks import Tasks
+from venturi.record.gaps import Gaps
 from venturi.record.job_account import JobAccount
 
 IDLE = "idle slots"
@@ -91,12 +91,15 @@ def elapsed_parts(
     filled = _SlotUse(np.maximum(slots * pieces.length_s, used_s), used_s, active)
     parts: dict[str, float] = {}
     of_stages, shares = {}, {}
+    unsure = np.zeros(len(pieces.length_s), bool)
+    for span in spans:
+        if span.key in gaps.stages | gaps.endless:
+            unsure[pieces.between(span.from_s, span.to_s)] = True
     for span in spans:
         here = pieces.between(span.from_s, span.to_s)
-        free = NOT_IN_LOG if span.key in gaps.stages else IDLE
         # Made a second time: kept, the work of all stages would be several times their tasks.
         work = WorkByCause(tasks.times.at(tasks.of(span.key)))
-        of_stages[span.key], shares[span.key] = _divided(work, pieces, here, filled, free)
+        of_stages[span.key], shares[span.key] = _divided(work, pieces, here, filled, unsure[here])
         for part, time_s in of_stages[span.key].items():
             parts[part] = parts.get(part, 0.0) + time_s
     for part, time_s in jobs.driver(pieces, active > 0, spans).items():
@@ -114,28 +117,32 @@ class _SlotUse:
 
 
 def _divided(
-    work: WorkByCause, pieces: Pieces, here: slice, filled: _SlotUse, free: str
+    work: WorkByCause, pieces: Pieces, here: slice, filled: _SlotUse, unsure: Truths
 ) -> tuple[dict[str, float], dict[str, float]]:
     """The seconds of the application in a stage, by part; and the shares of the stage's own.
 
-    What no task held goes to `free`.
+    What no task held was idle. Where it is `unsure`, events of tasks are missing.
     """
     length_s, whole_s = pieces.length_s[here], filled.whole_s[here]
     used_s, active = filled.used_s[here], filled.active[here]
     there = whole_s > 0
     per_slot_s = np.divide(length_s, whole_s, out=np.zeros_like(length_s), where=there)
-    own_s = per_slot_s @ work.within(pieces, here)
+    within_s = work.within(pieces, here)
+    own_s, own_pieces_s = per_slot_s @ within_s, per_slot_s * within_s.sum(axis=1)
     found = dict(zip(work.names, own_s.tolist(), strict=True))
     # Active stages share idle slots equally.
     idle_s = np.where(there, length_s - used_s * per_slot_s, 0.0)
     shared = found | {NO_EXECUTOR: float((np.where(there, 0.0, length_s) / active).sum())}
-    shared[free] = shared.get(free, 0.0) + float((idle_s / active).sum())
+    shared[IDLE] = float((idle_s / active)[~unsure].sum())
+    shared[NOT_IN_LOG] = float((idle_s / active)[unsure].sum())
     elapsed_s = float(length_s.sum())
     if elapsed_s <= 0:
         return {}, {}
     alone = found | {NO_EXECUTOR: float(length_s[~there].sum())}
-    alone[free] = alone.get(free, 0.0) + float(idle_s.sum())
-    alone[OTHER_STAGES] = max(float(used_s @ per_slot_s) - float(own_s.sum()), 0.0)
+    others_s = np.maximum(used_s * per_slot_s - own_pieces_s, 0.0)
+    alone[IDLE] = float(idle_s[~unsure].sum())
+    alone[NOT_IN_LOG] = float((idle_s + others_s)[unsure].sum())
+    alone[OTHER_STAGES] = float(others_s[~unsure].sum())
     return _there(shared), _there({part: time_s / elapsed_s for part, time_s in alone.items()})
 
 

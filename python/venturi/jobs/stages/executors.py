@@ -25,7 +25,7 @@ def executor_uses(line: Timeline) -> tuple[ExecutorUse, ...]:
         tasks.who(int(own[0])).executor_id: own for own in np.split(order, starts[1:]) if len(own)
     }
     failed = (tasks.rows["outcome"] == "failed").fill_null(value=False).to_numpy()
-    found = []
+    found, lacks = [], line.gaps.lacks
     for row in account.executors.rows(named=True):
         own = places.get(row["executor_id"], np.zeros(0, np.intp))
         added_s, removed_s = (
@@ -51,8 +51,12 @@ def executor_uses(line: Timeline) -> tuple[ExecutorUse, ...]:
                 len(own),
                 int(failed[own].sum()),
                 task_s,
-                min(task_s / (slots * there_s), 1.0) if slots and there_s and there_s > 0 else None,
-                total(collected_s[own]) / task_s if collected_s is not None and task_s else None,
+                min(task_s / (slots * there_s), 1.0)
+                if slots and there_s and there_s > 0 and not lacks
+                else None,
+                total(collected_s[own]) / task_s
+                if collected_s is not None and task_s and not lacks
+                else None,
                 None if np.isnan(spilled).all() else int(total(spilled)),
                 seen.get(HEAP),
                 seen.get(REGION),

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.jobs.stages.causes import Floats, Seconds
+from venturi.jobs.stages.latest_ends import task_cpus
 from venturi.jobs.stages.path import StageSpan
 from venturi.jobs.stages.stage import CoreTime, CoreUse
 from venturi.jobs.stages.tasks import Tasks
@@ -86,12 +87,6 @@ def offered(account: JobAccount, origin_ms: float) -> SlotOffer | None:
     last = np.append(places[1:], len(order)) - 1
     slots_, spare_ = (np.cumsum(np.array(each, float)[order])[last] for each in (slots, spare))
     return SlotOffer(at_s, slots_, cpus, spare_)
-
-
-def task_cpus(account: JobAccount) -> int:
-    """The cores that a task takes: `spark.task.cpus`."""
-    text = account.configuration.get("spark.task.cpus", "1")
-    return int(text) if text.isdecimal() and 0 < int(text) < 1 << 20 else 1
 
 
 def core_use(

@@ -307,7 +307,9 @@ class Stage:
     `unattributed_s`. `overlap_s` was recorded under two causes and counts once. `at_once` is the
     peak number of concurrent tasks, `offered_slots` the peak number of offered slots while it ran
     (None: not recorded). `waves` is attempts divided by slots. `slot_use` is the share of the
-    offered slots' time in which its tasks ran.
+    offered slots' time in which its tasks ran. If it is `partial`, the log lacks events of its
+    tasks, or may: counts and sums are lower bounds. `end_by` says how its end is known, None if it
+    was recorded.
     """
 
     key: tuple[int, int]
@@ -337,6 +339,8 @@ class Stage:
     spilled_bytes: int | None
     bounds: tuple[Bound, ...]
     verdict: NarrowestPoint
+    partial: bool = False
+    end_by: str | None = None
 
     @property
     def slots(self) -> int:
@@ -360,7 +364,8 @@ class Analysis:
 
     The steps of `path` add up to `elapsed_s`; `driver_s` is the time without any stage. `cores` is
     None if the account doesn't record its executors. `bounds` are sums over the stages on the path:
-    improving any other stage can't shorten the job.
+    improving any other stage can't shorten the job. `lacking` says which events are missing from
+    the log, None if none is known to be.
     """
 
     elapsed_s: float | None
@@ -373,3 +378,4 @@ class Analysis:
     bounds: tuple[Bound, ...]
     speculation: SpeculationSummary
     verdict: NarrowestPoint
+    lacking: str | None = None

@@ -15,15 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from venturi.jobs.stages.causes import (
-    NOT_IN_LOG,
     TO_COMPUTE,
     UNFINISHED,
+    Seconds,
     TaskTimes,
     Truths,
     bytes_read,
     bytes_spilled,
     task_times,
 )
+from venturi.jobs.stages.latest_ends import latest_ends
 from venturi.jobs.stages.stage import UnfinishedAttempt, label_of
 from venturi.record.job_account import OUTPUT_LOST, JobAccount
 
@@ -35,6 +36,7 @@ _UNTIL = {
     "removed": "its executor was removed",
     "stage": "its stage ended",
     "log": "the log ends",
+    "slot": "others held all slots of its executor",
 }
 
 
@@ -60,13 +62,19 @@ class Tasks:
     """The tasks of an application as arrays, sorted by stage.
 
     `unfinished` tasks have no recorded end. `hanging` ones are those that their stage still waited
-    for: neither the stage nor another attempt at the task succeeded. `output_lost` tasks
-    succeeded, but their output was lost. `places` has the slice of each stage. In stages that are
-    `told_whole`, time without a recorded cause is compute.
+    for: neither the stage nor another attempt at the task succeeded. `lost` tasks did end, or may
+    have: events of their stages, which are `partial`, are missing. Their time is unknown, except
+    for the bound `at_most_s`. `output_lost` tasks succeeded, but their output was lost. `places`
+    has the slice of each stage. In stages that are `told_whole`, time without a recorded cause is
+    compute.
     """
 
     def __init__(
-        self, account: JobAccount, origin_ms: float, told_whole: Collection[tuple[int, int]] = ()
+        self,
+        account: JobAccount,
+        origin_ms: float,
+        told_whole: Collection[tuple[int, int]] = (),
+        partial: Collection[tuple[int, int]] = (),
     ) -> None:
         self.kind = account.kind
         self.origin_ms = origin_ms
@@ -74,15 +82,20 @@ class Tasks:
         self._who = self.rows.select(each.name for each in fields(Attempt))
         ends = _ends(self.rows, account)
         self.unfinished = ends["unfinished"].to_numpy()
-        self.hanging = ends["hanging"].to_numpy()
-        self._until = ends["until"]
-        ended = _with_timers(self.rows.with_columns(ends["finished_ms"]), account)
         self.places = _places(self.rows)
+        self.lost = lost = self.unfinished & _in_stages(partial, self.places, len(self.rows))
+        self.hanging = ends["hanging"].to_numpy() & ~lost
+        until_ms = latest_ends(self.rows, ends["finished_ms"], lost, account)
+        self.at_most_s: Seconds = (until_ms - self.rows["launched_ms"].to_numpy()) / 1e3
+        self._until = ends["until"].to_list()
+        for place in np.flatnonzero(lost & (until_ms < ends["finished_ms"].to_numpy())).tolist():
+            self._until[place] = "slot"
+        finished = ends["finished_ms"].scatter(np.flatnonzero(lost), None)
+        ended = _with_timers(self.rows.with_columns(finished), account)
         times = task_times(ended, self.kind, origin_ms)
         computing = times.measured & ~self.unfinished
         computing &= _in_stages(told_whole, self.places, len(self.rows))
-        self.lost = lost = ends["lost"].to_numpy()
-        self.times = _with_rest(times, self.unfinished, lost, computing)
+        self.times = _with_rest(times, self.unfinished & ~lost, computing)
         self.succeeded = (self.rows["outcome"] == "succeeded").to_numpy()
         self.output_lost: Truths = (
             (self.rows["reason"] == OUTPUT_LOST).fill_null(value=False).to_numpy()
@@ -128,7 +141,7 @@ class Tasks:
     def unfinished_of(self, key: tuple[int, int]) -> tuple[UnfinishedAttempt, ...]:
         """The tasks without an end of a stage, the oldest first."""
         here = self.of(key)
-        elapsed_s = self.times.elapsed_s[here]
+        elapsed_s = np.where(self.lost[here], self.at_most_s[here], self.times.elapsed_s[here])
         places = np.flatnonzero(self.unfinished[here] & ~np.isnan(elapsed_s))
         if not len(places):
             return ()
@@ -169,16 +182,13 @@ def _by_stage(tasks: pl.DataFrame) -> pl.DataFrame:
 def _ends(rows: pl.DataFrame, account: JobAccount) -> pl.DataFrame:
     """For each of `rows`, its end or, if not recorded, what is known about it.
 
-    A task is `hanging` if no other attempt at it succeeded. If its stage succeeded nevertheless, it
-    is `lost` instead: it did end, but the log lacks the event.
+    A task is `hanging` if no other attempt at it succeeded and its stage had not ended.
     """
     from venturi.record.store.frames import pl
 
     if not (rows["outcome"] == "unfinished").any():
         false = pl.lit(value=False)
-        return rows.select(
-            "finished_ms", unfinished=false, until=pl.lit("log"), hanging=false, lost=false
-        )
+        return rows.select("finished_ms", unfinished=false, until=pl.lit("log"), hanging=false)
     stages = account.stages.select(
         "stage_id",
         stage_attempt="attempt",
@@ -210,7 +220,6 @@ def _ends(rows: pl.DataFrame, account: JobAccount) -> pl.DataFrame:
         .then(pl.lit("stage"))
         .otherwise(pl.lit("log")),
         hanging=pl.col("unfinished") & pl.col("alone") & ~pl.col("done"),
-        lost=pl.col("unfinished") & pl.col("alone") & pl.col("done"),
     )
 
 
@@ -234,12 +243,12 @@ def _with_timers(rows: pl.DataFrame, account: JobAccount) -> pl.DataFrame:
     return rows.hstack(joined.select("python_ms", "scan_ms", python=python))
 
 
-def _with_rest(times: TaskTimes, unfinished: Truths, lost: Truths, computing: Truths) -> TaskTimes:
+def _with_rest(times: TaskTimes, unfinished: Truths, computing: Truths) -> TaskTimes:
     """`times` with the rest of tasks that were only `computing`, and the time of those without a
     recorded end, as causes of their own."""
     causes = dict(times.causes)
     rest_s = times.unattributed_s
-    parts = ((TO_COMPUTE, computing), (UNFINISHED, unfinished & ~lost), (NOT_IN_LOG, lost))
+    parts = ((TO_COMPUTE, computing), (UNFINISHED, unfinished))
     for cause, which in parts:
         causes[cause] = np.where(which, rest_s, 0.0)
     named = computing | unfinished

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from venturi.jobs.stages.gaps import Gaps, gaps_of
 from venturi.jobs.stages.path import StageSpan
 from venturi.jobs.stages.plans import Plans
 from venturi.jobs.stages.replay import Schedule
 from venturi.jobs.stages.slots import SlotOffer, offered
 from venturi.jobs.stages.tasks import Tasks
+from venturi.record.gaps import Gaps, gaps_of
 from venturi.record.job_account import JobAccount
 
 Key = tuple[int, int]
@@ -49,15 +49,16 @@ def timeline(account: JobAccount) -> Timeline:
         for row in account.stages.rows(named=True)
         if (span := _span(row, origin_ms, end_s))
     }
-    plans = Plans(account)
+    plans, gaps = Plans(account), gaps_of(account)
+    there = offered(account, origin_ms)
     return Timeline(
         account,
         end_s if end_s is not None and end_s > 0 else None,
-        Tasks(account, origin_ms, plans.fully_explained()),
+        Tasks(account, origin_ms, plans.fully_explained(), gaps.stages),
         plans,
         spans,
-        offered(account, origin_ms),
-        gaps_of(account),
+        there,
+        gaps,
     )
 
 

@@ -1,0 +1,214 @@
+"""Ends that a Spark event log lacks, found by the evidence of other events.
+
+Spark's listener queue drops events of large applications. A stage whose tasks all succeeded has
+ended, and so has one whose child began or whose job is over. A job is as good as its last stage.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from venturi.core.wording import count_of
+from venturi.record.account_tables import AT_MOST, BY_TASKS
+from venturi.record.gaps import hole, lost_ends, missing_tasks
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Key = tuple[int, int]
+Rows = dict[Any, dict[str, Any]]
+_LOCAL = re.compile(r"local(?:\[[^,\]]*(?:,\s*(\d{1,6})\s*)?\])?")
+_MOST_FAILURES = 4  # the default of spark.task.maxFailures
+_CANCELLED = re.compile(r"\bcancell?ed\b", re.IGNORECASE)
+_ABSENT = (None, "unfinished")
+
+
+def most_failures(settings: Mapping[str, str]) -> int:
+    """How many failures of one task end a job; local mode has a limit of its own."""
+    if local := _LOCAL.fullmatch(settings.get("spark.master", "")):
+        return int(local[1] or 1)
+    text = settings.get("spark.task.maxFailures", "")
+    return int(text) if text.isdecimal() else _MOST_FAILURES
+
+
+def outcome_of(reason: str) -> str:
+    """Whether a job with this reason failed or was cancelled."""
+    return "canceled" if _CANCELLED.search(reason) else "failed"
+
+
+@dataclass(slots=True)
+class _TaskFacts:
+    """Of a stage without an end: which tasks succeeded, when the last did, who failed how often."""
+
+    done: dict[int, int] = field(default_factory=dict)
+    failures: dict[int, int] = field(default_factory=dict)
+    reason: str | None = None
+    fetch_failed: bool = False
+
+
+def add_ends(
+    jobs: Rows,
+    stages: Rows,
+    tasks: pl.DataFrame,
+    queries: pl.DataFrame | None,
+    *,
+    n_failures: int,
+    ended: bool,
+) -> dict[str, int]:
+    """Give jobs and stages without an end the one that the evidence shows; count the missing ends.
+
+    `n_failures` of one task end a job. In an application that `ended` each of them did, and Spark
+    recorded it: what remains open has the outcome None, unknown. Without, the log may have been
+    cut, and what is open remains unfinished.
+    """
+    found = _MissingEnds(jobs, stages, tasks, n_failures)
+    for key in found.facts:
+        found.end_by_tasks(key)
+        found.end_by_next_stage(key)
+    done = _succeeded(queries)
+    n_jobs = 0
+    for job_id, job in jobs.items():
+        if job["outcome"] == "unfinished" and (ended or job_id < max(jobs)):
+            n_jobs += found.end_job(job, done) or ended
+            if ended and job["outcome"] == "unfinished":
+                job["outcome"] = None
+    n_stages = 0
+    for key in found.facts:
+        n_stages += found.end_by_job(key) or ended
+        if ended:
+            found.end(key, None, None)
+    return {"stage end": n_stages, "job end": n_jobs}
+
+
+def missing_events(stages: pl.DataFrame, tasks: pl.DataFrame, n_starts: int) -> dict[str, int]:
+    """How many events of tasks a log lacks, by kind; `n_starts` lack only the start."""
+    lost = max(hole(tasks), sum(missing_tasks(stages, tasks).values()))
+    return {"task start": n_starts + lost, "task end": len(lost_ends(stages, tasks)) + lost}
+
+
+class _MissingEnds:
+    """The jobs and stages of an application, and facts about the stages without an end."""
+
+    def __init__(self, jobs: Rows, stages: Rows, tasks: pl.DataFrame, n_failures: int) -> None:
+        self._jobs = jobs
+        self._stages = stages
+        self._n_failures = n_failures
+        self._last = {key[0]: key for key in sorted(stages)}
+        self._began_ms: dict[int, list[int]] = {}
+        for stage in stages.values():
+            if stage["submitted_ms"] is not None:
+                for parent in stage.get("parent_ids") or ():
+                    self._began_ms.setdefault(parent, []).append(stage["submitted_ms"])
+        self.facts = {
+            key: _TaskFacts()
+            for key, stage in stages.items()
+            if stage["outcome"] == "unfinished" and stage["submitted_ms"] is not None
+        }
+        if self.facts:
+            self._look_at(tasks)
+
+    def _look_at(self, tasks: pl.DataFrame) -> None:
+        columns = ("stage_id", "stage_attempt", "index", "outcome", "reason", "finished_ms")
+        own = tasks.filter(tasks["stage_id"].is_in([key[0] for key in self.facts]))
+        for stage_id, attempt, index, outcome, reason, ended_ms in own.select(columns).rows():
+            facts = self.facts.get((stage_id, attempt))
+            if facts is None or ended_ms is None:
+                continue
+            if outcome == "succeeded":
+                facts.done[index] = min(ended_ms, facts.done.get(index, ended_ms))
+            elif outcome == "failed":
+                if (reason or "").startswith("FetchFailed"):
+                    facts.fetch_failed = True
+                    continue
+                facts.failures[index] = facts.failures.get(index, 0) + 1
+                facts.reason = reason or "no reason is recorded"
+
+    def end_by_tasks(self, key: Key) -> None:
+        """A stage ends when each of its tasks succeeded."""
+        stage, done = self._stages[key], self.facts[key].done
+        if stage["n_tasks"] and len(done) >= stage["n_tasks"]:
+            self.end(key, "succeeded", max(done.values()), BY_TASKS)
+
+    def next_began_ms(self, key: Key) -> int | None:
+        """When a stage began that reads the output of this one, None if none did."""
+        again = self._stages.get((key[0], key[1] + 1), {}).get("submitted_ms")
+        since = self._stages[key]["submitted_ms"]
+        began = [each for each in self._began_ms.get(key[0], ()) if each >= since]
+        return min((each for each in began if again is None or each < again), default=None)
+
+    def end_by_next_stage(self, key: Key) -> None:
+        """A stage has ended if a child or another attempt at it began."""
+        again = self._stages.get((key[0], key[1] + 1), {}).get("submitted_ms")
+        began_ms = self.next_began_ms(key)
+        if again is not None and self.facts[key].fetch_failed:
+            self.end(key, "failed", again, AT_MOST)
+        elif began_ms is not None:
+            self.end(key, "succeeded", began_ms, AT_MOST)
+        elif again is not None:
+            self.end(key, None, again, AT_MOST)
+
+    def end_job(self, job: dict[str, Any], queries: Mapping[int, int | None]) -> bool:
+        """End a job by its last stage, by one that failed, or by its query; whether it could."""
+        own = [self._last[each] for each in job.get("stage_ids") or () if each in self._last]
+        if not own:
+            return False
+        # The stage that makes a job's result is created last.
+        last = self._stages[max(own)]
+        if max(own)[0] == max(job["stage_ids"]) and last["outcome"] == "succeeded":
+            job |= {"outcome": "succeeded", "ended_ms": last["ended_ms"]}
+        elif failed := [each for each in own if self._stages[each]["outcome"] == "failed"]:
+            stage = self._stages[max(failed)]
+            reason = stage["reason"] or "its stage failed"
+            job |= {"outcome": outcome_of(reason), "reason": reason, "ended_ms": stage["ended_ms"]}
+        elif said := next(filter(None, map(self._gave_up, own)), None):
+            job |= {"outcome": "failed", "reason": said}
+        elif job.get("query_id") in queries:
+            job |= {"outcome": "succeeded", "ended_ms": queries[job["query_id"]]}
+        return job["outcome"] != "unfinished"
+
+    def _gave_up(self, key: Key) -> str | None:
+        """Why Spark gave up on a stage: a task failed as often as it may."""
+        facts = self.facts.get(key)
+        if facts is None:
+            return None
+        for index, n in facts.failures.items():
+            if n >= self._n_failures and index not in facts.done:
+                times = count_of(n, "time")
+                return f"task {index} of stage {key[0]} failed {times}: {facts.reason}"
+        return None
+
+    def end_by_job(self, key: Key) -> bool:
+        """A stage has ended if its job has, and succeeded if that did; whether it has ended."""
+        stage = self._stages[key]
+        since = stage["submitted_ms"]
+        for job in self._jobs.values():
+            if key[0] not in (job.get("stage_ids") or ()) or job["outcome"] in _ABSENT:
+                continue
+            ended_ms = job.get("ended_ms")
+            if ended_ms is not None and ended_ms < since:
+                continue
+            succeeded = job["outcome"] == "succeeded" and self._last[key[0]] == key
+            reason = None if succeeded else self._gave_up(key)
+            outcome = "succeeded" if succeeded else "failed" if reason else None
+            self.end(key, outcome, ended_ms)
+            stage["reason"] = stage["reason"] or reason
+            return True
+        return stage["outcome"] != "unfinished"
+
+    def end(self, key: Key, outcome: str | None, at_ms: int | None, by: str = AT_MOST) -> None:
+        """End a stage; the first evidence counts."""
+        stage = self._stages[key]
+        if stage["outcome"] == "unfinished":
+            stage |= {"outcome": outcome, "ended_ms": at_ms, "end_by": by}
+
+
+def _succeeded(queries: pl.DataFrame | None) -> dict[int, int | None]:
+    """When each query ended that succeeded."""
+    if queries is None:
+        return {}
+    rows: Iterable[tuple[int, int | None, str | None]]
+    rows = queries.select("query_id", "ended_ms", "outcome").rows()
+    return {query: ended_ms for query, ended_ms, outcome in rows if outcome == "succeeded"}

@@ -1,0 +1,73 @@
+"""When attempts at tasks must have ended at the latest, of which the log has no end.
+
+An executor runs no more tasks than it has slots. If the others held them all, the attempt was over.
+So it was when the next attempt at the same task was launched.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from venturi.jobs.stages.causes import Floats, Truths
+from venturi.record.job_account import JobAccount
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# Our judgement: Spark frees a slot before it records the end of its task.
+_LATE_MS = 100.0
+
+
+def task_cpus(account: JobAccount) -> int:
+    """The cores that a task takes: `spark.task.cpus`."""
+    text = account.configuration.get("spark.task.cpus", "1")
+    return int(text) if text.isdecimal() and 0 < int(text) < 1 << 20 else 1
+
+
+def latest_ends(
+    rows: pl.DataFrame, until_ms: pl.Series, lost: Truths, account: JobAccount
+) -> Floats:
+    """`until_ms`, in milliseconds since 1970, where it is a `lost` attempt's made sharper."""
+    found: Floats = until_ms.cast(float).to_numpy().copy()
+    if not lost.any():
+        return found
+    launched: Floats = rows["launched_ms"].cast(float).to_numpy()
+    ended: Floats = rows["finished_ms"].cast(float).to_numpy()
+    cpus = task_cpus(account)
+    executors = rows["executor_id"].to_numpy()
+    for executor, cores in account.executors.select("executor_id", "cores").rows():
+        own = np.flatnonzero((executors == executor) & ~np.isnan(launched))
+        if cores and lost[own].any():
+            full_ms = _full(launched[own], ended[own], lost[own], cores // cpus)
+            of = own[lost[own]]
+            place = np.searchsorted(full_ms, launched[of], "right")
+            found[of] = np.fmin(found[of], np.append(full_ms, np.nan)[place])
+    return np.fmin(found, _next_attempts(rows, lost))
+
+
+def _full(launched: Floats, ended: Floats, lost: Truths, slots: int) -> Floats:
+    """The launches at which attempts that were certainly running held all `slots`, in order."""
+    moments = np.unique(launched)
+    known = ~lost & ~np.isnan(ended)
+    begun = np.searchsorted(np.sort(launched[known]), moments, "right")
+    over = np.searchsorted(np.sort(ended[known] - _LATE_MS), moments, "right")
+    new = np.searchsorted(np.sort(launched[lost]), moments, "right")
+    new -= np.searchsorted(np.sort(launched[lost]), moments, "left")
+    return moments[begun - over + new >= slots]
+
+
+def _next_attempts(rows: pl.DataFrame, lost: Truths) -> Floats:
+    """When the next attempt at the same task was launched; a copy is none, and NaN is "none"."""
+    from venturi.record.store.frames import pl
+
+    same = ["stage_id", "stage_attempt", "index"]
+    own = rows.select(*same, "attempt", "launched_ms", "speculative").with_row_index("place")
+    later = own.filter(~pl.col("speculative").fill_null(value=False))
+    pairs = own.filter(pl.Series(lost)).join(later, on=same, suffix="_next")
+    pairs = pairs.filter(pl.col("attempt_next") > pl.col("attempt"))
+    first = pairs.group_by("place").agg(pl.min("launched_ms_next"))
+    found = np.full(len(rows), np.nan)
+    found[first["place"].to_numpy()] = first["launched_ms_next"].cast(float).to_numpy()
+    return found

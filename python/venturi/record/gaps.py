@@ -1,0 +1,209 @@
+"""What an event log must have held and does not: events were dropped, lines lost or compacted away.
+
+Spark numbers jobs and tasks from 0 without a hole, a job that succeeded has run its last stage, and
+a stage that succeeded all of its tasks. What contradicts that is not in the log, and what the time
+went to where it belongs cannot be told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from venturi.core.wording import count_of
+from venturi.record.job_account import JobAccount
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Key = tuple[int, int]
+# Source: TaskSetManager.handleFailedTask; the reason of a stage that was given up.
+_GAVE_UP = re.compile(r"Task (\d{1,9}) in stage \S{1,30} failed (\d{1,6}) times")
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """What is not in a log.
+
+    `spans` are from when to when, in milliseconds since 1970 (None: the beginning), jobs or their
+    stages are missing. Of the tasks of `stages`, events are missing or may be: counts and sums are
+    at least what is recorded. The end of `endless` stages is not recorded, only shown by others.
+    `dropped` has the missing events by kind.
+    """
+
+    n_jobs: int
+    n_tasks: int
+    n_stages: int
+    spans: tuple[tuple[float | None, float], ...]
+    stages: frozenset[Key]
+    endless: frozenset[Key] = frozenset()
+    dropped: Mapping[str, int] | None = None
+
+    @property
+    def lacks(self) -> bool:
+        """Whether any event is known to be missing."""
+        return bool(self.sentence)
+
+    @property
+    def sentence(self) -> str | None:
+        """What is missing in words, None if nothing is known to be."""
+        counted = ((self.n_jobs, "job"), (self.n_stages, "stage"), (self.n_tasks, "task"))
+        said = [count_of(n, name) for n, name in counted if n]
+        ends = dict(self.dropped or {})
+        for kind in ("task start", "task end"):  # those that have neither are counted as tasks
+            if kind in ends:
+                ends[kind] = max(ends[kind] - self.n_tasks, 0)
+        dropped = [count_of(n, name) for name, n in ends.items() if n]
+        parts = [f"the events of {' and '.join(said)}"] if said else []
+        parts += [" and ".join(dropped)] if dropped else []
+        if parts:
+            return f"the log lacks {' and '.join(parts)}"
+        return "the log lacks ends of tasks" if self.stages else None
+
+
+_NONE = Gaps(0, 0, 0, (), frozenset())
+
+
+def gaps_of(account: JobAccount) -> Gaps:
+    """What the log of `account` is known to lack."""
+    if not account.kind.can("numbered"):
+        return _NONE
+    jobs = [row for row in account.jobs.sort("job_id").rows(named=True) if row["submitted_ms"]]
+    spans: list[tuple[float | None, float]] = []
+    n_jobs, last, ended_ms = 0, -1, None
+    for job in jobs:
+        if job["job_id"] > last + 1:
+            n_jobs += job["job_id"] - last - 1
+            spans.append((ended_ms, job["submitted_ms"]))
+        last = job["job_id"]
+        ended_ms = max(ended_ms or 0, job["ended_ms"] or job["submitted_ms"])
+    there = set(account.stages["stage_id"].to_list())
+    without = [
+        (job["submitted_ms"], job["ended_ms"])
+        for job in jobs
+        if job["outcome"] == "succeeded"
+        and job["ended_ms"] is not None
+        and job["stage_ids"]
+        and max(job["stage_ids"]) not in there
+    ]
+    missing = missing_tasks(account.stages, account.tasks)
+    n_tasks = max(hole(account.tasks), sum(missing.values()))
+    stages = account.stages.select("stage_id", "attempt", "outcome", "end_by").rows()
+    endless = {(stage, attempt) for stage, attempt, _, by in stages if by is not None}
+    lost = lost_ends(account.stages, account.tasks).select("stage_id", "stage_attempt")
+    partial = set(missing) | set(lost.unique().rows()) | _given_up(account)
+    dropped = {name: n for name, n in account.reading.dropped.items() if n}
+    if n_tasks > sum(missing.values()):
+        partial |= _around_holes(account)
+    if n_jobs or without or n_tasks or partial or dropped:
+        # What has no proof of being whole may lack events, too.
+        partial |= {(stage, attempt) for stage, attempt, what, _ in stages if what != "succeeded"}
+        partial |= _open(account)
+    return Gaps(
+        n_jobs,
+        n_tasks,
+        len(without),
+        (*spans, *without),
+        frozenset(partial),
+        frozenset(endless),
+        dropped,
+    )
+
+
+def missing_tasks(stages: pl.DataFrame, tasks: pl.DataFrame) -> Mapping[Key, int]:
+    """How many tasks are missing of each stage that succeeded."""
+    from venturi.record.store.frames import pl
+
+    told = tasks.group_by("stage_id", "stage_attempt").agg(n=pl.col("index").n_unique())
+    whole = stages.filter(
+        (pl.col("outcome") == "succeeded") & pl.col("n_tasks").is_not_null()
+    ).join(
+        told, left_on=["stage_id", "attempt"], right_on=["stage_id", "stage_attempt"], how="left"
+    )
+    missing = whole.with_columns(missing=pl.col("n_tasks") - pl.col("n").fill_null(0))
+    return {
+        (stage_id, attempt): n
+        for stage_id, attempt, n in missing.select("stage_id", "attempt", "missing").rows()
+        if n > 0
+    }
+
+
+def hole(tasks: pl.DataFrame) -> int:
+    """How many numbers of tasks are missing below the largest."""
+    numbers = tasks["task_id"].cast(int, strict=False).drop_nulls()
+    largest = numbers.max()
+    return int(largest) + 1 - numbers.n_unique() if isinstance(largest, int) else 0
+
+
+def _open(account: JobAccount) -> set[Key]:
+    """The stages with an attempt without an end."""
+    found = account.tasks.filter(outcome="unfinished").select("stage_id", "stage_attempt")
+    return set(found.unique().rows())
+
+
+def lost_ends(stages: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
+    """The rows of `tasks` that have no end, and must have had one: their stages have.
+
+    A copy that another attempt outran may still have been running when the application ended.
+    """
+    from venturi.record.store.frames import pl
+
+    if not (tasks["outcome"] == "unfinished").any():
+        return tasks.clear()
+    same_task = ("stage_id", "stage_attempt", "index")
+    ended = stages.filter(
+        (pl.col("outcome") != "unfinished").fill_null(value=True)
+        & ~pl.col("reason").str.contains("(?i)cancel").fill_null(value=False)
+    ).select("stage_id", stage_attempt="attempt")
+    again = (pl.col("attempt") < pl.col("attempt").max().over(same_task)) & ~pl.col(
+        "speculative"
+    ).fill_null(value=False).any().over(same_task)
+    alone = ~(pl.col("outcome") == "succeeded").any().over(same_task)
+    found = tasks.filter((pl.col("outcome") == "unfinished") & (alone | again))
+    return found.join(ended, on=["stage_id", "stage_attempt"], how="semi")
+
+
+def _given_up(account: JobAccount) -> set[Key]:
+    """The stages that were given up for more failures of a task than are recorded."""
+    from venturi.record.store.frames import pl
+
+    found = set()
+    reasons = account.stages.drop_nulls("reason").select("stage_id", "attempt", "reason")
+    for stage_id, attempt, reason in reasons.rows():
+        if (match := _GAVE_UP.search(reason)) is None:
+            continue
+        failures = account.tasks.filter(
+            (pl.col("stage_id") == stage_id)
+            & (pl.col("stage_attempt") == attempt)
+            & (pl.col("index") == int(match[1]))
+            & (pl.col("outcome") == "failed")
+        )
+        if len(failures) < int(match[2]):
+            found.add((stage_id, attempt))
+    return found
+
+
+def _around_holes(account: JobAccount) -> set[Key]:
+    """The stages that were active when a task was launched whose number is missing."""
+    from venturi.record.store.frames import pl
+
+    tasks = account.tasks.select(
+        number=pl.col("task_id").cast(pl.Int64, strict=False), launched_ms="launched_ms"
+    )
+    tasks = tasks.drop_nulls().sort("number")
+    edges = tasks.with_columns(
+        before_ms=pl.col("launched_ms").shift(1), step=pl.col("number").diff().fill_null(1)
+    ).filter(pl.col("step") > 1)
+    spans = account.stages.select("stage_id", "attempt", "submitted_ms", "ended_ms").rows()
+    found = set()
+    for from_ms, to_ms in edges.select("before_ms", "launched_ms").rows():
+        found |= {
+            (stage_id, attempt)
+            for stage_id, attempt, submitted_ms, ended_ms in spans
+            if submitted_ms is not None
+            and submitted_ms <= to_ms
+            and (ended_ms is None or ended_ms >= from_ms)
+        }
+    return found
