@@ -140,7 +140,8 @@ def test_a_job_of_which_all_was_in_vain_says_so_first() -> None:
     found = analyse(mapreduce.read(log))
     assert found.verdict.sentence.startswith(
         "100% of the task time (44.3 s) was wasted, most of it by attempts with an error (9 "
-        "x Error: java.lang.IllegalArgumentException: can't read partitions file); cannot "
+        "x Error: java.lang.IllegalArgumentException: can't read partitions file (caused by "
+        "java.io.FileNotFoundException: File _partition.lst does not exist)); cannot "
         "tell: "
     )
     assert vain(found)[1] == ("killed attempts", 4, 7.666)

@@ -102,11 +102,3 @@ def word(value: object, characters: int = 500) -> str | None:
         return None
     value = value[:characters]
     return value if value.isprintable() else UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", value)
-
-
-def ends(value: object, characters: int = 400) -> str | None:
-    """A text, of a long one the beginning and the end: of a traceback both matter."""
-    if not isinstance(value, str) or len(value) <= characters:
-        return word(value)
-    half = characters // 2
-    return word(f"{value[:half].rstrip()} ... {value[-half:].strip()}")

@@ -19,8 +19,9 @@ from typing import Any
 from pydantic_core import from_json
 
 from venturi.core.errors import VenturiError, unreadable
+from venturi.jobs.failures.messages import condensed
 from venturi.jobs.logs import avro
-from venturi.jobs.logs.columnar import TableBuilder, amount, ends, moment, word
+from venturi.jobs.logs.columnar import TableBuilder, amount, moment, word
 from venturi.jobs.logs.configuration import hadoop_chosen, masked
 from venturi.jobs.logs.find import HISTORY_HINT, histories
 from venturi.jobs.logs.hadoop_xml import read_properties
@@ -267,7 +268,7 @@ class _JobHistory:
         host = word(event.get("hostname"))
         attempt["host"] = attempt.get("host") if host in (None, "UNKNOWN") else host
         attempt["outcome"] = {"FINISHED": "succeeded", "KILLED": "killed"}.get(what, "failed")
-        attempt["reason"] = ends(event.get("error"))
+        attempt["reason"] = word(condensed(event.get("error")))
         attempt |= {key: moment(event.get(key)) for key in _MOMENTS}
         counters = _counters(event.get("counters"))
         if what == "FINISHED" or counters.get("CPU_MILLISECONDS"):
@@ -300,7 +301,7 @@ class _JobHistory:
         kind, event = self.end
         if kind == "JOB_FINISHED":
             return "succeeded", None
-        said = ends(event.get("diagnostics")) or self._error() or "no reason is recorded"
+        said = word(condensed(event.get("diagnostics"))) or self._error() or "no reason is recorded"
         return "failed", f"{word(event.get('jobStatus')) or kind}: {' '.join(said.split())}"
 
     def _error(self) -> str | None:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from venturi.core.errors import VenturiError
+from venturi.jobs.failures.messages import condensed
 from venturi.jobs.logs.columnar import (
     TOO_MANY,
     TableBuilder,
     TooManyError,
     amount,
-    ends,
     moment,
     number,
     row_of,
@@ -256,14 +256,15 @@ class _LogState:
         if result["Result"] == "JobSucceeded":
             job["outcome"] = "succeeded"
             return
-        reason = ends((result.get("Exception") or {}).get("Message")) or "no reason is recorded"
+        said = condensed((result.get("Exception") or {}).get("Message"))
+        reason = word(said) or "no reason is recorded"
         job["outcome"] = outcome_of(reason)
         job["reason"] = reason
 
     def stage(self, event: Event) -> None:
         info = event["Stage Info"]
         key = number(info["Stage ID"]), number(info["Stage Attempt ID"])
-        failure = ends(info.get("Failure Reason"))
+        failure = word(condensed(info.get("Failure Reason")))
         ended_ms = moment(info.get("Completion Time"))
         outcome = "failed" if failure else "unfinished" if ended_ms is None else "succeeded"
         parent_ids = [number(each) for each in info.get("Parent IDs") or ()]
@@ -346,7 +347,7 @@ class _LogState:
             self.executors, str(event["Executor ID"])[:_NAME_CHARACTERS], _EXECUTORS, {}
         )
         executor["removed_ms"] = moment(event.get("Timestamp"))
-        executor["reason"] = word(event.get("Removed Reason"))
+        executor["reason"] = word(condensed(event.get("Removed Reason")))
         self.caches.removed(event["Executor ID"])
 
     def stage_memory(self, event: Event) -> None:

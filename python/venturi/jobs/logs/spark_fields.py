@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from venturi.jobs.logs.columnar import amount, ends, number, word
+from venturi.jobs.failures.messages import condensed
+from venturi.jobs.logs.columnar import amount, number, word
 
 _METRICS = (
     "Executor Deserialize Time",
@@ -121,7 +122,8 @@ def reason_of(reason: Mapping[str, Any]) -> str | None:
         or reason.get("Message")
         or reason.get("Description")
     )
-    parts = (word(kind), word(reason.get("Class Name")), ends(said))
+    said = condensed(said, reason.get("Full Stack Trace"))
+    parts = (word(kind), word(reason.get("Class Name")), word(said))
     return ": ".join(part for part in parts if part)
 
 

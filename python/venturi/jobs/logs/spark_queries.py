@@ -11,12 +11,13 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from venturi.jobs.failures.messages import condensed
 from venturi.jobs.logs.columnar import (
     TableBuilder,
-    ends,
     moment,
     number,
     row_of,
+    word,
 )
 from venturi.record.account_kind import SPARK
 
@@ -77,7 +78,8 @@ class Queries:
         """A query ends; before 3.4 it is not said how."""
         said = event.get("errorMessage")
         outcome = None if said is None else "failed" if said else "succeeded"
-        told = {"ended_ms": moment(event["time"]), "outcome": outcome, "reason": ends(said)}
+        reason = word(condensed(said))
+        told = {"ended_ms": moment(event["time"]), "outcome": outcome, "reason": reason}
         row = self._row(event)
         row |= told
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from venturi.core.units import format_duration
 from venturi.jobs.failures.meanings import meaning_of
+from venturi.jobs.failures.messages import headline
 from venturi.jobs.stages.causes import Truths
 from venturi.jobs.stages.stage import LostExecutor, NarrowestPoint, WastedTime
 from venturi.jobs.stages.tasks import Tasks
@@ -41,20 +42,6 @@ def explained(reason: str | None) -> str | None:
     """Return the meaning of a message and the remedy, None if it is unknown."""
     found = meaning_of(reason)
     return None if found is None else found.text
-
-
-def headline(reason: str | None) -> str | None:
-    """The line of an error that says what went wrong: of a traceback of Python's the last one."""
-    lines = [line for line in (reason or "").splitlines() if line.strip()]
-    if not lines:
-        return None
-    if "Traceback (most recent call last)" in (reason or ""):
-        ends = [line for line in lines[1:] if _RAISED.match(line)]
-        return (ends or lines)[-1].strip()
-    return lines[0].strip()
-
-
-_RAISED = re.compile(r"[\w.]+(?:: .*)?$")
 
 
 @dataclass(frozen=True, slots=True)

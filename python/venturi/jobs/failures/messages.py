@@ -1,0 +1,114 @@
+"""Engines' messages of failures without their stack traces: what was raised, and why."""
+
+from __future__ import annotations
+
+import re
+
+_CHARACTERS = 500
+_TEXT_CHARACTERS = 100_000  # of a stack trace
+_FRAME = re.compile(r"\s+at \S|\s*\.\.\. \d+ (?:more|common frames)|\s*at java\.|\s+[~^]+\s*$")
+_PYTHON_FRAME = re.compile(r'\s+File "')
+_END = re.compile(r"Driver stacktrace:")
+_TRACEBACK = "Traceback (most recent call last)"
+_CAUSED = "Caused by: "
+# The last line of a Python traceback: a class, and perhaps a message.
+_RAISED = re.compile(r"[A-Za-z_][\w.]*(?:: .*)?$")
+_BRIDGE = re.compile(r"py4j\.protocol\.|An error occurred while calling ")
+_ABORTED = re.compile(
+    r"(?:Job aborted due to stage failure: )?"
+    r"Task (?P<task>\d+)(?:\.\d+)? in stage (?P<stage>[\d.]+) failed (?P<times>\d+) times?, "
+    r"most recent failure: (?:Lost task [\d.]+ in stage [\d.]+ "
+    r"\(TID \d+(?:, (?P<old>[^,()]+), executor (?P<old_id>[^,()]+))?[^()]*\)"
+    r"(?: \((?P<host>\S+) executor (?P<id>[^()]+)\))?: )?"
+)
+_SILENT = re.compile(r"java\.io\.EOFException$")  # the end of a stream says no more
+
+
+def condensed(text: object, trace: object = None) -> str | None:
+    """Return the lines of a message that say what failed and why, None if it has none.
+
+    `trace` is its stack trace: of this, the root cause is added if `text` lacks it. A long message
+    keeps its beginning and its root cause.
+    """
+    if not isinstance(text, str) or not text.strip():
+        return None
+    said = _END.split(text[:_TEXT_CHARACTERS], maxsplit=1)[0]
+    lines = [line.rstrip() for line in said.splitlines() if line.strip()]
+    kept = [line for line in lines if not _FRAME.match(line) and not line.startswith(_CAUSED)]
+    if _TRACEBACK in said:
+        kept = _of_python(kept)
+    root = _root(trace if isinstance(trace, str) else said)
+    if root is not None and not _SILENT.match(root) and root not in "\n".join(kept):
+        kept.append(f"{_CAUSED}{root}")
+    return _cut("\n".join(kept))
+
+
+def _of_python(lines: list[str]) -> list[str]:
+    """The lines of a message with a traceback: those before it, the last call, the exception."""
+    first = next(place for place, line in enumerate(lines) if _TRACEBACK in line)
+    calls = [place for place, line in enumerate(lines) if _PYTHON_FRAME.match(line)]
+    last = calls[-1] if calls else first
+    return [*lines[: first + 1], *lines[last if calls else first + 1 :]]
+
+
+def _root(trace: str) -> str | None:
+    """The innermost cause of a Java stack trace."""
+    found = [
+        line[len(_CAUSED) :].strip()
+        for line in trace[:_TEXT_CHARACTERS].splitlines()
+        if line.startswith(_CAUSED)
+    ]
+    return found[-1] if found else None
+
+
+def _cut(text: str) -> str:
+    """Cut from the middle of a long text: the end has the root cause."""
+    if len(text) <= _CHARACTERS:
+        return text
+    half = _CHARACTERS // 2 - 3
+    return f"{text[:half].rstrip()} ... {text[-half:].lstrip()}"
+
+
+def headline(reason: str | None) -> str | None:
+    """Return the part of a message that says what went wrong, on one line.
+
+    Of a Python traceback that is its last line; of an exception that only wraps another one, the
+    root cause; of an aborted Spark job, the cause first, then which task failed how often.
+    """
+    # A traceback's own lines start at the margin, and what engines add to it doesn't.
+    lines = [line.rstrip() for line in (reason or "").splitlines() if line.strip()]
+    if not lines:
+        return None
+    lines[0] = lines[0].strip()
+    if (aborted := _ABORTED.search(lines[0])) is not None:
+        rest = lines[0][aborted.end() :]
+        cause = _cause([*([rest] if rest else []), *lines[1:]])
+        return f"{cause} ({_times(aborted)})" if cause else lines[0]
+    return _cause(lines)
+
+
+def _cause(lines: list[str]) -> str:
+    if not lines:
+        return ""
+    if any(_TRACEBACK in line for line in lines):
+        inner = [line[2:] for line in lines[1:] if line.startswith(": ")]
+        ends = [line for line in lines[1:] if _RAISED.match(line) and not _BRIDGE.search(line)]
+        return (inner or ends or lines)[-1]
+    first = lines[0]
+    root = next((line[len(_CAUSED) :] for line in lines if line.startswith(_CAUSED)), None)
+    if root is None:
+        return first
+    return f"{first} (caused by {root})"
+
+
+def _times(aborted: re.Match[str]) -> str:
+    times, task, stage = (aborted.group(name) for name in ("times", "task", "stage"))
+    host = aborted.group("host") or aborted.group("old")
+    executor = aborted.group("id") or aborted.group("old_id")
+    said = f"task {task} of stage {stage.removesuffix('.0')} failed " + (
+        "once" if times == "1" else f"{times} times"
+    )
+    if host is None:
+        return said
+    where = host if executor is None or executor == "driver" else f"{host}, executor {executor}"
+    return f"{said}, {'' if times == '1' else 'the last time '}on {where}"
