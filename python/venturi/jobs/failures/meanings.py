@@ -1,4 +1,4 @@
-"""What engines' messages about failures mean, and what to do: the table in failures.toml."""
+"""What engines' messages about failures mean, and what to do: the tables next to this file."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_TABLE = Path(__file__).with_name("failures.toml")
+_TABLES = ("hosts.toml", "programs.toml", "exits.toml")  # the order in which they are tried
 _MESSAGE_CHARACTERS = 20_000  # of a stack trace; its cause is near its beginning
+# "exited with code 137", "Exit status: 143", "exitCode: -104", "Exit code is 143"
+_EXIT = (
+    r"\bexit(?:ed)?[ _]?(?:with )?(?:a )?(?:non-zero )?(?:exit )?(?:status|code|value)"
+    r"(?: is|:|=)? ?"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class FailureMeaning:
-    """An entry of the table: `confidence` is high or medium, `example` a message of an engine."""
+    """An entry of the tables: `confidence` is high or medium, `example` a message of an engine,
+    `source` where it is from."""
 
     id: str
     pattern: re.Pattern[str]
@@ -23,6 +29,7 @@ class FailureMeaning:
     remedy: str
     confidence: str
     example: str
+    source: str
 
     @property
     def text(self) -> str:
@@ -32,12 +39,18 @@ class FailureMeaning:
 
 @cache
 def failure_meanings() -> tuple[FailureMeaning, ...]:
-    """The table, in the order in which patterns are tried."""
-    rows: list[dict[str, Any]] = tomllib.loads(_TABLE.read_text("utf-8"))["failures"]
-    return tuple(
-        FailureMeaning(**{**row, "pattern": re.compile(row["pattern"], re.IGNORECASE)})
-        for row in rows
-    )
+    """The entries of all tables, in the order in which patterns are tried."""
+    folder = Path(__file__).parent
+    rows: list[dict[str, Any]] = [
+        row
+        for name in _TABLES
+        for row in tomllib.loads((folder / name).read_text("utf-8"))["failures"]
+    ]
+    return tuple(FailureMeaning(**{**row, "pattern": _compiled(row["pattern"])}) for row in rows)
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern.replace("<EXIT>", _EXIT), re.IGNORECASE)
 
 
 def meaning_of(message: str | None) -> FailureMeaning | None:
