@@ -224,12 +224,21 @@ def _cores(analysis: Analysis) -> Table:
 
 
 def _losses(analysis: Analysis) -> Table:
-    made = table("what", "attempts", "task time", "said", "means", prose=("what", "said", "means"))
+    made = table(
+        "what",
+        "attempts",
+        "task time",
+        "where",
+        "said",
+        "means",
+        prose=("what", "where", "said", "means"),
+    )
     for each in analysis.losses[:SHOWN_LOSSES]:
         made.add(
             each.what,
             at_least(f"{each.n:,}", analysis.lacking is not None),
             at_least(format_duration(each.time_s), analysis.lacking is not None),
+            each.where or UNKNOWN,
             each.said or UNKNOWN,
             each.meaning or UNKNOWN,
         )

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from venturi.core.units import format_duration
 from venturi.core.wording import count_of
 from venturi.jobs.diagnosis.find import Diagnosis, Finding
+from venturi.jobs.failures.messages import headline as cause_line
 from venturi.jobs.stages.elapsed import ON_DRIVER
-from venturi.jobs.stages.losses import explained
+from venturi.jobs.stages.losses import FAILURES, failure_meaning
 from venturi.jobs.stages.stage import Analysis
 from venturi.jobs.stages.verdict import WORDS
 from venturi.record.job_account import JobAccount
@@ -17,6 +18,7 @@ from venturi.record.trial import State, Trial
 from venturi.terminal.findings import as_options, format_saving
 from venturi.terminal.table import SCREEN_WIDTH, Paragraph, shorten_to
 
+_NO_REASON = "no reason is recorded"
 _PARTS_MAX = 6  # with all the others as one
 _BAR = 20
 _LEAST_SHARE = 0.005
@@ -39,8 +41,7 @@ def job_screen(
     failed = failed_queries(account)
     lines = [
         Paragraph(headline(trial, account, analysis), "bold"),
-        *_query_failures(failed),
-        *_failure(trial, analysis),
+        *_failure(trial, account, analysis, failed),
         Paragraph(""),
     ]
     findings = [*_findings(found, trial.state)]
@@ -57,7 +58,7 @@ def failed_queries(account: JobAccount) -> list[str]:
     if account.queries is None:
         return []
     rows = account.queries.select("outcome", "reason").rows()
-    return [reason or "no reason is recorded" for outcome, reason in rows if outcome == "failed"]
+    return [reason or _NO_REASON for outcome, reason in rows if outcome == "failed"]
 
 
 def headline(trial: Trial, account: JobAccount, analysis: Analysis) -> str:
@@ -72,25 +73,29 @@ def headline(trial: Trial, account: JobAccount, analysis: Analysis) -> str:
     return shorten_to(trial.workload.name, SCREEN_WIDTH - len(tail)) + tail
 
 
-def _query_failures(failed: Sequence[str]) -> Iterator[Paragraph]:
-    """Yield the first message of failed queries, and its meaning."""
-    if not failed:
+def _failure(
+    trial: Trial, account: JobAccount, analysis: Analysis, failed: Sequence[str]
+) -> Iterator[Paragraph]:
+    """Yield what failed, and what that means: of the application, else of the first query."""
+    if trial.state is not State.SUCCEEDED:
+        said = trial.failure.message if trial.failure else next(iter(trial.warnings), None)
+        text = said if isinstance(said, str) or said is None else said.message
+    else:
+        text = f"Query failed: {cause_line(failed[0])}" if failed else None
+    if text is None:
         return
-    yield from _block(f"Query failed: {failed[0]}", "  ", 3)
-    if meaning := explained(failed[0]):
-        yield from _block(f"Meaning: {meaning}", "  ", 3)
-
-
-def _failure(trial: Trial, analysis: Analysis) -> Iterator[Paragraph]:
-    if trial.state is State.SUCCEEDED:
-        return
-    said = trial.failure.message if trial.failure else next(iter(trial.warnings), None)
-    if said is not None:
-        yield from _block(said if isinstance(said, str) else said.message, "  ", 3)
-    meant = [each.meaning for each in analysis.losses]
-    meant += [each.meaning for each in analysis.lost_executors]
-    if meant := list(filter(None, meant)):
-        yield from _block(f"Meaning: {meant[0]}", "  ", 3)
+    yield from _block(text, "  ", 4)
+    attempts = [each for each in analysis.losses if each.what in FAILURES]
+    disks = next((each.disks for each in attempts if each.disks), None)
+    where = attempts[0].where if attempts else None
+    if where is not None:
+        n = attempts[0].n
+        counted = f"{n:,} failed attempts" if n > 1 else "1 failed attempt"
+        yield from _block(f"Where: {counted}, {where}", "  ", 2)
+    if disks is not None:
+        yield from _block(f"{disks[0].upper()}{disks[1:]}", "  ", 2)
+    if (meaning := failure_meaning(account, analysis)) is not None:
+        yield from _block(f"Meaning: {meaning.text}", "  ", 3)
 
 
 def _findings(found: Diagnosis, state: State) -> Iterator[Paragraph]:

@@ -10,6 +10,7 @@ _FRAME = re.compile(r"\s+at \S|\s*\.\.\. \d+ (?:more|common frames)|\s*at java\.
 _PYTHON_FRAME = re.compile(r'\s+File "')
 _END = re.compile(r"Driver stacktrace:")
 _TRACEBACK = "Traceback (most recent call last)"
+_FATAL = "Fatal Python error"
 _CAUSED = "Caused by: "
 # The last line of a Python traceback: a class, and perhaps a message.
 _RAISED = re.compile(r"[A-Za-z_][\w.]*(?:: .*)?$")
@@ -21,6 +22,9 @@ _ABORTED = re.compile(
     r"\(TID \d+(?:, (?P<old>[^,()]+), executor (?P<old_id>[^,()]+))?[^()]*\)"
     r"(?: \((?P<host>\S+) executor (?P<id>[^()]+)\))?: )?"
 )
+_TASK_ERROR = re.compile(r"^ExceptionFailure: ")
+# The class of an exception that has a name of its own: "[DIVIDE_BY_ZERO] Division by zero".
+_NAMED_ERROR = re.compile(r"^[\w.$]+: (?=\[[A-Z_.]+\] )")
 _SILENT = re.compile(r"java\.io\.EOFException$")  # the end of a stream says no more
 
 
@@ -37,6 +41,8 @@ def condensed(text: object, trace: object = None) -> str | None:
     kept = [line for line in lines if not _FRAME.match(line) and not line.startswith(_CAUSED)]
     if _TRACEBACK in said:
         kept = _of_python(kept)
+    elif _FATAL in said:
+        kept = [line for line in kept if not _PYTHON_FRAME.match(line)]
     root = _root(trace if isinstance(trace, str) else said)
     if root is not None and not _SILENT.match(root) and root not in "\n".join(kept):
         kept.append(f"{_CAUSED}{root}")
@@ -79,7 +85,7 @@ def headline(reason: str | None) -> str | None:
     lines = [line.rstrip() for line in (reason or "").splitlines() if line.strip()]
     if not lines:
         return None
-    lines[0] = lines[0].strip()
+    lines[0] = _TASK_ERROR.sub("", lines[0].strip())
     if (aborted := _ABORTED.search(lines[0])) is not None:
         rest = lines[0][aborted.end() :]
         cause = _cause([*([rest] if rest else []), *lines[1:]])
@@ -94,7 +100,7 @@ def _cause(lines: list[str]) -> str:
         inner = [line[2:] for line in lines[1:] if line.startswith(": ")]
         ends = [line for line in lines[1:] if _RAISED.match(line) and not _BRIDGE.search(line)]
         return (inner or ends or lines)[-1]
-    first = lines[0]
+    first = _NAMED_ERROR.sub("", lines[0])
     root = next((line[len(_CAUSED) :] for line in lines if line.startswith(_CAUSED)), None)
     if root is None:
         return first

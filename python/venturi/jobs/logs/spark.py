@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from venturi.core.errors import VenturiError
-from venturi.jobs.failures.messages import condensed
+from venturi.jobs.failures.messages import condensed, headline
 from venturi.jobs.logs.columnar import (
     TOO_MANY,
     TableBuilder,
@@ -523,10 +523,10 @@ class _LogState:
             return "the application ended without a job, and its exit status is not recorded"
         for job_id, job in self.jobs.items():
             if job["outcome"] == "failed":
-                return f"job {job_id} failed: {job['reason']}"
+                return f"job {job_id} failed: {headline(job['reason'])}"
         last = max(self.jobs.values(), key=lambda job: job.get("ended_ms") or 0, default=None)
         if last is not None and last["outcome"] == "canceled":
-            return f"its last job was canceled: {last['reason']}"
+            return f"its last job was canceled: {headline(last['reason'])}"
         return None
 
 

@@ -80,7 +80,7 @@ def analyse(
     path = critical_path(timed, elapsed_s) if elapsed_s else ()
     verdict = application_verdict(stages, parts, elapsed_s, account.kind.silence)
     verdict = with_background_load(verdict, others)
-    lost, executors = losses(tasks), lost_executors(account, tasks.origin_ms)
+    lost, executors = losses(tasks, account.configuration), lost_executors(account, tasks.origin_ms)
     verdict = with_losses(verdict, lost, executors, sum(stage.task_s for stage in stages))
     return Analysis(
         elapsed_s=elapsed_s,

@@ -1,23 +1,26 @@
 """Wasted work: failed and killed attempts, lost output, lost executors.
 
-Counts the work thrown away, not its repetition, so that nothing counts twice. Where the log doesn't
+Counts the discarded work, not its repetition, so that nothing counts twice. Where the log doesn't
 identify the lost work (a stage runs again), the repetition stands for it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from venturi.core.units import format_duration
-from venturi.jobs.failures.meanings import meaning_of
+from venturi.jobs.failures.full_disks import DISK_FULL, full_disks
+from venturi.jobs.failures.meanings import FailureMeaning, failure_meanings, meaning_of
 from venturi.jobs.failures.messages import headline
 from venturi.jobs.stages.causes import Truths
-from venturi.jobs.stages.stage import LostExecutor, NarrowestPoint, WastedTime
+from venturi.jobs.stages.stage import Analysis, LostExecutor, NarrowestPoint, WastedTime
 from venturi.jobs.stages.tasks import Tasks
 from venturi.record.job_account import OUTPUT_LOST, JobAccount
 
@@ -30,12 +33,21 @@ EXECUTOR = "attempts on lost executors"
 KILLED = "killed attempts"
 RACE = "attempts that lost to a faster copy"
 OUTPUT = "successful attempts with lost output"
+CANCELLED = "the stage was cancelled"
 AGAIN = "tasks repeated after an earlier attempt at their stage"
+FAILURES = (ERROR, FETCH, EXECUTOR)
 _FAILED = {"FetchFailed": FETCH, "ExecutorLostFailure": EXECUTOR}
 _RACE = re.compile(r"another attempt succeeded|speculat", re.IGNORECASE)
-_WANTED = re.compile(
-    r"\bidle for\b|explicit termination request|decommission|killed by driver", re.IGNORECASE
+_WANTED = re.compile(r"\bidle for\b|explicit termination request|killed by driver", re.IGNORECASE)
+# Endings that somebody planned: they cost work, but nothing failed.
+_PLANNED = re.compile(
+    r"decommission|preempt|imminent node shutdown|node is shutting down|DisruptionTarget",
+    re.IGNORECASE,
 )
+_STAGE_CANCELLED = re.compile(r"TaskKilled: Stage cancell?ed\b.*", re.IGNORECASE | re.DOTALL)
+_VALUES = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")
+_MOSTLY = 0.8  # our judgment: a share of attempts in one place that is worth a word
+_MOSTLY_OF = 5  # attempts
 
 
 def explained(reason: str | None) -> str | None:
@@ -44,53 +56,140 @@ def explained(reason: str | None) -> str | None:
     return None if found is None else found.text
 
 
+def failure_meaning(account: JobAccount, analysis: Analysis) -> FailureMeaning | None:
+    """Return what the failure of the application or of its queries means, or None if unknown.
+
+    Its own message decides if its meaning is certain, else the failed attempts and lost executors:
+    "could not fetch shuffle data" is explained by an executor that YARN killed.
+    """
+    jobs = account.jobs.filter(account.jobs["outcome"] == "failed")["reason"].to_list()
+    queries = [] if account.queries is None else account.queries.rows(named=True)
+    own = [*jobs, *(row["reason"] for row in queries if row["outcome"] == "failed")]
+    own += [account.application.reason, *(stage.reason for stage in analysis.stages)]
+    attempts = [each for each in analysis.losses if each.what not in (KILLED, RACE)]
+    others = [each.meaning for each in attempts]
+    others += [each.meaning for each in analysis.lost_executors]
+    found = [*map(meaning_of, own), *map(_by_text().get, filter(None, others))]
+    known = [each for each in found if each is not None]
+    return next((each for each in known if each.confidence == "high"), next(iter(known), None))
+
+
+@cache
+def _by_text() -> dict[str, FailureMeaning]:
+    return {each.text: each for each in failure_meanings()}
+
+
 @dataclass(frozen=True, slots=True)
 class _WasteReason:
     what: str
-    said: str | None
+    shape: str | None
 
 
-def losses(tasks: Tasks) -> tuple[WastedTime, ...]:
+def losses(tasks: Tasks, configuration: Mapping[str, str]) -> tuple[WastedTime, ...]:
     """Wasted time by outcome and message, the most first."""
     elapsed_s = np.nan_to_num(tasks.times.elapsed_s)
     found: dict[_WasteReason, list[int]] = {}
-    for place, part in _wasted_attempts(tasks):
-        known = part in found or len(found) < _DISTINCT
-        found.setdefault(part if known else _WasteReason(part.what, "something else"), []).append(
-            place
+    messages: dict[_WasteReason, tuple[str | None, str | None]] = {}
+    for place, what, reason in _wasted_attempts(tasks):
+        said = _said(what, reason)
+        # The same error of other rows differs in its numbers and quoted values.
+        part, message = _WasteReason(what, said and _VALUES.sub("0", said)), (said, reason)
+        if part not in found and len(found) >= _DISTINCT:
+            part, message = _WasteReason(what, ""), ("something else", None)
+        found.setdefault(part, []).append(place)
+        messages.setdefault(part, message)
+    whole = []
+    for part, places in found.items():
+        said, reason = messages[part]
+        meaning = None if said == CANCELLED else meaning_of(reason)
+        here, disks = np.array(places, dtype=np.intp), None
+        if meaning is not None and meaning.id in DISK_FULL:
+            disks = full_disks(tasks.rows, here, reason or "", configuration)
+        whole.append(
+            WastedTime(
+                part.what,
+                len(places),
+                float(elapsed_s[places].sum()),
+                in_common(tasks, here),
+                disks,
+                said,
+                None if meaning is None else meaning.text,
+            )
         )
-    whole = [
-        WastedTime(
-            part.what, len(places), float(elapsed_s[places].sum()), part.said, explained(part.said)
-        )
-        for part, places in found.items()
-    ]
     return tuple(sorted(whole, key=lambda each: -each.time_s))
+
+
+def in_common(tasks: Tasks, places: npt.NDArray[np.intp]) -> str | None:
+    """Return where the attempts at `places` ran if that is one place of several, or None.
+
+    "all on host2, all in stage 1", "5 of 6 on host2", "all of task 7 in stage 1".
+    """
+    if not len(places):
+        return None
+    found = []
+    host = _one_of(tasks, places, "host", "on {}")
+    found.append(host or _one_of(tasks, places, "executor_id", "on executor {}"))
+    stages, index = tasks.rows["stage_id"].to_numpy()[places], tasks.index[places]
+    one_stage = len(set(stages.tolist())) == 1
+    if one_stage and len(places) > 1 and len(set(index.tolist())) == 1:
+        found.append(f"all of task {index[0]} in stage {stages[0]}")
+    elif one_stage and tasks.rows["stage_id"].n_unique() > 1:
+        found.append(f"{'all ' if len(places) > 1 else ''}in stage {stages[0]}")
+    return ", ".join(filter(None, found)) or None
+
+
+def _one_of(tasks: Tasks, places: npt.NDArray[np.intp], name: str, text: str) -> str | None:
+    column = tasks.rows[name]
+    here = column[places].drop_nulls()
+    if column.drop_nulls().n_unique() < 2 or here.is_empty():
+        return None
+    value, n = Counter(here.to_list()).most_common(1)[0]
+    if len(places) == 1:
+        return text.format(value)
+    if n == len(places):
+        return f"all {text.format(value)}"
+    if len(places) >= _MOSTLY_OF and n >= _MOSTLY * len(places):
+        return f"{n:,} of {len(places):,} {text.format(value)}"
+    return None
 
 
 def wasted_attempts(tasks: Tasks, what: Sequence[str]) -> npt.NDArray[np.intp]:
     """The places of the attempts wasted for one of the reasons `what`."""
-    found = [place for place, part in _wasted_attempts(tasks) if part.what in what]
+    found = [place for place, kind, _ in _wasted_attempts(tasks) if kind in what]
     return np.array(found, dtype=np.intp)
 
 
-def _wasted_attempts(tasks: Tasks) -> Iterator[tuple[int, _WasteReason]]:
-    """Yields the place and the reason of each wasted attempt."""
+def reasons(tasks: Tasks, what: str) -> Iterator[tuple[int, str | None]]:
+    """Yield the places and messages of the attempts that were wasted for the reason `what`."""
+    yield from ((place, said) for place, kind, said in _wasted_attempts(tasks) if kind == what)
+
+
+def _wasted_attempts(tasks: Tasks) -> Iterator[tuple[int, str, str | None]]:
+    """Yield the places of all wasted attempts, why they were wasted, and their messages."""
     concerned = tasks.rows["outcome"].is_in(["failed", "killed"]).fill_null(value=False).to_numpy()
     places = np.flatnonzero(concerned | tasks.output_lost | _run_again(tasks))
     said = tasks.rows.select("outcome", "reason")[places].rows() if len(places) else []
-    for place, told in zip(places.tolist(), said, strict=True):
-        yield place, _part(*told)
+    for place, (outcome, reason) in zip(places.tolist(), said, strict=True):
+        yield place, _what(outcome, reason), reason
 
 
-def _part(outcome: str, reason: str | None) -> _WasteReason:
+def _what(outcome: str, reason: str | None) -> str:
     if outcome == "succeeded":
-        return _WasteReason(OUTPUT if reason == OUTPUT_LOST else AGAIN, None)
+        return OUTPUT if reason == OUTPUT_LOST else AGAIN
     if outcome == "killed":
-        race = reason is not None and _RACE.search(reason) is not None
-        return _WasteReason(RACE, None) if race else _WasteReason(KILLED, headline(reason))
-    kind = (reason or "").partition(":")[0]
-    return _WasteReason(_FAILED.get(kind, ERROR), headline(reason) or "no reason is recorded")
+        return RACE if reason is not None and _RACE.search(reason) else KILLED
+    return _FAILED.get((reason or "").partition(":")[0], ERROR)
+
+
+@lru_cache(maxsize=1_000)
+def _said(what: str, reason: str | None) -> str | None:
+    if what in (OUTPUT, AGAIN, RACE):
+        return None
+    if what == KILLED:
+        # The message of the failure that cancelled the stage is shown with that failure.
+        cancelled = reason is not None and _STAGE_CANCELLED.match(reason)
+        return CANCELLED if cancelled else headline(reason)
+    return headline(reason) or "no reason is recorded"
 
 
 def _run_again(tasks: Tasks) -> Truths:
@@ -110,13 +209,24 @@ def _run_again(tasks: Tasks) -> Truths:
 
 def lost_executors(account: JobAccount, origin_ms: float) -> tuple[LostExecutor, ...]:
     """The executors that were removed unexpectedly, in time order."""
+    return _removed(account, origin_ms, planned=False)
+
+
+def planned_endings(account: JobAccount, origin_ms: float) -> tuple[LostExecutor, ...]:
+    """The executors that were decommissioned or preempted, in time order."""
+    return _removed(account, origin_ms, planned=True)
+
+
+def _removed(account: JobAccount, origin_ms: float, *, planned: bool) -> tuple[LostExecutor, ...]:
     rows = account.executors.select("executor_id", "host", "removed_ms", "reason").rows()
     return tuple(
         LostExecutor(executor, host, (removed_ms - origin_ms) / 1e3, reason, explained(reason))
         for executor, host, removed_ms, reason in sorted(
             (row for row in rows if row[2] is not None), key=lambda row: row[2]
         )
-        if reason is not None and not _WANTED.search(reason)
+        if reason is not None
+        and not _WANTED.search(reason)
+        and (_PLANNED.search(reason) is not None) == planned
     )
 
 

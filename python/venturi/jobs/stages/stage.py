@@ -107,11 +107,16 @@ class UnfinishedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class WastedTime:
-    """Wasted task time of `n` attempts, with their message and its meaning, if known."""
+    """Wasted task time of `n` attempts, with their message and its meaning, if known.
+
+    `where` is the place that they have in common, if any; `disks` describes full local disks.
+    """
 
     what: str
     n: int
     time_s: float
+    where: str | None
+    disks: str | None
     said: str | None
     meaning: str | None
 

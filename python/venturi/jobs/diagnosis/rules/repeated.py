@@ -11,6 +11,7 @@ from venturi.core.units import format_duration
 from venturi.jobs.diagnosis.case import SHOWN, Case, Confidence, FindingScope, Hit, Places
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.failures.meanings import FailureMeaning, meaning_of
+from venturi.jobs.failures.messages import headline
 from venturi.jobs.stages import losses
 from venturi.jobs.stages.stage import WastedTime
 
@@ -24,28 +25,25 @@ def failed_attempts(case: Case) -> Iterator[Hit]:
     found = [loss for loss in case.analysis.losses if loss.what == losses.ERROR]
     if not _matter(case, "failed-attempts", found):
         return
-    places = losses.wasted_attempts(case.line.tasks, (losses.ERROR,))
+    tasks = case.line.tasks
+    attempts = list(losses.reasons(tasks, losses.ERROR))
+    places = np.array([place for place, _ in attempts], dtype=np.intp)
     time_s, n = sum(each.time_s for each in found), sum(each.n for each in found)
     said = str(found[0].said)
-    known = meaning_of(said)
+    first = next((text for _, text in attempts if text and headline(text) == said), said)
+    known = meaning_of(first)
     meaning = f" ({known.meaning})" if known else ""
-    after = f"{format_duration(time_s)} in total{_on_one_host(case, places)}"
+    where = losses.in_common(tasks, places)
+    after = f"{format_duration(time_s)} in total{f', {where}' if where else ''}"
+    disks = next((f"; {each.disks}" for each in found if each.disks), "")
     yield Hit(
-        f"{_attempts(n)} failed after {after}, {found[0].n:,} with: {said}{meaning}",
+        f"{_attempts(n)} failed after {after}, {found[0].n:,} with: {said}{meaning}{disks}",
         case.longest(places),
         case.without_s(places),
         Confidence.HIGH if _done_again(case, places) else Confidence.LOW,
         "known" if known else "any",
         {"said": said, "remedy": known.remedy if known else ""},
     )
-
-
-def _on_one_host(case: Case, places: Places) -> str:
-    """Return ", all on host2" if only one of several hosts had these attempts."""
-    hosts = case.line.tasks.rows["host"]
-    of_places = hosts[places].drop_nulls().unique().to_list()
-    several = hosts.drop_nulls().n_unique() > 1
-    return f", all on {of_places[0]}" if several and len(places) > 1 and len(of_places) == 1 else ""
 
 
 def _done_again(case: Case, places: Places) -> bool:
@@ -105,6 +103,33 @@ def _matter(case: Case, rule: str, found: Iterable[WastedTime]) -> bool:
     task_s = sum(stage.task_s for stage in case.analysis.stages)
     lost_s = sum(each.time_s for each in found)
     return lost_s > 0 and lost_s >= case.limit(rule, "share") * task_s
+
+
+@rule("planned-ending")
+def planned_ending(case: Case) -> Iterator[Hit]:
+    """Work that was lost with executors that were decommissioned or preempted."""
+    gone = losses.planned_endings(case.line.account, case.line.tasks.origin_ms)
+    found = [loss for loss in case.analysis.losses if loss.what in _OF_EXECUTORS]
+    if not gone or case.analysis.lost_executors or not _matter(case, "planned-ending", found):
+        return
+    places = losses.wasted_attempts(case.line.tasks, _OF_EXECUTORS)
+    time_s, n = sum(each.time_s for each in found), sum(each.n for each in found)
+    first = gone[0]
+    known = meaning_of(first.reason)
+    what = "executor" if len(gone) == 1 else f"{len(gone):,} executors, the first one"
+    yield Hit(
+        f"{what} {first.executor_id} on {first.host} left after {format_duration(first.at_s)} "
+        f"({known.meaning if known else first.reason}), and with it {_attempts(n)} of "
+        f"{format_duration(time_s)}",
+        (
+            *(FindingScope(host=each.host, executor=each.executor_id) for each in gone[:SHOWN]),
+            *case.longest(places),
+        ),
+        case.without_s(places),
+        Confidence.MEDIUM,
+        "any",
+        {"remedy": known.remedy if known else "let executors finish their tasks before they leave"},
+    )
 
 
 @rule("driver-loop")

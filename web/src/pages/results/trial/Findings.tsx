@@ -319,6 +319,7 @@ export function Losses({ data: { losses, lost_executors: gone } }: { data: JobDa
             { name: "Wasted task time" },
             number("Attempts"),
             number("Time"),
+            { name: "Where" },
             { name: "Message" },
             { name: "Meaning" },
           ]}
@@ -326,6 +327,7 @@ export function Losses({ data: { losses, lost_executors: gone } }: { data: JobDa
             each.what,
             each.n,
             { value: each.time_s, show: duration(each.time_s) },
+            each.where,
             each.said,
             each.meaning,
           ])}
