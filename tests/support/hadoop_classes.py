@@ -1,9 +1,10 @@
-"""A Java whose JVMs of Hadoop read their classes from an archive: half of their start.
+"""A Java for JVMs of Hadoop and Spark that read their classes from an archive: half of their start.
 
 The archive has what the JVMs of one job on a cluster load: daemons, client, application master and
 tasks. Java takes it if the jars it was made of come first in the class path, but Hadoop's begins
 with folders, those of configurations. So this Java puts these jars before them; no jar with a
-configuration is among them.
+configuration is among them. JVMs of Spark have the archive of `spark_classes`; here, those get it
+whose environment isn't that of the tests: in containers and on the hosts of a lab.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from class_archives import ARCHIVE, BRIEF, QUIET, kept
+from class_archives import ARCHIVE, BRIEF, FILL_S, QUIET, kept
 from command_line import AGENT, PROGRAM
 from this_host import FILES, HOST
 from venturi.measure.engines.hadoop.install import installed
@@ -26,10 +27,26 @@ from venturi.measure.engines.java import Java, find_java
 
 _JAVA = """\
 #!/bin/sh
-hadoop= previous=
+hadoop= spark= previous=
 for argument do
-  case $argument in org.apache.hadoop.*) hadoop=yes ;; esac
+  case $argument in
+  org.apache.hadoop.*) hadoop=yes ;;
+  org.apache.spark.launcher.*) ;;
+  org.apache.spark.*) spark=yes ;;
+  esac
+  if [ "$previous" = -cp ]; then classes=$argument; fi
+  previous=$argument
 done
+previous=
+if [ "$spark" ] && [ -z "$hadoop$JAVA_TOOL_OPTIONS" ]; then
+  export JAVA_TOOL_OPTIONS="{brief}"
+  # The class path of a container names the jars after folders, which differ.
+  jars=$(echo "${{classes:-$CLASSPATH}}" | tr : '\n' | grep -m 1 '/jars/[*]$')
+  if [ -e "${{jars%/jars/*}}/{archive}" ]; then
+    JAVA_TOOL_OPTIONS="{brief} -XX:SharedArchiveFile=${{jars%/jars/*}}/{archive} {quiet}"
+    [ -z "$CLASSPATH" ] || CLASSPATH=${{jars%/jars/*}}/conf/:$jars:$CLASSPATH
+  fi
+fi
 if [ "$hadoop" ]; then
   # Neither a container nor another host has it of the tests.
   export JAVA_TOOL_OPTIONS="${{JAVA_TOOL_OPTIONS:-{brief}}} {options}"
@@ -98,7 +115,7 @@ def _make(home: Path, engines_home: Path, java: Java, jars: str) -> None:
             },
             capture_output=True,
             check=False,
-            timeout=200,
+            timeout=FILL_S,
         )
         lines = (line for each in lists.iterdir() for line in each.read_text().splitlines())
         classes.write_text("\n".join(dict.fromkeys(lines)))
@@ -114,7 +131,7 @@ def _make(home: Path, engines_home: Path, java: Java, jars: str) -> None:
             env={key: value for key, value in os.environ.items() if key != "JAVA_TOOL_OPTIONS"},
             capture_output=True,
             check=False,
-            timeout=100,
+            timeout=FILL_S,
         )
     if part.exists():
         part.rename(home / ARCHIVE)
@@ -127,5 +144,7 @@ def _put_java(home: Path, java: Java, jars: str, options: str) -> None:
     with suppress(FileNotFoundError):  # some distributions have none
         shutil.copy(java.home / "release", home)
     paths = {"jars": shlex.quote(jars), "java": shlex.quote(str(java.program))}
-    program.write_text(_JAVA.format(brief=BRIEF, options=options, **paths))
+    program.write_text(
+        _JAVA.format(brief=BRIEF, archive=ARCHIVE, quiet=QUIET, options=options, **paths)
+    )
     program.chmod(0o755)

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from class_archives import ARCHIVE, QUIET, kept
+from class_archives import ARCHIVE, FILL_S, QUIET, kept
 
 PROGRAM = Path(__file__).with_name("spark_classes_program.py")
 
@@ -62,7 +62,7 @@ def _make(home: Path, spark: Path) -> None:
             cwd=folder,
             capture_output=True,
             check=False,
-            timeout=280,
+            timeout=FILL_S,
         )
     shutil.rmtree(home / "work", ignore_errors=True)  # of the Worker
     if archive.exists():
