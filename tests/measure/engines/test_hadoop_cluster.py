@@ -1,4 +1,4 @@
-"""MapReduce on a cluster of real Hadoop daemons: its programs, and their failures.
+"""MapReduce and Spark on a cluster of real Hadoop daemons: programs, and their failures.
 
 All tests share one cluster. Its first ports are taken and, if mounting is possible, its disk is
 small. The tests of faults come last, because they leave it broken.
@@ -6,6 +6,7 @@ small. The tests of faults come last, because they leave it broken.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -15,11 +16,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Container, Iterator
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+import spark_runs
 
 from this_host import FILES, HOST
 from venturi.core.errors import VenturiError
@@ -31,6 +34,8 @@ from venturi.measure.engines.hadoop.deployment import HadoopOnCluster
 from venturi.measure.engines.hadoop.engine import MapReduce
 from venturi.measure.engines.protocol import Resources, TrialSpec
 from venturi.measure.engines.registry import engine
+from venturi.measure.engines.spark import deployment as spark_deployment
+from venturi.measure.engines.spark.engine import Spark
 from venturi.measure.hosts import daemons
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.hosts.host import LiveHost
@@ -39,7 +44,8 @@ from venturi.measure.trial.folders import DataFolders
 from venturi.measure.trial.runner import Session, open_session, run_trial
 from venturi.measure.workloads.definition import Size
 from venturi.measure.workloads.inputs import inputs_of
-from venturi.measure.workloads.registry import size_of, workload
+from venturi.measure.workloads.registry import size_of, size_of_bytes, workload
+from venturi.record.job_account import TIERS_SETTING
 from venturi.record.store.repository import TrialRepository
 from venturi.record.trial import State, Trial
 
@@ -48,6 +54,9 @@ pytestmark = pytest.mark.engines
 WORKERS = 2
 DISK_BYTES = 400 * 2**20
 MEMORY_BYTES = 1 << 30
+CLUSTER_BYTES = 4 << 30  # a worker has room for an executor and an application master of Spark
+LOCAL = ("hdd", "ssd")
+"""Folders for local files, within the scratch folder."""
 # Short tasks gain nothing from the second compiler.
 BRIEF = dict.fromkeys(
     ("mapreduce.map.java.opts", "mapreduce.reduce.java.opts"), "-XX:TieredStopAtLevel=1"
@@ -72,6 +81,8 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder that every process of a cluster names, daemons and containers; none may be left."""
     folder = tmp_path_factory.mktemp("scratch")
+    for name in LOCAL:
+        (folder / name).mkdir()
     yield folder
     wait_until(lambda: processes(folder) == {})
 
@@ -112,13 +123,13 @@ def killed(engines_home: Path, disk: Path, scratch: Path) -> Path:
         "from venturi.measure.engines.protocol import Resources\n"
         "from venturi.measure.hosts.local import LocalHost\n"
         "home, disk, scratch = map(Path, sys.argv[1:])\n"
-        "dirs = {'output': (disk,), 'scratch': (scratch,)}\n"
+        "dirs = {'output': (disk,), 'scratch': tuple(sorted(scratch.iterdir()))}\n"
         "made = engine('mapreduce:cluster', LocalHost(), home=home, environ=os.environ)\n"
         "made.start(Resources(dirs))\n"
     )
     venturi = subprocess.Popen([sys.executable, "-c", program, engines_home, disk, scratch])
     process_of(scratch, b"org.apache.hadoop.yarn.server.resourcemanager.ResourceManager")
-    (folder,) = scratch.glob(f"{PREFIX}*")
+    (folder,) = (scratch / LOCAL[0]).glob(f"{PREFIX}*")
     os.kill(venturi.pid, signal.SIGKILL)
     venturi.wait(30)
     wait_until(lambda: processes(scratch) == {})
@@ -144,9 +155,9 @@ def hadoop(engines_home: Path, disk: Path, scratch: Path, killed: Path) -> Itera
 
         patch.setattr(daemons, "free_ports", first_without_luck)
         resources = Resources(
-            {"output": (disk,), "scratch": (scratch,)},
-            threads=2,
-            memory_bytes=MEMORY_BYTES,
+            {"output": (disk,), "scratch": tuple(scratch / name for name in LOCAL)},
+            threads=2 * WORKERS,
+            memory_bytes=CLUSTER_BYTES,
             workers=WORKERS,
         )
         try:
@@ -156,7 +167,29 @@ def hadoop(engines_home: Path, disk: Path, scratch: Path, killed: Path) -> Itera
         finally:
             made.stop()
     assert processes(scratch) == {}
-    assert list(disk.iterdir()) == list(scratch.iterdir()) == []
+    left = [each for name in LOCAL for each in (scratch / name).iterdir()]
+    assert list(disk.iterdir()) == left == []
+
+
+@pytest.fixture(scope="module")
+def yarn(
+    hadoop: MapReduce,
+    engines_home: Path,
+    spark: None,
+    cluster_mark: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Spark]:
+    """Spark on that cluster, with a folder of its own in HDFS."""
+    shared = copy(cluster_of(hadoop))
+    shared.root = "/venturi-spark"
+    shared.hdfs.mkdir(shared.root)
+    shared.stop = bool  # MapReduce ends it
+    found = spark_runs.made("yarn", engines_home)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spark_deployment, "open_cluster", lambda *_, **__: shared)
+        found.start(spark_runs.resources(tmp_path_factory.mktemp("yarn")))
+        yield found
+        found.stop()
 
 
 @pytest.fixture
@@ -399,6 +432,79 @@ def test_java_that_is_too_new(engines_home: Path, tmp_path: Path) -> None:
         made.start(Resources({"output": (tmp_path,), "scratch": (tmp_path,)}))
     assert caught.value.code == "VEN-ENGINE-JAVA"
     made.stop()
+
+
+def test_spark(yarn: Spark, session: Session, tmp_path: Path) -> None:
+    trial = spark_runs.execute(yarn, session, tmp_path, "terasort")
+    assert trial.state is State.SUCCEEDED, trial.failure
+    assert trial.configuration["deployment"] == "yarn"
+    effective = json.loads(spark_runs.kept(session, trial, "configuration.json"))
+    assert effective["spark.master"] == "yarn"
+    assert trial.elapsed_s is not None
+    own = [phase for phase in trial.phases if phase.name in {"start", "sort", "sync"}]
+    assert sum(phase.elapsed_s for phase in own) == pytest.approx(trial.elapsed_s, abs=0.01)
+    cluster = spark_runs.cluster_of(yarn).cluster
+    assert cluster.hdfs.folders(cluster.root) == ["input"]
+    assert {"eventlog.json", "stages.parquet"} <= {each.name for each in trial.artifacts}
+
+
+def test_tiers_of_spark(yarn: Spark, tiers_jar: Path, session: Session, tmp_path: Path) -> None:
+    """YARN gives each container its directories, in an order of its own."""
+    settings = spark_runs.LIGHT | {
+        "spark.sql.files.maxPartitionBytes": "2m",
+        TIERS_SETTING: "ssd 0B",
+        f"{TIERS_SETTING}.reserves": "shuffle_index 1000TB",
+        f"{TIERS_SETTING}.strict": "true",
+        f"{TIERS_SETTING}.interval": "200ms",  # YARN ends executors of a short job without a word
+    }
+    size = size_of_bytes(workload("sort"), 8_000_000)
+    trial = spark_runs.execute(yarn, session, tmp_path, "sort", size, settings=settings)
+    assert trial.state is State.SUCCEEDED, trial.failure
+    tiers = [
+        tier
+        for account in spark_runs.accounts_of_tiers(session, trial)
+        if account["executor_id"] != "driver"
+        for tier in account["tiers"]
+    ]
+    seen = {
+        (tier["tier"], kind["kind"])
+        for tier in tiers
+        for kind in tier["kinds"]
+        if kind["seen_bytes"]
+    }
+    assert seen >= {("ssd", "shuffle"), ("last", "shuffle_index")}
+    assert not seen & {("last", "shuffle"), ("ssd", "shuffle_index")}
+    folders = {Path(each) for tier in tiers for each in tier["directories"]}
+    assert {part for folder in folders for part in folder.parts} >= {"appcache", "hdd", "ssd"}
+    deadline = time.monotonic() + 60
+    while any(each.exists() for each in folders):
+        assert time.monotonic() < deadline, folders
+        time.sleep(0.1)
+
+
+def test_spark_on_a_cluster_that_is_there(
+    yarn: Spark,
+    engines_home: Path,
+    session: Session,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cluster = spark_runs.cluster_of(yarn).cluster
+    # Without a JobHistoryServer, which only MapReduce needs.
+    monkeypatch.setattr(hadoop_cluster.GivenCluster, "keeps_history", lambda _: False)
+    given = spark_runs.made("yarn", engines_home, hadoop_conf=cluster.conf)
+    given.start(Resources({}))
+    try:
+        # Else all of Spark's jars are sent there.
+        jars = {"spark.yarn.jars": f"local:{given.available().parts['home']}/jars/*"}
+        trial = spark_runs.execute(
+            given, session, tmp_path, "wordcount", settings=spark_runs.LIGHT | jars
+        )
+    finally:
+        given.stop()
+    assert trial.state is State.SUCCEEDED, trial.failure
+    assert cluster.hdfs.folders(f"/user/{cluster.user}") in ([], [".sparkStaging"])
+    assert cluster.dead() == ()
 
 
 def test_a_job_that_fails_keeps_its_account(

@@ -177,12 +177,6 @@ def listed(home: Path, state: str) -> list[str]:
     return [trial["id"] for trial in json.loads(found.stdout)["data"]]
 
 
-def require_validated_there(trial: dict[str, Any]) -> None:
-    """The output was read again where it is: Spark makes one file of so little."""
-    found = {each["metric"]: each["value"] for each in trial["samples"]}
-    assert found["validating_hosts"] == 1
-
-
 def test_mapreduce_over_ssh_and_a_daemon_that_is_killed(home: Path, tmp_path: Path) -> None:
     """One cluster for two trials, of which the second loses a daemon."""
     with over_ssh(home, tmp_path) as (file, programs):
@@ -203,7 +197,7 @@ def test_mapreduce_over_ssh_and_a_daemon_that_is_killed(home: Path, tmp_path: Pa
         while not (done := listed(home, "succeeded")):
             of_first.update(running(home, MASTER_OF_JOB))
             assert command.poll() is None, command.communicate()
-            time.sleep(0.5)
+            time.sleep(1)
         wait_for(home, MASTER_OF_JOB, command, but=of_first)
         os.kill(wait_for(home, NODE_MANAGER, command, ("w2",)), signal.SIGKILL)
         _, said = command.communicate(timeout=120)
@@ -249,20 +243,39 @@ def sorted_by(home: Path, engine: str, *options: str) -> dict[str, Any]:
 SPARKS = tuple(f"--set=spark.{part}.extraJavaOptions={_SOON}" for part in ("driver", "executor"))
 
 
-def test_spark_with_its_data_in_hdfs(home: Path, spark: None) -> None:
-    trial = sorted_by(home, "spark:standalone", *SPARKS)
-    require_validated_there(trial)
-    kept = {artifact["name"] for artifact in trial["artifacts"]}
+def test_spark_with_its_data_in_hdfs_and_a_host_that_is_lost(home: Path, spark: None) -> None:
+    """One cluster for two trials, of which the second loses a host."""
+    before = listed(home, "succeeded")
+    command = run(
+        home,
+        "terasort",
+        "--engine",
+        "spark:standalone",
+        "--bytes",
+        "20MB",
+        "--repeat",
+        "2",
+        *SPARKS,
+    )
+    while (done := listed(home, "succeeded")) == before:
+        assert command.poll() is None, command.communicate()
+        time.sleep(1)
+    require_lost_host(home, command)
+    with TrialRepository.open(replace(load({}), home=home)) as repository:
+        trial = repository.get(done[0])
+    found = {each.metric: each.value for each in trial.samples}
+    assert found["validating_hosts"] == 1  # where its only file is
+    kept = {artifact.name for artifact in trial.artifacts}
     assert {"executor0.stderr", "executor1.stderr", "DataNode-w1.log", "series.w2.parquet"} <= kept
-    require_nothing_left(home)
 
 
-@pytest.mark.long  # YARN on several hosts is above, Spark on YARN in test_spark_deployments.py
+@pytest.mark.long  # YARN on several hosts is above, Spark on YARN in test_hadoop_cluster.py
 def test_spark_on_yarn(home: Path, spark: None) -> None:
     trial = sorted_by(home, "spark:yarn", *SPARKS)
     assert trial["configuration"]["deployment"] == "yarn"
     assert trial["configuration"]["spark.executor.instances"] == "2"
-    require_validated_there(trial)
+    found = {each["metric"]: each["value"] for each in trial["samples"]}
+    assert found["validating_hosts"] == 1
     kept = {artifact["name"] for artifact in trial["artifacts"]}
     assert {"series.w1.parquet", "series.w2.parquet"} <= kept
     require_nothing_left(home)
@@ -283,9 +296,15 @@ def test_venturi_is_killed(home: Path) -> None:
     )
 
 
-def test_a_host_is_lost(home: Path) -> None:
+@pytest.mark.long  # in the middle of a trial, above
+def test_a_host_is_lost_while_daemons_start(home: Path) -> None:
     command = run(home, "terasort", "--engine", "mapreduce:cluster", "--bytes", "20MB")
     wait_for(home, DATA_NODE, command, ("w1",))
+    require_lost_host(home, command)
+
+
+def require_lost_host(home: Path, command: subprocess.Popen[str]) -> None:
+    """Ends the agent on w1: `command` says so, and leaves nothing running."""
     (agent,) = (
         pid
         for pid, arguments in processes(home, "w1").items()

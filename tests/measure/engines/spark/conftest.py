@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from spark_runs import MEMORY_BYTES, Tiered, made, resources
 
-from engine_runs import MARK, marked, wait_until_gone
+from engine_runs import marked
 from venturi.core.settings import Settings
 from venturi.measure.engines.protocol import Resources
 from venturi.measure.engines.spark.engine import Spark
@@ -24,21 +24,28 @@ from venturi.record.store.repository import TrialRepository
 
 
 @pytest.fixture(scope="module")
-def cluster_mark() -> Iterator[str]:
-    """The mark in the environment of the clusters' processes."""
-    text = f"spark-clusters-{os.getpid()}"
-    os.environ[MARK] = text
-    yield text
-    del os.environ[MARK]
-    wait_until_gone(text)
+def disks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
+    """A large disk and a fast one, which is small where we may mount one."""
+    folder = tmp_path_factory.mktemp("standalone")
+    hdd, ssd = folder / "hdd", folder / "ssd"
+    hdd.mkdir()
+    ssd.mkdir()
+    is_root = os.geteuid() == 0
+    if is_root:
+        mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(ssd)]
+        subprocess.run(mount, check=True)
+    yield hdd, ssd
+    left = [*hdd.iterdir(), *ssd.iterdir()]
+    if is_root:
+        subprocess.run(["umount", ssd], check=True)
+    assert left == []
 
 
 @pytest.fixture(scope="module")
-def standalone(
-    spark: None, cluster_mark: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Spark]:
-    """A Master and two Workers; the first ports that were tried are taken."""
-    folder = tmp_path_factory.mktemp("standalone")
+def standalone(spark: None, cluster_mark: str, disks: tuple[Path, Path]) -> Iterator[Spark]:
+    """A Master and two Workers with two local directories; the first ports that were tried are
+    taken."""
+    hdd, ssd = disks
     found = made("standalone")
     free_ports, chosen = daemons.free_ports, []
     with pytest.MonkeyPatch.context() as patch, socket.socket() as other:
@@ -52,13 +59,13 @@ def standalone(
 
         patch.setattr(daemons, "free_ports", first_without_luck)
         try:
-            found.start(resources(folder, workers=2))
+            dirs = {"input": (hdd,), "scratch": (hdd, ssd), "output": (hdd,)}
+            found.start(Resources(dirs, 2, MEMORY_BYTES, 2))
             assert len(chosen) == 2
             yield found
         finally:
             found.stop()
     assert marked(cluster_mark) == []
-    assert list(folder.iterdir()) == []
 
 
 @pytest.fixture(scope="module")
@@ -88,23 +95,8 @@ def session(settings: Settings, agent_binary: Path) -> Iterator[Session]:
 
 
 @pytest.fixture(scope="module")
-def tiered(
-    spark: None, tiers_jar: Path, cluster_mark: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Tiered]:
+def tiered(standalone: Spark, disks: tuple[Path, Path], tiers_jar: Path) -> Tiered:
+    """The same deployment, of which one disk is small and fast."""
     if os.geteuid() != 0:
         pytest.skip("mounts a file system, which needs root")
-    folder = tmp_path_factory.mktemp("tiered")
-    hdd, ssd = folder / "hdd", folder / "ssd"
-    hdd.mkdir()
-    ssd.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(ssd)]
-    subprocess.run(mount, check=True)
-    found = made("standalone")
-    try:
-        dirs = {"input": (hdd,), "scratch": (hdd, ssd), "output": (hdd,)}
-        found.start(Resources(dirs, 2, MEMORY_BYTES, 2))
-        yield Tiered(found, hdd, ssd)
-    finally:
-        found.stop()
-        subprocess.run(["umount", ssd], check=True)
-    assert list(hdd.iterdir()) == []
+    return Tiered(standalone, *disks)

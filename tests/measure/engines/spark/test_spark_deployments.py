@@ -1,7 +1,8 @@
-"""Spark on clusters of real daemons: every deployment, several instances, failures.
+"""Spark on clusters of real daemons: standalone, several instances, tiers, failures.
 
-The tests of one deployment share a cluster; those that leave it broken come last. A Spark 3.5 is
-tested where VENTURI_TEST_SPARK_35 names its SPARK_HOME.
+All tests share a Master and two Workers; those that leave it broken come last. Spark on YARN is in
+test_hadoop_cluster.py, which has a Hadoop. A Spark 3.5 is tested where VENTURI_TEST_SPARK_35 names
+its SPARK_HOME.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from spark_runs import (
     EXECUTOR,
     LIGHT,
     LONG,
+    Tiered,
     accounts_of_tiers,
     cluster_of,
     commands,
@@ -30,7 +32,6 @@ from spark_runs import (
 from engine_runs import wait_for
 from this_host import HOST
 from venturi.core.errors import VenturiError
-from venturi.measure.engines.protocol import Resources
 from venturi.measure.engines.registry import engine
 from venturi.measure.engines.spark.engine import Spark
 from venturi.measure.trial.runner import Session
@@ -38,7 +39,7 @@ from venturi.measure.workloads.registry import size_of_bytes, workload, workload
 from venturi.record.job_account import TIERS_SETTING
 from venturi.record.query.conditions import Condition
 from venturi.record.query.paging import whole_trials
-from venturi.record.trial import State
+from venturi.record.trial import State, Trial
 
 pytestmark = pytest.mark.engines
 
@@ -141,6 +142,74 @@ def test_executors_that_end_at_once(standalone: Spark, session: Session, tmp_pat
     assert "agent library missing" in kept(session, trial, "executor0.stdout")
 
 
+# 20 MB over 8 MB on which nothing need stay free.
+TIERED = LIGHT | {
+    "spark.cores.max": "2",
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.sql.files.maxPartitionBytes": "2m",
+    TIERS_SETTING: "ssd 0B",
+    f"{TIERS_SETTING}.interval": "200ms",
+}
+SORTED_BYTES = 20_000_000
+
+
+def sorted_by_tiers(on: Tiered, session: Session, folder: Path) -> Trial:
+    size = size_of_bytes(workload("sort"), SORTED_BYTES)
+    return execute(on.spark, session, folder, "sort", size, settings=TIERED)
+
+
+@pytest.mark.root
+def test_two_executors_fill_one_fast_disk(tiered: Tiered, session: Session, tmp_path: Path) -> None:
+    """Neither knows what the other is about to write: who comes too late writes elsewhere."""
+    trial = sorted_by_tiers(tiered, session, tmp_path)
+    assert trial.state is State.SUCCEEDED, trial.failure
+    placed = {
+        (account["executor_id"], tier["tier"])
+        for account in accounts_of_tiers(session, trial)
+        for tier in account["tiers"]
+        if any(kind["placements"] for kind in tier["kinds"])
+    }
+    assert {"0", "1"} <= {executor for executor, _ in placed}
+    assert {tier for _, tier in placed} == {"ssd", "last"}
+    tiered.wait(lambda: tiered.blocks() == [])
+
+
+@pytest.mark.root
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "killed",
+    ["executor", *(pytest.param(each, marks=pytest.mark.long) for each in ("driver", "worker"))],
+)
+def test_nothing_is_left_on_a_tier_of_what_was_killed(
+    tiered: Tiered, session: Session, tmp_path: Path, cluster_mark: str, killed: str
+) -> None:
+    program = {
+        "executor": EXECUTOR,
+        "driver": b"org.apache.spark.deploy.SparkSubmit",
+        # One of this cluster: another one may be there.
+        "worker": b"--work-dir\0" + os.fsencode(tiered.hdd),
+    }[killed]
+
+    def kill() -> None:
+        tiered.wait(lambda: any(each.is_relative_to(tiered.ssd) for each in tiered.blocks()))
+        os.kill(wait_for(cluster_mark, program), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        if killed == "executor":
+            trial = sorted_by_tiers(tiered, session, tmp_path)
+            assert trial.state is State.SUCCEEDED, trial.failure
+        else:
+            with pytest.raises(VenturiError, match=r"killed by signal 9|ended unexpectedly"):
+                sorted_by_tiers(tiered, session, tmp_path)
+    finally:
+        killer.join()
+    if killed == "worker":  # its executor is killed with it: the next job, or the end, cleans up
+        tiered.spark.stop()
+    tiered.wait(lambda: tiered.blocks() == [])
+
+
 @pytest.mark.long  # executors that are killed, and daemons of Hadoop, are in the suite
 def test_a_worker_that_is_killed(
     standalone: Spark, session: Session, tmp_path: Path, cluster_mark: str
@@ -167,75 +236,13 @@ def test_a_worker_that_is_killed(
     assert wait_for(cluster_mark, b"deploy.master.Master") != master
 
 
-def test_yarn(yarn: Spark, session: Session, tmp_path: Path) -> None:
-    trial = execute(yarn, session, tmp_path, "terasort")
-    assert trial.state is State.SUCCEEDED, trial.failure
-    assert trial.configuration["deployment"] == "yarn"
-    effective = json.loads(kept(session, trial, "configuration.json"))
-    assert effective["spark.master"] == "yarn"
-    assert trial.elapsed_s is not None
-    own = [phase for phase in trial.phases if phase.name in {"start", "sort", "sync"}]
-    assert sum(phase.elapsed_s for phase in own) == pytest.approx(trial.elapsed_s, abs=0.01)
-    cluster = cluster_of(yarn).cluster
-    assert cluster.hdfs.folders(cluster.root) == ["input"]
-    assert {"eventlog.json", "stages.parquet"} <= {each.name for each in trial.artifacts}
-
-
-def test_tiers_on_yarn(yarn: Spark, tiers_jar: Path, session: Session, tmp_path: Path) -> None:
-    """YARN gives each container its directories, in an order of its own."""
-    settings = LIGHT | {
-        "spark.sql.files.maxPartitionBytes": "2m",
-        TIERS_SETTING: "ssd 0B",
-        f"{TIERS_SETTING}.reserves": "shuffle_index 1000TB",
-        f"{TIERS_SETTING}.strict": "true",
-        f"{TIERS_SETTING}.interval": "200ms",  # YARN ends executors of a short job without a word
-    }
-    size = size_of_bytes(workload("sort"), 8_000_000)
-    trial = execute(yarn, session, tmp_path, "sort", size, settings=settings)
-    assert trial.state is State.SUCCEEDED, trial.failure
-    tiers = [
-        tier
-        for account in accounts_of_tiers(session, trial)
-        if account["executor_id"] != "driver"
-        for tier in account["tiers"]
-    ]
-    seen = {
-        (tier["tier"], kind["kind"])
-        for tier in tiers
-        for kind in tier["kinds"]
-        if kind["seen_bytes"]
-    }
-    assert seen >= {("ssd", "shuffle"), ("last", "shuffle_index")}
-    assert not seen & {("last", "shuffle"), ("ssd", "shuffle_index")}
-    folders = {Path(each) for tier in tiers for each in tier["directories"]}
-    assert {part for folder in folders for part in folder.parts} >= {"appcache", "hdd", "ssd"}
-    deadline = time.monotonic() + 60
-    while any(each.exists() for each in folders):
-        assert time.monotonic() < deadline, folders
-        time.sleep(0.1)
-
-
-def test_a_hadoop_cluster_that_is_there(
-    yarn: Spark, engines_home: Path, session: Session, tmp_path: Path
-) -> None:
-    cluster = cluster_of(yarn).cluster
-    # Without a JobHistoryServer: only MapReduce needs one.
-    given = made("yarn", engines_home, hadoop_conf=cluster.conf)
-    given.start(Resources({}))
-    try:
-        # Else all of Spark's jars are sent there.
-        jars = {"spark.yarn.jars": f"local:{given.available().parts['home']}/jars/*"}
-        trial = execute(given, session, tmp_path, "wordcount", settings=LIGHT | jars)
-    finally:
-        given.stop()
-    assert trial.state is State.SUCCEEDED, trial.failure
-    assert cluster.hdfs.folders(f"/user/{cluster.user}") in ([], [".sparkStaging"])
-    assert cluster.dead() == ()
-
-
+@pytest.mark.long  # jobs on YARN, and a daemon that is killed, are in test_hadoop_cluster.py
 def test_a_hadoop_daemon_that_is_killed(
     yarn: Spark, session: Session, tmp_path: Path, cluster_mark: str
 ) -> None:
+    trial = execute(yarn, session, tmp_path, "terasort")
+    assert trial.state is State.SUCCEEDED, trial.failure
+
     def kill() -> None:
         wait_for(cluster_mark, b"org.apache.spark.deploy.SparkSubmit")
         os.kill(wait_for(cluster_mark, b"ResourceManager"), signal.SIGKILL)

@@ -421,22 +421,26 @@ def test_another_scala_than_spark_s(machine: Machine) -> None:
         "--conf",
         f"spark.local.dir={','.join(map(str, machine.disks.values()))}",
     ]
+    # One JVM for both: the application that is refused comes first.
     program = machine.folder / "program.py"
     program.write_text(
-        "from pyspark import SparkContext\n"
+        "from pyspark import SparkConf, SparkContext\n"
+        "try:\n"
+        f"    SparkContext(conf=SparkConf().set('{TIERS_SETTING}.strict', 'true'))\n"
+        "except Exception as error:\n"
+        "    print('refused:', error)\n"
         "context = SparkContext()\n"
         "print(context.parallelize(range(10), 2).map(lambda n: (n % 3, n)).groupByKey().count())\n"
         "context.stop()\n"
     )
     done = subprocess.run([*command, program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "3"
+    refused, _, rest = done.stdout.rpartition("\n3\n")
+    assert rest == ""
+    assert refused.startswith("refused:")
+    assert "tiers cannot be used with this Spark: this jar is for Scala 2.12" in refused
     assert done.stderr.count("tiers are off, files are where Spark has them") == 1
     assert "this jar is for Scala 2.12, and this Spark has another" in done.stderr
-    strict = ["--conf", f"{TIERS_SETTING}.strict=true"]
-    done = subprocess.run([*command, *strict, program], capture_output=True, text=True, check=False)
-    assert done.returncode != 0
-    assert "tiers cannot be used with this Spark: this jar is for Scala 2.12" in done.stderr
 
 
 needs_root = [

@@ -144,6 +144,16 @@ def _wait_until_it_listens(port: int, daemon: subprocess.Popen[bytes]) -> None:
         time.sleep(0.05)
 
 
+@pytest.fixture(scope="module")
+def with_our_class(
+    spark: None, tiers_jar: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """Daemons that have the class of tiers for their service."""
+    environment = {"SPARK_DAEMON_CLASSPATH": str(tiers.service_jar())}
+    with service(tmp_path_factory.mktemp("service"), tiers_jar, environment) as made:
+        yield made
+
+
 @pytest.mark.parametrize(
     "has_class",
     [
@@ -152,20 +162,21 @@ def _wait_until_it_listens(port: int, daemon: subprocess.Popen[bytes]) -> None:
     ],
 )
 def test_all_executors_are_released(
-    spark: None, tiers_jar: Path, tmp_path: Path, has_class: bool
+    spark: None, tiers_jar: Path, with_our_class: Service, tmp_path: Path, has_class: bool
 ) -> None:
     """Stock services find everything, and leave some of it to the end of the application."""
-    environment = {"SPARK_DAEMON_CLASSPATH": str(tiers.service_jar())} if has_class else {}
-    with service(tmp_path, tiers_jar, environment) as given:
-        saw = given.run(
-            {
-                # The service returns encrypted cached blocks without decrypting them.
-                "spark.io.encryption.enabled": str(has_class).lower(),
-                RDD: str(not has_class).lower(),
-                "spark.cores.max": "1",
-                "spark.shuffle.readHostLocalDisk": str(has_class).lower(),
-            }
-        )
+    settings = {
+        # The service returns encrypted cached blocks without decrypting them.
+        "spark.io.encryption.enabled": str(has_class).lower(),
+        RDD: str(not has_class).lower(),
+        "spark.cores.max": "1",
+        "spark.shuffle.readHostLocalDisk": str(has_class).lower(),
+    }
+    if has_class:
+        saw = with_our_class.run(settings)
+    else:
+        with service(tmp_path, tiers_jar, {}) as stock:
+            saw = stock.run(settings)
     released, removed = saw["gone"], saw["removed"]
     assert sum(n for what, n in released.items() if what.endswith("shuffle.data")) == 8
     assert released["ssd shuffle.index"] == 8
@@ -175,22 +186,21 @@ def test_all_executors_are_released(
     assert (left == 0) == has_class
 
 
-def test_an_executor_is_decommissioned(spark: None, tiers_jar: Path, tmp_path: Path) -> None:
+def test_an_executor_is_decommissioned(with_our_class: Service) -> None:
     """It first sends its blocks, on any tier, to the other executor; nothing is recomputed."""
-    with service(tmp_path, tiers_jar, {}) as given:
-        saw = given.run(
-            {
-                "spark.decommission.enabled": "true",
-                "spark.dynamicAllocation.enabled": "false",
-                "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-                "spark.shuffle.service.enabled": "false",
-                "spark.storage.decommission.enabled": "true",
-                "spark.storage.decommission.rddBlocks.enabled": "true",
-                # How often it looks whether all is sent; by default every 30 s.
-                "spark.storage.decommission.replicationReattemptInterval": "1s",
-                "spark.storage.decommission.shuffleBlocks.enabled": "true",
-            }
-        )
+    saw = with_our_class.run(
+        {
+            "spark.decommission.enabled": "true",
+            "spark.dynamicAllocation.enabled": "false",
+            "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+            "spark.shuffle.service.enabled": "false",
+            "spark.storage.decommission.enabled": "true",
+            "spark.storage.decommission.rddBlocks.enabled": "true",
+            # How often it looks whether all is sent; by default every 30 s.
+            "spark.storage.decommission.replicationReattemptInterval": "1s",
+            "spark.storage.decommission.shuffleBlocks.enabled": "true",
+        }
+    )
     assert saw["executors"] == 2
     assert saw["gone"]["ssd shuffle.index"] >= 8
     assert "ssd shuffle.data" not in saw["gone"]
