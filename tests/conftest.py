@@ -16,6 +16,7 @@ import hypothesis
 import pytest
 
 from command_line import AGENT
+from fork_server import ForkServer
 from public_data import ImportedData, imported
 from torture.postgresql import Postgresql
 from venturi.core.settings import SETTINGS, Settings
@@ -170,3 +171,11 @@ def postgresql() -> Iterator[Postgresql]:
         pytest.skip(str(error))
     with server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[ForkServer]:
+    """What servers, and programs to be killed, are forked from."""
+    made = ForkServer()
+    yield made
+    made.close()

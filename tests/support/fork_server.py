@@ -1,4 +1,5 @@
-"""Starts `venturi` by forking a process that has its modules already: a tenth of a start.
+"""Starts `venturi`, or a program that uses it, by forking a process that has its modules already: a
+tenth of a start.
 
 What is started is a process of its own, with its own arguments, environment and signals, and a
 child of the tests' process. /proc shows the command line and the environment of the one that was
@@ -57,34 +58,48 @@ class ForkServer:
         environment: dict[str, str],
         files_max: int | None,
         fds: list[int],
+        program: str | None = None,
     ) -> int:
-        """The id of a new `venturi ARGUMENTS` with stdout and stderr `fds`."""
-        asked = {"arguments": arguments, "environment": environment, "files_max": files_max}
+        """The id of a new `venturi ARGUMENTS`, or `program`, with stdout and stderr `fds`."""
+        asked = {
+            "arguments": arguments,
+            "environment": environment,
+            "files_max": files_max,
+            "program": program,
+        }
         socket.send_fds(self._ours, [json.dumps(asked).encode()], fds)
         return int(self._ours.recv(MESSAGE_BYTES))
 
 
 class Forked(subprocess.Popen[str]):
-    """`venturi ARGUMENTS` with text pipes at its stdout and stderr."""
+    """`venturi ARGUMENTS`, or the text of a `program`, with text pipes at its stdout and stderr."""
 
     def __init__(
-        self, server: ForkServer, arguments: list[str], files_max: int | None, env: dict[str, str]
+        self,
+        server: ForkServer,
+        arguments: list[str],
+        files_max: int | None,
+        env: dict[str, str],
+        program: str | None = None,
     ) -> None:
-        self._server, self._files_max = server, files_max
+        self._server, self._files_max, self._program = server, files_max, program
         pipe = subprocess.PIPE
         super().__init__(["venturi", *arguments], env=env, text=True, stdout=pipe, stderr=pipe)
 
     def _execute_child(self, args: list[str], *given: Any) -> None:
         env, fds = given[5], given[9:15]
         assert set(fds[:2]) == {-1}, "stdin is /dev/null"
-        self.pid = self._server.fork(args, env, self._files_max, [fds[3], fds[5]])
+        given_fds = [fds[3], fds[5]]
+        self.pid = self._server.fork(args, env, self._files_max, given_fds, self._program)
         self._child_created = True
         for fd in (fds[3], fds[5]):
             os.close(fd)
 
 
-def _main(listening: socket.socket) -> None:
-    """Forks itself as often as it is asked; returns in each child, to be what was asked for."""
+def _main(listening: socket.socket) -> str | None:
+    """Forks itself as often as it is asked; returns in each child, to be what was asked for: the
+    text of a program, or None for `venturi`.
+    """
     for name in MODULES:
         importlib.import_module(name)
     gc.collect()
@@ -102,8 +117,9 @@ def _main(listening: socket.socket) -> None:
             os.close(reading)
             os.close(writing)
             listening.close()
-            _become(json.loads(text), fds)
-            return
+            asked: dict[str, Any] = json.loads(text)
+            _become(asked, fds)
+            return asked["program"]
         os.close(writing)
         for fd in fds:
             os.close(fd)
@@ -127,7 +143,10 @@ def _become(asked: dict[str, Any], fds: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    _main(socket.socket(fileno=int(sys.argv[1])))
-    from venturi.cli.main import program
+    text = _main(socket.socket(fileno=int(sys.argv[1])))
+    if text is None:
+        from venturi.cli.main import program
 
-    program()
+        program()
+    else:
+        exec(text, {"__name__": "__main__"})

@@ -20,14 +20,6 @@ def client(repository: TrialRepository) -> Iterator[httpx.Client]:
         yield made
 
 
-@pytest.fixture(scope="session")
-def fork_server() -> Iterator[ForkServer]:
-    """What servers are forked from."""
-    made = ForkServer()
-    yield made
-    made.close()
-
-
 @pytest.fixture
 def start_server(tmp_path: Path, fork_server: ForkServer) -> Iterator[Callable[..., Server]]:
     """Starts servers on the repository in `tmp_path / "server"`; they end with the test."""

@@ -6,10 +6,7 @@ import hashlib
 import json
 import os
 import random
-import signal
 import stat
-import subprocess
-import sys
 import threading
 import time
 import zipfile
@@ -20,6 +17,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from fork_server import Forked, ForkServer
 from planted import OVERFLOWING, add_overflowing
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
@@ -430,17 +428,14 @@ with TrialRepository.open(settings) as repository:
 
 
 def _killed_after(
-    settings: Settings, file: Path, what: str, delay_s: float
-) -> bool:  # whether it was killed before it ended
-    arguments = [settings.home, settings.database_url or "", file, what]
-    with subprocess.Popen(
-        [sys.executable, "-c", KILLED, *arguments], stdout=subprocess.PIPE
-    ) as process:
+    server: ForkServer, settings: Settings, file: Path, what: str, delay_s: float
+) -> None:
+    arguments = [str(settings.home), settings.database_url or "", str(file), what]
+    with Forked(server, arguments, None, dict(os.environ), KILLED) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == b"begins\n"
+        assert process.stdout.readline() == "begins\n"
         time.sleep(delay_s)
         process.kill()
-        return process.wait() == -signal.SIGKILL
 
 
 @pytest.mark.slow
@@ -450,7 +445,7 @@ def test_a_killed_backup_or_restore_leaves_nothing_half(
     emptied: TrialRepository,
     make_trial: MakeTrial,
     tmp_path: Path,
-    request: pytest.FixtureRequest,
+    fork_server: ForkServer,
 ) -> None:
     chance = random.Random(SEED)
     for number in range(60):
@@ -463,7 +458,7 @@ def test_a_killed_backup_or_restore_leaves_nothing_half(
     took_s = time.monotonic() - began
     for _ in range(6):
         target.unlink(missing_ok=True)
-        _killed_after(repository_settings, target, "backup", chance.uniform(0, took_s))
+        _killed_after(fork_server, repository_settings, target, "backup", chance.uniform(0, took_s))
         if target.exists():
             with zipfile.ZipFile(target) as archive:
                 assert archive.testzip() is None
@@ -478,7 +473,7 @@ def test_a_killed_backup_or_restore_leaves_nothing_half(
         allow_debug=False,
     )
     for _ in range(6):
-        _killed_after(other, file, "restore", chance.uniform(0, 2 * took_s))
+        _killed_after(fork_server, other, file, "restore", chance.uniform(0, 2 * took_s))
         rows = rows_in(emptied)
         if any(rows.values()):
             assert rows == whole
