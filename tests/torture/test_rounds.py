@@ -24,6 +24,7 @@ LONG = {
     "lab-kills": "measure/lab/test_lab.py",
     "plan-kills": "cli/measure/test_plan_verb.py",
     "requests": "web/api/test_api_schema.py",
+    "upkeep-kills": "record/upkeep/test_backup.py",
     "upload-kills": "web/server/test_uploads.py",
 }
 
