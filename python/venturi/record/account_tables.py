@@ -106,6 +106,7 @@ TIMERS = (
     AccountColumn("python", "truth", None, "Python workers ran for it"),
     AccountColumn("python_ms", "int", "ms", "time in which these ran; null: not recorded"),
     AccountColumn("scan_ms", "int", "ms", "time to read and decode files; null: not recorded"),
+    AccountColumn("state_ms", "int", "ms", "time in stores of streaming state; null: no record"),
 )
 OPERATOR_TEXT = 300
 """How many characters of an operator's text are kept."""

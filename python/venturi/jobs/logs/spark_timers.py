@@ -1,4 +1,4 @@
-"""What Spark's accumulables tell of tasks that their metrics do not: Python workers and scans.
+"""Times of Python workers, scans and state stores, which only the accumulables of tasks have.
 
 About half of a task's event are accumulables, most of which repeat its metrics. They are not
 decoded: a few names are looked for, and the rest of the event is read without them.
@@ -22,11 +22,13 @@ _AFTER = (b']},"Task Executor Metrics":{', b']},"Task Metrics":{')
 _TASK_END = b'{"Event":"SparkListenerTaskEnd"'
 # 2.x adds " total (min, med, max)" to the names of timers.
 _TIMER = re.compile(
-    rb'"Name":"(time to run Python workers|scan time|data sent to Python workers)[a-z, ()]*",'
+    rb'"Name":"(time to run Python workers|scan time|data sent to Python workers'
+    rb'|time to (?:update|remove|commit changes))[a-z, ()]*",'
     rb'"Update":"?(\d{1,15})"?[,}]'
 )
 _OF_PYTHON = frozenset({"PythonRDD", "PairwiseRDD"})
 _RUN, _SCAN = b"time to run Python workers", b"scan time"
+_STATE = (b"time to update", b"time to remove", b"time to commit changes")
 
 
 class Timers:
@@ -54,13 +56,14 @@ class Timers:
         """Keeps what was noted of the task whose event was cut last."""
         if self._noted:
             ran_ms, scan_ms = self._noted.get(_RUN), self._noted.get(_SCAN)
-            python = any(name != _SCAN for name in self._noted)
-            self._append(stage, task_id, python, ran_ms, scan_ms)
+            state = [self._noted[name] for name in _STATE if name in self._noted]
+            python = bool(self._noted.keys() - {_SCAN, *_STATE})
+            self._append(stage, task_id, python, ran_ms, scan_ms, sum(state) if state else None)
 
     def of_stage(self, stage: tuple[int, int], info: Mapping[str, Any]) -> None:
         """Keeps that all tasks of a stage run Python workers, which RDDs have no timers of."""
         if any(rdd.get("Name") in _OF_PYTHON for rdd in info.get("RDD Info") or ()):
-            self._append(stage, None, True, None, None)
+            self._append(stage, None, True, None, None, None)
 
     def _append(self, stage: tuple[int, int], *row: str | float | None) -> None:
         self._table.append((*stage, *row))

@@ -18,6 +18,7 @@ from venturi.jobs.stages.causes import (
     BY_ELIMINATION,
     READING,
     SPILLING,
+    STATE,
     TO_COMPUTE,
     WITHOUT_END,
     WRITING,
@@ -305,7 +306,9 @@ def _bounds(times: TaskTimes, plan: Schedule, tasks: Tasks) -> tuple[Bound, ...]
             "waiting for disks",
             saved(write) if write is not None else None,
             # A fetch may wait for the disk at the other end, who waits for memory for one here.
-            saved(write, fetch, unknown, *map(cause, (READING, SPILLING, WRITING, TO_COMPUTE))),
+            saved(
+                write, fetch, unknown, *map(cause, (READING, STATE, SPILLING, WRITING, TO_COMPUTE))
+            ),
             none,
         ),
         Bound(

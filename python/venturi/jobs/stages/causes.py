@@ -32,9 +32,10 @@ MAP, REDUCE = 0, 1
 UNATTRIBUTED = "unattributed"
 UNFINISHED = "unfinished"
 NOT_IN_LOG = "not in the log"
-PYTHON, READING, SPILLING, WRITING, TO_COMPUTE, MAPS = (
+PYTHON, READING, STATE, SPILLING, WRITING, TO_COMPUTE, MAPS = (
     "Python workers",
     "reading input",
+    "state store",
     "spilling",
     "writing output",
     "waiting to compute",
@@ -44,6 +45,7 @@ BY_ELIMINATION: Mapping[str, str] = MappingProxyType(
     {
         PYTHON: "time to run Python workers; if missing, the rest where they run",
         READING: "scan time; if missing, the rest where input is read",
+        STATE: "time to update, remove and commit streaming state",
         SPILLING: "the rest where diskBytesSpilled is not 0, at SPILL_BYTES_PER_S at least",
         WRITING: "the rest where outputBytesWritten is not 0",
         TO_COMPUTE: "the rest where by its plan a stage only computes: `plans.Plans.told_whole`",
@@ -148,13 +150,16 @@ def _off_the_processor(
 ) -> dict[str, Seconds]:
     """Attributes the remaining run time of tasks by `BY_ELIMINATION`."""
     python = tasks["python"].fill_null(value=False).to_numpy()
-    run_s, scan_s = (_column(tasks, name) / 1e3 for name in ("python_ms", "scan_ms"))
+    run_s, scan_s, state_s = (
+        _column(tasks, name) / 1e3 for name in ("python_ms", "scan_ms", "state_ms")
+    )
     read = _sum(tasks, kind.input_bytes)
     spilled, written = bytes_spilled(tasks, kind), _sum(tasks, _some(kind.output_bytes))
     found = {}
     for cause, there, timer_s in (
         (PYTHON, python, run_s),
         (READING, (read > 0) | ~np.isnan(scan_s), scan_s),
+        (STATE, ~np.isnan(state_s), state_s),
         (SPILLING, spilled > 0, 2 * spilled / SPILL_BYTES_PER_S),  # written, and read again
         (WRITING, written > 0, np.full_like(run_s, np.nan)),
     ):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 SHOWN_UNFINISHED = 10
+_TIMERS_MS = ("python_ms", "scan_ms", "state_ms")
 _UNTIL = {
     "removed": "its executor was removed",
     "stage": "its stage ended",
@@ -224,15 +225,15 @@ def _ends(rows: pl.DataFrame, account: JobAccount) -> pl.DataFrame:
 
 
 def _with_timers(rows: pl.DataFrame, account: JobAccount) -> pl.DataFrame:
-    """Adds the timers of Python workers and scans to `rows`."""
+    """Adds the timers of Python workers, scans and state stores to `rows`."""
     from venturi.record.store.frames import pl
 
     timers = account.timers
     if timers is None:
-        none = {"python": pl.Boolean(), "python_ms": pl.Int64(), "scan_ms": pl.Int64()}
-        return rows.with_columns(pl.lit(None, type_).alias(name) for name, type_ in none.items())
+        none = [pl.lit(None, pl.Int64()).alias(name) for name in _TIMERS_MS]
+        return rows.with_columns(*none, python=pl.lit(None, pl.Boolean()))
     own = timers.drop_nulls("task_id").unique("task_id", keep="last")
-    own = own.select("task_id", "python", "python_ms", "scan_ms")
+    own = own.select("task_id", "python", *_TIMERS_MS)
     of_stages = timers.filter(pl.col("task_id").is_null())
     whole = of_stages.select("stage_id", "stage_attempt", of_stage="python").unique()
     on = ["stage_id", "stage_attempt"]
@@ -240,7 +241,7 @@ def _with_timers(rows: pl.DataFrame, account: JobAccount) -> pl.DataFrame:
     joined = rows.select("task_id", *on).join(own, on="task_id", how="left", maintain_order="left")
     joined = joined.join(whole, on=on, how="left", maintain_order="left")
     python = pl.col("python").fill_null(value=False) | pl.col("of_stage")
-    return rows.hstack(joined.select("python_ms", "scan_ms", python=python))
+    return rows.hstack(joined.select(*_TIMERS_MS, python=python))
 
 
 def _with_rest(times: TaskTimes, unfinished: Truths, computing: Truths) -> TaskTimes:

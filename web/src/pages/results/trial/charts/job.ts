@@ -19,6 +19,7 @@ const ROLES: Readonly<Record<string, string>> = {
   "getting result": "outline",
   "Python workers": "python",
   "reading input": "scan",
+  "state store": "memory",
   spilling: "spill",
   "writing output": "output",
   "waiting to compute": "waiting",
