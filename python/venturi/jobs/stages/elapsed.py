@@ -15,6 +15,7 @@ import numpy as np
 
 from venturi.jobs.stages.causes import NOT_IN_LOG, UNATTRIBUTED, Floats, Seconds, TaskTimes, Truths
 from venturi.jobs.stages.path import StageSpan
+from venturi.jobs.stages.queries import unrecorded_commits_ms
 from venturi.jobs.stages.replay import slots_used
 from venturi.jobs.stages.slots import SlotOffer
 from venturi.jobs.stages.tasks import Tasks
@@ -230,8 +231,10 @@ class _OpenWork:
         self.queries = []
         if self.account.queries is not None:
             names = ("submitted_ms", "ended_ms", "commit_ms", "listing_ms", "broadcast_ms")
-            for start, end, *times in self.account.queries.select(names).rows():
+            unrecorded_ms = unrecorded_commits_ms(self.account)
+            for id_, start, end, *times in self.account.queries.select("query_id", *names).rows():
                 if start is not None:
+                    times[0] = times[0] or unrecorded_ms.get(id_)
                     did = zip(DRIVER_TIMERS, ((each or 0) / 1e3 for each in times), strict=True)
                     self.queries.append(_Query(*self._span(start, end), tuple(did)))
         added = self.account.executors["added_ms"].drop_nulls().to_list()

@@ -55,6 +55,33 @@ def works_of(account: JobAccount) -> Mapping[int, QueryWork] | None:
     }
 
 
+def unrecorded_commits_ms(account: JobAccount) -> Mapping[int, float]:
+    """Return the driver time after the last task of each query that wrote files, by its number.
+
+    Spark before 3.2, and sinks of others, don't record the time to commit. After the last task such
+    a query does nothing else. Queries with a recorded commit, or without written bytes, are absent.
+    """
+    from venturi.record.store.frames import pl
+
+    if account.queries is None or account.kind.output_bytes is None:
+        return {}
+    wrote = (
+        account.tasks.group_by("stage_id", "stage_attempt")
+        .agg(wrote=pl.col(account.kind.output_bytes).sum(), last_ms=pl.col("finished_ms").max())
+        .join(
+            account.stages.select("stage_id", pl.col("attempt").alias("stage_attempt"), "job_id"),
+            on=["stage_id", "stage_attempt"],
+        )
+        .join(account.jobs.select("job_id", "query_id").drop_nulls(), on="job_id")
+        .group_by("query_id")
+        .agg(pl.col("wrote").sum(), pl.col("last_ms").max())
+        .filter(pl.col("wrote") > 0)
+    )
+    queries = account.queries.filter(pl.col("commit_ms").is_null()).join(wrote, on="query_id")
+    rows = queries.select("query_id", pl.col("ended_ms") - pl.col("last_ms")).drop_nulls().rows()
+    return {query: float(after_ms) for query, after_ms in rows if after_ms > 0}
+
+
 def changes_of(account: JobAccount) -> Mapping[int, str]:
     """For each query with a changed plan, the changes by adaptive execution in words."""
     if account.plan_changes is None:
