@@ -51,7 +51,7 @@ def test_a_long_pause_is_told_with_what_was_asked_before_and_after_it(tmp_path: 
     told = gap(tmp_path, paused(20, 30, 6))
     assert told is not None
     assert told.says == (
-        "between its queries and jobs the program took 36.0 s, 30.0 s of it between query 0 "
+        "outside its queries and jobs the program took 36.0 s, 30.0 s of it between query 0 "
         "(collect at app.py:0) and query 1 (collect at app.py:1)"
     )
     assert told.where == (

@@ -63,17 +63,6 @@ def test_a_join_that_makes_more_rows_than_it_gets_costs_their_share(tmp_path: Pa
     assert "equality" not in told.do
 
 
-def test_a_join_without_a_key_is_told_to_get_one(tmp_path: Path) -> None:
-    told = planned(
-        tmp_path,
-        ("CartesianProduct", "CartesianProduct", {"number of output rows": 1}),
-        ("Exchange", "Exchange", {"records read": 2}),
-        _1=100_000,
-        _2=1_000,
-    )
-    assert (told.rule, "equality" in told.do) == ("join-explodes", True)
-
-
 def test_a_scan_of_all_for_few_rows_costs_the_reading_of_the_others(tmp_path: Path) -> None:
     told = planned(
         tmp_path,

@@ -132,10 +132,10 @@ def hosts(
 def test_a_host_whose_tasks_take_longer_with_no_more_data_is_slow(tmp_path: Path) -> None:
     told = hosts(tmp_path, 16)["slow-host"]
     assert told.says == (
-        "in stage 0 (collect at app.py:0), tasks took 16.0 s on h1, 1.6 times as long as on "
-        "the other hosts with no more data"
+        "in stage 0 (collect at app.py:0), tasks took 16.0 s on h1 (executor 1), 1.6 times as "
+        "long as on the other hosts with no more data"
     )
-    assert told.where == (FindingScope(stage="0", host="h1"),)
+    assert told.where == (FindingScope(stage="0", host="h1", executor="1"),)
     assert told.do.startswith("check h1 ")
     # Thirteen tasks of 10 s on two slots.
     assert told.saves_s == pytest.approx(80 - 70)

@@ -33,9 +33,14 @@ _BY_ROWS = re.compile(r", 101$")  # PythonEvalType.SQL_ARROW_BATCHED_UDF, a plai
 _SCAN = re.compile(r"(?:File|Batch)?Scan\b")
 # Operator texts that may be equal for different work: truncated ones, and unnamed functions.
 _OPAQUE = re.compile(r"\.\.\.|<lambda>|UDF|Python|Pandas|Arrow|FromObject|ToObject|MapElements")
+_NO_SOURCE = re.compile(
+    r"InMemoryTableScan|LocalTableScan|EmptyRelation|\w*Exchange|\w*QueryStage|InputAdapter"
+)
+_COLUMNS = re.compile(r"\[[^\]]*\]")
+_READ_SCHEMA = re.compile(r", ReadSchema: .*$", re.DOTALL)
 _ROWS = "number of output rows"
 _WORKERS = "time to run Python workers"
-_JOIN = re.compile(r"SortMergeJoin|HashJoin|NestedLoopJoin|CartesianProduct")
+_JOIN = re.compile(r"SortMergeJoin|HashJoin")
 _NO_PARTITIONS = re.compile(r"PartitionFilters: \[\]")
 _BROADCASTING = ("time to build", "time to broadcast")
 _BELOW = 0.8  # of the broadcast size, so that the threshold is below it
@@ -154,7 +159,6 @@ def join_explodes(case: Case) -> Iterator[Hit]:
         saved_s = sum(
             case.saved_s(stage.key, case.ran(stage.key)[1].elapsed_s * share) for stage in stages
         )
-        keyless = any(name in join.name for name in ("NestedLoop", "Cartesian"))
         yield Hit(
             f"query {join.query_id} produced {made:,} rows from "
             f"{' and '.join(f'{n:,}' for n in given)}: {without_numbers(join.text)}",
@@ -164,7 +168,7 @@ def join_explodes(case: Case) -> Iterator[Hit]:
             ),
             saved_s,
             Confidence.LOW,
-            "keyless" if keyless else "keys",
+            "keys",
         )
 
 
@@ -207,10 +211,12 @@ def recomputed(case: Case) -> Iterator[Hit]:
     """Stages of several queries that read the same and compute the same from it."""
     alike: dict[tuple[str, ...], list[Stage]] = {}
     for stage in case.stages:
-        texts = [each.text for each in case.plans.of_stage(stage.key)]
+        there = case.plans.of_stage(stage.key)
+        texts = [each.text for each in there]
         whole = all(len(text) < OPERATOR_TEXT for text in texts)
-        if whole and any(map(_SCAN.match, texts)) and not any(map(_OPAQUE.search, texts)):
-            alike.setdefault(tuple(map(without_numbers, texts)), []).append(stage)
+        leaves = any(_is_source(case, each) for each in there)
+        if whole and leaves and not any(map(_OPAQUE.search, texts)):
+            alike.setdefault(tuple(map(_compared, texts)), []).append(stage)
     for stages in alike.values():
         queries = {each.query_id for stage in stages for each in case.plans.of_stage(stage.key)}
         if len(queries) < case.limit("recomputed", "queries"):
@@ -224,6 +230,18 @@ def recomputed(case: Case) -> Iterator[Hit]:
             Confidence.MEDIUM,
             values={"n": f"{len(queries):,}"},
         )
+
+
+def _is_source(case: Case, operator: Operator) -> bool:
+    """Whether rows begin here: not in a cache, an exchange or the plan itself."""
+    return not case.plans.children_of(operator) and not _NO_SOURCE.match(operator.name)
+
+
+def _compared(text: str) -> str:
+    """Return a text for comparison: two scans of a table may read different columns."""
+    if _SCAN.match(text):
+        text = _READ_SCHEMA.sub("", _COLUMNS.sub("[]", text, count=1))
+    return without_numbers(text)
 
 
 def _saved_s(case: Case, join: Operator, large: Operator) -> float:

@@ -20,8 +20,11 @@ from venturi.jobs.stages.stage import Stage
 
 _LIMITS = ("CollectLimit", "TakeOrderedAndProject", "CollectTail")
 _SOME = re.compile(r"(?:^|; )(?:take|first|head|isEmpty|show)\w* at ")
+_COALESCED = re.compile(r"Coalesce 1\b")
+_SOURCE = re.compile(r"(?:File|Batch)?Scan\b")
+_UNSPLIT = re.compile(r"\.(?:gz|gzip|zip|deflate|json\.gz|csv\.gz)\b")
 _OWN = ("cpu", PYTHON, READING)
-_STARTING = ("scheduler delay", "deserialization", "result serialization")
+STARTING = ("scheduler delay", "deserialization", "result serialization")
 _FILE_METRICS = {
     "written": ("number of written files", "written output"),
     "read": ("number of files read", "size of files read"),
@@ -88,8 +91,10 @@ def one_task(case: Case) -> Iterator[Hit]:
             continue
         read_bytes = total(case.line.tasks.bytes_read[places])
         records = total(records_of(case, places))
-        few = records < case.limit("one-task", "records")
-        if read_bytes < case.limit("one-task", "bytes") and few:
+        little = read_bytes < case.limit("one-task", "bytes")
+        little &= records < case.limit("one-task", "records")
+        # Sources other than files count neither: the task's time is evidence enough.
+        if little and stage.task_s < case.limit("one-task", "task_s"):
             continue
         parts = stage.slots
         if read_bytes:  # a partition of less than 1 MiB does not repay its task
@@ -102,14 +107,36 @@ def one_task(case: Case) -> Iterator[Hit]:
             saved_s = np.maximum(saved_s - _compared_s(case, there, records, parts), 0.0)
         yield Hit(
             f"{stage.title} had a single task of {format_duration(stage.task_s)} on "
-            f"{stage.slots} slots, which read {format_bytes(int(read_bytes))} in "
-            f"{int(records):,} records",
+            f"{stage.slots} slots{_amount(read_bytes, records)}",
             (_task(case, stage, int(places[0]), window),),
             case.saved_s(stage.key, saved_s),
-            Confidence.MEDIUM,
-            "other" if window is None else "window",
+            Confidence.LOW if little else Confidence.MEDIUM,
+            _single(there, read_bytes),
             {"partitions": f"{wanted}"},
         )
+
+
+def _amount(read_bytes: float, records: float) -> str:
+    """Return ", which read …" with the data that was counted, "" if none was."""
+    counted = [format_bytes(int(read_bytes))] if read_bytes else []
+    if records:
+        counted.append(f"{int(records):,} records")
+    return f", which read {' in '.join(counted)}" if counted else ""
+
+
+def _single(there: Sequence[Operator], read_bytes: float) -> str:
+    """Return the variant of the advice that fits the cause of the single task."""
+    if any(each.name == "Window" for each in there):
+        return "window"
+    if any(_COALESCED.match(each.text) for each in there):
+        return "coalesce"
+    scans = [each for each in there if _SOURCE.match(each.name)]
+    if any("JDBC" in each.name for each in scans):
+        return "jdbc"
+    if any(_UNSPLIT.search(each.text) for each in scans):
+        return "file"
+    shuffled = any(each.name == "Exchange" for each in there)
+    return "source" if (scans or not read_bytes) and not shuffled else "other"
 
 
 def _shared_slot_s(case: Case, times: TaskTimes) -> Seconds:
@@ -178,13 +205,15 @@ def too_many_tasks(case: Case) -> Iterator[Hit]:
         if usual_s >= case.limit("too-many-tasks", "task_s") or wanted >= n:
             continue
         there = case.plans.of_stage(stage.key)
+        if any("StateStore" in each.name for each in there):
+            continue  # each task commits its state: a rule of streams
         shuffled = any(each.name == "Exchange" for each in there)
         adaptive = case.setting("spark.sql.adaptive.enabled") != "false"
         yield Hit(
             f"{stage.title} had {n:,} tasks, half of them shorter than "
             f"{format_duration(usual_s)}, for {format_bytes(int(read_bytes))}",
             (FindingScope(stage=stage.label),),
-            case.saved_s(stage.key, _fixed_s(_of_causes(times, _STARTING), n, wanted)),
+            case.saved_s(stage.key, _fixed_s(of_causes(times, STARTING), n, wanted)),
             Confidence.HIGH,
             "other" if not shuffled else "partitions" if adaptive else "adaptive",
             {"partitions": f"{wanted}"},
@@ -309,7 +338,7 @@ def _writing_s(case: Case, files: _Files, wanted: int, again: Sequence[_Files]) 
     for key in files.stages:
         _, times = case.ran(key)
         if len(times.elapsed_s):
-            own_s = times.elapsed_s - _of_causes(times, _OWN)
+            own_s = times.elapsed_s - of_causes(times, _OWN)
             saved_s += case.saved_s(key, _fixed_s(own_s, files.n, wanted))
     return saved_s + sum(_reading_s(case, each, wanted) for each in again)
 
@@ -345,7 +374,7 @@ def _fixed_s(spent_s: Seconds, n: int, wanted: int) -> Seconds:
     return np.minimum(spent_s, fixed_s * (1 - wanted / n))
 
 
-def _of_causes(times: TaskTimes, causes: Sequence[str]) -> Seconds:
+def of_causes(times: TaskTimes, causes: Sequence[str]) -> Seconds:
     """The time of each task that went to some causes."""
     found = [times.causes[cause] for cause in causes if cause in times.causes]
     whole: Seconds = np.sum([np.zeros_like(times.elapsed_s), *found], axis=0)

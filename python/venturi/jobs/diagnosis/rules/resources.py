@@ -12,6 +12,7 @@ from venturi.jobs.diagnosis.case import SHOWN, Case, Confidence, FindingScope, H
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.stages import losses
 from venturi.jobs.stages.causes import total
+from venturi.jobs.stages.elapsed import DRIVER_TIMERS
 from venturi.jobs.stages.executors import executor_uses
 from venturi.jobs.stages.memory import DRIVER, heap_bytes
 from venturi.jobs.stages.slots import SlotOffer, shortages
@@ -153,6 +154,9 @@ def idle_cores(case: Case) -> Iterator[Hit]:
     line, cores = case.line, case.analysis.cores
     if not case.managed or line.there is None or cores is None or not line.elapsed_s:
         return
+    shares = case.analysis.verdict.shares
+    if sum(shares.get(each, 0.0) for each in DRIVER_TIMERS) >= case.limit("idle-cores", "driver"):
+        return  # once the driver is faster, more cores pay off
     least_s = case.limit("idle-cores", "elapsed_s")
     use = cores.used_s / cores.offered_s if cores.offered_s else 1.0
     if line.elapsed_s < least_s or use >= case.limit("idle-cores", "use"):

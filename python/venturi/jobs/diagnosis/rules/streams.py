@@ -1,4 +1,4 @@
-"""Streaming queries that fall behind: rows come in faster than they are worked off."""
+"""Streaming queries that fall behind, and the time of their state stores."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from collections.abc import Iterator
 from venturi.core.units import format_duration
 from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit, SparedResources
 from venturi.jobs.diagnosis.registry import rule
+from venturi.jobs.diagnosis.rules.partitions import STARTING, of_causes
+from venturi.jobs.stages.causes import STATE, total
 from venturi.jobs.stages.stage import Stage, StreamUse
 from venturi.jobs.stages.streaming import COMMIT, JOBS, OFFSETS, PLANNING, stream_uses
 
+_STATE_ROWS = "number of total state rows"
 _VARIANTS = {JOBS: "jobs", PLANNING: "planning", OFFSETS: "offsets", COMMIT: "commit"}
 
 
@@ -55,6 +58,42 @@ def stream_behind(case: Case) -> Iterator[Hit]:
             SparedResources(
                 f"{format_duration(use.last_s * (1 - 1 / growth))} a batch", 1 - 1 / growth
             ),
+        )
+
+
+@rule("state-store")
+def state_store(case: Case) -> Iterator[Hit]:
+    """Find stages whose tasks spend much of their time in stores of streaming state."""
+    for stage in case.stages:
+        _, times = case.ran(stage.key)
+        state_s = times.causes.get(STATE)
+        there = [each for each in case.plans.of_stage(stage.key) if "StateStore" in each.name]
+        if state_s is None or not there or stage.task_s <= 0:
+            continue
+        share = total(state_s) / stage.task_s
+        if share < case.limit("state-store", "share"):
+            continue
+        rows = max((each.counted.get(_STATE_ROWS, 0) for each in there), default=0)
+        n, wanted = stage.n_tasks or 1, max(stage.slots, 1)
+        wanted = max(wanted, math.ceil(rows / case.limit("state-store", "partition_rows")))
+        fixed = wanted < n
+        if not fixed and rows < n * case.limit("state-store", "partition_rows"):
+            continue  # little state in few partitions: nothing to gain
+        each_s = state_s + of_causes(times, STARTING)
+        commit_s = sum(
+            case.plans.timed_in(each, stage.key).get("time to commit changes", 0.0)
+            for each in there
+        )
+        yield Hit(
+            f"in {stage.title}, the state store took {share:.0%} of the task time, "
+            f"{format_duration(total(state_s))} ({format_duration(commit_s)} of it to commit), in "
+            f"{n:,} partitions for {rows:,} rows of state",
+            (FindingScope(stage=stage.label),),
+            case.saved_s(stage.key, each_s * (1 - wanted / n)) if fixed else 0.0,
+            Confidence.MEDIUM,
+            "partitions" if fixed else "rocksdb",
+            {"partitions": f"{wanted}"},
+            None if fixed else SparedResources(f"{format_duration(total(state_s))} a batch", share),
         )
 
 

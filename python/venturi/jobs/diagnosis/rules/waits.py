@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from venturi.core.units import format_bytes, format_duration
 from venturi.jobs.diagnosis.case import SHOWN, Case, Confidence, FindingScope, Hit
 from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.diagnosis.uneven import data_of
-from venturi.jobs.stages.causes import SPILLING, Floats, Seconds, TaskTimes, total
+from venturi.jobs.stages.causes import SPILLING, Floats, Seconds, TaskTimes, Truths, total
 from venturi.jobs.stages.elapsed import COMMIT, LISTING, NO_EXECUTOR, START_UP
 from venturi.jobs.stages.memory import heap_bytes, is_local
+from venturi.jobs.stages.queries import unrecorded_commits_ms
 from venturi.jobs.stages.slots import task_cpus
 from venturi.jobs.stages.stage import Stage
 
+_OBJECTS = re.compile(r"\b(?:s3[an]?|gs|abfss?|wasbs?|oss|cosn|obs)://")
 RESERVED = 300 << 20  # UnifiedMemoryManager
 _FRACTION = 0.6  # the default of spark.memory.fraction
 _MOSTLY = 0.5  # of the spilled bytes: then skewed tasks cause the spill
-_SENDING = ("getting result", "result serialization")
 
 
 @rule("spill")
@@ -105,12 +109,27 @@ def driver_files(case: Case) -> Iterator[Hit]:
     if share < case.limit("driver-files", "share"):
         return
     name, most = max(parts, key=lambda each: each[1])
+    unrecorded = unrecorded_commits_ms(case.line.account) if name == COMMIT else {}
+    likely = (
+        " (most likely: its last tasks had ended, and this version doesn't record the commit)"
+        if unrecorded
+        else ""
+    )
     yield Hit(
-        f"{name} took the driver {format_duration(most * elapsed_s)}",
-        tuple(_with_files(case, name)),
+        f"{name} took the driver {format_duration(most * elapsed_s)}{likely}",
+        tuple(_with_files(case, name))
+        or tuple(FindingScope(query=query) for query in list(unrecorded)[:SHOWN]),
         share * elapsed_s,
-        Confidence.HIGH,
-        "listing" if name == LISTING else "commit",
+        Confidence.MEDIUM if unrecorded else Confidence.HIGH,
+        "listing" if name == LISTING else "objects" if _to_objects(case) else "commit",
+    )
+
+
+def _to_objects(case: Case) -> bool:
+    """Whether the paths in plans or settings show that files are on an object store."""
+    texts = (each.text for each in case.plans.operators.values())
+    return any(map(_OBJECTS.search, texts)) or any(
+        _OBJECTS.search(value) for value in case.line.account.configuration.values()
     )
 
 
@@ -161,30 +180,6 @@ def fetch_wait(case: Case) -> Iterator[Hit]:
     yield from _recorded(case, "fetch-wait", "shuffle fetch wait")
 
 
-@rule("driver-collect")
-def driver_collect(case: Case) -> Iterator[Hit]:
-    """Stages with tasks that send large results to the driver."""
-    for stage in case.stages:
-        places, times = case.ran(stage.key)
-        sent = total(case.column("resultSize")[places])
-        if sent < case.limit("driver-collect", "bytes"):
-            continue
-        sending_s = [times.causes[each] for each in _SENDING if each in times.causes]
-        # After its last task, a stage waits while the driver receives the results.
-        span = case.line.spans[stage.key]
-        tail_s = max(span.to_s - float(np.nanmax(times.finished_s)), 0.0)
-        saved_s = case.saved_s(stage.key, np.sum(sending_s, axis=0)) if sending_s else 0.0
-        yield Hit(
-            f"{stage.title} sent {format_bytes(int(sent))} to the driver, which took the tasks "
-            f"{format_duration(sum(map(total, sending_s)))}, and the driver "
-            f"{format_duration(tail_s)} after them",
-            (FindingScope(stage=stage.label),),
-            case.at_most_s(stage.key, saved_s + tail_s),
-            Confidence.MEDIUM,
-            values={"size": format_bytes(int(sent))},
-        )
-
-
 def _recorded(case: Case, rule: str, cause: str) -> Iterator[Hit]:
     for stage in case.stages:
         _, times = case.ran(stage.key)
@@ -203,41 +198,80 @@ def _recorded(case: Case, rule: str, cause: str) -> Iterator[Hit]:
 
 @rule("slow-host")
 def slow_host(case: Case) -> Iterator[Hit]:
-    """A host with slower tasks than the other hosts' for as much data."""
-    tasks = case.line.tasks
-    least = case.limit("slow-host", "tasks")
-    on = tasks.alike("host")
+    """Find a host with slower tasks than the other hosts' for as much data."""
     for stage in case.stages:
-        places, times = case.ran(stage.key)
-        hosts, done, read = on[places], tasks.succeeded[places], tasks.bytes_read[places]
-        usual_s = {
-            which: float(np.median(times.elapsed_s[own]))
-            for which in np.unique(hosts).tolist()
-            if (own := done & (hosts == which)).any()
-        }
-        for which, own_s in usual_s.items():
-            # The others' median is that of the fastest host or more.
-            if which < 0 or own_s < case.limit("slow-host", "ratio") * min(usual_s.values()):
-                continue
-            own, others = done & (hosts == which), done & (hosts != which)
-            if own.sum() < least or others.sum() < least:
-                continue
-            others_s = float(np.median(times.elapsed_s[others]))
-            if others_s <= 0 or own_s < case.limit("slow-host", "ratio") * others_s:
-                continue
-            bytes_own, bytes_others = float(read[own].mean()), float(read[others].mean())
-            if not bytes_own <= bytes_others * case.limit("slow-host", "bytes_ratio"):
-                continue
-            host = tasks.who(int(places[own][0])).host
-            yield Hit(
-                f"in {stage.title}, tasks took {format_duration(own_s)} on {host}, "
-                f"{own_s / others_s:.1f} times as long as on the other hosts with no more "
-                "data",
-                (FindingScope(stage=stage.label, host=host),),
-                case.saved_s(
-                    stage.key, np.where(hosts == which, times.elapsed_s * (1 - others_s / own_s), 0)
-                ),
-                Confidence.MEDIUM,
-                case.variant("slow-host"),
-                {"host": str(host)},
-            )
+        for slow in _slower(case, stage, case.line.tasks.alike("host")):
+            alone = "" if slow.executor is None else f" (executor {slow.executor})"
+            yield _slow_hit(case, stage, slow, f"{slow.host}{alone}", "host")
+
+
+@rule("slow-executor")
+def slow_executor(case: Case) -> Iterator[Hit]:
+    """Find an executor slower than the others, also than those on its own host."""
+    hosts = case.line.tasks.alike("host")
+    for stage in case.stages:
+        slow_hosts = {each.host for each in _slower(case, stage, hosts)}
+        for slow in _slower(case, stage, case.line.tasks.executors):
+            if slow.host not in slow_hosts:  # else its host is the finding
+                where = f"executor {slow.executor} ({slow.host})"
+                yield _slow_hit(case, stage, slow, where, "executor")
+
+
+@dataclass(frozen=True, slots=True)
+class _SlowGroup:
+    """The attempts of a stage on one host or executor that took longer than those elsewhere.
+
+    `executor` is None where there were several. `own` marks them among all attempts of the stage.
+    """
+
+    host: str | None
+    executor: str | None
+    own: Truths
+    own_s: float
+    others_s: float
+
+
+def _slower(case: Case, stage: Stage, groups: npt.NDArray[np.int64]) -> Iterator[_SlowGroup]:
+    """Yield the groups of attempts, by host or executor, slower than the rest with no more data.
+
+    `groups` has a number for each attempt of the application, -1 where it is unknown.
+    """
+    tasks = case.line.tasks
+    ratio, least = case.limit("slow-host", "ratio"), case.limit("slow-host", "tasks")
+    places, times = case.ran(stage.key)
+    on, done, read = groups[places], tasks.succeeded[places], tasks.bytes_read[places]
+    usual_s = {
+        which: float(np.median(times.elapsed_s[own]))
+        for which in np.unique(on).tolist()
+        if (own := done & (on == which)).any()
+    }
+    for which, own_s in usual_s.items():
+        # The others' median is that of the fastest or more.
+        if which < 0 or own_s < ratio * min(usual_s.values()):
+            continue
+        own, others = done & (on == which), done & (on != which)
+        if own.sum() < least or others.sum() < least:
+            continue
+        others_s = float(np.median(times.elapsed_s[others]))
+        if others_s <= 0 or own_s < ratio * others_s:
+            continue
+        bytes_own, bytes_others = float(read[own].mean()), float(read[others].mean())
+        if bytes_own <= bytes_others * case.limit("slow-host", "bytes_ratio"):
+            who = tasks.who(int(places[own][0]))
+            single = len(np.unique(tasks.executors[places[own]])) == 1
+            executor = who.executor_id if single else None
+            yield _SlowGroup(who.host, executor, on == which, own_s, others_s)
+
+
+def _slow_hit(case: Case, stage: Stage, slow: _SlowGroup, where: str, kind: str) -> Hit:
+    _, times = case.ran(stage.key)
+    sooner_s = times.elapsed_s * (1 - slow.others_s / slow.own_s)
+    return Hit(
+        f"in {stage.title}, tasks took {format_duration(slow.own_s)} on {where}, "
+        f"{slow.own_s / slow.others_s:.1f} times as long as on the other {kind}s with no more data",
+        (FindingScope(stage=stage.label, host=slow.host, executor=slow.executor),),
+        case.saved_s(stage.key, np.where(slow.own, sooner_s, 0)),
+        Confidence.MEDIUM,
+        case.variant(f"slow-{kind}"),
+        {"host": str(slow.host), "executor": str(slow.executor)},
+    )

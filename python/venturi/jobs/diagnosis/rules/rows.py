@@ -1,0 +1,129 @@
+"""Operators that multiply rows, and joins that compare every row with every other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from math import prod
+
+from venturi.core.units import format_duration
+from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit
+from venturi.jobs.diagnosis.registry import rule
+from venturi.jobs.stages.plans import Operator
+from venturi.jobs.stages.stage import Stage
+from venturi.record.plan_texts import without_numbers
+
+_ROWS = "number of output rows"
+_MULTIPLIES = {"Generate": "explode", "Expand": "expand"}
+_KEYLESS = ("BroadcastNestedLoopJoin", "CartesianProduct")
+_CARRIED = 0.5  # of the multiplied rows: an operator that takes fewer is not slowed by them
+_RANGE = re.compile(r"[<>]=?")
+_OR = re.compile(r"\bOR\b")
+_NULL_AWARE = re.compile(r"\bLeftAnti\b.*\bisnull\(")
+
+
+@rule("rows-multiplied")
+def rows_multiplied(case: Case) -> Iterator[Hit]:
+    """Find explode, cube, rollup and several COUNT(DISTINCT), with the stages of their rows."""
+    for operator in case.plans.operators.values():
+        made = operator.counted.get(_ROWS)
+        children = case.plans.children_of(operator)
+        if operator.name not in _MULTIPLIES or not made or len(children) != 1:
+            continue
+        given = case.plans.rows_of(children[0])
+        if not given:
+            continue
+        carriers = _carriers(case, operator, made)
+        shuffled = any(each.name == "Exchange" for each in carriers)
+        least = "shuffled_ratio" if shuffled else "ratio"
+        if made < case.limit("rows-multiplied", least) * given:
+            continue
+        stages = [
+            stage
+            for stage in case.stages
+            if any(each in carriers for each in case.plans.of_stage(stage.key))
+        ]
+        # The time of what makes, moves and aggregates rows is proportional to their number.
+        saved_s = sum(
+            case.saved_s(stage.key, case.ran(stage.key)[1].elapsed_s * (1 - given / made))
+            for stage in stages
+        )
+        yield Hit(
+            f"query {operator.query_id} made {made:,} rows of {given:,} "
+            f"({made / given:.0f} times as many): {_said(operator)}",
+            (
+                FindingScope(query=operator.query_id, operator=operator.text),
+                *(FindingScope(stage=stage.label) for stage in stages),
+            ),
+            saved_s,
+            Confidence.MEDIUM if shuffled else Confidence.LOW,
+            _MULTIPLIES[operator.name],
+        )
+
+
+def _said(operator: Operator) -> str:
+    """Return the operator's text; Expand's lists all columns once per copy."""
+    return operator.name if operator.name == "Expand" else without_numbers(operator.text)
+
+
+def _carriers(case: Case, operator: Operator, made: int) -> list[Operator]:
+    """Return `operator` and those above it that take at least half of the rows that it made."""
+    found = [operator]
+    rows = made
+    while rows >= _CARRIED * made and found[-1].parent is not None:
+        above = case.plans.operators[operator.query_id, found[-1].parent]
+        found.append(above)
+        # A join or a union has rows of others: what comes of it is no longer these.
+        counted = case.plans.rows_of(above) if len(case.plans.children_of(above)) == 1 else None
+        rows = 0 if counted is None else counted
+    return found
+
+
+@rule("join-without-key")
+def join_without_key(case: Case) -> Iterator[Hit]:
+    """Find joins without an equality, which compare each row of one side with each of the other."""
+    for join in case.plans.operators.values():
+        if join.name not in _KEYLESS:
+            continue
+        sides = [case.plans.rows_of(side) for side in case.plans.children_of(join)]
+        given = [rows for rows in sides if rows is not None]
+        if len(given) != 2:
+            continue
+        pairs = prod(given)
+        if pairs < case.limit("join-without-key", "pairs"):
+            continue
+        stages = [stage for stage in case.stages if join in case.plans.of_stage(stage.key)]
+        made = join.counted.get(_ROWS)
+        gives = "" if made is None else f" to produce {made:,} rows"
+        yield Hit(
+            f"{_in(stages, join)} compared {given[0]:,} × {given[1]:,} rows{gives}"
+            f"{_taking(stages)}: {without_numbers(join.text)}",
+            (
+                FindingScope(query=join.query_id, operator=join.text),
+                *(FindingScope(stage=stage.label) for stage in stages),
+            ),
+            sum(
+                case.saved_s(stage.key, case.ran(stage.key)[1].elapsed_s * (1 - max(given) / pairs))
+                for stage in stages
+            ),
+            Confidence.MEDIUM,
+            _kind_of(join),
+        )
+
+
+def _in(stages: list[Stage], join: Operator) -> str:
+    return stages[0].title if stages else f"query {join.query_id}"
+
+
+def _taking(stages: list[Stage]) -> str:
+    took_s = sum(stage.elapsed_s or 0.0 for stage in stages)
+    return f" in {format_duration(took_s)}" if stages else ""
+
+
+def _kind_of(join: Operator) -> str:
+    """Return the variant of the advice that fits the condition of a join."""
+    if _NULL_AWARE.search(join.text):
+        return "not-in"
+    if _RANGE.search(join.text):
+        return "range"
+    return "either" if _OR.search(join.text) else "keyless"
