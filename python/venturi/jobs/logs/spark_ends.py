@@ -167,7 +167,7 @@ class _MissingEnds:
             job |= {"outcome": "failed", "reason": said}
         elif job.get("query_id") in queries:
             job |= {"outcome": "succeeded", "ended_ms": queries[job["query_id"]]}
-        return job["outcome"] != "unfinished"
+        return bool(job["outcome"] != "unfinished")
 
     def _gave_up(self, key: Key) -> str | None:
         """Why Spark gave up on a stage: a task failed as often as it may."""
@@ -196,7 +196,7 @@ class _MissingEnds:
             self.end(key, outcome, ended_ms)
             stage["reason"] = stage["reason"] or reason
             return True
-        return stage["outcome"] != "unfinished"
+        return bool(stage["outcome"] != "unfinished")
 
     def end(self, key: Key, outcome: str | None, at_ms: int | None, by: str = AT_MOST) -> None:
         """End a stage; the first evidence counts."""

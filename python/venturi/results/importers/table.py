@@ -152,7 +152,7 @@ def _trial(row: TableRow, mapping: _Mapping, source: ImportSource) -> Trial:
     if nodes is not None:
         chosen["nodes"] = nodes
     machine = named("instance_type")
-    ended = ()
+    ended: tuple[Sample, ...] = ()
     if failure is not None and elapsed_s is not None:
         ended = (Sample("time_to_failure_s", elapsed_s, "s"),)
     return Trial(

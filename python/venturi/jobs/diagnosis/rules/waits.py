@@ -16,9 +16,9 @@ from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.diagnosis.uneven import data_of
 from venturi.jobs.stages.causes import SPILLING, Floats, Seconds, TaskTimes, Truths, total
 from venturi.jobs.stages.elapsed import COMMIT, LISTING, NO_EXECUTOR, START_UP
+from venturi.jobs.stages.latest_ends import task_cpus
 from venturi.jobs.stages.memory import heap_bytes, is_local
 from venturi.jobs.stages.queries import unrecorded_commits_ms
-from venturi.jobs.stages.slots import task_cpus
 from venturi.jobs.stages.stage import Stage
 
 _OBJECTS = re.compile(r"\b(?:s3[an]?|gs|abfss?|wasbs?|oss|cosn|obs)://")
