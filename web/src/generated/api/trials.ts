@@ -209,6 +209,8 @@ export interface WastedTime {
   what: string;
   n: number;
   time_s: number;
+  where: string | null;
+  disks: string | null;
   said: string | null;
   meaning: string | null;
 }
