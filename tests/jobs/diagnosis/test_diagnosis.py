@@ -1,4 +1,4 @@
-"""What is found in logs of jobs with a planted fault, and in those of the same jobs without it."""
+"""Findings in logs of jobs with a planted fault, and in those of the same jobs without it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from venturi.record.job_account import JobAccount
 
 LOGS = Path(__file__).parents[2] / "data" / "spark" / "4.3.0" / "faults"
 HISTORIES = Path(__file__).parents[2] / "data" / "mapreduce" / "3.4.2"
-# What is found first, and what its evidence and its advice have to name.
+# The first finding, and text in its evidence and its advice.
 PLANTED = {
     "skewed-join": ("skew", "6.2 times the median", "skewedPartitionThresholdInBytes = 208m"),
     "one-task-window": ("one-task", "5,000,000 records", "PARTITION BY"),
@@ -135,7 +135,7 @@ def test_failed_attempts_of_mapreduce_are_found_and_all_of_it_was_looked_at() ->
     (first,) = told.findings
     assert first.rule == "failed-attempts"
     assert "can't read partitions file" in first.do
-    # The job ended with it: nobody knows what it would have taken.
+    # The job ended with it: its full time is unknown.
     assert first.confidence is Confidence.LOW
     assert "a job that failed would have continued" in first.assumes
     assert told.unseen == ()
@@ -198,7 +198,7 @@ def test_one_task_for_much_data_is_told_by_its_slots(tmp_path: Path) -> None:
     assert told.rule == "one-task"
     assert "on 128 slots" in told.says
     assert "repartition into 128" in told.do
-    # No stage tells how long tasks on all slots wait for a core: a fifth of their time.
+    # The log doesn't show core waits with tasks on all slots: a fifth of the time is assumed.
     assert told.saves_s == pytest.approx(100 * (1 - 1 / 128 / 0.8))
 
 
@@ -233,7 +233,7 @@ def test_a_task_that_only_takes_some_rows_needs_no_others(tmp_path: Path) -> Non
 
 
 def short_tasks(folder: Path, cpu_ms: int) -> list[Finding]:
-    """A thousand tasks of 150 ms on two slots, of which 10 ms to deserialise, some of them work."""
+    """A thousand tasks of 150 ms on two slots: 10 ms of deserialization, `cpu_ms` of work."""
     log = SparkLog()
     log.executor("1", 2, 0)
     log.job(0, 0, 75, [0])
@@ -302,7 +302,7 @@ def test_what_two_queries_read_and_filter_alike_is_computed_twice(tmp_path: Path
     assert told.saves_s == pytest.approx(20)
     assert "stage 0 (scan parquet; collect at app.py:0)" in told.says
     assert twice(tmp_path, "(a#7 > 1)", "(a#8 > 2)") == []
-    # What is cut off may differ, and so may functions without a name.
+    # Truncated texts may differ, and so may unnamed functions.
     for same in ("(a#7 > 1)" + " " * 300, "(a#7 IN (1, 2, ...))", "<lambda>(a#7)"):
         assert twice(tmp_path, same, same) == []
 
@@ -463,7 +463,7 @@ def test_a_side_that_is_sorted_beside_a_subquery_is_still_of_its_shuffle(tmp_pat
     account = log.account(tmp_path)
     operators = account.operators
     assert operators is not None
-    # Below what sorts stands a subquery, too, as in a plan that somebody sent.
+    # A subquery may also stand below the sort, as in an untrusted plan.
     other = operators.tail(1).with_columns(node=pl.col("node") + 1, name=pl.lit("Subquery"))
     told = diagnosis(replace(account, operators=pl.concat([operators, other])))
     assert told.findings[0].rule == "skew"

@@ -1,4 +1,4 @@
-"""What is found of jobs of MapReduce, of which one history is made another job."""
+"""Findings in MapReduce jobs; one history is edited into other jobs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ START_MS, MAPS = 1_700_000_000_000, 60
 
 @pytest.fixture(scope="module")
 def account() -> JobAccount:
-    """That of a job whose sixty maps took 5 s each, one after the other."""
+    """A job of sixty maps that took 5 s each, one after the other."""
     (log,) = (each for each in histories(FOLDER) if "word+count" in each.path.name)
     whole = mapreduce.read(log)
     map_ = whole.tasks.filter(pl.col("stage_id") == 0).head(1)
@@ -107,8 +107,9 @@ def test_a_map_for_each_small_file_is_told_instead_of_short_maps(
 
 
 def combined(account: JobAccount, given: int, left: int, keys: int) -> JobAccount:
-    """Maps whose combiner was given and left records, and a reduce of so many keys, which copied
-    and merged what they made for 40 s after the last of them."""
+    """Maps with combiner input and output of this size, and a reduce with so many keys, which
+    copied and merged their output for 40 s after the last of them.
+    """
     maps_ms = START_MS + 5_000 * MAPS
     end_ms = maps_ms + 100_000
     maps = account.tasks.with_columns(
@@ -155,7 +156,7 @@ def test_reduces_that_hold_containers_while_maps_wait_cost_these_maps_their_turn
 ) -> None:
     job = combined(account, 0, 0, 90_000)
     told = found(job)["early-reduces"]
-    # Of two containers the reduce had one from the start; the last map began after 295 s.
+    # The reduce had one of two containers from the start; the last map began after 295 s.
     assert told.saves_s == pytest.approx(295 / 2)
     assert told.settings == {"mapreduce.job.reduce.slowstart.completedmaps": "0.97"}
     assert "for the last map, 75% of their time" in told.says

@@ -1,4 +1,4 @@
-"""What is found of a program that does something of its own while no query runs."""
+"""Findings about a program that does its own work while no query runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is found of executors, memory, plans and copies, in logs that are written here."""
+"""Findings about executors, memory, plans and copies, in synthetic logs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def found(folder: Path, log: SparkLog) -> dict[str, Finding]:
 
 
 def one_stage(to_s: float = 100, tasks: int = 2, **settings: str) -> SparkLog:
-    """An application with a job of one stage, whose tasks are still to be told."""
+    """An application with a job of one stage; add its tasks."""
     log = SparkLog(**settings)
     log.job(0, 0, to_s, [0])
     return log
 
 
 def planned(folder: Path, *operators: tuple[str, str, dict[str, int]], **counts: int) -> Finding:
-    """The only finding of a query with a plan in a stage of 40 s, whose counts are by number."""
+    """The only finding of a query with a plan in a stage of 40 s; `counts` are by number."""
     log = SparkLog()
     log.executor("1", 2, 0)
     log.query(0, 0, 40)
@@ -113,7 +113,7 @@ def test_results_for_the_driver_cost_their_sending_and_its_taking_in(tmp_path: P
 
 
 def waiting_tasks(executors: list[str], removed_s: float | None = None) -> SparkLog:
-    """A stage of 60 s whose twenty tasks each began 3 s after a slot was free."""
+    """A stage of 60 s with twenty tasks that each began 3 s after a slot was free."""
     log = one_stage(60)
     for executor in executors:
         log.executor(executor, 2 // len(executors), 0, removed_s)
@@ -180,7 +180,7 @@ def test_executors_that_come_late_cost_what_their_slots_would_have_done(
 
 
 def dismissed(**settings: str) -> SparkLog:
-    """Two tasks of 20 s, whose output is lost with an idle executor and made again."""
+    """Two tasks of 20 s; their output is lost with an idle executor and made again."""
     log = one_stage(60, **settings)
     log.executor("1", 1, 0, 30, "Executor idle for 60 s")
     log.executor("2", 1, 0)
@@ -292,8 +292,9 @@ def test_a_heap_that_was_never_full_is_told_where_it_was_sampled(
 
 
 def grown(folder: Path, **parts: float) -> Finding | None:
-    """What is found of a stream whose batches follow one another, each a third longer than the one
-    before, of which `parts`, as `addBatch`, are the shares that the driver took for something."""
+    """The finding about a stream with back-to-back batches, each a third longer than the one
+    before; `parts`, such as `addBatch`, are the driver's shares of a batch.
+    """
     log = SparkLog()
     log.executor("1", 1, 0)
     begin_s, took_s = 0.0, 9.0

@@ -24,7 +24,7 @@ def found(folder: Path, log: SparkLog) -> dict[str, Finding]:
 
 
 def at_once(tasks: int, task_s: float, cores: int, metrics: Mapping[str, Any]) -> SparkLog:
-    """A stage of tasks that all run at once, for as long as the application."""
+    """A stage of concurrent tasks that run as long as the application."""
     log = SparkLog()
     log.executor("1", cores, 0)
     log.job(0, 0, task_s, [0])
@@ -81,8 +81,9 @@ def test_what_tasks_waited_for_is_told_from_a_share_on(
 
 
 def reading(folder: Path, files: int, mean_bytes: int) -> Finding | None:
-    """What is told of a query that looks for its files for 4 s, and reads them for 40 s, of which
-    half is reading."""
+    """The finding about a query that lists its files for 4 s, and runs for 40 s, half of it
+    reading.
+    """
     log = SparkLog()
     log.executor("1", 2, 0)
     log.query(0, 0, 44)
@@ -114,7 +115,7 @@ def test_small_files_cost_what_looking_for_them_and_reading_them_takes(tmp_path:
 def hosts(
     folder: Path, slow_s: float, tasks: int = 5, read_bytes: int = 1_000_000
 ) -> dict[str, Finding]:
-    """What is found of some tasks on the host h1, beside eight of 10 s on h2."""
+    """Findings about some tasks on the host h1, compared with eight of 10 s on h2."""
     log = SparkLog()
     log.executor("1", 1, 0)
     log.executor("2", 1, 0)

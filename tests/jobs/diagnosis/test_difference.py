@@ -1,4 +1,4 @@
-"""Two jobs beside one another: what took longer, and what of them is not the same."""
+"""Two jobs compared: slower parts, and differences."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_parts_add_up_and_data_and_settings_are_named(tmp_path: Path) -> None:
     assert sum(each.after_s - each.before_s for each in found.parts) == pytest.approx(30)
     assert "it took 30.0 s longer: 60.0 s instead of 30.0 s" in found.sentence
     assert "input was 4 times as much" in found.sentence
-    (setting,) = found.settings  # ids of one execution are none
+    (setting,) = found.settings  # ids of one execution don't count
     assert (setting.key, setting.before, setting.after) == (
         "spark.sql.shuffle.partitions",
         "200",

@@ -87,7 +87,7 @@ WAYS: dict[str, Write] = {
 
 
 def facts(repository: TrialRepository) -> dict[str, Any]:
-    """What is recorded of the only trial, but the name and checksum of its log."""
+    """The recorded facts of the only trial, except for the name and checksum of its log."""
     (trial,) = whole_trials(repository)
     return {
         "workload": trial.workload.name,

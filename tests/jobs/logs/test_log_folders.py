@@ -1,4 +1,4 @@
-"""Folders in which one application's log lies in parts, or several logs beside one another."""
+"""Folders with the parts of one application's log, or with several logs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TINY = Path(__file__).parents[2] / "data" / "spark" / "4.3.0" / "tiny.log"
 
 
 def delivered(folder: Path) -> list[Path]:
-    """A log as Databricks delivers it: parts that were cut off and packed, and what came last."""
+    """A log as Databricks delivers it: rolled and compressed parts, and the last one."""
     lines = TINY.read_bytes().splitlines(keepends=True)
     third = len(lines) // 3
     parts = {

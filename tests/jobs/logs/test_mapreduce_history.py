@@ -271,7 +271,7 @@ def test_an_attempt_whose_number_no_table_holds_is_damage(tmp_path: Path) -> Non
 
 
 def test_what_nobody_looked_at_is_not_zero(tmp_path: Path) -> None:
-    """Without an account of processes Hadoop writes 0 for what they used."""
+    """Without process metrics, Hadoop writes 0 for their resource use."""
     path = tmp_path / "job_1_1.jhist"
     zeros = re.sub(
         r'("(?:CPU_MILL|PHYSICAL_MEM)[A-Z_]+",[^}]*"value":)\d+', r"\g<1>0", PI.read_text()

@@ -1,4 +1,4 @@
-"""What applications cached, as event logs with and without updates of blocks tell it."""
+"""Cached data of applications, from event logs with and without block updates."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Caching(SparkLog):
             "Block Manager ID": {"Executor ID": executor, "Host": "h", "Port": 1},
             "Block ID": name,
             "Storage Level": level(memory=memory is not None, disk=disk is not None),
-            # What is gone from memory is told with the size that it had.
+            # A block dropped from memory is reported with its former size.
             "Memory Size": 77 if memory is None else memory,
             "Disk Size": disk or 0,
         }
@@ -101,7 +101,7 @@ def test_updates_of_blocks_tell_the_most_that_was_stored_at_once(tmp_path: Path)
     uses = cache_uses(whole(log, tmp_path), 9)
     assert [(use.rdd, use.cached, use.memory_bytes, use.disk_bytes) for use in uses] == [
         (3, 3, 300, 40),
-        (4, 0, 0, 0),  # updates are told, and none is of it
+        (4, 0, 0, 0),  # updates are recorded, none for this one
     ]
 
 

@@ -52,7 +52,7 @@ def tables(account: JobAccount) -> list[object]:
 @pytest.mark.parametrize("seed", range(4))
 def test_lines_that_are_doubled_and_out_of_order_count_once(seed: int, tmp_path: Path) -> None:
     told, log = tables(a_log().account(tmp_path)), a_log()
-    # What an operator counts is known by the plan, which stands before what it counted.
+    # Metrics need the plan, which precedes them.
     head = [log.lines.pop(0), *(line for line in log.lines if PLAN_CHANGED.encode() in line)]
     rest = log.lines * 2
     random.Random(seed).shuffle(rest)

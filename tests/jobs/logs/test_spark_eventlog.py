@@ -55,7 +55,7 @@ def test_the_same_job_of_every_version(version: str) -> None:
     for name in ("executorRunTime", "executorCpuTime", "jvmGCTime", "shuffleWriteTime"):
         assert tasks[name].null_count() == 0
     assert (tasks["executorRunTime"] <= tasks["finished_ms"] - tasks["launched_ms"]).all()
-    # What was written for shuffles was read from them.
+    # All shuffle output was read.
     read_bytes = tasks["shuffleLocalBytesRead"].sum() + tasks["shuffleRemoteBytesRead"].sum()
     assert read_bytes == tasks["shuffleBytesWritten"].sum() > 0
     host = "localhost" if version == "2.4.8" else "10.0.0.1"

@@ -1,4 +1,4 @@
-"""What adaptive execution changed of the plans of queries in event logs."""
+"""Plan changes by adaptive execution in event logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans of SQL queries in event logs: what ran, and what each operator of it counted."""
+"""Plans of SQL queries in event logs: the operators, and their counts."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_last_plan_is_what_ran_and_its_metrics_are_found_by_number(write: Wr
     names = account.operators["name"].to_list()
     assert names == ["AdaptiveSparkPlan", "Sort", "Project", "Exchange", "Scan parquet"]
     assert account.operators["parent"].to_list() == [None, 0, 1, 2, 3]
-    # What is told of a stage is the sum of all so far: the second brought in 60 ms of the scan.
+    # A stage's metric is cumulative: the second one added 60 ms of the scan.
     assert sorted(account.operator_metrics.drop("stage_attempt").rows(), key=str) == [
         (7, 1, 1, "sort time", "ms", 60),
         (7, 3, 0, "data size", "B", 1_000),

@@ -1,4 +1,4 @@
-"""SQL queries in event logs, whose plans are searched and not decoded."""
+"""SQL queries in event logs; their plans are searched and not decoded."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_accounts_of_tiers_are_bounded(write: Write, monkeypatch: pytest.MonkeyP
 
 
 def test_a_process_that_had_more_than_its_tier_may_use_is_told(write: Write) -> None:
-    """Of each process, not of all together: on two hosts each has as much."""
+    """The limit is per process, not in total: on two hosts each may use as much."""
 
     def rules(*bytes_each: int) -> set[str]:
         told = (

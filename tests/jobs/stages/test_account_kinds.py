@@ -1,4 +1,4 @@
-"""Accounts of an engine that Venturi reads no logs of: kept with what they record, and analysed."""
+"""Accounts of an engine without a log reader: kept with their capabilities, and analyzed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task did while it was off the processor, as far as the log tells."""
+"""The cause of a task's off-CPU time, as far as the log shows."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ SCAN = ("Project", "Scan parquet ")
             {"time_to_run_python_workers": 15_000},
             {"Python workers": 15.0, TO_COMPUTE: 1.0},
         ),
-        # A source of others, a function of the program, a sink whose stage is not told.
+        # A third-party source, a function of the program, a sink with an unknown stage.
         (("Project", "BatchScan orders"), {}, {}, {"unattributed": 16.0}),
         (("MapElements", "Range"), {}, {}, {"unattributed": 16.0}),
         (("BatchScan lake.PythonEvents",), {}, {}, {"unattributed": 16.0}),
@@ -138,7 +138,7 @@ def test_each_second_of_a_sound_job_has_a_cause(log: Path) -> None:
     for stage in found.stages:
         parts_s = sum(each.time_s or 0.0 for each in stage.causes)
         assert parts_s + stage.unattributed_s == pytest.approx(stage.task_s)
-    # What is left is of looking into the files to be read, which no query tells of.
+    # The remainder is the listing of input files, which no query records.
     unknown_s = sum(stage.unattributed_s for stage in found.stages)
     assert unknown_s <= 0.02 * sum(stage.task_s for stage in found.stages)
 

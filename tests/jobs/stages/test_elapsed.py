@@ -1,4 +1,4 @@
-"""Where the time of an application went, told from small logs: what comes first must be right."""
+"""The parts of an application's time, from small logs with an obvious result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from venturi.jobs.stages.stage import Analysis
 
 
 def of(log: SparkLog, folder: Path) -> Analysis:
-    """The analysis of `log`; all that is divided in it must add up."""
+    """The analysis of `log`; all parts in it must add up."""
     found = analyse(log.account(folder))
     assert sum(found.verdict.shares.values()) == pytest.approx(1.0)
     for stage in found.stages:
@@ -33,7 +33,7 @@ def seconds(found: Analysis) -> dict[str, float]:
 
 
 def one_left_running(**settings: str) -> SparkLog:
-    """Four tasks on four slots from 4 s on: three take 10 s, of the last no end is told."""
+    """Four tasks on four slots from 4 s on: three take 10 s, the last has no recorded end."""
     log = SparkLog(**settings)
     log.executor("1", 4, 2)
     log.job(0, 4, None, [0])
@@ -206,7 +206,7 @@ def test_the_driver_s_time_is_told_apart(tmp_path: Path) -> None:
 
 
 def test_a_timer_of_the_driver_takes_no_more_than_its_query_has(tmp_path: Path) -> None:
-    """Two queries at once share the time; a commit while a job runs is the job's time."""
+    """Two concurrent queries share the time; a commit while a job runs is the job's time."""
     log = SparkLog()
     log.executor("1", 1, 0)
     log.query(0, 0, 10, job_commit_time=9_000)

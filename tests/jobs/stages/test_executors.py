@@ -1,4 +1,4 @@
-"""What each executor was there for, and what it did."""
+"""When each executor existed, and its use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was done in vain, why, and what the end of an executor means."""
+"""Wasted work, its reasons, and the meaning of the end of an executor."""
 
 from __future__ import annotations
 

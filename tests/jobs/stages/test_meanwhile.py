@@ -1,4 +1,4 @@
-"""What the host did while a stage ran, beside what the engine says of it."""
+"""Host use while a stage ran, compared with the engine's metrics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BUSY = HostUse(0.95, 0.02, None, "vda", 0.1, 1e6, 2e6, 3e6, 4e6)
 
 @pytest.fixture
 def ask(settings: Settings, make_trial: Callable[..., Trial], tmp_path: Path) -> Ask:
-    """What is known of the host of a trial with the recorded account and these series."""
+    """Host use by stage of a trial with the recorded account and these series."""
 
     def of(*series: Rows, **changes: object) -> tuple[Analysis, HostUseByStage]:
         told: JobAccount = replace(own_samples.account(), **changes)  # type: ignore[arg-type]

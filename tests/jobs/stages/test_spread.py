@@ -1,4 +1,4 @@
-"""How the tasks of a stage differ: quantiles of their time and of what they read."""
+"""How the tasks of a stage differ: quantiles of their time and bytes read."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ FAILED = {"Reason": "ExceptionFailure", "Class Name": "E", "Description": "bad"}
 
 
 def stage(folder: Path, *tasks: tuple[float, int | None], failed: float = 0) -> list[TaskSpread]:
-    """The spreads of a stage whose tasks took so many seconds for so many bytes (None: not told),
-    and of which one failed after `failed` seconds."""
+    """The spreads of a stage with tasks of these seconds and bytes (None: not recorded), one of
+    which failed after `failed` seconds.
+    """
     log = SparkLog()
     log.executor("1", 8, 0)
     log.job(0, 0, 90, [0])

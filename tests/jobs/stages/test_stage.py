@@ -167,7 +167,7 @@ def test_replaying_the_recorded_tasks_gives_the_stage_time(path: Path) -> None:
             assert replayed_s == pytest.approx(stage_s[1] - begun_s, abs=1e-3)
 
 
-HARDLY_S = 1e-12  # what is shortened by nothing at all is not replayed
+HARDLY_S = 1e-12  # above 0, because without a change nothing is replayed
 
 
 def task_times(launched_s: Any, finished_s: Any) -> TaskTimes:
@@ -341,7 +341,7 @@ def test_a_reduce_that_is_there_before_the_last_map_ended_waits_for_it() -> None
     tasks = [
         {"launched_ms": 0, "finished_ms": 10},
         {"launched_ms": 10, "finished_ms": 20},
-        {"launched_ms": 20, "finished_ms": 39, "outcome": "killed"},  # nobody waited for this one
+        {"launched_ms": 20, "finished_ms": 39, "outcome": "killed"},  # its stage didn't wait for it
         {"stage_id": 1, "launched_ms": 5, "finished_ms": 40, "CPU_MILLISECONDS": 4_000},
         {"stage_id": 1, "launched_ms": 30, "finished_ms": 40, "CPU_MILLISECONDS": 4_000},
         {"stage_id": 1, "launched_ms": 5, "finished_ms": 8, "outcome": "failed"},
@@ -358,7 +358,7 @@ def test_a_reduce_that_is_there_before_the_last_map_ended_waits_for_it() -> None
 
 
 def test_an_executor_that_replaces_another_offers_no_more_slots() -> None:
-    # Three tasks seem to run at once: the first was told to be over a little late.
+    # Three tasks seem to run concurrently, because the end of the first was recorded late.
     tasks = [
         {"launched_ms": begin, "finished_ms": end}
         for begin, end in ((0, 4.01), (0, 4), (4, 6), (6, 10))

@@ -1,4 +1,4 @@
-"""Which folders lie on one disk: by the facts of who saw them, and never by a mere guess."""
+"""Folders on the same disk: by the facts of the hosts that saw them, never by a mere guess."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ TWO = ROOT | {"/ssd": "nvme0n1"}
         (seen(TWO), (), ("/ssd/a", "/ssd/b"), True),
         (seen({"/a": "sdb", "/b": "sdb"}), (), ("/a/x", "/b/x"), True),  # two partitions
         (seen({"/a": None, "/b": None}), (), ("/a/x", "/b/x"), False),
-        # Nothing tells of a folder on the root's file system that the trial did not use.
+        # Nothing is known of a folder on the root's file system that the trial did not use.
         (seen(ROOT, ("/home/a",)), (), ("/home/a", "/mnt/ssd"), False),
         (seen(ROOT, ("/home/a",)), (probe(ROOT, "/mnt/ssd"),), ("/home/a", "/mnt/ssd"), False),
         (
@@ -55,7 +55,7 @@ TWO = ROOT | {"/ssd": "nvme0n1"}
             ("/home/a", "/mnt/ssd"),
             True,
         ),
-        # An event log tells of no file systems; the probe was of a folder above.
+        # An event log has no file systems; the probe was of a folder above.
         (seen({}, ("/d/a/x", "/d/b/x")), (probe(ROOT, "/d"),), ("/d/a/x", "/d/b/x"), True),
         (
             seen({}, ("/d/a/x", "/d/b/x")),
@@ -71,7 +71,7 @@ TWO = ROOT | {"/ssd": "nvme0n1"}
             ("/ssd/a", "/b"),
             False,
         ),
-        # Memory, whose file systems no facts have.
+        # Memory file systems, which facts don't list.
         (seen(ROOT, ("/home/a", "/dev/shm")), (), ("/home/a", "/dev/shm"), False),
         # By their names alone.
         (seen({}), (), ("/a", "/a/b"), True),

@@ -69,7 +69,7 @@ def test_times_of_a_sort_by_hand(fast_gb: float, time_s: float) -> None:
 
 
 def test_what_was_hidden_behind_computing_stays_so() -> None:
-    """80 s of writing and 60 of computing in 100 s: 40 of them at once."""
+    """80 s of writing and 60 of computing in 100 s: 40 of them overlap."""
     stage = StageLoad((0, 0), "0", 100, 100, 60, shuffle=TransferredBytes(10 * GB), write_wait_s=80)
     found = FastStorage(JobLoad(100, 1, 2, (stage,)), FAST, SLOW).time_s(10 * GB)
     assert found.value == pytest.approx(60 + 20 * (1 - 40 / 60))
@@ -78,7 +78,7 @@ def test_what_was_hidden_behind_computing_stays_so() -> None:
 
 
 def test_rates_that_say_more_than_the_trial_took_are_cut_to_it() -> None:
-    """Half of what was written was still in memory when the stage ended."""
+    """Half of the written data was still in memory when the stage ended."""
     stage = StageLoad((0, 0), "0", 40, 40, 4, shuffle=TransferredBytes(10 * GB), from_disk=1.0)
     storage = FastStorage(JobLoad(40, 1, 2, (stage,)), FAST, SLOW)
     assert storage.time_s(0).value == pytest.approx(40)
@@ -86,7 +86,7 @@ def test_rates_that_say_more_than_the_trial_took_are_cut_to_it() -> None:
 
 
 def written(waited_s: float, to_disk: float | None = None) -> JobLoad:
-    """10 GB on fast disks, which take 20 s, beside 20 s of computing."""
+    """10 GB on fast disks, which take 20 s, and 20 s of computing."""
     stage = StageLoad(
         (0, 0),
         "0",

@@ -40,8 +40,8 @@ def uneven(**executors: int) -> SparkLog:
 
 def test_the_fewest_slots_with_which_a_job_takes_hardly_longer(tmp_path: Path) -> None:
     found = ideals(timeline(uneven(e1=2).account(tmp_path)))
-    # The long task takes 40 s whatever there is: beside it 12 of 10 s fit into three slots. Of the
-    # job's four seconds of the driver nothing can be saved.
+    # The long task always takes 40 s: in that time, 12 of 10 s fit into three slots. The job's four
+    # seconds of driver time can't be saved.
     assert found.found == (
         IdealSlots(0, "collect at app.py:0", 84.0, 13, 44.0, 4, None, 44.0),
         IdealSlots(1, "collect at app.py:1", 8.0, 2, 8.0, 2, None, 8.0),

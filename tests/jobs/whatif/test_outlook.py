@@ -56,7 +56,7 @@ def test_a_stage_waits_for_the_one_before_it_on_any_number_of_slots(tmp_path: Pa
     log.stage(1, 0, 30, 1)
     log.task(1, 0, 30)
     log.end(30)
-    # The two stages ran beside one another; on one slot one comes after the other.
+    # The two stages ran concurrently; on one slot they run one after the other.
     assert times(outlooks(timeline(log.account(tmp_path))))[1] == 50.0
 
 
@@ -75,7 +75,7 @@ def test_the_end_comes_after_all_stages_whatever_was_the_last_then(tmp_path: Pat
     log.stage(1, 0, 20, 1)
     log.task(1, 0, 20)
     log.end(30)
-    # Of the two stages beside one another the longer one comes first on one slot, and ends first.
+    # On one slot, the longer of the two concurrent stages comes first, and ends first.
     assert times(outlooks(timeline(log.account(tmp_path)))) == {
         1: 50.0,
         2: 30.0,
@@ -96,7 +96,7 @@ def test_times_that_are_foretold_for_other_hardware_are_replayed(tmp_path: Path)
 
 
 def cold(executors: int, tasks: int) -> SparkLog:
-    """A stage whose tasks take 1 s, and each executor's first one of it 9 s more; 1 s after it."""
+    """A stage of tasks of 1 s, plus 9 s for each executor's first one, and 1 s after the end."""
     log = SparkLog()
     for name in range(executors):
         log.executor(str(name), 1, 0)

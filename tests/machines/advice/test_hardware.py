@@ -240,7 +240,7 @@ def test_each_durability_class_is_answered_apart() -> None:
     option = volumes.ranked[0]
     assert option.least_nodes == 2
     # 10 TB in and 10 TB out at 0.10 USD/GiB and 720 h, pro rata; the path to them costs 0.50 USD/h.
-    # More nodes need them for less time, so that (nearly) all that can be had are the cheapest.
+    # More nodes need them for less time, so (nearly) all available nodes are the cheapest.
     nodes, monthly = option.nodes, 20e12 / 2**30 * 0.1 / 720
     assert nodes >= 18
     seconds = 10e12 / nodes / 200e6 * 2

@@ -1,4 +1,4 @@
-"""What changed between two catalogues, and a catalogue written and read again."""
+"""Differences between two catalogs, and a catalog written and read again."""
 
 from __future__ import annotations
 

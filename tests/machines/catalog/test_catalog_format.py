@@ -1,4 +1,4 @@
-"""The catalogue's own format: what is shipped, what a line may say, how a bad one is reported."""
+"""The catalog's own format: shipped files, valid lines, and reports of invalid ones."""
 
 from __future__ import annotations
 

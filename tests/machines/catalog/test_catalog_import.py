@@ -1,4 +1,4 @@
-"""Catalogues from other people's formats: every value, every refusal, every fault in its place."""
+"""Catalogs from other formats: every value, every rejection, every fault in its place."""
 
 from __future__ import annotations
 

@@ -375,7 +375,7 @@ def test_what_two_nodes_gave_may_well_halve_at_scale() -> None:
     alone = network_of("network_rate,1000,,")
     assert alone.low < 0.8 * alone.value
     at_scale = network_of("network_rate_at_scale,879,,")
-    assert at_scale.low < 879e6 < 1123e6 < at_scale.high  # what was measured, and then used
+    assert at_scale.low < 879e6 < 1123e6 < at_scale.high  # measured, and then used
 
 
 def test_a_range_that_was_measured_at_scale_is_not_narrowed() -> None:

@@ -68,7 +68,7 @@ def test_a_cap_that_does_not_bind_changes_nothing_but_the_ends_it_touches() -> N
     assert (touched.low, touched.value, touched.high) == (450, 500, 600)
     assert not touched.upper_bound
     hidden = capped(replace(disks, upper_bound=True), {"volume": rate(400)})
-    assert hidden.upper_bound  # what is behind may be less than either
+    assert hidden.upper_bound  # the rate behind it may be less than either
 
 
 @given(st.lists(st.tuples(st.floats(1, 100), st.floats(0, 50), st.floats(0, 50)), min_size=1))

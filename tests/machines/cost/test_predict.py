@@ -1,4 +1,4 @@
-"""The native sort's prediction: formulas, bounds, monotony, and what a trial does not say."""
+"""The native sort's prediction: formulas, bounds, monotony, and missing values of a trial."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metered beside billed, item by item; currencies never mix; old quotes are named."""
+"""Metered and billed cost, item by item; currencies never mix; old quotes are named."""
 
 from __future__ import annotations
 

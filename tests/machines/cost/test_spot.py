@@ -44,7 +44,7 @@ def test_the_simulation_agrees_with_the_closed_form(loss: float) -> None:
 
 
 def test_both_ways_of_drawing_give_the_same_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where losses are many; the way beyond MAX_DRAWS is asked for by lowering it."""
+    """With many losses; lowering MAX_DRAWS selects the other method."""
     drawn_s = simulated_elapsed_s(HOUR, 100, 0.06, trials=4000)
     assert 4000 * expected_losses(HOUR, 100, 0.06) < MAX_DRAWS
     monkeypatch.setattr("venturi.machines.cost.spot.MAX_DRAWS", 0)

@@ -16,7 +16,7 @@ from venturi.machines.health.doctor import DoctorRule, HostFinding, Severity, ex
 RULES = load_rules()
 BY_ID = {rule.id: rule for rule in RULES}
 
-# What makes each rule fire: path and value in the facts, then the evidence and a part of the fix.
+# A trigger of each rule: path and value in the facts, then the evidence and a part of the fix.
 FIRES: dict[str, tuple[str, Any, str, Any, str]] = {
     "swappiness": (
         "sysctls/vm.swappiness",
@@ -324,7 +324,7 @@ def test_jumbo_frames_are_not_advised_where_they_may_not_be_carried(fact: str, v
     assert [finding.severity for finding in found(facts, "mtu")] == [Severity.OK]
 
 
-# What may cut a host off, erase data or end processes where it is pasted into a root shell.
+# Commands that may cut a host off, erase data or end processes if pasted into a root shell.
 DANGEROUS = re.compile(r"\b(mkfs|ip link|ifconfig|swapoff|dd|rm|reboot|umount|fdisk|parted)\b")
 
 

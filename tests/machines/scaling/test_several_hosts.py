@@ -1,4 +1,4 @@
-"""What is read from the trial of a probe of several hosts, and one host's part of it."""
+"""Results read from the trial of a probe of several hosts, and one host's part of it."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_one_host_has_its_own_samples_with_all_at_work() -> None:
 
 
 def stated(trial: Trial, **bits_per_s: float) -> Trial:
-    """`trial` with links whose rates the cluster file states, in a lab of k = 20."""
+    """`trial` with link rates stated in its cluster file, in a lab of k = 20."""
     hosts = tuple(
         replace(
             host,

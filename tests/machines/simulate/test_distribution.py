@@ -1,4 +1,4 @@
-"""What distributions draw, how they are written, and what a catalogue says of a type's spread."""
+"""Draws of distributions, their text form, and a catalog's spread of a type."""
 
 from __future__ import annotations
 

@@ -292,7 +292,9 @@ def test_speculation_helps_slow_processors_even_with_one_copy() -> None:
 
 @pytest.mark.parametrize("network", [1000, 100])
 def test_a_copy_takes_as_long_as_computing_or_fetching(network: float) -> None:
-    """By hand, one task a node: noticed at 1.5 times the median, then done anew elsewhere."""
+    """By hand, one task per node: detected at 1.5 times the median, then repeated on another
+    node.
+    """
     job, machine = sort_job(TB, Durability.VOLUMES), node(network=network)
     rates = {"volumes": RateDistribution(1.0, node=bimodal(1, 0.01, 0.01))}
     result = simulate(
