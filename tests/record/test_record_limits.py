@@ -1,4 +1,4 @@
-"""The one door: what readers cannot bear is refused by field, or cut where it was measured."""
+"""Limits on stored trials: excess is rejected by field, or cut if it was measured."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def nested(depth: int) -> dict[str, Any]:
     return {"in": nested(depth - 1)} if depth else {}
 
 
-# What is beyond, and the field by which it is refused.
+# A value beyond the limits, and the field that rejects it.
 BEYOND: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
     "the year 1 with an offset that leads out of the calendar": (
         "started_at",
@@ -254,7 +254,7 @@ def test_limits_are_settings(repository_settings: Settings, make_trial: Make) ->
 
 
 def test_every_field_that_holds_text_or_numbers_has_a_rule() -> None:
-    # What has few values, or is held by what makes a trial, needs none.
+    # Fields with few values, or derived ones, need no rule.
     free = {
         (Cluster, "dilate_cpu"),
         (Trial, "id"),

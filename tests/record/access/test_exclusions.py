@@ -1,4 +1,4 @@
-"""Exclusions and views: recorded, bounded, taken back, and never lost."""
+"""Exclusions and views: recorded, bounded, revoked, and never lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named tokens: who may do what, until when, and what of them is kept."""
+"""Named tokens: rights, expiry, and the stored part."""
 
 from __future__ import annotations
 

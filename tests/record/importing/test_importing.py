@@ -51,7 +51,7 @@ def test_what_becomes_of_each_row_is_counted(repository: TrialRepository) -> Non
 def test_long_rows_of_digits_that_are_no_number_are_refused(
     sqlite: TrialRepository, tmp_path: Path
 ) -> None:
-    """Each at once: tried in all ways to split it in two, these would take minutes."""
+    """Each immediately: trying all ways to split the digits in two would take minutes."""
     lines = (FIXTURES / "scout/runs.csv").read_text().splitlines()
     fields = lines[1].split(",")
     fields[8] = "1" * 8_000 + "x"

@@ -1,4 +1,4 @@
-"""Telling a file's format by its beginning: every format, and files that mean harm."""
+"""Recognizes a file's format by its beginning: every format, and malicious files."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_an_archive_even_an_empty_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", ["spark/4.3.0", "spark/4.3.0/eventlog_v2_local-1795206808966"])
 def test_a_folder_of_logs(folder: str, tmp_path: Path) -> None:
-    if folder == "spark/4.3.0":  # without what is packed so that nobody can read it
+    if folder == "spark/4.3.0":  # without the unreadable compressed ones
         for each in (DATA / folder).glob("*.log"):
             (tmp_path / each.name).symlink_to(each)
         (tmp_path / "notes.txt").write_text("ZVEZDA: begins as what LZF packed")

@@ -1,4 +1,4 @@
-"""Queries on columns and configuration keys, beside plain Python over the same trials."""
+"""Queries on columns and configuration keys, compared with plain Python over the same trials."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ FACET_KEYS = (*GROUP_KEYS, "configuration.workload", "x y", "nul\0", "started_at
 
 
 def columns_of(trial: Trial) -> dict[str, Any]:
-    """What each column says of `trial`."""
+    """The value of each column for `trial`."""
     failure = trial.failure
     return {
         "id": trial.id,
@@ -137,7 +137,7 @@ def canonical(key: str) -> str:
 
 
 def value_of(trial: Trial, key: str) -> Any:
-    """What a column holds, or the text of a configuration value; None if it is missing."""
+    """The value of a column, or the text of a configuration value; None if it is missing."""
     columns = columns_of(trial)
     if key in columns:
         return columns[key]

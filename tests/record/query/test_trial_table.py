@@ -59,7 +59,7 @@ def frame_of(table: TrialTable) -> pl.DataFrame:
 
 
 def shielded(text: str) -> str:
-    """What a spreadsheet would take for a formula begins with an apostrophe."""
+    """`text` with an apostrophe in front if a spreadsheet would take it for a formula."""
     return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else text
 
 

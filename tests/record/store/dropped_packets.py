@@ -1,7 +1,7 @@
-"""Run in a network of its own: an import whose packets to PostgreSQL vanish while it waits.
+"""Run in its own network: an import that loses its packets to PostgreSQL while it waits.
 
 Arguments: the server's socket, the database, and the table to import. Prints how two imports ended,
-as JSON: one whose packets are dropped from when it waits for a lock on, and one after that.
+as JSON: one with packets dropped from when it waits for a lock, and one after that.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _waiting(own: psycopg.Connection[tuple[int]]) -> int:
     asked = "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
     deadline_s = time.monotonic() + _HANG_S
     while time.monotonic() < deadline_s:
-        own.execute("SELECT pg_stat_clear_snapshot()")  # a transaction sees one moment otherwise
+        own.execute("SELECT pg_stat_clear_snapshot()")  # otherwise a transaction sees one snapshot
         if found := own.execute(f"{asked} AND wait_event_type = 'Lock'").fetchone():
             return found[0]
         time.sleep(0.01)

@@ -160,7 +160,7 @@ def test_an_older_database_is_filled_and_can_go_back(
             filled = {name: old.rows(name) for name in ("records", "trials", "configuration")}
         old.move(command.downgrade, "0001")
         assert old.rows("trials") == before
-    # What the migration derived is what adding the same trials writes.
+    # Adding the same trials writes the values that the migration derived.
     with TrialRepository.open(bare_settings):
         pass
     with old.engine.begin() as connection:

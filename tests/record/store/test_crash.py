@@ -128,7 +128,7 @@ def check_artifacts(settings: Settings) -> None:
 
 @pytest.mark.slow
 def test_concurrent_writers_and_readers(bare_settings: Settings) -> None:
-    """Four processes that open one new repository at once, write, and are read meanwhile."""
+    """Four processes open one new repository concurrently and write to it while it is read."""
     settings, writers, each = bare_settings, 4, 4
     settings.home.mkdir(parents=True)
     with writer(settings, each) as (stdin, stdout):
@@ -153,7 +153,7 @@ def test_concurrent_writers_and_readers(bare_settings: Settings) -> None:
 
 
 def race(settings: Settings, wishes: list[Trial]) -> list[str]:
-    """Saves all `wishes` at once, each through its own repository; the outcome of each."""
+    """Saves all `wishes` concurrently, each through its own repository; the outcome of each."""
     barrier = threading.Barrier(len(wishes))
     outcomes = [""] * len(wishes)
 

@@ -1,4 +1,4 @@
-"""Files that appear whole, whoever else writes or removes what is beside them."""
+"""Files appear complete, whichever process writes or removes files next to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL server that is lost: nobody waits for it for hours."""
+"""A PostgreSQL server that is lost: clients don't wait for it for hours."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def _umask(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def filled(settings: Settings, trial: Trial) -> dict[str, int]:
-    """The modes of what is in the home of a repository with one trial, by path."""
+    """The modes of everything in the home of a repository with one trial, by path."""
     with TrialRepository.open(settings) as repository:
         repository.add(repository.attach(trial, "log", "its.log", b"what it said"))
         found = {
@@ -57,7 +57,7 @@ def test_a_home_that_a_group_shares_stays_shared_and_closed_to_others(
     settings.home.chmod(0o2775)
     trial = make_trial()
     found = filled(settings, trial)
-    assert found.pop(".") == 0o2775  # its owner's decision: `repository check` tells
+    assert found.pop(".") == 0o2775  # its owner's decision: `repository check` reports it
     folders = {"artifacts", f"artifacts/{trial.id}"}
     assert {name: mode for name, mode in found.items() if mode != 0o660} == dict.fromkeys(
         folders, 0o2770

@@ -114,7 +114,7 @@ def test_a_series_has_so_many_lines_and_no_more(tmp_path: Path) -> None:
     assert caught.value.code == "VEN-RECORD-LIMIT"
     assert caught.value.where["limit"] == "more than 3"
     assert "VENTURI_MAX_SERIES_LINES" in caught.value.hint
-    # What is measured here is not refused, but cut.
+    # Values measured here are cut, not rejected.
     with SeriesWriter(path, few) as writer:
         for moment in range(2):
             for disk in range(5):

@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 
-# What a repository and a series import, so that a child spends its short life on writing.
+# Imports of a repository and a series, so that a child spends its short life on writing.
 import alembic.command  # noqa: F401
 import polars  # noqa: F401
 import psycopg  # noqa: F401

@@ -1,4 +1,4 @@
-"""A backup is all of a repository as it was at one moment, and comes back whole or not at all."""
+"""A backup is a consistent snapshot of a repository, and is restored completely or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A repository is looked through as its readers do, and mended without touching what is sound."""
+"""A repository is checked like its readers do, and repaired without touching valid data."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def test_what_killed_commands_left_is_removed_and_nothing_else(
         folder / running.id / "not-yet-recorded.log",
         folder / "lost+found" / "inode",
         home / "hadoop" / "bin",
-        # Their writers are at work, in containers of which no process is seen here.
+        # Their writers are active, in containers with processes that are invisible here.
         home / f".backup.{gone}.part",
         folder / trial.id / f".log.{gone}.part",
     ]

@@ -190,7 +190,7 @@ def test_command_takes_group_keys_and_ids(make_trial: MakeTrial) -> None:
 
 
 def test_disturbed_trials_count_and_the_answer_without_them_is_told(make_trial: MakeTrial) -> None:
-    """Five of ten were slow because of others: with them it cannot be told, without it can."""
+    """Five of ten were disturbed: with them the groups tie, without them one is faster."""
     disturbed = {
         "warnings": (TrialWarning(DISTURBED, "other programs used 61% of the CPU time"),),
         "samples": (Sample("cpu_others_share", 0.61, "fraction"),),
@@ -215,7 +215,7 @@ def test_disturbed_trials_count_and_the_answer_without_them_is_told(make_trial: 
 
 
 def test_printed_figures_in_one_group_are_no_repeats(make_trial: MakeTrial) -> None:
-    """Two groups of five that measured trials would tell apart."""
+    """Two groups of five; measured trials with these times would be distinguishable."""
 
     def printed(times: list[float], threads: int, kind: str) -> list[Trial]:
         setup = {"threads": threads, "published_statistic": kind}

@@ -1,4 +1,4 @@
-"""Groups are called by what distinguishes them."""
+"""Groups are named after their differences."""
 
 from __future__ import annotations
 

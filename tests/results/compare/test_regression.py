@@ -1,4 +1,4 @@
-"""Whether one group is slower than another by more than is allowed, and what the shell is told."""
+"""Whether one group is slower than another by more than is allowed, and the exit status."""
 
 from __future__ import annotations
 

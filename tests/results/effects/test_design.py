@@ -1,4 +1,4 @@
-"""What repeats can show: the factors as simulated, the repeats that are needed, the words."""
+"""The power of repeats: simulated factors, the necessary number of repeats, the wording."""
 
 from __future__ import annotations
 

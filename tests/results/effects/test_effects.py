@@ -1,4 +1,4 @@
-"""Effects of settings: what is matched, what is refused, and what no relabelling changes."""
+"""Effects of settings: matching, rejection, and invariance under relabeling."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_what_surely_brings_most_leads_and_the_baseline_is_the_most_frequent() -
     assert answer.effects[answer.main].value == ("SSD",)
     assert answer.verdict.startswith("SSD takes 50 % less time than HDD")
     assert "The 2 other values: 1 less time, 1 more" in answer.verdict
-    # Some of them asked for alone are told as among all.
+    # Selecting some of them gives the same results as among all.
     by_value = {each.value: replace(each, confounders=()) for each in answer.effects}
     for wanted, told in (((), [("SSD",)]), ((("tape",), ("HD2",)), [("HD2",), ("tape",)])):
         some = ask(rows, baseline=("HDD",), values=wanted)
@@ -372,7 +372,7 @@ def test_the_interval_for_these_settings_only_covers_their_mean() -> None:
     rng = np.random.default_rng(9)
     covered = 0
     for _ in range(600):
-        effects = rng.normal(0, 0.5, 3)  # far apart: it speaks of these three alone
+        effects = rng.normal(0, 0.5, 3)  # spread out: it covers these three alone
         cells = [(e + rng.normal(0, 0.05, 4), rng.normal(0, 0.05, 4)) for e in effects]
         interval = for_these_only(cells, 0.9)
         assert interval is not None

@@ -1,4 +1,4 @@
-"""A machine from hour to hour and beside its like."""
+"""A machine from hour to hour, and compared with equal machines."""
 
 from __future__ import annotations
 

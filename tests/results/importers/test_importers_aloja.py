@@ -1,4 +1,4 @@
-"""ALOJA's sets as trials, and what no table may do to the reader."""
+"""ALOJA's sets as trials, and tables that must not harm the reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CherryPick and C3O: what a row means, what is refused, and what is left unknown."""
+"""CherryPick and C3O: the meaning of a row, rejected rows, and values left unknown."""
 
 from __future__ import annotations
 

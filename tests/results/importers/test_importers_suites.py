@@ -1,4 +1,4 @@
-"""HiBench, spark-perf and PerfKitBenchmarker: what they write, and what is made of it."""
+"""HiBench, spark-perf and PerfKitBenchmarker: their formats, and the trials made from them."""
 
 from __future__ import annotations
 

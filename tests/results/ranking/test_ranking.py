@@ -1,4 +1,4 @@
-"""Ranking many groups: properties, the promise by simulation, and what cannot be told."""
+"""Ranking many groups: properties, the error rate by simulation, and ties."""
 
 from __future__ import annotations
 

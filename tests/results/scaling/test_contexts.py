@@ -1,4 +1,4 @@
-"""Contexts of a curve: alike in all but x, and what cannot be told from x."""
+"""Contexts of a curve: equal in all but x, and factors that vary with x."""
 
 from __future__ import annotations
 

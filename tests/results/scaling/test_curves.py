@@ -1,4 +1,4 @@
-"""Curves of time against nodes, data and settings: what they foretell, and how surely."""
+"""Curves of time against nodes, data and settings: predictions, and their intervals."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_interval_is_of_one_trial_and_wider_at_the_ends() -> None:
             interval = found.interval(at)
             assert isinstance(interval, Interval)
             held[place] += interval.low <= one <= interval.high
-    # 90 % is promised; an end that was measured is foretold better than one left out.
+    # The nominal level is 90 %; a measured end is predicted better than one left out.
     assert 0.88 <= held["inside"] / rounds <= 0.99
     assert 0.92 <= held["end"] / rounds <= 1
     middle, end = found.half(5.0), found.half(16.0)
@@ -131,7 +131,7 @@ def test_three_points_have_the_interval_of_ten_like_curves() -> None:
     assert isinstance(found, CurveFit)
     half = found.half(4)
     assert isinstance(half, float)
-    assert 0.1 < half < 0.5  # some 1.6 times a noise of 10 % and what the shape misses
+    assert 0.1 < half < 0.5  # about 1.6 times a noise of 10 %, plus the shape's error
     none = fit_curve(few, Meaning.RESOURCE, others[:9])
     assert isinstance(none, CurveFit)
     assert isinstance(none.half(4), Missing)
