@@ -30,7 +30,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 def twin(html: str) -> dict[str, Any]:
-    """What the page shows, as it stands in the document."""
+    """The data that the page shows, as in the document."""
     match = re.search(r'<script type="application/json" id="twins">(.*?)</script>', html, re.S)
     assert match
     ((url, data),) = json.loads(match.group(1)).items()

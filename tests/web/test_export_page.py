@@ -29,7 +29,7 @@ from venturi.web.export import export_page
 from venturi.web.pages import pages, requests_of
 
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\"><!--{{7*7}}&amp;\u2028\u2029"
-STORABLE = HOSTILE.rstrip("\u2028\u2029")  # what a record may hold
+STORABLE = HOSTILE.rstrip("\u2028\u2029")  # the part that a record may hold
 SIZE_MAX_BYTES = 3_000_000
 AT = datetime(2026, 7, 14, 9, 30, tzinfo=UTC)
 
@@ -83,7 +83,7 @@ def test_no_text_gets_out_of_its_place(text: str) -> None:
     assert [tag for tag, _ in found.tags if tag in {"script", "img"}] == ["script", "script"]
     assert found.twins == twins
     assert [each.get("data-page") for each in found.all("div")] == [f"/trials?{text}"] or (
-        "\r" in text or "\0" in text  # what HTML itself does not keep
+        "\r" in text or "\0" in text  # characters that HTML itself does not keep
     )
 
 

@@ -1,4 +1,4 @@
-"""The hosts of a trial beside one another, and its cluster."""
+"""The hosts of a trial compared, and its cluster."""
 
 from __future__ import annotations
 

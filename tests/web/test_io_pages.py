@@ -1,4 +1,4 @@
-"""What is shown of a trial's block I/O: tables in the terminal, the page's data, two traces."""
+"""A trial's block I/O: tables in the terminal, the page's data, two traces."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ MIB = 1 << 20
 
 @pytest.fixture(scope="module")
 def heat(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the cells of its charts are, once `said` is there."""
+    """The file with the cells of its charts, once `said` has run."""
     return tmp_path_factory.mktemp("heat") / HEAT_NAME
 
 
 @pytest.fixture(scope="module")
 def said(agent_binary: Path, heat: Path) -> dict[str, Any]:
-    """What the agent says of a recording of Spark's files, by their stages."""
+    """The agent's analysis of a recording of Spark's files, by their stages."""
     agent = Agent(str(agent_binary), LocalHost())
     options = ("--stages", RECORDING / "stages.json", "--heat", heat)
     data: dict[str, Any] = agent.run("trace", "analyze", RECORDING, *options).data["trace"]
@@ -214,7 +214,7 @@ def test_parts_of_a_chart_are_finer_and_have_what_is_in_them(
 
 
 def carried_by(page: Path) -> dict[str, Any]:
-    """What a page in a file has of a trace."""
+    """The trace data in a page saved as a file."""
     text = page.read_text()
     assert len(text) < 5_000_000
     island = re.search(r'<script type="application/json" id="twins">(.*?)</script>', text)

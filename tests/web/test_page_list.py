@@ -16,7 +16,7 @@ SOURCES = Path(__file__).parents[2] / "web" / "src"
 
 
 def written_by_hand() -> Iterator[Path]:
-    """The browser's code but for what is generated."""
+    """The browser's code without generated files."""
     for path in sorted(SOURCES.rglob("*.ts*")):
         if path.parent.name != "generated":
             yield path
@@ -58,7 +58,7 @@ def test_no_page_is_named_in_the_browser_s_code() -> None:
 
 
 def test_a_page_does_not_use_the_parts_of_another() -> None:
-    """What two pages share is in parts/ or charts/."""
+    """Code shared by two pages is in parts/ or charts/."""
     for page in PAGES:
         others = "|".join(f"{other.topic}/{other.name}" for other in PAGES if other is not page)
         for path in (SOURCES / "pages" / page.topic / page.name).rglob("*.ts*"):

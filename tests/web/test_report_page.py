@@ -35,7 +35,7 @@ def report_of(*trials: Trial, **series: pl.DataFrame) -> ReportData:
 
 
 def twin(html: str) -> dict[str, Any]:
-    """What the page shows, as it stands in the document."""
+    """The data that the page shows, as in the document."""
     match = re.search(r'<script type="application/json" id="twins">(.*?)</script>', html, re.S)
     assert match
     twins: dict[str, dict[str, Any]] = json.loads(match.group(1))

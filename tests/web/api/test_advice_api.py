@@ -1,4 +1,4 @@
-"""Hardware advice over HTTP: the page's data, and what is refused."""
+"""Hardware advice over HTTP: the page's data, and rejected requests."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_an_empty_repository_takes_in_the_published_tables_once(client: httpx.Cl
     assert (again["added"], again["already_present"]) == (0, first["added"])
     status = client.get("/api/status").json()
     assert (status["trials"], status["starter_present"]) == (first["added"], True)
-    # Others are of trials that only whoever imports ALOJA's set has.
+    # The others use trials that only an import of ALOJA's set adds.
     (preset,) = client.get("/api/views").json()["presets"]
     assert "starter" in preset["name"]
     printed = client.get(f"/api{preset['url']}").json()

@@ -1,4 +1,4 @@
-"""The whole interface against its own OpenAPI document: no fault of ours, answers as promised."""
+"""The whole interface against its own OpenAPI document: no server error, and valid answers."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def answer_is_as_described(case: Case, server: httpx.Client) -> None:
     from schemathesis.specs.openapi import checks
 
     asked = requests.Request(**case.as_transport_kwargs(base_url="http://localhost")).prepare()
-    assume(len(str(asked.url)) < 60_000)  # what the client takes; the server refuses far less
+    assume(len(str(asked.url)) < 60_000)  # the client's limit; the server's is far lower
     answer = server.request(
         asked.method or "GET", str(asked.url), content=asked.body, headers=dict(asked.headers)
     )
@@ -109,7 +109,7 @@ def test_every_answer_is_as_the_document_says(
 
 
 def test_every_parameter_and_body_has_words_or_an_example() -> None:
-    """What a name does not say by itself is described."""
+    """Names that don't explain themselves are described."""
     silent = []
     found = json.loads(json.dumps(document()))
     for path, operations in found["paths"].items():

@@ -1,4 +1,4 @@
-"""What is said first of a job: the same where it is taken in, by `venturi show`, on its page."""
+"""The headline of a job: the same on import, by `venturi show`, and on its page."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from venturi.terminal.findings import headline
 
 
 def hot_key(folder: Path) -> Path:
-    """The log of a job whose tasks wait for four fifths of their time, nobody knows for what, and
-    one of which has most of the data and takes as long as the job, 100 s instead of 10."""
+    """The log of a job with tasks that wait for four fifths of their time, with unknown cause.
+    One of them has most of the data and takes as long as the job, 100 s instead of 10.
+    """
     log = SparkLog()
     log.executor("1", 4, 0)
     log.job(0, 0, 100, [0])

@@ -30,7 +30,7 @@ FAULTS = Path(__file__).parents[2] / "data" / "spark" / "4.3.0" / "faults"
 
 @pytest.fixture
 def answers(settings: Settings) -> Iterator[Any]:
-    """What is answered at a path about the jobs with a missed broadcast, and without the fault."""
+    """The answers at a path about the jobs with a missed broadcast, and without the fault."""
     with TrialRepository.open(settings) as repository:
         ids = {
             kind: import_file(
@@ -173,7 +173,7 @@ def test_answers_about_a_large_job_are_kept_until_program_or_trial_change(
         aside = settings.home / "aside"
 
         def told() -> list[Any]:
-            """The pages' first answers, and what they say is missing."""
+            """The pages' first answers, and their reasons for missing data."""
             paths = (f"/api/trials/{trial.id}/{part}" for part in ("job", "tasks"))
             answers = [client.get(path).json() for path in paths]
             return [*answers, *(each["missing_reason"] for each in answers)]
@@ -185,7 +185,7 @@ def test_answers_about_a_large_job_are_kept_until_program_or_trial_change(
         monkeypatch.setattr(answers_module, "_program", lambda: "another")
         assert all("not in this repository" in missing for missing in told()[2:])
         aside.rename(table)
-        assert told() == first  # made anew, and kept
+        assert told() == first  # computed again, and kept
         table.rename(aside)
         assert told() == first
         (settings.home / "answers" / f"{trial.id}.tasks.json").write_bytes(b"damaged")

@@ -1,4 +1,4 @@
-"""What the engine of an imported job accounts for, over HTTP and as a file."""
+"""The engine's account of an imported job, over HTTP and as a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a probe of several hosts found, over HTTP: the heat map's data."""
+"""Results of a probe of several hosts, over HTTP: the heat map's data."""
 
 from __future__ import annotations
 

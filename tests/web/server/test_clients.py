@@ -52,7 +52,7 @@ def status(server: Server) -> int:
 
 
 def ended(one: socket.socket) -> bytes:
-    """What the server said until it ended the connection."""
+    """The data from the server until it ended the connection."""
     said = b""
     try:
         while part := one.recv(65_536):
@@ -73,7 +73,7 @@ def whole_answer(one: socket.socket) -> bytes:
 
 
 def times_told(log: str, what: str) -> int:
-    """How often the log has `what`; what is equal within a second is told once and counted."""
+    """How often the log has `what`; equal messages within a second are logged once with a count."""
     lines = re.findall(rf"{re.escape(what)}(?: \((\d+) more of this\))?$", log, re.MULTILINE)
     return sum(int(more or 1) for more in lines)
 
@@ -90,7 +90,7 @@ def is_open(one: socket.socket) -> bool:
 
 @contextmanager
 def locked(server: Server) -> Iterator[None]:
-    """What writes to the repository waits as long as this lasts."""
+    """Blocks writes to the repository as long as this lasts."""
     with sqlite3.connect(server.home / "venturi.sqlite", isolation_level=None) as database:
         database.execute("BEGIN IMMEDIATE")
         yield
@@ -230,7 +230,7 @@ def test_more_requests_than_there_is_room_for_are_told_to_come_again(
         wait_for(lambda: status(server) == 503)
         answer = httpx.get(f"{server.url}api/status", trust_env=False)
         assert (answer.headers["retry-after"], answer.json()["code"]) == ("1", "VEN-API-BUSY")
-        # Who runs the server is told of it all the same.
+        # The operator's health checks are answered nevertheless.
         assert httpx.get(f"{server.url}healthz", trust_env=False).text == "ok\n"
         assert httpx.get(f"{server.url}readyz", trust_env=False).text == "ok\n"
         third, fourth = (post(server, connect) for _ in range(2))

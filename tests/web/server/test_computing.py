@@ -16,7 +16,7 @@ from venturi.web.api.health import ServerState
 
 @pytest.fixture
 def done() -> Iterator[Event]:
-    """What ends the answers that take long."""
+    """The event that ends the slow answers."""
     event = Event()
     yield event
     event.set()

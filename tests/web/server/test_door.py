@@ -219,15 +219,15 @@ Asked = Callable[[httpx.Client, Trial], None]
 
 @pytest.fixture
 def asked() -> Asked:
-    """Asks for a trial, the only one, in every way. A key is asked for in every way but once with
-    each of its values, and with what else decides of an answer; by facets it always is.
+    """Requests the only trial in every way. A key is requested once for each of its values and
+    of the other inputs of the answer, its facets always.
     """
     known = set()
 
     def ask(client: httpx.Client, trial: Trial) -> None:
         for question in questions(trial):
             answer = client.get(question)
-            # What cannot be analysed says so, by one of our codes: one trial is no curve.
+            # Failed analyses return one of our codes: one trial is no curve.
             assert answer.status_code < 500, (question, answer.text)
             analysis = question.partition("?")[0] in {"/api/cost", "/api/scaling", "/api/compare"}
             if answer.status_code != 200:
@@ -257,7 +257,7 @@ def asked() -> Asked:
                 assert answer.status_code < 500, (way, name, answer.text)
                 if way == "groups?by":
                     assert answer.status_code == 200, (way, name, answer.text)
-            known.add(case)  # only what was in order is not asked for again
+            known.add(case)  # only after success
 
     return ask
 

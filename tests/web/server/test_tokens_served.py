@@ -35,7 +35,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass
 class Door:
-    """A server that asks everybody for a token, and tokens of every kind."""
+    """A server that requires a token, and tokens of every kind."""
 
     server: Server
     repository: TrialRepository

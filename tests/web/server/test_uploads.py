@@ -1,4 +1,4 @@
-"""Uploads: what is damaged or hostile, and clients at once while the server is killed."""
+"""Uploads: damaged and hostile files, and concurrent clients while the server is killed."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ CLIENTS, UPLOADS_EACH, TRIALS_EACH = 20, 4, 3
 def test_no_acknowledged_trial_is_lost_and_none_is_there_twice(
     start_server: Callable[..., Server], archive: Archive
 ) -> None:
-    """20 clients at once; the server is killed twice meanwhile, and started again."""
+    """20 concurrent clients; the server is killed twice while they upload, and started again."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
