@@ -163,7 +163,7 @@ def explanation() -> Explanation:
 
 
 def costs(name: str, nodes: int, *usd: float | Missing) -> NetworkCosts:
-    """What the job costs with storage alone, an ideal and the observed network."""
+    """The job's cost with storage alone, an ideal and the observed network."""
     return NetworkCosts(name, nodes, dict(zip(NETWORKS, usd, strict=True)))
 
 

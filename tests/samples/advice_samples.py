@@ -1,4 +1,4 @@
-"""Catalogues and requests for the tests of the advice."""
+"""Catalogs and requests for the tests of the advice."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def catalog_of(*types: InstanceType, name: str = "test") -> Catalog:
 
 
 def request(job: Job | None = None, **asked: object) -> HardwareRequest:
-    """By default a sort in the paper's form, whose times are round numbers."""
+    """By default a sort in the paper's form, with round numbers as times."""
     asked_job = job or sort_job(10 * TB, exchange=Exchange.ALL)
     return HardwareRequest(asked_job, today=DAY, **asked)  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""Requests of a block device that a test draws, and what blktrace would write of them."""
+"""Random requests of a block device, and blktrace's files for them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Request:
 
 
 def drawn(count: int, seed: int) -> list[Request]:
-    """Requests of all lengths; some follow another one on the device, some are at once with it."""
+    """Requests of all lengths; some follow another one on the device, some overlap with it."""
     draw = random.Random(seed)
     now_ns, place, requests = 10**9, 2048, []
     for _ in range(count):
@@ -48,7 +48,7 @@ def drawn(count: int, seed: int) -> list[Request]:
 
 
 def far_apart() -> list[Request]:
-    """1,002 reads of 8 sectors between which lie 1,001 distances whose median is 4,016 sectors."""
+    """1,002 reads of 8 sectors, with 1,001 distances between them of median 4,016 sectors."""
     distances = [4016 + 2 * (number - 500) for number in range(1001)]
     random.Random(1).shuffle(distances)
     requests, place, now_ns = [], 10**6, 1000

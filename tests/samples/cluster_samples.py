@@ -94,7 +94,7 @@ def many(repository: TrialRepository, folder: Path, hosts: int, number: int) -> 
         path = folder / series_name(name)
         with SeriesWriter(path) as writer:
             for second in range(25):
-                at_s = second + place / len(names)  # each host at moments of its own
+                at_s = second + place / len(names)  # each host at its own times
                 busy = 0.97 if name == SLOW else 0.3 + 0.01 * (second % 5)
                 for metric, device, value, unit in (
                     ("cpu_user", None, 0.25, "1"),

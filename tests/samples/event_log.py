@@ -1,4 +1,4 @@
-"""Event logs of Spark that tests write, and what is read from them."""
+"""Event logs of Spark written by tests, and the accounts read from them."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ ORIGIN_MS = 1_700_000_000_000
 
 
 def at(moment_s: float) -> int:
-    """A moment of a `SparkLog`."""
+    """A time in a `SparkLog`, in milliseconds since 1970."""
     return ORIGIN_MS + round(moment_s * 1e3)
 
 
 class SparkLog:
-    """The log of one application that began at 0 s; all moments are seconds since then.
+    """The log of one application that began at 0 s; all times are seconds since then.
 
-    What is left out, as the end of a task, is not in the log.
+    Omitted parts, such as the end of a task, are missing from the log.
     """
 
     def __init__(self, **settings: str) -> None:
@@ -180,7 +180,7 @@ class SparkLog:
         failed: str = "",
         **timers_ms: int,
     ) -> None:
-        """An SQL query; `timers_ms`, as `metadata_time`, are what the driver says of it."""
+        """An SQL query; `timers_ms`, such as `metadata_time`, are its driver timers."""
         sql = "org.apache.spark.sql.execution.ui.SparkListener"
         metrics = [
             {"name": each.replace("_", " "), "accumulatorId": 100 * id_ + n, "metricType": "timing"}
@@ -227,8 +227,9 @@ class SparkLog:
         left: int | None = None,
         **parts_s: float,
     ) -> None:
-        """A batch of the stream "clicks", whose watermark is 30 s old from the second on;
-        `parts_s`, as `addBatch`, are what the driver did, and `left` records more were in Kafka.
+        """A batch of the stream "clicks", with a watermark 30 s behind from the second batch on;
+        `parts_s`, such as `addBatch`, are the driver's work, and `left` more records were in
+        Kafka.
         """
         took = {name: round(part_s * 1e3) for name, part_s in parts_s.items()}
         mark_s = at(from_s - 30) / 1e3 if number else 0
@@ -255,7 +256,7 @@ class SparkLog:
         self.add("ApplicationEnd", Timestamp=at(moment_s))
 
     def account(self, folder: Path) -> JobAccount:
-        """What is read from it, written into `folder`."""
+        """Writes the log into `folder`, and reads its account."""
         path = folder / "application_1_0001"
         path.write_bytes(b"".join(self.lines))
         return spark.read(Log(path, (path,)))

@@ -69,7 +69,7 @@ def sort_sort_reduce_s(data_bytes: float, storage_bytes_per_s: float) -> float:
 def storage_bytes_per_s(read_bytes_per_s: float, write_bytes_per_s: float) -> float:
     """Storage bandwidth in bytes per second. (5): min(B_read, B_write).
 
-    Both must be rates measured while reading and writing at once, as DiskBench does.
+    Both must be rates of concurrent reading and writing, like DiskBench's.
     """
     need_rate("read_bytes_per_s", read_bytes_per_s)
     need_rate("write_bytes_per_s", write_bytes_per_s)
@@ -168,10 +168,10 @@ def sort_cost_usd(
 
 
 def remote_share(hosts: int, workers_per_host: int = 1) -> float:
-    """Share of a worker's fellows that are on other hosts: (h - 1) w / (h w - 1).
+    """Share of a worker's peers that are on other hosts: (h - 1) w / (h w - 1).
 
-    What is sent to a fellow chosen at random crosses the network with this chance: 1 with one
-    worker a host, less with several, whose exchange stays inside.
+    Data sent to a random peer cross the network with this probability: 1 with one worker per host,
+    less with several, because they exchange data within the host.
     """
     fellows = hosts * workers_per_host - 1
     return (hosts - 1) * workers_per_host / fellows if fellows else 0.0

@@ -1,4 +1,4 @@
-"""An imported job of Spark with all that its log may tell: a plan, memory, a stream, a loss."""
+"""An imported job of Spark with everything that a log can have: plan, memory, stream, loss."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GIB = 1 << 30
 
 
 def planned_log() -> SparkLog:
-    """A join whose one task is hot, over two executors, of which one is lost, a cache, a stream."""
+    """A join with one hot task, over two executors, one of which is lost, a cache, a stream."""
     log = SparkLog(**{"spark.master": "yarn", "spark.executor.memory": "4g"})
     log.executor("1", 2, 1)
     log.executor("2", 2, 1, 55, "Command exited with code 137")

@@ -27,7 +27,7 @@ def account() -> JobAccount:
 
 
 def own_trial(repository: TrialRepository, told: JobAccount | None = None) -> Trial:
-    """The trial, added with its series and with `told`, by default its account."""
+    """The trial, added with its series and this account, by default its own."""
     trial = replace(
         report_samples.trial(910, "terasort", "spark"),
         started_at=datetime.fromisoformat(FACTS["started_at"]),

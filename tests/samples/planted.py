@@ -1,4 +1,4 @@
-"""What no door lets in any more, planted into the tables as an older Venturi stored it."""
+"""Invalid records, planted into the tables as an older Venturi stored them."""
 
 from __future__ import annotations
 

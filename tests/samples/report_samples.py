@@ -40,7 +40,7 @@ from venturi.web.report.prices import price_rows
 AT = datetime(2026, 7, 14, 9, 30, tzinfo=UTC)
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">{{7*7}}&amp;\u2028"
 STORABLE = HOSTILE.rstrip("\u2028")
-"""What of it a record may hold."""
+"""The part of it that a record may hold."""
 LONG = "a-directory-whose-name-never-ends-" * 8
 
 FACTS: dict[str, Any] = {
@@ -212,7 +212,7 @@ def sort_trial(
     *,
     where: str | None = "/data",
 ) -> Trial:
-    """A succeeded sort whose phases last `lengths_s`."""
+    """A succeeded sort with phases that last `lengths_s`."""
     shapes = TWO_PASSES if spilled_bytes else IN_MEMORY
     phases, samples, at_s = [], [], 0.0
     timed = [name for name in lengths_s if name in shapes]
@@ -284,7 +284,7 @@ def series_of(sort: Trial) -> pl.DataFrame:
 
 
 def prices() -> tuple[PriceRow, ...]:
-    """The price table of a 100 TB sort on a shipped catalogue."""
+    """The price table of a 100 TB sort on a shipped catalog."""
     catalogs = [load_shipped("ec2-2014")]
     return price_rows(
         advise(HardwareRequest(sort_job(100e12), today=date(2026, 7, 14)), catalogs), catalogs
@@ -292,7 +292,7 @@ def prices() -> tuple[PriceRow, ...]:
 
 
 def prediction_of(probe: Trial, sort: Trial) -> Prediction:
-    """What the model says of `sort`."""
+    """The model's prediction of `sort`."""
     spilled = round(sort.values("spilled_bytes")[0])
     plan = NativeSortPlan(sort.workload.input_bytes or 0, spilled)
     return predict_native_sort(plan, disk_rates_from_trial(probe))
@@ -329,7 +329,7 @@ def realistic() -> ReportData:
 
 
 def edge() -> ReportData:
-    """Everything that goes wrong at once: hostile and endless names, a failed trial, no series."""
+    """All faults together: hostile and endless names, a failed trial, no series."""
     probe = disk_probe(HOSTILE)
     hostile = sort_trial(
         2, 10**9, 0, {"sample": 0.0, "map+shuffle": 0.9, HOSTILE: 0.5}, where=HOSTILE

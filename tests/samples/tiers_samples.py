@@ -1,7 +1,7 @@
-"""A small job of Spark by hand, with tiers and without, for tests of what is told of its disks.
+"""A small handmade Spark job, with tiers and without, for tests of its disk use.
 
 Its map stage writes 1.6 GB in 16 of its 20 s, its reduce stage reads them in 16 of its 30 s, on
-disks of 100 MB/s; the processor has 4 and 10 s, the driver 10 s, so it takes 60 s.
+disks of 100 MB/s; the CPU has 4 and 10 s, the driver 10 s, so it takes 60 s.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _task(stage: int, from_ms: int, to_ms: int, cpu_s: int, moved: dict[str, Any
 
 
 def _tiers(at_ms: int, *tiers: tuple[str, int, int]) -> bytes:
-    """What the plugin tells: of each tier its name, bytes of shuffle data, overflows."""
+    """The plugin's report: for each tier its name, bytes of shuffle data, overflows."""
     told = [
         {
             "tier": name,
@@ -173,7 +173,7 @@ HALF_TOLD_LATE = _log(
     + _tiers(11_000, ("ssd", 800_000_000, 0))
     + _tiers(41_000, ("ssd", 800_000_000, 0), ("last", 800_000_000, 1))
 )
-"""The same, and the second half is told when another stage runs, which writes nothing."""
+"""The same, with the second half reported while another stage runs, which writes nothing."""
 FITS = _log(
     _tiers(1_000, ("ssd", 0, 0))
     + _tiers(21_000, ("ssd", SHUFFLED, 0))
@@ -183,7 +183,7 @@ FITS = _log(
 CACHED_TOLD_AFTER = _log(
     _tiers(51_000, ("ssd", 0, 0)) + _tiers(55_000, ("ssd", SHUFFLED, 0))
 ).replace(b'"kind":"shuffle"', b'"kind":"cached"')
-"""As many bytes of cached blocks, told after the end of the stage that wrote them."""
+"""As many bytes of cached blocks, reported after the end of the stage that wrote them."""
 
 
 def recorded(

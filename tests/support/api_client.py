@@ -44,7 +44,7 @@ class InProcess(httpx.BaseTransport):
         return self._loop.run(ask())
 
     def close(self) -> None:
-        # What was given up is computed on, and reads the repository.
+        # Abandoned calls go on, and read the repository.
         wait(tuple(self._watch.overdue), 30)
         self._loop.close()
 
@@ -106,7 +106,7 @@ class Server:
         return url.host, url.port
 
     def end(self, by: int = signal.SIGINT) -> tuple[int, str]:
-        """Its exit status and what it said on stderr."""
+        """Its exit status and its stderr."""
         assert self.process is not None
         self.process.send_signal(by)
         return self.ended()

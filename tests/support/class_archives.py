@@ -1,7 +1,7 @@
 """Archives of the classes that an engine's JVMs load, kept in the user's cache folder.
 
-Java takes an archive only if the jars are where they were when it was made, so each lies in a
-folder that is named by what it was made of.
+Java accepts an archive only if the jars are where they were when it was made, so each lies in a
+folder named after its inputs.
 """
 
 from __future__ import annotations

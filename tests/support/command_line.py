@@ -43,7 +43,7 @@ def venturi(*args: object, home: Path, **environment: str) -> subprocess.Complet
 
 
 def printed(*args: str) -> str:
-    """What `venturi ARGS` prints on stdout, in the environment as it is; its errors are raised."""
+    """The stdout of `venturi ARGS`, in the present environment; raises its errors."""
     result = CliRunner().invoke(cli, args, standalone_mode=False, catch_exceptions=False)
     if isinstance(result.exception, BaseException):
         raise result.exception

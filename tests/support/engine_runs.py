@@ -1,4 +1,4 @@
-"""`venturi run` on real engines, and whose processes are left of it."""
+"""`venturi run` on real engines, and its remaining processes."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def _whole(home: Path, arguments: Iterable[object]) -> list[object]:
 
 
 def _environment(mark: str) -> dict[str, str]:
-    # Empty is as if it were not set: the agent beside Python.
+    # Empty means unset: the agent in the package.
     return {MARK: mark, "VENTURI_AGENT": os.environ.get("VENTURI_AGENT", "")}
 
 
 def wait_for(mark: str, program: bytes, *, supervisor: bool = False) -> int:
-    """The process of `mark` whose command line has `program`; or that which supervises it, whose
-    command line has it, too.
+    """The process of `mark` with `program` in its command line, or its supervisor, which has it
+    there too.
     """
     deadline = time.monotonic() + 200
     while time.monotonic() < deadline:

@@ -1,8 +1,8 @@
 #!/usr/bin/env -S python3 -ISE
-"""A stand-in for the agent that can be told to misbehave: FAKE_FAULT names how.
+"""A stand-in for the agent that misbehaves on request: FAKE_FAULT names the fault.
 
 It speaks the real protocol and really sorts (small) files, so that everything above the process
-border is exercised, with faults the real agent does not have.
+border is exercised, with faults that the real agent doesn't have.
 """
 
 import argparse

@@ -20,7 +20,7 @@ import sys
 from typing import Any
 
 MESSAGE_BYTES = 1 << 20
-# What `venturi serve` loads before it listens.
+# Modules that `venturi serve` loads before it listens.
 MODULES = (
     "alembic.context",
     "uvicorn.loops.auto",
@@ -97,7 +97,7 @@ class Forked(subprocess.Popen[str]):
 
 
 def _main(listening: socket.socket) -> str | None:
-    """Forks itself as often as it is asked; returns in each child, to be what was asked for: the
+    """Forks itself on each request; returns in each child, to become the requested process: the
     text of a program, or None for `venturi`.
     """
     for name in MODULES:

@@ -1,10 +1,10 @@
-"""A Java for JVMs of Hadoop and Spark that read their classes from an archive: half of their start.
+"""A Java that lets JVMs of Hadoop and Spark read their classes from an archive: half of their start.
 
-The archive has what the JVMs of one job on a cluster load: daemons, client, application master and
-tasks. Java takes it if the jars it was made of come first in the class path, but Hadoop's begins
-with folders, those of configurations. So this Java puts these jars before them; no jar with a
-configuration is among them. JVMs of Spark have the archive of `spark_classes`; here, those get it
-whose environment isn't that of the tests: in containers and on the hosts of a lab.
+The archive has the classes that the JVMs of one job on a cluster load: daemons, client, application
+master and tasks. Java accepts it if the jars it was made of come first in the class path, but
+Hadoop's begins with folders, those of configurations. So this Java puts these jars before them; no
+jar with a configuration is among them. JVMs of Spark have the archive of `spark_classes`; this one
+is for those without the environment of the tests: in containers and on the hosts of a lab.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ exec {java} "$@"
 
 @cache
 def environment(engines_home: Path, folder: Path) -> Mapping[str, str]:
-    """What lets JVMs of the Hadoop in `engines_home` use the archive, which is kept in `folder`;
-    nothing where this Java makes none.
+    """The variables that make JVMs of the Hadoop in `engines_home` use the archive, which is
+    kept in `folder`; empty if this Java can't make one.
     """
     java = find_java(HOST, os.environ)
     place = installed(FILES, engines_home)

@@ -1,8 +1,8 @@
-"""What every kind of host does. A test class of a kind inherits `HostContract` and gives `host`,
-`place` (an empty folder there) and `MADE_BY` (Python that makes such a host).
+"""The contract of every kind of host. A test class of a kind inherits `HostContract` and gives
+`host`, `place` (an empty folder there) and `MADE_BY` (Python that makes such a host).
 
-Only the host is asked: whatever is looked at lies there, and nothing of this machine is touched but
-in `tmp_path`.
+The tests only use the host: all files lie there, and nothing on this machine is touched except in
+`tmp_path`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def output_of(process: Process) -> tuple[bytes, int]:
 
 
 def sh(host: LiveHost, script: str, *arguments: str | Path) -> bytes:
-    """What a script of the shell says there, which must succeed."""
+    """The output of a shell script on the host, which must succeed."""
     process = host.start(["sh", "-c", script, "sh", *arguments])
     said, status = output_of(process)
     assert status == 0, process.stderr_tail()
@@ -300,7 +300,7 @@ class FilesContract:
 
 
 class ProcessContract:
-    """Of what a host starts."""
+    """The contract of processes on a host."""
 
     def test_its_output_while_it_runs(self, host: LiveHost) -> None:
         process = host.start(["sh", "-c", "echo first; exec sleep 60"])
@@ -368,7 +368,7 @@ class ProcessContract:
         assert status == -signal.SIGINT  # at its end after a minute it would be 0
 
     def test_its_last_words(self, host: LiveHost) -> None:
-        # More than a pipe holds, on both: nobody waits for the other.
+        # More than a pipe holds, on both: neither blocks the other.
         script = (
             "i=0; while [ $i -lt 3000 ]; do echo out $i; echo an error of some length $i >&2; "
             "i=$((i + 1)); done"

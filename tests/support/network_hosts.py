@@ -1,5 +1,5 @@
-"""Hosts in network namespaces of their own, on one switch. Nothing is made in this machine's own
-network, and what is made has names of this process and is gone afterwards.
+"""Hosts in their own network namespaces, on one switch. Nothing is made in this machine's own
+network; names contain the process id, and everything is removed afterwards.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Whatever a test starts ends with it. What is left is ended here, and is the test's failure.
+"""Everything that a test starts ends with it. Remaining processes are ended here, and fail the
+test.
 
-The tests' process adopts its orphans, so that everything left of a test is a child of it, whoever
-started that. Fixtures wider than a function may keep processes: a server of the whole session is
-never looked at, and while a fixture of a module has some, the module's end is what counts.
+The tests' process adopts its orphans, so that every remaining process of a test is a child of it.
+Fixtures wider than a function may keep processes: a server of the whole session is never checked,
+and while a fixture of a module has some, the module's end counts.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import pytest
 
 PR_SET_CHILD_SUBREAPER = 36
 GRACE_S = 10.0
-"""What was told to end has this long to do so."""
+"""Time to end after a request."""
 
 _of_session: set[int] = set()
 _owners: set[pytest.FixtureDef[Any]] = set()
@@ -28,10 +29,10 @@ _owners: set[pytest.FixtureDef[Any]] = set()
 
 @pytest.fixture(autouse=True, scope="session")
 def _signals_as_from_a_terminal() -> None:
-    """The usual signals end what tests start, and orphans are this process's children.
+    """The usual signals end processes of tests, and orphans are this process's children.
 
-    A shell's background job ignores SIGINT, and what `nohup` starts SIGHUP; so would all processes
-    that tests start. A handler is not inherited as that is.
+    A shell's background job ignores SIGINT, and a process under `nohup` ignores SIGHUP; so would
+    all processes that tests start. A handler is not inherited like that.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGQUIT):
@@ -42,7 +43,7 @@ def _signals_as_from_a_terminal() -> None:
 
 
 def keep(pid: int) -> None:
-    """Lets a process outlive its module; whoever calls this ends it."""
+    """Lets a process outlive its module; the caller ends it."""
     _of_session.add(pid)
 
 
@@ -80,7 +81,7 @@ def pytest_fixture_post_finalizer(fixturedef: pytest.FixtureDef[Any]) -> None:
 
 @pytest.fixture(autouse=True)
 def _handlers_are_kept() -> Iterator[None]:
-    """What `main` takes over, called in process, is as before in the end."""
+    """Restores the handlers that `main` replaces when called in process."""
     former = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     hook = sys.unraisablehook
     yield

@@ -20,8 +20,9 @@ VARIABLE = "VENTURI_TEST_DATASETS"
 
 
 def dataset(name: str) -> Path:
-    """A public file in VENTURI_TEST_DATASETS, or in ../shared/datasets beside the checkout; the
-    test is skipped where it is absent."""
+    """A public file in VENTURI_TEST_DATASETS, or in ../shared/datasets next to the checkout; the
+    test is skipped where it is absent.
+    """
     beside = Path(__file__).parents[3] / "shared" / "datasets"
     path = Path(os.environ.get(VARIABLE) or beside) / name
     if not path.is_file():

@@ -1,6 +1,6 @@
-"""A host whose paths are not this machine's: what is in ELSEWHERE there lies in a folder here.
+"""A host with other paths than this machine's: its folder ELSEWHERE is a folder here.
 
-Whoever goes round the host finds no such folder on this machine.
+Code that bypasses the host finds no such folder on this machine.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class RootedHost(LocalHost):
         return _Files(self)
 
     def real(self, text: str) -> str:
-        """What this machine must be told."""
+        """`text` with this machine's paths."""
         return text.replace(str(ELSEWHERE), str(self._root))
 
     def there(self, text: str) -> str:
-        """What that is on the host."""
+        """`text` with the host's paths."""
         return text.replace(str(self._root), str(ELSEWHERE))
 
     def start(
@@ -68,7 +68,7 @@ class _Process(LocalProcess):
 
 
 class _Files:
-    """Asks this machine's files: paths in what is given, and in what is answered, are changed."""
+    """Uses this machine's files: translates paths in arguments and in answers."""
 
     def __init__(self, host: RootedHost) -> None:
         self._host = host

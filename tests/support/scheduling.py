@@ -1,7 +1,7 @@
 """Which tests run together on one worker, and in which order: the longest groups first.
 
-A group is a file, or several files whose tests share something that takes long to make. How long
-each group took is read from tests/durations.json, which `pytest --store-durations` writes.
+A group is a file, or several files with tests that share an expensive fixture. The time of each
+group comes from tests/durations.json, which `pytest --store-durations` writes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from xdist.scheduler import LoadScopeScheduling
 TESTS = Path(__file__).parents[1]
 DURATIONS = TESTS / "durations.json"
 UNKNOWN_S = 5.0
-"""What a group of which nothing is recorded is taken to need."""
+"""Assumed time of a group without a record."""
 SPARK_PROGRAMS = "programs on Spark"
 SHARED = {
     "tests/e2e/test_pages": "pages",  # one run of Chromium

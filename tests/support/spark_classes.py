@@ -1,6 +1,7 @@
-"""A Spark whose JVMs read their classes from an archive, not from 280 jars: a third of their start.
+"""A Spark with JVMs that read their classes from an archive, not from 280 jars: a third of their
+start time.
 
-It is a Spark of its own, of links where links can be.
+It is a separate Spark, made of links where possible.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ PROGRAM = Path(__file__).with_name("spark_classes_program.py")
 
 
 def environment(spark: Path, java: str, cache: Path) -> Mapping[str, str]:
-    """What lets JVMs of a copy of `spark` use the archive; nothing where this Java makes none."""
+    """The variables that make JVMs of a copy of `spark` use the archive; empty if this Java
+    can't make one.
+    """
     jars = sorted((jar.name, jar.stat().st_size) for jar in (spark / "jars").iterdir())
     made_of = (java, jars, PROGRAM.read_text())
     home = kept(cache, "spark", made_of, lambda home: _make(home, spark))
@@ -52,7 +55,7 @@ def _make(home: Path, spark: Path) -> None:
             env={
                 **os.environ,
                 "SPARK_HOME": str(home),
-                # Of the driver alone.
+                # For the driver only.
                 "SPARK_SUBMIT_OPTS": "-XX:+IgnoreUnrecognizedVMOptions -Xlog:disable "
                 f"-XX:ArchiveClassesAtExit={archive}",
                 "SPARK_LOCAL_IP": "127.0.0.1",

@@ -18,7 +18,7 @@ QUICK = "-XX:TieredStopAtLevel=1"  # a JVM of seconds does not repay its second 
 
 @contextmanager
 def local_spark(folder: Path) -> Iterator[SparkSession]:
-    """A session with two threads whose files are in `folder`; its JVM is gone in the end."""
+    """A session with two threads and its files in `folder`; its JVM is gone in the end."""
     settings = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "768m",
@@ -34,7 +34,7 @@ def local_spark(folder: Path) -> Iterator[SparkSession]:
 
 
 class _Shared:
-    """The Spark that files of one group share, and what ends it."""
+    """The Spark session that files of one group share, and its cleanup."""
 
     session: SparkSession | None = None
     ending = ExitStack()
@@ -60,7 +60,7 @@ def end_shared_spark() -> None:
 def logged_session(
     master: str, events: Path, settings: Mapping[str, str]
 ) -> Iterator[SparkSession]:
-    """A session with `settings` in a JVM that is there, whose event log is in `events`."""
+    """A session with `settings` in a running JVM, with its event log in `events`."""
     own = {
         "spark.driver.host": "127.0.0.1",
         "spark.eventLog.compress": "false",

@@ -1,5 +1,5 @@
-"""An SSH server of the tests' own: its keys, its configuration, its port, and a client's
-configuration that leads to it. Nothing of this machine's SSH, or of anybody's, is touched.
+"""An SSH server for the tests: its keys, its configuration, its port, and a client's
+configuration that leads to it. It touches neither this machine's SSH nor a user's.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def need_sshd() -> str:
 
 @dataclass(frozen=True)
 class Sshd:
-    """A server that runs, and what a client needs for it."""
+    """A running server, and the data that a client needs for it."""
 
     folder: Path
     port: int
@@ -97,8 +97,8 @@ def sshd(
     address: str = "127.0.0.1",
     within: Sequence[str] = (),
 ) -> Iterator[Sshd]:
-    """A server whose files are in `folder`; `env` is what its sessions have, `within` what enters
-    a namespace.
+    """A server with its files in `folder`; `env` is the environment of its sessions, `within` a
+    command that enters a namespace.
     """
     program = need_sshd()
     folder.mkdir(exist_ok=True)

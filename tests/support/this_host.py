@@ -1,5 +1,4 @@
-"""This machine, for what is tested without a session: its host, its files, and a step without an
-agent."""
+"""This machine, for tests without a session: its host, its files, and a step without an agent."""
 
 from __future__ import annotations
 
