@@ -1,1 +1,1 @@
-"""What failures mean, and their remedies."""
+"""Meanings of failures, and their remedies."""

@@ -1,4 +1,4 @@
-"""What engines' messages about failures mean, and what to do: the tables next to this file."""
+"""Meanings of engines' failure messages, with remedies: the tables next to this file."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def meaning_of(message: str | None) -> FailureMeaning | None:
-    """Return the first entry whose pattern is in `message`, or None."""
+    """Return the first entry with a pattern that matches `message`, or None."""
     if not message:
         return None
     text = message[:_MESSAGE_CHARACTERS]
