@@ -50,7 +50,7 @@ def compiled(schema: object) -> Callable[[BufferedReader], Any]:
 
 
 class _BoundedFile:
-    """The bytes of one value: `read` returns what it was asked for, or raises DamagedError."""
+    """The bytes of one value: `read` returns the requested number, or raises DamagedError."""
 
     def __init__(self, file: BufferedReader) -> None:
         self._file = file

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 Key = TypeVar("Key")
 Row = TypeVar("Row")
 TOO_MANY = " (too many)"
-"""Behind the name of an event whose like filled its table: `AccountReading.damaged` counts it
-so."""
+"""Suffix of the name of an event that no longer fit into its table, in the counts of
+`AccountReading.damaged`.
+"""
 _ROWS_A_CHUNK = 16_384
 _INT64 = 1 << 63
 
@@ -28,7 +29,7 @@ class TableBuilder:
         self._chunks: list[pl.DataFrame] = []
 
     def append(self, row: tuple[Any, ...]) -> None:
-        """Adds a row: a value for each column, None for what is absent."""
+        """Adds a row: a value for each column, None for absent values."""
         self._rows.append(row)
         if len(self._rows) >= _ROWS_A_CHUNK:
             self._flush()
@@ -56,7 +57,7 @@ class TableBuilder:
 
 
 class TooManyError(Exception):
-    """There is no room left for what an event tells."""
+    """A table has no room left for an event."""
 
 
 def row_of(rows: dict[Key, Row], key: Key, most: int, new: Row) -> Row:
@@ -74,7 +75,7 @@ def whole(value: object) -> int | None:
 
 
 def number(value: object) -> int:
-    """`value` as `whole` has it; TypeError if it is none."""
+    """`value` as `whole` has it; TypeError if it isn't a whole number."""
     found = whole(value)
     if found is None:
         raise TypeError("not a whole number")
@@ -82,7 +83,7 @@ def number(value: object) -> int:
 
 
 def moment(value: object) -> int | None:
-    """Milliseconds since 1970; engines write 0 or less for a moment that has not come."""
+    """Milliseconds since 1970; engines write 0 or less for a time that has not come."""
     found = whole(value)
     return found if found is not None and found > 0 else None
 
@@ -94,9 +95,9 @@ def amount(value: object) -> int | None:
 
 
 def word(value: object, characters: int = 500) -> str | None:
-    """At most `characters` of a text that is there and not empty.
+    """At most `characters` of a text; None if it is missing or empty.
 
-    What no file holds and what a terminal would obey (control characters) is replaced.
+    Replaces characters that can't be stored and control characters that a terminal would obey.
     """
     if not isinstance(value, str) or not value:
         return None

@@ -1,4 +1,4 @@
-"""What was configured: secrets masked, what somebody chose told from what merely was so."""
+"""The configuration of a job: masks secrets, and separates chosen settings from defaults."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from venturi.jobs.logs.columnar import word
 
 MASK = "*********(redacted)"
-"""What Spark itself writes in the place of a secret."""
+"""Spark's own replacement for a secret."""
 
 # Source: the default of spark.redaction.regex, and Hadoop's hadoop.security.sensitive-config-keys.
 _SECRET = re.compile(r"secret|passw|token|credential|access[.]?key|api[.]?key", re.IGNORECASE)
@@ -45,7 +45,7 @@ def masked(properties: object) -> dict[str, str]:
 
 
 def spark_chosen(configuration: Mapping[str, str]) -> tuple[str, ...]:
-    """The keys that tell one way of running from another; Spark records no defaults."""
+    """The keys that distinguish executions; Spark records no defaults."""
     return tuple(key for key in configuration if not _SPARK_IDENTITY.fullmatch(key))
 
 

@@ -24,13 +24,13 @@ SPARK_HINT = (
     "(spark.eventLog.enabled=true makes Spark write one)"
 )
 HISTORY_HINT = "name the .jhist file, or the folder that holds it"
-"""What to give instead of what is no log."""
+"""Advice about a path that isn't a log."""
 
 
 def spark_logs(path: Path) -> list[Log]:
-    """The event logs at `path`: a file, a rolling folder, or a folder that holds some at any depth.
+    """The event logs at `path`: a file, a rolling folder, or a folder with logs at any depth.
 
-    Parts of a log that Databricks cut off are one log, beside others in their folder.
+    Parts of a log that Databricks rolled are one log; their folder may hold other logs.
     """
     if not path.is_dir():
         return [_single(path)]
@@ -77,13 +77,13 @@ def histories(path: Path) -> list[Log]:
 
 
 def _single(path: Path) -> Log:
-    """What is not there is said where it is opened."""
+    """A missing file is reported when it is opened."""
     refuse_special(path, FormatKind.LOG.value)
     return Log(path, (path,))
 
 
 def _folders(path: Path) -> Iterator[Path]:
-    """The folder and those in it at any depth; what is in a rolling log is none."""
+    """The folder and those in it at any depth, without those inside a rolling log."""
     yield path
     for entry in () if path.name.startswith(ROLLING) else _entries(path):
         if entry.is_dir() and not entry.is_symlink():

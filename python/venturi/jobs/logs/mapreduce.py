@@ -1,7 +1,7 @@
 """MapReduce job histories (.jhist) of Hadoop 2 and 3, in Avro's JSON and in its binary form.
 
 Sources: EventWriter and EventReader of hadoop-mapreduce-client-core, and its Events.avpr. A file is
-a line with the format, a line with the schema, and events. The job's configuration lies beside it
+a line with the format, a line with the schema, and events. The job's configuration lies next to it
 (`..._conf.xml`). The map tasks are stage 0 and the reduce tasks stage 1.
 """
 
@@ -56,7 +56,7 @@ _ATTEMPT = re.compile(r"attempt_\d+_\d+_([mr])_(\d{1,18})_(\d{1,18})")
 _MOMENTS = ("mapFinishTime", "shuffleFinishTime", "sortFinishTime")
 _COUNTERS = tuple(each.name for each in MAPREDUCE.metrics[len(_MOMENTS) :])
 _OF_PROCESSES = ("CPU_MILLISECONDS", "PHYSICAL_MEMORY_BYTES")
-# Also the groups of file systems and formats, whose names are unique too.
+# Also the groups of file systems and formats, which have unique counter names too.
 _GROUPS = re.compile(
     r"org\.apache\.hadoop\.mapreduce\.(TaskCounter|FileSystemCounter"
     r"|lib\.(input|output)\.File(In|Out)putFormatCounter)"
@@ -64,7 +64,7 @@ _GROUPS = re.compile(
 
 
 def configuration_of(history: Path) -> Path | None:
-    """The configuration that Hadoop wrote beside `history`: `JOBID_conf.xml`."""
+    """The configuration that Hadoop wrote next to `history`: `JOBID_conf.xml`."""
     match = re.match(r"job_\d+_\d+", history.name)
     if match is None:
         return None
@@ -83,10 +83,11 @@ def read(
     progress: Progress | None = None,
     conf: Path | None = None,
 ) -> JobAccount:
-    """The account in the history `log`, with the configuration in `conf`, else in what lies beside.
+    """The account in the history `log`, with the configuration in `conf`, by default the file next
+    to it.
 
-    VEN-INGEST-FORMAT if it is no job history. One that was cut off gives what it holds, and an
-    outcome that is not success.
+    VEN-INGEST-FORMAT if it isn't a job history. A truncated one gives its content, and an outcome
+    that is not success.
     """
     history = log.path
     events = _Events(history, limits, progress)
@@ -221,7 +222,7 @@ def _plain(record: Event) -> Event:
 
 @dataclass(slots=True)
 class _JobHistory:
-    """What was read of a job so far."""
+    """The content of a history, read so far."""
 
     events: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
@@ -305,7 +306,7 @@ class _JobHistory:
         return "failed", f"{word(event.get('jobStatus')) or kind}: {' '.join(said.split())}"
 
     def _error(self) -> str | None:
-        """What the last attempt said that failed."""
+        """The message of the last failed attempt."""
         failed = [
             (attempt.get("finished_ms") or 0, name, attempt["reason"])
             for name, attempt in self.attempts.items()

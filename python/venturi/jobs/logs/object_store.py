@@ -1,8 +1,9 @@
-"""Event logs in object storage, and wherever else fsspec reaches: s3://, gs://, abfs://, hdfs://.
+"""Event logs in object storage, and anything else that fsspec reaches: s3://, gs://, abfs://,
+hdfs://.
 
-fsspec comes with the extra `remote`, its driver for S3 with `s3`; those of other stores are
-installed beside it. Where a store is and who may read it is set as the driver wants it. A log is
-brought here to be read, and only as long as it is.
+fsspec comes with the extra `remote`, its driver for S3 with `s3`; install those of other stores in
+addition. Configure the store's address and credentials as its driver requires. A log is copied here
+only while it is read.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from venturi.jobs.logs.find import unit_of
 _FILES = 100_000
 _LOG_BYTES = 64 << 30
 _WRITTEN = ".inprogress"
-# What a driver says of a file that changes when the file does.
+# Properties from a driver that change when the file does.
 _STAMPS = ("ETag", "etag", "LastModified", "last_modified", "mtime", "created")
 
 

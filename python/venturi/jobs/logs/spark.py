@@ -1,7 +1,7 @@
 """Spark event logs, versions 2.x to 4.x, read into the tables of `record.job_account`.
 
 Source of every name: core/src/main/scala/org/apache/spark/util/JsonProtocol.scala. A log is read in
-one pass; only the kinds of events that are of use are decoded.
+one pass; only relevant kinds of events are decoded.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ _KNOWN = re.compile(
 TIERED_STORAGE = "venturi.spark.tiers.TieredStorageAccount"
 """Venturi's own event, of its plugin for tiered storage: jvm/tiered-storage."""
 _KINDS = 200  # of event types that are counted by name
-_RUNNING = 200_000  # tasks that may be running at once
+_RUNNING = 200_000  # tasks that may run concurrently
 # A table of a log has no more rows. What is beyond is counted, see `TooManyError`.
 _JOBS = _STAGES = 100_000
 _EXECUTORS = 20_000
@@ -111,10 +111,10 @@ _COMPACTED = "it was compacted: events of jobs that had ended may be left out"
 def accounts(
     log: Log, limits: LogLimits = LIMITS, progress: Progress | None = None
 ) -> list[JobAccount]:
-    """Those of the applications in the event log `log`, mostly one.
+    """The accounts of the applications in the event log `log`, usually one.
 
-    VEN-INGEST-FORMAT if it is no event log, VEN-INGEST-LIMIT if it is beyond `limits`. A log that
-    was cut off, or whose application never ended, gives what it holds, and an outcome that is not
+    VEN-INGEST-FORMAT if it isn't an event log, VEN-INGEST-LIMIT if it exceeds `limits`. A truncated
+    log, or one of an application without an end, gives its content, and an outcome that is not
     success.
     """
     text = LogText(log.files, limits)
@@ -149,7 +149,7 @@ def read(log: Log, limits: LogLimits = LIMITS, progress: Progress | None = None)
 
 @dataclass(slots=True)
 class _LogState:
-    """What a log told so far."""
+    """The content of a log, read so far."""
 
     events: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
@@ -271,7 +271,7 @@ class _LogState:
         self._saw(ended_ms or info.get("Submission Time"))
         stage = row_of(self.stages, key, _STAGES, {})
         if ended_ms is None and stage.get("ended_ms") is not None:
-            return  # out of order: its end has been told
+            return  # out of order: its end came first
         if not stage:
             self.timers.of_stage(key, info)
         stage |= {
@@ -302,7 +302,7 @@ class _LogState:
     def task_end(self, event: Event) -> None:
         info = event["Task Info"]
         reason = event["Task End Reason"]
-        if reason["Reason"] == "Resubmitted":  # told again, of a task that had succeeded
+        if reason["Reason"] == "Resubmitted":  # repeated, for a task that had succeeded
             if len(self.resubmitted) >= _RUNNING:
                 raise TooManyError
             self.resubmitted.add(str(number(info["Task ID"])))
@@ -351,7 +351,7 @@ class _LogState:
         self.caches.removed(event["Executor ID"])
 
     def stage_memory(self, event: Event) -> None:
-        # It has no moment: it is told when a stage ends, behind the last of its tasks.
+        # It has no time: it is logged when a stage ends, after the last of its tasks.
         self.memory.sampled(event.get("Executor ID"), event.get("Executor Metrics"), self.last_ms)
 
     def block_manager(self, event: Event) -> None:
@@ -404,7 +404,7 @@ class _LogState:
             self.last_ms = seen
 
     def account(self, text: LogText, log: Log) -> JobAccount:
-        """What was read, as tables."""
+        """The account, as tables."""
         for row in self.running.values():
             self.tasks.append(row)
         tasks, queries = self._tasks(), self.queries.table()
@@ -466,7 +466,7 @@ class _LogState:
         )
 
     def _tasks(self) -> pl.DataFrame:
-        """The tasks, with what became of the output of those that were submitted again."""
+        """The tasks; marks lost output of those that were submitted again."""
         from venturi.record.store.frames import pl
 
         tasks = self.tasks.finish()
@@ -556,7 +556,7 @@ _HANDLERS: Mapping[str, Callable[[_LogState, Event], None]] = {
 } | {
     STARTED: _LogState.query_start,
     ENDED: _LogState.query_end,
-    PLAN_CHANGED: lambda _told, _event: None,  # only the timers in its plan are of use
+    PLAN_CHANGED: lambda _told, _event: None,  # only the timers in its plan matter
     DRIVER_VALUES: _LogState.driver_values,
     _PREFIX + "BlockUpdated": lambda told, event: told.caches.updated(event["Block Updated Info"]),
     _PREFIX + "UnpersistRDD": lambda told, event: told.caches.unpersisted(event["RDD ID"]),
@@ -570,7 +570,7 @@ def _count(counter: Counter[str], name: str) -> None:
 
 
 def _tier_rows(account: Event) -> Iterator[tuple[Any, ...]]:
-    """The rows of `job_account.TIERS` that an account of tiered storage tells."""
+    """The rows of `job_account.TIERS` in a report of tiered storage."""
     for order, tier in enumerate(account["tiers"]):
         before = (
             number(account["at_ms"]),

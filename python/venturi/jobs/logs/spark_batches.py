@@ -1,6 +1,6 @@
-"""Batches of structured streaming in Spark event logs: when, how long, of how much, and the state.
+"""Batches of structured streaming in Spark event logs: start, duration, rows, and state.
 
-A batch is told when it is over: one that hangs is not told at all. Source of the names:
+A batch is logged when it is over, so one that hangs is missing. Source of the names:
 StreamingQueryProgress in sql/api/src/main/scala/org/apache/spark/sql/streaming/progress.scala.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PROGRESS = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent"
 _BATCHES = 500_000
-# What the driver does for a batch, in milliseconds, by what it is for.
+# The driver's work for a batch by purpose, in milliseconds.
 _PARTS = (
     ("addBatch",),
     ("queryPlanning",),
@@ -37,14 +37,14 @@ _PARTS = (
 
 
 class Batches:
-    """The batches that a log told of so far."""
+    """The batches in a log, read so far."""
 
     def __init__(self) -> None:
         self._table = TableBuilder("batches", SPARK)
         self._n = 0
 
     def take(self, event: Mapping[str, Any]) -> None:
-        """Takes in what is told of a batch; one of which no row came is none."""
+        """Adds a batch; ignores reports without one."""
         told = event["progress"]
         took = told["durationMs"]
         if "addBatch" not in took:
@@ -70,12 +70,14 @@ class Batches:
         self._n += 1
 
     def table(self) -> pl.DataFrame | None:
-        """All of them, None if there is none; one that is told twice is one."""
+        """All batches without duplicates, None if there are no batches."""
         return self._table.finish().unique(maintain_order=True) if self._n else None
 
 
 def _moment_of(text: object) -> int | None:
-    """Milliseconds since 1970; None if it is no moment, or 1970, which stands for no watermark."""
+    """Milliseconds since 1970; None if it isn't a time, or is 1970, which stands for no
+    watermark.
+    """
     try:
         return moment(round(datetime.fromisoformat(str(text)).timestamp() * 1e3))
     except (ValueError, OverflowError):
@@ -96,7 +98,7 @@ def _left(sources: Any) -> int | None:
 
 
 def _total(known: Iterable[int]) -> int | None:
-    """The sum of what is known, None if nothing is, or if it is no amount."""
+    """The sum of the known values; None without any, or if it is out of range."""
     values = list(known)
     return amount(sum(values)) if values else None
 

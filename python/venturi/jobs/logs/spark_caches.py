@@ -1,9 +1,9 @@
-"""What applications of Spark cached, as far as their event logs tell.
+"""Cached data of Spark applications, as far as their event logs record it.
 
-Stages name the RDDs that they are of, with the level at which these are to be stored. How much of
-one was stored stands there in logs up to 2.2 only; later ones have zeros, and tell it in updates
-of blocks, with the setting `spark.eventLog.logBlockUpdates.enabled`. Sources of the names: RDDInfo
-and BlockUpdatedInfo in core/src/main/scala/org/apache/spark/storage.
+Stages name their RDDs, with the requested storage level. Logs up to 2.2 also have the stored
+amounts there; later ones have zeros, and record them in block updates, with the setting
+`spark.eventLog.logBlockUpdates.enabled`. Sources of the names: RDDInfo and BlockUpdatedInfo in
+core/src/main/scala/org/apache/spark/storage.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _RDDS = 20_000
-_BLOCKS = 100_000  # that are stored at once
+_BLOCKS = 100_000  # stored concurrently
 _NAME_CHARACTERS = 300
 _LARGEST = (1 << 63) - 1  # that a table can hold
 _STORED = ("Number of Cached Partitions", "Memory Size", "Disk Size")
@@ -38,7 +38,7 @@ _BLOCK = re.compile(r"rdd_(\d{1,18})_(\d{1,18})")
 
 @dataclass(slots=True)
 class _CachedRdd:
-    """An RDD: `most` partitions, bytes in memory and on disk that were stored at once."""
+    """An RDD: `most` is the peak of partitions, and of bytes in memory and on disk."""
 
     name: str | None = None
     level: str | None = None
@@ -51,7 +51,7 @@ class _CachedRdd:
     disk_bytes: int = 0
 
     def note(self, *now: int) -> None:
-        """Takes in what is stored now, in the order of `most`."""
+        """Adds the amounts stored now, in the order of `most`."""
         before = self.most or (0, 0, 0)
         self.most = tuple(min(max(both), _LARGEST) for both in zip(before, now, strict=True))
 
@@ -74,7 +74,7 @@ class _CachedRdd:
 
 
 class Caches:
-    """What a log told so far."""
+    """The RDDs in a log, read so far."""
 
     def __init__(self) -> None:
         self._rdds: dict[int, _CachedRdd] = {}
@@ -104,7 +104,7 @@ class Caches:
         executor, level = _executor(info["Block Manager ID"]["Executor ID"]), info["Storage Level"]
         rdd, partition = int(block[1]), int(block[2])
         cached = self._rdd(rdd)
-        # Of a block that is gone from memory its size is told all the same.
+        # A block dropped from memory is logged with its former size.
         there = (("Use Memory", "Memory Size"), ("Use Disk", "Disk Size"))
         sizes = [_size(info[size]) if level[use] is True else None for use, size in there]
         if (executor, partition) in cached.blocks:
@@ -119,7 +119,7 @@ class Caches:
         cached.put(executor, partition, (sizes[0] or 0, sizes[1] or 0))
 
     def removed(self, executor: object) -> None:
-        """An executor is gone, with what it had stored."""
+        """An executor is gone, with its stored blocks."""
         name = _executor(executor)
         for rdd, partition in list(self._of_executors.get(name, ())):
             self._drop(rdd, name, partition)
@@ -147,7 +147,7 @@ class Caches:
         if not self._rdds:
             return None
         table = TableBuilder("caches", SPARK)
-        # Where blocks are told of, an RDD of which none is was never stored.
+        # If blocks are logged, an RDD without any was never stored.
         nothing = (0, 0, 0) if self._updates else (None, None, None)
         for id_, each in sorted(self._rdds.items()):
             table.append((id_, each.name, each.level, each.partitions, *(each.most or nothing)))
@@ -183,10 +183,10 @@ def _level(level: object) -> str | None:
 
 
 def _name(rdd: Mapping[str, Any]) -> str | None:
-    """What an RDD is called; of one without a name of its own also where it was made."""
+    """The name of an RDD; if it is only a class, also its call site."""
     name = rdd.get("Name")
     if not isinstance(name, str):
         return None
     made = call_site(rdd.get("Callsite")) if name.endswith("RDD") else None
-    # The name of what a query caches is its plan, over several lines.
+    # A query's cached data is named after its plan, over several lines.
     return word(" ".join(name.split()) + (f", {made}" if made else ""), _NAME_CHARACTERS)

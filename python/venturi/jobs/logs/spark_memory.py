@@ -31,7 +31,7 @@ _SAMPLED = (
     "ProcessTreeOtherRSSMemory",
 )
 _OVER_TIME = tuple(column.name for column in MEMORY_OVER_TIME[2:])
-# What its block manager may use, for execution and storage: the unified region.
+# The limit of its block manager for execution and storage: the unified region.
 _LIMITS = {"Maximum Onheap Memory": "MaximumOnHeap", "Maximum Offheap Memory": "MaximumOffHeap"}
 _EXECUTORS = 20_000
 _NAME_CHARACTERS = 500
@@ -48,7 +48,7 @@ class Memory:
         self._series = _Series()
 
     def sampled(self, executor: object, metrics: object, at_ms: int | None) -> None:
-        """Notes samples of an executor, the most until the moment `at_ms`."""
+        """Adds samples of an executor, its peaks until `at_ms`."""
         if isinstance(executor, str) and isinstance(metrics, dict) and any(metrics.values()):
             self._note(executor, {name: metrics.get(name) for name in _SAMPLED})
             if at_ms is not None:
@@ -80,7 +80,7 @@ class Memory:
         return table.finish()
 
     def over_time(self) -> pl.DataFrame | None:
-        """What was sampled when, None if nothing was."""
+        """The samples over time, None without any."""
         return self._series.table()
 
 

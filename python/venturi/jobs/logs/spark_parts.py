@@ -1,7 +1,7 @@
-"""Which of the applications in a file each event is of: logs may stand one behind the other.
+"""The application of each event in a file: logs may follow one another.
 
-A log begins with some events before it says whose it is, and a rolling log begins each of its files
-with the first of these. So they are held back until it is known.
+A log begins with some events before it names its application, and a rolling log begins each of its
+files with the first of these. So they are held back until the application is known.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _HELD, _HELD_BYTES = 100, 32 << 20
 
 
 def by_application(lines: Iterable[bytes]) -> Iterator[tuple[int, int, bytes]]:
-    """Of each of `lines` the application, from 0, its own number, from 1, and the line.
+    """For each of `lines`, the number of its application (from 0), its own number (from 1) and the
+    line.
 
     VEN-INGEST-LIMIT if there are more than `MOST` applications.
     """

@@ -1,8 +1,8 @@
-"""The plans of SQL queries in Spark event logs, as they ran, and the metrics of their operators.
+"""The plans of SQL queries in Spark event logs, as executed, and the metrics of their operators.
 
-Adaptive execution makes new plans as it goes, with new metrics: the last one is what ran. A metric
-has a number in the plan; by it the values are found that stages bring in, and those of the driver.
-Source: SparkPlanInfo and SQLMetrics in sql/core/src/main/scala/org/apache/spark/sql/execution.
+Adaptive execution makes new plans as it goes, with new metrics: the last one was executed. A metric
+has a number in the plan, which identifies its values from stages and from the driver. Source:
+SparkPlanInfo and SQLMetrics in sql/core/src/main/scala/org/apache/spark/sql/execution.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _place(line: bytes) -> slice | None:
 
 
 class LoggedPlans:
-    """The plans that a log told of so far, and what changed in them."""
+    """The plans in a log, read so far, and their changes."""
 
     def __init__(self) -> None:
         self.changes = PlanChanges()
@@ -133,7 +133,7 @@ class LoggedPlans:
         if place is None or query is None:
             return True
         if line.startswith(_STARTED) and int(query[1]) in self._plans:
-            return True  # told twice, or out of order
+            return True  # repeated, or out of order
         try:
             found = list(_operators(from_json(line[place.start + len(_PLAN) : place.stop])))
         except (ValueError, AttributeError, TypeError):
@@ -171,12 +171,12 @@ class LoggedPlans:
             self._of_stages[stage, id_] = known
 
     def of_driver(self, id_: object, value: int) -> None:
-        """Notes a value that the driver told; the last one counts."""
+        """Notes a value from the driver; the last one counts."""
         if id_ in self._known and isinstance(id_, int):
             self._of_driver[id_] = value
 
     def operators(self) -> pl.DataFrame | None:
-        """All operators, None if there is none."""
+        """All operators, None without any."""
         if not self._plans:
             return None
         table = TableBuilder("operators", SPARK)
@@ -204,10 +204,10 @@ class LoggedPlans:
         return table.finish()
 
     def _own(self) -> dict[tuple[Key, int], int]:
-        """What each stage itself brought in.
+        """The contribution of each stage to each metric.
 
-        It told the sum so far, of all stages that the operator is in. As that only grows, it does
-        not matter in which order stages are told, nor how often.
+        A stage logs the sum so far over all stages of the operator. Sums only grow, so neither the
+        order nor repetition of stages matters.
         """
         before: dict[int, int] = {}
         own = {}

@@ -1,8 +1,8 @@
-"""SQL queries in Spark event logs: when each was executed, and what the driver itself did for it.
+"""SQL queries in Spark event logs: when each was executed, and the driver's own work for it.
 
-Of their plans only the timers that run on the driver are looked for; `spark_plans` has the rest.
-Source of their names: SQLMetrics of the nodes in
-sql/core/src/main/scala/org/apache/spark/sql/execution; all are in milliseconds.
+From their plans, only timers of the driver are extracted; `spark_plans` has the rest. Source of
+their names: SQLMetrics of the nodes in sql/core/src/main/scala/org/apache/spark/sql/execution; all
+are in milliseconds.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def query_of(properties: Mapping[str, Any]) -> int | None:
 
 
 class Queries:
-    """The queries that a log told of so far."""
+    """The queries in a log, read so far."""
 
     def __init__(self) -> None:
         self._rows: dict[int, dict[str, Any]] = {}
@@ -84,7 +84,7 @@ class Queries:
         row |= told
 
     def driver_value(self, query: int, id_: int, value: int) -> None:
-        """The driver tells the value of an accumulator; the last one of each counts."""
+        """Notes the value of an accumulator from the driver; the last one of each counts."""
         if id_ in self._timers:
             self._values[id_] = query, value
 
@@ -92,7 +92,7 @@ class Queries:
         return row_of(self._rows, number(event["executionId"]), _QUERIES, {})
 
     def table(self) -> pl.DataFrame | None:
-        """All of them, None if there is none."""
+        """All queries, None without any."""
         if not self._rows:
             return None
         sums: dict[tuple[int, str], int] = {}

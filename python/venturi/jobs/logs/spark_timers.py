@@ -1,7 +1,7 @@
 """Times of Python workers, scans and state stores, which only the accumulables of tasks have.
 
 About half of a task's event are accumulables, most of which repeat its metrics. They are not
-decoded: a few names are looked for, and the rest of the event is read without them.
+decoded: the event is searched for a few names, and its rest is read without them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _STATE = (b"time to update", b"time to remove", b"time to commit changes")
 
 
 class Timers:
-    """What was found so far; `noted` is of the event that was cut last."""
+    """The timers found so far; `noted` are those of the last event that was cut."""
 
     def __init__(self) -> None:
         self._table = TableBuilder("timers", SPARK)
@@ -53,7 +53,7 @@ class Timers:
         return line
 
     def of_task(self, stage: tuple[int, int], task_id: str) -> None:
-        """Keeps what was noted of the task whose event was cut last."""
+        """Keeps the timers of the task in the last event that was cut."""
         if self._noted:
             ran_ms, scan_ms = self._noted.get(_RUN), self._noted.get(_SCAN)
             state = [self._noted[name] for name in _STATE if name in self._noted]

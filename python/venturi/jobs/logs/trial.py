@@ -68,7 +68,7 @@ def take_in(repository: TrialRepository, accounts: Iterable[JobAccount]) -> Impo
 
 def _take(repository: TrialRepository, account: JobAccount) -> tuple[Trial, bool]:
     """The trial of `account`, and whether it was not here before."""
-    # A log is written once: what readers cannot bear of it is cut, and the trial says so.
+    # A log can't be measured again: oversized parts are cut, with a warning in the trial.
     trial = fitted(trial_of(account), repository.limits)
     try:
         return repository.get(trial.id), False
@@ -83,7 +83,7 @@ def _take(repository: TrialRepository, account: JobAccount) -> tuple[Trial, bool
 
 
 def _application_facts(account: JobAccount, trial: Trial) -> dict[str, Any]:
-    """What is said of an application that is taken in."""
+    """The facts shown about an imported application."""
     reading = account.reading
     return {
         "application": account.application.id,
@@ -108,7 +108,7 @@ def _application_facts(account: JobAccount, trial: Trial) -> dict[str, Any]:
 
 
 def trial_of(account: JobAccount) -> Trial:
-    """The trial that `account` tells of, imported. The same text gives the same id."""
+    """The trial in `account`, imported. The same text gives the same id."""
     application, reading = account.application, account.reading
     source = account.kind.source
     succeeded = application.outcome == "succeeded" and application.elapsed_s is not None
@@ -197,7 +197,7 @@ def _samples(account: JobAccount) -> Iterator[Sample]:
 
 
 def warnings(account: JobAccount) -> Iterator[TrialWarning]:
-    """What a reader of the account must know."""
+    """Warnings for readers of the account."""
     for said in lost(account.reading):
         yield TrialWarning(LOST, said)
     ended_ms = account.application.ended_ms
@@ -233,7 +233,7 @@ def warnings(account: JobAccount) -> Iterator[TrialWarning]:
 
 
 def lost(reading: AccountReading) -> Iterator[str]:
-    """What of the text could not be used though it may matter, one sentence each."""
+    """Parts of the text that could not be used though they may matter, one sentence each."""
     if reading.truncated:
         yield f"the log is not whole: {reading.truncated}"
     if reading.malformed:
