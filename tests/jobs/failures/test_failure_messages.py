@@ -1,4 +1,4 @@
-"""What is kept of a failure's message, and its headline."""
+"""Recorded part of a failure's message, and its headline."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def headline(reason: str | None) -> str | None:
     Of a Python traceback that is its last line; of an exception that only wraps another one, the
     root cause; of an aborted Spark job, the cause first, then which task failed how often.
     """
-    # A traceback's own lines start at the margin, and what engines add to it doesn't.
+    # A traceback's own lines start at the margin; lines added by engines don't.
     lines = [line.rstrip() for line in (reason or "").splitlines() if line.strip()]
     if not lines:
         return None

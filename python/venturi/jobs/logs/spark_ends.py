@@ -1,7 +1,7 @@
-"""Ends that a Spark event log lacks, found by the evidence of other events.
+"""Ends that a Spark event log lacks, inferred from other events.
 
-Spark's listener queue drops events of large applications. A stage whose tasks all succeeded has
-ended, and so has one whose child began or whose job is over. A job is as good as its last stage.
+Spark's listener queue drops events of large applications. A stage has ended if all of its tasks
+succeeded, its child stage began, or its job is over. A job ends like its last stage.
 """
 
 from __future__ import annotations
@@ -35,13 +35,15 @@ def most_failures(settings: Mapping[str, str]) -> int:
 
 
 def outcome_of(reason: str) -> str:
-    """Whether a job with this reason failed or was cancelled."""
+    """Whether a job with this reason failed or was canceled."""
     return "canceled" if _CANCELLED.search(reason) else "failed"
 
 
 @dataclass(slots=True)
 class _TaskFacts:
-    """Of a stage without an end: which tasks succeeded, when the last did, who failed how often."""
+    """Tasks of a stage without an end: which succeeded, when the last one did, and failures of
+    each.
+    """
 
     done: dict[int, int] = field(default_factory=dict)
     failures: dict[int, int] = field(default_factory=dict)
@@ -60,9 +62,9 @@ def add_ends(
 ) -> dict[str, int]:
     """Give jobs and stages without an end the one that the evidence shows; count the missing ends.
 
-    `n_failures` of one task end a job. In an application that `ended` each of them did, and Spark
-    recorded it: what remains open has the outcome None, unknown. Without, the log may have been
-    cut, and what is open remains unfinished.
+    `n_failures` of one task end a job. In an application that `ended`, all jobs and stages did, so
+    those still open get the outcome None, unknown. Otherwise the log may have been cut, and open
+    ones remain unfinished.
     """
     found = _MissingEnds(jobs, stages, tasks, n_failures)
     for key in found.facts:

@@ -41,7 +41,7 @@ _CHANGES_KEPT = 200_000  # operators that changed
 
 
 class PlanChanges:
-    """The changes that a log told of so far."""
+    """The plan changes in a log, read so far."""
 
     def __init__(self) -> None:
         self._first: dict[int, Counter[str]] = {}
@@ -76,7 +76,7 @@ class PlanChanges:
         self._held -= len(self._first.pop(query, ()))
 
     def table(self) -> pl.DataFrame | None:
-        """All of them, None if there is none."""
+        """All changes, None without any."""
         if not self._kept:
             return None
         table = TableBuilder("plan_changes", SPARK)

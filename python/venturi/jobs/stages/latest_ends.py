@@ -16,7 +16,7 @@ from venturi.record.job_account import JobAccount
 if TYPE_CHECKING:
     import polars as pl
 
-# Our judgement: Spark frees a slot before it records the end of its task.
+# Chosen by us: Spark frees a slot before it records the end of its task.
 _LATE_MS = 100.0
 
 
@@ -59,7 +59,7 @@ def _full(launched: Floats, ended: Floats, lost: Truths, slots: int) -> Floats:
 
 
 def _next_attempts(rows: pl.DataFrame, lost: Truths) -> Floats:
-    """When the next attempt at the same task was launched; a copy is none, and NaN is "none"."""
+    """Launch time of the next attempt at the same task, without copies; NaN without one."""
     from venturi.record.store.frames import pl
 
     same = ["stage_id", "stage_attempt", "index"]

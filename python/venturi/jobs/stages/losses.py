@@ -39,7 +39,7 @@ FAILURES = (ERROR, FETCH, EXECUTOR)
 _FAILED = {"FetchFailed": FETCH, "ExecutorLostFailure": EXECUTOR}
 _RACE = re.compile(r"another attempt succeeded|speculat", re.IGNORECASE)
 _WANTED = re.compile(r"\bidle for\b|explicit termination request|killed by driver", re.IGNORECASE)
-# Endings that somebody planned: they cost work, but nothing failed.
+# Planned endings: they cost work, but nothing failed.
 _PLANNED = re.compile(
     r"decommission|preempt|imminent node shutdown|node is shutting down|DisruptionTarget",
     re.IGNORECASE,
@@ -186,7 +186,7 @@ def _said(what: str, reason: str | None) -> str | None:
     if what in (OUTPUT, AGAIN, RACE):
         return None
     if what == KILLED:
-        # The message of the failure that cancelled the stage is shown with that failure.
+        # The failure that canceled the stage is shown with its own message.
         cancelled = reason is not None and _STAGE_CANCELLED.match(reason)
         return CANCELLED if cancelled else headline(reason)
     return headline(reason) or "no reason is recorded"

@@ -47,7 +47,7 @@ def driver_collect(case: Case) -> Iterator[Hit]:
         if sent < case.limit("driver-collect", least):
             continue
         sending_s = [times.causes[each] for each in _SENDING if each in times.causes]
-        # After its last task a stage waits for the driver to take in what it was sent.
+        # After its last task, a stage waits while the driver receives the results.
         span = case.line.spans[stage.key]
         tail_s = max(span.to_s - float(np.nanmax(times.finished_s)), 0.0)
         saved_s = case.saved_s(stage.key, np.sum(sending_s, axis=0)) if sending_s else 0.0

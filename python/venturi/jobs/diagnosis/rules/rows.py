@@ -43,7 +43,7 @@ def rows_multiplied(case: Case) -> Iterator[Hit]:
             for stage in case.stages
             if any(each in carriers for each in case.plans.of_stage(stage.key))
         ]
-        # The time of what makes, moves and aggregates rows is proportional to their number.
+        # Time to make, move and aggregate rows is proportional to their number.
         saved_s = sum(
             case.saved_s(stage.key, case.ran(stage.key)[1].elapsed_s * (1 - given / made))
             for stage in stages
@@ -73,7 +73,7 @@ def _carriers(case: Case, operator: Operator, made: int) -> list[Operator]:
     while rows >= _CARRIED * made and found[-1].parent is not None:
         above = case.plans.operators[operator.query_id, found[-1].parent]
         found.append(above)
-        # A join or a union has rows of others: what comes of it is no longer these.
+        # A join or a union adds rows of other operators, so the chain ends there.
         counted = case.plans.rows_of(above) if len(case.plans.children_of(above)) == 1 else None
         rows = 0 if counted is None else counted
     return found

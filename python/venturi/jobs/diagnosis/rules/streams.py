@@ -63,7 +63,7 @@ def stream_behind(case: Case) -> Iterator[Hit]:
 
 @rule("state-store")
 def state_store(case: Case) -> Iterator[Hit]:
-    """Find stages whose tasks spend much of their time in stores of streaming state."""
+    """Find stages with tasks that spend much of their time in stores of streaming state."""
     for stage in case.stages:
         _, times = case.ran(stage.key)
         state_s = times.causes.get(STATE)
