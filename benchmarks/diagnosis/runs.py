@@ -90,7 +90,7 @@ def _wait_for_orphans() -> None:
 
 
 def _processors_s() -> tuple[float, float, float]:
-    """Return CPU seconds so far: the machine's busy ones, this process tree's, the machine's."""
+    """Return CPU seconds so far: busy, busy with this process tree, and total."""
     # user, nice, system, idle, iowait, irq, softirq, steal: the time that a host took is in use.
     first = Path("/proc/stat").read_text(encoding="ascii").partition("\n")[0].split()[1:9]
     ticks = [int(each) / os.sysconf("SC_CLK_TCK") for each in first]

@@ -311,7 +311,7 @@ def require_unused(home: Path, name: str) -> None:
 
 def enter(home: Path, name: str, host: str) -> tuple[str, ...]:
     """Return the prefix that runs a command in a host of a lab, in its namespaces and groups. The
-    command stays outside the blkio groups, which would evade the limits of disks.
+    command stays out of the blkio groups, in which the disks' limits wouldn't apply.
     """
     _, written = _written(home, name)
     made = _SPECS.validate_python(written.about["made"])
