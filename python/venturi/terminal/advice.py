@@ -6,8 +6,8 @@ Lines and tables made from the answer; cli prints them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 from venturi.core.quantity import Quantity
@@ -19,7 +19,7 @@ from venturi.machines.advice.hardware import Advice, ClassAdvice, HardwareReques
 from venturi.machines.advice.option import AdviceObjective, Option, RuledOut
 from venturi.machines.advice.suppositions import SPOT_LOSSES
 from venturi.machines.cost.dataflow import Bounds
-from venturi.terminal.table import Paragraph, Table, pairs
+from venturi.terminal.table import Paragraph, Table, TableCell, pairs, table_of
 
 FRONTIER_SHOWN = 12
 _FIRST_OPTIONS = 6
@@ -130,35 +130,31 @@ def _more(count: int) -> Iterator[Paragraph | Table]:
 def ranking(advice: Advice, found: ClassAdvice, most: int | None = None) -> Table:
     """Return the first options in the order of the objective, `most` of them at most."""
     shown = found.ranked[: min(advice.request.shown, most or advice.request.shown)]
-    made = _table(
-        "#",
-        "type",
-        "nodes",
-        "time",
-        "cost",
-        "narrowest",
-        "known",
-        "ties",
-        "price of",
-        prose=("type",),
-    )
     limited = advice.request.deadline_s is not None or advice.request.budget_usd is not None
+    rows = []
     for number, option in enumerate(shown, 1):
         ties = [str(sum(pair) - number) for pair in found.undecided if number in pair]
         may_miss = " may miss" if limited and option.within_limits is False else ""
-        made.add(
-            str(number),
-            _name(advice, option),
-            f"{option.nodes:,}",
-            time_text(option.time_s) + may_miss,
-            usd_text(option.usd),
-            _narrowest(option),
-            "—" if option.weakest is None else option.weakest.value,
-            " ".join(ties[:2]) + (" …" if len(ties) > 2 else ""),
-            _price_date(option),
-        )
+        row = {"#": str(number), **_cells(option, option.usd), "type": _name(advice, option)}
+        row["time"] += may_miss
+        row["ties"] = " ".join(ties[:2]) + (" …" if len(ties) > 2 else "")
+        rows.append(row | {"price of": _price_date(option)})
+    made = _table(rows, prose=("type",))
     made.notes += _notes_of(shown)
     return made
+
+
+def _cells(option: Option, usd: Bounds | None, **more: str) -> dict[str, str]:
+    """What each table of options has, by its heading."""
+    return {
+        "type": option.instance_type,
+        "nodes": f"{option.nodes:,}",
+        "time": time_text(option.time_s, option.lower_bound),
+        "cost": usd_text(usd, option.lower_bound),
+        **more,
+        "narrowest": _narrowest(option),
+        "known": "—" if option.weakest is None else option.weakest.value,
+    }
 
 
 def _notes_of(shown: Sequence[Option]) -> Iterator[tuple[str, str]]:
@@ -177,10 +173,10 @@ def _name(advice: Advice, option: Option) -> str:
     return f"{option.instance_type} ({option.catalog})"
 
 
-def _table(*headings: str, prose: Sequence[str] = ()) -> Table:
+def _table(rows: Iterable[Mapping[str, TableCell]], prose: Sequence[str] = ()) -> Table:
     """A table of options, of which only counts are flush right."""
-    numeric = tuple(name in {"#", "nodes"} for name in headings)
-    return Table(headings, numeric, frozenset(prose), SPARE)
+    made = table_of(rows, prose=prose, spare=SPARE)
+    return replace(made, numeric=tuple(name in {"#", "nodes"} for name in made.headings))
 
 
 def _narrowest(option: Option) -> str:
@@ -307,20 +303,11 @@ def _known(rate: Quantity) -> str:
 
 
 def _frontier(found: ClassAdvice) -> Table:
-    made = _table("type", "nodes", "time", "cost", "narrowest", "known")
     points = _ends([point.option for point in found.frontier if point.by_middle])
-    for option in points[:FRONTIER_SHOWN]:
-        made.add(
-            option.instance_type,
-            f"{option.nodes:,}",
-            time_text(option.time_s),
-            usd_text(option.usd),
-            _narrowest(option),
-            "—" if option.weakest is None else option.weakest.value,
-        )
+    rows = [_cells(option, option.usd) for option in points[:FRONTIER_SHOWN]]
     if len(points) > FRONTIER_SHOWN:
-        made.add(f"and {len(points) - FRONTIER_SHOWN} more", "", "", "", "", "")
-    return made
+        rows.append({"type": f"and {len(points) - FRONTIER_SHOWN} more"})
+    return _table(rows)
 
 
 def _ends(options: Sequence[Option]) -> list[Option]:
@@ -350,20 +337,11 @@ def _excluded(excluded: Sequence[RuledOut]) -> Iterator[Paragraph | Table]:
 
 def prediction_table(options: Sequence[Option]) -> Table:
     """Options side by side, in the order given."""
-    made = _table("type", "nodes", "time", "cost", "billed", "narrowest", "known", "price of")
-    for option in options:
-        bound = option.lower_bound
-        made.add(
-            option.instance_type,
-            f"{option.nodes:,}",
-            time_text(option.time_s, bound),
-            usd_text(option.metered_usd, bound),
-            usd_text(option.billed_usd, bound),
-            _narrowest(option),
-            "—" if option.weakest is None else option.weakest.value,
-            _price_date(option),
-        )
-    return made
+    return _table(
+        _cells(option, option.metered_usd, billed=usd_text(option.billed_usd, option.lower_bound))
+        | {"price of": _price_date(option)}
+        for option in options
+    )
 
 
 def unpriced(options: Sequence[Option]) -> list[tuple[str, str]]:
@@ -395,16 +373,17 @@ def explanation_lines(explanation: Explanation) -> Iterator[Paragraph | Table]:
     ]
     yield pairs(rows)
     yield Paragraph("\nTime: each phase takes as long as its slowest term (*)", "bold")
-    terms = _table("", "phase", "what", "formula", "time", prose=("what", "formula"))
-    for term in explanation.terms:
-        terms.add(
-            "*" if term.narrowest else "",
-            f"{term.phase} {term.equation}",
-            f"{term.resource}: {term.what}",
-            term.formula,
-            time_text(term.seconds),
-        )
-    yield terms
+    terms = [
+        {
+            "": "*" if term.narrowest else "",
+            "phase": f"{term.phase} {term.equation}",
+            "what": f"{term.resource}: {term.what}",
+            "formula": term.formula,
+            "time": time_text(term.seconds),
+        }
+        for term in explanation.terms
+    ]
+    yield _table(terms, prose=("what", "formula"))
     yield Paragraph("\nRates of one node", "bold")
     seen: dict[str, Quantity] = {}
     for term in explanation.terms:
@@ -417,10 +396,11 @@ def explanation_lines(explanation: Explanation) -> Iterator[Paragraph | Table]:
         yield Paragraph(
             "\nWhat would change the answer: one rate at either end of its range", "bold"
         )
-        changes = _table("rate", "at", "time", "cost", "rank")
-        for each in explanation.sensitivity:
-            _add_sensitivity(changes, each, option, explanation.rank)
-        yield changes
+        yield _table(
+            row
+            for each in explanation.sensitivity
+            for row in _sensitivity(each, option, explanation.rank)
+        )
 
 
 def _rate_lines(name: str, rate: Quantity) -> Iterator[Paragraph | Table]:
@@ -440,25 +420,26 @@ def _bill_lines(explanation: Explanation) -> Iterator[Paragraph | Table]:
         yield Paragraph(f"\nNo cost: {explanation.no_price}", "bold")
         return
     yield Paragraph("\nBill, by the middle of the time", "bold")
-    made = _table(
-        "item", "by the second", "billed", "formula", "price of", prose=("item", "formula")
-    )
-    for item in bill.items:
-        made.add(
-            item.name,
-            format_usd(item.amount),
-            format_usd(item.billed),
-            item.formula,
-            "—" if item.as_of is None else item.as_of.isoformat(),
-        )
-    yield made
+    items = [
+        {
+            "item": item.name,
+            "by the second": format_usd(item.amount),
+            "billed": format_usd(item.billed),
+            "formula": item.formula,
+            "price of": "—" if item.as_of is None else item.as_of.isoformat(),
+        }
+        for item in bill.items
+    ]
+    yield _table(items, prose=("item", "formula"))
     for item in bill.items:
         yield Paragraph(f"{item.name}: {item.source}", "dim", 2)
     for text in (*bill.assumptions, *bill.missing):
         yield Paragraph(f"{text}", "dim", 2)
 
 
-def _add_sensitivity(made: Table, each: Sensitivity, option: Option, rank: int | None) -> None:
+def _sensitivity(
+    each: Sensitivity, option: Option, rank: int | None
+) -> Iterator[Mapping[str, TableCell]]:
     for end in (0, 1):
         at = (each.known.low, each.known.high)[end]
         seconds = each.time_s[end] - option.time_s.value
@@ -468,13 +449,13 @@ def _add_sensitivity(made: Table, each: Sensitivity, option: Option, rank: int |
         new = None if each.rank is None else each.rank[end]
         sign = "-" if seconds < 0 else "+"
         moved = "—" if new is None else f"{new}" if new == rank else f"{rank} -> {new}"
-        made.add(
-            each.rate.replace("_", " ") if end == 0 else "",
-            format_rate(at),
-            f"{sign}{format_duration(abs(seconds))}",
-            usd,
-            moved,
-        )
+        yield {
+            "rate": each.rate.replace("_", " ") if end == 0 else "",
+            "at": format_rate(at),
+            "time": f"{sign}{format_duration(abs(seconds))}",
+            "cost": usd,
+            "rank": moved,
+        }
 
 
 def advice_data(advice: Advice) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from datetime import date
 from importlib import resources
 from pathlib import Path
 
-from venturi.core.errors import VenturiError, unreadable
+from venturi.core.errors import ExitCode, VenturiError, unreadable
 from venturi.core.quantity import ValueKind
 
 COLUMNS = (
@@ -380,6 +380,27 @@ def _as_of(file: str, line: int, row: Mapping[str, str], may_be_empty: bool) -> 
         ) from error
 
 
+def format_error(
+    file: str,
+    problem: str,
+    *,
+    line: int | None = None,
+    field: str = "",
+    value: object = None,
+    hint: str = "",
+    exit_code: ExitCode = ExitCode.USER,
+) -> VenturiError:
+    """VEN-CATALOG-FORMAT for what is wrong in a file."""
+    where: dict[str, object] = {"file": file}
+    where |= {} if line is None else {"line": line}
+    where |= {"field": field} if field else {}
+    where |= {} if value is None else {"value": value}
+    place = file if line is None else f"{file}, line {line}"
+    return VenturiError(
+        "VEN-CATALOG-FORMAT", f"{place}: {problem}", where=where, hint=hint, exit_code=exit_code
+    )
+
+
 def _error(
     file: str,
     field: str,
@@ -389,11 +410,4 @@ def _error(
     *,
     hint: str = "",
 ) -> VenturiError:
-    where: dict[str, object] = {"file": file}
-    if line is not None:
-        where["line"] = line
-    where["field"] = field
-    if value is not None:
-        where["value"] = value
-    place = f"{file}, line {line}" if line is not None else file
-    return VenturiError("VEN-CATALOG-FORMAT", f"{place}: {field} {problem}", where=where, hint=hint)
+    return format_error(file, f"{field} {problem}", line=line, field=field, value=value, hint=hint)

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from venturi.core.quantity import ValueKind
+from venturi.machines.catalog import format_error
 from venturi.machines.catalog.importers.reading import (
     MAX_ROWS,
     BadRowError,
@@ -23,7 +24,6 @@ from venturi.machines.catalog.importers.reading import (
     ImportOptions,
     TypeEntry,
     choose_region,
-    format_error,
     json_of,
     need_date,
     number,
@@ -108,7 +108,8 @@ def _entry(item: Mapping[str, Any], entry: TypeEntry, region: str) -> TypeEntry:
         entry.put(attribute, _known(item, key), f"{PROJECT} has no {key}", kind=kind, column=key)
     _storage(entry, _object(item, "storage"))
     _network(entry, item.get("network_performance"))
-    _volumes(entry, item)
+    volumes = {name: _known(item, name) for name in ("ebs_max_bandwidth", "ebs_baseline_bandwidth")}
+    entry.put_volume_rate(volumes, f"{PROJECT} has no ebs_max_bandwidth")
     _prices(entry, _object(item, "pricing") or {}, region)
     entry.put_unmeasured()
     return entry
@@ -146,23 +147,6 @@ def _network(entry: TypeEntry, words: object) -> None:
     else:
         note = f"{ports} ports together" if ports > 1 else ""
         entry.put("network_line_rate", rate, note=note, column="network_performance")
-
-
-def _volumes(entry: TypeEntry, item: Mapping[str, Any]) -> None:
-    baseline = _known(item, "ebs_baseline_bandwidth")
-    most = _known(item, "ebs_max_bandwidth") or baseline
-    if most is not None and baseline is not None and baseline > most:
-        raise BadRowError(
-            "ebs_baseline_bandwidth", f"{baseline:g}", f"is above ebs_max_bandwidth {most:g}"
-        )
-    entry.put(
-        "volume_line_rate",
-        most,
-        f"{PROJECT} has no ebs_max_bandwidth",
-        low=baseline,
-        note="the maximum; low is the sustained rate" if baseline else "the maximum",
-        column="ebs_max_bandwidth",
-    )
 
 
 def _prices(entry: TypeEntry, pricing: Mapping[str, Any], region: str) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from venturi.machines.catalog import format_error
 from venturi.machines.catalog.importers.reading import (
     MAX_ROWS,
     BadRowError,
@@ -22,7 +23,6 @@ from venturi.machines.catalog.importers.reading import (
     ImportOptions,
     TypeEntry,
     choose_region,
-    format_error,
     need_date,
     number,
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date
 
+from venturi.machines.catalog import format_error
 from venturi.machines.catalog.importers.karpenter import generated_on, regions_of
 from venturi.machines.catalog.importers.reading import (
     BadRowError,
@@ -19,7 +20,6 @@ from venturi.machines.catalog.importers.reading import (
     ImportOptions,
     TypeEntry,
     choose_region,
-    format_error,
     json_of,
     need_date,
     number,

@@ -25,6 +25,7 @@ from venturi.machines.catalog import (
     Fact,
     InstanceType,
     disk_kind,
+    format_error,
     not_commas,
 )
 from venturi.machines.catalog.find import unknown
@@ -121,27 +122,6 @@ def json_of(source: CatalogSource) -> Any:
         raise format_error(source.file, f"is not JSON: {error}", field="$") from error
 
 
-def format_error(
-    file: str,
-    problem: str,
-    *,
-    line: int | None = None,
-    field: str = "",
-    value: object = None,
-    hint: str = "",
-    exit_code: ExitCode = ExitCode.USER,
-) -> VenturiError:
-    """VEN-CATALOG-FORMAT for a file that cannot be imported at all."""
-    where: dict[str, object] = {"file": file}
-    where |= {} if line is None else {"line": line}
-    where |= {"field": field} if field else {}
-    where |= {} if value is None else {"value": value}
-    place = file if line is None else f"{file}, line {line}"
-    return VenturiError(
-        "VEN-CATALOG-FORMAT", f"{place}: {problem}", where=where, hint=hint, exit_code=exit_code
-    )
-
-
 def number(name: str, value: object) -> float | None:
     """`value` as a number above 0 that a machine can have; None if it is absent; otherwise the row
     is bad."""
@@ -203,6 +183,18 @@ class TypeEntry:
         """Sets the architecture, in the catalog's spelling."""
         name = _ARCHITECTURES.get(value.strip().lower(), value.strip())
         self.put("architecture", name, column=column)
+
+    def put_volume_rate(self, values: Mapping[str, float | None], why: str = "") -> None:
+        """Sets the rate of volumes from the columns of the maximum and of the sustained rate.
+
+        The latter, where it is given too, is the low end of the range.
+        """
+        (column, most), (sustained, low) = values.items()
+        most = most or low
+        if most is not None and low is not None and low > most:
+            raise BadRowError(sustained, f"{low:g}", f"is above {column} {most:g}")
+        note = "the maximum; low is the sustained rate" if low else "the maximum"
+        self.put("volume_line_rate", most, why, low=low, note=note, column=column)
 
     def put_unmeasured(self) -> None:
         """Marks the two important rates as unknown because they aren't published."""

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from venturi.core.quantity import ValueKind
-from venturi.machines.catalog import Catalog, parse
+from venturi.machines.catalog import Catalog, format_error, parse
 from venturi.machines.catalog.importers.reading import (
     BadRowError,
     Builder,
@@ -24,7 +24,6 @@ from venturi.machines.catalog.importers.reading import (
     ImportedCatalog,
     ImportOptions,
     TypeEntry,
-    format_error,
     need_date,
     number,
 )

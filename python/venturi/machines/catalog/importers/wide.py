@@ -64,6 +64,7 @@ COLUMNS: Mapping[str, AttributeColumn] = {
     "capex_usd": AttributeColumn("capital"),
     "power_w": AttributeColumn("power"),
 }
+_VOLUMES = ("ebs_max_mbps", "ebs_baseline_mbps")
 # Read by name below.
 _OTHERS = (
     "arch",
@@ -71,8 +72,7 @@ _OTHERS = (
     "price_date",
     "source",
     "interruption_pct",
-    "ebs_max_mbps",
-    "ebs_baseline_mbps",
+    *_VOLUMES,
     "local_nvme_gb",
     "local_disk_count",
     "local_disk_gb",
@@ -124,23 +124,12 @@ def _entry(
         entry.put(column.attribute, value, kind=column.kind, note=column.note, column=name)
     if row.get("arch"):
         entry.put_architecture(row["arch"], "arch")
-    _volumes(entry, row)
+    if not row.keys().isdisjoint(_VOLUMES):
+        entry.put_volume_rate({column: number(column, row.get(column)) for column in _VOLUMES})
     _disks(entry, row)
     _interruption(entry, row)
     entry.put_unmeasured()
     return entry
-
-
-def _volumes(entry: TypeEntry, row: dict[str, str]) -> None:
-    """The maximum; where the sustained rate is given too, it is the low end of the range."""
-    if "ebs_max_mbps" not in row and "ebs_baseline_mbps" not in row:
-        return
-    baseline = number("ebs_baseline_mbps", row.get("ebs_baseline_mbps"))
-    most = number("ebs_max_mbps", row.get("ebs_max_mbps")) or baseline
-    if most is not None and baseline is not None and baseline > most:
-        raise BadRowError("ebs_baseline_mbps", f"{baseline:g}", f"is above ebs_max_mbps {most:g}")
-    note = "the maximum" if baseline is None else "the maximum; low is the sustained rate"
-    entry.put("volume_line_rate", most, low=baseline, note=note, column="ebs_max_mbps")
 
 
 def _disks(entry: TypeEntry, row: dict[str, str]) -> None:
