@@ -15,9 +15,6 @@ from venturi.web.report.data import (
     number,
 )
 
-NO_DISK = Missing("the disk was not measured")
-NO_NETWORK = Missing("the network was not measured")
-
 # metric -> (what the bar is called, the direction that picks its colour)
 DISK_RATES: dict[str, tuple[str, Direction]] = {
     "disk_read_bytes_per_s": ("Read alone", "read"),
@@ -82,25 +79,25 @@ def disk_rates(trials: Sequence[Trial]) -> tuple[DeviceRate, ...] | Missing:
         for (directory, block_bytes, depth), group in groups.items():
             if directory is not None and len(directories) == 1 and len(groups) > 1:
                 continue  # one directory alone is the same as all together
-            mean, low, high = spread(group)
             setting = f"{size(block_bytes)} requests"
             setting += f", queue depth {depth}" if depth is not None else ""
-            rates.append(
-                DeviceRate(
-                    label,
-                    _where(directory, len(directories) <= 1),
-                    direction,
-                    setting,
-                    mean,
-                    low,
-                    high,
-                    sum(s.value is not None for s in group),
-                )
-            )
-    if not rates:
-        failures = [trial.failure.message for trial in trials if trial.failure]
-        return Missing(f"the disk probe failed: {failures[0]}") if failures else NO_DISK
-    return tuple(rates)
+            where = _where(directory, len(directories) <= 1)
+            rates.append(_rate(label, where, direction, setting, group))
+    return tuple(rates) or _why_none(trials, "disk")
+
+
+def _rate(
+    label: str, where: str, direction: Direction, setting: str, group: Sequence[Sample]
+) -> DeviceRate:
+    known = sum(sample.value is not None for sample in group)
+    return DeviceRate(label, where, direction, setting, *spread(group), known)
+
+
+def _why_none(trials: Sequence[Trial], what: str) -> Missing:
+    failures = [trial.failure.message for trial in trials if trial.failure]
+    return Missing(
+        f"the {what} probe failed: {failures[0]}" if failures else f"the {what} was not measured"
+    )
 
 
 def best_rate(rates: tuple[DeviceRate, ...] | Missing, metric: str) -> Number:
@@ -172,21 +169,14 @@ def network_rates(trials: Sequence[Trial]) -> tuple[DeviceRate, ...] | Missing:
         for (peers, sockets), group in _groups(
             slowest or chosen, ("peers", "sockets_per_peer")
         ).items():
-            mean, low, high = spread(group)
             setting = f"{sockets} socket{'' if sockets == 1 else 's'} per peer"
             rates.append(
-                DeviceRate(
+                _rate(
                     f"{label}, {peers} peers" if peers is not None else label,
                     "slowest peer" if slowest else "",
                     "network",
                     setting if sockets is not None else "",
-                    mean,
-                    low,
-                    high,
-                    sum(s.value is not None for s in group),
+                    group,
                 )
             )
-    if not rates:
-        failures = [trial.failure.message for trial in trials if trial.failure]
-        return Missing(f"the network probe failed: {failures[0]}") if failures else NO_NETWORK
-    return tuple(rates)
+    return tuple(rates) or _why_none(trials, "network")
