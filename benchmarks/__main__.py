@@ -170,7 +170,8 @@ def _headed(text: str, whole: dict[str, Any]) -> str:
     programs = "\n".join(f"- {k} {v}" for k, v in whole["versions"].items() if v)
     return (
         f"# {whole['measured_at']}\n\n`{' '.join(whole['command'])}`: {whole['pairs']} pairs, "
-        f"scale {whole['scale']:g}, {whole['host']['cores_used']} cores. Programs:\n\n{programs}\n\n{text}"
+        f"scale {whole['scale']:g}, {whole['host']['cores_used']} cores. "
+        f"Programs:\n\n{programs}\n\n{text}"
     )
 
 

@@ -166,7 +166,9 @@ class Repository(Closing):
         are left out unless they are asked for.
         """
         if limit is not None and (not isinstance(limit, int) or limit < 1):
-            raise refused(f"{limit!r} is no number of trials", "limit", "give 1 or more, or None")
+            raise refused(
+                f"{limit!r} is not a number of trials", "limit", "give 1 or more, or None"
+            )
         return Trials(self._repository, self._query(where, with_excluded), columns, limit)
 
     def trial(self, id: str) -> Trial:
@@ -234,7 +236,7 @@ class Repository(Closing):
         known = [each.value for each in Objective]
         if objective not in known:
             hint = f"one of {', '.join(known)}"
-            raise refused(f"{objective!r} is no objective", "objective", hint)
+            raise refused(f"{objective!r} is not an objective", "objective", hint)
         wanted = Objective(objective)
         if prices not in (None, "recorded") or (prices and usd_per_node_hour is not None):
             hint = 'give prices="recorded" alone, or the price of a node: usd_per_node_hour=0.5'

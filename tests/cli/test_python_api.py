@@ -281,7 +281,7 @@ def test_a_price_is_a_number_above_0(lab: venturi.Repository, price: float) -> N
 
 
 def test_an_objective_or_a_limit_that_is_none_is_refused(lab: venturi.Repository) -> None:
-    with pytest.raises(VenturiError, match="'foo' is no objective") as caught:
+    with pytest.raises(VenturiError, match="'foo' is not an objective") as caught:
         lab.rank("disk", objective="foo")
     assert caught.value.code == "VEN-QUERY-VALUE"
     assert "time and cost" in caught.value.hint

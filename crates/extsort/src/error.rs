@@ -16,7 +16,7 @@ pub enum SortError {
     },
     /// A file of fixed-length records has a length that is no multiple of the record size.
     #[error(
-        "{path} has {size_bytes} bytes, which is no multiple of the record size {record_bytes}: \
+        "{path} has {size_bytes} bytes, not a multiple of the record size {record_bytes}: \
          {remainder_bytes} bytes are left over"
     )]
     InputLength {
@@ -187,7 +187,7 @@ pub(crate) const FILE_LIMIT: &str = "raise the limit on the size of files (ulimi
 /// Every code of this crate with its meaning.
 pub const CODES: &[(&str, &str)] = &[
     ("VEN-SORT-INPUT", "An input cannot be opened or read."),
-    ("VEN-SORT-INPUT-LENGTH", "An input's length is no multiple of the record size."),
+    ("VEN-SORT-INPUT-LENGTH", "An input's length isn't a multiple of the record size."),
     ("VEN-SORT-RECORD", "A record is malformed, cut off or longer than allowed."),
     ("VEN-SORT-INPUT-CHANGED", "An input changed while it was sorted; nothing was published."),
     ("VEN-SORT-INPUT-IS-OUTPUT", "A file is input and would also be written as output."),

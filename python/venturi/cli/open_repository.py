@@ -100,8 +100,8 @@ def say_none_match(repository: TrialRepository) -> None:
         repository.get("last")
     except VenturiError:
         click.echo(
-            "no trials are recorded yet: `venturi quickstart` makes some, `venturi import "
-            "published` takes in published ones",
+            "no trials are recorded yet: `venturi quickstart` records some, `venturi import "
+            "published` imports published ones",
             err=True,
         )
         return

@@ -493,6 +493,8 @@ def unreadable(
     why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
     if isinstance(error, PermissionError):
         hint = f"`ls -ld {path}` shows its owner and permissions"
+    elif isinstance(error, FileNotFoundError) and not hint:
+        hint = "check the path: relative paths start at the current folder"
     return VenturiError(
         code, f"{path} cannot be read: {why or error}", where={"file": str(path)}, hint=hint
     )

@@ -80,7 +80,7 @@ def _key(repository: TrialRepository, name: str) -> str:
             raise
         raise VenturiError(
             "VEN-RECORD-UNKNOWN",
-            f"{name} is neither a repeat group nor one trial's id",
+            f"{name} is neither a repeat group nor the id of one trial",
             where={"name": name},
-            hint="`venturi ls` lists the trials' ids, and the keys of their groups",
+            hint="`venturi ls` lists trial ids and group keys",
         ) from error

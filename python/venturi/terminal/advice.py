@@ -226,7 +226,7 @@ def standing(objective: AdviceObjective, found: ClassAdvice, shown: int) -> tupl
     if short is not None:
         why = "; ".join(short.left_out)
         return True, f"Cannot tell: the price of {short.instance_type} is not whole ({why})."
-    sure = "than the others whatever the truth within the ranges is."
+    sure = "than the others for all values within the ranges."
     return False, f"1 ({best.instance_type}) is {less} {sure}"
 
 

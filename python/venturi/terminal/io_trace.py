@@ -77,7 +77,7 @@ def losses(trace: IoTrace) -> str | None:
     found = [
         (lost.missing_records, "record by its number", "records by their numbers"),
         (lost.truncated_bytes + lost.damaged_bytes, "damaged byte", "damaged bytes"),
-        (lost.unread_lines, "line that is no event", "lines that are no events"),
+        (lost.unread_lines, "line that is not an event", "lines that are not events"),
         (lost.late_events, "event out of order", "events out of order"),
         (before, "beginning of a request", "beginnings of requests"),
         (lost.not_done + lost.given_up, "end of a request", "ends of requests"),

@@ -67,7 +67,7 @@ def sentence(advice: TiersAdvice) -> str:
         return f"fast storage brings little: {fits}, and saves {saves} then"
     fits += f", and saves {saves} then"
     if advice.knee_bytes is None:
-        return f"{fits}; until then what it saves grows with its size"
+        return f"{fits}; until then the saving grows with its size"
     return f"{fits}; beyond {size(advice.knee_bytes)} more of it saves much less"
 
 

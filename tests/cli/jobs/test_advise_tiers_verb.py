@@ -208,7 +208,7 @@ def test_in_words(home: Path, tmp_path: Path) -> None:
     said = " ".join(done.stdout.split())
     for words in (
         "everything fits in 1.6 GB of fast storage in each host, and saves 28.0 s ",
-        "then; until then what it saves grows",
+        "then; until then the saving grows",
         "fast storage time saves cost",
         "Beyond the 0 B that the trial used",
         "slow disks shuffle reads 100 MB/s --slow",

@@ -79,7 +79,7 @@ def test_what_is_not_in_it_is_told(tmp_path: Path, trace: Path, agent_binary: Pa
     trace.write_text("".join([*text[:100], "what is this\n", *text[110:]]))
     shown = venturi("trace", "show", trace, home=tmp_path / "home", VENTURI_AGENT=str(agent_binary))
     assert shown.returncode == 0
-    assert "10 records by their numbers; 1 line that is no event" in shown.stdout
+    assert "10 records by their numbers; 1 line that is not an event" in shown.stdout
     assert "warning[VEN-TRACE-DAMAGED]" in shown.stderr
     assert "line 101" in shown.stderr
     assert "warning[VEN-TRACE-LOST]" in shown.stderr

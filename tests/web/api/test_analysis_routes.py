@@ -80,7 +80,10 @@ def test_cost_adds_prices_by_other_names_of_a_key_of_by(client: httpx.Client, ad
     found = ask(client, "/api/cost", **asked, plus="map tasks=16:2")
     assert {g["key"][0]: g["usd_per_hour"] for g in found["groups"]} == {"8": 1, "16": 3}
     other = refused(client, "/api/cost", **asked, plus="disk=SSD:2")
-    assert (other["code"], other["detail"]) == ("VEN-QUERY-VALUE", "disk is no key of by")
+    assert (other["code"], other["detail"]) == (
+        "VEN-QUERY-VALUE",
+        "disk is not one of the keys in by",
+    )
 
 
 def test_cost_without_a_price_or_trials_says_so(client: httpx.Client, add: Add) -> None:

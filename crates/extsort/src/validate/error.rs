@@ -19,7 +19,7 @@ pub enum ValidateError {
     },
     /// A file of fixed-length records has a length that is no multiple of the record size.
     #[error(
-        "{path} has {size_bytes} bytes, which is no multiple of the record size {record_bytes}: \
+        "{path} has {size_bytes} bytes, not a multiple of the record size {record_bytes}: \
          {remainder_bytes} bytes are left over"
     )]
     Length {
@@ -96,7 +96,7 @@ pub enum ValidateError {
 pub const VALIDATE_CODES: &[(&str, &str)] = &[
     ("VEN-VALIDATE-OPTION", "Options of the validation that do not make sense."),
     ("VEN-VALIDATE-INPUT", "An input of the validation cannot be opened or read."),
-    ("VEN-VALIDATE-LENGTH", "A length to validate is no multiple of the record size."),
+    ("VEN-VALIDATE-LENGTH", "The length of a file to validate isn't a multiple of the record size."),
     ("VEN-VALIDATE-RECORD", "A record to validate is malformed, cut off or too long."),
     ("VEN-VALIDATE-CHANGED", "A file changed while it was validated."),
     ("VEN-VALIDATE-MANIFEST", "A manifest is damaged or says something else than its files."),

@@ -246,10 +246,10 @@ def _listing(
             _counts(findings[host.name]),
         )
     made.notes += [
-        ("memory", "threads, memory: what its processes may use, by the limits of control groups"),
+        ("memory", "threads, memory: available to its processes, within limits of control groups"),
         ("clock", "clock: how far it is ahead of this machine's"),
         ("free", "free: of the fullest of its folders"),
-        ("settings", "settings: what `venturi doctor` says of them there"),
+        ("settings", "settings: the findings of `venturi doctor` there"),
     ]
     return made
 

@@ -27,8 +27,8 @@ _CLEAR = "\r\033[K"
 _STATES = {
     "up": "up",
     "left": "up, but the plan that it was made for has ended",
-    "half": "half made, or half taken down",
-    "gone": "gone: the machine was started again since",
+    "half": "incomplete: partly created or partly taken down",
+    "gone": "gone: the machine has rebooted",
 }
 
 lab_option: Callable[[F], F] = click.option(

@@ -358,7 +358,7 @@ def _as_setting(
             tiers, f"--tiers {tiers} and --set {other} say the same", "give one of them"
         )
     if not any(TIERS_SETTING.startswith(each.kind.prefixes) for each in engines):
-        said = f"--tiers {tiers}: no engine here has tiers"
+        said = f"--tiers {tiers}: none of the chosen engines has tiers"
         raise _wrong_setting(tiers, said, "only Spark has them: add --engine spark")
     yield f"{TIERS_SETTING}={tiers}"
 
@@ -379,7 +379,7 @@ def _settings(
         takers = [engine for engine in engines if key.startswith(engine.kind.prefixes)]
         if not equals or not takers:
             known = [f"{prefix}*" for engine in engines for prefix in engine.kind.prefixes]
-            said = "no engine here has such a setting" if equals else "no value"
+            said = "none of the chosen engines has this setting" if equals else "no value"
             raise _wrong_setting(text, f"--set {text}: {said}", _setting_hint(key, known, engines))
         for engine in takers:
             settings[engine.name][key] = value

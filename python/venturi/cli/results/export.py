@@ -237,8 +237,8 @@ def _table(
         say_unreadable(table.unreadable)
     if table.left_out:
         click.echo(
-            f"{count_of(table.left_out, 'column')} of the fewest trials left out: --column names "
-            "what to write",
+            f"{count_of(table.left_out, 'column')} with the fewest values left out: name the "
+            "columns to write with --column",
             err=True,
         )
     if table.labelled and not columns:

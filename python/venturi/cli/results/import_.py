@@ -64,7 +64,11 @@ def _what(
     files = _files(sources)
     if len(files) < len(sources) and format_ not in {None, SERVED}:
         raise click.BadParameter(f"only logs of {SERVED.name} are read from a URL")
-    hint = "" if given or not files else did_you_mean(files[0].name, _WORDS, "formats are")
+    hint = (
+        ""
+        if given or not files
+        else did_you_mean(files[0].name, _WORDS, "check the path; formats are")
+    )
     check_exist(format_, files, hint)
     return format_, sources
 

@@ -129,7 +129,7 @@ def _network(text: str) -> str:
     try:
         return str(ipaddress.ip_network(text))
     except ValueError as error:
-        raise click.BadParameter(f"{text!r} is no address or network: {error}") from error
+        raise click.BadParameter(f"{text!r} is not an address or network: {error}") from error
 
 
 def _require_token(repository: TrialRepository, access: Access) -> None:

@@ -69,7 +69,7 @@ def download(url: str, application: ServerApplication, folder: Path) -> Path:
         with zipfile.ZipFile(packed) as archive:
             _unpack(archive, own, url)
     except zipfile.BadZipFile as error:
-        raise _refused(url, f"the logs of {application.id} are no archive: {error}") from error
+        raise _refused(url, f"the logs of {application.id} are not a zip file: {error}") from error
     finally:
         packed.unlink(missing_ok=True)
     return own

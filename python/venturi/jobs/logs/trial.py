@@ -237,12 +237,12 @@ def lost(reading: AccountReading) -> Iterator[str]:
     if reading.truncated:
         yield f"the log is not whole: {reading.truncated}"
     if reading.malformed:
-        yield f"{reading.malformed:,} lines are no event"
+        yield f"{reading.malformed:,} lines are not events"
     if reading.oversized:
         yield f"{reading.oversized:,} events are too long to be read"
     for name, count in sorted(reading.damaged.items()):
         kind = name.removesuffix(TOO_MANY)
-        why = "lack what they should have" if kind == name else "are too many and were left out"
+        why = "lack required fields" if kind == name else "are too many and were left out"
         yield f"{count:,} events {kind} {why}"
     yield from reading.wrong
     if said := [count_of(n, name) for name, n in reading.dropped.items() if n]:

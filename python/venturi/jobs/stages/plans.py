@@ -35,7 +35,7 @@ _WHAT = (
     (re.compile(r"Sort"), "sort"),
     (re.compile(r"Generate"), "explode"),
     (re.compile(r"Scan .*|FileScan.*|BatchScan.*"), "scan"),
-    (re.compile(r"InMemoryTableScan"), "read what is cached"),
+    (re.compile(r"InMemoryTableScan"), "read cached data"),
     (re.compile(r"Range"), "make rows"),
 )
 # Operators that only wait for timed work: they compute, or pass rows on.

@@ -65,7 +65,7 @@ def _machines_usd(trial: Trial, catalogs: Sequence[Catalog]) -> float | str:
     """US dollars an hour of the trial's machines, or why that is unknown."""
     cluster = trial.cluster
     if cluster.dilation is not None:
-        return "the cluster is emulated: its time is not that of machines with a price"
+        return "the cluster is emulated, so its machines have no price"
     price = cluster.price
     if price is not None and price.per == CLUSTER_HOUR and price.currency == "USD":
         return price.amount

@@ -46,7 +46,7 @@ def _given(name: str, text: str) -> DiskClassRates:
             found[key] = float(amount) if key == "iops" else parse_rate(amount)
         except (ValueError, VenturiError) as error:
             what = "number" if key == "iops" else "rate"
-            raise _bad(name, text, f"{key} is no {what}: {amount!r}") from error
+            raise _bad(name, text, f"{key} is not a {what}: {amount!r}") from error
         if not 0 < found[key] < float("inf"):
             raise _bad(name, text, f"{key} must be above 0")
 

@@ -73,6 +73,7 @@ class GivenInputs:
                 "VEN-MEASURE-INPUT",
                 "there is no input file",
                 where={"dir": ", ".join(str(path) for path in paths)},
+                hint="name files, or a folder with files",
             )
         self._data = InputData(
             files=tuple(each.path for each in found),

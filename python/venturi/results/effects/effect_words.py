@@ -205,7 +205,7 @@ def headline(answer: Effects) -> str:
     """Return the first line: the leading value, and the outcomes of the others."""
     what = joined(answer.keys)
     if answer.baseline is None:
-        return f"No counted trial has a value of {what}"
+        return f"No counted trial has a value of {what}; `venturi keys` lists the keys with values"
     if answer.main is None:
         only = named(answer.keys, answer.baseline)
         return f"Nothing to compare: all {answer.trials:,} trials have {only}"

@@ -115,7 +115,7 @@ async def _http(request: Request, error: Exception) -> Response:
             "VEN-API-UNKNOWN",
             f"nothing is at {path}",
             where={"path": path},
-            hint="/api/openapi.json lists what is served",
+            hint="/api/openapi.json lists the addresses",
         )
     else:
         big = error.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE

@@ -89,7 +89,7 @@ def refused(errors: Sequence[Mapping[str, Any]]) -> VenturiError:
         "VEN-API-REQUEST",
         said + (f" (and {more} more)" if more else ""),
         where=where,
-        hint="/api/openapi.json says what is taken",
+        hint="/api/openapi.json lists the parameters and their values",
     )
 
 

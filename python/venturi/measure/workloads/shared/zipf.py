@@ -142,7 +142,7 @@ def check_sums(files: Files, paths: Sequence[Path], totals: U64) -> str | None:
     for path in paths:
         size_bytes = files.stat(path).bytes
         if size_bytes % PAIR.itemsize:
-            return f"{path.name}: {size_bytes} bytes are no whole number of pairs"
+            return f"{path.name}: {size_bytes} bytes are not a whole number of pairs"
         part = np.empty(size_bytes // PAIR.itemsize, dtype=PAIR)
         with files.open(path) as file:
             file.readinto(part.view(np.uint8).data)

@@ -117,7 +117,9 @@ def cost(
         day = None if price_as_of is None else price_as_of.isoformat()
         extra = recorded_prices(services.repository, added(plus or ()))
         if others := [key for key, _, _ in extra if key not in keys]:
-            raise refused(f"{others[0]} is no key of by", "plus", f"add by={others[0]}")
+            raise refused(
+                f"{others[0]} is not one of the keys in by", "plus", f"add by={others[0]}"
+            )
         require_prices(usd_per_hour, extra)
         given = PricesData(usd_per_hour, extra, per, day, price_source)
     elif plus:
