@@ -7,8 +7,8 @@
 use memchr::memmem;
 
 use crate::read::event::{
-    Device, Event, FAILED, FUA, Kind, METADATA, Operation, READAHEAD, SECTOR_BYTES, SECTOR_LIMIT,
-    SYNC, TIME_LIMIT_NS,
+    Device, Event, FAILED, FLUSHED, FUA, Kind, METADATA, Operation, READAHEAD, SECTOR_BYTES,
+    SECTOR_LIMIT, SYNC, TIME_LIMIT_NS,
 };
 use crate::read::tally::{CPUS, NOTE, Tally};
 
@@ -20,6 +20,7 @@ pub const VERSIONS: [u8; 2] = [7, 8];
 const CATEGORIES: u32 = 16;
 const READ: u32 = 0;
 const WRITE: u32 = 1;
+const FLUSH: u32 = 2;
 const SYNCHRONOUS: u32 = 3;
 const PASSED_THROUGH: u32 = 9;
 const NOTIFY: u32 = 10;
@@ -198,9 +199,11 @@ impl Record {
         }
         let failed = action == COMPLETE && self.error != 0;
         let operation = OPERATIONS[told_by(categories, self.bytes)];
+        // A request without data is nothing but a flush.
+        let flushed = if self.bytes == 0 { 0 } else { FLUSHED };
         let event = Event::new(self.time_ns, kind, self.device, operation)
             .at(self.sector, sectors)
-            .with(flags(categories) | if failed { FAILED } else { 0 });
+            .with(flags(categories) & (!FLUSHED | flushed) | if failed { FAILED } else { 0 });
         events.push(event);
     }
 
@@ -274,7 +277,11 @@ fn told_by(categories: u64, bytes: u32) -> usize {
 #[inline]
 fn flags(categories: u64) -> u8 {
     let flag = |category: u32, flag: u8| (categories >> category & 1) as u8 * flag;
-    flag(AHEAD, READAHEAD) | flag(META, METADATA) | flag(SYNCHRONOUS, SYNC) | flag(FORCED, FUA)
+    flag(AHEAD, READAHEAD)
+        | flag(META, METADATA)
+        | flag(SYNCHRONOUS, SYNC)
+        | flag(FORCED, FUA)
+        | flag(FLUSH, FLUSHED)
 }
 
 #[inline]

@@ -13,7 +13,7 @@ use crate::capture::bundle::{
 use crate::capture::disks::Disk;
 use crate::capture::ring::{DELTA_BITS, TIME_EXTEND, TYPE_BITS};
 use crate::error::TraceError;
-use crate::read::event::{Event, FAILED, FUA, Kind, METADATA, Operation, READAHEAD, SYNC};
+use crate::read::event::{Event, FAILED, FLUSHED, FUA, Kind, METADATA, Operation, READAHEAD, SYNC};
 use crate::read::input::Input;
 use crate::read::merge;
 use crate::read::tally::Tally;
@@ -273,7 +273,8 @@ fn letters(event: &Event) -> [u8; LETTERS_BYTES] {
     let flags = [(FUA, b'F'), (READAHEAD, b'A'), (SYNC, b'S'), (METADATA, b'M')];
     let set = flags.into_iter().filter(|(flag, _)| event.flags & flag != 0);
     let mut letters = [0; LETTERS_BYTES];
-    let all = std::iter::once(operation).chain(set.map(|(_, letter)| letter));
+    let flush = (event.flags & FLUSHED != 0).then_some(b'F');
+    let all = flush.into_iter().chain([operation]).chain(set.map(|(_, letter)| letter));
     letters.iter_mut().zip(all).for_each(|(place, letter)| *place = letter);
     letters
 }

@@ -21,6 +21,9 @@ pub const SYNC: u8 = 4;
 pub const FUA: u8 = 8;
 /// It completed with an error.
 pub const FAILED: u8 = 16;
+/// The device empties its cache first; a request without data that does only this is
+/// [`Operation::Flush`].
+pub const FLUSHED: u8 = 32;
 
 const KIND_BITS: u32 = 4;
 

@@ -3,7 +3,7 @@
 use memchr::{memchr, memchr2};
 
 use crate::read::event::{
-    Event, FAILED, FUA, Kind, METADATA, Operation, READAHEAD, SECTOR_LIMIT, SYNC,
+    Event, FAILED, FLUSHED, FUA, Kind, METADATA, Operation, READAHEAD, SECTOR_LIMIT, SYNC,
 };
 
 const NANOSECOND_DIGITS: u32 = 9;
@@ -45,7 +45,7 @@ fn padded(bytes: u64) -> Option<u64> {
     (before_digits && bytes & spaces == SPACES & spaces).then(|| number_of(values & !spaces))
 }
 
-/// What a request does, from letters such as `WS` or `FWFSM`: a first F is a flush before it.
+/// What a request does, from letters such as `WS` or `FWFSM`: a first F flushes the device's cache before it.
 #[inline]
 pub fn what(word: &[u8]) -> Option<(Operation, u8)> {
     let (flushes, rest) = match word {
@@ -74,7 +74,8 @@ pub fn what(word: &[u8]) -> Option<(Operation, u8)> {
                 _ => 0,
             }
     });
-    Some((operation, flags))
+    let flushed = flushes && operation != Operation::Flush && operation != Operation::Other;
+    Some((operation, flags | if flushed { FLUSHED } else { 0 }))
 }
 
 /// A line that is read from left to right. It ends with a line feed, which is no part of any field.

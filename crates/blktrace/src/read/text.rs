@@ -129,7 +129,9 @@ impl Decoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::event::{Device, FAILED, FUA, Kind, METADATA, Operation, READAHEAD, SYNC};
+    use crate::read::event::{
+        Device, FAILED, FLUSHED, FUA, Kind, METADATA, Operation, READAHEAD, SYNC,
+    };
     use crate::read::tally::NOTE;
 
     fn blkparse() -> Decoder {
@@ -214,7 +216,7 @@ mod tests {
         assert_eq!(of("RA"), (Operation::Read, READAHEAD));
         assert_eq!(of("RSM"), (Operation::Read, SYNC | METADATA));
         assert_eq!(of("WFS"), (Operation::Write, FUA | SYNC));
-        assert_eq!(of("FWFSM"), (Operation::Write, FUA | SYNC | METADATA));
+        assert_eq!(of("FWFSM"), (Operation::Write, FLUSHED | FUA | SYNC | METADATA));
         assert_eq!(of("DE"), (Operation::Discard, 0));
         assert_eq!(of("ZA"), (Operation::Write, 0));
         assert_eq!(of("ZRA"), (Operation::Other, READAHEAD));

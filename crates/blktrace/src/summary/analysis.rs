@@ -2,16 +2,26 @@
 
 use crate::attribute::attribution::Attribution;
 use crate::error::TraceError;
-use crate::read::event::{Device, Event, FAILED, Kind, Operation, SECTOR_LIMIT};
+use std::collections::VecDeque;
+
+use crate::read::event::{Device, Event, FAILED, FLUSHED, Kind, Operation, SECTOR_LIMIT};
 use crate::summary::depth::Depth;
 use crate::summary::group::Group;
 use crate::summary::heat::{Heat, What};
+use crate::summary::histogram::Histogram;
 use crate::summary::pairing::{Completion, Issue, Pairing, Tag};
 use crate::summary::table::Key;
 
 /// So many devices may be in one trace; each has some megabytes.
 const DEVICES: usize = 256;
 const _: () = assert!(DEVICES <= Key::DEVICES);
+
+/// So many flushes of a device may be under way; the oldest go, as their ends were lost.
+const FLUSHES: usize = 64;
+/// At the end of a trace, a request is lost that has been with the device for so long and for so many
+/// times the longest one that was done. Others are still under way.
+const LOST_AFTER_NS: u64 = 1_000_000_000;
+const LOST_AFTER_LONGEST: u64 = 10;
 
 /// The operations that have a [`Group`] each.
 pub const OPERATIONS: [Operation; 3] = [Operation::Read, Operation::Write, Operation::Discard];
@@ -24,6 +34,10 @@ pub struct DeviceCounts {
     pub groups: [Option<Box<Group>>; OPERATIONS.len()],
     /// Requests without data that went to the device: flushes of its cache.
     pub flushes: u64,
+    /// From the issue of a flush to its end; of a write that flushes first, all of it.
+    pub flush_times: Histogram,
+    /// When the flushes that are under way were issued.
+    flushing: VecDeque<u64>,
     /// Requests that move no data of a file system: commands passed through, zones.
     pub others: u64,
     /// Requests that the driver gave back.
@@ -44,6 +58,8 @@ impl DeviceCounts {
             device,
             groups: [const { None }; OPERATIONS.len()],
             flushes: 0,
+            flush_times: Histogram::default(),
+            flushing: VecDeque::new(),
             others: 0,
             requeues: 0,
             parts: 0,
@@ -148,7 +164,7 @@ impl Analysis {
             tag = attribution.tag(event, who);
         }
         let devices = &mut self.devices;
-        let gone = |key: Key| devices[key.device()].depth.less(now_ns);
+        let gone = |key: Key, issued_ns: u64| devices[key.device()].depth.lost(issued_ns, now_ns);
         let what = (event.operation, tag);
         let issue = self.pairing.issue(key, now_ns, event.sectors, what, gone);
         let device = &mut self.devices[key.device()];
@@ -172,9 +188,13 @@ impl Analysis {
     #[inline]
     fn complete(&mut self, event: &Event, key: Key, rest: Key, now_ns: u64) {
         let device = &mut self.devices[key.device()];
-        match self.pairing.complete(key, now_ns, event.sectors, || rest) {
+        let what = (event.operation, event.sectors);
+        match self.pairing.complete(key, now_ns, what, || rest) {
             Completion::Whole { operation, tag, issued_ns, queued_ns } => {
                 device.depth.less(now_ns);
+                if event.flags & FLUSHED != 0 {
+                    device.flush_times.record(issued_ns);
+                }
                 if let Some(group) = device.group(operation) {
                     let failed = event.flags & FAILED != 0;
                     group.complete(issued_ns, queued_ns, failed);
@@ -193,11 +213,16 @@ impl Analysis {
             Completion::Part => device.parts += 1,
             Completion::NeverIssued => device.never_issued += 1,
             Completion::Unknown => device.begun_before += 1,
+            Completion::Mismatch { issued_ns } => {
+                device.begun_before += 1;
+                device.depth.lost(issued_ns, now_ns);
+            }
         }
     }
 
     /// There are no more events.
     pub fn finish(&mut self) {
+        self.take_out_lost();
         for device in &mut self.devices {
             device.depth.finish(self.ended_ns);
             for group in device.groups.iter_mut().flatten() {
@@ -206,6 +231,21 @@ impl Analysis {
         }
         self.devices.sort_by_key(|device| device.device);
         self.attribution.iter_mut().for_each(Attribution::finish);
+    }
+
+    /// Takes the requests out of the depths that are with a device at the end because their ends were
+    /// lost: they must not keep it busy.
+    fn take_out_lost(&mut self) {
+        let (devices, ended_ns) = (&mut self.devices, self.ended_ns);
+        self.pairing.each_with_device(|key, issued_ns| {
+            let device = &mut devices[key.device()];
+            let groups = device.groups.iter().flatten();
+            let longest = groups.filter_map(|group| group.issued_to_done.max()).max();
+            let limit_ns = longest.unwrap_or(0).saturating_mul(LOST_AFTER_LONGEST);
+            if ended_ns.saturating_sub(issued_ns) >= limit_ns.max(LOST_AFTER_NS) {
+                device.depth.lost(issued_ns, ended_ns);
+            }
+        });
     }
 
     /// When the first event was; `None` if there was none.
@@ -237,9 +277,22 @@ impl Analysis {
 impl DeviceCounts {
     #[cold]
     fn without_data(&mut self, event: &Event) {
-        if event.kind() == Kind::Issue {
-            let other = event.operation == Operation::Other;
-            *(if other { &mut self.others } else { &mut self.flushes }) += 1;
+        let flush = event.operation != Operation::Other;
+        match event.kind() {
+            Kind::Issue if flush => {
+                self.flushes += 1;
+                if self.flushing.len() == FLUSHES {
+                    self.flushing.pop_front();
+                }
+                self.flushing.push_back(event.time_ns());
+            }
+            Kind::Issue => self.others += 1,
+            Kind::Complete if flush => {
+                if let Some(issued_ns) = self.flushing.pop_front() {
+                    self.flush_times.record(event.time_ns().saturating_sub(issued_ns));
+                }
+            }
+            _ => {}
         }
     }
 }

@@ -10,8 +10,10 @@
 //! | R | it is not; the next D of it begins anew, and is no other request |
 //! | C | the device is done with so many sectors from there on: all, or the first of them |
 //!
-//! The same sector may be under way several times at once: the first that went is the first that
-//! came back. A C of no sectors is the end of a flush, and of nothing else.
+//! A C belongs to the D of the same device, sector and operation. Several requests may be under way at
+//! the same sector: the first one issued is the first one done. A C where only requests with another
+//! operation are under way means two lost events: the D of this one, and the C of the other one. A C
+//! without sectors ends a flush, and nothing else.
 
 use crate::read::event::Operation;
 use crate::summary::table::{Key, Table};
@@ -110,6 +112,12 @@ pub enum Completion {
     NeverIssued,
     /// Of a request of which nothing was traced.
     Unknown,
+    /// Of a request of which nothing was traced, where one with another operation was under way: the
+    /// end of that one was lost.
+    Mismatch {
+        /// When the other one was issued last.
+        issued_ns: u64,
+    },
 }
 
 /// The requests that are under way.
@@ -172,8 +180,8 @@ impl Pairing {
         }
     }
 
-    /// D of a request that has sectors, with a tag that its end will have. `given_up` is told of
-    /// requests of the same sector that are not with the device any more, although nothing said so.
+    /// D of a request that has sectors, with a tag that its end will have. `given_up` is called with
+    /// the key and the time of issue of each request that was given up.
     #[inline]
     pub fn issue(
         &mut self,
@@ -181,7 +189,7 @@ impl Pairing {
         now_ns: u64,
         sectors: u32,
         (operation, tag): (Operation, Tag),
-        mut given_up: impl FnMut(Key),
+        mut given_up: impl FnMut(Key, u64),
     ) -> Issue {
         if self.requests.find(key, |request| !request.waits()).is_some() {
             if self.issue_again(key, now_ns, sectors) {
@@ -219,15 +227,11 @@ impl Pairing {
         &mut self,
         key: Key,
         now_ns: u64,
-        sectors: u32,
+        (operation, sectors): (Operation, u32),
         rest: impl Fn() -> Key,
     ) -> Completion {
-        let Some(at) = self.requests.find(key, Request::is_with_device) else {
-            return match self.wait_no_more(key) {
-                Some(_) => Completion::NeverIssued,
-                None => Completion::Unknown,
-            };
-        };
+        let is_it = |request: &Request| request.is_with_device() && request.operation == operation;
+        let Some(at) = self.requests.find(key, is_it) else { return self.unpaired(key) };
         let found = self.requests.remove_at(at);
         if sectors < found.sectors_or_who {
             let sectors_or_who = found.sectors_or_who - sectors;
@@ -241,6 +245,29 @@ impl Pairing {
             issued_ns: now_ns.saturating_sub(found.issued_ns),
             queued_ns: was_queued.then(|| now_ns.saturating_sub(found.queued_ns)),
         }
+    }
+
+    /// C of a request that is not with the device, as far as the trace tells.
+    #[cold]
+    fn unpaired(&mut self, key: Key) -> Completion {
+        if let Some(at) = self.requests.find(key, Request::is_with_device) {
+            self.given_up += 1;
+            return Completion::Mismatch { issued_ns: self.requests.remove_at(at).issued_ns };
+        }
+        match self.wait_no_more(key) {
+            Some(_) => Completion::NeverIssued,
+            None => Completion::Unknown,
+        }
+    }
+
+    /// Calls `each` with the key and the time of issue of each request that is with the device.
+    pub fn each_with_device(&mut self, mut each: impl FnMut(Key, u64)) {
+        self.requests.retain(|key, request| {
+            if request.is_with_device() {
+                each(key, request.issued_ns);
+            }
+            true
+        });
     }
 
     /// How many requests are with the device, and how many wait.
@@ -269,13 +296,13 @@ impl Pairing {
 
     /// Gives up what was issued at this sector so long ago that its end was lost.
     #[cold]
-    fn give_up(&mut self, key: Key, now_ns: u64, given_up: &mut impl FnMut(Key)) {
+    fn give_up(&mut self, key: Key, now_ns: u64, given_up: &mut impl FnMut(Key, u64)) {
         while let Some(at) = self.requests.find(key, Request::is_with_device)
             && now_ns.saturating_sub(self.requests.value(at).issued_ns) >= GIVEN_UP_NS
         {
-            self.requests.remove_at(at);
+            let gone = self.requests.remove_at(at);
             self.given_up += 1;
-            given_up(key);
+            given_up(key, gone.issued_ns);
         }
     }
 
@@ -291,14 +318,14 @@ impl Pairing {
     }
 
     #[cold]
-    fn forget_issued(&mut self, now_ns: u64, mut given_up: impl FnMut(Key)) {
+    fn forget_issued(&mut self, now_ns: u64, mut given_up: impl FnMut(Key, u64)) {
         let issued = self.requests.values().filter(|request| !request.waits());
         let oldest = cutoff(issued.map(|request| request.issued_ns), now_ns);
         let before = self.requests.count();
         self.requests.retain(|key, request| {
             let stays = request.waits() || request.issued_ns > oldest;
             if !stays && request.is_with_device() {
-                given_up(key);
+                given_up(key, request.issued_ns);
             }
             stays
         });
@@ -325,11 +352,11 @@ mod tests {
     }
 
     fn issue(pairing: &mut Pairing, sector: u64, now_ns: u64, sectors: u32) -> Issue {
-        pairing.issue(key(sector), now_ns, sectors, (READ, TAG), |_| {})
+        pairing.issue(key(sector), now_ns, sectors, (READ, TAG), |_, _| {})
     }
 
     fn complete(pairing: &mut Pairing, sector: u64, now_ns: u64, sectors: u32) -> Completion {
-        pairing.complete(key(sector), now_ns, sectors, || key(sector + u64::from(sectors)))
+        pairing.complete(key(sector), now_ns, (READ, sectors), || key(sector + u64::from(sectors)))
     }
 
     fn whole(issued_ns: u64, queued_ns: Option<u64>) -> Completion {
@@ -418,12 +445,25 @@ mod tests {
     }
 
     #[test]
+    fn a_completion_with_another_operation_means_two_lost_events() {
+        let mut pairing = Pairing::default();
+        pairing.issue(key(8), 10, 8, (Operation::Write, TAG), |_, _| {});
+        assert_eq!(complete(&mut pairing, 8, 50, 8), Completion::Mismatch { issued_ns: 10 });
+        assert_eq!((pairing.given_up, pairing.open()), (1, (0, 0)));
+        // Both under way: each is ended by its own.
+        pairing.issue(key(8), 60, 8, (Operation::Write, TAG), |_, _| {});
+        issue(&mut pairing, 8, 70, 8);
+        assert_eq!(complete(&mut pairing, 8, 75, 8), whole(5, None));
+        assert_eq!((pairing.given_up, pairing.open()), (1, (1, 0)));
+    }
+
+    #[test]
     fn a_lost_end_does_not_shift_those_that_follow_for_ever() {
         let mut pairing = Pairing::default();
         let mut gone = 0;
         issue(&mut pairing, 8, 0, 8);
         let later_ns = GIVEN_UP_NS + 5;
-        pairing.issue(key(8), later_ns, 8, (READ, TAG), |_| gone += 1);
+        pairing.issue(key(8), later_ns, 8, (READ, TAG), |_, _| gone += 1);
         assert_eq!(complete(&mut pairing, 8, later_ns + 7, 8), whole(7, None));
         assert_eq!((pairing.given_up, gone), (1, 1));
     }
@@ -434,7 +474,7 @@ mod tests {
         let mut gone = 0;
         for sector in 0..10_000 {
             pairing.queue(key(sector), sector, 0);
-            pairing.issue(key(20_000 + sector), sector, 8, (READ, TAG), |_| gone += 1);
+            pairing.issue(key(20_000 + sector), sector, 8, (READ, TAG), |_, _| gone += 1);
             let (issued, queued) = pairing.open();
             assert!(issued <= 100 && queued <= 100);
         }

@@ -9,7 +9,7 @@ use crate::read::tally::{ACTIONS, Tally};
 use crate::summary::analysis::{Analysis, DeviceCounts, OPERATIONS};
 use crate::summary::heat::Heat;
 use crate::summary::histogram::PER_OCTAVE;
-use crate::summary::requests::{OperationReport, seconds};
+use crate::summary::requests::{LatencyReport, OperationReport, seconds};
 use crate::summary::verdict::{THRESHOLDS, Threshold};
 
 /// Something that the reader of the result must know.
@@ -90,8 +90,10 @@ pub struct Losses {
 pub struct DeviceReport {
     /// `major,minor`.
     pub device: String,
-    /// Flushes of its cache.
+    /// Flushes of its cache, without data.
     pub flushes: u64,
+    /// Times of these, and of writes that flush first; `None` if no end was traced.
+    pub flush_times: Option<LatencyReport>,
     /// Requests that move no data of a file system.
     pub others: u64,
     /// Requests that its driver gave back.
@@ -174,6 +176,7 @@ impl DeviceReport {
         Self {
             device: counts.device.to_string(),
             flushes: counts.flushes,
+            flush_times: LatencyReport::of(&counts.flush_times),
             others: counts.others,
             requeues: counts.requeues,
             partial_completions: counts.parts,

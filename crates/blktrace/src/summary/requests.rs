@@ -219,7 +219,8 @@ fn verdict(operation: Operation, group: &Group) -> Verdict {
 }
 
 impl LatencyReport {
-    fn of(histogram: &Histogram) -> Option<Self> {
+    /// The times in `histogram`; `None` if there are none.
+    pub fn of(histogram: &Histogram) -> Option<Self> {
         Some(Self {
             count: histogram.count(),
             mean_ns: histogram.mean()?,
