@@ -5,9 +5,10 @@
 mod traces;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use blktrace::{Asked, Input, analyze};
+use blktrace::{Asked, Input, Report, analyze};
 use proptest::prelude::*;
 use serde_json::Value;
 use traces::{
@@ -29,6 +30,68 @@ fn spread(values: &[u64]) -> (f64, u64, u64) {
     let sum: u128 = values.iter().map(|value| u128::from(*value)).sum();
     let (min, max) = (values.iter().min().unwrap(), values.iter().max().unwrap());
     (sum as f64 / values.len() as f64, *min, *max)
+}
+
+/// A write's completion and a later read's issue were lost, both at one sector.
+#[test]
+fn block_pairing() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/cases/block-pairing");
+    let report = analyzed(&data.join("stale-pair.ftrace.txt"));
+    let [device] = report.devices.as_slice() else { panic!("one device") };
+    assert_eq!((report.losses.given_up, report.losses.not_done, device.begun_before), (1, 0, 1));
+    assert!((device.busy_s - 80.0 * 0.4e-3).abs() < 1e-6, "busy for {} s", device.busy_s);
+    assert_eq!(device.depth_max, 1);
+    let [read, write] = device.operations.as_slice() else { panic!("reads and writes") };
+    assert_eq!((read.completed, write.issued.count, write.completed), (80, 1, 0));
+    assert!(write.issued_to_done.is_none());
+}
+
+fn of_text(text: &str) -> Report {
+    let folder = tempfile::tempdir().unwrap();
+    analyzed(&file(folder.path(), "ftrace.txt", format!("# tracer: nop\n#\n{text}").as_bytes()))
+}
+
+#[test]
+fn a_request_that_was_lost_does_not_keep_the_disk_busy_until_the_end() {
+    let mut text =
+        String::from("x-1 [000] ..... 1.000000: block_rq_issue: 8,0 W 4096 () 8 + 8 [x]\n");
+    for at in 0..100 {
+        let (s, us) = (1 + at / 10, at % 10 * 100_000 + 50);
+        text += &format!("x-1 [000] ..... {s}.{us:06}: block_rq_issue: 8,0 R 4096 () 64 + 8 [x]\n");
+        text += &format!(
+            "x-1 [000] ..... {s}.{:06}: block_rq_complete: 8,0 R () 64 + 8 [0]\n",
+            us + 1000
+        );
+    }
+    let report = of_text(&text);
+    assert!((report.devices[0].busy_s - 0.1).abs() < 1e-6, "{}", report.devices[0].busy_s);
+    assert_eq!(report.losses.not_done, 1);
+}
+
+#[test]
+fn a_request_that_is_under_way_at_the_end_keeps_the_disk_busy() {
+    let report = of_text(
+        "x-1 [000] ..... 1.000000: block_rq_issue: 8,0 R 4096 () 64 + 8 [x]\n\
+         x-1 [000] ..... 1.500000: block_rq_complete: 8,0 R () 64 + 8 [0]\n\
+         x-1 [000] ..... 2.000000: block_rq_issue: 8,0 W 4096 () 8 + 8 [x]\n\
+         x-1 [000] ..... 4.000000: block_bio_queue: 8,0 R 128 + 8 [x]\n",
+    );
+    assert!((report.devices[0].busy_s - 2.5).abs() < 1e-6, "{}", report.devices[0].busy_s);
+}
+
+#[test]
+fn flushes_are_timed() {
+    let report = of_text(
+        "x-1 [000] ..... 1.000000: block_rq_issue: 8,0 FF 0 () 0 + 0 [x]\n\
+         x-1 [000] ..... 1.004000: block_rq_complete: 8,0 FF () 0 + 0 [0]\n\
+         x-1 [000] ..... 1.100000: block_rq_issue: 8,0 FWFS 4096 () 8 + 8 [x]\n\
+         x-1 [000] ..... 1.102000: block_rq_complete: 8,0 FWFS () 8 + 8 [0]\n\
+         x-1 [000] ..... 1.200000: block_rq_issue: 8,0 WS 4096 () 8 + 8 [x]\n\
+         x-1 [000] ..... 1.209000: block_rq_complete: 8,0 WS () 8 + 8 [0]\n",
+    );
+    let times = report.devices[0].flush_times.as_ref().unwrap();
+    assert_eq!((times.count, times.min_ns, times.max_ns), (2, 2_000_000, 4_000_000));
+    assert_eq!(report.devices[0].flushes, 1);
 }
 
 proptest! {

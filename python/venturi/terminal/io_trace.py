@@ -50,6 +50,8 @@ def parts(trace: IoTrace) -> Iterator[Table | Paragraph]:
     for device in trace.devices:
         yield Paragraph("")
         yield Paragraph(_device(device, names.get(device.device, device.device), trace.elapsed_s))
+        if device.flush_times is not None:
+            yield Paragraph(_flush_text(device.flush_times, trace.elapsed_s), indent=2)
         for operation in device.operations:
             if operation.verdict is not None:
                 yield Paragraph(f"{operation.operation}: {operation.verdict.text}", indent=2)
@@ -105,6 +107,26 @@ def _device(device: TracedDevice, name: str, elapsed_s: float) -> str:
     ]
     told = f"device {name}: busy {busy}{depth}, {device.depth_max:,} at most"
     return "; ".join([told, *more])
+
+
+def flush_lines(trace: IoTrace) -> Iterator[str]:
+    """Yield a line for each device of which flushes were timed."""
+    names = disk_names(trace)
+    for device in trace.devices:
+        if device.flush_times is not None:
+            name = names.get(device.device, device.device)
+            yield f"{name}: {_flush_text(device.flush_times, trace.elapsed_s)}"
+
+
+def _flush_text(times: RequestTimes, elapsed_s: float) -> str:
+    """Say how many flushes were timed, how long they took, and their share of the time."""
+    flush_s = times.count * times.mean_ns / 1e9
+    median, _, longest = _times(times)
+    spread = f"median {median}, longest {longest}" if times.p50_ns else f"longest {longest}"
+    return (
+        f"flush: {count_of(times.count, 'flush', 'flushes')} in {format_duration(flush_s)} "
+        f"({percent_of(flush_s, elapsed_s)} of the time), {spread}"
+    )
 
 
 def _requests(device: TracedDevice) -> Table:

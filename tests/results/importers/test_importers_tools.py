@@ -53,7 +53,7 @@ def test_other_suites() -> None:
         "fio",
         "3.33",
     )
-    shape = {"block_bytes": 4096, "queue_depth": 32, "jobs": 4}
+    shape: dict[str, Any] = {"block_bytes": 4096, "queue_depth": 32, "jobs": 4}
     assert probe.values("disk_random_read_bytes_per_s", **shape) == [715_827_882]
     assert probe.values("disk_random_read_iops", **shape) == [174_762.6]
     assert probe.values("disk_latency_s", quantile="p99") == [1.204224e-3]
@@ -149,7 +149,9 @@ def test_fio_versions_before_3_have_other_units_and_no_options() -> None:
 
 
 def test_fio_processes_of_one_job_are_one_trial() -> None:
-    options = {"job options": {"rw": "write", "numjobs": "4", "direct": "1"}}
+    options: dict[str, Any] = {
+        "job options": {"rw": "write", "numjobs": "4", "direct": "1"}
+    }
     written = {"write": job()["read"], "read": {}}
     four = trials(read("fio", fio(*(job() | options | written for _ in range(4)))))
     assert [each.values("disk_write_bytes_per_s", jobs=4) for each in four] == [[4e8]]
@@ -159,6 +161,13 @@ def test_fio_processes_of_one_job_are_one_trial() -> None:
     # Other jobs of a group run concurrently: their rates are of a shared disk.
     two = trials(read("fio", fio(job(), job("randread", jobname="b"))))
     assert all(s.labels["concurrent_jobs"] == 1 for each in two for s in each.samples)
+
+
+def test_fio_a_reader_and_a_writer_are_both_sides_of_read_write() -> None:
+    written = {"write": job()["read"], "read": {}}
+    reader, writer = trials(read("fio", fio(job(), job("write", jobname="b", **written))))
+    assert reader.values("disk_mixed_read_bytes_per_s") == [1e8]
+    assert writer.values("disk_mixed_write_bytes_per_s") == [1e8]
 
 
 def test_fio_failed_and_idle_jobs() -> None:
@@ -288,7 +297,7 @@ def test_pkb_disk_probe_has_latencies_and_shapes() -> None:
     labels = "|rw:randread|,|bs:4k|,|iodepth:16|,|runtime:30|"
     samples = (("job1:read:iops", 5000.0, ""), ("job1:read:latency:p99", 900.0, "usec"))
     (trial,) = trials(read("pkb", pkb("fio", *samples, labels=labels)))
-    shape = {"block_bytes": 4096, "queue_depth": 16}
+    shape: dict[str, Any] = {"block_bytes": 4096, "queue_depth": 16}
     assert trial.values("disk_random_read_iops", **shape) == [5000.0]
     assert trial.values("disk_latency_s", quantile="p99") == [pytest.approx(9e-4)]
 

@@ -135,10 +135,12 @@ def _io(repository: TrialRepository, trial: Trial) -> Iterator[Paragraph | Table
     if not io_trace.has_trace(trial):
         return
     from venturi.terminal.io_shares import share_tables
-    from venturi.terminal.io_trace import read
+    from venturi.terminal.io_trace import flush_lines, read
 
+    trace = read(io_trace.load(repository, trial))
     yield Paragraph("\nBlock I/O", "bold")
-    yield from share_tables(read(io_trace.load(repository, trial)), "class")
+    yield from share_tables(trace, "class")
+    yield from map(Paragraph, flush_lines(trace))
     yield Paragraph(f"more: venturi trace show {trial.id}")
 
 

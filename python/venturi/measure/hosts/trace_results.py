@@ -128,7 +128,7 @@ class TracedOperation(TracedRequests):
 
 @dataclass(frozen=True)
 class TracedDevice:
-    """A device, `8,32` by its numbers."""
+    """A device, `8,32` by its numbers. `flush_times` are None where no flush was timed."""
 
     device: str
     flushes: int
@@ -140,6 +140,7 @@ class TracedDevice:
     depth_mean: float | None
     depth_max: int
     operations: list[TracedOperation]
+    flush_times: RequestTimes | None = None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ Lines around the JSON (warnings, progress) are ignored, and a file may hold seve
   concurrently, so they are one trial with the sum of their rates. Their percentiles can't be
   combined.
 - Other jobs of the same group run concurrently, too: their samples have `concurrent_jobs`, and
-  catalogs don't use them.
+  catalogs don't use them. If some read and the others write sequentially, they are both sides of
+  DiskBench's `read_write`, which catalogs use.
 - `timestamp` is the time of the output, after all jobs: a warning says so. fio 3.36 and later have
   `job_start`.
 - A job with an error is a failed trial. A job that moved nothing is rejected.
@@ -188,7 +189,7 @@ def _moment(value: object, per_s: int) -> datetime | None:
 
 def _trials(run: _Run, listed: Sequence[Any]) -> Iterator[ImportedItem]:
     groups: dict[tuple[object, ...], list[_Job]] = {}
-    concurrent: dict[tuple[object, ...], int] = {}
+    concurrent: dict[tuple[object, ...], list[_Job]] = {}
     for place, fields in enumerate(listed):
         if not isinstance(fields, dict):
             yield Refusal(run.line, f"jobs[{place}]", "", "not an object")
@@ -200,16 +201,16 @@ def _trials(run: _Run, listed: Sequence[Any]) -> Iterator[ImportedItem]:
         key = job.key if several else (place,)
         groups.setdefault(key, []).append(job)
         if any(job.section(direction) for direction in _DIRECTIONS):
-            concurrent[job.group] = concurrent.get(job.group, 0) + 1
+            concurrent.setdefault(job.group, []).append(job)
     for jobs in groups.values():
-        others = max(0, concurrent.get(jobs[0].group, 0) - len(jobs))
+        others = [each for each in concurrent.get(jobs[0].group, ()) if each not in jobs]
         try:
             yield from admitted([_trial(run, jobs, others)], run.line, run.source)
         except UnusableError as error:
             yield error.refusal(run.line)
 
 
-def _trial(run: _Run, jobs: Sequence[_Job], others: int) -> Trial:
+def _trial(run: _Run, jobs: Sequence[_Job], others: Sequence[_Job]) -> Trial:
     """Return the trial of a job, or of the processes of one job."""
     first = jobs[0]
     error = next((code for each in jobs if (code := _number(each.fields, "error"))), None)
@@ -247,7 +248,7 @@ def _error(code: int) -> str:
     return f"fio reports error {code}: {os.strerror(abs(code)) if abs(code) < 1 << 31 else ''}"
 
 
-def _test(job: _Job, others: int) -> tuple[DiskTest, list[TrialWarning]]:
+def _test(job: _Job, others: Sequence[_Job]) -> tuple[DiskTest, list[TrialWarning]]:
     """Return what the job did, with warnings about what limits its use."""
     warnings = []
     options = job.options
@@ -271,8 +272,10 @@ def _test(job: _Job, others: int) -> tuple[DiskTest, list[TrialWarning]]:
     jobs = _count(options.get("numjobs"))
     if jobs > 1:
         labels["jobs"] = jobs
-    if others:
-        labels["concurrent_jobs"] = others
+    if {rw, *(access(each.options.get("rw")) for each in others)} == {"read", "write"}:
+        rw = "rw"
+    elif others:
+        labels["concurrent_jobs"] = len(others)
     if engine in _NO_DISK:
         labels["no_disk"] = engine
     return DiskTest(rw, labels), warnings

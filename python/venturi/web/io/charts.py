@@ -21,7 +21,7 @@ from venturi.terminal.io_shares import (
     not_attributed,
     pattern_name,
 )
-from venturi.terminal.io_trace import losses, read
+from venturi.terminal.io_trace import flush_lines, losses, read
 from venturi.web.io.amounts import amounts_of
 from venturi.web.io.heat import (
     NO_CELLS,
@@ -87,6 +87,7 @@ def page(trace: IoTrace) -> IoPage:
         patterns=tuple(_patterns(trace)),
         no_closer_look=None,
         stages=tuple(_stages(trace)),
+        flushes=tuple(flush_lines(trace)),
     )
 
 

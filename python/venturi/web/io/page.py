@@ -107,9 +107,9 @@ class IoCells:
 class IoPage:
     """The block I/O of a trial; `missing_reason` explains its absence.
 
-    `limits` are the disks' limits on the size of requests; `not_in_it` lists lost data. `amounts`
-    are known for engines that record them. `no_closer_look` explains why finer cells are missing
-    and how to get some; otherwise None.
+    `limits` are the disks' limits on the size of requests; `not_in_it` lists lost data. `flushes`
+    has a line for each disk with timed cache flushes. `amounts` are known for engines that record
+    them. `no_closer_look` explains why finer cells are missing and how to get some; otherwise None.
     """
 
     missing_reason: str | None
@@ -121,6 +121,7 @@ class IoPage:
     no_closer_look: str | None
     stages: tuple[IoStage, ...] = ()
     amounts: tuple[IoAmount, ...] = ()
+    flushes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

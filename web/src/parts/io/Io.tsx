@@ -305,6 +305,9 @@ export function Io({ id, found, cells }: Traced) {
       {found.missing_reason && <p className="nothing">{found.missing_reason}</p>}
       {found.not_attributed && <p>{found.not_attributed}</p>}
       {found.not_in_it && <p>{found.not_in_it}</p>}
+      {found.flushes.map((line) => (
+        <p key={line}>{line}</p>
+      ))}
       {found.patterns.length > 0 && (
         <>
           <DataTable
