@@ -42,7 +42,7 @@ from venturi.terminal.table import UNKNOWN, Paragraph, Table, TableCell
 LOGS = Path(__file__).parents[1] / "tests/data/spark"
 KINDS = ("TaskStart", "TaskEnd", "StageCompleted", "JobEnd")
 RATES = (0.001, 0.01, 0.1)
-_EVENT = re.compile(rb'\{"Event":"SparkListener(' + "|".join(KINDS).encode() + rb')"')
+_EVENT = re.compile(rb'\{"Event": ?"SparkListener(' + "|".join(KINDS).encode() + rb')"')
 # Figures: half a unit of the last digit, what Spark takes to record an end, and an interpolation.
 _RELATIVE, _TIME_S, _SHARE = 0.02, 0.1, 0.02
 _UNITS_S = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
@@ -50,9 +50,15 @@ _UNITS_B = {"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0
 _FIGURE = re.compile(r"(-?\d[\d,]*(?:\.\d+)?) ?(ms|s|min|h|B|KiB|MiB|GiB|TiB|%)?(?= |$)")
 # Of these only the text of the log is told, not of the application.
 _OF_THE_LOG = ("Event log", "Tasks without a recorded end")
-_NO_FIGURES = ("name", "operator", "timer")
-_ROW_KEYS = {"Stragglers": 2, "Skew: largest task / median task": 2, "Wasted task time": 1}
+_NO_FIGURES = ("name", "operator", "timer", "unattributed")
+_ROW_KEYS = {
+    "Stragglers": 2,
+    "Skew: largest task / median task": 2,
+    "Wasted task time": 1,
+    "Speculative copies": 0,
+}
 _ALL = 1_000_000
+_ABOUT = 0.5  # of a finding that says that its figures are only of the recorded tasks
 _UNSURE = (NOT_IN_LOG, UNATTRIBUTED)
 _AT_LEAST, _AT_MOST = "≥ ", "≤ "
 
@@ -148,17 +154,18 @@ def _verdict(found: Analysis, whole: Analysis) -> Iterator[Contradiction]:
         said, true = stage.verdict, stages[stage.key].verdict
         if said.narrowest is not None and said.narrowest != true.narrowest:
             yield Contradiction("verdict of a stage", said.sentence, true.sentence)
-        yield from _shares("share of a stage", said.shares, true.shares)
+        late = _TIME_S / max(stage.elapsed_s or 0.0, _TIME_S)
+        yield from _shares("share of a stage", said.shares, true.shares, max(_SHARE, late))
     yield from _shares("share", now.shares, was.shares)
 
 
 def _shares(
-    place: str, found: Mapping[str, float], whole: Mapping[str, float]
+    place: str, found: Mapping[str, float], whole: Mapping[str, float], allowed: float = _SHARE
 ) -> Iterator[Contradiction]:
     missing = sum(map(found.get, _UNSURE, (0.0, 0.0)))
     for part, share in found.items():
         true = whole.get(part, 0.0)
-        if part not in _UNSURE and not share - _SHARE <= true <= share + missing + _SHARE:
+        if part not in _UNSURE and not share - allowed <= true <= share + missing + allowed:
             yield Contradiction(f"{place}: {part}", f"{share:.1%} + {missing:.1%}", f"{true:.1%}")
 
 
@@ -169,7 +176,11 @@ def _findings(found: Diagnosis, whole: Diagnosis) -> Iterator[Contradiction]:
         if true is None:
             yield Contradiction(f"finding {each.rule}", each.says, "no such finding")
             continue
-        if each.saves_s > true.saves_s * (1 + _RELATIVE) + _TIME_S:
+        if each.partial:
+            near = each.saves_s <= max(true.saves_s + 1.0, (1 + _ABOUT) * true.saves_s)
+        else:
+            near = _close(each.saves_s, true.saves_s, _TIME_S) and each.says == true.says
+        if not near:
             said = (f"{one.says} (saves {one.saves_s:.2f} s)" for one in (each, true))
             yield Contradiction(f"finding {each.rule}", *said)
         places = {place.stage for place in true.where}
@@ -234,7 +245,7 @@ def _keyed(
 
 def _agrees(found: str, whole: str) -> bool:
     """Whether a cell says nothing that another contradicts."""
-    if found in {whole, UNKNOWN, ""} or "cannot tell" in found:
+    if found in {whole, UNKNOWN, "", "unknown"} or "cannot tell" in found:
         return True
     bound = found[:2] if found.startswith((_AT_LEAST, _AT_MOST)) else ""
     ours, theirs = _figures(found.removeprefix(bound)), _figures(whole.removeprefix(bound))

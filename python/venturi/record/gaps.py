@@ -157,11 +157,9 @@ def lost_ends(stages: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
         (pl.col("outcome") != "unfinished").fill_null(value=True)
         & ~pl.col("reason").str.contains("(?i)cancel").fill_null(value=False)
     ).select("stage_id", stage_attempt="attempt")
-    again = (pl.col("attempt") < pl.col("attempt").max().over(same_task)) & ~pl.col(
-        "speculative"
-    ).fill_null(value=False).any().over(same_task)
+    copied = pl.col("speculative").fill_null(value=False).any().over(same_task)
     alone = ~(pl.col("outcome") == "succeeded").any().over(same_task)
-    found = tasks.filter((pl.col("outcome") == "unfinished") & (alone | again))
+    found = tasks.filter((pl.col("outcome") == "unfinished") & (alone | ~copied))
     return found.join(ended, on=["stage_id", "stage_attempt"], how="semi")
 
 

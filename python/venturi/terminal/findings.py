@@ -56,7 +56,8 @@ def format_saving(finding: Finding) -> str:
     costs = [(format_duration(finding.saves_s), finding.share)] if finding.saves_s > 0 else []
     if finding.spares is not None:
         costs.append((finding.spares.what, finding.spares.share))
-    return "at most " + "; ".join(f"{what}, {share:.0%}" for what, share in costs)
+    said = "in recorded tasks " if finding.partial else "at most "
+    return said + "; ".join(f"{what}, {share:.0%}" for what, share in costs)
 
 
 def as_options(finding: Finding) -> str:

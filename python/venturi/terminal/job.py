@@ -89,9 +89,10 @@ def operators(line: Timeline, analysis: Analysis) -> Iterator[Paragraph | Table]
     made = table(
         "stage", "operator", "timer", "time", "of its task time", left=3, prose=("operator",)
     )
-    for stage in sorted(analysis.stages, key=lambda each: -each.task_s)[:SHOWN_TIMED]:
-        if stage.partial or stage.end_by is not None:
-            continue  # these were recorded with its end and its tasks'
+    longest = sorted(analysis.stages, key=lambda each: -each.task_s)[:SHOWN_TIMED]
+    # An operator's timers are recorded with the ends of its stages and their tasks.
+    whole = not line.gaps.endless
+    for stage in (each for each in longest if whole and not each.partial):
         for each in line.plans.of_stage(stage.key):
             for timer, time_s in line.plans.timed_in(each, stage.key).items():
                 # That of generated code is from its making to its end, whatever it did meanwhile.
@@ -440,10 +441,11 @@ def _speculation(analysis: Analysis) -> Table:
     seen = analysis.speculation
     if seen.launched:
         wasted = ("at least " if seen.unended else "") + format_duration(seen.wasted_s)
-        figures = [str(seen.launched), str(seen.won), wasted]
+        figures = [str(seen.launched), str(seen.won), wasted, str(seen.unended)]
         if analysis.lacking is not None:
-            figures = list(map(at_least, (*figures[:2], format_duration(seen.wasted_s))))
-        made.add(*figures, str(seen.unended))
+            figures[2] = format_duration(seen.wasted_s)
+            figures = list(map(at_least, figures))
+        made.add(*figures)
     return made
 
 

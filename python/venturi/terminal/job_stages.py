@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from venturi.core.units import format_bytes, format_duration
 from venturi.jobs.stages.stage import Analysis, Skew, Stage
-from venturi.record.account_tables import AT_MOST
+from venturi.record.account_tables import AT_MOST, BY_TASKS
 from venturi.terminal.table import (
     UNKNOWN,
     Table,
@@ -58,7 +58,7 @@ def unfinished_tasks(stages: Sequence[Stage]) -> Table:
 def critical_path(analysis: Analysis) -> Table:
     """The steps of the critical path, the driver's among them."""
     labels = {stage.key: stage for stage in analysis.stages}
-    if any(stage.end_by == AT_MOST for stage in analysis.stages):
+    if any(stage.end_by is not None for stage in analysis.stages):
         return table("step")  # it is unknown when stages ended
     made = table("step", "name", "from", "took", left=2, prose=("name",))
     steps = [step for step in analysis.path if step.elapsed_s >= 0.001]
@@ -81,7 +81,7 @@ def stage_rows(stages: Sequence[Stage]) -> Table:
                 "name": shorten(stage.name),
                 "outcome": stage.outcome,
                 "started": format_duration(stage.started_s),
-                "took": at_most(format_duration(stage.elapsed_s), stage.end_by == AT_MOST),
+                "took": _took(stage),
                 "tasks": format_count(stage.n_tasks),
                 "attempts": at_least(_attempts(stage), stage.partial),
                 "concurrent": at_least(f"{stage.at_once:,}", stage.partial),
@@ -97,6 +97,11 @@ def stage_rows(stages: Sequence[Stage]) -> Table:
         prose=("name", "attempts"),
         spare=("concurrent", "slots", "waves", "slot use", "started", "attempts"),
     )
+
+
+def _took(stage: Stage) -> str:
+    took = format_duration(stage.elapsed_s)
+    return at_most(took, stage.end_by == AT_MOST) if stage.end_by != BY_TASKS else at_least(took)
 
 
 def _attempts(stage: Stage) -> str:

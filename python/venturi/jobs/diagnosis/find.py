@@ -10,13 +10,14 @@ from venturi.core.wording import count_of
 from venturi.jobs.diagnosis.case import Case, Confidence, FindingScope, Hit, SparedResources
 from venturi.jobs.diagnosis.registry import rule_functions
 from venturi.jobs.diagnosis.table import DiagnosisRule, load_rules
-from venturi.jobs.stages.stage import Analysis
+from venturi.jobs.stages.stage import Analysis, label_of
 from venturi.jobs.stages.timeline import Timeline
 
 # Chosen by us: smaller savings aren't worth the effort.
 LEAST_S, LEAST_SHARE = 1.0, 0.02
 LEAST_SPARED = 0.2  # of the resources, if no time would be saved
 _MOST_PLACES = 20
+OF_RECORDED = "these are figures of the recorded tasks, because events are missing"
 OVERLAP = "savings overlap: two findings may save the same seconds"
 
 
@@ -26,8 +27,9 @@ class Finding:
 
     `saves_s` is an upper bound under the assumption `assumes`, `share` its share of the elapsed
     time. Savings of several findings may overlap, so never add them up. A finding that saves
-    resources but no time has `saves_s` 0. `settings` implement the advice `do`; empty
-    if the program has to change.
+    resources but no time has `saves_s` 0. `settings` implement the advice `do`; empty if the
+    program has to change. If it is `partial`, events are missing from the log, and its figures are
+    those of the recorded tasks.
     """
 
     rule: str
@@ -43,6 +45,7 @@ class Finding:
     assumes: str
     confidence: Confidence
     source: str
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +80,12 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
             continue
         if rules[id_].rests_on_slots and lacking:
             continue
-        hits = sorted(search(case), key=lambda hit: -hit.saves_s)
+        every = search(case)
+        hits = [hit for hit in every if not _lacks_plan(line, hit)]
+        hits.sort(key=lambda hit: -hit.saves_s)
         spared = any(hit.spares is not None and hit.spares.share >= LEAST_SPARED for hit in hits)
         if spared or sum(hit.saves_s for hit in hits) >= least_s:
-            found.append(_finding(rules[id_], hits, line.elapsed_s))
+            found.append(_finding(rules[id_], hits, line, whole=len(hits) == len(every)))
     found.sort(key=_cost, reverse=True)
     silence = None if found else _silence(line, least_s)
     return Diagnosis(tuple(found), silence, tuple(_unseen(line, case, silent=not found)))
@@ -105,17 +110,20 @@ def _cost(finding: Finding) -> tuple[float, float]:
     return finding.saves_s, 0.0 if finding.spares is None else finding.spares.share
 
 
-def _finding(rule: DiagnosisRule, hits: Sequence[Hit], elapsed_s: float) -> Finding:
+def _finding(rule: DiagnosisRule, hits: Sequence[Hit], line: Timeline, *, whole: bool) -> Finding:
     """Merges a rule's hits; the message describes the costliest one."""
     first, *others = (hit for hit in hits if hit.saves_s > 0 or hit.spares is not None)
     places = "place" if len(others) == 1 else "places"
     more = f"; the same in {len(others):,} more {places}" if others else ""
+    elapsed_s = line.elapsed_s or 0.0
     saves_s = min(sum(hit.saves_s for hit in hits), elapsed_s)
+    where = [place for hit in hits for place in hit.where]
+    partial = not whole or _is_partial(line, where)
     return Finding(
         rule=rule.id,
         title=rule.title,
-        says=first.says + more,
-        where=tuple(place for hit in hits for place in hit.where)[:_MOST_PLACES],
+        says=first.says + more + (f"; {OF_RECORDED}" if partial else ""),
+        where=tuple(where[:_MOST_PLACES]),
         costs=rule.costs,
         do=rule.do[first.variant].format_map(first.values),
         settings={
@@ -123,12 +131,27 @@ def _finding(rule: DiagnosisRule, hits: Sequence[Hit], elapsed_s: float) -> Find
             for key, value in rule.settings.get(first.variant, {}).items()
         },
         saves_s=saves_s,
-        share=saves_s / elapsed_s,
+        share=saves_s / elapsed_s if elapsed_s else 0.0,
         spares=first.spares,
         assumes=rule.assumes,
-        confidence=first.confidence,
+        confidence=Confidence.LOW if partial else first.confidence,
         source=rule.source,
+        partial=partial,
     )
+
+
+def _lacks_plan(line: Timeline, hit: Hit) -> bool:
+    """Whether a hit is of a stage without a recorded end, which has its operators' metrics."""
+    labels = {label_of(key) for key in line.gaps.endless}
+    return any(place.stage in labels for place in hit.where)
+
+
+def _is_partial(line: Timeline, where: Sequence[FindingScope]) -> bool:
+    """Whether what was found rests on stages of which events are missing, or may."""
+    if not line.gaps.lacks:
+        return False
+    labels = {label_of(key) for key in line.gaps.stages | line.gaps.endless}
+    return any(place.stage is None or place.stage in labels for place in where) or not where
 
 
 def _unseen(line: Timeline, case: Case, *, silent: bool) -> Iterator[str]:

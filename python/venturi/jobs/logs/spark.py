@@ -37,6 +37,7 @@ from venturi.jobs.logs.spark_ends import (
     missing_events,
     most_failures,
     outcome_of,
+    repeated,
 )
 from venturi.jobs.logs.spark_fields import (
     NO_METRICS,
@@ -470,11 +471,10 @@ class _LogState:
         from venturi.record.store.frames import pl
 
         tasks = self.tasks.finish()
-        if not self.resubmitted:
+        lost = {*self.resubmitted, *repeated(tasks)}
+        if not lost:
             return tasks
-        in_vain = pl.col("task_id").is_in(list(self.resubmitted)) & (
-            pl.col("outcome") == "succeeded"
-        )
+        in_vain = pl.col("task_id").is_in(list(lost)) & (pl.col("outcome") == "succeeded")
         reason = pl.when(in_vain).then(pl.lit(OUTPUT_LOST)).otherwise("reason")
         return tasks.with_columns(reason=reason)
 

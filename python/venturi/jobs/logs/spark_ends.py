@@ -91,6 +91,21 @@ def missing_events(stages: pl.DataFrame, tasks: pl.DataFrame, n_starts: int) -> 
     return {"task start": n_starts + lost, "task end": len(lost_ends(stages, tasks)) + lost}
 
 
+def repeated(tasks: pl.DataFrame) -> list[str]:
+    """Attempts that succeeded, and another at the same task was launched later: Spark does that
+    only if their output was lost. A copy is none."""
+    from venturi.record.store.frames import pl
+
+    if not (tasks["attempt"] > 0).any():
+        return []
+    same = ("stage_id", "stage_attempt", "index")
+    last_ms = pl.when(~pl.col("speculative").fill_null(value=False)).then("launched_ms")
+    found = tasks.filter(
+        (pl.col("outcome") == "succeeded") & (last_ms.max().over(same) > pl.col("finished_ms"))
+    )
+    return found["task_id"].to_list()
+
+
 class _MissingEnds:
     """The jobs and stages of an application, and facts about the stages without an end."""
 

@@ -82,7 +82,8 @@ def analyse(
     verdict = application_verdict(stages, parts, elapsed_s, account.kind.silence)
     verdict = with_background_load(verdict, others)
     lost, executors = losses(tasks, account.configuration), lost_executors(account, tasks.origin_ms)
-    verdict = with_losses(verdict, lost, executors, sum(stage.task_s for stage in stages))
+    task_s = sum(stage.task_s for stage in stages)
+    verdict = with_losses(verdict, lost, executors, task_s, whole=not line.gaps.lacks)
     return Analysis(
         elapsed_s=elapsed_s,
         stages=tuple(stages),
@@ -134,7 +135,7 @@ def _stage(
         plan = schedule(ran, needed, at_once, (span.from_s, span.to_s))
         line.schedules[key] = plan
         bounds = _bounds(ran, plan, tasks)
-    causes = _causes(ran, tasks)
+    causes = _causes(ran, tasks, whole=not line.gaps.endless)
     # A hanging task has taken its time, whatever its outcome.
     counted = succeeded | tasks.hanging[done]
     skews: tuple[Skew, ...] = (
@@ -173,7 +174,13 @@ def _stage(
         speculation=_speculation(tasks, here),
         spilled_bytes=_spilled(tasks.bytes_spilled[here]),
         bounds=() if partial else bounds,
-        verdict=stage_verdict(elapsed_s, shares if len(done) else {}, skews, unfinished),
+        verdict=stage_verdict(
+            elapsed_s,
+            shares if len(done) else {},
+            skews,
+            unfinished,
+            whole=not line.gaps.endless,
+        ),
         partial=partial,
         end_by=row["end_by"],
     )
@@ -187,7 +194,8 @@ def _slot_use(ran: TaskTimes, span: StageSpan, there: SlotOffer | None, at_once:
     return min(total(inside_s) / (offered_s or at_once * (span.to_s - span.from_s)), 1.0)
 
 
-def _causes(times: TaskTimes, tasks: Tasks) -> tuple[CauseTime, ...]:
+def _causes(times: TaskTimes, tasks: Tasks, *, whole: bool) -> tuple[CauseTime, ...]:
+    """Task time by cause; unless the log is `whole`, plans may not show that it only computes."""
     found = []
     for cause in tasks.kind.causes:
         values = times.causes.get(cause)
@@ -197,7 +205,11 @@ def _causes(times: TaskTimes, tasks: Tasks) -> tuple[CauseTime, ...]:
             found.append(CauseTime(cause, total(values)))
     for cause in (*BY_ELIMINATION, *WITHOUT_END):
         if total(tasks.times.causes.get(cause, np.zeros(0))) > 0:  # of some stage
-            found.append(CauseTime(cause, total(times.causes[cause])))
+            time_s = total(times.causes[cause])
+            if time_s or whole or cause != TO_COMPUTE:
+                found.append(CauseTime(cause, time_s))
+            else:
+                found.append(CauseTime(cause, None, "events are missing from the log"))
     return tuple(found)
 
 

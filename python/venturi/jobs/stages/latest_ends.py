@@ -16,8 +16,8 @@ from venturi.record.job_account import JobAccount
 if TYPE_CHECKING:
     import polars as pl
 
-# Chosen by us: Spark frees a slot before it records the end of its task.
-_LATE_MS = 100.0
+# Chosen by us: Spark frees a slot before it records the end, which a busy driver does late.
+_LATE_MS = 2_000.0
 
 
 def task_cpus(account: JobAccount) -> int:

@@ -235,17 +235,23 @@ def with_losses(
     found: Sequence[WastedTime],
     executors: Sequence[LostExecutor],
     task_s: float,
+    *,
+    whole: bool = True,
 ) -> NarrowestPoint:
-    """Adds the wasted share of `task_s` to `verdict`: first if it is most, not if it is little."""
+    """Adds the wasted share of `task_s` to `verdict`: first if it is most, not if it is little.
+
+    Unless the log is `whole`, these are lower bounds, and have no ratio.
+    """
     lost_s = sum(loss.time_s for loss in found)
     sentence = verdict.sentence
     if lost_s > 0 and lost_s >= LEAST_SHARE * task_s:
         most = found[0]
         why = f" ({most.n:,} x {most.said})" if most.said else f" ({most.n:,})"
-        said = (
-            f"{lost_s / task_s:.0%} of the task time ({format_duration(lost_s)}) was wasted, "
-            f"most of it by {most.what}{why}"
-        )
+        said = f"{lost_s / task_s:.0%} of the task time ({format_duration(lost_s)}) was wasted, "
+        if not whole:
+            said = f"at least {format_duration(lost_s)} of the task time was wasted, "
+            why = why.replace("(", "(at least ", 1)
+        said += f"most of it by {most.what}{why}"
         first = lost_s >= FIRST_SHARE * task_s
         sentence = f"{said}; {sentence}" if first else f"{sentence}; {said}"
     if executors:

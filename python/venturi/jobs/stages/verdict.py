@@ -96,13 +96,18 @@ def stage_verdict(
     shares: Mapping[str, float],
     skews: Sequence[Skew],
     unfinished: Sequence[UnfinishedAttempt],
+    *,
+    whole: bool = True,
 ) -> NarrowestPoint:
-    """The bottleneck of one stage, from the `shares` of its time."""
+    """The bottleneck of one stage, from the `shares` of its time.
+
+    Unless the log is `whole`, any cause may explain the time without one.
+    """
     if not elapsed_s or not shares:
         return NarrowestPoint(
             None, "cannot tell: none of its tasks has a recorded time", {}, elapsed_s
         )
-    return _judge(shares, elapsed_s, _skewed(skews, unfinished), None)
+    return _judge(shares, elapsed_s, _skewed(skews, unfinished), None, whole=whole)
 
 
 def application_verdict(
@@ -128,7 +133,7 @@ def application_verdict(
         evidence = f"most of it in {stage.title}"
         if top == IDLE:
             evidence += _few(stage)
-    found = _judge(judged, elapsed_s, evidence, silence)
+    found = _judge(judged, elapsed_s, evidence, silence, whole=elapsed.lacking is None)
     if hanging is not None:
         sentence = f"{hanging}; {found.sentence}"
         found = replace(found, narrowest=UNFINISHED, sentence=sentence, share=None)
@@ -195,18 +200,27 @@ def _skewed(skews: Sequence[Skew], unfinished: Sequence[UnfinishedAttempt]) -> s
 
 
 def _judge(
-    parts: Mapping[str, float], of_s: float, evidence: str, silence: str | None
+    parts: Mapping[str, float],
+    of_s: float,
+    evidence: str,
+    silence: str | None,
+    *,
+    whole: bool = True,
 ) -> NarrowestPoint:
     shares = dict(sorted(parts.items(), key=lambda each: -each[1]))
     (top, share), *others = shares.items()
-    said = f"{WORDS[top]} took {share:.0%} of {format_duration(of_s)}"
+    missing = shares.get(NOT_IN_LOG, 0.0)
+    least = "at least " if missing and top != NOT_IN_LOG else ""
+    said = f"{WORDS[top]} took {least}{share:.0%} of {format_duration(of_s)}"
     if top == UNATTRIBUTED:
         why = f"cannot tell: {said}" + (f" ({silence})" if silence else "")
         return NarrowestPoint(None, why, shares, of_s)
-    missing = shares.get(NOT_IN_LOG, 0.0)
-    known = [each for part, each in shares.items() if part != NOT_IN_LOG]
-    if missing and (top == NOT_IN_LOG or missing >= share - sum(known[1:2])):
-        why = "" if top == NOT_IN_LOG else f" and {WORDS[NOT_IN_LOG]} {missing:.0%}"
+    unsure = (NOT_IN_LOG,) if whole else (NOT_IN_LOG, UNATTRIBUTED)
+    hidden = sum(shares.get(part, 0.0) for part in unsure)
+    known = [each for part, each in shares.items() if part not in unsure]
+    if top == NOT_IN_LOG or ((missing or not whole) and hidden >= share - sum(known[1:2])):
+        names = " and ".join(WORDS[part] for part in unsure if shares.get(part))
+        why = "" if top == NOT_IN_LOG else f" and {names} {hidden:.0%}"
         return NarrowestPoint(None, f"cannot tell: {said}{why}", shares, of_s)
     if share < LEAST:
         return NarrowestPoint(
