@@ -77,14 +77,18 @@ def _failure(
     trial: Trial, account: JobAccount, analysis: Analysis, failed: Sequence[str]
 ) -> Iterator[Paragraph]:
     """Yield what failed, and what that means: of the application, else of the first query."""
+    said = []
     if trial.state is not State.SUCCEEDED:
-        said = trial.failure.message if trial.failure else next(iter(trial.warnings), None)
-        text = said if isinstance(said, str) or said is None else said.message
-    else:
-        text = f"Query failed: {cause_line(failed[0])}" if failed else None
-    if text is None:
+        first = trial.failure or next(iter(trial.warnings), None)
+        said += [first.message] if first is not None else []
+    query = cause_line(failed[0]) if failed else None
+    # A query fails with its job's message, unless Spark cancelled the job for the query.
+    if query is not None and not any(query in each for each in said):
+        said.append(f"Query failed: {query}")
+    if not said:
         return
-    yield from _block(text, "  ", 4)
+    for text in said:
+        yield from _block(text, "  ", 4)
     attempts = [each for each in analysis.losses if each.what in FAILURES]
     disks = next((each.disks for each in attempts if each.disks), None)
     where = attempts[0].where if attempts else None

@@ -23,6 +23,10 @@ _ABORTED = re.compile(
     r"(?: \((?P<host>\S+) executor (?P<id>[^()]+)\))?: )?"
 )
 _TASK_ERROR = re.compile(r"^ExceptionFailure: ")
+# A file of Spark in a local directory: only the directory matters.
+_SCRATCH = re.compile(
+    r"/(?:spark-[0-9a-f-]{36}/)?(?:executor-[0-9a-f-]{36}/)?blockmgr-[0-9a-f-]{36}(?:/[\w.-]+)*"
+)
 # The class of an exception that has a name of its own: "[DIVIDE_BY_ZERO] Division by zero".
 _NAMED_ERROR = re.compile(r"^[\w.$]+: (?=\[[A-Z_.]+\] )")
 _SILENT = re.compile(r"java\.io\.EOFException$")  # the end of a stream says no more
@@ -82,7 +86,8 @@ def headline(reason: str | None) -> str | None:
     root cause; of an aborted Spark job, the cause first, then which task failed how often.
     """
     # A traceback's own lines start at the margin; lines added by engines don't.
-    lines = [line.rstrip() for line in (reason or "").splitlines() if line.strip()]
+    text = _SCRATCH.sub("/...", reason or "")
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     if not lines:
         return None
     lines[0] = _TASK_ERROR.sub("", lines[0].strip())

@@ -44,8 +44,10 @@ _PLANNED = re.compile(
     r"decommission|preempt|imminent node shutdown|node is shutting down|DisruptionTarget",
     re.IGNORECASE,
 )
+_KILLED_BY_DRIVER = re.compile(r"executor killed by driver", re.IGNORECASE)
 _STAGE_CANCELLED = re.compile(r"TaskKilled: Stage cancell?ed\b.*", re.IGNORECASE | re.DOTALL)
-_VALUES = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")
+# What differs between messages of one error: paths, numbers, quoted values.
+_VALUES = re.compile(r"/[^\s:'\"()]+|\d+|'[^']*'|\"[^\"]*\"")
 _MOSTLY = 0.8  # our judgment: a share of attempts in one place that is worth a word
 _MOSTLY_OF = 5  # attempts
 
@@ -209,15 +211,27 @@ def _run_again(tasks: Tasks) -> Truths:
 
 def lost_executors(account: JobAccount, origin_ms: float) -> tuple[LostExecutor, ...]:
     """The executors that were removed unexpectedly, in time order."""
-    return _removed(account, origin_ms, planned=False)
+    return tuple(
+        each
+        for each in _removed(account, origin_ms)
+        if not _WANTED.search(each.reason) and not _PLANNED.search(each.reason)
+    )
 
 
-def planned_endings(account: JobAccount, origin_ms: float) -> tuple[LostExecutor, ...]:
-    """The executors that were decommissioned or preempted, in time order."""
-    return _removed(account, origin_ms, planned=True)
+def planned_endings(account: JobAccount, tasks: Tasks) -> tuple[LostExecutor, ...]:
+    """The executors that were decommissioned, preempted, or removed by the driver while they had
+    tasks, in time order."""
+    places = [place for place, _ in reasons(tasks, EXECUTOR)]
+    busy = set(tasks.rows["executor_id"][places].to_list())
+    return tuple(
+        each
+        for each in _removed(account, tasks.origin_ms)
+        if _PLANNED.search(each.reason)
+        or (_KILLED_BY_DRIVER.search(each.reason) and each.executor_id in busy)
+    )
 
 
-def _removed(account: JobAccount, origin_ms: float, *, planned: bool) -> tuple[LostExecutor, ...]:
+def _removed(account: JobAccount, origin_ms: float) -> tuple[LostExecutor, ...]:
     rows = account.executors.select("executor_id", "host", "removed_ms", "reason").rows()
     return tuple(
         LostExecutor(executor, host, (removed_ms - origin_ms) / 1e3, reason, explained(reason))
@@ -225,8 +239,6 @@ def _removed(account: JobAccount, origin_ms: float, *, planned: bool) -> tuple[L
             (row for row in rows if row[2] is not None), key=lambda row: row[2]
         )
         if reason is not None
-        and not _WANTED.search(reason)
-        and (_PLANNED.search(reason) is not None) == planned
     )
 
 

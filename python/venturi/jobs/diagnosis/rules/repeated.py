@@ -76,11 +76,19 @@ def executor_lost(case: Case) -> Iterator[Hit]:
             *(FindingScope(host=each.host, executor=each.executor_id) for each in gone[:SHOWN]),
             *case.longest(places),
         ),
-        case.without_s(places),
+        max(case.without_s(places), time_s / _slots(case)),
         Confidence.MEDIUM,
         _advice(case, known),
         {"reason": first.reason, "remedy": known.remedy if known else ""},
     )
+
+
+def _slots(case: Case) -> int:
+    """The most slots of a stage on the critical path: wasted work took at least its share of them.
+
+    A replay knows only the slots that were left after an executor had gone.
+    """
+    return max((stage.slots for stage in case.analysis.stages), default=1) or 1
 
 
 def _advice(case: Case, known: FailureMeaning | None) -> str:
@@ -108,7 +116,7 @@ def _matter(case: Case, rule: str, found: Iterable[WastedTime]) -> bool:
 @rule("planned-ending")
 def planned_ending(case: Case) -> Iterator[Hit]:
     """Work that was lost with executors that were decommissioned or preempted."""
-    gone = losses.planned_endings(case.line.account, case.line.tasks.origin_ms)
+    gone = losses.planned_endings(case.line.account, case.line.tasks)
     found = [loss for loss in case.analysis.losses if loss.what in _OF_EXECUTORS]
     if not gone or case.analysis.lost_executors or not _matter(case, "planned-ending", found):
         return
@@ -125,7 +133,7 @@ def planned_ending(case: Case) -> Iterator[Hit]:
             *(FindingScope(host=each.host, executor=each.executor_id) for each in gone[:SHOWN]),
             *case.longest(places),
         ),
-        case.without_s(places),
+        max(case.without_s(places), time_s / _slots(case)),
         Confidence.MEDIUM,
         "any",
         {"remedy": known.remedy if known else "let executors finish their tasks before they leave"},
