@@ -24,6 +24,7 @@ _BAR = 20
 _LEAST_SHARE = 0.005
 _NAME = 26
 _SAYS_LINES = 3
+_MUCH = 7  # lines about a failure: the finding below gets fewer
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -39,12 +40,13 @@ def job_screen(
     The fewer lines are left, the fewer parts are shown, but never less than two.
     """
     failed = failed_queries(account)
+    failure = [*_failure(trial, account, analysis, failed)]
     lines = [
         Paragraph(headline(trial, account, analysis), "bold"),
-        *_failure(trial, account, analysis, failed),
+        *failure,
         Paragraph(""),
     ]
-    findings = [*_findings(found, trial.state)]
+    findings = [*_findings(found, trial.state, len(failure))]
     if not found.findings:
         findings += _block(_sentence(analysis.verdict.sentence), "  ", 3)
     if findings:
@@ -88,7 +90,7 @@ def _failure(
     if not said:
         return
     for text in said:
-        yield from _block(text, "  ", 4)
+        yield from _block(text, "  ", 4 if len(said) == 1 else 3)
     attempts = [each for each in analysis.losses if each.what in FAILURES]
     disks = next((each.disks for each in attempts if each.disks), None)
     where = attempts[0].where if attempts else None
@@ -102,14 +104,18 @@ def _failure(
         yield from _block(f"Meaning: {meaning.text}", "  ", 3)
 
 
-def _findings(found: Diagnosis, state: State) -> Iterator[Paragraph]:
+def _findings(found: Diagnosis, state: State, above: int) -> Iterator[Paragraph]:
+    """Yield the first findings, the first one with its evidence and its fix.
+
+    `above` is the number of lines about the failure: with these, failed attempts are explained.
+    """
     if not found.findings and state is State.SUCCEEDED:
         unseen = [f"not checked: {each}" for each in found.unseen[:1]]
         for text in filter(None, (found.silence, *unseen)):
             yield from _block(_sentence(text), "  ", 2)
     for number, finding in enumerate(found.findings[:3], 1):
-        if number == 1:
-            yield from _first(finding)
+        if number == 1 and not (above and finding.rule == "failed-attempts"):
+            yield from _first(finding, _SAYS_LINES if above < _MUCH else _SAYS_LINES - 1)
         else:
             yield Paragraph(_title(number, finding))
     more = len(found.findings) - 3
@@ -127,10 +133,10 @@ def _title(number: int, finding: Finding) -> str:
     return f"  {number}. {title}: {saving}"
 
 
-def _first(finding: Finding) -> Iterator[Paragraph]:
+def _first(finding: Finding, lines_max: int) -> Iterator[Paragraph]:
     yield Paragraph(_title(1, finding), "bold")
-    yield from _block(finding.says, "     ", _SAYS_LINES)
-    yield from _block(f"Fix: {finding.do}", "     ", _SAYS_LINES)
+    yield from _block(finding.says, "     ", lines_max)
+    yield from _block(f"Fix: {finding.do}", "     ", lines_max)
     options = as_options(finding).split(" --conf ")
     for option in filter(None, (each.removeprefix("--conf ") for each in options)):
         yield Paragraph(f"       --conf {option}")
