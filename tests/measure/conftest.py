@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 
 
-FETCH_S = 900
+FETCH_S = 2400
 """Time limit for fetching Hadoop and archives of classes on slow networks and disks."""
 
 

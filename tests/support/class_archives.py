@@ -15,7 +15,7 @@ from pathlib import Path
 ARCHIVE = "classes.jsa"
 BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """JVMs of seconds repay neither a second compiler nor collecting threads: half the time."""
-FILL_S = 800
+FILL_S = 2400
 """How long a job that loads the classes may take on a machine with much else to do."""
 # Java would warn each time that an archive is of other jars.
 QUIET = "-Xlog:disable -Xlog:all=error:stderr"

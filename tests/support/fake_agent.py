@@ -355,8 +355,8 @@ def sample(args: argparse.Namespace) -> dict[str, object]:
             rows = [["cpu_user"]]
         emit("series", t_s=t_s, unix_time_s=time.time(), rows=rows)
         count += 1
-        if count == 2 and "FAKE_SAMPLING" in os.environ:
-            Path(os.environ["FAKE_SAMPLING"]).touch()
+        if count >= 2 and "FAKE_SAMPLING" in os.environ:
+            Path(os.environ["FAKE_SAMPLING"], str(os.getpid())).touch()
         time.sleep(args.interval_ms / 1000)
     return {"samples": count, "cpu_s": 0.0, "elapsed_s": 1.0}
 

@@ -132,7 +132,11 @@ def test_ctrl_c_reaches_the_agent_which_cleans_up(
 
 
 def test_what_goes_on_has_a_result_after_ctrl_c(fake_agent: Agent) -> None:
-    following = FollowedCommand(fake_agent, "sample", "--interval-ms", 50)
+    samples = threading.Event()  # from then on the agent ends as it is told to
+    following = FollowedCommand(
+        fake_agent, "sample", "--interval-ms", 50, on_event=lambda _: samples.set()
+    )
+    assert samples.wait(60)
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.2)

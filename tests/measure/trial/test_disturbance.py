@@ -52,22 +52,20 @@ class Idle:
 
     chosen: TrialChoices
     seconds: float = 0.3
+    hosts: int = 1
     error: Exception | None = None
 
     def prepare(self, step: StepContext) -> StepReport:
-        if self.chosen.series:
-            sampling = Path(os.environ["FAKE_SAMPLING"])
-            deadline_s = time.monotonic() + 60
-            while not sampling.exists() and time.monotonic() < deadline_s:
-                time.sleep(0.01)
-            sampling.unlink()
+        self._wait_for_samples()
         return StepReport()
 
     def execute(self, step: StepContext) -> StepReport:
+        began_s = time.monotonic()
         time.sleep(self.seconds)
+        self._wait_for_samples()
         if self.error is not None:
             raise self.error
-        return StepReport(elapsed_s=self.seconds)
+        return StepReport(elapsed_s=time.monotonic() - began_s)
 
     def validate(self, step: StepContext) -> StepReport:
         time.sleep(0.1)
@@ -76,10 +74,23 @@ class Idle:
     def clean(self) -> None:
         pass
 
+    def _wait_for_samples(self) -> None:
+        """Of every host, one that is yet to come."""
+        if not self.chosen.series:
+            return
+        sampling = Path(os.environ["FAKE_SAMPLING"])
+        for each in sampling.iterdir():
+            each.unlink()
+        deadline_s = time.monotonic() + 60
+        while len(list(sampling.iterdir())) < self.hosts:
+            assert time.monotonic() < deadline_s
+            time.sleep(0.01)
+
 
 @pytest.fixture(autouse=True)
 def _sampling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs wait until the fake agent samples, however long it takes to start."""
+    """Jobs wait until the fake agent samples on all hosts, however long it takes to start."""
+    (tmp_path / "sampling").mkdir()
     monkeypatch.setenv("FAKE_SAMPLING", str(tmp_path / "sampling"))
 
 
@@ -233,7 +244,7 @@ def test_what_others_did_on_several_hosts(
         SessionMember(session.agent, Host(f"h{number}", {**session.host.facts, "boot_id": machine}))
         for number, machine in enumerate(machines, 1)
     )
-    trial = run_trial(replace(session, members=members), Idle(SPEC))
+    trial = run_trial(replace(session, members=members), Idle(SPEC, hosts=len(machines)))
     told = [each for each in trial.samples if each.metric == CPU_OTHERS and each.value is not None]
     assert {each.labels.get("host") for each in told} == of_hosts
     assert [each.value for each in told] == [pytest.approx(found)] * len(of_hosts)

@@ -149,9 +149,7 @@ def test_fio_versions_before_3_have_other_units_and_no_options() -> None:
 
 
 def test_fio_processes_of_one_job_are_one_trial() -> None:
-    options: dict[str, Any] = {
-        "job options": {"rw": "write", "numjobs": "4", "direct": "1"}
-    }
+    options: dict[str, Any] = {"job options": {"rw": "write", "numjobs": "4", "direct": "1"}}
     written = {"write": job()["read"], "read": {}}
     four = trials(read("fio", fio(*(job() | options | written for _ in range(4)))))
     assert [each.values("disk_write_bytes_per_s", jobs=4) for each in four] == [[4e8]]

@@ -262,12 +262,7 @@ def asked() -> Asked:
     return ask
 
 
-@rounds(
-    max_examples=60,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(trial=trials())
-def test_what_passes_the_door_can_be_read_in_every_way_and_the_rest_is_not_stored(
+def check_the_door(
     elsewhere: list[tuple[TrialRepository, httpx.Client]],
     asked: Asked,
     tmp_path: Path,
@@ -296,6 +291,32 @@ def test_what_passes_the_door_can_be_read_in_every_way_and_the_rest_is_not_store
     moved = import_archive(grown, archive)
     assert (moved.added, moved.refused) == (1, ())
     assert grown.get(trial.id) == trial
+
+
+SLOW = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+
+
+@rounds(max_examples=30, suppress_health_check=SLOW)
+@given(trial=trials())
+def test_what_passes_the_door_can_be_read_in_every_way_and_the_rest_is_not_stored(
+    elsewhere: list[tuple[TrialRepository, httpx.Client]],
+    asked: Asked,
+    tmp_path: Path,
+    trial: Trial,
+) -> None:
+    check_the_door(elsewhere, asked, tmp_path, trial)
+
+
+@pytest.mark.long  # the same with more trials
+@rounds(max_examples=200, suppress_health_check=SLOW)
+@given(trial=trials())
+def test_many_trials_at_the_door(
+    elsewhere: list[tuple[TrialRepository, httpx.Client]],
+    asked: Asked,
+    tmp_path: Path,
+    trial: Trial,
+) -> None:
+    check_the_door(elsewhere, asked, tmp_path, trial)
 
 
 def test_the_largest_that_passes_can_be_read(
