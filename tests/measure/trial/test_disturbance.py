@@ -16,6 +16,7 @@ import pytest
 
 from command_line import PROGRAM
 from venturi.core.errors import VenturiError
+from venturi.measure.trial import sampling
 from venturi.measure.trial.disturbance import (
     LIMITS,
     Tick,
@@ -78,11 +79,11 @@ class Idle:
         """Of every host, one that is yet to come."""
         if not self.chosen.series:
             return
-        sampling = Path(os.environ["FAKE_SAMPLING"])
-        for each in sampling.iterdir():
+        folder = Path(os.environ["FAKE_SAMPLING"])
+        for each in folder.iterdir():
             each.unlink()
         deadline_s = time.monotonic() + 60
-        while len(list(sampling.iterdir())) < self.hosts:
+        while len(list(folder.iterdir())) < self.hosts:
             assert time.monotonic() < deadline_s
             time.sleep(0.01)
 
@@ -92,6 +93,7 @@ def _sampling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs wait until the fake agent samples on all hosts, however long it takes to start."""
     (tmp_path / "sampling").mkdir()
     monkeypatch.setenv("FAKE_SAMPLING", str(tmp_path / "sampling"))
+    monkeypatch.setattr(sampling, "GRACE_S", 60.0)  # and however long to end
 
 
 def second(place: int, disk: tuple[float, float, float] = (60, 40, 0.8), **values: float) -> Tick:

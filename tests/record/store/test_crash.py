@@ -48,7 +48,7 @@ def writer(settings: Settings, trials: int) -> Iterator[tuple[IO[str], IO[str]]]
         finally:
             process.stdin.close()
             try:
-                process.wait(20)
+                process.wait(200)
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise
