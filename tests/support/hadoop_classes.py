@@ -1,4 +1,4 @@
-"""A Java that lets JVMs of Hadoop and Spark read their classes from an archive: half of their start.
+"""A Java that lets JVMs of Hadoop and Spark read their classes from an archive: half the start-up.
 
 The archive has the classes that the JVMs of one job on a cluster load: daemons, client, application
 master and tasks. Java accepts it if the jars it was made of come first in the class path, but

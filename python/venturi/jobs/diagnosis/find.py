@@ -80,7 +80,7 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
             continue
         if rules[id_].rests_on_slots and lacking:
             continue
-        every = search(case)
+        every = list(search(case))
         hits = [hit for hit in every if not _lacks_plan(line, hit)]
         hits.sort(key=lambda hit: -hit.saves_s)
         spared = any(hit.spares is not None and hit.spares.share >= LEAST_SPARED for hit in hits)
