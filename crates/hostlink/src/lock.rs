@@ -45,7 +45,7 @@ pub fn take(path: &Path, about: &str) -> io::Result<Taken> {
 }
 
 /// The lock file, which all users of the host share. In a world-writable folder, links are not
-/// followed, and only an exclusive create makes the file.
+/// followed, and `O_CREAT` is passed only if the file is missing.
 fn opened(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32);
