@@ -24,7 +24,8 @@ const CHUNK: u64 = 1 << 22;
 /// Counts in `parts` tasks of consecutive points on `threads` threads. `progress` receives the
 /// number of finished points.
 ///
-/// # Panics If `parts` or `threads` is zero or there are over [`MOST_POINTS`].
+/// # Panics
+/// If `parts` or `threads` is zero or there are over [`MOST_POINTS`].
 pub fn points_inside(
     points: u64,
     parts: u64,

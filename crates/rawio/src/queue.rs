@@ -98,7 +98,8 @@ impl Queue {
     /// Starts a request. On error, it was not started; the outcome of a started one comes with its
     /// completion.
     ///
-    /// # Panics If the queue is full or the range lies outside the block: errors of the caller.
+    /// # Panics
+    /// If the queue is full or the range lies outside the block: errors of the caller.
     pub fn submit(&mut self, request: Request) -> io::Result<()> {
         assert!(!self.is_full(), "queue is full");
         assert!(request.range.end <= request.block.len() && !request.range.is_empty());
