@@ -1,1 +1,1 @@
-"""Many hosts: their file, their connection, what differs between them, their clocks."""
+"""Clusters of hosts: their file, their connection, the differences between them, their clocks."""

@@ -46,14 +46,15 @@ class Remark:
 
     @property
     def whole(self) -> str:
-        """The sentence with what to do."""
+        """The sentence with the remedy."""
         return f"{self.text}: {self.fix}" if self.fix else self.text
 
 
 @dataclass(frozen=True, slots=True)
 class ClockSpread:
-    """How far the clocks that are furthest apart are from each other; the true value is within
-    `error_s` of `apart_s`."""
+    """The largest difference between two clocks; the true value is within `error_s` of
+    `apart_s`.
+    """
 
     ahead: str
     behind: str
@@ -82,7 +83,7 @@ class ClusterCheck:
 
     @property
     def verdict(self) -> str:
-        """The whole in a sentence, with what to do first."""
+        """The verdict in a sentence, with the first remedy."""
         failed = self._hosts(lambda each: each.failed)
         wrong = self._hosts(lambda each: each.severity == "problem") - failed
         odd = self._hosts(lambda each: each.code == DIFFERS) - failed - wrong
@@ -212,7 +213,7 @@ def _shared_folders(surveys: Mapping[str, HostSurvey]) -> Iterator[Remark]:
 
 
 def _shared_disks(spec: ClusterSpec, surveys: Mapping[str, HostSurvey]) -> Iterator[Remark]:
-    """Folders of the file that stand for several disks and are on one."""
+    """Yield folders that the file lists as several disks although they share one."""
     places: dict[tuple[object, ...], list[tuple[str, str]]] = {}
     for name, said in surveys.items():
         classes = spec.host(name).disks.values()

@@ -1,9 +1,9 @@
-"""How far a host's clock is from this machine's, and how wrong that may be.
+"""The offset of a host's clock from this machine's, with its maximum error.
 
-A question goes there, the host says its time, the answer comes back: its clock was read at some
-instant between. Taken in the middle, the offset is wrong by at most half the round trip, so the
-shortest of some counts (F. Cristian, "Probabilistic clock synchronization", Distributed Computing
-3, 1989, 146-158; NTP's clock filter, RFC 5905, section 10, is of this kind).
+A request goes to the host, and its time comes back: its clock was read at some instant in between.
+Taken in the middle, the offset is wrong by at most half the round trip, so the shortest of several
+counts (F. Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989, 146-158;
+NTP's clock filter, RFC 5905, section 10, is of this kind).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def offset_of(rounds: Sequence[RoundTrip]) -> ClockOffset:
 
 
 def measure(host: LiveHost, rounds: int = ROUNDS) -> ClockOffset:
-    """How far the clock of `host` is off."""
+    """Measure the offset of the clock of `host`."""
     # Measure intervals with the monotonic clock: the wall clock may be adjusted between the
     # readings.
     began_s, began = time.time(), time.monotonic()

@@ -249,7 +249,9 @@ def _data_network(given: ClusterFile) -> str:
 
 
 class _HostEntry:
-    """A table of [[hosts]]: what it, or else [defaults], says of its hosts; `mistakes` by key."""
+    """A table of [[hosts]]: the settings of its hosts, else those of [defaults]; `mistakes` by
+    key.
+    """
 
     def __init__(
         self,
@@ -269,7 +271,7 @@ class _HostEntry:
         self._names = self._read_names()
 
     def hosts(self) -> Iterator[HostSpec]:
-        """The hosts of the table; those of a mistake look as if it were not there."""
+        """Yield the hosts of the table; mistaken keys are treated as missing."""
         roles, disks = self._roles(), self._disks()
         folders = self._folders(disks)
         reached, ports = self._reached(), self._ports()

@@ -15,7 +15,7 @@ ROLES = (MASTER, WORKER, CLIENT)
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """Where a host is on a network; the rate of its link is None if it is not known. One flow gets
+    """A host's address on a network, and the rate of its link, None if unknown. One flow gets
     `flow_bytes_per_s` of it; None: all.
     """
 
@@ -45,12 +45,12 @@ class RackSpec:
 
 @dataclass(frozen=True, slots=True)
 class HostSpec:
-    """One host. `disks` are its folders by class of disk, `folders` by role (of DISK_ROLES); a
-    role that was not given has the folders of all disks.
+    """One host. `disks` are its folders by class of disk, `folders` by role (of DISK_ROLES); a role
+    without folders uses those of all disks.
 
     `ports` are by network. `agent` is this machine's copy of the agent for it (None: the installed
-    one), `agent_folder` the folder there that keeps it (empty: in the user's cache). `line` is that
-    of the file where the host stands.
+    one), `agent_folder` the folder there that keeps it (empty: in the user's cache). `line` is the
+    host's line in the file.
     """
 
     name: str

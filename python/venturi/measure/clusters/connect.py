@@ -25,7 +25,7 @@ Open = Callable[[HostSpec], AbstractContextManager[LiveHost]]
 
 CONNECT_S = 30.0
 CLOSE_S = 40.0
-"""A link gives what it started there 30 s to end."""
+"""A link gives the processes that it started on the host 30 s to end."""
 
 
 @dataclass(frozen=True, slots=True)

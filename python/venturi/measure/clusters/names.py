@@ -12,9 +12,9 @@ _RANGE = re.compile(r"\s*([0-9]{1,9})\s*(?:-\s*([0-9]{1,9})\s*)?\Z")
 
 
 def expand(pattern: str) -> tuple[str, ...]:
-    """The names that `pattern` stands for, in its order: `r[1-2]n[01-03,7]` is r1n01, r1n02, ...
+    """Return the names that match `pattern`, in its order: `r[1-2]n[01-03,7]` is r1n01, r1n02, ...
 
-    Numbers have as many digits as the first of their range. ValueError: it is no pattern.
+    Numbers have as many digits as the first of their range. ValueError: it isn't a pattern.
     """
     pieces = _RANGES.split(pattern)  # a text, what is in brackets, a text, ...
     if any(bracket in piece for piece in pieces[::2] for bracket in "[]"):

@@ -107,7 +107,7 @@ def survey(
 
 
 class _SurveyedHost:
-    """A host while it is asked; each of its methods in a thread of the host's own."""
+    """A host during its survey; each of its methods runs in the host's own thread."""
 
     def __init__(
         self, spec: ClusterSpec, host_spec: HostSpec, host: LiveHost, settings: Settings, check: str
@@ -125,11 +125,11 @@ class _SurveyedHost:
         self._resolver: Process | None = None
 
     def said(self) -> HostSurvey:
-        """All that it said."""
+        """Return the results of the survey."""
         return HostSurvey(folders=tuple(self._folders.values()), **self._said)
 
     def read_clock(self) -> None:
-        """How far its clock is off."""
+        """Measure the offset of its clock."""
         self._said["clock"] = clocks.measure(self._host)
 
     def ask(self) -> None:
@@ -165,7 +165,7 @@ class _SurveyedHost:
                 self._folders[folder] = replace(known, shared_with=others)
 
     def leave(self) -> None:
-        """Takes away what is left of the check."""
+        """Remove everything that the check left."""
         if self._resolver is not None:
             self._resolver.stop(0)
         if self._listener is not None:
