@@ -49,9 +49,9 @@ ReadLog = Callable[[Files, Attachment, Sequence[Attachment]], JobAccount | None]
 def account_of(
     read: ReadLog, files: Files, logs: Sequence[Attachment], execution: Execution, folder: Path
 ) -> KeptAccount:
-    """The account that `read` finds in `logs`, in `folder`, which is made.
+    """Find the account in `logs` with `read`, and store it in `folder`, which is created.
 
-    Of several applications it is that of one that did not succeed, else of the longest.
+    With several applications it is that of a failed one, else that of the longest.
     """
     warnings: list[TrialWarning] = []
     attachments: tuple[Attachment, ...] = ()

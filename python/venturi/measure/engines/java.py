@@ -31,7 +31,7 @@ class Java:
 
 
 def find_java(host: LiveHost, environ: Mapping[str, str]) -> Java | None:
-    """The Java of JAVA_HOME, else the one on PATH; None if there is none or it is broken."""
+    """Find the Java of JAVA_HOME, else the one on PATH; None if it is missing or broken."""
     named = environ.get("JAVA_HOME")
     program = Path(named, "bin", "java") if named else None
     if program is None:

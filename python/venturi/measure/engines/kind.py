@@ -21,7 +21,7 @@ class EngineKind:
     aliases: tuple[str, ...] = ()
     """Other names that users write."""
     prefixes: tuple[str, ...] = ()
-    """How the names of its own settings begin."""
+    """Prefixes of the engine's own settings."""
     flags: frozenset[str] = frozenset()
     """Options of `venturi run` that only it takes, where the agent's sort runs the workload."""
     deployments: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The hosts that an engine's daemons run on: one that has them all, or those of a cluster."""
+"""The hosts of an engine's daemons: one that has them all, or those of a cluster."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ ROLES = ("input", "scratch", "output")
 
 @dataclass(frozen=True)
 class ClusterNode:
-    """A host with daemons: how the others call it, the IPv4 address at which they reach it, its
-    folders for data by role, and the rack that it stands in.
+    """A host with daemons: its name and IPv4 address for the others, its folders for data by role,
+    and its rack.
     """
 
     name: str
@@ -33,8 +33,8 @@ class ClusterNode:
 
 @dataclass(frozen=True)
 class ClusterNodes:
-    """Where a cluster's daemons and the clients of their jobs run. `workers` has a node once for
-    each worker daemon there.
+    """The nodes of a cluster's daemons and of their jobs' clients. `workers` contains a node once
+    per worker daemon on it.
     """
 
     master: ClusterNode
@@ -43,13 +43,13 @@ class ClusterNodes:
 
     @property
     def all(self) -> tuple[ClusterNode, ...]:
-        """Each once: the master, the client if it is another one, those of workers."""
+        """Each node once: the master, the client if it is a different one, those of workers."""
         found = {node.name: node for node in (self.master, self.client, *self.workers)}
         return tuple(found.values())
 
     @property
     def are_several(self) -> bool:
-        """Whether there is more than one host."""
+        """Whether there are several hosts."""
         return len(self.all) > 1
 
     def folders(self, role: str) -> tuple[Path, ...]:
@@ -64,7 +64,7 @@ class ClusterNodes:
         return sum(host.cores for host in hosts.values())
 
     def label(self, node: ClusterNode) -> str:
-        """The name of a node where there are several, else nothing."""
+        """Return the name of a node if there are several, else an empty text."""
         return node.name if self.are_several else ""
 
     def numbered(self) -> tuple[tuple[int | None, ClusterNode], ...]:

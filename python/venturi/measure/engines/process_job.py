@@ -1,7 +1,8 @@
-"""A trial on an engine that runs in processes of its own: the same protocol for all of them.
+"""A trial on an engine with its own processes: the same protocol for all such engines.
 
-Timed is everything from the submission until the output is durable (fsync). Start-up of the engine
-is a phase of its own (`start`), and the sample `elapsed_without_start_s` is the time without it.
+The timed region lasts from the submission until the output is durable (fsync). Start-up of the
+engine is a phase of its own (`start`), and the sample `elapsed_without_start_s` is the time without
+it.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from venturi.record.trial import Phase, Sample, Scalar, TrialWarning, Workload
 
 START = "start"
 LAUNCH = "launch"
-"""The phase in which what runs the tasks is started: like `start`, no work of the job's."""
+"""The phase that starts the processes for the tasks: like `start`, no work of the job's."""
 SYNC = "sync"
 ACCOUNT = "account"
 """The folder of the engine's own account, next to a task's logs."""
@@ -54,7 +55,7 @@ _STEP_BYTES = 64 * 2**20
 
 
 def threads_of(host: LiveHost, chosen: int | None) -> int:
-    """Threads of an engine: as many as there are cores for us, unless chosen."""
+    """Return the engine's threads: one per usable core, unless chosen."""
     return chosen or host.cores
 
 
@@ -161,7 +162,7 @@ class ProcessJob:
 
     @cached_property
     def configuration(self) -> Mapping[str, str]:
-        """Venturi's settings of the engine, then those that were chosen."""
+        """Return Venturi's settings of the engine, overridden by the chosen ones."""
         spec = self.spec
         defaults = self.engine.defaults(spec.definition, spec.size, self.threads, self.memory_bytes)
         return {**defaults, **spec.settings}
@@ -204,7 +205,9 @@ class ProcessJob:
 
     @property
     def _elsewhere(self) -> str | None:
-        """Why what the job uses is not all used by processes that Venturi started."""
+        """Return why processes not started by Venturi do a part of the job's work; None if they
+        don't.
+        """
         engine, deployment = self.engine, self.engine.deployment
         if engine.nodes is not None:
             return None
@@ -312,7 +315,7 @@ class ProcessJob:
         return tuple(f"{node.name}:{path}" for node in nodes.all for path in node.dirs[role])
 
     def _used(self, role: str) -> tuple[Path, ...]:
-        """Those of the folders named for `role` that the job really uses."""
+        """Return the folders named for `role` that the job really uses."""
         named = self.spec.folders.parents(role)
         if role == "input":
             return named if self.spec.inputs.spread else named[:1]
@@ -339,7 +342,7 @@ class ProcessJob:
             yield TrialWarning(ignored_settings.CODE, said)
 
     def _executed(self) -> tuple[_Execution, ...]:
-        """All of the tasks, at the same time; what of their output is not yet durable then is."""
+        """Execute all tasks concurrently, and make their output durable."""
         tasks, engine = self._tasks, self.engine
         if len(tasks) > 1:
             assert isinstance(engine, ConcurrentEngine)
@@ -419,8 +422,8 @@ def _end_s(phase: Phase) -> float:
 
 
 def _together(executions: Sequence[_Execution]) -> tuple[Phase, ...]:
-    """The phases of all executions as one: each begins when the one before it has ended everywhere,
-    and ends when the last execution ends it.
+    """Merge the phases of all executions: each begins when the previous one has ended everywhere,
+    and ends with the last execution.
     """
     if len(executions) == 1:
         return executions[0].phases

@@ -128,19 +128,19 @@ class WorkloadEngine(Protocol):
 
     @property
     def deployment(self) -> str | None:
-        """How it is deployed (`local`, `yarn`, ...); None: there is only one way."""
+        """The deployment (`local`, `yarn`, ...); None if there is only one."""
 
     def available(self) -> Availability:
-        """Looks what is installed; starts nothing, takes milliseconds."""
+        """Look for the installed parts; starts no process, takes milliseconds."""
 
     def start(self, resources: Resources) -> None:
-        """Makes ready what all jobs share; an error if the engine is not usable."""
+        """Start the common part of all jobs; an error if the engine isn't usable."""
 
     def job(self, spec: TrialSpec) -> TrialJob:
         """One trial's work; needs `start` before it is run."""
 
     def stop(self) -> None:
-        """Ends what `start` began; nothing of it is left."""
+        """End everything that `start` began."""
 
 
 class ProcessEngine(WorkloadEngine, Protocol):
@@ -152,7 +152,9 @@ class ProcessEngine(WorkloadEngine, Protocol):
 
     @property
     def nodes(self) -> ClusterNodes | None:
-        """Those of a cluster with its daemons, `host` being the client's; None: `host` has all."""
+        """The nodes of a cluster with its daemons, with `host` as the client's; None: `host` has
+        all.
+        """
 
     @property
     def version(self) -> str:
@@ -165,7 +167,9 @@ class ProcessEngine(WorkloadEngine, Protocol):
     def defaults(
         self, definition: Definition, size: Size, threads: int, memory_bytes: int
     ) -> Mapping[str, str]:
-        """Venturi's settings for such a task, as someone who knows the engine would choose them."""
+        """Return the settings that an experienced user of the engine would choose for such a
+        task.
+        """
 
     def prepare(self, task: Task) -> None:
         """Prepare before the timed region, such as creating input files; may run the engine."""
@@ -174,7 +178,7 @@ class ProcessEngine(WorkloadEngine, Protocol):
         """Runs `task` to its end; JobFailed if the engine says that it failed."""
 
     def collect(self, task: Task, ended: ProcessResult) -> CollectedAccount:
-        """Reads what the engine wrote about a task that succeeded."""
+        """Read the engine's output about a successful task."""
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""The engines: each folder here that has a KIND. Nothing else of it is loaded before it is used."""
+"""The engines: each folder here that has a KIND. The rest of it is loaded on first use."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def full_spec(spec: str) -> str:
 
 
 def own_name(name: str) -> str:
-    """The engine's own name for `name`, which may be an alias; as it is if it is neither."""
+    """Return the engine's own name for `name`, which may be an alias; unknown names are
+    unchanged.
+    """
     return _ALIASES.get(name.lower(), name)
 
 
@@ -129,7 +131,7 @@ def engine(
 def install(
     name: str, host: LiveHost, home: Path, environ: Mapping[str, str], say: Callable[[str], None]
 ) -> Fetched:
-    """Fetches the engine, which has an installer; `say` hears how it goes on."""
+    """Fetch the engine, which must have an installer; `say` receives its progress."""
     module, _, function = ENGINES[name].installer.partition(":")
     fetched: Fetched = getattr(import_module(module), function)(host, home, environ, say)
     return fetched

@@ -93,7 +93,7 @@ class HadoopCluster(Protocol):
         """The history of a MapReduce job and its configuration, copied; None: it has none."""
 
     def stop(self) -> None:
-        """Removes what is ours, and ends it."""
+        """Remove Venturi's files, and end its daemons."""
 
 
 class _RunningCluster:
@@ -130,7 +130,8 @@ class _RunningCluster:
         return True
 
     def node_managers(self) -> int | None:
-        """Active ones, of a ResourceManager that takes jobs; None: it does not, or does not answer.
+        """Return the number of active NodeManagers; None if the ResourceManager doesn't answer or
+        accept jobs.
 
         While it starts, nodes report to it before it knows whether it gets the port for clients.
         """
@@ -204,9 +205,9 @@ class Client:
 
 
 class OwnCluster(_RunningCluster):
-    """A cluster of real daemons, started by `open_cluster`; `conf` is that of its client.
+    """A cluster of real daemons, started by `open_cluster`; `conf` belongs to its client.
 
-    `clients` are those of its workers, by name, if it has several hosts.
+    `clients` are on its workers, by name, if it has several hosts.
     """
 
     def __init__(
@@ -246,9 +247,9 @@ class OwnCluster(_RunningCluster):
 
 
 class GivenCluster(_RunningCluster):
-    """A cluster that was there before; nothing of it is started or stopped.
+    """An existing cluster; Venturi starts and stops nothing of it.
 
-    `histories`: whether a JobHistoryServer must answer, as MapReduce's jobs need it.
+    `histories`: whether a JobHistoryServer must answer, which MapReduce's jobs need.
     VEN-ENGINE-CLUSTER unless it answers and has workers.
     """
 
@@ -358,7 +359,7 @@ class _ClusterStart:
         )
 
     def up(self, stack: ExitStack) -> OwnCluster:
-        """The cluster, which from now on has what is in `stack`."""
+        """Start the cluster and return it; it owns the content of `stack` from now on."""
         try:
             self._bring_up()
         except BaseException:
@@ -404,7 +405,7 @@ class _ClusterStart:
         cluster.hdfs.mkdir(cluster.root)
 
     def _clients(self) -> dict[str, Client]:
-        """Those of the workers; none if one has not an agent of its own."""
+        """Return the clients on the workers; none if a worker lacks its own agent."""
         nodes = {node.name: node for node in self._nodes.workers}
         if not all(node.host.agent for node in nodes.values()):
             return {}

@@ -52,7 +52,7 @@ _STEP_MIB = 32
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Those that others must know beforehand; all other ports are the kernel's choice."""
+    """Ports that others must know in advance; the kernel chooses all other ports."""
 
     namenode: int
     namenode_http: int
@@ -71,7 +71,9 @@ PORTS = len(fields(Ports))
 
 @dataclass(frozen=True, slots=True)
 class Containers:
-    """How the workers' memory is shared out: on each, so many tasks and an application master."""
+    """The division of the workers' memory: each runs a number of tasks and an application
+    master.
+    """
 
     workers: int
     tasks: int
@@ -185,7 +187,7 @@ def node_manager(node: ClusterNode) -> dict[str, str]:
 
 
 def _hosts(nodes: ClusterNodes) -> str:
-    """Address and names of each node: ours, and the one that it gives itself."""
+    """Return the address and names of each node: the name in the cluster file, and its own."""
     lines = [f"{LOOPBACK} {LOCALHOST}\n"]
     for node in nodes.all:
         lines += (

@@ -39,7 +39,9 @@ _JOB = re.compile(r"Running job: (job_\d+_\d+)")
 
 
 class HadoopDeployment(Protocol):
-    """Where a job runs: what its client is given, and the way of its files there and back."""
+    """Where a job runs: the settings of its client, and the transfer of its files there and
+    back.
+    """
 
     class_path: tuple[str, ...]
     environment: Mapping[str, str]
@@ -48,7 +50,9 @@ class HadoopDeployment(Protocol):
 
     @staticmethod
     def defaults(definition: Definition, threads: int, memory_bytes: int) -> dict[str, str]:
-        """Settings for such a task, as someone who knows the place would choose them."""
+        """Return the settings that an experienced user of this deployment would choose for such a
+        task.
+        """
 
     def settings(self, task: Task) -> dict[str, str]:
         """Return the settings that every job needs here and that are no choice of the user."""
@@ -63,7 +67,7 @@ class HadoopDeployment(Protocol):
         """URI of the output's folder."""
 
     def prepare(self, task: Task) -> None:
-        """Brings the input there."""
+        """Bring the input there."""
 
     def collect(
         self, task: Task, program: HadoopProgram, log: str, ended: ProcessResult, shift_s: float
@@ -87,13 +91,13 @@ class HadoopDeployment(Protocol):
         """End the remains of a job that failed or lost its client."""
 
     def is_lost(self) -> bool:
-        """Whether no job can run here any more."""
+        """Return whether no more jobs can run here."""
 
     def is_full(self) -> bool:
-        """Whether there is no room for more files, as far as the place itself knows."""
+        """Return whether there is no room for more files, as far as the deployment knows."""
 
     def stop(self) -> None:
-        """Ends what belongs to the place."""
+        """End everything that belongs to the deployment."""
 
 
 class LocalHadoop:
@@ -165,8 +169,8 @@ class LocalHadoop:
 
 
 class HadoopOnCluster:
-    """YARN's containers, and files in HDFS: uploaded once. What is sorted is read again by the
-    workers of several hosts, each other output is fetched after its job.
+    """YARN's containers, and files in HDFS, uploaded once. Sorted output is validated by the
+    workers if there are several hosts; any other output is fetched after its job.
     """
 
     def __init__(self, cluster: HadoopCluster) -> None:
@@ -318,6 +322,6 @@ def _files_key(files: Files, task: Task) -> tuple[object, ...]:
 
 
 def _tasks_cpu(log: str) -> tuple[Sample, ...]:
-    """Processor time of all containers; what the kernel counts for us is of the client alone."""
+    """Return the CPU time of all containers; the kernel's own figures cover only the client."""
     spent_ms = read_counters(log).get("Map-Reduce Framework", {}).get("CPU time spent (ms)")
     return () if spent_ms is None else (Sample("tasks_cpu_s", spent_ms / 1000, "s"),)

@@ -45,9 +45,9 @@ BEFORE = "before"
 
 
 class MapReduce:
-    """Hadoop of HADOOP_HOME, else the one `venturi engines install mapreduce` fetched.
+    """Hadoop of HADOOP_HOME, else the one that `venturi engines install mapreduce` fetched.
 
-    `deployment` is `local` or `cluster`: the one of `hadoop_conf`, else one of our own.
+    `deployment` is `local` or `cluster`: that of `hadoop_conf`, else Venturi's own.
     """
 
     kind = KIND

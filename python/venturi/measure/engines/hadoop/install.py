@@ -52,9 +52,9 @@ class HadoopLookup:
 def look_for_hadoop(
     host: LiveHost, home: Path, environ: Mapping[str, str], *, coming: bool = False
 ) -> HadoopLookup:
-    """Hadoop of HADOOP_HOME, else the one installed below `home` (VENTURI_HOME), and its Java.
+    """Find Hadoop of HADOOP_HOME, else the one installed below `home` (VENTURI_HOME), and its Java.
 
-    With `coming` the latter counts as installed: it will be.
+    With `coming` the latter counts as installed, because it is about to be.
     """
     missing: list[MissingRequirement] = []
     parts: dict[str, str] = {}
@@ -194,7 +194,7 @@ def _install(
 
 @contextmanager
 def _alone(lock: Path, say: Callable[[str], None]) -> Iterator[None]:
-    """Holds the file `lock`, once another that installs into the same home has ended."""
+    """Hold the file `lock`, after any other installation into the same home has ended."""
     told = False
     while True:
         with ExitStack() as stack:

@@ -1,7 +1,7 @@
 """Hadoop on the nodes of a cluster: at the same path on all, sent to those that lack it.
 
-What `venturi engines install` fetched is in a folder named by the digest of its pins, so a folder
-of this name on another host is the same. A Hadoop of HADOOP_HOME must be there already.
+The folder fetched by `venturi engines install` is named by the digest of its pins, so a folder with
+this name on another host is the same. A Hadoop of HADOOP_HOME must already be on all nodes.
 """
 
 from __future__ import annotations

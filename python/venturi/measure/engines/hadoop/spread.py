@@ -67,8 +67,8 @@ def _on_workers(cluster: HadoopCluster, output: str) -> Iterator[tuple[Portion, 
 
 @contextmanager
 def _folder(client: Client, output: str, size_bytes: int) -> Iterator[Path]:
-    """A folder for a part of `output`: among what is temporary if there is much room, else on a
-    disk of the cluster, which may be slow, and would write all of it once more.
+    """Yield a folder for a part of `output`: a temporary one if there is enough room, else one on a
+    disk of the cluster, which may be slow and has to write all of it once more.
     """
     files = client.node.host.files
     if files.free_bytes(files.temporaries) > 2 * size_bytes:
@@ -90,8 +90,8 @@ def _unless_it_fails(act: Callable[[], object]) -> None:
 
 
 def shared_out(files: Sequence[tuple[str, int]], hosts: int) -> list[list[str]]:
-    """Names of `files`, given with their bytes, for each of so many hosts, in order and of about
-    the same size; fewer where there are fewer files.
+    """Divide `files`, given with their bytes, between `hosts`: names in order, of about the same
+    total size; fewer shares if there are fewer files.
     """
     total = sum(size for _, size in files)
     shares: list[list[str]] = []

@@ -309,7 +309,9 @@ class NativeJob:
         space.require(self.folders.files, space.spread(needs, folders))
 
     def _empty_outputs(self) -> None:
-        """Repetitions with kept data write to the same folders: what is ours may go."""
+        """Remove our files from output folders: repetitions with kept data write to the same
+        ones.
+        """
         if not self.options.outputs:
             files = self.folders.files
             for folder in (*self._dirs("output"), *self._dirs("replica")):
@@ -362,7 +364,7 @@ class NativeJob:
 
 
 class Native:
-    """The engine of the agent: always there with Venturi, nothing to start or stop."""
+    """The agent's engine: always installed with Venturi, with nothing to start or stop."""
 
     kind = KIND
     name = NAME

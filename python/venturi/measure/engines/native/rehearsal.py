@@ -1,7 +1,7 @@
 """A rehearsal: the same sort of the first part of its input, in the same shape.
 
-Memory and number of partitions shrink with the data, so the partitions, the blocks they are made
-of, and the share that fits in memory are those of the sort itself.
+Memory and number of partitions shrink with the data, so partitions, their blocks, and the share
+that fits in memory are those of the sort itself.
 """
 
 from __future__ import annotations

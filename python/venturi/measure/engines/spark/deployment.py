@@ -111,13 +111,13 @@ class Deployment(Protocol):
     """How Spark is deployed."""
 
     def start(self, spark: Installation, resources: Resources) -> None:
-        """Makes ready what applications share."""
+        """Start the common part of all applications."""
 
     def stop(self) -> None:
-        """Ends what `start` began."""
+        """End everything that `start` began."""
 
     def is_lost(self) -> bool:
-        """Whether no application can run there any more, and a new one would help."""
+        """Return whether no more applications can run there, and a new deployment would help."""
 
     def check(self, log: Path) -> None:
         """Raise the cause that keeps the application with the driver log `log` from ever
@@ -134,7 +134,7 @@ class Deployment(Protocol):
         """The driver's environment variables."""
 
     def data(self, task: Task) -> DataLocations:
-        """Where the program finds what `task` names."""
+        """Return the program's locations of the data of `task`."""
 
     def bring(self, task: Task) -> None:
         """Makes the input visible to the program, before the clock starts."""
@@ -152,7 +152,7 @@ class Deployment(Protocol):
 
 
 class LocalSpark:
-    """Driver and executor are one JVM. Also what the other deployments do unless they must not."""
+    """Driver and executor in one JVM; also the defaults of the other deployments."""
 
     def __init__(self, host: LiveHost) -> None:
         self.host = host
@@ -197,7 +197,7 @@ class LocalSpark:
         return ()
 
     def _packed_for(self, task: Task) -> dict[str, str]:
-        """Settings: what Python workers on other hosts need."""
+        """Return the settings with the modules for Python workers on other hosts."""
         return {"spark.submit.pyFiles": str(packed(self.host.files, task.scratch))}
 
 
@@ -237,7 +237,7 @@ class Master(LocalSpark):
         return {"SPARK_LOCAL_IP": self._address}
 
     def _sent(self, task: Task) -> Mapping[str, str]:
-        """Its workers may be on hosts that have no Venturi."""
+        """Return the same settings: workers may be on hosts without Venturi."""
         return self._packed_for(task)
 
 
@@ -267,7 +267,7 @@ class Yarn(LocalSpark):
 
     @property
     def cluster(self) -> HadoopCluster:
-        """The cluster; there is one after `start`."""
+        """The cluster; requires `start`."""
         assert self._cluster is not None
         return self._cluster
 

@@ -1,6 +1,6 @@
-"""`spark-submit driver.py TASK.json`: one workload. What it found goes to the file TASK names.
+"""`spark-submit driver.py TASK.json`: one workload. Its findings go to the file that TASK names.
 
-All times are of the monotonic clock, which all processes of a machine share.
+All times are from the monotonic clock, which all processes of a machine share.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ class Spark:
         return ended
 
     def submit_concurrently(self, tasks: Sequence[Task]) -> tuple[ProcessResult, ...]:
-        """Each of `tasks` as an application of its own."""
+        """Submit each of `tasks` as its own application."""
         labels = [""] if len(tasks) == 1 else map(str, range(len(tasks)))
         programs = [self._program(task, label) for task, label in zip(tasks, labels, strict=True)]
 

@@ -1,4 +1,4 @@
-"""The data of Spark's applications in the HDFS of a cluster: brought there, and fetched again."""
+"""The data of Spark's applications in the HDFS of a cluster: uploaded before, and fetched after."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class HdfsTransfer:
         self._brought: object = None
 
     def data(self, task: Task) -> DataLocations:
-        """Where the program finds what `task` names."""
+        """Return the program's locations of the data of `task`."""
         hdfs, fs = self._cluster.hdfs, self._cluster.fs
         known = {"namenode": hdfs.namenode, "user": hdfs.user, "addresses": dict(hdfs.addresses)}
         return DataLocations(f"{fs}{self._input()}", f"{fs}{self._output(task)}", known)

@@ -16,7 +16,7 @@ from venturi.record.job_account import NO_TIERS, TIERS_SETTING, has_tiers
 
 PLUGIN = "venturi.spark.tiers.TieredStoragePlugin"
 RESERVES_SETTING = f"{TIERS_SETTING}.reserves"
-"""The one that says how much of the fast tiers each kind of files leaves to the others."""
+"""The setting for the space on fast tiers that each kind of files leaves to the others."""
 NONE = NO_TIERS
 """Also where no kind has a reserve."""
 _LAST = "last"
