@@ -1,1 +1,1 @@
-"""Hosts: what measuring does on a machine goes through one; the local one is one of them."""
+"""Hosts: measuring uses a machine only through one; the local machine is one of them."""

@@ -45,11 +45,11 @@ class HostAccess(ABC):
     is_flag: ClassVar[bool] = False
     """Whether the key is true or left out, instead of a target."""
     allowed: ClassVar[re.Pattern[str]] = re.compile(r"[^\x00]+\Z")
-    """The targets that may be written."""
+    """The valid targets."""
     target_name: ClassVar[str] = "a target"
     """The name of a target in error messages."""
     takes_agent: ClassVar[bool] = False
-    """Whether the agent is sent to the host, so that the file may choose another one."""
+    """Whether the agent is sent to the host, so that the file may choose a different one."""
     is_this_machine: ClassVar[bool] = False
     emulated: ClassVar[bool] = False
     """Whether several hosts may share a machine."""

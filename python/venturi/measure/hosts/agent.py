@@ -55,7 +55,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class AgentResult:
-    """All that one call of the agent said. `started_at_s` is on this process's monotonic clock."""
+    """All results of one call of the agent. `started_at_s` is on this process's monotonic clock."""
 
     command: str
     identity: Identity
@@ -88,7 +88,7 @@ def _checked(shape: type[R], data: Any, command: str) -> R:
 
 @dataclass
 class _Collector:
-    """Folds events into what AgentResult needs."""
+    """Folds events into the content of an AgentResult."""
 
     command: str
     allow_debug: bool
@@ -230,11 +230,11 @@ class Agent:
         on_progress: OnProgress | None = None,
         on_event: OnEvent | None = None,
     ) -> AgentResult:
-        """Runs a subcommand to its end.
+        """Run a subcommand to its end.
 
         Raises AgentError for an error event, VEN-AGENT-DIED for an end without result,
-        VEN-AGENT-PROTOCOL for anything else but events, and Interrupted after Ctrl-C, once the
-        agent has removed what is temporary. Exit status 3 is a result that is not valid: it is in
+        VEN-AGENT-PROTOCOL for output other than events, and Interrupted after Ctrl-C, once the
+        agent has removed its temporary files. Exit status 3 marks an invalid result: it is in
         `exit_code`.
         """
         process = self.start(command, *args)
@@ -256,8 +256,8 @@ class Agent:
         on_event: OnEvent | None = None,
         on_line: Callable[[], None] = lambda: None,
     ) -> AgentResult:
-        """Reads the events of a started subcommand until it ends; raises as `run` does. `on_line`
-        is called for each event, whatever it is.
+        """Read the events of a started subcommand until it ends; raises as `run` does. `on_line` is
+        called for each event of any kind.
         """
         collector = _Collector(command, self.allow_debug, on_progress, on_event)
         try:

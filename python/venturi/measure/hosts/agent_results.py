@@ -1,6 +1,6 @@
 """The shapes of the agent's results, subcommand by subcommand. Names and units are the agent's.
 
-Only what is read here is named; what else a result says is left alone.
+Only used fields are named here; others are ignored.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class SortResult:
 
 @dataclass(frozen=True)
 class SortPlan:
-    """`sort --plan-only`: what the engine would do, without doing it."""
+    """`sort --plan-only`: the engine's plan, without executing it."""
 
     regime: str
     partitions: int

@@ -30,7 +30,7 @@ SILENCE_S = 600.0
 
 
 class FollowedCommand:
-    """An agent's command on a host, read in a thread of its own."""
+    """An agent's command on a host, with its own reading thread."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class FollowedCommand:
         )
 
     def end(self) -> None:
-        """Asks what goes on until it is asked to end for its result."""
+        """Ask a command that runs until stopped to end with its result."""
         if self._process is not None and not self._ended.is_set():
             self._process.terminate()
 

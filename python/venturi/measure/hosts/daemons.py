@@ -1,7 +1,7 @@
 """Long-running processes of an engine: started, watched and ended together.
 
-Each runs under a supervisor of its own (`venturi-agent supervise`), which ends it, and all that it
-started, when its stdin closes. That happens however this process ends, also when it is killed.
+Each has its own supervisor (`venturi-agent supervise`), which ends it and all its descendants when
+its stdin closes. That happens however this process ends, even by a kill.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class DaemonHome:
-    """Where daemons are started: a host, a folder there for their logs, and the name of the host
-    where there are several.
+    """A place for daemons: a host, a folder there for their logs, and the name of the host if there
+    are several.
     """
 
     host: LiveHost
@@ -44,7 +44,7 @@ class DaemonHome:
 
 @dataclass(frozen=True)
 class Daemon:
-    """A process that Venturi started and will end. `log` has what it says."""
+    """A process that Venturi started and will end. `log` has its output."""
 
     name: str
     ground: DaemonHome
@@ -123,9 +123,9 @@ class Daemons:
         return tail(daemon.host.files, daemon.log)
 
     def check(self) -> None:
-        """VEN-ENGINE-DAEMON if a daemon has ended; VEN-ENGINE-PORT if its port was taken; what a
-        job would get (VEN-ENGINE-SPACE, -JAVA, -MEMORY) if its log names such a cause;
-        VEN-HOST-LOST if its host is.
+        """Raise an error if a daemon has ended: VEN-HOST-LOST if its host is lost; VEN-ENGINE-PORT
+        if its port was taken; a cause found in its log (VEN-ENGINE-SPACE, -JAVA, -MEMORY); else
+        VEN-ENGINE-DAEMON.
         """
         ended = [daemon for daemon in self._daemons.values() if daemon.ended]
         if not ended:
@@ -157,7 +157,7 @@ class Daemons:
         )
 
     def stop(self) -> None:
-        """Ends all, at the same time; returns when nothing of them is left."""
+        """End all daemons together; return when none is left."""
         daemons = list(self._daemons.values())
         self._daemons.clear()
         # All pipes first: should we be interrupted while we wait, everything still ends.

@@ -1,4 +1,4 @@
-"""Making what an engine wrote durable; standard library only, for it runs inside engines too."""
+"""Makes engines' output durable; standard library only, because it runs inside engines, too."""
 
 from __future__ import annotations
 

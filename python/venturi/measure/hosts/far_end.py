@@ -26,9 +26,10 @@ END_S = 2.0
 
 
 class FarEnd:
-    """The process that speaks for a host: `command`, started. VEN-HOST-START if it cannot be.
+    """The process `command`, started, at the other end of a link. VEN-HOST-START if it can't be
+    started.
 
-    It is in a process group of its own: Ctrl-C in a terminal is for us alone.
+    It has its own process group, so that Ctrl-C in a terminal only reaches Venturi.
     """
 
     def __init__(self, command: Sequence[str | Path], name: str) -> None:
@@ -112,7 +113,7 @@ class FarEnd:
         self._process.kill()
 
     def close(self, grace_s: float = 0.0) -> None:
-        """Returns once nothing of it is left, which may take it `grace_s`."""
+        """Wait up to `grace_s` for its end, then kill it."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(grace_s)
         self._process.kill()

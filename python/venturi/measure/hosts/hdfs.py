@@ -113,7 +113,7 @@ class Hdfs:
         return [each["pathSuffix"] for each in self._entries(path) if each["type"] == "DIRECTORY"]
 
     def exists(self, path: str) -> bool:
-        """Whether there is a file or folder."""
+        """Return whether a file or folder exists."""
         try:
             self._asked("GET", path, "GETFILESTATUS")
         except FileMissing:
@@ -162,11 +162,11 @@ class Hdfs:
 
 
 class FileMissing(VenturiError):  # noqa: N818 - the name says what happened
-    """There is no such file or folder in HDFS."""
+    """The file or folder doesn't exist in HDFS."""
 
 
 class Writer:
-    """Sends what is written to a DataNode, in pieces, as it comes."""
+    """Sends data to a DataNode as it is written, in chunks."""
 
     def __init__(self, connection: HTTPConnection, target: str) -> None:
         self._connection = connection

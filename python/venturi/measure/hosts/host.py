@@ -1,7 +1,7 @@
-"""Where measuring happens: a host has files, and starts processes and streams what they say.
+"""Where measuring happens: a host has files, and starts processes and streams their output.
 
-The local machine (`local`) is just another host. One at the far end of a link (`remote`), over SSH
-or in a namespace, has the same protocols, and nothing above them knows which it is.
+The local machine (`local`) is one host among others. One at the far end of a link (`remote`), over
+SSH or in a namespace, has the same protocols, and callers don't know which one they have.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STDERR_LINE_BYTES = 2000
 
 
 def lines_of(stdout: BinaryIO) -> Iterator[bytes]:
-    """The lines of a process as they come; VEN-AGENT-PROTOCOL for one too long."""
+    """Yield the lines of a process as they arrive; VEN-AGENT-PROTOCOL for one too long."""
     while line := stdout.readline(MAX_LINE_BYTES + 1):
         if len(line) > MAX_LINE_BYTES:
             raise VenturiError(
@@ -46,9 +46,10 @@ class FileInfo:
 
 
 class Files(Protocol):
-    """The files of a host. Paths are that host's; but where it says so, none is of this machine.
+    """The files of a host. Paths are that host's, unless a method says that they are this
+    machine's.
 
-    What fails raises OSError with the number and the path that the system there gave.
+    Failures raise OSError with the number and the path from the system there.
     """
 
     def mkdir(
@@ -66,7 +67,7 @@ class Files(Protocol):
         """Removes an empty folder; OSError if anything is in it."""
 
     def rename(self, path: Path, to: Path) -> None:
-        """Gives a file or a folder another name on the same file system."""
+        """Rename a file or a folder within its file system."""
 
     def symlink(self, path: Path, to: Path) -> None:
         """Makes `path` a link to `to`."""
@@ -82,12 +83,12 @@ class Files(Protocol):
             return None
 
     def is_file(self, path: Path) -> bool:
-        """Whether there is a file, perhaps behind a link."""
+        """Return whether a file exists, perhaps behind a link."""
         found = self.info(path)
         return found is not None and found.kind == "file"
 
     def is_folder(self, path: Path) -> bool:
-        """Whether there is a folder, perhaps behind a link."""
+        """Return whether a folder exists, perhaps behind a link."""
         found = self.info(path)
         return found is not None and found.kind == "folder"
 
@@ -115,7 +116,7 @@ class Files(Protocol):
         """A file to read from."""
 
     def create(self, path: Path) -> BufferedWriter:
-        """A file to write to, empty at first; what was there is gone."""
+        """Open a new, empty file for writing; an existing one is replaced."""
 
     def sync(self, path: Path) -> None:
         """Make a file, or a folder with its content, and their names durable; do nothing if it
@@ -123,10 +124,10 @@ class Files(Protocol):
         """
 
     def put(self, local: Path, path: Path) -> None:
-        """Copies a file of this machine there; to another machine whole, or not at all."""
+        """Copy a file of this machine there; to another machine completely, or not at all."""
 
     def get(self, path: Path, local: Path) -> None:
-        """Copies a file from there to this machine; from another whole, or not at all."""
+        """Copy a file from there to this machine; from another completely, or not at all."""
 
     def here(self, *paths: Path) -> AbstractContextManager[tuple[Path, ...]]:
         """Yield the files as files of this machine, for readers that need a path: themselves if
@@ -151,7 +152,9 @@ class Process(Protocol):
     """A started process: its lines, its end, its last words."""
 
     def lines(self) -> Iterator[bytes]:
-        """The lines of its standard output as they come; VEN-AGENT-PROTOCOL for one too long."""
+        """Yield the lines of its standard output as they arrive; VEN-AGENT-PROTOCOL for one too
+        long.
+        """
 
     def wait(self) -> int:
         """Its exit status once it has ended; minus the signal's number if one killed it."""
@@ -167,8 +170,8 @@ class Process(Protocol):
 
 
 class Supervised(Protocol):
-    """A command that leaves nothing behind: it ends, with all that it started, once we are gone or
-    let go. It can be waited for with `select`: there is something to read once all has ended.
+    """A command that leaves nothing behind: it ends, with all its descendants, once this process
+    has ended or released it. `select` can wait for it: it becomes readable once all have ended.
     """
 
     def fileno(self) -> int:
@@ -184,20 +187,21 @@ class Supervised(Protocol):
 
     @property
     def report(self) -> Mapping[str, Any]:
-        """How it ended (`status`, minus the number of a signal), what it used; waits for the end.
+        """Wait for the end; return the exit status (`status`, minus the number of a signal) and the
+        resource use.
 
-        The status alone, if the rest could not be reported.
+        Only the status, if the rest could not be reported.
         """
 
     def release(self) -> None:
         """Lets go: it begins to end."""
 
     def reap(self) -> None:
-        """Returns once nothing of it is left; after `release`."""
+        """Wait until all its processes have ended; after `release`."""
 
 
 class LiveHost(Protocol):
-    """A machine: its files, and the processes that can be started there."""
+    """A machine: its files, and processes to start there."""
 
     @property
     def name(self) -> str:
@@ -209,7 +213,7 @@ class LiveHost(Protocol):
 
     @property
     def cores(self) -> int:
-        """Processor threads that we may use there."""
+        """Hardware threads that Venturi may use there."""
 
     @property
     def agent(self) -> str | None:
@@ -228,11 +232,13 @@ class LiveHost(Protocol):
         """
 
     def address_towards(self, server: str, port: int, timeout_s: float) -> str | None:
-        """The address under which `server` sees this host; None if it does not answer there."""
+        """Return the address under which `server` sees this host; None if it doesn't answer
+        there.
+        """
 
     def lock(self, about: str) -> AbstractContextManager[str | None]:
-        """Holds the machine's lock of measurements until the block is left, and writes `about` into
-        its file. If another holds it: gives what that one wrote, and holds nothing.
+        """Hold the machine's lock of measurements until the block is left, and write `about` into
+        its file. If another process holds it, yield that one's text instead.
         """
 
     def start(

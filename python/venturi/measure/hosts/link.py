@@ -31,7 +31,7 @@ from venturi.measure.hosts.far_end import FarEnd
 
 PROTOCOL = 1
 SILENCE_S = 20.0
-"""Without a sign of life for so long the other end is given up; there are four in that time."""
+"""After this time without a message the other end is given up; it sends four in that time."""
 HELLO_S = 30.0
 PIECE_BYTES = 256 << 10
 WINDOW_BYTES = 4 << 20
@@ -99,9 +99,9 @@ class CallContext:
 
 
 class Channel:
-    """A call under way: what it is sent, what it sends, and how it ends.
+    """A running call: the data that it is sent, those that it sends, and its end.
 
-    `lost` is why it never will, if that is known.
+    `lost` is the reason why it will never end, if known.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Channel:
         return True
 
     def end(self) -> None:
-        """Says that there is no more data."""
+        """Mark the end of the data."""
         self._send(FrameKind.END, self._number, b"")
 
     def note(self, note: str | Mapping[str, Any]) -> None:
@@ -345,7 +345,9 @@ class AgentLink:
             raise self._asked(call).misunderstood() from error
 
     def close(self) -> None:
-        """Ends it; returns once the far end has ended what it started, or is given up."""
+        """End it; return once the far end has ended the processes that it started, or is given
+        up.
+        """
         self._closing = True
         self._outgoing.put(None)
         self._far.close(CLOSE_S)
@@ -479,7 +481,7 @@ def _nonsense(said: bytes | bytearray) -> ValueError:
 
 
 def _plain(version: object) -> str:
-    """A version without what Rust and Python write differently in those before a release."""
+    """Normalize the parts of pre-release versions that Rust and Python write differently."""
     return str(version).replace("-", "").replace(".", "")
 
 

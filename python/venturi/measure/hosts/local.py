@@ -176,9 +176,9 @@ def _infos(paths: Iterator[Path]) -> tuple[FileInfo, ...]:
 
 
 class _PolledPipe(io.RawIOBase):
-    """A pipe that is read when it has something, and looked at twice a second until then.
+    """A pipe that is polled twice a second until it has data.
 
-    A signal that comes just before a read that waits would only be heard of after it: Ctrl-C would
+    A signal that arrives just before a blocking read would be handled only after it: Ctrl-C would
     wait for the next line.
     """
 
@@ -298,8 +298,9 @@ def own_agent(chosen: Path | None = None) -> str:
 
 
 def _supervisor() -> str:
-    """The agent of this package where there is one: that of the settings may be any program that
-    speaks as an agent does."""
+    """Return this package's agent if it has one: that of the settings may be any program that
+    implements the agent's protocol.
+    """
     try:
         return own_agent()
     except VenturiError:

@@ -1,4 +1,4 @@
-"""One measurement at a time: a lock of each host, held for as long as a command measures there."""
+"""One measurement at a time: a lock on each host, held while a command measures there."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _alone(
     *,
     shared: bool,
 ) -> Iterator[None]:
-    """Holds all `locks`; with `shared` one that this process holds already is enough."""
+    """Hold all `locks`; with `shared` a lock that this process already holds is enough."""
     owner = asdict(current_owner())
     about = json.dumps({"what": what, "since": now().isoformat(timespec="seconds")} | owner)
     told = False
@@ -155,7 +155,9 @@ def _known(held: str) -> Mapping[str, object]:
 
 
 def _has_ended(held: str) -> bool:
-    """Whether its holder was killed: what it was about to start has the lock for an instant."""
+    """Return whether its holder was killed: a child that it was starting keeps the lock for an
+    instant.
+    """
     known = _known(held)
     try:
         owner = Owner(**{field.name: known[field.name] for field in fields(Owner)})  # type: ignore[arg-type]

@@ -27,9 +27,9 @@ _TRIES = 1_000
 
 
 def make(files: Files, folder: Path) -> None:
-    """Makes `folder` ours, for `sweep`; it may be there already.
+    """Make `folder` ours, for `sweep`; it may already exist.
 
-    Who sweeps between the two steps takes a folder without an owner for a dead one's: then again.
+    A sweep between the two steps removes a folder without an owner, so this tries again.
     """
     for _ in range(_TRIES):
         with suppress(FileNotFoundError, FileExistsError):
@@ -43,7 +43,7 @@ def _make(files: Files, folder: Path) -> None:
 
 
 def discard(files: Files, folder: Path) -> None:
-    """Removes `folder`, its owner last: what a kill leaves of it, the next sweep removes."""
+    """Remove `folder`, its owner file last: after a kill, the next sweep removes the rest."""
     failed: OSError | None = None
     try:
         there = files.entries(folder)
@@ -78,7 +78,7 @@ def sweep(
     alive: Callable[[Owner], bool] = is_alive,
     prefix: str = PREFIX,
 ) -> list[Path]:
-    """Removes the folders in `parent` that were `left_behind`; returns those that are gone."""
+    """Remove the folders in `parent` that were `left_behind`; return those removed."""
     removed = []
     for folder, owned in list(_left_behind(files, parent, alive, prefix)):
         with suppress(OSError):
@@ -120,7 +120,7 @@ def _left_behind(
 
 
 def _is_begun(files: Files, folder: Path) -> bool:
-    """Whether there is nothing in it but, perhaps, what was to become its owner file."""
+    """Return whether the folder is empty, except perhaps for an unfinished owner file."""
     try:
         return all(_is_of_owner(each.path) for each in files.entries(folder))
     except OSError:
@@ -132,7 +132,7 @@ def _is_of_owner(path: Path) -> bool:
 
 
 def _take_away(files: Files, folder: Path) -> None:
-    """Removes a folder that has only been begun; if it has an owner by now, it stays."""
+    """Remove a folder without an owner; keep it if it has one by now."""
     for each in files.entries(folder):
         if _is_of_owner(each.path):
             files.remove(each.path)

@@ -197,7 +197,7 @@ class RemoteFiles(Files):
 
 
 class RemoteProcess:
-    """A process there, in a process group of its own."""
+    """A process there, in its own process group."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -237,7 +237,7 @@ class RemoteProcess:
 
 
 class RemoteSupervised:
-    """A command there, under a supervisor of its own."""
+    """A command there, under its own supervisor."""
 
     def __init__(self, link: AgentLink, channel: Channel) -> None:
         self._link = link
@@ -440,7 +440,7 @@ class _RemoteReader(io.RawIOBase):
 
 
 class _RemoteWriter(io.RawIOBase):
-    """A file that is written there; what was written is there when the call returns."""
+    """A file on that host, opened to write; data have arrived there when a call returns."""
 
     def __init__(self, link: AgentLink, handle: int) -> None:
         self._link = link
@@ -524,7 +524,7 @@ def _finite(told: Any) -> float:
 
 
 def _taken(told: Mapping[str, Any]) -> tuple[str, int | None]:
-    """Who holds a lock, or else our handle of it."""
+    """Return the holder of a lock, or else our handle of it."""
     return (str(told["holder"]), None) if "holder" in told else ("", int(told["handle"]))
 
 

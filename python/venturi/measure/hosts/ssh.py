@@ -122,11 +122,12 @@ def connected(
     silence_s: float = SILENCE_S,
     on_send: Callable[[int], None] = lambda sent_bytes: None,
 ) -> Iterator[RemoteHost]:
-    """The host that `ssh DESTINATION` reaches, until the block is left; people call it `name`.
+    """Yield the host that `ssh DESTINATION` reaches, until the block is left; `name` is its display
+    name.
 
-    `agent` is this machine's copy of the one that runs there, from `folder` there (by default
-    venturi/agents in the user's cache); `on_send` hears of how many bytes it is if it has to be
-    sent. VEN-HOST-... says why it cannot be reached or used.
+    `agent` is this machine's copy of the agent for that host, kept in `folder` there (by default
+    venturi/agents in the user's cache); `on_send` receives its size if it has to be sent.
+    VEN-HOST-... says why the host can't be reached or used.
     """
     name = name or destination
     if not destination or destination.startswith("-") or "\0" in destination:

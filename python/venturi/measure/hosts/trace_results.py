@@ -30,9 +30,9 @@ class RequestTimes:
 
 @dataclass(frozen=True)
 class Seeks:
-    """Distances between requests: how many there are, and how many of them are exactly 0.
+    """Distances between requests: their number, and the number of those that are exactly 0.
 
-    The others are in buckets, of which there are the lowest distance and the count.
+    The others are in buckets, given by lowest distance and count.
     """
 
     count: int
@@ -81,10 +81,10 @@ class RequestPlaces:
 
 @dataclass(frozen=True)
 class RequestTimesSeen:
-    """How long requests took over time: column, row and count of cells that are not empty.
+    """Durations of requests over time: column, row and count of cells that are not empty.
 
-    `rows_ns` are the least times of the rows, of which the last goes as far as there is anything.
-    `names` and `files` are as those of places.
+    `rows_ns` are the least times of the rows; the last row is open-ended. `names` and `files` are
+    as in RequestPlaces.
     """
 
     start_s: float
@@ -279,7 +279,7 @@ class IoTrace:
 
 @dataclass(frozen=True)
 class TraceConversion:
-    """`trace convert`. Of `records` in the trace, `events` are those that an analysis needs."""
+    """The result of `trace convert`: of `records` in the trace, an analysis needs the `events`."""
 
     output: str
     records: int

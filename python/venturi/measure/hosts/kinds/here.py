@@ -1,4 +1,4 @@
-"""The machine that Venturi runs on, in a cluster's file: `here = true`."""
+"""This machine, in a cluster's file: `here = true`."""
 
 from __future__ import annotations
 
