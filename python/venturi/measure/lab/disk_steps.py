@@ -46,7 +46,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop device over a file, `over` another loop device, or over what is `served` as a disk."""
+    """A loop device over a file, `over` another loop device, or over a disk that is `served`."""
 
     name: str
     backing: str = ""
@@ -159,10 +159,10 @@ _MERGED = "category.create=ff,moveonenospc=true,cache.files=auto-full"  # dropca
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Disks of a host as one folder, which mergerfs serves, in the host's namespace of mounts, with
-    which it goes, and in its `groups`, so that the pages it reads count there.
+    """Disks of a host merged into one folder by mergerfs, in the host's mount namespace, with which
+    it ends, and in its `groups`, so that the pages it reads count there.
 
-    It has a folder of its own on each disk. It lives on, so it is not given the lock's descriptor.
+    It has its own folder on each disk. It keeps running, so it doesn't get the lock's descriptor.
     """
 
     host: str

@@ -72,7 +72,7 @@ class Journal:
         self.is_up = False
 
     def undo(self, entry: JournalEntry) -> None:
-        """Writes down that nothing of a step is left."""
+        """Record that a step has been undone completely."""
         entry.undone = True
         self._write({"undone": self.entries.index(entry)})
 

@@ -50,9 +50,10 @@ _ENTER = 'for group in {groups}; do echo $$ > "$group/cgroup.procs" || exit 125;
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """A lab of this machine. `state`: `up`; `left`: up, but the process that it was made for has
-    ended; `broken`: what `ended` names is gone; `half`: not made to the end, or not taken down to
-    it; `gone`: the machine has rebooted since."""
+    """A lab of this machine. `state`: `up`; `left`: up, but its owner has ended; `broken`: the
+    parts in `ended` are gone; `half`: not completely made, or not completely taken down; `gone`:
+    the machine has rebooted since.
+    """
 
     name: str
     state: str
@@ -63,7 +64,7 @@ class Lab:
     folder: Path
     since: str
     processes: Mapping[str, int | None]
-    """How many processes are in each host; None: its namespaces are gone."""
+    """Number of processes in each host; None: its namespaces are gone."""
     ended: tuple[str, ...] = ()
     """Its parts that have ended since: hosts, the switches, the server of spinning disks."""
     carried: MachineRates | None = None
@@ -242,7 +243,9 @@ def look(home: Path, name: str) -> Lab:
 
 
 def cluster_file(home: Path, name: str) -> Path:
-    """The file of a lab's cluster, there once it is up; VEN-LAB-UNKNOWN if there is no lab."""
+    """Return the file of a lab's cluster, which exists once it is up; VEN-LAB-UNKNOWN without a
+    lab.
+    """
     return _written(home, name)[0] / CLUSTER
 
 
@@ -382,10 +385,10 @@ def _make(
 
 
 def _undo(written: journal.Journal, held: int, heard: journal.Heard) -> None:
-    """Undoes every step that is not undone, the last one first; the lab's folder is empty then.
+    """Undo every step that is left, the last one first; the lab's folder is empty then.
 
-    VEN-LAB-BUSY if something is in use; the rest is undone. What the journal has no room for on a
-    full disk is done all the same: it may be done again.
+    VEN-LAB-BUSY if something is in use; the rest is undone. On a full disk, steps are undone
+    without a record, because undoing may be repeated.
     """
     if written.is_up:
         with suppress(OSError):
@@ -559,7 +562,7 @@ def _unknown(home: Path, name: str) -> VenturiError:
 
 
 def _empty(folder: Path) -> None:
-    """Removes what is in a lab's folder, its journal last."""
+    """Remove the content of a lab's folder, its journal last."""
     last = folder / journal.NAME
     for path in folder.iterdir():
         if path.is_dir() and not path.is_symlink():

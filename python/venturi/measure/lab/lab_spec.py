@@ -53,7 +53,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class LabHost:
-    """A host: its link (bytes/s each way, None: not limited) to a switch, what it has."""
+    """A host: its link (bytes/s each way, None: not limited) to a switch, and its hardware."""
 
     name: str
     address: str

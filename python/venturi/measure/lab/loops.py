@@ -53,8 +53,8 @@ def attached(number: int) -> str | None:
 
 
 def attach(number: int, backing: Path, name: str) -> None:
-    """Makes the loop device `number` and attaches it to `backing`, which it reads and writes
-    directly; at most 63 bytes of `name` stay with it. OSError if another was faster.
+    """Make the loop device `number` and attach it to `backing`, which it reads and writes directly;
+    it keeps at most 63 bytes of `name`. OSError if another process was faster.
     """
     with _opened(Path(_CONTROL), os.O_RDWR) as control:
         fcntl.ioctl(control, _ADD, number)
@@ -64,9 +64,9 @@ def attach(number: int, backing: Path, name: str) -> None:
 
 
 def detach(number: int, name: str) -> bool:
-    """Detaches and removes a loop device, if it is attached as `name` or to nothing.
+    """Detach and remove a loop device, if it is attached as `name` or to nothing.
 
-    False: it is in use. One that is another's is left alone, which is true, too.
+    Returns False if it is in use. A device with another name is left alone, with the result True.
     """
     until_s = time.monotonic() + _GONE_S
     while True:

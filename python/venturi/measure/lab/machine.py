@@ -120,7 +120,7 @@ def _may_make_namespaces() -> bool:
 
 
 def require(**parts: Any) -> None:
-    """VEN-LAB-NEEDS with all that `lacks` finds."""
+    """Raise VEN-LAB-NEEDS with everything that `lacks` finds."""
     if found := list(lacks(**parts)):
         raise VenturiError(
             "VEN-LAB-NEEDS",
@@ -130,10 +130,10 @@ def require(**parts: Any) -> None:
 
 
 def run(*argv: str | Path, text: str | None = None, held: int | None = None, what: str = "") -> str:
-    """Runs a program of the system, `text` as its input, and returns what it says.
+    """Run a program of the system, `text` as its input, and return its output.
 
-    It is killed if we are, and holds the descriptor `held` until it is gone. VEN-LAB-STEP if it
-    fails, with its own words and `what` it was for.
+    It is killed if we are, and holds the descriptor `held` until it ends. VEN-LAB-STEP if it fails,
+    with its own message and its purpose, `what`.
     """
     done = subprocess.run(
         [str(each) for each in argv],
@@ -160,7 +160,7 @@ def _die_with_us() -> None:
 
 
 def controller(name: str) -> Path | None:
-    """The root group of a controller of cgroup v1; None if there is none that we can see."""
+    """Return the root group of a controller of cgroup v1; None if it isn't visible."""
     for line in _MOUNTS.read_text().splitlines():
         place, _, kind = line.partition(" - ")
         fields, (fs_type, _, options) = place.split(), kind.split(maxsplit=2)
@@ -178,7 +178,7 @@ def blkio_root() -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class ProcessId:
-    """A process of this boot, which another that later gets its number is not."""
+    """A process of this boot, distinct from a later one with the same number."""
 
     pid: int
     started_ticks: int

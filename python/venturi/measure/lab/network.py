@@ -1,9 +1,8 @@
 """The switches and links of a lab, as commands for `ip -batch` and `tc -batch`.
 
-The switches are bridges in a network namespace of their own, so that nothing of the machine's own
-network (firewall, forwarding, other bridges) has a part in it. A link is a pair of veth devices
-with a token bucket at each end: what a host sends is shaped at its own end, what it gets at the
-switch's.
+The switches are bridges in their own network namespace, so that the machine's network (firewall,
+forwarding, other bridges) doesn't interfere. A link is a pair of veth devices with a token bucket
+at each end: a host's sent data are shaped at its own end, received data at the switch's.
 """
 
 from __future__ import annotations
@@ -18,13 +17,15 @@ from venturi.measure.lab.lab_spec import CORE, MACHINE, NETWORKS, LabHost, LabSp
 _QUEUE_S = 0.05
 _QUEUE_BYTES_MIN = 1000 * 1514
 """A thousand full frames, as Linux queues for a device: with less, many connections over a slow
-link lose so much that it stands idle at times."""
+link lose so many that it is idle at times.
+"""
 _BURST_BYTES_MIN = 64 * 2**10
 _BURST_S = 0.008
 """Two ticks of a kernel of 250 Hz: a bucket that is filled once a tick must hold that much."""
 _HASHED_PORT_BITS = {2: (2,), 4: (2, 4), 8: (2, 4, 8)}
-"""The bits of a TCP port that say which port of a bond carries it: not the lowest, for Linux gives
-even numbers to all that connect."""
+"""The bits of a TCP port that select the port of a bond: not the lowest, because Linux gives even
+numbers to all clients.
+"""
 
 
 def switch_ip(spec: LabSpec, pids: dict[str, int], machine_link: str, machine_pid: int) -> str:

@@ -1,4 +1,4 @@
-"""The steps that make a lab, in order: each needs only what stands before it."""
+"""The steps that make a lab, in order: each needs only earlier ones."""
 
 from __future__ import annotations
 
@@ -133,9 +133,9 @@ def _spindle(host: LabHost, disk: LabDisk) -> Iterator[LabStep]:
 
 
 def _throttled(host: LabHost, disk: LabDisk, image: Path) -> Iterator[LabStep]:
-    """A throttled disk: a loop device that is limited, and over it another without limits, which
-    is the one that is mounted. The time that a request waits because of a limit passes before its
-    device has it; so the upper one's own figures have it, and the lower one's have not.
+    """Yield a throttled disk: a limited loop device, and over it an unlimited one, which is
+    mounted. A request waits for a limit before its device gets it; so the upper device's figures
+    include that time, and the lower one's don't.
     """
     name = f"{host.name}/{disk.name}"
     limits = {

@@ -86,12 +86,12 @@ class LabStep(Protocol):
         """Makes it."""
 
     def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
-        """Removes what there is of it; False: something is still in use."""
+        """Remove everything of it; False: something is still in use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder of the lab's own, with all that comes to be in it."""
+    """A folder of the lab, with all its later content."""
 
     path: str
     kind: ClassVar[str] = "folder"
@@ -185,7 +185,7 @@ class ControlGroup:
 
 @dataclass(frozen=True, slots=True)
 class Spindle:
-    """The server of all disks that seek and turn, in a namespace of mounts of its own."""
+    """The server of all disks that seek and rotate, in its own mount namespace."""
 
     agent: str
     disks: tuple[str, ...]
