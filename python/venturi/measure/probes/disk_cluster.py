@@ -26,7 +26,9 @@ from venturi.record.one_host import AT_ONCE, HOST
 from venturi.record.trial import Engine, Phase, Sample, Scalar, TrialWarning, Workload
 
 ALONE_MOST = 8
-"""Up to so many hosts each is also measured alone by default: one after the other takes time."""
+"""Up to this number of hosts, each is also measured alone by default: one after the other takes
+time.
+"""
 USUAL_BYTES, FREE_OF = 1 << 30, 4
 """Bytes written into each folder by default, and the divisor of the free space that limits them."""
 _WHOLE_BYTES = 4 << 20
@@ -101,7 +103,9 @@ class ClusterDiskJob:
         )
 
     def prepare(self, step: StepContext) -> StepReport:
-        """Chooses how much to write, the same on all hosts: what fits the one with the least."""
+        """Choose the number of bytes, the same on all hosts: limited by the host with the least
+        space.
+        """
         if self._options.each.bytes is not None:
             return StepReport()
         free = []

@@ -42,7 +42,9 @@ LISTEN_S = 3600.0
 ANSWER_S = 30.0
 REACH_S = 0.2
 ALONE_MOST = 4
-"""Up to so many hosts each pair is measured alone by default: N(N-1) pairs of more take minutes."""
+"""Up to this number of hosts, each pair is measured alone by default: more take minutes for N(N-1)
+pairs.
+"""
 _OF_A_HOST = ("VEN-AGENT-", "VEN-HOST-", "VEN-ENGINE-TIMEOUT")
 
 
@@ -309,8 +311,8 @@ class ClusterNetJob:
     def _measure(
         self, step: StepContext, hosts: Sequence[str], *args: object, seconds: float
     ) -> NetReport:
-        """Runs the coordinator on the first of the hosts that are left, once; each transfer takes
-        so many seconds.
+        """Run the coordinator once, on the first of the remaining hosts; each transfer takes
+        `seconds`.
         """
         coordinator = self._places[0]
         peers = {self._addresses[name]: name for name in hosts}
@@ -353,7 +355,7 @@ class ClusterNetJob:
         self._drop_lost()
 
     def _drop_lost(self) -> None:
-        """Goes on without them; an error if no two hosts are left."""
+        """Continue without the lost hosts; an error if fewer than two are left."""
         gone = {each.host for each in self._lost}
         self._places = [place for place in self._places if place.name not in gone]
         if len(self._places) < 2:
@@ -416,7 +418,9 @@ class _LossGuard:
 
 
 def _sizes(chosen: Sequence[int], hosts: int) -> list[int]:
-    """How many hosts take part: those chosen that there are, else 2, 4, 8, ...; and always all."""
+    """Return the numbers of participating hosts: those chosen that are possible, else 2, 4, 8, ...;
+    and always all.
+    """
     doubled = [1 << power for power in range(1, hosts.bit_length())]
     return sorted({*(size for size in chosen or doubled if 2 <= size <= hosts), hosts})
 

@@ -43,7 +43,7 @@ class HostRate:
 
     @property
     def rate(self) -> float:
-        """The slower of both: what a shuffle would get."""
+        """The slower of both: the rate of a shuffle."""
         return min(self.sent, self.received)
 
 
@@ -104,7 +104,7 @@ class Rounds:
         return standings(self.of_hosts(hosts), self.slow_factor)
 
     def at(self, peers: int) -> list[HostRate]:
-        """The rates of the all-to-all of so many hosts."""
+        """Return the rates of the all-to-all of `peers` hosts."""
         return [each for each in self.all_to_all if each.peers == peers]
 
     def samples(self, hosts: Sequence[str]) -> tuple[Sample, ...]:
@@ -215,8 +215,8 @@ def slowest(rates: Sequence[HostRate]) -> tuple[str, float]:
 
 
 def next_to_cull(rounds: Rounds, hosts: Sequence[str], dropped: Sequence[str]) -> str | None:
-    """The slowest host by pairs that is still there, or None if it is to end: two hosts or half of
-    them would be left, or the last one dropped did not help by CULL_GAIN.
+    """Return the slowest remaining host by pairs, or None at the end: if two hosts or half of them
+    would be left, or dropping the last one didn't gain CULL_GAIN.
     """
     left = [host for host in hosts if host not in dropped]
     if len(left) < 3 or len(left) * 2 <= len(hosts):

@@ -44,7 +44,7 @@ _DISK_METRICS: Mapping[tuple[str, str], tuple[str, str]] = {
 
 
 def _version(name: str, *parts: object) -> str:
-    """Version of a probe: what it does, not how large it was chosen to be."""
+    """Return the version of a probe: a digest of its work, independent of chosen sizes."""
     return hashlib.sha256(json.dumps([name, *parts]).encode()).hexdigest()[:12]
 
 
@@ -327,8 +327,8 @@ _TESTS: Mapping[tuple[str, str], str] = {
 
 
 def unsteady(measurement: DiskMeasurement, dirs: Sequence[Path], host: str = "") -> str:
-    """Which test did not settle, a colon, and why; the directory only where there are several, the
-    host where it has a name.
+    """Name the test that did not settle, and the reason; the directory only if there are several,
+    the host if it has a name.
     """
     mode, role = measurement.mode, measurement.role
     test = _TESTS.get((mode, role), mode.replace("_", " "))

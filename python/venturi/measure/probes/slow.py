@@ -30,7 +30,9 @@ class Standing:
 
 
 def standings(rates: Mapping[str, float], factor: float = SLOW_FACTOR) -> tuple[Standing, ...]:
-    """Each of `rates` (all above 0), slowest first; none if there are not two."""
+    """Compare each of `rates` (all above 0) with the others, slowest first; empty for fewer than
+    two.
+    """
     found = [
         Standing(name, rate, others, rate < factor * others)
         for name, rate in rates.items()
