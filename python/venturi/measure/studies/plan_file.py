@@ -57,7 +57,9 @@ class EngineWords:
 
 
 def _code(name: str) -> str:
-    """A warning's code. The agent's own are not known here, but they are of other families."""
+    """Validate a warning's code. The agent's own codes are unknown here, but have other
+    families.
+    """
     families = {code.rpartition("-")[0] for code in CODES}
     if name not in CODES and (name.rpartition("-")[0] in families or not name.startswith("VEN-")):
         raise ValueError(f"there is no warning {name!r}; {did_you_mean(name, CODES)}")
@@ -128,7 +130,7 @@ class _Factors(Strict):
 
     @property
     def chosen_settings(self) -> Mapping[str, tuple[str | int | float | bool, ...]]:
-        """Those of the engines by their own names, tiers and reserves among them."""
+        """Return the engines' settings by their own names, including tiers and reserves."""
         named = {setting: getattr(self, name) for name, setting in _SPARK_SETTINGS.items()}
         return {**self.settings, **{setting: some for setting, some in named.items() if some}}
 
@@ -191,7 +193,7 @@ class PlanFile(Strict):
 
 
 Read = Callable[[Path], str]
-"""The text of a file; VEN-PLAN-FILE of one that cannot be read."""
+"""Returns the text of a file; raises VEN-PLAN-FILE if it can't be read."""
 
 
 def plan_of(
@@ -203,9 +205,9 @@ def plan_of(
     *,
     price_of: PriceOf | None = None,
 ) -> Plan:
-    """The plan in the `text` of `file`, for the `engines` there are; VEN-PLAN-FILE with every
-    mistake in it. Without disks its data are in `default_dir`; files it names are `read`, and
-    hosts of a type cost what `price_of` says (as `cluster_of` has it).
+    """Parse the plan in the `text` of `file`, for the available `engines`; VEN-PLAN-FILE with every
+    mistake in it. Without disks its data are in `default_dir`; `read` returns files that it names,
+    and `price_of` the prices of hosts with a type (as in `cluster_of`).
     """
     plan, mistakes = parse_plan(
         text, engines, file.absolute().parent, default_dir, read, price_of=price_of

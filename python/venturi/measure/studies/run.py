@@ -1,4 +1,4 @@
-"""Takes the places of a plan one after the other; what it knows is in the repository alone."""
+"""Runs the places of a plan one after the other; its only state is in the repository."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DEFAULT_SCALE = "tiny"
 
 
 def size_for(combination: Combination) -> tuple[Definition, Size]:
-    """The workload of `combination` and how much of it."""
+    """Return the workload of `combination` and its size."""
     definition = workload(combination.workload)
     if combination.bytes is not None:
         return definition, size_of_bytes(definition, combination.bytes, combination.parameters)
@@ -79,10 +79,10 @@ def take(
     again: bool = False,
     on_trial: Callable[[PlannedTrialState], None] | None = None,
 ) -> tuple[PlannedTrialState, ...]:
-    """Runs what is missing of `plan`, and returns where every place then stands.
+    """Run the missing places of `plan`, and return the state of every place.
 
-    A trial that fails stops nothing. With `again`, places that failed for good get one more trial.
-    Raises Interrupted after Ctrl-C; the trial under way is recorded as interrupted by then.
+    A failed trial doesn't stop the plan. With `again`, places that failed for good get one more
+    trial. Raises Interrupted after Ctrl-C; the running trial is recorded as interrupted by then.
     """
     begun_s = time.monotonic()
 
@@ -193,7 +193,7 @@ class _SharedEngine:
                 folders.__exit__()
 
     def job(self, place: PlannedTrial) -> TrialJob:
-        """The work of `place`; what keeps it from being done fails its trial, not the plan."""
+        """Return the job of `place`; an obstacle fails its trial, not the plan."""
         combination = place.combination
         definition, size = size_for(combination)
         try:
@@ -372,7 +372,7 @@ class _TimedJob:
 
 
 def summary_of(found: Iterable[PlannedTrialState]) -> dict[str, int]:
-    """How many places are done, failed, running and left."""
+    """Count the places that are done, failed, running and left."""
     counts = {"done": 0, "failed": 0, "running": 0, "left": 0}
     for each in found:
         counts[each.status] += 1

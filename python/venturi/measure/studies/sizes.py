@@ -1,7 +1,7 @@
-"""How much to measure: sizes that fit the disk, the memory and the time there are.
+"""Sizes of measurements that fit the available disk, memory and time.
 
-Pure functions. A step that does not fit is skipped with a reason, never shrunk to a number that
-means nothing.
+Pure functions. A step that doesn't fit is skipped with a reason, never shrunk to a meaningless
+size.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class MeasuredRates:
 
 @dataclass(frozen=True, slots=True)
 class DiskProbeSize:
-    """How much DiskBench may write per directory, and how long a measurement may take."""
+    """Bytes that DiskBench may write per directory, and the time limit of a measurement."""
 
     bytes_per_dir: int
     max_seconds: float
@@ -91,10 +91,10 @@ def require_time(time_budget_s: float) -> None:
 def disk_probe_size(
     usable_bytes: int, time_budget_s: float, dirs: int = 1
 ) -> DiskProbeSize | SkippedStep:
-    """Size of a short DiskBench: `usable_bytes` of disk, its share of the time.
+    """Return the size of a short DiskBench: `usable_bytes` of disk, its share of the time.
 
     Every directory holds a file to read and a file to write. Each measurement gets an equal share
-    of the time, and one more for making the file to read.
+    of the time, with one more share for making the file to read.
     """
     share_s = DISK_SHARE * time_budget_s
     seconds = min(3.0, share_s / ((DISK_MEASUREMENTS + 1) * DISK_ITERATIONS))

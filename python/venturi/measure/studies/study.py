@@ -73,7 +73,7 @@ class Combination:
         return {name: value for name, value in named.items() if value is not None}
 
     def values(self) -> dict[str, Scalar]:
-        """Its factors by name, settings among them; those that were not chosen are left out."""
+        """Return its factors by name, including settings; factors without a choice are omitted."""
         named: dict[str, Scalar] = {
             "workload": self.workload,
             "engine": self.engine,
@@ -175,10 +175,10 @@ class Plan:
         return {role: (self.default_dir,) for role in DISK_ROLES if role != "replica"}
 
     def cluster(self, combination: Combination) -> ClusterSpec | None:
-        """The cluster of `combination` with its data on the combination's disk; None: LOCAL.
+        """Return the cluster of `combination` with its data on the combination's disk; None: LOCAL.
 
-        Workers have their data there, and another host if its file names all of these folders;
-        else a host has them where its file says.
+        Workers keep their data there, and so does any other host if its file names all of these
+        folders; else it uses the folders in its file.
         """
         if combination.place == LOCAL:
             return None
@@ -245,7 +245,7 @@ def failure_class(trial: Trial, failing_warnings: Iterable[str] = ()) -> Failure
 
 @dataclass(frozen=True)
 class PlannedTrialState:
-    """How far a place has come; `trial` is the one that counts, else its last."""
+    """The progress of a place; `trial` is the one that counts, else its last."""
 
     place: PlannedTrial
     status: Literal["done", "failed", "running", "left"]
