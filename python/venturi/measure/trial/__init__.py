@@ -1,1 +1,1 @@
-"""One trial's life: what it is made of, its folders and space, and how it is run and recorded."""
+"""One trial: its parts, its folders and space, its execution and its record."""

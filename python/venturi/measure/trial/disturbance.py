@@ -40,9 +40,10 @@ _MEANS = (
 
 @dataclass(frozen=True, slots=True)
 class DisturbanceLimit:
-    """From `least` on, a share of the execution's time, a trial is disturbed; `said` names what by.
+    """The share of the execution's time from which on a trial is disturbed, `least`; `said` names
+    the cause.
 
-    `source` says why there and no lower.
+    `source` justifies the value.
     """
 
     metric: str
@@ -267,10 +268,10 @@ def _warnings(samples: Iterable[Sample], executed_s: float) -> Iterable[TrialWar
 
 
 def _disks(ticks: Sequence[Tick], window: _Window) -> tuple[float | None, float | None]:
-    """Bytes a second that others moved, and the share of the busiest disk's time that took.
+    """Return the bytes per second of other processes, and their share of the busiest disk's time.
 
-    A disk's time is shared out by bytes. What was written before the execution may reach the disk
-    only during it: as much of the trial's own as had not by then is its own still.
+    A disk's time is divided by bytes. Data written before the execution may reach the disk only
+    during it: the trial's own part of them still counts as its own.
     """
     host = window.mean(lambda each: each.host_disk_bytes_per_s)
     own = window.mean(lambda each: each.own_disk_bytes_per_s)

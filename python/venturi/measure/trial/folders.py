@@ -15,11 +15,11 @@ from venturi.record.trial import DISK_ROLES, new_id
 
 
 def require_writable(files: Files, folders: Iterable[Path], *, there: bool = False) -> None:
-    """An error, before anything is measured, if data cannot be put into one of `folders`:
-    VEN-MEASURE-SPACE of a full disk, else VEN-MEASURE-DIR.
+    """Raise an error, before the measurement, if data can't be stored in one of `folders`:
+    VEN-MEASURE-SPACE for a full disk, else VEN-MEASURE-DIR.
 
-    One that is not there is to be made, in the nearest one above it that is; not if it must be
-    `there`, as where a disk is to be measured that may not be mounted.
+    A missing folder will be created in its nearest existing parent; it must exist if `there`,
+    because a disk to measure might not be mounted.
     """
     for folder in dict.fromkeys(folders):
         if there and not files.is_folder(folder):
@@ -69,7 +69,7 @@ class DataFolders:
         return folders
 
     def empty(self, roles: Iterable[str]) -> None:
-        """Removes what is in the folders of `roles`."""
+        """Remove the content of the folders of `roles`."""
         if self.keep:
             return
         for role in roles:

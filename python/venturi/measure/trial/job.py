@@ -41,9 +41,9 @@ class TrialChoices:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file, to be kept with the trial as `name`; copied before the job cleans up.
+    """A file to keep with the trial as `name`; copied before the job cleans up.
 
-    `files` are those that it is one of; None: of the job's host.
+    `files` are the host's that has it; None: the job's host.
     """
 
     kind: Literal["log", "manifest", "other"]
@@ -146,7 +146,7 @@ class TrialJob(Protocol):
         """The choices for the trial."""
 
     def prepare(self, step: StepContext) -> StepReport:
-        """Makes ready what is not timed: input, space, predictions."""
+        """Prepare everything that isn't timed: input, space, predictions."""
 
     def execute(self, step: StepContext) -> StepReport:
         """The timed work; its report has `elapsed_s`."""
@@ -155,4 +155,4 @@ class TrialJob(Protocol):
         """Whether the result is right."""
 
     def clean(self) -> None:
-        """Removes what the trial left on disk; called however it ended."""
+        """Remove the trial's data from disk; called however it ended."""

@@ -1,4 +1,4 @@
-"""Runs an engine's program under the supervisor, and names what went wrong."""
+"""Runs an engine's program under the supervisor, and names the cause of a failure."""
 
 from __future__ import annotations
 
@@ -170,9 +170,9 @@ class _RunningProgram:
 def _wait(
     running: Sequence[_RunningProgram], timeout_s: float | None, check: Callable[[], None] | None
 ) -> bool:
-    """Whether all programs ended by themselves, or one failed; False: their time is up.
+    """Return True if all programs ended by themselves, or one failed; False: their time is up.
 
-    Raises what `check` raises.
+    Raises the errors of `check`.
     """
     deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
     waiting = {each.process: each for each in running}
@@ -202,7 +202,7 @@ def _complaint_of(check: Callable[[], None]) -> VenturiError | None:
 
 
 def _stop(running: Sequence[_RunningProgram]) -> None:
-    """Ends what is left of them, all at the same time."""
+    """End the remaining programs together."""
     left = [each for each in running if not each.process.reaped]
     for each in left:
         each.process.release()

@@ -94,7 +94,7 @@ class Session:
 
     @property
     def hosts(self) -> tuple[SessionMember, ...]:
-        """All hosts: those that a trial records and watches."""
+        """All hosts that a trial records and watches."""
         return self.members or (SessionMember(self.agent, self.host),)
 
 
@@ -106,7 +106,7 @@ def open_session(
     sample_interval_ms: int | None = 1000,
     warnings: tuple[TrialWarning, ...] = (),
 ) -> Session:
-    """Reads the host's facts and the agent's identity once, for all trials to come."""
+    """Read the host's facts and the agent's identity once, for all trials of the session."""
     _sweep()
     result = agent.run("facts")
     return Session(
@@ -121,7 +121,7 @@ def open_session(
 
 
 def _sweep() -> None:
-    """Removes what is temporary of those that were killed."""
+    """Remove the temporary folders of killed processes."""
     for prefix in (SERIES_PREFIX, COPY_PREFIX):
         sweep(HERE, HERE.temporaries, prefix=prefix)
 
@@ -262,7 +262,7 @@ def _planned(session: Session, chosen: TrialChoices) -> Trial:
 
 
 class _TrialRun:
-    """A trial on its way through the states; every change is saved before work goes on."""
+    """A trial on its way through the states; every change is stored before work continues."""
 
     def __init__(
         self,
@@ -379,7 +379,7 @@ class _TrialRun:
     def _judge(
         self, member: SessionMember, sampler: Sampler | None, executed: tuple[float, float | None]
     ) -> None:
-        """Says what others did on a host while the trial executed."""
+        """Record the concurrent load on a host while the trial executed."""
         if sampler is None:
             found = unknown(NOT_WATCHED)
         else:
@@ -397,7 +397,7 @@ class _TrialRun:
     def _judge_machine(
         self, samplers: Sequence[Sampler | None], executed: tuple[float, float | None]
     ) -> None:
-        """Says what others did on the one machine that all hosts are."""
+        """Record the concurrent load on the one machine that emulates all hosts."""
         ticks = [sampler.ticks for sampler in samplers if sampler is not None]
         found = unknown(NOT_WATCHED)
         if ticks:

@@ -114,7 +114,7 @@ class Sampler:
         return "; ".join(said)
 
     def _moment_s(self, event: Mapping[str, Any]) -> float:
-        """When an event that is heard of now was, in seconds of the trial."""
+        """Return the time of an event that has just arrived, in seconds of the trial."""
         now_s, there_s = time.monotonic() - self._origin_s, event.get("unix_time_s")
         if self._clock is None or there_s is None:
             return now_s

@@ -1,4 +1,4 @@
-"""Disk space: what an experiment needs at its peak, against what may be used."""
+"""Disk space: an experiment's needs at its peak, against the usable space."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def spread(needs: Mapping[str, int], folders: Mapping[str, Iterable[Path]]) -> d
 
 
 def require(files: Files, needs_by_folder: Mapping[Path, int]) -> None:
-    """VEN-MEASURE-SPACE unless each file system has twice what its folders need together."""
+    """Raise VEN-MEASURE-SPACE unless each file system has twice the total needs of its folders."""
     by_device: dict[int, tuple[Path, int]] = {}
     for folder, need_bytes in needs_by_folder.items():
         real = existing_parent(files, folder)

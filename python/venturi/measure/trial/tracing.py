@@ -38,7 +38,7 @@ class TracedStage:
 
 
 class Tracer:
-    """Records from `start` to `stop` what happens to the disks of `folders`, into `place`."""
+    """Records from `start` to `stop` the requests to the disks of `folders`, into `place`."""
 
     def __init__(self, agent: Agent, folders: Iterable[str], place: Path) -> None:
         self._agent = agent
@@ -65,7 +65,7 @@ class Tracer:
             self._fail(following.outcome)
 
     def stop(self) -> None:
-        """Ends the recording, if there is one."""
+        """End the recording, if any."""
         if self._following is None:
             return
         following, self._following = self._following, None
@@ -150,7 +150,7 @@ def stages_of(account: JobAccount) -> tuple[TracedStage, ...]:
 
 
 def _ranges(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """First and last of each run of numbers that follow one another."""
+    """Yield the first and last of each run of consecutive numbers."""
     first = last = None
     for number in sorted(set(numbers)):
         if last is not None and number == last + 1:
