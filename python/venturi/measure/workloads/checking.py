@@ -23,7 +23,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Portion:
-    """Some of the output's files, all in a folder of a host that people call `name`."""
+    """Some of the output's files, all in one folder of the host with the display name `name`."""
 
     name: str
     host: LiveHost

@@ -25,8 +25,7 @@ STORAGE_LEVELS = ("MEMORY_AND_DISK", "MEMORY_AND_DISK_SER", "MEMORY_ONLY", "DISK
 
 @dataclass(frozen=True, slots=True)
 class WorkloadParameter:
-    """Something of the workload itself that can be chosen; numbers may have bounds, and of words
-    only some may be meant."""
+    """A parameter of a workload; numbers may have bounds, and words a list of valid ones."""
 
     name: str
     default: int | float | str
@@ -36,7 +35,7 @@ class WorkloadParameter:
     words: tuple[str, ...] = ()
 
     def value(self, given: Scalar) -> int | float | str:
-        """`given` (from a command line: text) as a value; ValueError says what is wrong with it."""
+        """Convert `given` (from a command line: text) to a value; ValueError names the mistake."""
         kind = type(self.default)
         try:
             value = kind(given)  # type: ignore[arg-type]  # what does not convert is refused
@@ -101,7 +100,7 @@ class Definition:
 
     @property
     def seeded(self) -> bool:
-        """Whether a seed decides what its input is; gensort has none."""
+        """Whether its input depends on a seed; gensort has none."""
         return self.generator not in {"given", "none"} and not self.generator.startswith("gensort")
 
     def parameter_values(self, chosen: Mapping[str, Scalar]) -> dict[str, Scalar]:

@@ -1,4 +1,4 @@
-"""Where a job's input comes from: generated once per command, kept by an earlier one, or given."""
+"""The source of a job's input: generated once per command, kept by an earlier one, or given."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class KeptInputs:
         self._folders = tuple(parent / KEPT / f"{definition.name}-{digest}" for parent in parents)
 
     def find(self) -> InputData | None:
-        """The input, None if there is none or it is not whole."""
+        """Return the input; None if it is missing or incomplete."""
         try:
             kept = json.loads(self._files.read(self._folders[0] / _MANIFEST))
             files = {Path(path): tuple(state) for path, *state in kept.pop("files")}
@@ -166,16 +166,16 @@ class KeptInputs:
         self._files.write(self._folders[0] / _MANIFEST, json.dumps(manifest), durable=True)
 
     def _state(self, path: Path) -> tuple[int, int]:
-        """Another one after the file was changed: its bytes, and when it was written last."""
+        """Return the size and time of modification, which change when the file is written."""
         found = self._files.stat(path)
         return found.bytes, found.modified_ns
 
 
 class GeneratedInputs:
-    """Deterministic input of a workload, made when first needed and shared by all later trials.
+    """Deterministic input of a workload, made on first use and shared by all later trials.
 
-    Input that an earlier command kept in the same folders is used again: it is found by a digest of
-    all it depends on. With `keep` this one is kept, too.
+    Input that an earlier command kept in the same folders is reused: a digest of everything it
+    depends on identifies it. With `keep` this one is kept, too.
     """
 
     def __init__(
@@ -209,7 +209,7 @@ class GeneratedInputs:
 
     @property
     def records(self) -> int:
-        """How many there are in the input."""
+        """The number of records in the input."""
         return self._size.records
 
     @property
@@ -301,7 +301,9 @@ class GeneratedInputs:
 
 
 def _sorted(step: StepContext, files: Files, data: InputData) -> InputData:
-    """The same records in order: each folder gets its share of the output, then loses its input."""
+    """Return the same records in order: each folder gets its share of the output, then loses its
+    input.
+    """
     folders = [file.with_name("sorted") for file in data.files]
     for folder in folders:
         files.mkdir(folder)

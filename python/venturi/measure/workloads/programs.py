@@ -84,7 +84,7 @@ class AgentTask:
 class AgentProgram:
     """One command of the agent, which is all of the timed work.
 
-    `outputs` is how many of the output folders it writes to, None: all. `before` is run before the
+    `outputs` is the number of output folders that it writes to, None: all. `before` runs before the
     clock starts, with the same folders.
     """
 

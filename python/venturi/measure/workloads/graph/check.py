@@ -1,8 +1,8 @@
-"""Whether a graph workload's output is right: against a reference that reads the same input.
+"""Checks the output of a graph workload against a reference that reads the same input.
 
-The references multiply sparse matrices, which no engine's program does. They are exact where
-memory allows (`WHOLE_LINES`); beyond that they compute the answers of some vertices, exactly too,
-from the edges that decide those answers. PageRank's reads the edges in pieces and is always whole.
+The references multiply sparse matrices, which no engine's program does. They are exact if memory
+allows (`WHOLE_LINES`); beyond that they compute the answers of some vertices, exactly too, from the
+edges that determine them. PageRank's reads the edges in pieces and is always complete.
 """
 
 from __future__ import annotations
@@ -78,10 +78,10 @@ def _comparison(
 
 @dataclass(frozen=True)
 class Answers:
-    """The associations of the vertices in `sources`, a mask; of others they are not complete.
+    """The associations of the vertices in `sources`, a mask; those of others are incomplete.
 
-    Those of the vertex `ids[row]` are the pairs of `target` (identifiers) and `score` from
-    `bounds[row]` to `bounds[row + 1]`.
+    The associations of the vertex `ids[row]` are the pairs of `target` (identifiers) and `score`
+    from `bounds[row]` to `bounds[row + 1]`.
     """
 
     sources: Mask

@@ -40,7 +40,7 @@ def write(
     *,
     tick: Callable[[int], None],
 ) -> Mapping[str, Any]:
-    """Writes files `part-00000`, ... of edges into `folder`; how many vertices they have."""
+    """Write files `part-00000`, ... of edges into `folder`; return the number of vertices."""
     count = vertices_of(definition, size)
     rng = np.random.Generator(np.random.PCG64(seed))
     if definition.name == "pagerank":

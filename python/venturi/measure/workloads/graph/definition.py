@@ -115,7 +115,7 @@ _LINES: Mapping[str, tuple[int, ...]] = MappingProxyType(
 
 
 def vertices(definition: Definition, size: Size) -> int:
-    """How many vertices the graph has: their identifiers are 0, 1, ..."""
+    """Return the number of vertices: their identifiers are 0, 1, ..."""
     return size.records // _DEGREES[definition.name]
 
 

@@ -34,7 +34,7 @@ def nweight(spark: SparkSession, task: dict[str, Any]) -> None:
 
 
 def nhop(spark: SparkSession, task: dict[str, Any]) -> None:
-    """`source<TAB>target<TAB>score` of the pairs that are exactly so many hops apart."""
+    """Write `source<TAB>target<TAB>score` of the pairs that are exactly `hops` apart."""
     hops = task["parameters"]["hops"]
     edges = _edges(spark, task)
     nearer, level = [_one_hop(edges)], _level(task)
@@ -79,7 +79,7 @@ def _read(spark: SparkSession, task: dict[str, Any], schema: str) -> DataFrame:
 
 
 def _partitioned(frame: DataFrame, column: str) -> DataFrame:
-    """`frame` by hashes of `column`; what groups or joins by it is not shuffled again."""
+    """Partition `frame` by hashes of `column`; grouping or joining by it needs no other shuffle."""
     partitions = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 0)
     return frame.repartition(partitions, column)
 

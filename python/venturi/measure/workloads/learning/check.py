@@ -191,7 +191,7 @@ def _random_forest(checking: CheckInput, model: Mapping[str, Any]) -> None:
 
 
 def accuracy_of_vote(questions: int) -> float:
-    """The share of labels of Witnesses that is right by majority of so many features.
+    """Return the share of Witnesses' labels that a majority of `questions` features gets right.
 
     One tree of that depth can ask them; an even number is no better than one less.
     """
@@ -259,9 +259,9 @@ def _classifies(
     allowed: float,
     constant: float,
 ) -> None:
-    """RefusedError if `positive` is right less often than `possible`, less what is `allowed`.
+    """Raise RefusedError if `positive` is right less often than `possible`, minus `allowed`.
 
-    Or not more often than `constant`, the share of the class that is the more frequent one.
+    Or not more often than `constant`, the share of the more frequent class.
     """
     fewest, most = HOLD_OUT_EXAMPLES
     count = HOLD_OUT_BYTES // record_bytes(checking.size.parameters)
@@ -297,7 +297,7 @@ def _numbers(model: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> F64
 
 @dataclass
 class _Mean:
-    """Of values that come in pieces."""
+    """A mean of values that arrive in pieces."""
 
     count: int = 0
     total: float = 0.0
@@ -319,7 +319,9 @@ class _Mean:
 
 
 def _stored(files: Files, paths: Sequence[Path], size_bytes: int) -> Iterator[F64]:
-    """The examples of `size_bytes` each in `paths`, or so many stretches of them as may be read."""
+    """Yield the examples of `size_bytes` each in `paths`, or as many ranges of them as the limit
+    allows.
+    """
     stretch = max(1, STRETCH_BYTES // size_bytes)
     stored = {path: files.stat(path).bytes // size_bytes for path in paths}
     step = stretch * max(1, -(-sum(stored.values()) * size_bytes // READ_BYTES))

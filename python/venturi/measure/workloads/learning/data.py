@@ -160,7 +160,7 @@ def write(
     *,
     tick: Callable[[int], None],
 ) -> Mapping[str, Any]:
-    """Writes the training examples to `part-00000`, ... in `folder`; the seed they come from."""
+    """Write the training examples to `part-00000`, ... in `folder`; return their seed."""
     source = population(definition.job, seed, size.parameters)
     parts = size.parts or 1
     done_bytes = 0

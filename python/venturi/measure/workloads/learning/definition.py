@@ -1,8 +1,8 @@
-"""Machine learning on examples that are in memory, as far as they fit.
+"""Machine learning on examples kept in memory, as far as they fit.
 
 An example is a record of little-endian float64, a label and then the features: the input has
 exactly examples x 8 x (features + 1) bytes. Generating it is not timed; loading and training are
-samples of their own (`load_s`, `training_s`), the latter what the field reports.
+separate samples (`load_s`, `training_s`), and `training_s` is the figure usually published.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def _kinds(features: int) -> dict[str, Any]:
 
 
 def _tree(root: Any) -> dict[str, list[Any]]:
-    """A tree's nodes as lists; parents come before their children."""
+    """Return a tree's nodes as lists, parents before their children."""
     tree: dict[str, list[Any]] = {
         name: [] for name in ("feature", "threshold", "categories", "left", "right", "positive")
     }

@@ -1,6 +1,6 @@
-"""Pi from the points of the Halton sequence with bases 2 and 3, as Hadoop's example has them.
+"""Pi from the points of the Halton sequence with bases 2 and 3, as in Hadoop's example.
 
-No randomness: every engine must count the same points, but for rounding at the circle's edge. No
+No randomness: every engine must count the same points, except for rounding at the circle's edge. No
 point lies on the edge itself.
 """
 
@@ -49,11 +49,11 @@ def _table(base: int, digits: int) -> Floats:
 
 
 def reference(count: int) -> int:
-    """`points_inside(count)` by another way, which takes about sqrt(count) steps.
+    """Compute `points_inside(count)` differently, in about sqrt(count) steps.
 
-    Of the points, every (2^k 3^m)-th lies in a given box of 2^-k by 3^-m, which says how many do
-    without looking at them (Chinese remainder theorem). A box within the circle counts, one outside
-    does not, and one at the edge is divided, until at most one point is left in it.
+    Every (2^k 3^m)-th of the points lies in a given box of 2^-k by 3^-m, which yields their number
+    without enumerating them (Chinese remainder theorem). A box within the circle counts, one
+    outside doesn't, and one at the edge is divided, until at most one point is left in it.
     """
     return _in_boxes(count, np.zeros((3, 1), dtype=np.int64), (1, 1))
 

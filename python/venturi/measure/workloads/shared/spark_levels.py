@@ -16,4 +16,4 @@ LEVELS: Mapping[str, StorageLevel] = MappingProxyType(
         "NONE": StorageLevel.NONE,
     }
 )
-"""By Spark's names: PySpark gives those of deserialized data to serialized ones."""
+"""By Spark's names: PySpark uses those of deserialized data for serialized ones."""

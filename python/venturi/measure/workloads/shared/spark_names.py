@@ -1,5 +1,6 @@
-"""Python workers of Spark say which task they run, for traces of block I/O: what `jvm/task-names`
-does for Spark's own threads. `crates/blktrace/src/attribute/tasks.rs` reads what they say.
+"""Names Spark's Python workers after the tasks that they run, for traces of block I/O, as
+`jvm/task-names` does for Spark's own threads. `crates/blktrace/src/attribute/tasks.rs` reads these
+names.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Storage(Protocol):
         """
 
     def sync(self, folder: str) -> None:
-        """Makes durable what others wrote to `folder`."""
+        """Make other processes' output in `folder` durable."""
 
 
 class DiskStorage:

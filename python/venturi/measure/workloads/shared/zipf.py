@@ -1,8 +1,8 @@
-"""Deterministic input for `wordcount` and `aggregate`, with the answer known beforehand.
+"""Deterministic input for `wordcount` and `aggregate`, with a known answer.
 
 Words and keys follow a Zipf-like law, as natural text does: the probability of rank r is
 proportional to 1/r. The generator counts what it writes, so that a result can be checked entry by
-entry instead of being believed.
+entry.
 """
 
 from __future__ import annotations
@@ -50,9 +50,10 @@ def _ranks(rng: np.random.Generator, count: int, limit: int) -> npt.NDArray[np.i
 def write_text(
     files: Files, path: Path, lines: int, seed: int, tick: Callable[[int], None] = lambda _: None
 ) -> U64:
-    """Writes `lines` lines of twelve words to `path`; how often each word of the vocabulary occurs.
+    """Write `lines` lines of twelve words to `path`; return the count of each word of the
+    vocabulary.
 
-    `tick` hears the bytes written so far.
+    `tick` receives the bytes written so far.
     """
     words = np.concatenate([vocabulary(), np.full((WORDS, 1), ord(" "), np.uint8)], axis=1)
     totals = np.zeros(WORDS, dtype=np.uint64)
@@ -71,9 +72,9 @@ def write_text(
 def write_pairs(
     files: Files, path: Path, pairs: int, seed: int, tick: Callable[[int], None] = lambda _: None
 ) -> U64:
-    """Writes `pairs` key-value pairs to `path`; the sum of each key's values, modulo 2^64.
+    """Write `pairs` key-value pairs to `path`; return the sum of each key's values, modulo 2^64.
 
-    `tick` hears the bytes written so far.
+    `tick` receives the bytes written so far.
     """
     totals = np.zeros(KEYS, dtype=np.uint64)
 
@@ -165,6 +166,6 @@ def check_sums(files: Files, paths: Sequence[Path], totals: U64) -> str | None:
 def check_totals(
     files: Files, job: str, paths: Sequence[Path], answer: Mapping[str, Any]
 ) -> str | None:
-    """Compares counts (`wordcount`) or sums (`aggregate`) with those of the generator."""
+    """Compare counts (`wordcount`) or sums (`aggregate`) with those of the generator."""
     totals = np.array(answer["totals"], dtype=np.uint64)
     return (check_counts if job == "wordcount" else check_sums)(files, paths, totals)

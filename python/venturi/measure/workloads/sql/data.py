@@ -74,7 +74,7 @@ def write(
     *,
     tick: Callable[[int], None],
 ) -> Mapping[str, Any]:
-    """Writes a folder of Parquet files into `folder` for each table; how many rows they have."""
+    """Write a folder of Parquet files into `folder` for each table; return the numbers of rows."""
     rng = np.random.Generator(np.random.PCG64(seed))
     rows: dict[str, int] = {}
     for table in tables(definition):
@@ -99,7 +99,7 @@ def _table(table: str, visits: int, rng: np.random.Generator) -> tuple[int, Chun
 
 
 def _write(files: Files, folder: Path, schema: pa.Schema, rows: int, chunk: Chunk) -> Iterator[int]:
-    """Writes the rows, and says again and again how many are written."""
+    """Write the rows, and yield the number written so far after each chunk."""
     parts = max(min(FILES, rows), -(-rows // FILE_ROWS))
     bounds = pairwise(rows * part // parts for part in range(parts + 1))
     for number, (begin, end) in enumerate(bounds):

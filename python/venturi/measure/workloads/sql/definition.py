@@ -83,7 +83,7 @@ def tables(definition: Definition) -> tuple[str, ...]:
 
 
 def pages(visits: int) -> int:
-    """How many pages there are for so many visits."""
+    """Return the number of pages for this number of visits."""
     return max(1, min(visits * 12 // 100, _MOST_PAGES))
 
 

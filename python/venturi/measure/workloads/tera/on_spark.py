@@ -67,7 +67,7 @@ def teragen(spark: SparkSession, task: dict[str, Any]) -> None:
 
 
 def terasort(spark: SparkSession, task: dict[str, Any]) -> None:
-    """Range partitioning by sampling, then a sort in each partition: what orderBy is."""
+    """Partition by sampled ranges and sort each partition: orderBy."""
     write_records(read_records(spark, task).orderBy("value"), task)
 
 
@@ -95,8 +95,8 @@ PROGRAMS = {
 
 @dataclass(frozen=True, slots=True)
 class RecordSummary:
-    """A range of records: how many, their checksum, how many are less than the one before, and its
-    first and last key.
+    """A range of records: their number, their checksum, the number less than their predecessor, and
+    the first and last key.
     """
 
     records: int
