@@ -81,7 +81,9 @@ class ConcurrentEngine(Protocol):
     """An engine that can execute several tasks at the same time."""
 
     def submit_concurrently(self, tasks: Sequence[Task]) -> tuple[ProcessResult, ...]:
-        """Runs all of `tasks` to their ends; JobFailed, and the others ended, once one failed."""
+        """Run all of `tasks` to their ends; raise JobFailed, after ending the others, once one
+        failed.
+        """
 
 
 def require_instances(engine: WorkloadEngine, instances: int) -> None:
@@ -383,7 +385,7 @@ class ProcessJob:
         return ("",) if instances == 1 else tuple(map(str, range(instances)))
 
     def _placed(self, given: InputData) -> tuple[Task, ...]:
-        """Makes the folders of the tasks; the engine sees one folder with all input files."""
+        """Make the folders of the tasks; the engine sees one folder with all input files."""
         folders, files = self.spec.folders, self.spec.folders.files
         scratches, (out, *_) = folders.of("scratch"), folders.of("output")
         for folder in (*scratches, out):  # of the repetition or the engine before, if data are kept

@@ -175,7 +175,7 @@ class ProcessEngine(WorkloadEngine, Protocol):
         """Prepare before the timed region, such as creating input files; may run the engine."""
 
     def submit(self, task: Task) -> ProcessResult:
-        """Runs `task` to its end; JobFailed if the engine says that it failed."""
+        """Run `task` to its end; raise JobFailed if the engine reports a failure."""
 
     def collect(self, task: Task, ended: ProcessResult) -> CollectedAccount:
         """Read the engine's output about a successful task."""

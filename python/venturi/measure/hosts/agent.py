@@ -218,7 +218,7 @@ class Agent:
         )
 
     def start(self, command: str, *args: object) -> Process:
-        """Starts a subcommand and leaves its events to the caller."""
+        """Start a subcommand and leave its events to the caller."""
         # A killed Venturi must not leave an agent at work behind.
         options = [str(arg) for arg in args] + ["--end-with-parent"]
         return self.host.start([self.path, command, *options], env=self._env)

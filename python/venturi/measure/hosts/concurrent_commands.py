@@ -114,7 +114,7 @@ class FollowedCommand:
             self._process.terminate()
 
     def stop(self) -> None:
-        """Interrupts it; it cleans up first."""
+        """Interrupt it; it cleans up first."""
         if self._process is not None and not self._ended.is_set():
             with suppress(VenturiError, OSError):
                 self._process.stop(CLEAN_UP_GRACE_S)

@@ -192,9 +192,9 @@ def wait_until(ready: Callable[[], bool], *, daemons: Daemons, what: str, timeou
 
 
 def free_ports(host: LiveHost, count: int) -> tuple[int, ...]:
-    """Ports of a host that no connection and no program that listens has now.
+    """Return ports of a host without any connection or listener.
 
-    Below the kernel's own range: the daemons' connections to each other would take some of it.
+    They are below the kernel's own range, which the daemons' connections to each other use.
     """
     taken = _taken(host.files)
     candidates = [port for port in _candidates(host.files) if port not in taken]

@@ -79,7 +79,7 @@ class FarEnd:
             left = left[self._stdin.write(left) or 0 :]
 
     def say_no_more(self) -> None:
-        """Closes its standard input, which ends it in its time."""
+        """Close its standard input, which makes it end."""
         with suppress(OSError):
             self._stdin.close()
 
@@ -105,7 +105,7 @@ class FarEnd:
         return self.words().rpartition("\n")[2]
 
     def terminate(self) -> None:
-        """Asks it to end."""
+        """Ask it to end."""
         self._process.terminate()
 
     def kill(self) -> None:

@@ -59,7 +59,7 @@ class Hdfs:
         )
 
     def get(self, files: Files, path: str, target: Path) -> None:
-        """Copies a file out of HDFS, to be one of `files`."""
+        """Copy a file out of HDFS into `files`."""
         self._get(files, path, target, Event())
 
     def get_all(self, files: Files, targets: Mapping[str, Path]) -> None:
@@ -121,7 +121,7 @@ class Hdfs:
         return True
 
     def mkdir(self, path: str) -> None:
-        """Makes a folder, and those above it."""
+        """Make a folder and its parents."""
         self._asked("PUT", path, "MKDIRS")
 
     def remove(self, path: str) -> None:
@@ -176,7 +176,7 @@ class Writer:
         connection.endheaders()
 
     def write(self, data: bytes | bytearray | memoryview) -> int:
-        """Takes all of `data`."""
+        """Write all of `data`."""
         size = len(data)
         if size:
             self._connection.send(b"%x\r\n" % size)

@@ -55,7 +55,7 @@ class Files(Protocol):
     def mkdir(
         self, folder: Path, *, mode: int = 0o777, parents: bool = False, exist_ok: bool = False
     ) -> None:
-        """Makes a folder; with `parents` those above it, too."""
+        """Make a folder; with `parents` those above it, too."""
 
     def remove(self, path: Path) -> None:
         """Remove a file, a link, or a folder with its content; do nothing if it doesn't exist.
@@ -64,13 +64,13 @@ class Files(Protocol):
         """
 
     def rmdir(self, folder: Path) -> None:
-        """Removes an empty folder; OSError if anything is in it."""
+        """Remove an empty folder; OSError if it contains anything."""
 
     def rename(self, path: Path, to: Path) -> None:
         """Rename a file or a folder within its file system."""
 
     def symlink(self, path: Path, to: Path) -> None:
-        """Makes `path` a link to `to`."""
+        """Make `path` a link to `to`."""
 
     def stat(self, path: Path) -> FileInfo:
         """Return the facts of `path`; FileNotFoundError if it doesn't exist."""
@@ -107,9 +107,9 @@ class Files(Protocol):
         """Return the content of a file, or only its `last_bytes`."""
 
     def write(self, path: Path, data: bytes | str, *, durable: bool = False) -> None:
-        """Makes `data` (text in UTF-8) the content of a file: whole, or not at all.
+        """Make `data` (text in UTF-8) the content of a file: completely, or not at all.
 
-        With `durable` it is on the disk when this returns, and its name is.
+        With `durable` the content and the name are on the disk when this returns.
         """
 
     def open(self, path: Path) -> BufferedReader:
@@ -160,10 +160,10 @@ class Process(Protocol):
         """Its exit status once it has ended; minus the signal's number if one killed it."""
 
     def terminate(self) -> None:
-        """Asks it to end (SIGTERM) and does not wait."""
+        """Ask it to end (SIGTERM) without waiting."""
 
     def stop(self, grace_s: float) -> int:
-        """Interrupts it (SIGINT), lets it clean up for `grace_s`, then kills it."""
+        """Interrupt it (SIGINT), let it clean up for `grace_s`, then kill it."""
 
     def stderr_tail(self) -> list[str]:
         """The last lines of its standard error."""
@@ -194,7 +194,7 @@ class Supervised(Protocol):
         """
 
     def release(self) -> None:
-        """Lets go: it begins to end."""
+        """Release it: it begins to end."""
 
     def reap(self) -> None:
         """Wait until all its processes have ended; after `release`."""
@@ -248,7 +248,7 @@ class LiveHost(Protocol):
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
     ) -> Process:
-        """Starts `argv`, with `env` added to the environment; VEN-AGENT-MISSING if it cannot be
+        """Start `argv`, with `env` added to the environment; VEN-AGENT-MISSING if it can't be
         executed.
         """
 

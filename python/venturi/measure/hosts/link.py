@@ -131,7 +131,7 @@ class Channel:
         return self._answer is not None or self._lost is not None
 
     def send(self, data: bytes) -> bool:
-        """Sends `data` as the far end takes it; False if it has answered and takes no more."""
+        """Send `data` at the far end's pace; False if it has answered and accepts no more."""
         for start in range(0, len(data), PIECE_BYTES):
             piece = data[start : start + PIECE_BYTES]
             self._wait(lambda: self._credit >= PIECE_BYTES or self.ended)
@@ -147,7 +147,7 @@ class Channel:
         self._send(FrameKind.END, self._number, b"")
 
     def note(self, note: str | Mapping[str, Any]) -> None:
-        """Says something about the call."""
+        """Send a note about the call."""
         if not self.ended:
             self._send(FrameKind.NOTE, self._number, json.dumps(note).encode())
 
@@ -310,7 +310,7 @@ class AgentLink:
             threads.start(thread)
 
     def call(self, name: str, **given: Any) -> Channel:
-        """Begins a call."""
+        """Begin a call."""
         with self._lock:
             self._count += 1
             number = self._count

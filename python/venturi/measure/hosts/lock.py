@@ -50,10 +50,11 @@ def alone(
 def alone_on(
     hosts: Mapping[str, LiveHost], what: str, *, wait: bool = False, on_wait: OnWait | None = None
 ) -> Iterator[None]:
-    """Holds the lock of each of `hosts`, as `alone` does this machine's: all of them or, while it
-    waits, none. Of hosts that are one machine the lock is the same, and it is enough to hold it.
+    """Hold the lock of each of `hosts`, as `alone` does for this machine: all of them or, while
+    waiting, none. Hosts on one machine have the same lock, and holding it once is enough.
 
-    Each ends with us, with the link, and with that host's agent. It is taken after this machine's.
+    Each lock ends with this process, with the link, and with that host's agent. Take it after this
+    machine's.
     """
     try:
         locks = {name: host.lock for name, host in hosts.items()}

@@ -186,7 +186,7 @@ class _Handshake:
         self._heard = ""  # the last line that was not ours
 
     def until_it_starts(self) -> None:
-        """Says why it does not."""
+        """Send the agent if necessary; return once it starts, else raise the reason."""
         while (said := self._marked())[0] != "start":
             match said:
                 case ["system", system, machine]:

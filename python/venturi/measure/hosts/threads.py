@@ -8,7 +8,7 @@ import threading
 
 
 def start(thread: threading.Thread) -> None:
-    """Starts it; OSError (EAGAIN), as of any refusal, where Python says RuntimeError."""
+    """Start it; OSError (EAGAIN), as for any refusal, instead of Python's RuntimeError."""
     try:
         thread.start()
     except RuntimeError as error:

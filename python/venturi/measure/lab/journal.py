@@ -51,7 +51,7 @@ class Journal:
         return bool(self.about["boot"] == boot())
 
     def begin(self, kind: str, asked: Mapping[str, Any]) -> JournalEntry:
-        """Writes down a step that is about to be done."""
+        """Record a step that is about to be done."""
         self._write({"step": kind, **asked})
         self.entries.append(JournalEntry(kind, asked))
         return self.entries[-1]
@@ -62,12 +62,12 @@ class Journal:
         entry.notes.update(notes)
 
     def up(self) -> None:
-        """Writes down that the lab is whole."""
+        """Record that the lab is complete."""
         self._write({"up": True})
         self.is_up = True
 
     def down(self) -> None:
-        """Writes down that the lab is no longer whole."""
+        """Record that the lab is no longer complete."""
         self._write({"up": False})
         self.is_up = False
 

@@ -225,7 +225,7 @@ def sees_mount_of(pid: int, source: str) -> bool:
 
 
 def kill(pids: Iterable[int]) -> None:
-    """Kills processes; they may not be gone when this returns."""
+    """Kill processes; they may still exist when this returns."""
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -83,7 +83,7 @@ class LabStep(Protocol):
         """The thing to make, such as `h1/ssd0`."""
 
     def do(self, world: World, note: Note) -> None:
-        """Makes it."""
+        """Make it."""
 
     def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
         """Remove everything of it; False: something is still in use."""
@@ -365,7 +365,7 @@ def _kill_until_gone(find: Callable[[], list[int]]) -> bool:
 
 
 def _wait_for_end(pids: list[int]) -> None:
-    """Waits for the end of killed processes, some of which may write to a disk first."""
+    """Wait for the end of killed processes, some of which may write to a disk first."""
     for pid in pids:
         with suppress(ProcessLookupError):
             opened = os.pidfd_open(pid)

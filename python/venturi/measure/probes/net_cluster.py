@@ -113,7 +113,7 @@ class Listener:
         return self._address
 
     def stop(self) -> None:
-        """Returns once it has ended."""
+        """Wait for its end."""
         with suppress(VenturiError, OSError):
             self._process.terminate()
             self._thread.join(5.0)
@@ -175,7 +175,7 @@ class ClusterNetJob:
         )
 
     def prepare(self, step: StepContext) -> StepReport:
-        """Starts a peer on every host."""
+        """Start a peer on every host."""
         for place in self._places:
             with self._noting(place.name, "before the measurement"):
                 self._listeners[place.name] = Listener(place, self._token)
@@ -220,7 +220,7 @@ class ClusterNetJob:
         return StepReport(invalid="; ".join(said) or None)
 
     def clean(self) -> None:
-        """Ends the peers."""
+        """End the peers."""
         for listener in self._listeners.values():
             listener.stop()
         self._listeners.clear()

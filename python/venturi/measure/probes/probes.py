@@ -290,7 +290,7 @@ class _HostJob:
 
 
 def probe_disk(session: Session, options: DiskOptions, experiment: str | None = None) -> Trial:
-    """Measures the disks behind `options.dirs` and records it."""
+    """Measure the disks behind `options.dirs` and record them."""
     return run_trial(session, _DiskJob(options, _naming(session, experiment)))
 
 
@@ -300,7 +300,7 @@ def probe_net(session: Session, options: NetOptions, experiment: str | None = No
 
 
 def probe_host(session: Session, experiment: str | None = None) -> Trial:
-    """Records this host's facts: they are in the trial's cluster."""
+    """Record this host's facts, in the trial's cluster."""
     return run_trial(session, _HostJob(_naming(session, experiment)))
 
 

@@ -224,7 +224,7 @@ class _SharedEngine:
         return _TimedJob(job, inputs, folders, self._plan.timeout_s, combination.labels)
 
     def release(self, places: Iterable[PlannedTrial]) -> None:
-        """Removes the inputs that none of `places` needs."""
+        """Remove the inputs that none of `places` needs."""
         needed = {input_key(place.combination) for place in places}
         for key in [key for key in self._inputs if key not in needed]:
             self._inputs.pop(key)[0].__exit__()

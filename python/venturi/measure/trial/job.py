@@ -98,9 +98,10 @@ class StepContext:
         return self.agent.host
 
     def run(self, command: str, *args: object, timeout_s: float | None = None) -> AgentResult:
-        """Runs a subcommand of the agent, showing its progress.
+        """Run a subcommand of the agent, showing its progress.
 
-        VEN-ENGINE-TIMEOUT, and the agent has ended and cleaned up, if it takes over `timeout_s`.
+        VEN-ENGINE-TIMEOUT, after the agent has ended and cleaned up, if it takes longer than
+        `timeout_s`.
         """
         if timeout_s is None:
             return self.agent.run(command, *args, on_progress=self.on_progress)

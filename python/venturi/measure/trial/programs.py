@@ -77,7 +77,7 @@ def run(
     attachments: Callable[[], tuple[Attachment, ...]] = tuple,
     check: Callable[[], None] | None = None,
 ) -> ProcessResult:
-    """Runs `command` to its end; see `run_concurrently`."""
+    """Run `command` to its end; see `run_concurrently`."""
     program = Program(command, log, cwd, env, attachments)
     (ended,) = run_concurrently(host, [program], engine=engine, timeout_s=timeout_s, check=check)
     return ended
@@ -151,7 +151,7 @@ class _RunningProgram:
         return int(self.process.report["status"])
 
     def hear(self) -> None:
-        """Waits for its end, and notes when that was."""
+        """Wait for its end, and record the time."""
         _ = self.process.report
         self.ended_s = time.monotonic()
 

@@ -173,7 +173,7 @@ def open_cluster_session(
 
 
 def run_trial(session: Session, job: TrialJob) -> Trial:
-    """Runs `job` as one recorded trial.
+    """Run `job` as one recorded trial.
 
     Returns it succeeded or invalid. A failed trial is recorded and its error raised; after Ctrl-C
     it is recorded as interrupted, cleaned up, and Interrupted raised.

@@ -62,7 +62,7 @@ class Sampler:
         self.ticks: list[Tick] = []
 
     def start(self) -> None:
-        """Starts sampling in the background."""
+        """Start sampling in the background."""
         try:
             self._process = self._agent.start("sample", "--own", "--interval-ms", self._interval_ms)
         except VenturiError as error:

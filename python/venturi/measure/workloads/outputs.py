@@ -51,7 +51,7 @@ def output(
     key_bytes: int,
     format_: RecordFormat,
 ) -> CheckResult:
-    """Checks the output `files` of `job`, in the order of the keys, against its input."""
+    """Check the output `files` of `job`, in the order of the keys, against its input."""
     if job == "sort":
         framing = {"record_bytes": record_bytes, "key_bytes": key_bytes}
         return _sorted(step, given, files, format_=format_, **framing)

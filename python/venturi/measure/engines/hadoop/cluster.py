@@ -87,7 +87,7 @@ class HadoopCluster(Protocol):
         """Logs of our daemons."""
 
     def kill(self, tag: str) -> None:
-        """Ends the YARN applications with a tag, and waits some seconds for their end."""
+        """End the YARN applications with a tag, and wait some seconds for their end."""
 
     def history(self, job: str, folder: Path) -> tuple[Path, Path] | None:
         """The history of a MapReduce job and its configuration, copied; None: it has none."""
@@ -163,7 +163,9 @@ class _RunningCluster:
             time.sleep(POLL_S)
 
     def _alive(self, tag: str) -> list[str] | None:
-        """Applications with a tag that have not ended; None: the ResourceManager does not say."""
+        """Return the running applications with a tag; None if the ResourceManager doesn't
+        answer.
+        """
         path = f"/ws/v1/cluster/apps?applicationTags={tag}&states={_ALIVE}"
         said = _got(self._addresses.resource_manager, path)
         return (

@@ -143,7 +143,7 @@ def write(
     ports: Ports,
     sizes: Containers,
 ) -> None:
-    """Makes `folder` the HADOOP_CONF_DIR of the daemons and clients on one of `nodes`."""
+    """Make `folder` the HADOOP_CONF_DIR of the daemons and clients on one of `nodes`."""
     files = node.host.files
     files.mkdir(folder, exist_ok=True)
     # Hadoop's servers expect the folders of their web pages next to the configuration; empty ones

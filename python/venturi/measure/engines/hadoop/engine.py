@@ -167,7 +167,7 @@ class MapReduce:
         return HadoopOnCluster(open_cluster(nodes, hadoops, resources))
 
     def _run(self, task: Task, program: HadoopProgram, name: str) -> ProcessResult:
-        """Runs `program`, which writes to NAME.log and NAME.txt."""
+        """Run `program`, which writes to NAME.log and NAME.txt."""
         place, hadoop = self._place, self._hadoop
         assert place is not None
         assert hadoop is not None

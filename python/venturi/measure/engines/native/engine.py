@@ -234,7 +234,9 @@ class NativeJob:
             self.folders.empty(("output", "scratch", "replica"))
 
     def _touch_memory(self, step: StepContext, plan: SortPlan) -> tuple[Sample, ...]:
-        """Touches as much memory as the sort will; how fast that went, the first time and again."""
+        """Touch as much memory as the sort will; return the rates of the first and the second
+        touch.
+        """
         size_bytes = min(plan.memory_bytes, plan.input_bytes * 5 // 4)
         try:
             touched = step.run("memory", "--bytes", size_bytes).read(MemoryResult)

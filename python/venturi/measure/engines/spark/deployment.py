@@ -137,10 +137,10 @@ class Deployment(Protocol):
         """Return the program's locations of the data of `task`."""
 
     def bring(self, task: Task) -> None:
-        """Makes the input visible to the program, before the clock starts."""
+        """Make the input visible to the program, before the clock starts."""
 
     def fetch(self, task: Task) -> None:
-        """Makes the output visible on this host, after the clock has stopped, or leaves it to
+        """Make the output visible on this host, after the clock has stopped, or leave it to
         `portions`.
         """
 

@@ -57,7 +57,7 @@ class HdfsTransfer:
             self._brought = (size_bytes, content)
 
     def fetch(self, task: Task) -> None:
-        """Moves the output to the host's own files, unless workers read it again."""
+        """Move the output to the host's own files, unless workers validate it."""
         hdfs, output = self._cluster.hdfs, self._output(task)
         if not spreads(self._cluster, task) and hdfs.exists(output):
             _fetch(self._files, hdfs, output, task.output)

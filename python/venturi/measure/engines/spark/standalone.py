@@ -235,7 +235,7 @@ class _DaemonStart:
 
 
 def _alive(page: str) -> int | None:
-    """Workers that the Master with this page counts; None: it does not answer."""
+    """Return the number of Workers on this page of the Master; None if it doesn't answer."""
     connection = HTTPConnection(page, timeout=ANSWER_S)
     try:
         connection.request("GET", "/json/")

@@ -20,6 +20,6 @@ def write(
     *,
     tick: Callable[[int], None],
 ) -> Mapping[str, Any]:
-    """Writes the input into `folder`; the sum of the values of each key."""
+    """Write the input into `folder`; return the sum of the values of each key."""
     totals = write_pairs(files, folder / "part-00000", size.records, seed, tick)
     return {"totals": totals.tolist()}

@@ -91,7 +91,7 @@ class Answers:
     score: F64
 
     def of(self, vertex: int) -> tuple[I64, F64]:
-        """Targets and scores of one of the sources."""
+        """Return targets and scores of one of the sources."""
         row = int(np.searchsorted(self.ids, vertex))
         if row == len(self.ids) or self.ids[row] != vertex:
             return self.target[:0], self.score[:0]

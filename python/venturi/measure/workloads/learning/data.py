@@ -143,7 +143,7 @@ def population(job: str, seed: int, parameters: Mapping[str, Scalar]) -> Populat
 
 
 def examples(source: Population, seed: int, region: int, first: int, last: int) -> Iterator[F64]:
-    """Examples `first` to `last` (exclusive) of a region, chunk by chunk."""
+    """Yield examples `first` to `last` (exclusive) of a region, chunk by chunk."""
     step = max(1, CHUNK_BYTES // (VALUE_BYTES * (source.features + 1)))
     for number in range(first // step, -(-last // step)):
         begin = number * step

@@ -148,9 +148,10 @@ def record_bytes(parameters: Mapping[str, Scalar]) -> int:
 
 
 def categorical_features(features: int) -> tuple[range, range]:
-    """Places of the binary features of a forest's example, then of those with CATEGORIES values.
+    """Return the positions of the binary features of a forest's example, then of those with
+    CATEGORIES values.
 
-    As spark-perf mixes them: half are categorical, of these half are binary.
+    As in spark-perf, half of the features are categorical, and half of these are binary.
     """
     first, second = features - features // 2, features - features // 4
     return range(first, second), range(second, features)

@@ -20,6 +20,6 @@ def write(
     *,
     tick: Callable[[int], None],
 ) -> Mapping[str, Any]:
-    """Writes the input into `folder`; how often each word occurs in it."""
+    """Write the input into `folder`; return the count of each word."""
     totals = write_text(files, folder / "part-00000", size.records, seed, tick)
     return {"totals": totals.tolist()}

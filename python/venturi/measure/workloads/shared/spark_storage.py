@@ -27,7 +27,7 @@ class Storage(Protocol):
         """Names and bytes of the files in `folder`, by name."""
 
     def make(self, folder: str) -> None:
-        """Makes a folder."""
+        """Make a folder."""
 
     def read(self, file: str, first: int, last: int, step: int) -> Iterator[bytes]:
         """Bytes `first` to `last` of `file`, `step` at a time."""

@@ -107,7 +107,7 @@ class RecordSummary:
 
 
 def look_at(storage: Storage, part: ByteRange) -> RecordSummary:
-    """Reads the records of `part`, which has one at least."""
+    """Read the records of `part`, which has at least one."""
     count, checksum, unordered = 0, 0, 0
     first: bytes | None = None
     last = b""
