@@ -121,7 +121,7 @@ def main(
 
 
 def _measure(bench: Bench, suites: list[str], results: Path) -> bool:
-    """Runs the suites, keeping all results after each; True when the user stopped it."""
+    """Run the suites, keeping all results after each; return True if the user stopped it."""
     name = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
     scale = bench.options.scale
     figures: dict[str, Figure] = {}

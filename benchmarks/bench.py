@@ -91,7 +91,7 @@ class Bench:
         return len(os.sched_getaffinity(0))
 
     def need(self, peak_bytes: float) -> None:
-        """Refuses what would take more than half of the free disk at its peak."""
+        """Refuse work that takes more than half of the free disk at its peak."""
         half = shutil.disk_usage(self.work).free // 2
         if peak_bytes > half:
             raise Unavailable(
@@ -125,7 +125,7 @@ class Bench:
         then: Callable[[], None] | None = None,
         read: Callable[[str], Mapping[str, Any]] = lambda text: {},
     ) -> Iteration:
-        """Runs and records one process. `label` is suite, case, contender, round.
+        """Run and record one process. `label` is suite, case, contender, round.
 
         `limit_bytes` is enforced by the kernel where possible. `read` turns stdout into `data`;
         `time_s` and `cpu_s` in it replace the process's own.
@@ -178,7 +178,7 @@ class Bench:
         limit_bytes: int | None = None,
         huge_pages: bool = True,
     ) -> Iteration:
-        """Runs the agent; `data` is the data of its result event. A failure is `Unavailable`."""
+        """Run the agent; `data` is the data of its result event. A failure is `Unavailable`."""
 
         def read(text: str) -> Mapping[str, Any]:
             identity, data = read_events(text)
@@ -255,7 +255,9 @@ def _as_prefix(env: Mapping[str, str] | None) -> list[str]:
 
 
 def python_env() -> dict[str, str]:
-    """Lets a child of another working directory import `benchmarks`."""
+    """Return the environment in which a child with another working directory can import
+    `benchmarks`.
+    """
     inherited = os.environ.get("PYTHONPATH")
     return {"PYTHONPATH": f"{REPOSITORY}{os.pathsep}{inherited}" if inherited else str(REPOSITORY)}
 

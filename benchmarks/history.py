@@ -49,7 +49,9 @@ class Point:
 
 
 def _badness(value: float, bar: Bar) -> float:
-    """Grows as `value` gets worse: towards the open side of a bar, or away from a closed range."""
+    """Return a value that grows as `value` gets worse: towards the open side of a bar, or away from
+    a closed range.
+    """
     if bar.low is not None and bar.high is not None:
         return bar.shortfall(value)
     return value if bar.high is not None else -value

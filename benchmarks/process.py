@@ -55,9 +55,9 @@ def run(
     timeout_s: float | None = None,
     then: Callable[[], None] | None = None,
 ) -> ProcessOutcome:
-    """Runs `command` to its end; `then` is called inside the timed region when it worked.
+    """Run `command` to its end; `then` is called inside the timed region after a success.
 
-    Whatever interrupts us ends the child and its children first.
+    An interruption ends the child and its children first.
     """
     full = [*(group.enter if group else ()), *command]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -115,7 +115,7 @@ def _ending(returncode: int, group: MemoryGroup | None, late: bool) -> Ending:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process we started and its children: politely, then not."""
+    """End a process that we started and its children: by SIGTERM, then by SIGKILL."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
     try:
@@ -143,7 +143,7 @@ def background(command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def fsync_tree(path: Path) -> None:
-    """Makes a file, or a folder's files and the folder itself, durable."""
+    """Make a file, or a folder's files and the folder itself, durable."""
     inside = sorted(path.rglob("*")) if path.is_dir() else [path, path.parent]
     for each in [*inside, *([path] if path.is_dir() else [])]:
         handle = os.open(each, os.O_RDONLY)
@@ -154,7 +154,7 @@ def fsync_tree(path: Path) -> None:
 
 
 def make_cold(path: Path) -> None:
-    """Writes `path` (a file or a folder) back and drops it from the page cache; needs no root."""
+    """Write `path` (a file or a folder) back and drop it from the page cache; needs no root."""
     for file in [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]:
         handle = os.open(file, os.O_RDONLY)
         try:

@@ -60,7 +60,7 @@ def document(
 
 
 def write(folder: Path, name: str, whole: dict[str, Any], text: str) -> tuple[Path, Path]:
-    """Writes `name`.json and `name`.md, each whole or not at all."""
+    """Write `name`.json and `name`.md, each completely or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = folder / f"{name}.json", folder / f"{name}.md"
     contents = json.dumps(whole, indent=1, ensure_ascii=False) + "\n", text

@@ -147,7 +147,7 @@ def questions(repository: TrialRepository) -> dict[str, Callable[[], object]]:
 
 
 def measure(repository: TrialRepository) -> None:
-    """Stores the trials and prints a line a query."""
+    """Store the trials and print a line per query."""
     trials = list(synthetic_trials())
     for what in ("stored", "present already"):
         begun = time.perf_counter()
@@ -178,7 +178,7 @@ def _time(asked: dict[str, Callable[[], object]]) -> None:
 
 
 def print_plans(repository: TrialRepository) -> None:
-    """Prints how the database answers each query."""
+    """Print how the database answers each query."""
 
     def explain(
         connection: sa.Connection, cursor: object, statement: str, values: object, *_: object

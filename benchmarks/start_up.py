@@ -164,7 +164,7 @@ def table(costs: list[StartUpCost], today: date) -> str:
 
 
 def main() -> None:
-    """Prints the page, or writes it."""
+    """Print the page, or write it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     write = parser.parse_args().write

@@ -105,7 +105,7 @@ def parquet_chunks(files: Iterable[Path]) -> Iterator[Records]:
 
 
 def main() -> None:
-    """Prints the content of the files given."""
+    """Print the content of the given files."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.verify")
     parser.add_argument("--format", choices=("fixed", "parquet"), required=True)
     parser.add_argument("files", nargs="+", type=Path)

@@ -52,21 +52,21 @@ Settings = Mapping[str, Any] | None
 
 
 def build_wheel(folder: str, settings: Settings = None, metadata: str | None = None) -> str:
-    """Writes a wheel with the agent and the pages into `folder`; its file name."""
+    """Write a wheel with the agent and the pages into `folder`; return its file name."""
     build_pages()
     build_plugin()
     return maturin.build_wheel(folder, settings, metadata)
 
 
 def build_editable(folder: str, settings: Settings = None, metadata: str | None = None) -> str:
-    """Writes a wheel that refers to this folder; its file name."""
+    """Write a wheel that refers to this folder; return its file name."""
     build_pages()
     build_plugin()
     return maturin.build_editable(folder, settings, metadata)
 
 
 def build_sdist(folder: str, settings: Settings = None) -> str:
-    """Writes the sources with the built pages into `folder`; its file name."""
+    """Write the sources with the built pages into `folder`; return the archive's file name."""
     build_pages()
     build_plugin()
     return maturin.build_sdist(folder, settings)
@@ -85,7 +85,7 @@ get_requires_for_build_sdist = get_requires_for_build_wheel
 
 
 def check_rust() -> None:
-    """Refuses without cargo. Maturin alone would fetch a whole toolchain without asking."""
+    """Refuse without cargo. Maturin alone would fetch a whole toolchain without asking."""
     if shutil.which("cargo") is None:
         refuse(
             "Venturi's agent is compiled from Rust, and there is no cargo on PATH: install Rust "
@@ -94,7 +94,7 @@ def check_rust() -> None:
 
 
 def check_node() -> None:
-    """Refuses without npm, or with a Node older than the pages' build needs."""
+    """Refuse without npm, or with a Node older than the pages' build needs."""
     wanted = json.loads((WEB / "package.json").read_text("utf-8"))["engines"]["node"]
     if shutil.which("npm") is None or shutil.which("node") is None:
         refuse(
@@ -129,7 +129,7 @@ def pages_are_old() -> bool:
 
 
 def build_pages() -> None:
-    """Builds the pages if they are old, with exactly the packages that are locked."""
+    """Build the pages if they are old, with exactly the locked packages."""
     if not pages_are_old():
         return
     check_node()
@@ -187,5 +187,5 @@ def _npm(*arguments: str) -> None:
 
 
 def refuse(sentence: str) -> None:
-    """Ends the build with one sentence instead of a traceback."""
+    """End the build with one sentence instead of a traceback."""
     sys.exit(f"error: {sentence}")

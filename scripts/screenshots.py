@@ -130,7 +130,7 @@ def digests() -> dict[str, str]:
 
 
 def take(wanted: list[dict[str, object]]) -> None:
-    """Takes the pictures of a job of web/tests/shot.mjs."""
+    """Take the pictures of a job of web/tests/shot.mjs."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as job:
         json.dump(wanted, job)
         job.flush()

@@ -408,7 +408,7 @@ def _run(suites: Suites, names: Iterable[str], sides: Sequence[str], *, kept: bo
 
 
 def main() -> int:
-    """Runs and compares; the exit status."""
+    """Run and compare; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("suites", nargs="*")
     parser.add_argument("--spark", choices=SPARKS)

@@ -536,7 +536,7 @@ PLANS = {
 
 
 def write(name: str) -> None:
-    """Writes the results of a study into its page."""
+    """Write the results of a study into its page."""
     wheres = [f"experiment={experiment(plan)}" for plan in PLANS.get(name, (name,))]
     page = STUDIES / f"{name}.md"
     text, count = BETWEEN.subn(

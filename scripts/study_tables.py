@@ -91,7 +91,7 @@ def ranking_table(
     printed: Mapping[tuple[str, str], float],
     corrected: Mapping[tuple[str, str], float],
 ) -> str:
-    """Groups as they are ranked, each figure as a multiple of the least of its column."""
+    """Return a table of ranked groups, each figure as a multiple of the least in its column."""
     median_of = {TIME: "median (s)", COST: "median (USD)"}[metric]
     head = ("layout", FIGURES[0], median_of, *FIGURES[2:])
     return table(

@@ -40,7 +40,7 @@ class AgentExit:
 
 
 def run(arguments: Sequence[object], *, prefix: Sequence[str] = ()) -> AgentExit:
-    """Runs `venturi-agent ARGUMENTS` to its end; a hang is a failed assertion, and is ended."""
+    """Run `venturi-agent ARGUMENTS` to its end; a hang is ended and fails an assertion."""
     command = [*prefix, str(AGENT), *map(str, arguments)]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0

@@ -50,7 +50,9 @@ class Changes:
         return Kill(after, chance.uniform(0, self._gaps_s[after]))
 
     def learn(self, seen: Changes, *, killed: bool) -> None:
-        """Follows a machine that becomes slower or faster; `killed` cut short what was `seen`."""
+        """Follow a machine that becomes slower or faster; a `killed` run cut short the `seen`
+        changes.
+        """
         gaps = list(seen._gaps_s.items())
         for after, gap_s in gaps[: len(gaps) - killed]:
             known_s = self._gaps_s.setdefault(after, gap_s)

@@ -109,7 +109,7 @@ class TortureCase:
         return True
 
     def saw(self, what: str) -> None:
-        """Counts an outcome that is in order."""
+        """Count a valid outcome."""
         self.play.seen[what] += 1
 
     def hit(self, where: str) -> None:

@@ -25,7 +25,7 @@ class Postgresql(Closing):
     """A server on a socket, owned by an ordinary user: PostgreSQL refuses root."""
 
     def __init__(self) -> None:
-        """Starts it; FileNotFoundError if PostgreSQL is not installed."""
+        """Start it; FileNotFoundError if PostgreSQL is not installed."""
         programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
         if not programs:
             raise FileNotFoundError("PostgreSQL is not installed (Debian package postgresql)")

@@ -77,7 +77,7 @@ class VerbRunner(Closing):
         )
 
     def close(self) -> None:
-        """Ends the program that forks; a verb that is still at work is killed."""
+        """End the program that forks; kill a verb that is still running."""
         if self._child is not None:
             os.kill(self._child, signal.SIGKILL)
         with self._program:  # closes the pipes, by which it ends
@@ -134,7 +134,7 @@ class VerbRunner(Closing):
         kill_at: tuple[int, float] | None = None,
         end_s: float = HANG_S,
     ) -> int:
-        """Begins it; its process id, which is its own until `end` is called."""
+        """Begin it; return its process id, which stays its own until `end` is called."""
         for each in (self.stdout, self.stderr, self._names, self._changes):
             each.unlink(missing_ok=True)
         task = {
@@ -167,7 +167,7 @@ class VerbRunner(Closing):
         return self._child
 
     def end(self) -> VerbResult:
-        """Waits until what was begun has ended."""
+        """Wait until it has ended."""
         told = json.loads(self._answer())
         self._child = None
         assert not told["hung"], f"hung for {HANG_S:.0f} s"

@@ -39,7 +39,7 @@ AttemptFunction = Callable[[random.Random], str]
 
 
 def play(round_: Play, module: str, workers: int | None = None) -> None:
-    """Plays all cases of `module`, shared between as many processes as there are cores."""
+    """Play all cases of `module`, divided between as many processes as cores."""
     n = min(workers or len(os.sched_getaffinity(0)), -(-round_.count // _CASES_A_PORTION))
     those = [_Worker(round_, module, place, n) for place in range(n)]
     said_s = time.monotonic()

@@ -57,7 +57,7 @@ def main(names: tuple[str, ...], repeats: int, keep: Path | None, page: Path | N
 
 
 def _program(name: str, repeats: int, keep: Path | None) -> Iterator[tuple[str, bool]]:
-    """Runs a program in all ways: a row for each, and whether it is as it should be."""
+    """Run a program in all ways; return a row for each, and whether the results are as expected."""
     faulty: list[DiagnosedLog] = []
     sound: list[DiagnosedLog] = []
     mended: list[DiagnosedLog] = []

@@ -45,7 +45,7 @@ def _payload(rows: DataFrame) -> DataFrame:
 
 
 def _sink(rows: DataFrame) -> None:
-    """Computes every column of every row and keeps none."""
+    """Compute every column of every row and keep none."""
     rows.write.format("noop").mode("overwrite").save()
 
 
@@ -129,7 +129,7 @@ def executor_killed(spark: SparkSession, faulty: bool, folder: Path) -> None:
 
 
 def _kill_jvm() -> None:
-    """Kills the JVM above this process of Python."""
+    """Kill the JVM above this Python process."""
     pid = os.getpid()
     while pid > 1:
         status = Path(f"/proc/{pid}/stat").read_text()

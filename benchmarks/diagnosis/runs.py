@@ -54,9 +54,9 @@ def looked_at(
     keep: Path | None = None,
     cores: int | None = None,
 ) -> DiagnosedLog:
-    """Runs a program once, and looks at its log; it is kept, trimmed, as the file `keep`.
+    """Run a program once and diagnose its log; keep the trimmed log as the file `keep`.
 
-    With `cores` it has so many of this machine's, and no others.
+    With `cores` it has that number of this machine's cores and no others.
     """
     program = Path(__file__).with_name("programs.py")
     chosen = [f"{key}={value}" for key, value in settings.items()]

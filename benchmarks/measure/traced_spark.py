@@ -146,7 +146,7 @@ def main(records: int, maps: int, reducers: int, *, kind: str, folder: Path) -> 
 
 
 def print_attribution(shares: list[dict[str, Any]], of_files: dict[str, int]) -> None:
-    """Prints what was attributed."""
+    """Print the attribution."""
     sums: Counter[tuple[str, str]] = Counter()
     for each in shares:
         if each["operation"] != "discard":

@@ -18,7 +18,7 @@ def cpu_s() -> float:
 
 
 def report(query: Callable[[], object], output: Path, version: str) -> None:
-    """Runs `query`, makes `output` durable, prints both costs as one JSON object."""
+    """Run `query`, make `output` durable, print both costs as one JSON object."""
     before_cpu_s, before_s = cpu_s(), time.perf_counter()
     query()
     fsync_tree(output)

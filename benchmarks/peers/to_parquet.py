@@ -24,7 +24,7 @@ def _column(values: Records) -> pa.Array:
 
 
 def convert(source: Path, target: Path) -> None:
-    """Writes `source` (flat records) to `target`; row groups of 65,536 rows."""
+    """Write `source` (flat records) to `target`; row groups of 65,536 rows."""
     schema = pa.schema({"key": pa.binary(), "payload": pa.binary()})
     with pq.ParquetWriter(target, schema, compression="none", use_dictionary=False) as writer:
         for chunk in fixed_chunks([source]):
@@ -33,7 +33,7 @@ def convert(source: Path, target: Path) -> None:
 
 
 def main() -> None:
-    """Converts one file."""
+    """Convert one file."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.to_parquet")
     parser.add_argument("source", type=Path)
     parser.add_argument("target", type=Path)

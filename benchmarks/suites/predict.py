@@ -63,7 +63,7 @@ def run(bench: Bench) -> list[Figure]:
 
 
 def _measure(bench: Bench, regime: str, size_gib: int) -> list[float]:
-    """Errors in percent of one size in one regime."""
+    """Return the errors of one size in one regime, in percent."""
     size_bytes = bench.options.size(size_gib * 2**30)
     extra = _EXTRA_BYTES if regime == "in-memory" else 0
     memory_bytes = round(size_bytes * _MEMORY_SHARE[regime]) + extra

@@ -71,7 +71,7 @@ class SortJob:
         ]
 
     def prepare(self) -> None:
-        """Generates the input and the folders; nothing here is timed."""
+        """Generate the input and the folders; not timed."""
         for name in ("output", "scratch"):
             (self.folder / name).mkdir()
         label = ("sort", "prepare", "venturi", 0)
@@ -95,7 +95,7 @@ class SortJob:
         return iteration
 
     def clear(self) -> None:
-        """Removes the output of the sort before."""
+        """Remove the output of the previous sort."""
         for file in (self.folder / "output").iterdir():
             file.unlink()
 
@@ -256,7 +256,7 @@ def command_line(bench: Bench) -> Figure:
 
 
 def need_memory(memory_bytes: int) -> None:
-    """Refuses a budget that this host cannot give: swapping would be measured, not sorting."""
+    """Refuse a budget that this host can't provide: swapping would be measured, not sorting."""
     for line in Path("/proc/meminfo").read_text().splitlines():
         if line.startswith("MemAvailable:") and int(line.split()[1]) * 1024 < memory_bytes:
             raise Unavailable(f"needs {memory_bytes / 2**30:g} GiB of available memory")

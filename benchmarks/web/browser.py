@@ -31,7 +31,7 @@ SCRIPT = Path(__file__).parents[2] / "web" / "tests" / "paint.mjs"
 
 
 def main() -> None:
-    """Prints a line a page."""
+    """Print a line per page."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         raise SystemExit("Chromium is not installed (Debian package chromium)")

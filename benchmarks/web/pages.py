@@ -94,7 +94,7 @@ def processor_ms(pid: int) -> float:
 
 
 def measure(client: httpx.Client, asked: dict[str, str]) -> None:
-    """Prints a line a request, and the slowest."""
+    """Print a line per request, and the slowest."""
     titles = ("first ms", "median ms", "p95 ms", "cpu ms")
     print(f"{'data of':28}" + "".join(f" {title:>10}" for title in titles) + f" {'bytes':>10}")
     pid, highest = int(client.headers["pid"]), 0.0
@@ -119,7 +119,7 @@ def measure(client: httpx.Client, asked: dict[str, str]) -> None:
 
 
 def main() -> None:
-    """Stores the trials, starts the server, asks."""
+    """Store the trials, start the server, send the requests."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         url = os.environ.get("VENTURI_DATABASE_URL")

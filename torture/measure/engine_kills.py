@@ -128,7 +128,7 @@ class _KilledJob:
         return follow(self.stage, lambda: self._is_jvm(pid), kill, by, every_s=_LOOK_S)
 
     def end(self) -> VerbResult:
-        """Waits for its verb; nothing is left of either."""
+        """Wait for its verb; leave neither running."""
         ran = self.verbs.end()
         wait_until_gone(self.verbs.folder)
         left = [*self.data.iterdir(), *self.verbs.temporary.glob("venturi-*")]

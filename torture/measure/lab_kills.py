@@ -12,7 +12,7 @@ from venturi.measure.lab import lab
 
 
 def play(round_: Play) -> None:
-    """Kills `up` or `down` of a small lab at instants spread over all that it takes."""
+    """Kill `up` or `down` of a small lab at instants spread over its whole duration."""
     if NEEDS:
         raise UnavailableError("; ".join(NEEDS))
     home = round_.folder / "home"

@@ -108,7 +108,7 @@ def id_of(home: Path, name: str) -> set[str]:
 
 
 def inside(home: Path, name: str, host: str, *command: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command in a host of a lab."""
+    """Run a command in a host of a lab."""
     return subprocess.run(
         [*lab.enter(home, name, host), *command],
         capture_output=True,

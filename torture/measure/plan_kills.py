@@ -53,7 +53,7 @@ def play(round_: Play) -> None:
 
 
 def _tidy(data: Path) -> None:
-    """Empties the folder of data, or one fault would be one of all later cases."""
+    """Empty the folder of data; otherwise one fault would appear in all later cases."""
     shutil.rmtree(data, ignore_errors=True)
     data.mkdir()
     (data / _ANOTHERS).write_text("another's")

@@ -25,7 +25,9 @@ _HOW = ("reset", "reset", "terminated", "killed", "idle")
 
 
 def play(round_: Play) -> None:
-    """Resets after any number of bytes; else ended by the server at any instant of the import."""
+    """Reset the connection after any number of bytes, or end it by the server at any instant of the
+    import.
+    """
     server = round_.postgresql()
     stores = Stores(round_)
     number = stores.kinds.index("postgresql")

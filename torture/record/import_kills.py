@@ -27,7 +27,7 @@ def write_results(path: Path, rows: int) -> None:
 
 
 def play(round_: Play) -> None:
-    """Kills from its beginning to after the end of an import: see `Instants`."""
+    """Kill an import between its beginning and after its end: see `Instants`."""
     table, archive = round_.folder / "CP_sort.csv", round_.folder / "trials.zip"
     write_results(table, _ROWS)
     write_archive(archive, [f"arrived{number}" for number in range(_TRIALS)])

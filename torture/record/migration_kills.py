@@ -22,7 +22,7 @@ _TRIALS = 300
 
 
 def play(round_: Play) -> None:
-    """Kills from its beginning to after the end of an upgrade: see `Changes`."""
+    """Kill an upgrade between its beginning and after its end: see `Changes`."""
     stores = Stores(round_, _first_revision)
     changes: dict[str, Changes] = {}
     with VerbRunner(round_.folder / "work") as verbs:

@@ -112,7 +112,7 @@ class Store:
         return found
 
     def mend(self) -> int:
-        """Removes what is left over; how many files that was."""
+        """Remove leftovers; return the number of files."""
         with TrialRepository.open(self.settings) as repository:
             report = check(repository, mend=True)
         assert report.whole, f"not mended: {report.findings}"
@@ -162,7 +162,7 @@ class Stores:
         return self._postgresql.new_database()
 
     def drop(self, url: str) -> None:
-        """Removes that database."""
+        """Remove that database."""
         assert self._postgresql is not None
         self._postgresql.drop(url)
 

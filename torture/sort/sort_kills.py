@@ -104,7 +104,7 @@ class Folders:
 
 
 def play(round_: Play) -> None:
-    """Kills from its beginning to after the end of a sort: see `Changes`."""
+    """Kill a sort between its beginning and after its end: see `Changes`."""
     folders = Folders(round_.folder, _INPUT_BYTES)
     changes: dict[int, Changes] = {}
     for budget in _BUDGETS_MIB:

@@ -72,7 +72,7 @@ class Truth:
         return at
 
     def check_state(self, folder: Path, earlier: bytes | None) -> str:
-        """Checks what a dead sort left in `folder`, where `earlier` was the output before."""
+        """Check the content of `folder` after a killed sort; `earlier` was the output before."""
         parts = sorted(
             p for p in folder.iterdir() if p.name[5:].isdigit() and p.name[:5] == "part-"
         )

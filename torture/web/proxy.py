@@ -36,7 +36,7 @@ class Proxy(Closing):
         self._reset_after_bytes, self.carried_bytes = reset_after_bytes, 0
 
     def close(self) -> None:
-        """Takes no more connections."""
+        """Accept no more connections."""
         with contextlib.suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()

@@ -245,7 +245,7 @@ async def _sessions(app: ASGIApp, roles: Mapping[str, str | None]) -> dict[str, 
 async def in_process(
     app: ASGIApp, request: HttpRequest, cookies: list[str] | None = None
 ) -> HttpResponse:
-    """Asks an application without a network."""
+    """Send a request to an application without a network."""
     path, _, query = request.target.partition("?")
     headers = [(b"host", b"localhost"), (b"content-length", str(len(request.body)).encode())]
     headers += [

@@ -23,7 +23,7 @@ _START_S = 60.0
 
 
 def play(round_: Play) -> None:
-    """Kills from its beginning to after the end of an upload: see `Instants`."""
+    """Kill an upload between its beginning and after its end: see `Instants`."""
     archive = round_.folder / "trials.zip"
     wanted = write_archive(archive, [f"sent{number}" for number in range(_TRIALS)])
     stores = Stores(round_)
