@@ -90,9 +90,9 @@ def screen(log: Path, tmp_path: Path) -> tuple[str, str]:
             ["executor 1 on host2 was lost", "was killed (signal 9)", "the kernel log"],
         ),
         (
-            "heartbeat",
+            "executor-heap",
             "succeeded",
-            ["An executor was lost", "the executor's process ended without a message"],
+            ["An executor was lost", "executor 4 on host2", "the JVM ran out of heap memory"],
         ),
         (
             "decommission",

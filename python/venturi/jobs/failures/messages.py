@@ -101,15 +101,16 @@ def headline(reason: str | None) -> str | None:
 def _cause(lines: list[str]) -> str:
     if not lines:
         return ""
+    first = lines[0]
     if any(_TRACEBACK in line for line in lines):
         inner = [line[2:] for line in lines[1:] if line.startswith(": ")]
         ends = [line for line in lines[1:] if _RAISED.match(line) and not _BRIDGE.search(line)]
-        return (inner or ends or lines)[-1]
-    first = _NAMED_ERROR.sub("", lines[0])
+        if not inner:
+            return (ends or lines)[-1]
+        first = inner[-1]
+    first = _NAMED_ERROR.sub("", first)
     root = next((line[len(_CAUSED) :] for line in lines if line.startswith(_CAUSED)), None)
-    if root is None:
-        return first
-    return f"{first} (caused by {root})"
+    return first if root is None else f"{first} (caused by {root})"
 
 
 def _times(aborted: re.Match[str]) -> str:

@@ -347,7 +347,8 @@ class _LogState:
         executor = row_of(
             self.executors, str(event["Executor ID"])[:_NAME_CHARACTERS], _EXECUTORS, {}
         )
-        executor["removed_ms"] = moment(event.get("Timestamp"))
+        # A lost connection may be followed by the exit code, which says more, but comes later.
+        executor.setdefault("removed_ms", moment(event.get("Timestamp")))
         executor["reason"] = word(condensed(event.get("Removed Reason")))
         self.caches.removed(event["Executor ID"])
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from venturi.jobs.diagnosis.registry import rule
 from venturi.jobs.failures.meanings import FailureMeaning, meaning_of
 from venturi.jobs.failures.messages import headline
 from venturi.jobs.stages import losses
-from venturi.jobs.stages.stage import WastedTime
+from venturi.jobs.stages.stage import LostExecutor, WastedTime
 
 _OF_EXECUTORS = (losses.EXECUTOR, losses.OUTPUT, losses.FETCH, losses.AGAIN)
 _Alike = tuple[str, tuple[str, ...]]
@@ -63,23 +63,39 @@ def executor_lost(case: Case) -> Iterator[Hit]:
     found = [loss for loss in case.analysis.losses if loss.what in _OF_EXECUTORS]
     if not gone or not _matter(case, "executor-lost", found):
         return
-    places = losses.wasted_attempts(case.line.tasks, _OF_EXECUTORS)
-    first = gone[0]
+    hit, first, known = _gone(case, gone, found, "was lost")
+    reason, remedy = first.reason, known.remedy if known else ""
+    yield replace(hit, variant=_advice(case, known), values={"reason": reason, "remedy": remedy})
+
+
+def _gone(
+    case: Case, gone: Sequence[LostExecutor], found: Sequence[WastedTime], how: str
+) -> tuple[Hit, LostExecutor, FailureMeaning | None]:
+    """Describe executors that ended: of several, the one with which the most work was lost."""
+    tasks = case.line.tasks
+    places = losses.wasted_attempts(tasks, _OF_EXECUTORS)
+    elapsed_s = np.nan_to_num(tasks.times.elapsed_s[places])
+    ran_on = tasks.rows["executor_id"][places].to_numpy()
+    first = max(gone, key=lambda each: float(elapsed_s[ran_on == each.executor_id].sum()))
     time_s, n = sum(each.time_s for each in found), sum(each.n for each in found)
     known = meaning_of(first.reason)
-    what = "executor" if len(gone) == 1 else f"{len(gone):,} executors, the first one"
-    yield Hit(
-        f"{what} {first.executor_id} on {first.host} was lost after {format_duration(first.at_s)} "
-        f"({known.meaning if known else first.reason}), and with it {_attempts(n)} of "
-        f"{format_duration(time_s)}",
-        (
-            *(FindingScope(host=each.host, executor=each.executor_id) for each in gone[:SHOWN]),
-            *case.longest(places),
+    what, them = "executor", "it"
+    if len(gone) > 1:
+        what, them = f"{len(gone):,} executors, the costliest one", "them"
+    return (
+        Hit(
+            f"{what} {first.executor_id} on {first.host} {how} after "
+            f"{format_duration(first.at_s)} ({known.meaning if known else first.reason}), and "
+            f"with {them} {_attempts(n)} of {format_duration(time_s)}",
+            (
+                *(FindingScope(host=each.host, executor=each.executor_id) for each in gone[:SHOWN]),
+                *case.longest(places),
+            ),
+            max(case.without_s(places), time_s / _slots(case)),
+            Confidence.MEDIUM,
         ),
-        max(case.without_s(places), time_s / _slots(case)),
-        Confidence.MEDIUM,
-        _advice(case, known),
-        {"reason": first.reason, "remedy": known.remedy if known else ""},
+        first,
+        known,
     )
 
 
@@ -120,24 +136,9 @@ def planned_ending(case: Case) -> Iterator[Hit]:
     found = [loss for loss in case.analysis.losses if loss.what in _OF_EXECUTORS]
     if not gone or case.analysis.lost_executors or not _matter(case, "planned-ending", found):
         return
-    places = losses.wasted_attempts(case.line.tasks, _OF_EXECUTORS)
-    time_s, n = sum(each.time_s for each in found), sum(each.n for each in found)
-    first = gone[0]
-    known = meaning_of(first.reason)
-    what = "executor" if len(gone) == 1 else f"{len(gone):,} executors, the first one"
-    yield Hit(
-        f"{what} {first.executor_id} on {first.host} left after {format_duration(first.at_s)} "
-        f"({known.meaning if known else first.reason}), and with it {_attempts(n)} of "
-        f"{format_duration(time_s)}",
-        (
-            *(FindingScope(host=each.host, executor=each.executor_id) for each in gone[:SHOWN]),
-            *case.longest(places),
-        ),
-        max(case.without_s(places), time_s / _slots(case)),
-        Confidence.MEDIUM,
-        "any",
-        {"remedy": known.remedy if known else "let executors finish their tasks before they leave"},
-    )
+    hit, _, known = _gone(case, gone, found, "left")
+    remedy = known.remedy if known else "let executors finish their tasks before they leave"
+    yield replace(hit, values={"remedy": remedy})
 
 
 @rule("driver-loop")
