@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import filterfalse
 
+from venturi.core.domain import invalid
 from venturi.core.errors import VenturiError
 
 MEDIAN_LEVEL = 0.90  # five kept trials, the protocol's default, can carry 90 % but not 95 %
@@ -67,12 +68,7 @@ def quantile(values: Sequence[float], fraction: float) -> float | Missing:
     Definition 7 of Hyndman and Fan (1996): position 1 + (n - 1) * fraction.
     """
     if not 0 <= fraction <= 1:
-        raise VenturiError(
-            "VEN-MODEL-INPUT",
-            f"a quantile at {fraction}",
-            where={"fraction": fraction},
-            hint="give a fraction from 0 to 1",
-        )
+        raise invalid("fraction", fraction, "from 0 to 1")
     if not values:
         return Missing("no values")
     ordered = sorted(checked(values))
@@ -111,12 +107,7 @@ def median_interval(values: Sequence[float], level: float = MEDIAN_LEVEL) -> Int
     inconsistent for a median (Efron and Tibshirani 1993, section 10.6).
     """
     if not 0 < level < 1:
-        raise VenturiError(
-            "VEN-MODEL-INPUT",
-            f"a confidence level of {level}",
-            where={"level": level},
-            hint="give a level between 0 and 1",
-        )
+        raise invalid("level", level, "between 0 and 1")
     ordered = sorted(checked(values))
     n = len(ordered)
     if n == 0 or 1 - 2.0 ** (1 - n) < level:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from venturi.core.errors import VenturiError
+from venturi.core.domain import invalid
 from venturi.core.statistics.quantiles import student_quantile, student_tails
 from venturi.core.statistics.stats import ALPHA, Interval, checked
 
@@ -80,12 +80,7 @@ def compare_samples(
     VEN-MODEL-INPUT of an alpha outside 0 to 1 and of values that are no numbers.
     """
     if not 0 < alpha < 1:
-        raise VenturiError(
-            "VEN-MODEL-INPUT",
-            f"an alpha of {alpha}",
-            where={"alpha": alpha},
-            hint="give a probability between 0 and 1",
-        )
+        raise invalid("alpha", alpha, "between 0 and 1")
     values = checked(first), checked(second)
     if not all(values):
         return Verdict(ComparisonOutcome.CANNOT_TELL, "a group has no kept trials", alpha)

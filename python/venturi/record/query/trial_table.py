@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import sqlalchemy as sa
 from pydantic_core import from_json
 
-from venturi.core.errors import ExitCode, VenturiError
 from venturi.core.wording import did_you_mean
 from venturi.record.query.checks import require_keys
-from venturi.record.query.conditions import COLUMNS, PREFIX
+from venturi.record.query.conditions import COLUMNS, PREFIX, refused
 from venturi.record.query.selection import Query, covering, rules_of, where
 from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import RECORDS, TRIALS, shown_moment, text_of
@@ -122,12 +121,10 @@ def trial_table(
     else:
         chosen = survey.most_frequent(named)
     if len(chosen) > COLUMNS_MAX:
-        raise VenturiError(
-            "VEN-QUERY-VALUE",
+        raise refused(
             f"{len(chosen):,} columns; at most {COLUMNS_MAX:,} are possible",
-            where={"field": "columns"},
-            hint="choose some by their names, such as id and elapsed_s",
-            exit_code=ExitCode.USAGE,
+            "columns",
+            "choose some by their names, such as id and elapsed_s",
         )
     made = tuple(TableColumn(name, survey.kind(slot)) for name, slot in chosen.items())
     places = [slots.get(slot, -1) for slot in chosen.values()]
@@ -397,13 +394,8 @@ def _slot_of(repository: TrialRepository, name: str, named: Mapping[str, _Slot])
     """The slot of the column that somebody calls `name`."""
     found = named.get(name)
     if found is None and name.endswith("]"):
-        raise VenturiError(
-            "VEN-QUERY-VALUE",
-            f"no selected trial has {name!r}",
-            where={"field": name[:100]},
-            hint=did_you_mean(name, [each for each in named if each.endswith("]")]),
-            exit_code=ExitCode.USAGE,
-        )
+        hint = did_you_mean(name, [each for each in named if each.endswith("]")])
+        raise refused(f"no selected trial has {name!r}", name, hint)
     if found is None:
         (key,) = require_keys(repository, (name,))
         if key in COLUMNS:

@@ -21,7 +21,7 @@ from venturi.core.errors import ExitCode, VenturiError
 from venturi.core.wording import count_of
 from venturi.record.query.checks import require_conditions, require_keys
 from venturi.record.query.columns import Column, combined
-from venturi.record.query.conditions import parse_condition
+from venturi.record.query.conditions import parse_condition, refused
 from venturi.record.query.grouping import GROUPS_MAX
 from venturi.record.query.recorded_costs import origins, recorded_costs
 from venturi.record.query.selection import Query
@@ -199,12 +199,10 @@ def no_prices(repository: TrialRepository, trials: SucceededTrials) -> VenturiEr
     if some:
         have = "has" if without == 1 else "have"
         told = f"{without:,} of {count_of(every, 'trial')} {have} none recorded"
-    return VenturiError(
-        "VEN-QUERY-VALUE",
+    return refused(
         f"a cost needs a price: {told}" if every else "a cost needs a price",
-        where={"field": "usd_per_hour"},
-        exit_code=ExitCode.USAGE,
-        hint=("skip these with --prices recorded, or " if some else "")
+        "usd_per_hour",
+        ("skip these with --prices recorded, or " if some else "")
         + "give a price: --usd-per-node-hour USD, or --usd-per-hour USD for the whole cluster",
     )
 
@@ -237,13 +235,13 @@ def require_rankable(
     trials: SucceededTrials, keys: Sequence[str], prices: Prices | RecordedPrices | None
 ) -> None:
     """VEN-COMPARE-GROUPS where the groups of `trials` cannot be ranked together."""
-    refused = refusal(trials, keys, prices)
-    if refused is not None:
+    error = refusal(trials, keys, prices)
+    if error is not None:
         raise VenturiError(
             "VEN-COMPARE-GROUPS",
-            refused.message,
+            error.message,
             where={"by": ", ".join(keys)},
-            hint=refused.hint,
+            hint=error.hint,
             exit_code=ExitCode.USAGE,
         )
 

@@ -22,6 +22,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from venturi.core.domain import invalid
 from venturi.core.errors import VenturiError
 from venturi.core.statistics.stats import (
     ALPHA,
@@ -153,12 +154,7 @@ def rank_groups(
     test; the promise then holds for every group that is truly on the frontier.
     """
     if not 0 < alpha < 1:
-        raise VenturiError(
-            "VEN-MODEL-INPUT",
-            f"an alpha of {alpha}",
-            where={"alpha": alpha},
-            hint="give a probability between 0 and 1",
-        )
+        raise invalid("alpha", alpha, "between 0 and 1")
     if len({group.key for group in groups}) < len(groups):
         raise VenturiError(
             "VEN-COMPARE-GROUPS",

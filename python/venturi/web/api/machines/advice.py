@@ -13,7 +13,7 @@ from functools import lru_cache
 from shlex import join
 from typing import Annotated, Literal
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import VenturiError
 from venturi.core.units import parse_bytes, parse_duration_s
 from venturi.machines.advice.explain import Explanation, explain_first, explain_type
 from venturi.machines.advice.explain import explain as explain_option
@@ -35,6 +35,7 @@ from venturi.machines.catalog.diff import diff
 from venturi.machines.catalog.find import shipped_with, type_named, unknown
 from venturi.machines.cost.choices import MOST_NODES, Durability, Exchange, NetworkChoice
 from venturi.machines.cost.job import sort_job
+from venturi.record.query.conditions import refused
 from venturi.terminal.catalog import summarise
 from venturi.web.advice_page.build import advice_page
 from venturi.web.advice_page.data import AdvicePage
@@ -281,13 +282,7 @@ def _type_and_nodes(text: str, field: str) -> tuple[str, int | None]:
 
 
 def _no_machines(text: str, field: str) -> VenturiError:
-    return VenturiError(
-        "VEN-QUERY-VALUE",
-        f"{text[:80]!r} is not TYPE or TYPE:NODES",
-        where={"field": field},
-        hint="such as i2.8xlarge:178",
-        exit_code=ExitCode.USAGE,
-    )
+    return refused(f"{text[:80]!r} is not TYPE or TYPE:NODES", field, "such as i2.8xlarge:178")
 
 
 def _with(catalog: Catalog, assumptions: list[str], volumes: str | None, today: date) -> Catalog:
