@@ -98,7 +98,7 @@ def where_option(
     *names: str,
     **more: Any,
 ) -> Callable[[F], F]:
-    """Adds `--where`, conditions of trials, under other `names` if any; `more` as in click."""
+    """Add `--where`, which takes conditions of trials; `names` are further names of the option."""
     metavar = "KEY=VALUE|KEY<N|KEY>N"
     return click.option("--where", *names, multiple=True, metavar=metavar, help=help, **more)
 
@@ -122,6 +122,14 @@ key_bytes_option: Callable[[F], F] = click.option(
 def print_json(data: Any, warnings: tuple[str, ...] = ()) -> None:
     """Prints the envelope every `--json` has: schema, data, warnings."""
     click.echo(json_text({"schema": 1, "data": data, "warnings": list(warnings)}))
+
+
+def print_change(changed: Any, as_json: bool, sentence: str) -> None:
+    """Print the `changed` record as JSON, or a `sentence` about it on stderr."""
+    if as_json:
+        print_json(changed)
+    else:
+        click.echo(sentence, err=True)
 
 
 def json_text(data: Any) -> str:

@@ -7,13 +7,16 @@ how to get the rest. A pipe, and a terminal with --all, get everything.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import click
 
-from venturi.cli.options import F
+from venturi.cli.options import F, print_json
 from venturi.core.wording import count_of
-from venturi.terminal.table import Paragraph, Table
+from venturi.terminal.table import Paragraph, Table, TableCell, table_of
 
+T = TypeVar("T")
 LINES_MAX = 24
 _LAST_LINES = 2  # the next step, and how to get the rest
 _STATE = "venturi.screen"
@@ -83,6 +86,25 @@ def show(*parts: Table | Paragraph | str) -> None:
             console.print(part)
         for line in screen.take(captured.get().splitlines()):
             click.echo(line.rstrip())
+
+
+def show_list(
+    found: Sequence[T],
+    as_json: bool,
+    none: str,
+    row: Callable[[T], Mapping[str, TableCell]],
+    *,
+    left: int,
+    prose: Sequence[str] = (),
+    spare: Sequence[str] = (),
+) -> None:
+    """Print the records `found` as JSON or as a table, a `row` each; `none` if there are none."""
+    if as_json:
+        print_json(found)
+    elif found:
+        show(table_of(map(row, found), left=left, prose=prose, spare=spare))
+    else:
+        click.echo(none, err=True)
 
 
 def is_first_screen() -> bool:

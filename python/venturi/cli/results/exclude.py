@@ -9,10 +9,9 @@ import click
 
 from venturi.cli.login import login
 from venturi.cli.open_repository import open_repository
-from venturi.cli.options import F, json_option, print_json, where_option
-from venturi.cli.screen import show
+from venturi.cli.options import F, json_option, print_change, where_option
+from venturi.cli.screen import show_list
 from venturi.core.wording import count_of
-from venturi.terminal.table import table_of
 
 if TYPE_CHECKING:
     from venturi.record.access.exclusions import Exclusion
@@ -68,7 +67,7 @@ def add(texts: tuple[str, ...], reason: str, author: str | None, as_json: bool) 
             for line in near_values(repository, conditions):
                 click.echo(f"  {line}", err=True)
     count = count_of(made.trials, "trial")
-    _print_change(
+    print_change(
         made, as_json, f"{made.id}: {count} {'is' if made.trials == 1 else 'are'} left out"
     )
 
@@ -84,7 +83,7 @@ def revoke(id: str, author: str | None, as_json: bool) -> None:
     with open_repository() as repository:
         revoked = exclusions.revoke(repository, id, login().saying(author))
     count = count_of(revoked.trials, "trial")
-    _print_change(revoked, as_json, f"{revoked.id}: revoked; it covered {count}")
+    print_change(revoked, as_json, f"{revoked.id}: revoked; it covered {count}")
 
 
 @command.command("ls")
@@ -98,35 +97,19 @@ def ls(with_revoked: bool, as_json: bool) -> None:
         found = [
             each for each in exclusions.find(repository) if with_revoked or each.revoked_at is None
         ]
-    if as_json:
-        print_json(found)
-    elif found:
-        _print(found)
-    else:
-        click.echo("no exclusions", err=True)
+    none, prose, spare = "no exclusions", ("conditions", "reason"), ("since (UTC)", "by")
+    show_list(found, as_json, none, _row, left=3, prose=prose, spare=spare)
 
 
-def _print_change(exclusion: Exclusion, as_json: bool, told: str) -> None:
-    if as_json:
-        print_json(exclusion)
-    else:
-        click.echo(told, err=True)
-
-
-def _print(found: list[Exclusion]) -> None:
-    rows = []
-    for each in found:
-        ended = ""
-        if each.revoked_at is not None and each.revoked_by is not None:
-            ended = f"revoked {each.revoked_at:%Y-%m-%d} by {each.revoked_by.text}: "
-        rows.append(
-            {
-                "id": each.id,
-                "since (UTC)": f"{each.created_at:%Y-%m-%d %H:%M}",
-                "by": each.author.text,
-                "trials": f"{each.trials:,}",
-                "conditions": ", ".join(each.conditions),
-                "reason": ended + each.reason,
-            }
-        )
-    show(table_of(rows, left=3, prose=("conditions", "reason"), spare=("since (UTC)", "by")))
+def _row(each: Exclusion) -> dict[str, str]:
+    ended = ""
+    if each.revoked_at is not None and each.revoked_by is not None:
+        ended = f"revoked {each.revoked_at:%Y-%m-%d} by {each.revoked_by.text}: "
+    return {
+        "id": each.id,
+        "since (UTC)": f"{each.created_at:%Y-%m-%d %H:%M}",
+        "by": each.author.text,
+        "trials": f"{each.trials:,}",
+        "conditions": ", ".join(each.conditions),
+        "reason": ended + each.reason,
+    }

@@ -11,18 +11,19 @@ import click
 
 from venturi.cli.login import login
 from venturi.cli.open_repository import counting, open_repository
-from venturi.cli.options import json_option, json_text, print_json
+from venturi.cli.options import json_option, json_text, print_change, print_json
 from venturi.cli.outputs import ready_file, writing
-from venturi.cli.screen import show
+from venturi.cli.screen import show, show_list
 from venturi.core.errors import ExitCode
 from venturi.core.units import format_bytes_decimal
 from venturi.core.wording import count_of
 from venturi.record.store.files import replacing
 from venturi.record.upkeep.findings import MENDED_BY, CheckReport, FindingKind, RepositoryFinding
-from venturi.terminal.table import Paragraph, table_of
+from venturi.terminal.table import Paragraph
 
 if TYPE_CHECKING:
     from venturi.record.upkeep.quarantine import QuarantinedRecord
+    from venturi.record.upkeep.removal import Removal
 
 _STDOUT = Path("-")
 
@@ -156,25 +157,18 @@ def quarantined(*, output: Path | None, overwrite: bool, as_json: bool) -> None:
         else:
             with writing(output), replacing(output) as file:
                 file.writelines(lines)
-    elif as_json:
-        print_json(found)
-    elif found:
-        _list(found)
-    else:
-        click.echo("no quarantined records", err=True)
+        return
+    none, spare = "no quarantined records", ("since (UTC)", "size")
+    show_list(found, as_json, none, _quarantined, left=2, prose=("reason",), spare=spare)
 
 
-def _list(found: tuple[QuarantinedRecord, ...]) -> None:
-    rows = (
-        {
-            "what": f"{each.kind} {each.subject}",
-            "since (UTC)": f"{each.quarantined_at:%Y-%m-%d %H:%M}",
-            "size": format_bytes_decimal(len(each.content.encode())),
-            "reason": each.reason,
-        }
-        for each in found
-    )
-    show(table_of(rows, left=2, prose=("reason",), spare=("since (UTC)", "size")))
+def _quarantined(each: QuarantinedRecord) -> dict[str, str]:
+    return {
+        "what": f"{each.kind} {each.subject}",
+        "since (UTC)": f"{each.quarantined_at:%Y-%m-%d %H:%M}",
+        "size": format_bytes_decimal(len(each.content.encode())),
+        "reason": each.reason,
+    }
 
 
 @command.command("removals")
@@ -185,26 +179,20 @@ def removals(*, as_json: bool) -> None:
 
     with open_repository() as repository:
         found = removal.find(repository)
-    if as_json:
-        print_json(found)
-    elif found:
-        rows = []
-        for each in found:
-            back = each.readmitted_at
-            ended = f"readmitted {back:%Y-%m-%d}: " if back else ""
-            rows.append(
-                {
-                    "id": each.id,
-                    "on (UTC)": f"{each.removed_at:%Y-%m-%d %H:%M}",
-                    "by": each.author.text,
-                    "trials": f"{len(each.trials):,}",
-                    "conditions": ", ".join(each.conditions),
-                    "reason": ended + each.reason,
-                }
-            )
-        show(table_of(rows, left=3, prose=("conditions", "reason"), spare=("on (UTC)", "by")))
-    else:
-        click.echo("nothing was removed", err=True)
+    none, prose, spare = "nothing was removed", ("conditions", "reason"), ("on (UTC)", "by")
+    show_list(found, as_json, none, _removed, left=3, prose=prose, spare=spare)
+
+
+def _removed(each: Removal) -> dict[str, str]:
+    back = each.readmitted_at
+    return {
+        "id": each.id,
+        "on (UTC)": f"{each.removed_at:%Y-%m-%d %H:%M}",
+        "by": each.author.text,
+        "trials": f"{len(each.trials):,}",
+        "conditions": ", ".join(each.conditions),
+        "reason": (f"readmitted {back:%Y-%m-%d}: " if back else "") + each.reason,
+    }
 
 
 @command.command("readmit")
@@ -219,7 +207,4 @@ def readmit(*, id: str, as_json: bool) -> None:
 
     with open_repository() as repository:
         found = removal.readmit(repository, id, login())
-    if as_json:
-        print_json(found)
-    else:
-        click.echo(f"{found.id}: its trials may be imported again", err=True)
+    print_change(found, as_json, f"{found.id}: its trials may be imported again")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from venturi.cli.open_repository import counting, open_repository
-from venturi.cli.options import json_option, print_json
+from venturi.cli.options import json_option, print_change
 from venturi.core.errors import unreadable
 from venturi.core.wording import count_of
 
@@ -52,11 +52,5 @@ def command(*, file: Path, keep_tokens: bool, as_json: bool) -> None:
             "been since it was made; `venturi token add` makes new ones, --keep-tokens leaves all",
             err=True,
         )
-    if as_json:
-        print_json(restored)
-    else:
-        click.echo(
-            f"restored {count_of(restored.trials, 'trial')} and "
-            f"{count_of(restored.artifacts, 'artifact')}",
-            err=True,
-        )
+    what = f"{count_of(restored.trials, 'trial')} and {count_of(restored.artifacts, 'artifact')}"
+    print_change(restored, as_json, f"restored {what}")

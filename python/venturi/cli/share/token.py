@@ -9,9 +9,9 @@ import click
 
 from venturi.cli.login import login
 from venturi.cli.open_repository import MomentType, open_repository
-from venturi.cli.options import json_option, print_json
-from venturi.cli.screen import show
-from venturi.terminal.table import UNKNOWN, table_of
+from venturi.cli.options import json_option, print_change, print_json
+from venturi.cli.screen import show_list
+from venturi.terminal.table import UNKNOWN
 
 if TYPE_CHECKING:
     from venturi.record.access.tokens import Token
@@ -71,12 +71,7 @@ def list_(as_json: bool) -> None:
 
     with open_repository() as repository:
         found = [_data(each) for each in tokens.find(repository)]
-    if as_json:
-        print_json(found)
-    elif found:
-        _print(found)
-    else:
-        click.echo("no tokens", err=True)
+    show_list(found, as_json, "no tokens", _row, left=7, spare=("since (UTC)", "by"))
 
 
 @command.command("revoke")
@@ -88,10 +83,7 @@ def revoke(name: str, as_json: bool) -> None:
 
     with open_repository() as repository:
         ended = tokens.revoke(repository, name)
-    if as_json:
-        print_json(_data(ended))
-    else:
-        click.echo(f"{ended.name}: revoked", err=True)
+    print_change(_data(ended), as_json, f"{ended.name}: revoked")
 
 
 def _data(token: Token) -> dict[str, Any]:
@@ -107,20 +99,16 @@ def _data(token: Token) -> dict[str, Any]:
     }
 
 
-def _print(found: list[dict[str, Any]]) -> None:
+def _row(each: dict[str, Any]) -> dict[str, str]:
     def minute(moment: str | None) -> str:
         return moment[:16].replace("T", " ") if moment else UNKNOWN
 
-    rows = (
-        {
-            "name": each["name"],
-            "role": each["role"],
-            "state": each["state"],
-            "since (UTC)": minute(each["created_at"]),
-            "by": each["created_by"],
-            "expires": minute(each["expires_at"]),
-            "last used": minute(each["last_used_at"]),
-        }
-        for each in found
-    )
-    show(table_of(rows, left=7, spare=("since (UTC)", "by")))
+    return {
+        "name": each["name"],
+        "role": each["role"],
+        "state": each["state"],
+        "since (UTC)": minute(each["created_at"]),
+        "by": each["created_by"],
+        "expires": minute(each["expires_at"]),
+        "last used": minute(each["last_used_at"]),
+    }
