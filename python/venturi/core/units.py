@@ -68,7 +68,7 @@ def _finite(value: float, text: str, what: str, examples: str) -> float:
 
 
 def unit_error(text: str, problem: str, hint: str, **where: object) -> VenturiError:
-    """VEN-UNIT-SYNTAX for a `text` that has this `problem`; `where` says more than the text."""
+    """Return VEN-UNIT-SYNTAX for a `text` with this `problem`; `where` adds fields to its place."""
     return VenturiError(
         "VEN-UNIT-SYNTAX",
         f"{text!r} {problem}",

@@ -425,17 +425,17 @@ _SECONDS, _SCALARS, _RECORD = _RecordFitter.seconds, _RecordFitter.scalars, _Rec
 
 
 def _each(rule: _Rule, setting: str = "entries") -> _Rule:
-    """The rule of a tuple whose values have `rule`, at most as many as `setting` says."""
+    """Return the rule of a tuple: `rule` for each value, and at most `setting` values."""
     return lambda fit, found: fit.items(found, rule, setting)
 
 
 def _by_name(rule: _Rule) -> _Rule:
-    """The rule of a mapping whose values have `rule`."""
+    """Return the rule of a mapping: `rule` for each value."""
     return lambda fit, found: fit.mapping(found, rule)
 
 
 def _shared(rule: _Rule) -> _Rule:
-    """`rule` for what many trials share."""
+    """Return `rule` for a value that many trials share."""
     return lambda fit, found: fit.shared(found, rule)
 
 

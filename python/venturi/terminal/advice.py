@@ -145,7 +145,7 @@ def ranking(advice: Advice, found: ClassAdvice, most: int | None = None) -> Tabl
 
 
 def _cells(option: Option, usd: Bounds | None, **more: str) -> dict[str, str]:
-    """What each table of options has, by its heading."""
+    """Return the cells of an option that every table has, by their headings."""
     return {
         "type": option.instance_type,
         "nodes": f"{option.nodes:,}",

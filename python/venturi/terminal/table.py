@@ -198,7 +198,7 @@ def table_of(
     prose: Iterable[str] = (),
     spare: Sequence[str] = (),
 ) -> Table:
-    """A table of rows by heading; a heading that a row does not have is empty there."""
+    """Return a table of rows by heading; a row without a heading has an empty cell there."""
     found = list(rows)
     made = table(*dict.fromkeys(chain.from_iterable(found)), left=left, prose=prose, spare=spare)
     for row in found:

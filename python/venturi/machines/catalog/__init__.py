@@ -390,7 +390,7 @@ def format_error(
     hint: str = "",
     exit_code: ExitCode = ExitCode.USER,
 ) -> VenturiError:
-    """VEN-CATALOG-FORMAT for what is wrong in a file."""
+    """Return VEN-CATALOG-FORMAT for a `problem` in a file."""
     where: dict[str, object] = {"file": file}
     where |= {} if line is None else {"line": line}
     where |= {"field": field} if field else {}

@@ -185,9 +185,9 @@ class TypeEntry:
         self.put("architecture", name, column=column)
 
     def put_volume_rate(self, values: Mapping[str, float | None], why: str = "") -> None:
-        """Sets the rate of volumes from the columns of the maximum and of the sustained rate.
+        """Set the rate of volumes from two columns: the maximum, then the sustained rate.
 
-        The latter, where it is given too, is the low end of the range.
+        The sustained rate is the low end of the range.
         """
         (column, most), (sustained, low) = values.items()
         most = most or low
