@@ -221,7 +221,7 @@ def parse_cluster(
     ]
     hosts = [(each.at, host) for each in entries for host in each.hosts()]
     own = [mistake for each in entries for mistake in each.mistakes]
-    together = [] if own else _doubts(hosts)  # a misspelt host is not what it was meant to be
+    together = [] if own else _doubts(hosts)  # a misspelled host would cause false mistakes
     mistakes = lines.sorted((*own, *_doubtful_parts(given), *together))
     if mistakes:
         return None, mistakes

@@ -16,7 +16,7 @@ def expand(pattern: str) -> tuple[str, ...]:
 
     Numbers have as many digits as the first of their range. ValueError: it isn't a pattern.
     """
-    pieces = _RANGES.split(pattern)  # a text, what is in brackets, a text, ...
+    pieces = _RANGES.split(pattern)  # a text, the content of brackets, a text, ...
     if any(bracket in piece for piece in pieces[::2] for bracket in "[]"):
         raise ValueError(f"{pattern[:80]!r} has an unmatched bracket")
     choices = [

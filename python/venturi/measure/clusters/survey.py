@@ -94,9 +94,7 @@ def survey(
         failures.update(outcome.failures)
 
     try:
-        all_of(
-            "clocks", _SurveyedHost.read_clock
-        )  # alone: what else is done makes round trips longer
+        all_of("clocks", _SurveyedHost.read_clock)  # alone: other work makes round trips longer
         all_of("hosts", _SurveyedHost.ask)
         open_ports = {name: port for name, each in asked.items() if (port := each.port) is not None}
         all_of("network", lambda each: each.look_around(open_ports))

@@ -321,7 +321,7 @@ class ProcessJob:
         named = self.spec.folders.parents(role)
         if role == "input":
             return named if self.spec.inputs.spread else named[:1]
-        # The output ends in one folder, though HDFS had it on all.
+        # The output ends in one folder, even if HDFS had it on all.
         return named[:1] if role == "output" and not self.engine.owns_hdfs else named
 
     def _unused(self) -> Iterator[TrialWarning]:

@@ -38,7 +38,7 @@ class AgentProgress:
     elapsed_s: float
 
 
-# None says that what was under way has ended.
+# None: the running phase has ended.
 OnProgress = Callable[[AgentProgress | None], None]
 OnEvent = Callable[[Mapping[str, Any]], None]
 

@@ -53,7 +53,7 @@ class FarEnd:
         assert self._process.stdout is not None
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
         for pipe in (self._stdin, self._stdout):
-            with suppress(OSError):  # a user may have only so many bytes in pipes
+            with suppress(OSError):  # a user's total size of pipes is limited
                 fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         self._words: deque[str] = deque(maxlen=STDERR_LINES)
         self._listener = threading.Thread(target=self._listen, daemon=True)

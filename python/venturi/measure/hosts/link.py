@@ -263,7 +263,7 @@ class Channel:
     def _wait(self, ready: Callable[[], bool], timeout_s: float | None = None) -> bool:
         deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
         with self._changed:
-            # Looked at twice a second: Ctrl-C just before a wait would only be heard of after it.
+            # Poll twice a second: Ctrl-C just before a wait would be handled only after it.
             while not self._changed.wait_for(ready, _LOOK_AGAIN_S):
                 if deadline_s is not None and time.monotonic() > deadline_s:
                     return False
@@ -401,7 +401,7 @@ class AgentLink:
         for channel in channels:
             channel.lose(error)
         if not self._closing:
-            # Who waits to write to it must not wait for ever; an agent has what it started to end.
+            # Writers must not wait forever; an agent ends the processes that it started.
             self._far.terminate()
             self._outgoing.put(None)
 

@@ -55,7 +55,7 @@ class LocalFiles(Files):
             return
         shutil.rmtree(path, ignore_errors=True)
         if path.exists():
-            shutil.rmtree(path)  # it says what cannot be removed
+            shutil.rmtree(path)  # raises for files that can't be removed
 
     def rmdir(self, folder: Path) -> None:
         folder.rmdir()

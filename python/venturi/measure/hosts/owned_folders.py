@@ -82,7 +82,7 @@ def sweep(
     removed = []
     for folder, owned in list(_left_behind(files, parent, alive, prefix)):
         with suppress(OSError):
-            # As it was found: one that has got an owner since then is in use.
+            # Check again: a folder that has got an owner since then is in use.
             (discard if owned else _take_away)(files, folder)
             removed.append(folder)
     return removed

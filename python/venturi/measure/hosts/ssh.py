@@ -39,11 +39,11 @@ _CACHE = '"${XDG_CACHE_HOME:-$HOME/.cache}/venturi/agents"'
 # Machine field of an ELF header -> the output of `uname -m` on such a machine.
 _MACHINES = {21: "ppc64le", 22: "s390x", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
 
-# One line, without what any login shell would read in another way (', ! and backslashes).
+# One line, without characters that login shells treat differently (', ! and backslashes).
 _SCRIPT = " ".join(
     (
         'd=@FOLDER/@DIGEST; a="$d/venturi-agent"; t="$d/.@TOKEN";',
-        # Hosts may share a home: one that fails removes the folder, until there is a file in it.
+        # Hosts may share a home: a failed one removes the folder, unless it has a file by now.
         'begin() { mkdir -p "$d" && true > "$t"; };',
         'whole() { s=$(sha256sum < "$1") && test "${s%% *}" = @DIGEST; };',
         'echo @MARK system "$(uname -s)" "$(uname -m)";',
@@ -183,7 +183,7 @@ class _Handshake:
         self._agent = agent
         self._patience_s = 2 * connect_s
         self._deadline_s = time.monotonic() + self._patience_s
-        self._heard = ""  # the last line that was not ours
+        self._heard = ""  # the last line without our mark
 
     def until_it_starts(self) -> None:
         """Send the agent if necessary; return once it starts, else raise the reason."""
@@ -247,7 +247,7 @@ class _Handshake:
         line = bytearray()
         while not line.endswith(b"\n") and len(line) < _NOISE_BYTES:
             try:
-                # One at a time: what follows is for the link.
+                # One byte at a time: the bytes after the mark are for the link.
                 more = self._far.read(1, self._deadline_s - time.monotonic())
             except TimeoutError:
                 self._far.kill()

@@ -227,7 +227,7 @@ def look(home: Path, name: str) -> Lab:
     spec, made = (_SPECS.validate_python(written.about[key]) for key in ("spec", "made"))
     world = _world(written, made, held=-1)
     processes = {
-        # But for the one that keeps its namespaces and those that serve its pools.
+        # Don't count the holder of its namespaces and the servers of its pools.
         host.name: max(0, len(inhabitants(world, host.name)) - 1 - len(host.pools))
         if _alive(written, world, host.name)
         else None

@@ -24,7 +24,7 @@ _BLOCK_BYTES = 512
 _INFO = struct.Struct("=QQQQQIIII64s64s32sQQ")
 _CONFIG = struct.Struct("=II")
 _RESERVED = bytes(64)
-_FIRST = 256  # away from those that `losetup -f` gives to others
+_FIRST = 256  # above the numbers that `losetup -f` gives to others
 _GONE_S = 5.0
 
 

@@ -222,7 +222,7 @@ class Spindle:
                 why = words.read_text(errors="replace").strip() or "it did not become ready"
                 raise VenturiError("VEN-LAB-STEP", f"the server of the disks: {why}")
             time.sleep(0.02)
-        server.returncode = 0  # it is not waited for: it lives on when we are gone
+        server.returncode = 0  # not waited for: it outlives this process
 
     def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
         if "pid" not in notes or not world.same_boot:
@@ -301,7 +301,7 @@ class Holder:
                 raise VenturiError("VEN-LAB-STEP", f"the namespaces of {self.host_name}: {said}")
             note({"pid": holder.pid, "ticks": machine.started_ticks(holder.pid)})
             holder.stdin.write(b"go\n")
-        holder.returncode = 0  # it is not waited for: it lives on when we are gone
+        holder.returncode = 0  # not waited for: it outlives this process
 
     def undo(self, world: World, notes: Mapping[str, Any]) -> bool:
         if not world.same_boot:

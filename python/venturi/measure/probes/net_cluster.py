@@ -275,7 +275,8 @@ class ClusterNetJob:
                     seconds=options.seconds,
                 )
             except _HostLost as lost:
-                # Who noticed is not always who failed: if all still reach all, it may pass.
+                # The reporting host isn't always the failed one: if all still reach all, the
+                # failure may pass.
                 before = len(self._places)
                 self._reach(step)
                 failures += 1

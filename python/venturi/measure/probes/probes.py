@@ -173,7 +173,7 @@ class _DiskJob:
         warnings = [
             TrialWarning("VEN-MEASURE-UNSTEADY", unsteady(m, self._options.dirs))
             for m in report.measurements
-            # One directory alone is also all of them together: said once.
+            # One directory alone equals all of them together: report it once.
             if not m.steady and (m.dir is not None or len(self._options.dirs) > 1)
         ]
         warnings += [
@@ -319,7 +319,7 @@ def _shifted(phases: Sequence[Phase], by_s: float) -> tuple[Phase, ...]:
     return tuple(Phase(p.name, p.started_s + by_s, p.elapsed_s) for p in phases)
 
 
-# (mode, role) of the agent, as people say it.
+# (mode, role) of the agent -> name in messages.
 _TESTS: Mapping[tuple[str, str], str] = {
     ("read_write", "read"): "read while writing",
     ("read_write", "write"): "write while reading",

@@ -449,7 +449,7 @@ def _combinations(given: PlanFile, engines: Mapping[str, EngineWords]) -> Iterat
             values.pop("workers", None)
         settings = {
             key: values.pop(key) for key in given.factors.chosen_settings if key in values
-        }  # those of other engines fall away, and with them what would be the same twice
+        }  # settings of other engines are dropped, with the duplicates that they cause
         settings = {k: v for k, v in settings.items() if k.startswith(prefixes)}
         if not has_tiers(settings):
             settings.pop(of_spark.RESERVES_SETTING, None)

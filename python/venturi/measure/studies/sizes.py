@@ -20,13 +20,13 @@ MAX_DATA_BYTES = 4 * 10**9
 MIN_DATA_BYTES = 10 * 10**6
 GRANULE_BYTES = 10**6  # ten thousand records
 
-# Shares of the time budget. What the first steps leave over goes to the sorts.
+# Shares of the time budget. The time that the first steps leave goes to the sorts.
 DISK_SHARE = 0.25
 NET_SHARE = 0.08
 REPORT_SHARE = 0.08
 NET_MIN_S = 1.0
 NET_MEASUREMENTS = 9  # pairs, all of two and all of four peers, three times each
-# A sort may take this much longer than the disk alone would; the machine is not ours alone.
+# A sort may take this much longer than the disk alone would: the machine may have other load.
 SAFETY = 1.5
 
 # The input, the partitions of a two-pass sort, and its output are on disk at the same time.

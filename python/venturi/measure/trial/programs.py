@@ -19,7 +19,7 @@ from venturi.measure.hosts.logs import complaint, known_cause, tail
 from venturi.measure.trial.job import Attachment, JobFailed
 
 CHECK_EVERY_S = 0.25
-# With less free than this a disk is full: what an engine removes when it ends is little.
+# With less free space than this a disk is full: engines remove little when they end.
 FULL_BYTES = 4 << 20
 # By itself, and by a shell that started it.
 _KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
@@ -128,7 +128,7 @@ def run_concurrently(
             attachments=kept,
         )
     if broken:
-        # Those that were ended because of it ended later.
+        # Programs ended because of the failure ended later.
         first = min(broken, key=lambda each: each.ended_s)
         raise _failure(host.files, engine, first.status, first.program, kept)
     return tuple(each.result() for each in running)

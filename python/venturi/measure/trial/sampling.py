@@ -161,7 +161,7 @@ class Sampler:
             return
         except VenturiError as error:
             self._problem = error.message
-        except BaseException as error:  # the library of tables panics with one that is no Exception
+        except BaseException as error:  # the library of tables panics with a BaseException
             self._problem = f"{type(error).__name__}: {error}"
         finally:
             if writer is not None:

@@ -292,7 +292,7 @@ class GeneratedInputs:
         found = self._folders.files.find(folder, "**/*")
         files = tuple(each.path for each in found if each.kind == "file")
         if definition.job == "sort":
-            # Lines of one length: what sorts them is checked as any sort is.
+            # Lines of one length: sorting them is checked like any sort.
             length = definition.record_bytes
             framing = ("--record-bytes", length, "--key-bytes", length)
             seen = step.run("validate", "--input", *files, *framing).read(ValidateResult)

@@ -26,7 +26,7 @@ def validated(
         {each.name: Agent.of(each.host, step.agent) for each in portions},
         "validate",
         {
-            # They have just come from HDFS: what is still in memory need not be read from disk.
+            # Just fetched from HDFS: read cached data from memory instead of from disk.
             each.name: (
                 *repeated("--input", each.files),
                 *framing,

@@ -215,7 +215,7 @@ def _core(master: str, ports: Ports, racks: Path) -> dict[str, str]:
         "net.topology.node.switch.mapping.impl": "org.apache.hadoop.net.TableMapping",
         "net.topology.table.file.name": str(racks),
         "fs.defaultFS": f"hdfs://{master}:{ports.namenode}",
-        # Daemons start side by side: one that is early asks again soon, for as long as before.
+        # Daemons start concurrently: an early one retries soon, for as long in total as by default.
         "ipc.client.connect.retry.interval": "200",
         "ipc.client.connect.max.retries": "50",
     }
@@ -227,7 +227,7 @@ def _hdfs(master: str, ports: Ports) -> dict[str, str]:
         "dfs.namenode.http-address": f"{master}:{ports.namenode_http}",
         "dfs.namenode.datanode.registration.ip-hostname-check": "false",
         "dfs.namenode.safemode.extension": "0",
-        # A file that was closed is on the disk: what is timed ends with durable output.
+        # A closed file is on the disk: the timed region ends with durable output.
         "dfs.datanode.synconclose": "true",
         # A disk is used to its end, not until 1 GiB is left.
         "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": "0",
@@ -277,7 +277,7 @@ def _yarn(
 
 def _mapred(nodes: ClusterNodes, ports: Ports, sizes: Containers, hadoop: Hadoop) -> dict[str, str]:
     master, options = nodes.master.address, " ".join(container_options(hadoop.java))
-    # On one host, a second copy of a slow task takes what the first one lacks.
+    # On one host, a second copy of a slow task takes resources from the first.
     speculative = str(nodes.are_several).lower()
     return {
         "mapreduce.framework.name": "yarn",

@@ -179,7 +179,7 @@ class HadoopOnCluster:
         self._uploaded: tuple[tuple[object, ...], str] = ((), "")
         self.class_path: tuple[str, ...] = (str(cluster.conf),)
         self.environment = cluster.environment
-        # A client lives for seconds: a compiler that is ready soon does more than a good one.
+        # A client runs for seconds: a compiler that is ready soon beats one that optimizes better.
         self.java_options = (*LIGHT, *cluster.java_options)
         self.check: Callable[[], None] | None = cluster.check
 

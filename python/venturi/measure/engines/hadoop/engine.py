@@ -116,7 +116,7 @@ class MapReduce:
     def prepare(self, task: Task) -> None:
         assert self._ground is not None
         if self._place is not None and self._place.is_lost():
-            # A daemon ended and with it a job; those that follow get a new cluster.
+            # A daemon ended, and its job failed: later jobs get a new cluster.
             lost, self._place = self._place, None
             lost.stop()
         if self._place is None:
@@ -201,7 +201,7 @@ class MapReduce:
                 check=place.check,
             )
         except VenturiError as error:
-            # A full disk is not what every job gives as its reason.
+            # Jobs report a full disk with various reasons.
             full = error.code == "VEN-ENGINE-FAILED" and place.is_full()
             if isinstance(error, JobFailed):
                 error.attachments += place.history(task, log)

@@ -80,7 +80,7 @@ def _folder(client: Client, output: str, size_bytes: int) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        # On a host that was lost it goes with the cluster's own folders.
+        # On a lost host it is removed with the cluster's own folders.
         _unless_it_fails(lambda: files.remove(folder))
 
 

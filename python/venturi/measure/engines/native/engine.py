@@ -163,7 +163,7 @@ class NativeJob:
         if touched and rehearsed:
             self._touch_memory(
                 step, plan
-            )  # a host may have taken what the rehearsal left untouched
+            )  # a host may have reclaimed memory that the rehearsal left untouched
         memory_bytes_per_s = next((each.value for each in touched if each.metric == _TOUCHED), None)
         prospect = Prospect(plan, memory_bytes_per_s, rehearsed, unrehearsed)
         predicted = self.predict(prospect) if self.predict is not None else ()

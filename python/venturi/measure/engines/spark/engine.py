@@ -125,7 +125,7 @@ class Spark:
 
     def prepare(self, task: Task) -> None:
         if self._cluster.is_lost():
-            # A daemon ended and with it a job; those that follow get a new cluster.
+            # A daemon ended, and its job failed: later jobs get a new cluster.
             assert self._ground is not None
             self._cluster.stop()
             self._open(self._ground)

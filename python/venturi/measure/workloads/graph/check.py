@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-9
 UNIT = 10_000  # weights have four decimals: as whole numbers their sums are exact below 2^53
 BLOCK_BYTES = 64 * 2**20
-BLOCK_ENTRIES = 2**18  # rows are multiplied together that have so many entries
+BLOCK_ENTRIES = 2**18  # rows with this number of entries are multiplied together
 
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]

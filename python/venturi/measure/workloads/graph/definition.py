@@ -15,7 +15,8 @@ from venturi.core.errors import ExitCode, VenturiError
 from venturi.measure.workloads.definition import STORAGE_LEVELS, Definition, Size, WorkloadParameter
 from venturi.record.trial import Scalar
 
-# Up to so many input lines a check recomputes the whole answer, beyond that of so many vertices.
+# Up to this number of input lines a check recomputes the whole answer, beyond it that of some
+# vertices.
 WHOLE_LINES: Mapping[str, int] = MappingProxyType({"nweight": 2_000_000, "nhop": 200_000})
 SAMPLED_VERTICES = 32
 ID_DIGITS = 9
@@ -99,15 +100,15 @@ WORKLOADS = (
     ),
 )
 
-# Mean number of edges of a vertex: of pages HiBench's, the others ours.
+# Mean number of edges per vertex: HiBench's for pages, ours for the others.
 _DEGREES: Mapping[str, int] = MappingProxyType({"nweight": 20, "nhop": 10, "pagerank": 40})
 _PAIRS = (10**5, 10**6, 10**7, 10**8, 425 * 10**6, 4_250 * 10**6)  # HiBench's "edges"
-# HiBench's but for the last: it has 30 million there, fewer than before.
+# HiBench's except for the last: it has 30 million there, fewer than before.
 _PAGES = (50, 5_000, 500_000, 5_000_000, 50_000_000, 500_000_000)
 _LINES: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {
         "nweight": tuple(2 * pairs for pairs in _PAIRS),  # each is written both ways
-        # Ours, a tenth: lists of pairs are not cut, and grow with the hubs.
+        # Ours, a tenth: lists of pairs aren't cut, and grow with the hubs.
         "nhop": tuple(2 * pairs // 10 for pairs in _PAIRS),
         "pagerank": tuple(_DEGREES["pagerank"] * pages for pages in _PAGES),
     }

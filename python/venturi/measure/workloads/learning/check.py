@@ -43,17 +43,17 @@ MARGIN = 4.0
 ROUNDING = 1e-6  # relative, of sums over all examples in another order
 READ_BYTES = 2**30  # of the input, to compute a cost: evenly spread stretches of it
 STRETCH_BYTES = 2**20
-# Unseen examples, of which many are read only if they are small; at least so many that chance
-# alone (`MARGIN`) hides neither a right model nor a constant answer.
+# Unseen examples: many only if they are small, but enough that chance alone (`MARGIN`) hides
+# neither a right model nor a constant answer.
 HOLD_OUT_BYTES = 2**26
 HOLD_OUT_EXAMPLES = (4_000, 20_000)
 # A missed cluster costs about 1/k of the variance that the centers explain. Local optima of Lloyd's
 # iterations miss some: Spark has missed up to three of 20.
 EXPLAINED = 0.6
-# Accuracy that too few examples cost a logistic regression: this much times the square root of
-# (features + OTHERS) / examples, less chance, bounds what scikit-learn lost of 1,000 examples
-# with 1 to 100 features, and a regularisation from 0 to 0.2. With more features it is more, and
-# with more of either a constant predictor comes near: `learning` refuses them.
+# Accuracy lost by a logistic regression because of too few examples: this much times the square
+# root of (features + OTHERS) / examples, minus chance, bounds the loss of scikit-learn on 1,000
+# examples with 1 to 100 features, and a regularization from 0 to 0.2. With more features it is
+# more, and with more of either a constant predictor comes near: `learning` refuses them.
 TOO_FEW = 0.15
 OTHERS = 30  # the intercept, and how many examples of each class there happen to be
 # Accuracy that a single tree grown to its depth may lose by learning noise; the vote of

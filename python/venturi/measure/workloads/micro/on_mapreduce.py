@@ -34,8 +34,8 @@ def _lines(where: HadoopTask) -> Sequence[str]:
 
 
 def _no_separator(_: HadoopTask) -> Mapping[str, str]:
-    # A line without a tab is all key, and nothing must be added to it. Hadoop loses a setting that
-    # is empty on its way to the task, but not one that becomes empty there.
+    # A line without a tab is all key, and needs no separator. Hadoop drops an empty setting on its
+    # way to the task, but not one that becomes empty there.
     return {"mapreduce.output.textoutputformat.separator": "${env.NO_SEPARATOR:-}"}
 
 

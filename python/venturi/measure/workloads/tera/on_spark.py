@@ -113,7 +113,7 @@ def look_at(storage: Storage, part: ByteRange) -> RecordSummary:
     last = b""
     step = BATCH_BYTES // RECORD_BYTES * RECORD_BYTES
     for data in storage.read(part.file, part.first, part.last, step):
-        # Trailing zeros, which numpy takes for the end of a key, are the least there is.
+        # Trailing zeros, which numpy takes for the end of a key, sort first anyway.
         keys = np.frombuffer(data, RECORD)["key"]
         unordered += int(np.count_nonzero(keys[1:] < keys[:-1]))
         begin = data[:KEY_BYTES]
