@@ -30,7 +30,9 @@ class Bar:
         return "none" if self.high is None else f"<= {self.high:g}"
 
     def shortfall(self, value: float) -> float:
-        """How far `value` is outside the bar, as a fraction of the bound (of 0: as it is)."""
+        """Return how far `value` is outside the bar, as a fraction of the bound (absolute if the
+        bound is 0).
+        """
         if self.low is not None and value < self.low:
             return (self.low - value) / self.low
         if self.high is not None and value > self.high:
@@ -40,9 +42,9 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class FigureRow:
-    """One line of the table: what is measured, in which unit, against which bar.
+    """One line of the table: the figure, its unit, its bar.
 
-    A row without a bar is there for the reader (`bar=None`).
+    A row without a bar is informative only (`bar=None`).
     """
 
     key: str
@@ -88,7 +90,7 @@ def missing(row: FigureRow, reason: str) -> Figure:
 
 
 def verdict(fig: Figure, scale: float = 1.0) -> str:
-    """Met, or by how much missed; the table's sizes are those of scale 1, no other is judged."""
+    """Return whether the bar is met, or the miss; only sizes of scale 1 are judged."""
     if fig.value is None:
         return f"not measured: {fig.missing_reason}"
     bar = fig.row.bar

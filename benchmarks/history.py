@@ -32,7 +32,7 @@ class Point:
     high: float | None
 
     def is_worse_than(self, before: Point) -> bool:
-        """Whether this is a regression, beyond what chance explains."""
+        """Return whether this is a regression beyond chance."""
         if self.bar is None:
             return False
         worse = _badness(self.value, self.bar) - _badness(before.value, self.bar)

@@ -1,9 +1,9 @@
-"""One memory limit for every contender, enforced by the kernel where it lets us.
+"""One memory limit for every contender, enforced by the kernel if possible.
 
 cgroup v1, as root: each timed process gets a fresh memory group under the group we run in. Its own
 memory and the page cache that its reads and writes fill are both charged to it. Under pressure the
-cache is dropped, its own memory cannot be: a process that outgrows the limit with that is killed
-and reported. Elsewhere (cgroup v2, or not root) the limit is the tool's own setting.
+kernel drops the cache, but not the process's own memory: a process that still exceeds the limit is
+killed and reported. Elsewhere (cgroup v2, or not root) the limit is the tool's own setting.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class MemoryGroup:
         return ("/bin/sh", "-c", script, str(self.path))
 
     def oom_kills(self) -> int:
-        """How many processes of the group the kernel has killed for memory."""
+        """Return the number of the group's processes that the kernel has killed for memory."""
         text = (self.path / "memory.oom_control").read_text()
         counts = dict(line.split() for line in text.splitlines())
         return int(counts.get("oom_kill", 0))

@@ -1,4 +1,4 @@
-"""Runs one program and says what it cost: wall time, CPU and peak memory of that child alone."""
+"""Runs one program and measures its cost: wall time, CPU and peak memory of that child alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results of one execution as JSON (everything) and as a Markdown table (what to read)."""
+"""The results of one execution as JSON (complete) and as a Markdown table (summary)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def number(value: float | None, unit: str) -> str:
 
 
 def table(figures: Sequence[Figure], scale: float) -> str:
-    """The Markdown table: figure, value, interval, bar, met or by how much missed, note."""
+    """Return the Markdown table: figure, value, interval, bar, verdict, note."""
     lines = [
         "| figure | value | 90 % interval | bar | verdict | note |",
         "|---|---|---|---|---|---|",

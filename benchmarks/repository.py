@@ -1,10 +1,10 @@
 """Milliseconds of the repository's queries: `python -m benchmarks.repository [--plans]`.
 
-50,000 synthetic trials that look like a benchmark repository's (12 configuration keys, a few of
-them with many values) are stored in a folder of their own, on SQLite or in the empty database of
-VENTURI_DATABASE_URL. Each query is asked 20 times after one that does not count; the figure to
-reach is 300 ms at the 95th percentile, for the data behind any page. Then some of them again with
-three exclusions in force.
+50,000 synthetic trials that resemble a benchmark repository's (12 configuration keys, a few of them
+with many values) are stored in a new folder, on SQLite or in the empty database of
+VENTURI_DATABASE_URL. Each query runs 20 times after a discarded one; the bar is 300 ms at the 95th
+percentile, for the data behind any page. Then some of them run again with three exclusions in
+force.
 """
 
 from __future__ import annotations

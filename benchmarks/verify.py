@@ -54,7 +54,7 @@ def digest(records: Records) -> int:
 
 
 def unordered(records: Records) -> int:
-    """How many records have a smaller 10-byte key than the record before (bytes, unsigned)."""
+    """Count the records with a smaller 10-byte key than their predecessor (bytes, unsigned)."""
     high = np.ascontiguousarray(records[:, :8]).view(">u8").ravel().astype(np.uint64)
     low = np.ascontiguousarray(records[:, 8:KEY_BYTES]).view(">u2").ravel().astype(np.uint64)
     falls = (high[1:] < high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] < low[:-1]))

@@ -60,7 +60,7 @@ def _answers() -> Iterator[Answer]:
 
 
 def status(answers: Iterable[Answer]) -> int:
-    """The exit status; what was found outweighs what was not asked."""
+    """Return the exit status; findings outweigh unanswered questions."""
     answers = list(answers)
     if any(answer.found for answer in answers):
         return 1
@@ -86,7 +86,9 @@ def _python(lock: str) -> Answer:
 
 
 def python_answer(question: str, output: str, complaint: str) -> Answer:
-    """Of pip-audit's JSON. What it skipped was not asked: its status is 0 then too."""
+    """Read pip-audit's JSON. Skipped packages count as unanswered, because its status is then 0,
+    too.
+    """
     try:
         packages = json.loads(output)["dependencies"]
     except (ValueError, KeyError, TypeError):

@@ -1,7 +1,8 @@
-"""Writes what Venturi is made of into FOLDER, as CycloneDX lists: its Python packages, its pages'.
+"""Writes Venturi's bills of materials into FOLDER, in CycloneDX: its Python packages, and its
+pages'.
 
-Usage: bills.py FOLDER. Runs in the environment of requirements-release.lock. The list of the
-agent's crates is maturin's: `make wheel` puts all three into the wheel.
+Usage: bills.py FOLDER. Runs in the environment of requirements-release.lock. Maturin lists the
+agent's crates: `make wheel` puts all three into the wheel.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Checks what `make wheel` wrote: that each file is whole, and runs where its name says.
+"""Checks the files of `make wheel`: each is complete, and runs on the platform in its name.
 
-Usage: check_dist.py FOLDER. One line a file; what is wrong goes to stderr, with exit status 1.
+Usage: check_dist.py FOLDER. One line per file; faults go to stderr, with exit status 1.
 """
 
 from __future__ import annotations
@@ -121,7 +121,8 @@ def packages_locked() -> dict[str, set[str]]:
 
 
 def older_than(named: str, needed: str) -> bool:
-    """Whether a system of tag `named` may lack what `needed` asks for; linux_* asks for anything.
+    """Return whether a system of tag `named` may lack a part that `needed` requires; linux_* may
+    require anything.
 
     `named` is like manylinux_2_17, `needed` like manylinux_2_34_x86_64.
     """

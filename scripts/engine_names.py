@@ -1,8 +1,8 @@
-"""Says where code outside `measure/engines` compares an engine's name; see CONTRIBUTING.md.
+"""Finds comparisons with an engine's name outside `measure/engines`; see CONTRIBUTING.md.
 
 Usage: python scripts/engine_names.py [ROOT]. The names are those of the engines in ROOT. Prints
-each comparison, table or look-up by such a name and exits 1 if there is one. What an engine can do
-is in its KIND, what its accounts record in their `AccountKind`.
+each comparison, table or look-up by such a name and exits 1 if there is one. An engine's
+capabilities are in its KIND, the contents of its accounts in their `AccountKind`.
 """
 
 from __future__ import annotations

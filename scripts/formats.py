@@ -1,4 +1,4 @@
-"""The reference page of the files that people write or exchange, from the models that read them."""
+"""The reference page of the files that users write or exchange, from the models that read them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Writes the files that are derived from the code: schemas, reference, the browser's list of pages.
 
-Usage: python scripts/generated.py [--check]. With --check nothing is written; what is stale is
-named, and the exit status is 1 if anything is.
+Usage: python scripts/generated.py [--check]. With --check nothing is written; stale files are
+named, and the exit status is 1 if there are any.
 """
 
 from __future__ import annotations

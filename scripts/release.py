@@ -61,9 +61,9 @@ def version_of(cargo: str) -> str:
 
 
 def obstacles_to(version: str, *, tags: list[str], changelog: str, changed: list[str]) -> list[str]:
-    """Why `version` cannot be released as things are; each says what to do.
+    """Return the obstacles to releasing `version`, each with its remedy.
 
-    `tags` are those there are, like v0.1.0; `changed` are lines of `git status --porcelain`.
+    `tags` are the existing ones, like v0.1.0; `changed` are lines of `git status --porcelain`.
     """
     found = []
     newest = max((tag[1:] for tag in tags), key=_numbers, default=None)
@@ -85,7 +85,7 @@ def obstacles_to(version: str, *, tags: list[str], changelog: str, changed: list
 
 
 def topmost(changelog: str) -> tuple[str, int]:
-    """Heading of the first section, and how many entries it has."""
+    """Return the heading of the first section, and its number of entries."""
     _, _, rest = f"\n{changelog}".partition("\n## ")
     heading, _, body = rest.partition("\n")
     section = body.partition("\n## ")[0]

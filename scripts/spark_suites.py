@@ -126,7 +126,7 @@ class Ran:
 
 
 class NotFetchedError(SystemExit):
-    """Maven cannot reach what Spark published."""
+    """Maven can't reach the repository with Spark's published files."""
 
 
 class Suites:
@@ -318,7 +318,9 @@ def compared(without: Ran, tiers: Ran) -> tuple[Case, ...]:
 
 
 def table(found: Mapping[str, tuple[Ran, Ran]]) -> Iterator[str]:
-    """A line for each suite: how many tests passed, of how many; then what failed on both sides."""
+    """Yield a line for each suite, with the numbers of passed tests; then the tests that fail on
+    both sides.
+    """
     titles = ("without", "with", "s", "s", "fast files", "other files", "tiered", "stock")
     yield _row("suite", titles)
     for suite, (without, tiers) in found.items():

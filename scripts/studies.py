@@ -262,7 +262,7 @@ def _tail(job: Any, stage: int) -> str:
 
 
 def _killed(job: Any) -> int:
-    """How many attempts were killed, for another one was done before."""
+    """Return the number of attempts killed because another attempt finished first."""
     return sum(stage["attempts_by_outcome"].get("killed", 0) for stage in job["stages"])
 
 
@@ -408,7 +408,9 @@ def predicted(of: str, trial: str, groups: Mapping[str, Group]) -> str:
 
 
 def fast_bytes(group: Group) -> int | None:
-    """How much fast storage a layout is, for `advise tiers`; None: it is no amount of it."""
+    """Return the amount of fast storage in a layout, for `advise tiers`; None if it isn't an
+    amount.
+    """
     disk, tiers_ = (str(group["key"][name]) for name in TIERS_BY)
     if disk == "hdd" or FITS.get(tiers_) == NOTHING:
         return 0
@@ -418,8 +420,9 @@ def fast_bytes(group: Group) -> int | None:
 
 
 def spark_io(*wheres: str) -> str:
-    """How long each combination took, and the patterns in its trial of the median time: plan by
-    plan, of which those are left out that were not measured."""
+    """Report, plan by plan, the time of each combination, and the patterns in its trial of median
+    time; plans without measurements are omitted.
+    """
     there = measured(wheres)
     if not there:
         return UNMEASURED

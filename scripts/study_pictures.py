@@ -1,5 +1,5 @@
 """Draws the results of a study as its page states them: the median and the interval of each layout
-and, where the page has them, what others published, as multiples of each column's least.
+and, if the page has them, published figures, as multiples of each column's least.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STYLE = """text{font:13px system-ui,sans-serif;fill:#777}.label{fill:#888;font-w
 
 @dataclass(frozen=True)
 class _Line:
-    """A layout: its median, in s or as a multiple; its interval in the same; what others had."""
+    """A layout: its median, in s or as a multiple; its interval in the same; published figures."""
 
     label: str
     median: float

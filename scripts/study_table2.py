@@ -139,7 +139,7 @@ def joined_on_time_alone(trials: Sequence[TimedTrial]) -> tuple[QueriedBest, ...
 
 
 def cost_usd(key: Key, elapsed_s: float) -> float:
-    """Return what a trial of this network and these disks cost, by ALOJA's prices."""
+    """Return the cost of a trial with this network and these disks, by ALOJA's prices."""
     network, disks = map(str, key)
     return (NETWORK_USD[network] + DISKS_USD[disks]) * elapsed_s / 3600
 

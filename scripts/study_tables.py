@@ -50,7 +50,7 @@ def central(group: Group, metric: str = TIME) -> float:
 
 
 def trials(group: Group) -> int:
-    """How many trials it has."""
+    """Return the number of trials."""
     if "summaries" in group:
         return max(int(each["n"]) for each in group["summaries"].values())
     return int(group["trials"])
@@ -68,7 +68,7 @@ def between(group: Group, metric: str = TIME) -> str:
 
 
 def figures(group: Group, metric: str = TIME) -> tuple[object, ...]:
-    """How many trials a group has, their median, its interval, and how the group stands."""
+    """Return a group's number of trials, their median, its interval, and the group's standing."""
     median = f"{central(group, metric):.{DIGITS[metric]}f}"
     return trials(group), median, between(group, metric), standing(group)
 

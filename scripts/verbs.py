@@ -1,7 +1,7 @@
 """Finds the verbs of the command line: every file in `cli/TOPIC` that defines `command`.
 
-`generated.py` writes what is found to `cli/verbs.json`, so that `venturi` knows its verbs without
-importing them. A verb's name is its file's name; its description is its help's first sentence.
+`generated.py` writes them to `cli/verbs.json`, so that `venturi` knows its verbs without importing
+them. A verb's name is its file's name; its description is its help's first sentence.
 """
 
 from __future__ import annotations

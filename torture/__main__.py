@@ -1,4 +1,4 @@
-"""Plays the rounds and says what was found; `make torture` plays them all at full length."""
+"""Plays the rounds and prints the results; `make torture` plays them all at full length."""
 
 from __future__ import annotations
 

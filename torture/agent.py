@@ -21,7 +21,7 @@ HANG_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class AgentExit:
-    """`status` is negative for a signal; `code` is that of its error event, if it said one."""
+    """`status` is negative for a signal; `code` is that of its error event, if any."""
 
     status: int
     events: tuple[dict[str, Any], ...]

@@ -15,7 +15,7 @@ _WEIGHT = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """So many seconds after a change, which has a name; None is the start."""
+    """A delay after a change, given by its name; None is the start."""
 
     after: str | None
     delay_s: float

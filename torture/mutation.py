@@ -91,7 +91,7 @@ TEXTS = (
     "planned",
 )
 _RAW = "\ue000"
-"""A text that begins with it stands in JSON as the rest says, without quotes."""
+"""The prefix of a text that is inserted into JSON literally, without quotes."""
 VALUES: tuple[Any, ...] = (
     None,
     True,
@@ -171,7 +171,7 @@ def changed_json(chance: Random, value: Any) -> bytes:
 
 
 def _changed_at_some_place(chance: Random, value: Any) -> Any:
-    """A copy of `value` with one change; what is not changed is shared."""
+    """Return a copy of `value` with one change; unchanged parts are shared."""
     if isinstance(value, dict) and value:
         key = chance.choice(list(value))
         kind = chance.randrange(12) if _deeper(value[key]) else chance.randrange(4)

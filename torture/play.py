@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torture.postgresql import Postgresql
 
 FAULTS_MAX = 20
-"""A round with so many faults ends: more of them say nothing new."""
+"""A round ends after this number of faults: more of them show nothing new."""
 
 
 class UnavailableError(Exception):

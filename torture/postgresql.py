@@ -111,7 +111,7 @@ class Postgresql(Closing):
             self._wait_until_ready(self._server)
 
     def end_idle(self, url: str) -> None:
-        """From now on ends what waits within a transaction, of the database at `url`."""
+        """From now on end connections to the database at `url` that wait within a transaction."""
         name = _name_of(url)
         self._execute(f"ALTER DATABASE {name} SET idle_in_transaction_session_timeout = 1")
 

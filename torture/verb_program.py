@@ -1,7 +1,7 @@
 """Forks a child for each line on stdin, which runs a verb of `venturi` in process; see verbs.py.
 
-What verbs import is imported before, so that a child spends its short life on its work. Nothing
-here starts a thread: of a process that has some, a child would inherit their locks.
+Modules that verbs need are imported beforehand, so that a child spends its short life on its work.
+No thread is started here: a child would inherit the locks of other threads.
 """
 
 from __future__ import annotations

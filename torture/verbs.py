@@ -48,7 +48,7 @@ class VerbResult:
 
     @property
     def where(self) -> str:
-        """Where it was when it ended: what it had begun last."""
+        """The place at which it ended: its last change."""
         return _WHERE[self.changes[-1][1]] if self.changes else "before any change"
 
     def all_changes(self) -> Changes:
@@ -91,10 +91,10 @@ class VerbRunner(Closing):
         trace: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
     ) -> VerbResult:
-        """`venturi ARGUMENTS` on the repository of `settings`, killed after so many seconds of
-        work if it is still at it; a hang is a failed assertion.
+        """Run `venturi ARGUMENTS` on the repository of `settings`; kill it if it still works after
+        `kill_after_s`. A hang is a failed assertion.
 
-        `trace` is a command of strace, which traces nothing of its start.
+        `trace` is a command of strace, which ignores the start.
         """
         self.begin(
             settings, *arguments, kill_after_s=kill_after_s, trace=trace, environment=environment

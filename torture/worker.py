@@ -1,8 +1,8 @@
-"""Many attempts in processes of their own, bounded in memory and time.
+"""Many attempts in separate processes, with limits on memory and time.
 
-A module of attempts has `attempts(folder)`, which makes a function of chance that says what it saw.
-The chance of a case is made of its number and the seed alone, whichever process plays it:
-`python -m torture.worker MODULE FOLDER SEED NUMBER` plays one again.
+A module of attempts has `attempts(folder)`, which returns a function of a random generator that
+returns its observation. The seed of a case depends on its number and the round's seed alone,
+whichever process plays it: `python -m torture.worker MODULE FOLDER SEED NUMBER` plays one again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The programs, each with its fault or without.
+"""The programs, each with and without its fault.
 
-`python programs.py NAME faulty|sound FOLDER [KEY=VALUE]...`: FOLDER gets the event log and whatever
-else is written, and settings given as KEY=VALUE count before the program's own. Everything else of
-a program is the same with and without its fault, so that what is found is found because of it.
+`python programs.py NAME faulty|sound FOLDER [KEY=VALUE]...`: FOLDER gets the event log and all
+other output; settings given as KEY=VALUE override the program's own. Everything else in a program
+is the same with and without its fault, so that findings are due to the fault.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ LOCAL = "local[2,4]"
 
 @dataclass(frozen=True, slots=True)
 class FaultyProgram:
-    """`run` gets a session, whether it is to be faulty, and a folder; `finding` names the fault.
+    """`run` gets a session, whether to be faulty, and a folder; `finding` names the fault.
 
-    Settings are those of both, then those of the faulty one and of the sound one.
+    `settings` are those of both variants, then there are those of the faulty one and of the sound
+    one.
     """
 
     run: Callable[[SparkSession, bool, Path], None]
@@ -107,7 +108,7 @@ def small_files(spark: SparkSession, faulty: bool, folder: Path) -> None:
 
 
 def spill(spark: SparkSession, _faulty: bool, _: Path) -> None:
-    """Sorting what does not fit into the memory that it may use."""
+    """Sort data that don't fit into the available memory."""
     rows = _payload(spark.range(4_000_000)).repartition(4)
     _sink(rows.sortWithinPartitions("payload"))
 

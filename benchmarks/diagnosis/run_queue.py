@@ -1,4 +1,4 @@
-"""How long threads that run Spark's tasks waited for a core, by the kernel's own account."""
+"""Time that threads with Spark's tasks waited for a core, by the kernel's own account."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RunQueue:
 
 
 def _jvms() -> Iterator[Path]:
-    """Those of the processes below this one that are called java."""
+    """Yield the processes below this one with the name java."""
     for process in _listed(_PROC):
         with suppress(OSError):
             if _text(process / "comm") == "java\n" and _is_ours(process):

@@ -71,7 +71,7 @@ class Venturi:
 
     @contextmanager
     def lab(self, folder: Path, hosts: int) -> Iterator[str]:
-        """A lab of so many workers; its name."""
+        """Make a lab with this number of workers; yield its name."""
         name = f"shares-{hosts}"
         file = folder / f"{name}.toml"
         file.write_text(LAB.format(name=name, hosts=hosts), encoding="utf-8")

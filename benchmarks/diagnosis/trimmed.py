@@ -1,4 +1,4 @@
-"""Logs without what nothing is found out from, so that they can be kept for the tests."""
+"""Logs without the parts that no finding uses, small enough for the tests' data."""
 
 from __future__ import annotations
 

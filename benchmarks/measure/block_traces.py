@@ -82,7 +82,9 @@ def _in_order(requests: int, draw: np.random.Generator) -> Iterator[npt.NDArray[
 def _records(
     first: int, count: int, places: npt.NDArray[np.uint64], draw: np.random.Generator
 ) -> npt.NDArray[Any]:
-    """The records of `count` requests; `places` says where each task goes on."""
+    """Return the records of `count` requests; `places` are the positions at which the tasks
+    continue.
+    """
     task = draw.integers(0, _TASKS, count)
     sectors = np.where(task < _TASKS // 2, np.uint32(256), draw.choice(_SECTORS, count))
     # A few requests of each task begin somewhere else.

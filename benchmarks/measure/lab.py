@@ -54,7 +54,7 @@ rate.
 """
 PORT = 8199
 Run = Callable[..., str]
-"""Runs a command, here or in a host, and returns what it says."""
+"""Runs a command, here or in a host, and returns its output."""
 _DD = re.compile(r"(\d+) bytes .* copied, ([\d.e-]+) s")
 
 
@@ -77,7 +77,7 @@ class LabFigure:
 
     @property
     def good(self) -> bool:
-        """Whether it is as good as it has to be."""
+        """Return whether the figure reaches its bar."""
         return self.least <= self.share <= self.most
 
     @property

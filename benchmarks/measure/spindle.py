@@ -29,7 +29,7 @@ from venturi.measure.lab import loops
 
 MIB = 1 << 20
 DISK_BYTES = 4 << 30
-"""Sparse: what is not written takes no space."""
+"""Sparse: unwritten parts take no space."""
 MECHANISMS: dict[str, dict[str, Any]] = {
     "hdd": {
         "seek_average_ms": 8.5,
@@ -101,7 +101,7 @@ def served(agent: Path, folder: Path, kind: str, rate: float) -> Iterator[Served
 
 
 def fill(path: Path, size_bytes: int) -> None:
-    """A file of so many bytes, for which the image gets its blocks: that is not the disk's work."""
+    """Write a file of this size, so that the image gets its blocks beforehand."""
     block = random.Random(1).randbytes(MIB)
     with path.open("wb", buffering=0) as file:
         for _ in range(size_bytes // MIB):
@@ -110,7 +110,9 @@ def fill(path: Path, size_bytes: int) -> None:
 
 
 def buffered_bytes_per_s(path: Path, size_bytes: int) -> tuple[float, float]:
-    """Writing a file with its fsync, and reading it when the page cache has nothing of it."""
+    """Return the rates of writing a file with its fsync, and of reading it without the page
+    cache.
+    """
     block = random.Random(2).randbytes(MIB)
     with path.open("r+b", buffering=0) as file:
         began_s = time.monotonic()
@@ -144,7 +146,7 @@ def direct_bytes_per_s(path: Path, size_bytes: int) -> tuple[float, float]:
 
 
 def random_iops(disk: ServedDisk, depth: int, seconds: float) -> float:
-    """Direct reads of 4 KiB a second over the whole device, from so many threads."""
+    """Return the direct reads of 4 KiB a second over the whole device, by `depth` threads."""
     until_s = time.monotonic() + seconds
     done = [0] * depth
 

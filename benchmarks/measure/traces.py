@@ -83,7 +83,7 @@ def counted(summary: str) -> Counter[str]:
 
 
 def text_of(trace: Path, into: Path) -> Counter[str]:
-    """Has blkparse write the trace as text; what it counted."""
+    """Let blkparse write the trace as text; return its counts."""
     checked("blkparse", "-i", "sdb", "-D", trace, "-o", into)
     with into.open("rb") as file:
         file.seek(max(into.stat().st_size - (1 << 16), 0))

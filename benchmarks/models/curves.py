@@ -182,7 +182,7 @@ def simulated(name: str, contexts: int, curves: int, noise: float) -> list[list[
 
 
 def miss_row(name: str, found: Sequence[Miss], place: str) -> str:
-    """A row of the table: misses in %, and in how many per cent the interval held."""
+    """Return a row of the table: misses in %, and the coverage of the interval in %."""
     here = [miss for miss in found if miss.place == place]
     if not here:
         return f"| {name} | {place} | 0 | | | | |"

@@ -1,4 +1,4 @@
-"""Generator and validator where no disk is in the way: /dev/null and memory. One thread each."""
+"""Generator and validator without a disk: /dev/null and memory. One thread each."""
 
 from __future__ import annotations
 

@@ -52,11 +52,11 @@ class SortTask:
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """One program: its input's shape, its command line, and how to read what it says.
+    """One program: its input's shape, its command line, and the reading of its output.
 
-    `shares` are the fractions of the limit tried as its own memory setting; None is the limit less
-    what the program promises to need on top. `read` turns its stdout into data. `fsync` = the
-    harness makes the output durable, inside the timer, because the program cannot.
+    `shares` are the fractions of the limit tried as its own memory setting; None is the limit minus
+    the memory that the program needs in addition. `read` turns its stdout into data. `fsync` = the
+    harness makes the output durable, inside the timer, because the program can't.
     """
 
     name: str

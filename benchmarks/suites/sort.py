@@ -49,7 +49,7 @@ class SortJob:
 
     @property
     def records(self) -> int:
-        """How many records the input has."""
+        """The number of the input's records."""
         return self.size_bytes // RECORD_BYTES
 
     def arguments(self) -> list[str | Path]:
@@ -111,10 +111,10 @@ class SortJob:
     def disk(
         self, turn: int, case: str, modes: str, block_bytes: int, *, once_bytes: int | None = None
     ) -> dict[str, float]:
-        """Bytes per second that DiskBench finds in the sort's folder with the sort's block size.
+        """Return DiskBench's bytes per second in the sort's folder with the sort's block size.
 
-        Keys are mode and role, such as `read_write/read`. `once_bytes` are moved once, to a new
-        file; else a fast disk goes round a file of 2 GiB until a second has passed.
+        Keys are mode and role, such as `read_write/read`. `once_bytes` are transferred once, to a
+        new file; else a fast disk cycles through a file of 2 GiB until a second has passed.
         """
         size_bytes = once_bytes or self.bench.options.size(_DISK_BYTES, BLOCK_BYTES)
         once = ["--min-seconds", SHORTEST_S] if once_bytes else []

@@ -1,4 +1,4 @@
-"""How long `venturi --help` takes: process start to exit, warm page cache."""
+"""Time of `venturi --help`: process start to exit, warm page cache."""
 
 from __future__ import annotations
 

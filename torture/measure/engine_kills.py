@@ -74,7 +74,7 @@ def _hadoop(home: Path, folder: Path) -> dict[str, str]:
 
 
 class _KilledJob:
-    """A job that has begun, in a JVM unless its verb ended before that."""
+    """A job after its start, in a JVM unless its verb ended before that."""
 
     def __init__(self, verbs: VerbRunner, store: Store, name: str, more: Mapping[str, str]) -> None:
         self.verbs, self.store, self._name = verbs, store, name

@@ -62,7 +62,7 @@ def _tidy(data: Path) -> None:
 def _until_done(
     case: TortureCase, verbs: VerbRunner, store: Store, plan: Path, changes: Changes
 ) -> int:
-    """How many kills it took."""
+    """Kill and restart the plan until it is done; return the number of kills."""
     data = plan.parent / "data"
     begun, kills = False, 0
     done: set[str] = set()
@@ -96,7 +96,7 @@ def _until_done(
 
 
 def wait_until_gone(folder: Path) -> None:
-    """Nothing that the plan started goes on without it."""
+    """Wait until no process of the plan is left."""
     deadline_s = time.monotonic() + _GONE_S
     while processes_of(folder):
         assert time.monotonic() < deadline_s, "a process of a killed plan goes on"

@@ -129,7 +129,7 @@ def _same_place(chance: Random, archive: Archive) -> bytes:
 
 
 def _named(chance: Random, archive: Archive) -> bytes:
-    """A member leads outside, or is one that no export has."""
+    """Make a member lead outside, or add one that no export has."""
     members = list(archive.members)
     at = chance.randrange(len(members))
     new = (chance.choice(NAMES), members[at][1])
@@ -188,7 +188,7 @@ def _manifest(chance: Random, archive: Archive) -> bytes:
 
 
 def _records(chance: Random, archive: Archive) -> bytes:
-    """One record of three is hostile; the manifest stands by it."""
+    """Make one record of three hostile, with a matching manifest."""
     lines, ids = list(archive.lines), archive.ids
     at = chance.randrange(3)
     record = dict(archive.records[at])

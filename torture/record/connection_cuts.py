@@ -82,8 +82,9 @@ def _through(store: Store, proxy: Proxy) -> Settings:
 
 @contextmanager
 def _ended(server: Postgresql, store: Store, how: str, delay_s: float) -> Iterator[None]:
-    """The server ends what is connected to the database of `store` after so long; `idle`: whenever
-    it has waited for a millisecond within a transaction."""
+    """Let the server end the connections to the database of `store` after a delay; `idle`: whenever
+    one has waited for a millisecond within a transaction.
+    """
     url = store.settings.database_url or ""
     if how == "idle":
         server.end_idle(url)

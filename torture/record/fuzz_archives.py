@@ -1,6 +1,6 @@
-"""The reader of archives, on archives that are changed at random.
+"""The reader of archives, on randomly changed archives.
 
-What is taken in although it was changed is whole, and is taken out again.
+An archive that is imported in spite of changes is complete, and is removed again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Every reader of records: trials as JSON, results of others, engines' logs.
+"""Every reader of records: trials as JSON, foreign results, engines' logs.
 
-What is accepted is then held to the limits and turned into what is stored, as on its way into a
+Accepted ones are then checked against the limits and converted for storage, as on their way into a
 repository.
 """
 
@@ -55,7 +55,7 @@ _TRIAL_BYTES_MAX = 4_000  # of those that are changed: bigger ones are read more
 
 
 def attempts(folder: Path) -> AttemptFunction:
-    """Most of them change a trial, the rest what others wrote."""
+    """Return a function that usually changes a trial, and otherwise foreign results."""
     results = {
         name: [(DATA / each).read_bytes() for each in files] for name, files in RESULTS.items()
     }

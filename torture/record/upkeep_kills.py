@@ -84,7 +84,7 @@ def play(round_: Play) -> None:
 
 
 def _whole_s(bench: _KillBench, number: int, what: str) -> float:
-    """How long it takes, once what it imports is known."""
+    """Return the duration once its imports are known."""
     took_s = 0.0
     for delay_s in (None, _GONE_S):
         with bench.stores.one(number, "learnt") as store:

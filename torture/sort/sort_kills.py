@@ -85,7 +85,7 @@ class Folders:
         return "sorting" if "lock" in own else "beginning"
 
     def mend(self) -> bytes:
-        """The next sort removes what the last one left; returns its output."""
+        """Let the next sort remove the last one's leftovers; return its output."""
         try:
             self._mend()
         except AssertionError:

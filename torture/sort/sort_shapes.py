@@ -1,6 +1,6 @@
 """Sorts of odd shapes: lengths, keys, budgets, threads, files and folders drawn at random.
 
-What must come out is made by numpy and Python's own sort, which share no code with the engine.
+The expected output comes from numpy and Python's own sort, which share no code with the engine.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ DECOYS = [
 
 
 class Decoys:
-    """Other people's files in a directory, with names much like ours."""
+    """Foreign files in a directory, with names similar to ours."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

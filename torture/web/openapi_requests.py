@@ -94,7 +94,7 @@ PATHS = (
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """`target` is the path and query as they are sent, `form` what it is made of."""
+    """`target` is the path and query as sent, `form` the pattern behind it."""
 
     method: str
     target: str

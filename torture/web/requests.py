@@ -71,7 +71,7 @@ class HttpResponse:
 
 
 def play(round_: Play) -> None:
-    """All requests, most of them by those who may not do what they ask."""
+    """Play all requests, most of them from roles without the right to make them."""
     with ExitStack() as stack:
         url = round_.postgresql().new_repository()
         settings = Settings(round_.folder / "home", url, None, allow_debug=False)

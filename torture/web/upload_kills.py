@@ -49,7 +49,7 @@ def play(round_: Play) -> None:
 
 
 class Server:
-    """A `venturi serve` that has begun to listen."""
+    """A listening `venturi serve`."""
 
     def __init__(self, verbs: VerbRunner, store: Store, *, learn: bool = False) -> None:
         self._verbs = verbs
