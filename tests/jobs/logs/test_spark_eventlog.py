@@ -338,6 +338,8 @@ def test_secrets_are_masked_and_ids_are_no_choice(write: Write) -> None:
         (("JobFailed: broken", "JobSucceeded"), "failed"),
         (("JobFailed: Job 0 cancelled by AQE", "JobSucceeded"), "succeeded"),
         (("JobSucceeded", "JobFailed: Job 1 cancelled"), "failed"),
+        (("JobFailed: [SPARK_JOB_CANCELLED] Job 0 cancelled by AQE", "JobSucceeded"), "succeeded"),
+        (("JobFailed: ValueError: order 7 was cancelled", "JobSucceeded"), "failed"),
         (("JobSucceeded", ""), "unfinished"),
         ((), "failed"),
     ],

@@ -22,7 +22,8 @@ Key = tuple[int, int]
 Rows = dict[Any, dict[str, Any]]
 _LOCAL = re.compile(r"local(?:\[[^,\]]*(?:,\s*(\d{1,6})\s*)?\])?")
 _MOST_FAILURES = 4  # the default of spark.task.maxFailures
-_CANCELLED = re.compile(r"\bcancell?ed\b", re.IGNORECASE)
+# Only in Spark's own words: an error of the program may also say that something was canceled.
+_CANCELLED = re.compile(r"(\[\w+\] )?(Job|Stage) \d+ (was )?cancell?ed\b", re.IGNORECASE)
 _ABSENT = (None, "unfinished")
 
 
@@ -36,7 +37,7 @@ def most_failures(settings: Mapping[str, str]) -> int:
 
 def outcome_of(reason: str) -> str:
     """Whether a job with this reason failed or was canceled."""
-    return "canceled" if _CANCELLED.search(reason) else "failed"
+    return "canceled" if _CANCELLED.match(reason) else "failed"
 
 
 @dataclass(slots=True)
