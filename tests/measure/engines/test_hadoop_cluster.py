@@ -508,26 +508,38 @@ def test_spark_on_a_cluster_that_is_there(
 
 
 def test_a_job_that_fails_keeps_its_account(
-    hadoop: MapReduce, session: Session, folders: DataFolders, monkeypatch: pytest.MonkeyPatch
+    hadoop: MapReduce, session: Session, folders: DataFolders
+) -> None:
+    broken = {
+        "mapreduce.job.map.output.collector.class": "missing.Collector",
+        "mapreduce.map.maxattempts": "1",
+    }
+    with pytest.raises(VenturiError) as caught:
+        execute(hadoop, session, folders, "wordcount", settings=UBER | broken)
+    assert caught.value.code == "VEN-ENGINE-FAILED"
+    trial = session.repository.get(str(caught.value.where["trial"]))
+    kept = {each.name for each in trial.artifacts}
+    assert {"history.jhist", "job-account.json", "stages.parquet"} <= kept
+
+
+def test_a_history_is_read_before_the_server_moves_it(
+    hadoop: MapReduce, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> NoReturn:
         raise VenturiError("VEN-ENGINE-HDFS", "HDFS refuses /history/done: AccessControlException")
 
     # Not every user may see the folder of logs that the history server has read.
     monkeypatch.setattr(hadoop_cluster, "_newest", refuse)
-    broken = {
-        "mapreduce.job.map.output.collector.class": "missing.Collector",
-        "mapreduce.map.maxattempts": "1",
-    }
-    wanted = {"history.jhist", "job-account.json", "stages.parquet"}
-    for _ in range(2):  # it reads every 3 minutes: what a second job leaves stays where it is
-        with pytest.raises(VenturiError) as caught:
-            execute(hadoop, session, folders, "wordcount", settings=UBER | broken)
-        assert caught.value.code == "VEN-ENGINE-FAILED"
-        trial = session.repository.get(str(caught.value.where["trial"]))
-        if wanted <= (kept := {each.name for each in trial.artifacts}):
-            break
-    assert wanted <= kept
+    cluster, job = cluster_of(hadoop), "job_1700000000000_0001"
+    history = f"{job}-1700000000000-ann-pi-1700000001000-1-0-FAILED-default-1700000000500.jhist"
+    paths = [f"{cluster._addresses.finished}/{name}" for name in (history, f"{job}_conf.xml")]
+    for path in paths:
+        with cluster.hdfs.create(path) as file:
+            file.write(path.encode())
+    assert [each.read_text() for each in cluster.history(job, tmp_path)] == paths
+    for path in paths:
+        cluster.hdfs.remove(path)
+    assert cluster.history(job, tmp_path) is None
 
 
 def test_hdfs_is_full(
