@@ -284,7 +284,7 @@ class _TrialRun:
         self._shared = SHARED if len(machines) < len(session.members) else None
         self._chosen = chosen
         self._origin_s = origin_s
-        self._executed: tuple[float, float | None] | None = None
+        self._executed: tuple[float, float] | None = None
 
     def through(self, job: TrialJob, step: StepContext) -> None:
         self._advance(State.PREPARING)
@@ -296,13 +296,12 @@ class _TrialRun:
         if self._tracer is not None:
             self._tracer.start()
         began_s = time.monotonic()
-        self._executed = began_s, None
         try:
             self._take(job.execute(step))
         finally:
+            self._executed = began_s, time.monotonic()
             if self._tracer is not None:
                 self._tracer.stop()
-        self._executed = began_s, time.monotonic()
         self._advance(State.VALIDATING)
         verdict = job.validate(step)
         self._take(verdict)
@@ -377,7 +376,7 @@ class _TrialRun:
         self.warn(tuple(TrialWarning(each.code, name + each.message) for each in warnings))
 
     def _judge(
-        self, member: SessionMember, sampler: Sampler | None, executed: tuple[float, float | None]
+        self, member: SessionMember, sampler: Sampler | None, executed: tuple[float, float]
     ) -> None:
         """Record the concurrent load on a host while the trial executed."""
         if sampler is None:
@@ -395,7 +394,7 @@ class _TrialRun:
         self._warn_of(member, found.warnings)
 
     def _judge_machine(
-        self, samplers: Sequence[Sampler | None], executed: tuple[float, float | None]
+        self, samplers: Sequence[Sampler | None], executed: tuple[float, float]
     ) -> None:
         """Record the concurrent load on the one machine that emulates all hosts."""
         ticks = [sampler.ticks for sampler in samplers if sampler is not None]
@@ -407,10 +406,10 @@ class _TrialRun:
         self.trial = replace(self.trial, samples=(*self.trial.samples, *found.samples))
         self.warn(found.warnings)
 
-    def _span_s(self, executed: tuple[float, float | None]) -> tuple[float, float]:
+    def _span_s(self, executed: tuple[float, float]) -> tuple[float, float]:
         """From when to when it executed, in seconds of the trial."""
         began_s, ended_s = executed
-        return began_s - self._origin_s, (ended_s or time.monotonic()) - self._origin_s
+        return began_s - self._origin_s, ended_s - self._origin_s
 
     def _advance(self, state: State, **changes: Any) -> None:
         self.trial = self.repository.save(self.trial.advance(state, **changes))
