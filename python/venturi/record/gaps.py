@@ -43,8 +43,8 @@ class Gaps:
 
     @property
     def lacks(self) -> bool:
-        """Whether any event is known to be missing."""
-        return bool(self.sentence)
+        """Whether events of recorded stages are missing: slots may only look free or busy."""
+        return bool(self.n_tasks or self.stages or self.endless or self.dropped)
 
     @property
     def sentence(self) -> str | None:

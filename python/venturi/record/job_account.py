@@ -68,11 +68,6 @@ class Application:
     java_version: str | None = None
 
     @property
-    def outcome_unknown(self) -> bool:
-        """Whether it ended, but the log does not show how."""
-        return self.outcome == "unfinished" and self.end_recorded
-
-    @property
     def elapsed_s(self) -> float | None:
         """Seconds from its start to its end, None if either is unknown."""
         if self.started_ms is None or self.ended_ms is None:
@@ -170,6 +165,13 @@ class JobAccount:
                 where={"engine": engine},
             )
         return found
+
+    @property
+    def outcome_unknown(self) -> bool:
+        """Whether the application ended, and the event that says how is missing."""
+        application = self.application
+        unfinished = application.outcome == "unfinished" and application.end_recorded
+        return unfinished and any(self.reading.dropped.values())
 
     @property
     def began_s(self) -> float | None:

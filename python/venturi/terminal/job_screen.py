@@ -66,7 +66,7 @@ def failed_queries(account: JobAccount) -> list[str]:
 def headline(trial: Trial, account: JobAccount, analysis: Analysis) -> str:
     """Return the job's name, engine, time and state: "etl · Spark 4.3.0 · 39.2 s · succeeded"."""
     failed = failed_queries(account)
-    state = "outcome unknown" if account.application.outcome_unknown else trial.state.value
+    state = "outcome unknown" if account.outcome_unknown else trial.state.value
     if failed and trial.state is State.SUCCEEDED:
         state = f"ended, {count_of(len(failed), 'query', 'queries')} failed"
     engine = f"{trial.engine.name} {trial.engine.version}".removesuffix(" unknown")

@@ -178,7 +178,7 @@ def test_a_stage_off_the_critical_path_costs_nothing(tmp_path: Path) -> None:
     log.job(0, 0, 100, [0, 1])
     log.stage(0, 0, 100, 4)
     log.stage(1, 0, 60, 1)
-    for _ in range(3):
+    for _ in range(4):
         log.task(0, 0, 100)
     log.task(1, 0, 60, metrics={"Executor Run Time": 60_000, **reading(1 << 30)})
     log.end(100)

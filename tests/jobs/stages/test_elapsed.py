@@ -149,7 +149,7 @@ def test_stages_at_the_same_time_share_the_slots(tmp_path: Path) -> None:
     log.executor("1", 2, 0)
     log.job(0, 0, 20, [0, 1])
     for stage in (0, 1):
-        log.stage(stage, 0, 20, 2)
+        log.stage(stage, 0, 20, 1)
     log.task(0, 0, 20)
     log.task(1, 0, 20)
     log.end(20)

@@ -16,7 +16,7 @@ def test_an_executor_is_busy_while_it_was_there_and_tells_its_memory(tmp_path: P
     log.executor("1", 2, 10)
     log.executor("2", 4, 0, 50, "Command exited with code 137")
     log.job(0, 10, 100, [0])
-    log.stage(0, 10, 100, 3)
+    log.stage(0, 10, 100, 3, failed="Job 0 cancelled")
     log.task(0, 10, 55, executor="1")
     lost = {"Reason": "ExecutorLostFailure", "Loss Reason": "Command exited with code 137"}
     log.task(0, 10, 50, executor="2", end=lost)

@@ -70,7 +70,6 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
     if not line.elapsed_s:
         return Diagnosis((), "the start or end of the application is unknown", ())
     rules, functions = load_rules(), rule_functions()
-    lacking = line.gaps.sentence
     case = Case(line, analysis, rules)
     least_s = max(LEAST_S, LEAST_SHARE * line.elapsed_s)
     found = []
@@ -78,7 +77,7 @@ def diagnose(line: Timeline, analysis: Analysis) -> Diagnosis:
     for id_, search in functions.items():
         if not all(map(kind.can, rules[id_].needs)):
             continue
-        if rules[id_].rests_on_slots and lacking:
+        if rules[id_].rests_on_slots and line.gaps.lacks:
             continue
         every = list(search(case))
         hits = [hit for hit in every if not _lacks_plan(line, hit)]
@@ -95,8 +94,8 @@ def _silence(line: Timeline, least_s: float) -> str:
     """Explains why there are no findings; the log may be incomplete."""
     application = line.account.application
     nothing = f"no known problem costs more than {format_duration(least_s)}"
-    if (lacking := line.gaps.sentence) is not None:
-        return f"cannot tell: {lacking}. In its recorded part, {nothing}"
+    if line.gaps.lacks:
+        return f"cannot tell: {line.gaps.sentence}. In its recorded part, {nothing}"
     if application.outcome != "unfinished":
         return nothing
     ended = line.tasks.rows["finished_ms"].count()
@@ -164,7 +163,7 @@ def _unseen(line: Timeline, case: Case, *, silent: bool) -> Iterator[str]:
     if not (kind := line.account.kind).capabilities:
         left_out = sum(bool(rule.needs) for rule in load_rules().values())
         yield f"{left_out} rules, because {kind.engine} doesn't record enough about its tasks"
-    if lacking is not None:
+    if line.gaps.lacks:
         n = sum(rule.rests_on_slots for rule in load_rules().values())
         yield f"{n} rules about slots, because events are missing from the log"
     if line.account.queries is not None and line.account.operators is None:

@@ -62,6 +62,7 @@ from venturi.jobs.logs.spark_queries import (
 from venturi.jobs.logs.spark_timers import Timers
 from venturi.jobs.logs.trial import take_in  # noqa: F401 - part of a reader
 from venturi.record.account_kind import SPARK
+from venturi.record.gaps import hole
 from venturi.record.importing.formats import Format, Log
 from venturi.record.importing.streams import LIMITS, LogLimits, LogText, OversizedLine
 from venturi.record.job_account import (
@@ -418,6 +419,7 @@ class _LogState:
             queries,
             n_failures=most_failures(configuration),
             ended=self.end is not None,
+            dropped=self.n_starts_missing > 0 or hole(tasks) > 0,
         )
         jobs = TableBuilder("jobs", SPARK)
         for job_id, job in self.jobs.items():
@@ -510,10 +512,11 @@ class _LogState:
             return "unfinished", "the log has stages but no job: it lacks events"
         if self.jobs_left_out:
             return "unfinished", f"it has more than the {_JOBS:,} jobs that are read"
-        # A program goes on after a job that succeeded, so that only the last one is open.
-        last = max(self.jobs, default=None)
-        if last is not None and self.jobs[last]["outcome"] is None:
-            return "unfinished", f"no end of job {last} is recorded"
+        for job_id, job in self.jobs.items():
+            # A program goes on after a job that succeeded, so that only the last is open.
+            lost = job["outcome"] is None and job_id == max(self.jobs)
+            if lost or job["outcome"] == "unfinished":
+                return "unfinished", f"no end of job {job_id} is recorded"
         return "succeeded", None
 
     def _failure(self, code: int | None, log: Log) -> str | None:

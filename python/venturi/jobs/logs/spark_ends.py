@@ -60,28 +60,33 @@ def add_ends(
     *,
     n_failures: int,
     ended: bool,
+    dropped: bool,
 ) -> dict[str, int]:
     """Give jobs and stages without an end the one that the evidence shows; count the missing ends.
 
-    `n_failures` of one task end a job. In an application that `ended`, all jobs and stages did, so
-    those still open get the outcome None, unknown. Otherwise the log may have been cut, and open
-    ones remain unfinished.
+    `n_failures` of one task end a job. In an application that `ended`, all jobs and stages did, and
+    Spark recorded it: if events are missing (`dropped`: of tasks, too), those still open get the
+    outcome None, unknown. Otherwise the log may have been cut, and open ones remain unfinished.
     """
     found = _MissingEnds(jobs, stages, tasks, n_failures)
     for key in found.facts:
         found.end_by_tasks(key)
         found.end_by_next_stage(key)
     done = _succeeded(queries)
-    n_jobs = 0
+    n_jobs = n_stages = 0
     for job_id, job in jobs.items():
         if job["outcome"] == "unfinished" and (ended or job_id < max(jobs)):
-            n_jobs += found.end_job(job, done) or ended
-            if ended and job["outcome"] == "unfinished":
-                job["outcome"] = None
-    n_stages = 0
-    for key in found.facts:
-        n_stages += found.end_by_job(key) or ended
-        if ended:
+            n_jobs += found.end_job(job, done)
+    n_stages = sum(map(found.end_by_job, found.facts))
+    left = [job for job in jobs.values() if job["outcome"] == "unfinished"]
+    open_ = [key for key in found.facts if stages[key]["outcome"] == "unfinished"]
+    # Without other evidence, the application was stopped, and they were running.
+    if ended and (n_jobs or n_stages or dropped or (open_ and not left and jobs)):
+        n_jobs += len(left)
+        n_stages += len(open_)
+        for job in left:
+            job["outcome"] = None
+        for key in open_:
             found.end(key, None, None)
     return {"stage end": n_stages, "job end": n_jobs}
 

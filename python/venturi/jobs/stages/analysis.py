@@ -176,7 +176,7 @@ def _stage(
         bounds=() if partial else bounds,
         verdict=stage_verdict(
             elapsed_s,
-            shares if len(done) else {},
+            shares if len(done) or (partial and here.stop > here.start) else {},
             skews,
             unfinished,
             whole=not line.gaps.endless,

@@ -113,7 +113,7 @@ def why_unpredictable(line: Timeline, most_tasks: int) -> str | None:
     """Why nothing of it is replayed; None: it is."""
     if line.there is None or not line.elapsed_s or not line.spans:
         return "the executors and their times are not recorded"
-    if line.gaps.sentence:
+    if line.gaps.lacks:
         return line.gaps.sentence
     if len(line.tasks.index) > most_tasks:
         return f"it has more than {most_tasks:,} task attempts"
