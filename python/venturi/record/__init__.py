@@ -1,1 +1,1 @@
-"""The trial record: the hub through which measuring and modelling meet."""
+"""The trial record: the hub between measuring and modeling."""

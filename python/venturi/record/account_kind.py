@@ -1,8 +1,8 @@
-"""What the accounts of an engine record: the metrics of its tasks, and what they mean.
+"""Contents of engines' accounts: the metrics of their tasks and the meaning of each.
 
-Everything that reads an account asks its `AccountKind`, never the engine's name. The logs that
-Venturi reads have theirs here; an engine may describe accounts of its own, which are then kept with
-their description.
+Code that reads an account asks its `AccountKind`, never the engine's name. This module has the
+kinds of the logs that Venturi reads. An engine may describe its own accounts; that description is
+kept with them.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ Capability = Literal[
     "streams",
     "thread time",
 ]
-"""What an account can be asked.
+"""The questions that an account can answer.
 
-    containers   each task had a container, for which an application master asked
-    driver       a program on a driver ran jobs and queries, and took their results
+    containers   each task had a container, which an application master requested
+    driver       a program on a driver ran jobs and queries, and collected their results
     executors    tasks ran in executors with several slots, which came and went
     local files  the bytes of shuffle, spill and cache files that each stage left on local disks
     maps         the tasks are maps and reduces of one job
-    numbered     jobs and tasks are numbered from 0 without a hole
+    numbered     jobs and tasks are numbered from 0 without gaps
     partitions   the program chose how many tasks a stage has
     plans        the plans of queries
-    spills       the memory that each task needed, and what it spilled to disk
+    spills       the memory that each task needed, and the bytes that it spilled to disk
     streams      the batches of streaming queries
-    thread time  CPU time is that of the task's own thread: it was off the processor for the rest
+    thread time  CPU time is that of the task's own thread: it was off the CPU for the rest
 """
 RecordedCause = Literal[
     "cpu",
@@ -65,9 +65,10 @@ _MOST_METRICS = 200
 
 @dataclass(frozen=True, slots=True)
 class TimedCause:
-    """A cause and the metric of its time; of a moment, the time from then to the end of the task.
+    """A cause and the metric of its time. If the metric is a timestamp, the time runs from it to
+    the end of the task.
 
-    `less` is a metric of time that is within it and has a cause of its own.
+    `less` is a metric that is contained in this time and has a cause of its own.
     """
 
     cause: RecordedCause
@@ -88,11 +89,11 @@ class MetricSum:
 class AccountKind:
     """The accounts of `engine`, read from logs in the format `source` (empty: from no logs).
 
-    `metrics` are the columns of its own in the table of tasks; of the `peaks` among them the
-    largest counts, all others that are no moment add up. The other fields name metrics. A task's
-    time is its `run_time`, which the causes `within` divide, and what is `outside` of that; without
-    a `run_time` it is all within. Causes are taken from the time in the order given. `records` are
-    those of its input and of shuffles. `silence` says why time may have no recorded cause.
+    `metrics` are its own columns in the table of tasks. Those in `peaks` aggregate by maximum; all
+    others except timestamps add up. The other fields name metrics. A task's time is its `run_time`,
+    which the causes `within` divide, plus the causes `outside`; without a `run_time`, all of it is
+    within. Causes are subtracted from the time in the given order. `records` counts records of the
+    input and of shuffles. `silence` says why time may have no recorded cause.
     """
 
     engine: str

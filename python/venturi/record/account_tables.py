@@ -15,14 +15,14 @@ from venturi.record.plan_texts import COMPARED_TEXT
 
 ColumnType = Literal["int", "text", "truth", "ints"]
 MOMENT = "ms since 1970"
-"""The unit of moments: they can be compared and subtracted, never added up."""
+"""The unit of timestamps, which can be compared and subtracted but not added up."""
 BY_TASKS, AT_MOST = "tasks", "at most"
 """How the end of a stage is known if it was not recorded: by its last task, or only a bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccountColumn:
-    """A column of a table: its name, its type, its unit (None: none) and what it means."""
+    """A column of a table: its name, type, unit (None if it has none) and meaning."""
 
     name: str
     kind: ColumnType
@@ -178,7 +178,7 @@ CACHES = (
     AccountColumn("memory_bytes", "int", "B", "peak of it in memory"),
     AccountColumn("disk_bytes", "int", "B", "peak of it on disk"),
 )
-# Of the event `venturi.spark.tiers.TieredStorageAccount`, a row for each of its tiers and kinds.
+# Fields of the event `venturi.spark.tiers.TieredStorageAccount`, a row per tier and kind.
 TIERS = (
     AccountColumn("at_ms", "int", MOMENT, "time of the snapshot; counts are from the start"),
     AccountColumn("executor_id", "text", None, "the process that owns the files"),

@@ -1,4 +1,4 @@
-"""What a trial cost: its time at the price that its cluster's file, or a catalogue, says."""
+"""The cost of a trial: its time multiplied by a price from the cluster's file or a price list."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from venturi.core.units import SECONDS_PER_HOUR
 from venturi.record.trial import CLUSTER_HOUR, Sample, Trial
 
 COST_USD = "cost_usd"
-"""The metric of the whole trial's cost, whoever says it."""
+"""The metric of the whole trial's cost, from any source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Cost:
 
 
 def recorded_cost(trial: Trial) -> Cost | None:
-    """What the whole trial cost as it was recorded; None if nothing was said of it."""
+    """Return the recorded cost of the whole trial; None if none was recorded."""
     for sample in trial.samples:
         if sample.metric == COST_USD and not sample.labels and sample.phase is None:
             text = None if sample.value is None else f"{sample.value:,.4g} {sample.unit}"
@@ -29,10 +29,10 @@ def recorded_cost(trial: Trial) -> Cost | None:
 
 
 def cost_of(trial: Trial) -> Sample | None:
-    """US dollars: T/3600 x price of the cluster's hour; None of a cluster without a price.
+    """Return the cost in US dollars: T/3600 × price per hour; None if the cluster has no price.
 
-    A reason instead of a number where the price is in another currency, and of an emulated
-    cluster, whose time is not that of the machines which were priced.
+    The sample has a reason instead of a value if the price is in another currency, or if the
+    cluster is emulated: its time isn't that of the priced machines.
     """
     price, elapsed_s = trial.cluster.price, trial.elapsed_s
     if price is None or price.per != CLUSTER_HOUR or elapsed_s is None:

@@ -1,6 +1,6 @@
-"""What was measured in a lab that was made slower, as it would be on what the lab stands for.
+"""Measurements of a slowed-down lab, converted to the real machines that it stands for.
 
-These are modelled and stand next to what was measured, never instead of it.
+These are model results. They are shown next to the measurements and never replace them.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class RealMachineRate:
 
 @dataclass(frozen=True, slots=True)
 class RealMachineRates:
-    """Rates times `dilation`, and the trial's time divided by it; None of a probe, whose time was
-    set. Unless `dilate_cpu` the time is the least that it would be: processors were not slowed.
+    """Rates multiplied by `dilation`, and the trial's time divided by it (None for a probe, which
+    runs for a set time). Unless `dilate_cpu`, the time is a lower bound: CPUs were not slowed.
     """
 
     dilation: float

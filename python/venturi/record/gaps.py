@@ -1,8 +1,8 @@
-"""What an event log must have held and does not: events were dropped, lines lost or compacted away.
+"""Gaps of an event log: events that were dropped, lost with lines or compacted away.
 
-Spark numbers jobs and tasks from 0 without a hole, a job that succeeded has run its last stage, and
-a stage that succeeded all of its tasks. What contradicts that is not in the log, and what the time
-went to where it belongs cannot be told.
+Spark numbers jobs and tasks from 0 without gaps. A job that succeeded has run its last stage, and a
+stage that succeeded has run all of its tasks. Contradictions show that events are missing. Time in
+such a gap has no known cause.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _GAVE_UP = re.compile(r"Task (\d{1,9}) in stage \S{1,30} failed (\d{1,6}) times"
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """What is not in a log.
+    """Events that are missing from a log.
 
-    `spans` are from when to when, in milliseconds since 1970 (None: the beginning), jobs or their
-    stages are missing. Of the tasks of `stages`, events are missing or may be: counts and sums are
-    at least what is recorded. The end of `endless` stages is not recorded, only shown by others.
-    `dropped` has the missing events by kind.
+    `spans` are the time ranges in which jobs or their stages are missing: milliseconds since 1970,
+    None for the beginning. `stages` may lack events of tasks, so their counts and sums are lower
+    bounds. The end of each of the `endless` stages isn't recorded, only implied. `dropped` counts
+    missing events by kind.
     """
 
     n_jobs: int
@@ -48,7 +48,7 @@ class Gaps:
 
     @property
     def sentence(self) -> str | None:
-        """What is missing in words, None if nothing is known to be."""
+        """The missing events in words; None if none are known to be missing."""
         counted = ((self.n_jobs, "job"), (self.n_stages, "stage"), (self.n_tasks, "task"))
         said = [count_of(n, name) for n, name in counted if n]
         ends = dict(self.dropped or {})
@@ -67,7 +67,7 @@ _NONE = Gaps(0, 0, 0, (), frozenset())
 
 
 def gaps_of(account: JobAccount) -> Gaps:
-    """What the log of `account` is known to lack."""
+    """Return the known gaps of the log of `account`."""
     if not account.kind.can("numbered"):
         return _NONE
     jobs = [row for row in account.jobs.sort("job_id").rows(named=True) if row["submitted_ms"]]
@@ -98,7 +98,7 @@ def gaps_of(account: JobAccount) -> Gaps:
     if n_tasks > sum(missing.values()):
         partial |= _around_holes(account)
     if n_jobs or without or n_tasks or partial or dropped:
-        # What has no proof of being whole may lack events, too.
+        # Stages that aren't proven complete may lack events, too.
         partial |= {(stage, attempt) for stage, attempt, what, _ in stages if what != "succeeded"}
         partial |= _open(account)
     return Gaps(
@@ -184,7 +184,7 @@ def _given_up(account: JobAccount) -> set[Key]:
 
 
 def _around_holes(account: JobAccount) -> set[Key]:
-    """The stages that were active when a task was launched whose number is missing."""
+    """Return the stages that were active around the launch of a task with a missing number."""
     from venturi.record.store.frames import pl
 
     tasks = account.tasks.select(

@@ -1,4 +1,4 @@
-"""What is kept with a trial of its block I/O."""
+"""The block I/O trace that is kept with a trial."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from venturi.record.trial import Trial
 
 TRACE_NAME = "io-trace.json"
-"""What the trace says, as `venturi-agent trace analyze` writes it."""
+"""The analyzed trace, as `venturi-agent trace analyze` writes it."""
 HEAT_NAME = "io-heat.jsonl"
 """Its cells of time, place and duration in several widths, as `--heat` of the agent writes them."""
 RECORDING_NAME = "io-recording.tar.gz"
@@ -25,7 +25,7 @@ def has_trace(trial: Trial) -> bool:
 
 
 def load(repository: TrialRepository, trial: Trial) -> dict[str, Any]:
-    """What the trace of `trial` says; VEN-RECORD-ARTIFACT if it has none or it is damaged."""
+    """Load the analyzed trace of `trial`; VEN-RECORD-ARTIFACT if it is missing or damaged."""
     found = next((each for each in trial.artifacts if each.name == TRACE_NAME), None)
     if found is None:
         raise VenturiError(

@@ -4,7 +4,7 @@ The parsers of `jobs.logs` fill the tables and `jobs.stages` reads them. They ar
 with the trial. `account_tables` lists the columns that every engine has, `account_kind` each
 engine's own metrics (`executorRunTime`, `GC_TIME_MILLIS`), which keep their names and units. An
 absent value is null, never 0. Times are milliseconds since 1970 (UTC) on the clock of the driver or
-application master, so their differences need no synchronised clocks. The account of a job that
+application master, so their differences need no synchronized clocks. The account of a job that
 Venturi ran itself also has `origin_ms`: when, on that clock, the trial began.
 """
 
@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 
 Outcome = Literal["succeeded", "failed", "unfinished"]
 OUTPUT_LOST = "its output was lost with its executor"
-"""The reason of a task that succeeded, and in vain."""
+"""The reason of a task that succeeded but was wasted."""
 NOT_RECORDED = "no task recorded it"
 """Why a metric has no value that an engine's tasks could have recorded."""
 TIERS_SETTING = "spark.storage.hierarchyStore"
 """Spark's setting, of the plugin for tiered storage, that says which tiers a job has."""
 NO_TIERS = "none"
-"""What a plan writes there for stock Spark."""
+"""The value that a plan has there for stock Spark."""
 ACCOUNT_NAME = "job-account.json"
-"""The artifact with the application's own facts; its tables lie beside it."""
+"""The artifact with the application's own facts; its tables are in the same folder."""
 ACCOUNT_TABLES = frozenset(f"{name}.parquet" for name in (*TABLES, *OPTIONAL_TABLES))
 """The names of the artifacts that are an account's tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """What an account says about the application as a whole.
+    """Facts of an account about the application as a whole.
 
     `attempt` is the engine's, where it made several. Times are on the driver's clock in
     milliseconds since 1970, None where the account does not say. `exit_code` is None where the
@@ -79,12 +79,12 @@ class Application:
 class AccountReading:
     """How an account was read: nothing is left out silently.
 
-    `sha256` is that of the uncompressed text, so that it does not depend on the compression.
-    `skipped` counts the events that are of no use here, by type; `unknown`, those whose type no
-    version up to 4.x has; `malformed`, lines that are no event; `oversized`, lines beyond the
-    limit; `damaged`, events known by name that lack what they need. `wrong` says which values were
-    of a wrong type, and so left out. `dropped` counts the events that are missing by kind, as
-    others show. `truncated` says how the text ended too early, None if it did not.
+    `sha256` is that of the uncompressed text, so it does not depend on the compression. `skipped`
+    counts the ignored events by type; `unknown`, those of a type that no version up to 4.x has;
+    `malformed`, lines that are not events; `oversized`, lines beyond the limit; `damaged`, known
+    events that lack required fields. `wrong` lists the values that were left out because of a wrong
+    type. `dropped` counts the events by kind that are missing according to other events.
+    `truncated` says how the text ended too early, None if it did not.
     """
 
     files: tuple[str, ...]
@@ -118,16 +118,17 @@ class AccountReading:
 class JobAccount:
     """The account of one application: its facts, its tables, its configuration.
 
-    `configuration` is what was in effect, with secrets masked; `chosen` are the keys among it that
-    somebody chose, as opposed to the engine's defaults and the ids of this one execution.
+    `configuration` is the effective configuration, with secrets masked. `chosen` are the keys in it
+    that a user chose; the others are the engine's defaults and the ids of this one execution.
 
     `origin_ms` is when the trial began, on the account's clock: phases and series count from there.
-    None, with a reason, where that is not known; an ingested account has no other beginning than
-    its own. `applications` is how many the trial ran at once, of which this is one. `queries`, with
-    the operators of their plans, the metrics of these and what changed of the first plans,
-    `timers`, `memory`, also over time, `caches` and `batches` are None where the engine records
-    none, `tiers` where files were where the engine itself has them. `described` says what an engine
-    records that has no log in `ACCOUNT_KINDS`.
+    It is missing, with a reason, where unknown; an ingested account only has its own beginning.
+    `applications` is how many the trial ran concurrently, including this one.
+
+    These are None where the engine records none: `queries` with the operators of their plans, the
+    metrics of these and the changes to the first plans, `timers`, `memory`, also over time,
+    `caches` and `batches`. `tiers` says where files were, where the engine itself has tiers.
+    `described` describes the accounts of an engine that has no log in `ACCOUNT_KINDS`.
     """
 
     application: Application
@@ -155,7 +156,7 @@ class JobAccount:
 
     @property
     def kind(self) -> AccountKind:
-        """What the engine records; VEN-MODEL-INPUT if nothing says so."""
+        """The kind of account that the engine records; VEN-MODEL-INPUT if it is unknown."""
         engine = self.application.engine
         found = ACCOUNT_KINDS.get(engine, self.described)
         if found is None:

@@ -57,7 +57,7 @@ NUMBER_MAX = 1e100
 DEPTH_MAX = 12  # of a host's facts; the agent's have four
 
 UNPRINTABLE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What terminals obey and what no file can hold, but for tabs and line ends."""
+"""Characters that control terminals or that no file can hold, except tabs and line ends."""
 _NOT_IN_NAMES = re.compile(f"[\t\n{UNPRINTABLE.pattern[1:]}")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _SHOWN_CHARACTERS = 80
@@ -80,13 +80,15 @@ class Excess:
 
 
 Seen = dict[int, object]
-"""What fits and many trials share, such as their hosts, by identity: it is looked at once."""
+"""Values that fit and that many trials share, such as their hosts, by identity: each is checked
+only once.
+"""
 
 
 def check(trial: Trial, limits: TrialLimits, seen: Seen | None = None) -> None:
-    """VEN-RECORD-LIMIT, with field, value and limit, if readers cannot bear `trial`.
+    """Raise VEN-RECORD-LIMIT, with field, value and limit, if `trial` exceeds the limits.
 
-    Of many trials, all are given the same `seen`, empty at first.
+    For many trials, pass the same `seen`, empty at first.
     """
     fitting = _RecordFitter(limits, seen)
     fitting.record(trial)
@@ -101,9 +103,10 @@ def check_size(id_: str, record: str, limits: TrialLimits) -> None:
 
 
 def fitted(trial: Trial, limits: TrialLimits) -> Trial:
-    """`trial` without what readers cannot bear, and a warning (VEN-RECORD-CUT) of what was cut.
+    """Return `trial` cut to the limits, with a warning (VEN-RECORD-CUT) that lists the cuts.
 
-    VEN-RECORD-LIMIT for what has no smaller form, all of it chosen or known before a trial begins.
+    VEN-RECORD-LIMIT for values that can't be cut; these are all chosen or known before a trial
+    begins.
     """
     from venturi.record.trial_json import encode  # noqa: PLC0415 - loads pydantic
 
@@ -130,7 +133,7 @@ def fitted(trial: Trial, limits: TrialLimits) -> Trial:
 
 
 def _halved(limits: TrialLimits) -> TrialLimits:
-    """`limits` with half of what a trial has many of; what was chosen stays whole."""
+    """Return `limits` with half as many measured values; limits of chosen values stay the same."""
     many = ("text_characters", "entries", "phases", "samples", "warnings")
     return replace(limits, **{name: -(-getattr(limits, name) // 2) for name in many})
 
@@ -150,7 +153,7 @@ def _too_large(size_bytes: int, limits: TrialLimits) -> Excess:
 
 
 def refused(trial: str, excess: Excess, more: int = 0) -> VenturiError:
-    """The error of what is beyond a limit."""
+    """The error for a value beyond a limit."""
     others = f" (and {more:,} more)" if more else ""
     hint = "nothing was stored; correct it at its source"
     if excess.setting:
@@ -182,10 +185,10 @@ def shown(value: object) -> str:
 
 
 class _RecordFitter:
-    """Walks through a record: what it returns fits, and `beyond` is what did not.
+    """Walks through a record and returns the parts that fit; `beyond` lists the excesses.
 
-    A value that fits is returned itself. Each rule notes what is beyond with the field's last part;
-    whoever called it puts the rest before.
+    A value that fits is returned itself. Each rule notes an excess under the last part of the
+    field's name; its caller adds the parts before it.
     """
 
     def __init__(self, limits: TrialLimits, seen: Seen | None = None) -> None:
@@ -209,7 +212,7 @@ class _RecordFitter:
         return replace(value, **changes) if changes else value  # type: ignore[type-var]
 
     def _under(self, before: int, name: str) -> None:
-        """Puts `name` before the fields of what was noted since `before`."""
+        """Prefix `name` to the fields of excesses that were noted since `before`."""
         for place in range(before, len(self.beyond)):
             each = self.beyond[place]
             joint = "." if each.field and not each.field.startswith("[") else ""
@@ -303,7 +306,7 @@ class _RecordFitter:
         return found if fits else self.mapping(found, _RecordFitter.scalar, setting)
 
     def _plain(self, found: Mapping[str, Scalar]) -> bool:
-        """Whether all of `found` fits, told at once; if not so, it may fit all the same."""
+        """A quick check whether all of `found` fits. False is inconclusive."""
         texts = [each for each in found.values() if isinstance(each, str)]
         return (
             "".join(found).isprintable()
@@ -318,7 +321,7 @@ class _RecordFitter:
         )
 
     def shared(self, value: T, rule: Callable[[_RecordFitter, T], T]) -> T:
-        """What `rule` makes of `value`, which other trials may have, too."""
+        """Return the result of `rule` for `value`, computed once for all trials that share it."""
         if self._seen.get(id(value)) is value:
             return value
         made = rule(self, value)

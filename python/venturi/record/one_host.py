@@ -8,12 +8,12 @@ from dataclasses import replace
 from venturi.record.trial import Sample, Trial
 
 HOST, AT_ONCE = "host", "hosts_at_once"
-"""Labels: whose a sample is, and how many hosts were at work when it was measured."""
+"""Labels of a sample: its host, and how many hosts were active when it was measured."""
 
 
 def of_host(trial: Trial, name: str) -> Trial:
-    """What `trial` says of the host `name`: its samples, those with all hosts at work where there
-    are others, and its folders, which such a trial has as `HOST:FOLDER`.
+    """Return the part of `trial` about the host `name`: its samples (preferably those with all
+    hosts active), and its folders, which such a trial has as `HOST:FOLDER`.
     """
     own = [sample for sample in trial.samples if sample.labels.get(HOST) == name]
     most = most_at_once(own)
@@ -39,7 +39,7 @@ def of_host(trial: Trial, name: str) -> Trial:
 
 
 def most_at_once(samples: Iterable[Sample]) -> int:
-    """How many hosts were at work at most; 0 where nothing says so."""
+    """The highest number of active hosts; 0 where it isn't recorded."""
     return max((_at_once(sample) for sample in samples), default=0)
 
 

@@ -1,4 +1,4 @@
-"""The operators of plans by what they say, so that two plans can be laid beside one another."""
+"""The operators of plans by their text, so that two plans can be shown side by side."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The trial record: one execution of one workload on one cluster with one configuration.
 
-These frozen dataclasses are the contract between measuring and modelling. Text enters and leaves
-only through `trial_json`. An absent value is `None` with a reason beside it, never 0.
+These frozen dataclasses are the contract between measuring and modeling. Text enters and leaves
+only through `trial_json`. An absent value is `None`, with a reason next to it, never 0.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import Any, Literal, TypeVar, dataclass_transform
 from venturi.core.errors import FailureClass, VenturiError, class_of
 
 SCHEMA_VERSION = 2
-"""Of the records that are written. Those of version 1 say of a host only its name and facts."""
+"""Version of the written records. Version 1 has only a name and facts of each host."""
 
 T = TypeVar("T")
 Scalar = str | int | float | bool | None
 DISTURBED = "VEN-MEASURE-DISTURBED"
 """The code of the warnings that others used the host while a trial executed."""
 CPU_OTHERS, DISK_OTHERS, CPU_STEAL = "cpu_others_share", "disk_others_share", "cpu_steal_share"
-"""Samples of what others had while a trial executed; there are columns of these names."""
+"""Samples of other processes' use of the host during a trial; columns have the same names."""
 DISK_ROLES = ("input", "scratch", "output", "replica")
 """The parts that folders play in a trial."""
 # Ids also name folders, so they are plain words. Venturi's own are ULIDs
@@ -40,8 +40,8 @@ _ULID_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 @dataclass_transform(frozen_default=True)
 def _record(cls: type[T]) -> type[T]:
     """A frozen dataclass that pydantic decodes strictly: an unknown key is an error."""
-    # A ConfigDict, which is a dict: who only uses trials need not load pydantic, and who decodes
-    # none does not build what decodes them.
+    # A ConfigDict is a dict. So code that only uses trials needn't load pydantic, and code that
+    # decodes none doesn't build the decoders.
     config = {"extra": "forbid", "ser_json_inf_nan": "constants", "defer_build": True}
     cls.__pydantic_config__ = config  # type: ignore[attr-defined]
     return dataclass(frozen=True)(cls)
@@ -174,7 +174,7 @@ class Rack:
 
 
 CLUSTER_HOUR = "cluster-hour"
-"""What a price is for that all hosts of the trial have together."""
+"""Subject of a price for all hosts of the trial together."""
 
 
 @_record
@@ -226,7 +226,7 @@ class Cluster:
 
     @property
     def layout(self) -> tuple[object, ...]:
-        """What was chosen of it besides hosts, disks and network; empty where nothing was."""
+        """The chosen settings of the cluster besides hosts, disks and network."""
         hosts = [
             (
                 host.name,
@@ -378,7 +378,7 @@ class Trial:
 
     @property
     def group_key(self) -> str:
-        """Digest of all that was chosen: trials with equal keys form a repeat group."""
+        """Digest of all settings: trials with equal keys form a repeat group."""
         chosen: dict[str, object] = {
             "workload": [
                 self.workload.name,
@@ -395,14 +395,14 @@ class Trial:
             "configuration": dict(self.configuration),
             "provenance": [self.provenance.kind, self.provenance.source],
         }
-        if layout := self.cluster.layout:  # left out where there is none: keys are kept
+        if layout := self.cluster.layout:  # left out where empty, so that keys don't change
             chosen["layout"] = layout
         text = json.dumps(chosen, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def failure_class(self) -> FailureClass | None:
-        """Who or what has to change; None of a success, and of a trial that has not ended."""
+        """The side that has to change; None for a success, and for a trial that has not ended."""
         if self.failure is None:
             return None
         if self.state is State.INVALID:
@@ -420,7 +420,7 @@ class Trial:
         return False if watched else None
 
     def values(self, metric: str, phase: str | None = None, **labels: Scalar) -> list[float]:
-        """The present values of `metric` whose phase (if given) and labels match."""
+        """Return the present values of `metric` with a matching phase (if given) and labels."""
         return [
             sample.value
             for sample in self.samples
@@ -453,5 +453,5 @@ def started(trial: Trial) -> datetime:
 
 
 def now() -> datetime:
-    """The present moment in UTC."""
+    """The present time in UTC."""
     return datetime.now(UTC)

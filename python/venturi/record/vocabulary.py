@@ -1,8 +1,8 @@
-"""What the keys of trials are called and mean, and what coded values of them stand for.
+"""Names and meanings of the keys of trials, and of their coded values.
 
-A key is recorded under one name; whoever asks may use another word for it (`WORDS`). Only what
-every reader of a field calls by that word is listed. `CODES` explains values that their source
-abbreviates, each with where that is written.
+A key is recorded under one name, but a query may use another word for it (`WORDS`). Only synonyms
+that every reader of the field uses are listed. `CODES` explains values that their source
+abbreviates, each with the place that defines it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ PREFIX = "configuration."
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A key: the names that records have for it, the usual one first, and what else it is called.
+    """A key: its recorded names, the usual one first, and its other names.
 
-    Two names that are recorded of one trial are told apart only if their values differ.
+    Two recorded names of one trial are shown separately only if their values differ.
     """
 
     names: tuple[str, ...]
@@ -131,7 +131,7 @@ def _by_name() -> Mapping[str, Word]:
 
 
 def word_of(key: str) -> Word | None:
-    """What is known of a key by any of its names."""
+    """Return the word that has `key` among its names."""
     return _by_name().get(_plain(key))
 
 
@@ -161,8 +161,9 @@ def sayings() -> Iterable[str]:
 
 @dataclass(frozen=True, slots=True)
 class CodeMeaning:
-    """Values of `keys` that fit `pattern` (which may count disks: {n}), what they mean, and who
-    says so."""
+    """Values of `keys` that match `pattern` (which may count disks: {n}), their meaning and its
+    source.
+    """
 
     keys: tuple[str, ...]
     pattern: str
@@ -223,7 +224,7 @@ CODES = (
         "the publication",
     ),
 )
-_CALLED_SO = frozenset({"HDD", "SSD", "none", "zlib", "snappy"})  # what needs no explanation
+_CALLED_SO = frozenset({"HDD", "SSD", "none", "zlib", "snappy"})  # values that need no explanation
 
 
 def code_of(key: str, value: object) -> CodeMeaning | None:
@@ -241,9 +242,9 @@ def code_of(key: str, value: object) -> CodeMeaning | None:
 
 
 def explained(shown: Mapping[str, Iterable[object]]) -> dict[str, str]:
-    """What each coded value among those `shown` of keys stands for: `HS5` -> `HDFS on 5 ...`.
+    """The meaning of each coded value among those `shown` of keys: `HS5` -> `HDFS on 5 ...`.
 
-    Words that say themselves what they are (SSD, snappy) are left out.
+    Self-explanatory words (SSD, snappy) are left out.
     """
     found: dict[str, str] = {}
     for key, values in shown.items():

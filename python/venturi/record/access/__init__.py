@@ -1,1 +1,1 @@
-"""Who may do what, and who did: owners, authors, tokens, exclusions, views."""
+"""Permissions and attribution: owners, authors, tokens, exclusions and views."""

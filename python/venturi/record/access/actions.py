@@ -17,7 +17,7 @@ VIEW_DELETED = "view deleted"
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What was done to `subject` (a trial's id, a view's name), when, and by whom."""
+    """An action on `subject` (a trial's id or a view's name), with its time and author."""
 
     action: str
     subject: str

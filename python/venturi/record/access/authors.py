@@ -1,4 +1,4 @@
-"""Who did something: the name that Venturi knows, beside what they say of themselves."""
+"""Who did something: the name that Venturi verified, and the name that the user stated."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Author:
 
 
 def as_author(author: Author | str) -> Author:
-    """A text is only what somebody says."""
+    """Return `author`; a text becomes an author with only a stated name."""
     return Author(said=author) if isinstance(author, str) else author
 
 

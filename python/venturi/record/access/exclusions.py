@@ -1,8 +1,7 @@
-"""Exclusions: recorded rules that leave trials out of what is asked, and that can be taken back.
+"""Exclusions: recorded, revocable rules that leave trials out of answers.
 
-A rule covers the trials that meet all its conditions, those that are added later too. Nothing is
-ever deleted: a trial that is left out stays as it is, and a rule that is revoked stays on record
-with who revoked it and when.
+A rule covers all trials that meet its conditions, including those added later. Nothing is deleted:
+an excluded trial is unchanged, and a revoked rule stays on record with its revoker and time.
 """
 
 from __future__ import annotations

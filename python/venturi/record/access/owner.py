@@ -59,7 +59,7 @@ def _boot() -> str:
 
 
 def _process(pid: int) -> tuple[str, int] | None:
-    """State letter and start time (clock ticks since boot) of `pid`, None if there is none."""
+    """State letter and start time (clock ticks since boot) of `pid`; None if no such process."""
     try:
         stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
     except OSError:

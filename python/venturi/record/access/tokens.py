@@ -1,11 +1,11 @@
-"""Named tokens: who may ask a server for what, and until when; and the sessions of browsers.
+"""Named tokens, which grant access to a server until they expire, and sessions of browsers.
 
-A token is 256 bits of chance, of which only the SHA-256 is kept. Such a secret cannot be guessed
-from its digest, however fast the hash is: slow ones are for passwords, which people choose. And
-finding a digest by an index tells a clock nothing: nobody can choose what their guess's digest is.
+A token is 256 random bits. Only its SHA-256 is stored. A slow hash isn't needed: it protects
+passwords, which people choose; 256 random bits can't be guessed. Looking up a digest by an index
+leaks nothing through timing, because an attacker can't choose the digest of a guess.
 
-Servers look a token up for each request, so that what is added, has expired or is revoked is so at
-once on every server of a repository.
+Servers look a token up for each request, so additions, expiry and revocation take effect
+immediately on every server of a repository.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SESSION = re.compile(r"session_[0-9A-Za-z_-]{43}")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What is known of a token, which is all but its secret."""
+    """A token without its secret."""
 
     name: str
     role: Role
@@ -51,13 +51,13 @@ class Token:
     revoked_at: datetime | None = None
 
     def state(self, at: datetime) -> TokenState:
-        """What it is worth at the moment `at`."""
+        """Return the token's state at the time `at`."""
         if self.revoked_at is not None:
             return "revoked"
         return "expired" if self.expires_at is not None and self.expires_at <= at else "in force"
 
     def use_is_old(self, at: datetime) -> bool:
-        """Whether its last use is to be written down anew."""
+        """Whether its recorded last use is old enough to be updated."""
         return self.last_used_at is None or at - self.last_used_at >= USE
 
 
@@ -68,11 +68,11 @@ def add(
     author: Author,
     expires_at: datetime | None = None,
 ) -> tuple[Token, str]:
-    """A new token and its secret, which nobody can find out again.
+    """Add a token; return it with its secret, which can't be recovered later.
 
-    An error is a name that is none or belongs to Venturi, an expiry that has passed, one token too
-    many (VEN-TOKEN-VALUE), and a name that a token has or had (VEN-TOKEN-DUPLICATE): in all that
-    is recorded it stands for one holder.
+    Raises VEN-TOKEN-VALUE for an invalid or reserved name, an expiry in the past, or too many
+    tokens. Raises VEN-TOKEN-DUPLICATE for a name that a token has or had: in records it stands for
+    one holder.
     """
     if not _NAME.fullmatch(name):
         raise _refused(
@@ -119,9 +119,9 @@ def find(repository: TrialRepository) -> tuple[Token, ...]:
 
 
 def revoke(repository: TrialRepository, name: str) -> Token:
-    """Ends a token and all its sessions, at once and for good; a second time changes nothing.
+    """Revoke a token and all its sessions immediately and for good; idempotent.
 
-    A name that no token has is an error (VEN-TOKEN-UNKNOWN).
+    Raises VEN-TOKEN-UNKNOWN if no token has this name.
     """
     here = TOKENS.c.name == name
     with repository.writing(alone=True, counts=False) as connection:
@@ -156,7 +156,7 @@ def is_secret(text: str) -> bool:
 
 
 def holder(repository: TrialRepository, secret: str) -> Token | None:
-    """The token whose secret this is, in whatever state."""
+    """Return the token with this secret, in any state."""
     if not SECRET.fullmatch(secret):
         return None
     digest = _digest(secret)
@@ -246,7 +246,7 @@ def _token(row: sa.Row[Any]) -> Token:
     def at(microseconds: int | None) -> datetime | None:
         return None if microseconds is None else moment(microseconds)
 
-    # Of a role that a newer Venturi may know, the least is granted.
+    # A newer Venturi may have added roles: grant the least.
     role: Role = "write" if row.role == "write" else "read"
     return Token(
         row.name,

@@ -1,1 +1,1 @@
-"""Taking in what others measured: one list of formats, and one way in for all of them."""
+"""Imports of results from other tools: one list of formats and one code path for all of them."""

@@ -60,11 +60,11 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLimits:
-    """What an archive may ask of this machine.
+    """Limits of the resources that an archive may use.
 
-    Digests do not compress, and so no manifest unpacks to more than `manifest_times` the bytes of
-    its archive; records, which are alike, to no more than `records_times`. Small ones may unpack to
-    `free_bytes`. A trial has a line in the manifest of at most `manifest_line_bytes`.
+    Digests do not compress, so no manifest unpacks to more than `manifest_times` the bytes of its
+    archive. Records resemble one another and unpack to at most `records_times`. Small ones may
+    unpack to `free_bytes`. A trial has a line in the manifest of at most `manifest_line_bytes`.
     """
 
     members: int = 1_000_000
@@ -132,13 +132,13 @@ def import_archive(
     progress: Progress | None = None,
     by: Author | None = None,
 ) -> ImportReport:
-    """Takes in the trials of the archive `path`; those already here are left as they are.
+    """Import the trials of the archive `path`; existing ones are left unchanged.
 
-    Of each new one it is kept that it came `by` whom; `storing` is entered while one that was read
-    and checked is stored.
+    Each new trial records that it was imported `by` this author. `storing` is entered while a trial
+    that was read and checked is being stored.
 
-    A damaged or unknown archive is an error (VEN-EXCHANGE-FORMAT); a trial that is damaged, or that
-    readers cannot bear, is refused, and the others are taken in. VEN-SYSTEM ends it.
+    Raises VEN-EXCHANGE-FORMAT for a damaged or unknown archive. A trial that is damaged or beyond
+    the limits is rejected, and the others are imported. Stops at VEN-SYSTEM.
     """
     limits = limits or ArchiveLimits()
     tally = Tally()
@@ -207,10 +207,10 @@ def _write_artifact(
 
 
 class _BoundedArchive(io.BufferedReader):
-    """The archive `path`, whose directory has no more bytes than one of so many files has.
+    """The archive `path`, with a directory no larger than its number of files allows.
 
-    It is read as a whole when the archive is opened, and each file in it becomes an object of ten
-    times the bytes, whatever number of them the archive states.
+    zipfile reads the whole directory when it opens an archive, and turns each entry into an object
+    of ten times the bytes, regardless of the number of entries that the archive states.
     """
 
     def __init__(self, path: Path, limits: ArchiveLimits) -> None:
@@ -218,7 +218,7 @@ class _BoundedArchive(io.BufferedReader):
         self._most = limits.free_bytes + limits.members * _DIRECTORY_BYTES_A_MEMBER
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """As any file; VEN-EXCHANGE-FORMAT instead of so much at once."""
+        """Read as any file does; raises VEN-EXCHANGE-FORMAT for a read of too many bytes."""
         if size is not None and size > self._most:
             raise _damaged(f"its directory has {size} bytes; at most {self._most} are read")
         return super().read(size)
@@ -380,7 +380,7 @@ def _keep(
     artifact: Artifact,
     tables: TableChecker,
 ) -> None:
-    """Takes in one artifact, which must be what the record says."""
+    """Import one artifact; its content must match the record."""
     member = f"artifacts/{artifact.path}"
     try:
         info = archive.getinfo(member)

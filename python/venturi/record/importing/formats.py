@@ -23,7 +23,7 @@ _DECLARATION = "\nFORMAT = Format("
 
 
 class FormatKind(Enum):
-    """What a reader's module has; the value is the code of a file that is not of its format."""
+    """Kind of reader; the value is the error code for a file of a different format."""
 
     RESULTS = "VEN-IMPORT-FORMAT"
     """`read(file, source)`: trials, refusals and spellings, stored together or not at all."""
@@ -31,7 +31,7 @@ class FormatKind(Enum):
     """`find(path)`, which also looks into folders, `accounts(log, progress=...)` in one, and
     `take_in(repository, accounts)`."""
     ARCHIVE = "VEN-EXCHANGE-FORMAT"
-    """Trials with their files, each taken in by itself."""
+    """Trials with their files, each imported separately."""
 
 
 # In the order in which formats are listed.
@@ -57,12 +57,12 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: its name, its title for lists, and how a file of it begins.
+    """A format: its name, its title for lists, and how to recognize a file of it.
 
-    A file is of the format if its text begins with the regular expression `pattern`, if its first
-    line is a header with `columns`, or if its name ends with `suffix`. The list of formats adds the
-    module of the reader and its kind. `options` are what the user said about the file's columns; a
-    reader of such a format takes them as a third argument.
+    A file is of the format if its text matches the regular expression `pattern` at the beginning,
+    if its first line is a header with `columns`, or if its name ends with `suffix`. The list of
+    formats adds the reader's module and its kind. `options` describe the file's columns, as given
+    by the user; such a format's reader takes them as its third argument.
     """
 
     name: str

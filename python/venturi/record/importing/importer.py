@@ -1,8 +1,8 @@
-"""Taking in what others measured: one way for results, archives and engines' logs.
+"""Imports results, archives and engines' logs through one code path.
 
-Ids are made of what is read, so that a second import adds nothing. The trials of a file of results
-are stored in one transaction, so that a file that turns out to be damaged leaves nothing; those of
-archives and logs have files, and each is stored by itself when these are.
+Ids are derived from the content, so a second import adds nothing. The trials of a file of results
+are stored in one transaction, so a file that turns out to be damaged leaves nothing behind. Trials
+of archives and logs have files; each is stored separately once its files are stored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from venturi.record.store.files import remove_abandoned
 from venturi.record.store.repository import TrialRepository
 
 Progress = Callable[[int, int | None], None]
-"""Called with what is read (bytes; of an archive trials) and what there is in all, if known."""
+"""Called with the amount read so far and the total, if known: bytes, or trials of an archive."""
 Take = Callable[[TrialRepository, Progress], ImportReport]
 """Takes in one file, or one log; an error says that nothing of it was."""
 
@@ -45,7 +45,7 @@ def format_named(name: str) -> Format:
 
 
 def found(format: Format, path: Path) -> Iterator[tuple[Path, Take]]:
-    """What is to be taken in at `path`, by name: the file itself, or each log in the folder."""
+    """Yield the files to import at `path`, by name: the file itself, or each log in the folder."""
     refuse_special(path, format.kind.value)
     if format.kind is FormatKind.RESULTS:
         yield path, partial(_take_results, format, path)
@@ -83,9 +83,9 @@ def import_file(
 def results(
     format: Format, path: Path, progress: Progress, limits: TrialLimits | None = None
 ) -> Iterator[ImportedItem]:
-    """What the file of results `path` holds, read once for its digest and once for its rows.
+    """Yield the items of the file of results `path`. It is read twice: for its digest and its rows.
 
-    With `limits`, rows whose trials are beyond them are refused.
+    With `limits`, rows of trials that exceed them are rejected.
     """
     try:
         with path.open("rb") as file:

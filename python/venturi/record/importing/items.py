@@ -1,9 +1,9 @@
-"""What readers of others' results yield: trials, refusals and spellings, with where they come from.
+"""Items that readers of results yield: trials, rejected rows and interpreted spellings.
 
-A reader is a stream: it yields for each row of its file a trial or the reason why it is none, and
-beside them the spellings it had to interpret. What a file does not say stays None; nothing is
-looked up elsewhere and nothing is guessed. A file that is malformed as a whole (wrong header, cut
-off, not text, beyond the limits) raises VEN-IMPORT-FORMAT, and then nothing of it may be kept.
+A reader is a stream. For each row of its file it yields a trial or the reason why there isn't one,
+and the spellings that it had to interpret. Absent values stay None; nothing is looked up elsewhere
+or guessed. A file that is malformed as a whole (wrong header, cut off, not text, beyond the limits)
+raises VEN-IMPORT-FORMAT, and then none of it may be kept.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ALIKE = "VEN-IMPORT-ALIKE"
 """The code of the warning that a row equals an earlier one of its file in all but its number."""
 CLOCK = "VEN-IMPORT-CLOCK"
 CUT = "VEN-IMPORT-CUT"
-"""The code of the warning that keeps a moment whose time zone the source does not name."""
+"""The code of the warning for a timestamp for which the source names no time zone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ ImportedItem = Trial | Refusal | Spelling
 class ImportSource:
     """The file that is read: its name, and the SHA-256 of its whole content.
 
-    With `limits`, a trial beyond them is refused with its line by who reads it (`admitted`).
+    With `limits`, the reader rejects a trial that exceeds them, with its line (`admitted`).
     """
 
     file: str
@@ -78,7 +78,7 @@ class ImportSource:
 
 
 def imported_id(format: str, *parts: str) -> str:
-    """An id made of what a row says: equal `parts` give equal ids, whenever they are read.
+    """Return an id derived from a row: equal `parts` give equal ids, whenever they are read.
 
     `<format>-<40 hexadecimal digits of the SHA-256 of the parts>`; at most 64 plain characters.
     """
@@ -87,7 +87,7 @@ def imported_id(format: str, *parts: str) -> str:
 
 
 def unnamed_hosts(cluster: str, count: int, facts: Mapping[str, Any]) -> tuple[Host, ...]:
-    """`count` equal machines whose names the source does not tell: `<cluster>/1` and so on."""
+    """Return `count` equal hosts that the source doesn't name: `<cluster>/1` and so on."""
     return tuple(Host(f"{cluster}/{number}", facts) for number in range(1, count + 1))
 
 
@@ -111,7 +111,7 @@ def of_rows(
     of_row: Callable[[TableRow], Iterable[ImportedItem]],
     source: ImportSource,
 ) -> Iterator[ImportedItem]:
-    """What `of_row` makes of each row; one of which it can make nothing is a refusal."""
+    """Yield the items that `of_row` makes of each row; an unusable row becomes a refusal."""
     for row in rows:
         if isinstance(row, Refusal):
             yield row
@@ -124,5 +124,6 @@ def of_rows(
             yield from made
 
 
-# What produced the numbers is not known; what read them is. No build profile: nothing was built.
+# The software that produced the numbers is unknown; the software that read them is this. There is
+# no build profile: nothing was built.
 SOFTWARE = Software(venturi_version=__version__, git_sha=None, build_profile=None)

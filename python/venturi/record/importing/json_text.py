@@ -1,8 +1,8 @@
-"""Reading JSON that is not trusted: within limits, and without what two readers read differently.
+"""Parses untrusted JSON within limits, without constructs that two parsers read differently.
 
 A text without any JSON is malformed as a whole. Values that JSON can write but a trial cannot hold
-(NaN, infinity, a key that is there twice, characters that are none, nesting without end) make the
-record they are in unusable, and only that.
+(NaN, infinity, a duplicate key, invalid characters, endless nesting) make only their own record
+unusable.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from venturi.record.importing.text import lines as text_lines
 
 @dataclass(frozen=True, slots=True)
 class JsonLimits:
-    """What a file of JSON may ask of this machine."""
+    """Limits of the resources that a file of JSON may use."""
 
     file_bytes: int = 64 << 20
     line_bytes: int = 1 << 20
@@ -169,9 +169,9 @@ def parsed_lines(
 
 
 def parse(text: str) -> Any:
-    """What `text` says. ValueError if it is no JSON; UnusableError for a key that is there twice.
+    """Parse `text`. Raises ValueError if it isn't JSON, UnusableError for a duplicate key.
 
-    NaN and infinities pass, for `check` to name the field they are in.
+    NaN and infinities pass, so that `check` can name their field.
     """
     try:
         return json.loads(text, object_pairs_hook=_once)

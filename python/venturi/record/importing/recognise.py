@@ -1,4 +1,4 @@
-"""Telling by its beginning of which format a file is; of a folder, by the logs in it."""
+"""Recognizes the format of a file by its beginning, and of a folder by the logs in it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PACKED = (
 
 
 def recognise(path: Path) -> Format:
-    """The one format that `path` can be of; VEN-IMPORT-FORMAT, with what to type, if it is open."""
+    """Return the only format that fits `path`; if unclear, VEN-IMPORT-FORMAT suggests a command."""
     if is_container(path):
         with unpacked(path, head_bytes=_HEAD_BYTES) as folder:
             return _renamed(folder, path)
@@ -76,7 +76,7 @@ def refuse_special(path: Path, code: str) -> None:
 
 
 def _files(folder: Path) -> Iterable[Path]:
-    """The first files at any depth; pipes and links that lead nowhere are none."""
+    """The first files at any depth, without pipes and broken links."""
     left = _LOOKED_INTO
     for above, folders, names in os.walk(folder, onerror=_raise):
         folders.sort()
@@ -112,7 +112,7 @@ def _like(path: Path) -> list[Format]:
         raise unreadable(path, error, FormatKind.RESULTS.value) from error
     formats = list(FORMATS.values())
     if data.startswith(_PACKED) or path.suffix == ".snappy":
-        # Loaded only for what is packed.
+        # Loaded only for compressed files.
 
         data = head(path, _HEAD_BYTES)
         formats = [each for each in formats if each.kind is FormatKind.LOG]

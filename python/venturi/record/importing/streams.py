@@ -1,9 +1,9 @@
-"""The text of an engine's log, whatever it was compressed with: streamed, bounded, digested.
+"""The text of an engine's log, decompressed: streamed, bounded, digested.
 
-The compression is told by the first bytes, never by the name. Spark's own framings are read beside
-the common ones: lz4 as blocks of lz4-java (`LZ4Block`), zstd as one or several frames, snappy as
-written by snappy-java or by Hadoop, LZF as compress-lzf does. What was cut off in the middle gives
-all that can be read before the cut, and says so.
+The compression is recognized by the first bytes, never by the name. Besides the common framings,
+Spark's own are read: lz4 as blocks of lz4-java (`LZ4Block`), zstd as one or several frames, snappy
+as written by snappy-java or by Hadoop, LZF as compress-lzf does. A truncated file yields the text
+before the cut, and the truncation is reported.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ else:
     from backports import zstd
 
 _CHUNK = 1 << 20
-# Of many short frames, what follows each is copied: so little is read at once.
+# Reads are small because after each frame the rest of the buffer is copied; frames may be short.
 _ZSTD_READ_BYTES = 1 << 16
 # Source: net.jpountz.lz4.LZ4BlockOutputStream. Magic, token, compressed and plain length, checksum.
 _LZ4_MAGIC = b"LZ4Block"
@@ -55,11 +55,11 @@ _HEAD_BYTES = 512  # kept of a line that is too long: enough to see what it is
 
 @dataclass(frozen=True, slots=True)
 class LogLimits:
-    """What a log may ask of this machine.
+    """Limits of the resources that a log may use.
 
     Longer lines are left out and counted. A text of more than `text_bytes` or, beyond the first
-    `free_bytes`, of more than `expansion` times the bytes on disk is refused: no log is like that.
-    All are of a whole log, however many files it has.
+    `free_bytes`, of more than `expansion` times the bytes on disk is rejected: no real log is like
+    that. All limits are for a whole log, regardless of its number of files.
     """
 
     line_bytes: int = 16 << 20
@@ -82,8 +82,8 @@ class OversizedLine(bytes):
 class LogText:
     """The lines of one log, from its `files` in their order.
 
-    After all lines were read, `sha256` and `text_bytes` tell of the whole text, and `truncated` how
-    it ended too early (None: it did not).
+    After all lines were read, `sha256` and `text_bytes` describe the whole text, and `truncated`
+    says how it ended too early (None: it did not).
     """
 
     def __init__(self, files: Sequence[Path], limits: LogLimits = LIMITS) -> None:
@@ -199,7 +199,7 @@ def _codec(head: bytes, path: Path) -> tuple[str | None, Callable[[IO[bytes]], I
 
 
 def _cut(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """The blocks in pieces: a block of line ends alone would become millions of lines at once."""
+    """Split the blocks: a block of only line ends would become millions of lines in memory."""
     for block in blocks:
         if len(block) <= _CHUNK:
             yield block
@@ -318,7 +318,8 @@ def _lzf(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _unlzf(packed: bytes, plain_bytes: int) -> bytes:
-    """LZF: a byte below 32 announces as many literals and one more, another a copy of what was.
+    """Decompress LZF. A byte below 32 announces that many literals plus one; others announce a copy
+    of earlier output.
 
     Source: liblzf's lzf_d.c.
     """
@@ -340,7 +341,7 @@ def _unlzf(packed: bytes, plain_bytes: int) -> bytes:
             start = len(plain) - back
             if start < 0:
                 raise CutOffError("damaged lzf chunk")
-            # What is copied may reach into itself, and so repeats.
+            # The copied range may overlap its own output, and so repeats.
             part = plain[start : start + length]
             plain += (part * (length // len(part) + 1))[:length]
     except IndexError as error:

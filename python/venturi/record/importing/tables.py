@@ -12,14 +12,14 @@ from typing import BinaryIO
 from venturi.record.importing.text import Origin, Refusal
 from venturi.record.importing.text import lines as text_lines
 
-# What a file of figures holds; not all that `float` takes, such as `1_0`, `nan` or other digits.
+# A number in a table; stricter than `float`, which accepts `1_0`, `nan` and other digits.
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _LARGEST_WHOLE = 1 << 53  # beyond it a double skips whole numbers
 
 
 @dataclass(frozen=True, slots=True)
 class TableLimits:
-    """What a table may ask of this machine."""
+    """Limits of the resources that a table may use."""
 
     line_bytes: int = 64 << 10
     field_characters: int = 8 << 10
@@ -34,12 +34,12 @@ class TableRow:
     fields: Mapping[str, str]
 
     def refuse(self, column: str, reason: str) -> Refusal:
-        """This row's refusal because of what stands in `column`."""
+        """Return a refusal of this row because of the value in `column`."""
         return Refusal(self.line, column, self.fields[column], reason)
 
 
 class UnreadableError(ValueError):
-    """A field that cannot be what its column is for; `refusal` says which and why."""
+    """A field with an invalid value for its column; `refusal` says which and why."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.reason)
@@ -69,7 +69,7 @@ def number(
 
 
 def whole(row: TableRow, column: str, *, least: int = 0, most: int = _LARGEST_WHOLE) -> int:
-    """The whole number in `column`, from `least` to `most`; `8.000` is one, `8.5` is none."""
+    """Return the whole number in `column`, from `least` to `most`; accepts `8.000`, not `8.5`."""
     value = number(row, column, least=least, most=most)
     if not value.is_integer():
         raise UnreadableError(row.refuse(column, "not a whole number"))
@@ -87,7 +87,7 @@ def bytes_of_gib(row: TableRow, column: str) -> int:
 
 
 def positive_or_none(row: TableRow, column: str) -> float | None:
-    """The number above 0 in `column`, or None if there is none."""
+    """Return the number in `column` if it is above 0, else None."""
     try:
         return number(row, column, above=0)
     except UnreadableError:
@@ -155,7 +155,7 @@ def named_rows(
                 yield TableRow(line, dict(named))
             elif ended and len(fields) < len(header) and not whole_lines.ended:
                 yield Refusal(line, "", delimiter.join(fields)[:100], "the last line is truncated")
-            elif fields:  # an empty line is none
+            elif fields:  # an empty line isn't a row
                 reason = f"{len(fields)} fields, but the header has {len(header)}"
                 yield Refusal(line, "", delimiter.join(fields)[:100], reason)
             line = reader.line_num + 1
@@ -166,7 +166,7 @@ def named_rows(
 
 
 class _Lines:
-    """The lines of a file as text; `ended` tells whether the last one had a line end."""
+    """The lines of a file as text; `ended` says whether the last one had a line end."""
 
     def __init__(self, file: BinaryIO, origin: Origin, limits: TableLimits) -> None:
         self._lines, self._origin = text_lines(file, origin, limits.line_bytes), origin

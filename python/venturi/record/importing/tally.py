@@ -1,4 +1,4 @@
-"""What became of a file that was imported: one shape, whatever the format."""
+"""The result of importing a file: one shape for all formats."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A trial of an archive or a log, `added` or already here; of a log, what that told."""
+    """A trial of an archive or log, `added` or already present; `account` has facts of a log."""
 
     trial: str
     added: bool
@@ -45,13 +45,13 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What became of the rows of a file.
+    """The result of importing a file, by row.
 
-    A row is one of `added`, `already_present`, `removed` (here for good, and so not taken in
-    again), `repeated` (an earlier row over again) and refused.
-    Of the first two, `failed` failed where they ran, and `alike` equal an earlier row in all but
-    its number: they are kept and marked (VEN-IMPORT-ALIKE). `refused` holds the first 1,000
-    refusals, `reasons` counts all. Archives and logs have their `trials` by name.
+    A row is counted once: `added`, `already_present`, `removed` (deleted here for good, so not
+    imported again), `repeated` (a copy of an earlier row) or refused. Among the first two, `failed`
+    counts trials that failed where they ran, and `alike` those that equal an earlier row in
+    everything but its number: they are kept and marked (VEN-IMPORT-ALIKE). `refused` holds the
+    first 1,000 refusals, `reasons` counts all. Archives and logs have their `trials` by name.
     """
 
     added: int
@@ -68,7 +68,9 @@ class ImportReport:
 
     @property
     def sound(self) -> bool:
-        """Whether a trial was taken in, or was here, and none is damaged: rows may be refused."""
+        """Whether a trial was imported, or already present, and none is damaged; rows may be
+        refused.
+        """
         damaged = any(refusal.code for refusal in self.refused)
         return self.added + self.already_present + self.removed > 0 and not damaged
 
@@ -105,7 +107,7 @@ class Tally:
                 yield item
 
     def refuse(self, refusal: Refusal) -> None:
-        """Counts what is not taken in, and keeps the first of them."""
+        """Count a refusal, and keep it if it is among the first."""
         self.reasons[refusal.field, refusal.reason] += 1
         if len(self.refused) < KEPT_REFUSALS:
             self.refused.append(replace(refusal, value=refusal.value[:_SHOWN_CHARACTERS]))
@@ -120,7 +122,7 @@ class Tally:
         self.arrivals.append(Arrival(trial.id, added, account or {}))
 
     def done(self) -> ImportReport:
-        """What was counted."""
+        """Return the counts."""
         return ImportReport(
             added=self.added,
             already_present=self.already_present,

@@ -1,7 +1,6 @@
-"""Whether a question asks for something that any trial has: what it may have meant if not.
+"""Checks whether any trial has the keys and values of a question, and suggests similar ones.
 
-A key may be asked for by any of its names (`record.vocabulary`): the answer is about the recorded
-one.
+A question may use any of a key's names (`record.vocabulary`); the answer uses the recorded one.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from venturi.record.store.tables import CONFIGURATION, TRIALS, number_of, storab
 from venturi.record.trial import ProvenanceKind, State
 from venturi.record.vocabulary import resolve, sayings
 
-VALUES_MAX = 10_000  # of a key, among which near ones are looked for
+VALUES_MAX = 10_000  # of a key, among which similar ones are searched
 _STATED = (
     "workload",
     "workload_version",
@@ -60,10 +59,10 @@ def require_keys(
 ) -> tuple[str, ...]:
     """The recorded names of `keys`, as `TrialColumns` has them, each once.
 
-    VEN-QUERY-VALUE, with names that are near, for one that is neither a column, nor of any trial,
-    nor one of `also`. Of the columns only `columns` are suggested.
+    VEN-QUERY-VALUE, with similar names, for a key that is neither a column, nor of any trial, nor
+    in `also`. Only those columns are suggested that are in `columns`.
 
-    A repository without trials knows no configuration, and refuses none.
+    A repository without trials knows no configuration, so it rejects no key.
     """
     names: list[str] = []
     with repository.reading() as connection:
@@ -92,8 +91,8 @@ def require_conditions(
 ) -> tuple[Condition, ...]:
     """`conditions` with the recorded names of their keys.
 
-    VEN-QUERY-VALUE, with what is near, for a key of no trial, and (unless `values` is false) for a
-    text that no trial has, excluded ones too. That of KEY= may well be missing everywhere.
+    VEN-QUERY-VALUE, with similar names, for a key of no trial, and (unless `values` is false) for a
+    text that no trial has, excluded ones included. The value of KEY= may be missing everywhere.
     """
     made = []
     for condition in conditions:
@@ -117,7 +116,7 @@ def _empty(repository: TrialRepository) -> bool:
 
 
 def _renamed(condition: Condition, key: str) -> Condition:
-    """The same condition on `key`, whose column may hold another type."""
+    """The same condition on `key`, which may be a column of a different type."""
     given = [parse_condition(f"{key}{condition.op}{value}") for value in condition.values]
     return Condition(key, condition.op, tuple(value for each in given for value in each.values))
 

@@ -52,9 +52,9 @@ def read(
     keys: Iterable[str],
     check: Callable[[str, Column], None] = lambda _key, _column: None,
 ) -> dict[str, Column]:
-    """The columns of `keys` for the trials that fulfil all that is `chosen`.
+    """The columns of `keys` for the trials that meet all the `chosen` conditions.
 
-    `check` sees those that are read first, and may refuse to read on.
+    `check` sees those that are read first, and may stop the reading by an exception.
     """
     return read_trials(connection, chosen, keys, check)[1]
 
@@ -128,7 +128,7 @@ def _of_settings(
     for key, text, listed in fetch(connection, _narrowed(statement, setting.trial, serials)):
         texts[key].append(text)
         trials[key].append(listed)
-    # What is in no list is missing: the last code, which is -1 from the other end.
+    # Codes in no list are missing: the last value, which -1 selects from the end.
     return {
         key: Column((*texts[key], None), _codes(serials, trials[key]) % (len(texts[key]) + 1))
         for key in keys

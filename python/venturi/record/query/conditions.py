@@ -29,7 +29,7 @@ CONDITION_VALUES_MAX = 1_000
 
 PREFIX = "configuration."
 OF_RECORDS = ("host_names", "disk_folders", "cluster_name")
-"""What a record says of its machines besides its keys; no condition can ask for them."""
+"""Facts of a record about its machines besides its keys; conditions can't use them."""
 COLUMNS: Mapping[str, sa.Column[Any]] = {
     {"group_key": "group", "started_at_us": "started_at"}.get(column.name, column.name): column
     for column in TRIALS.c
@@ -39,7 +39,7 @@ _CONDITION = re.compile(r"([^=<>]+)(<=|>=|=|<|>)(.*)", re.DOTALL)
 
 
 class Op(StrEnum):
-    """How a condition compares; the orders are for numbers and moments."""
+    """Comparison operators; the order operators accept numbers and timestamps."""
 
     ONE_OF = "="
     BELOW = "<"
@@ -116,8 +116,8 @@ def canonical(key: str) -> str:
 
 
 def plain(key: str) -> str:
-    """The one name by which what was chosen is told: that of a configuration key without its
-    prefix, unless it is the name of something else.
+    """Return the key's name for display: a configuration key has no prefix, unless another key has
+    that name.
     """
     setting = key.removeprefix(PREFIX)
     return key if is_hidden(setting) else setting
@@ -159,7 +159,7 @@ def _bytes_of(text: str) -> int | None:
 
 
 def clause(condition: Condition) -> sa.ColumnElement[bool]:
-    """What a row of `TRIALS` fulfils that meets `condition`; NULL for some that do not."""
+    """Return the SQL for rows of `TRIALS` that meet `condition`; NULL for some that do not."""
     column, op = COLUMNS.get(condition.key), condition.op
     if column is not None:
         if op is Op.MISSING:

@@ -22,9 +22,9 @@ def count(repository: TrialRepository, query: Query) -> int:
 
 
 def undated(repository: TrialRepository, most: int = 10) -> tuple[str, ...]:
-    """The ids of trials whose start, as it is stored, is no date: lists show none. At most `most`.
+    """The ids of at most `most` trials with a stored start that is no date: lists can't show it.
 
-    `record.upkeep` finds all that cannot be read; this much can be told at once.
+    `record.upkeep` finds all unreadable records; this check is quick.
     """
     start = TRIALS.c.started_at_us
     bounds = (start < microseconds(_FIRST)) | (start > microseconds(_LAST))
@@ -49,8 +49,8 @@ ID_LENGTHS = (7, 9, 12, 16)
 def id_length(repository: TrialRepository) -> int | None:
     """Return how many characters at its end name any trial: the least of `ID_LENGTHS`.
 
-    None if only whole ids are unique. Ids that begin alike (a format's name, a time) end in a
-    checksum or at random.
+    None if only whole ids are unique. Ids may begin with the same format's name or time; they end
+    in a checksum or random characters.
     """
     length = sa.func.length(TRIALS.c.id)
     endings = (

@@ -25,7 +25,7 @@ _CHECKSUM_BYTES = 8
 def after(
     terms: Sequence[sa.ColumnElement[Any]], values: Sequence[Any], query: Query
 ) -> sa.ColumnElement[bool]:
-    """What comes after `values` in the order of `terms`, missing ones last."""
+    """Return the SQL for rows after `values` in the order of `terms`, missing ones last."""
     after: sa.ColumnElement[bool] = sa.false()
     for term, value in reversed(list(zip(terms, values, strict=True))):
         if value is None:
@@ -40,7 +40,7 @@ def after(
 
 
 def _digest(query: Query) -> str:
-    """Tells queries apart whose pages do not fit together."""
+    """Distinguishes queries with pages that don't belong together."""
     conditions = sorted([c.key, c.op, sorted(map(str, c.values))] for c in query.conditions)
     text = json.dumps([conditions, canonical(query.sort), query.descending, query.with_excluded])
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -20,7 +20,7 @@ GROUPS_MAX = 10_000
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """The trials with the same `values` of the keys that were asked for (None: missing).
+    """The trials with the same `values` of the requested keys (None: missing).
 
     `n` counts them all, `by_state` by their state; `elapsed_s` are the sorted times of those that
     succeeded and are no warm-ups.
@@ -33,7 +33,7 @@ class GroupRow:
 
 
 class TooManyGroupsError(VenturiError):
-    """More groups than are told; `count` of them, or more."""
+    """More groups than the limit; `count` of them, or more."""
 
     def __init__(self, count: int) -> None:
         super().__init__(
@@ -68,8 +68,9 @@ def _check(count: int) -> None:
 
 
 def group_rows(columns: Mapping[str, Column], keys: Sequence[str]) -> list[GroupRow]:
-    """The groups by `keys` of trials of which `columns` has these, and what became of each; the
-    biggest come first. More than 10,000 are an error (`TooManyGroupsError`, VEN-QUERY-VALUE).
+    """Group the trials in `columns` by `keys`, with their outcomes; the biggest group comes first.
+
+    More than 10,000 are an error (`TooManyGroupsError`, VEN-QUERY-VALUE).
     """
     if not len(columns["state"].codes):
         return []

@@ -35,7 +35,7 @@ class KeyInfo:
     distinct: int
 
 
-# Counting goes through all that is stored; nothing changes between two of a page's requests.
+# Counting reads the whole repository; nothing changes between two requests of one page.
 _KNOWN: WeakKeyDictionary[TrialRepository, tuple[int, tuple[KeyInfo, ...]]] = WeakKeyDictionary()
 
 

@@ -110,10 +110,10 @@ def whole_trials(
 ) -> list[Trial]:
     """The trials that meet all `conditions`, newest first, undated ones last; at most `most`.
 
-    The first that cannot be read is an error, unless there is a `skip` to be told of each.
+    The first that cannot be read is an error, unless `skip` is given, which is called for each.
 
-    Each is decoded from its record, for those who need its phases, samples or artifacts. It is the
-    record that is asked, not for an answer: exclusions leave nothing out.
+    Each is decoded from its record, for callers that need its phases, samples or artifacts.
+    Exclusions leave none out: this reads the record and answers no question.
     """
     newest_first = (TRIALS.c.started_at_us.desc().nulls_last(), TRIALS.c.id.desc())
     statement = (

@@ -1,4 +1,4 @@
-"""What trials cost by their own records: their sample `cost_usd`, as whoever measured them said."""
+"""Recorded costs of trials: their sample `cost_usd`, as stated by its source."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class _Costs:
-    """Of the trials with these serial numbers, in order; `prices` are those of clusters whose hour
-    has one: source and day, by serial number."""
+    """The costs of the trials `serials`, in order.
+
+    `prices` has source and day of a recorded price per cluster hour, by serial number.
+    """
 
     serials: Integers
     usd: Floats
@@ -51,9 +53,10 @@ def recorded_costs(repository: TrialRepository, serials: Integers) -> Floats:
 def origins(
     repository: TrialRepository, serials: Integers
 ) -> tuple[tuple[str, ...], date | None, date | None]:
-    """Whose the costs of these trials are, and their first and last days; None where none is dated.
+    """The sources of these trials' costs, and their first and last days; None where none is dated.
 
-    By the price of the cluster's hour, where the trial has one, else by who recorded it and when.
+    A cost comes from the price of the cluster's hour, where the trial has one, else from its
+    recorder.
     """
     prices = _known(repository).prices
     statement = sa.select(TRIALS.c.serial, TRIALS.c.source, TRIALS.c.started_at_us)

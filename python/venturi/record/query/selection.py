@@ -82,7 +82,7 @@ def rules_for(connection: sa.Connection, query: Query) -> tuple[ExclusionRule, .
 def where(
     conditions: Iterable[Condition], rules: Sequence[ExclusionRule]
 ) -> list[sa.ColumnElement[bool]]:
-    """What a trial fulfils that meets all `conditions` and that none of `rules` covers."""
+    """Return the SQL for trials that meet all `conditions` and that none of `rules` covers."""
     chosen = [clause(condition) for condition in conditions]
     if rules:
         chosen.append(_one_covers(rules).is_not(sa.true()))  # NULL does not cover either

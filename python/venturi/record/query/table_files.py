@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 TableFormat = Literal["csv", "parquet", "ndjson"]
 _PIECE_BYTES = 1 << 20
 _GROUP_ROWS = 2_000  # of a Parquet file; as many are in memory until they are written
-# What a spreadsheet would take for a formula, unless it is a number.
+# Spreadsheets run text with such a beginning as a formula, unless it is a number.
 _FORMULA = r"^[=+\-@\t\r\n]"
 _NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 _MOMENT = "%Y-%m-%dT%H:%M:%S%.f%:z"
@@ -35,9 +35,9 @@ def columns_of(format_: TableFormat, asked: Sequence[str]) -> tuple[str, ...]:
 def content(table: TrialTable, format_: TableFormat) -> Iterator[bytes]:
     """The file of `table` in `format_`.
 
-    CSV has nothing where a value is missing, and "" for an empty text; what a spreadsheet would
-    take for a formula begins with '. NDJSON has null, and says why under `missing`. Parquet says at
-    its end where everything is: it is written to a file, then told.
+    CSV has nothing where a value is missing, and "" for an empty text; text that a spreadsheet
+    would run as a formula begins with '. NDJSON has null, and gives reasons under `missing`.
+    Parquet has its index at its end, so it is written to a temporary file first.
     """
     return {"csv": _csv, "parquet": _parquet, "ndjson": _ndjson}[format_](table)
 

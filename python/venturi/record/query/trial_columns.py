@@ -1,7 +1,7 @@
-"""All that was chosen for many trials, in columns: what they can be compared by.
+"""All settings of many trials in columns, to compare the trials by.
 
-Read once for each state of the repository and kept, because a comparison looks at every key of
-every trial, and nothing changes between two of them.
+They are cached for each state of the repository, because a comparison reads every key of every
+trial, and nothing changes between two comparisons.
 """
 
 from __future__ import annotations
@@ -32,20 +32,19 @@ HOST_NAMES, DISK_FOLDERS, CLUSTER_NAME = OF_RECORDS
 MACHINES = (HOST_NAMES, "instance_type", "hosts")
 CHOSEN = (*WORK, "engine", "engine_version", "instance_type", "network", "hosts", *ORIGIN)
 BELONGING = ("experiment", "group")
-"""What a trial was measured as a part of."""
+"""The units that a trial was measured as a part of."""
 CODES_MAX = 50_000_000  # kept between two questions: 400 MB
 
 
 @dataclass(frozen=True, slots=True)
 class TrialColumns:
-    """The trials of a query, by their `serials`: for each key its column, for each trial what
-    became of it.
+    """The trials of a query, by their `serials`: a column per key, and each trial's outcome.
 
-    `columns` has every key of which some two trials of the repository differ, `constant` the value
-    of the others; those of the configuration by their plain names unless a column has the same
-    (`configuration.KEY`). `elapsed_s` is that of the `counted` trials (succeeded, no warm-up), else
-    nan; `failed` are those that failed or were not valid. `became` has the columns of that as they
-    are recorded: `elapsed_s`, `state`, `warm_up`.
+    `columns` has every key with at least two values in the repository, `constant` the value of each
+    other key. Configuration keys have their plain names unless a column has the same name
+    (`configuration.KEY`). `elapsed_s` is the time of the `counted` trials (succeeded, no warm-up),
+    else nan; `failed` are those that failed or were not valid. `became` has the outcomes as
+    recorded: `elapsed_s`, `state`, `warm_up`.
     """
 
     serials: Integers
@@ -74,8 +73,8 @@ _KNOWN: WeakKeyDictionary[TrialRepository, _CachedColumns] = WeakKeyDictionary()
 
 
 def check_settings(keys: Iterable[str], field: str, also: tuple[str, ...] = ()) -> None:
-    """VEN-QUERY-VALUE for a column that is no choice but what became of a trial, such as its time;
-    `also` are allowed.
+    """Raise VEN-QUERY-VALUE for a column that is an outcome of a trial, such as its time, not a
+    setting; `also` are allowed.
     """
     for key in keys:
         if key in COLUMNS and key not in (*CHOSEN, *also):
@@ -93,7 +92,7 @@ def check_settings(keys: Iterable[str], field: str, also: tuple[str, ...] = ()) 
 
 
 def trial_columns(repository: TrialRepository, query: Query) -> TrialColumns:
-    """What was chosen for the trials that meet the conditions of `query`."""
+    """The settings of the trials that meet the conditions of `query`."""
     with repository.reading() as connection:
         change = connection.execute(sa.select(CHANGES.c.made)).scalar_one()
         known = _KNOWN.get(repository)

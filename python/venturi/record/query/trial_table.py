@@ -1,11 +1,11 @@
-"""Trials as tables, whose columns have one order and one type in every format.
+"""Trials as tables: columns have the same order and types in every format.
 
-`trial_table` has a row a trial: the columns that can be asked for, then its configuration, phases
-and samples, each by name. A phase or sample has its unit in its name: `phase map [s]`,
-`bytes_read [B]`, `map: tasks [1]` (of a phase). What was measured more than once, by device or
-iteration, is no one value of a trial: `sample_table` has a row for each sample.
+`trial_table` has one row per trial: the columns of queries, then its configuration, phases and
+samples, each by name. A phase or sample has its unit in its name: `phase map [s]`, `bytes_read
+[B]`, `map: tasks [1]` (of a phase). Measurements with several values per trial, by device or
+iteration, don't fit in one row: `sample_table` has a row for each sample.
 
-What is missing stays null; `TrialTable.parts` has the reason where one is recorded.
+Missing values are null; `TrialTable.parts` has the reason where one is recorded.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class TrialTable:
-    """`rows` rows of `columns`. What was read is kept compressed, in some 100 bytes a row.
+    """`rows` rows of `columns`. Rows are cached in compressed form, at about 100 bytes each.
 
     `labelled` counts the trials with samples that only `sample_table` has, `left_out` the columns
-    that there was no room for. Trials that are `unreadable` have no row.
+    that didn't fit. Trials that are `unreadable` have no row.
     """
 
     columns: tuple[TableColumn, ...]
@@ -156,7 +156,7 @@ def trial_table(
     return TrialTable(made, survey.rows, survey.labelled, left_out, read, tuple(unreadable))
 
 
-# What comes of a record that is none: no JSON, or not made as records are.
+# Exceptions from an invalid record: not JSON, or not of a record's shape.
 _UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
 
 SAMPLE_COLUMNS = tuple(
@@ -174,7 +174,7 @@ def sample_table(
 ) -> TrialTable:
     """The samples of the trials of `query`, a row each, under the trial's `id`.
 
-    `labels`, which tell samples of one metric apart, are a JSON object.
+    `labels`, which distinguish samples of one metric, are a JSON object.
     """
     pieces, rows = [], 0
     unreadable: list[str] = []
@@ -249,7 +249,7 @@ def _unpacked(piece: bytes) -> Any:
 
 
 class _ColumnSurvey:
-    """Which columns trials have, and of what kind, learnt from one after the other."""
+    """The columns that trials have and their kinds, updated trial by trial."""
 
     def __init__(self) -> None:
         self.slots: dict[_Slot, int] = {
@@ -327,7 +327,7 @@ def _why_missing(
 
 
 def _measured(record: Mapping[str, Any]) -> dict[_Slot, list[tuple[float | None, str | None]]]:
-    """What was measured of the trial, or of a phase, as a whole: values and reasons."""
+    """Values and reasons that were measured for the trial, or for a phase, as a whole."""
     found: dict[_Slot, list[tuple[float | None, str | None]]] = {}
     for phase in record["phases"]:
         found.setdefault(("phase", phase["name"]), []).append((phase["elapsed_s"], None))
@@ -391,7 +391,7 @@ def _name(slot: _Slot, mark: str = "") -> str:
 
 
 def _slot_of(repository: TrialRepository, name: str, named: Mapping[str, _Slot]) -> _Slot:
-    """The slot of the column that somebody calls `name`."""
+    """Return the slot of the column with a user-given name."""
     found = named.get(name)
     if found is None and name.endswith("]"):
         hint = did_you_mean(name, [each for each in named if each.endswith("]")])
@@ -401,7 +401,7 @@ def _slot_of(repository: TrialRepository, name: str, named: Mapping[str, _Slot])
         if key in COLUMNS:
             return ("column", key)
         key = key.removeprefix(PREFIX)
-        # A long key is called by what it is searched by.
+        # A long key has the name by which it is searched.
         keys = (slot for slot in named.values() if slot[0] == "configuration")
         found = next((slot for slot in keys if text_of(slot[1]) == text_of(key)), None)
         return found or ("configuration", key)

@@ -1,7 +1,7 @@
 """The starter set: tables of publications, so that an empty repository shows something real.
 
-One file a publication, in the format of `results.importers.published`; README.md beside them says
-what each is. They are imports like any other: marked as published, never as measured.
+One file per publication, in the format of `results.importers.published`; README.md in the same
+folder describes each. Like all imports, they are marked as published, never as measured.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Answers that take long to compute, kept beside the record, which they are no part of.
+"""Answers that take long to compute, cached outside the record.
 
-An answer is kept with a digest of what it was made of: the program's own files, so that a change of
-a rule makes it anew, and the trial's artifacts. One whose digest is another's is not there.
+An answer is stored with a digest of its inputs: the program's own files, so that a change of a rule
+invalidates it, and the trial's artifacts. An answer with a different digest counts as absent.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def store_answer(home: Path, trial: Trial, what: str, answer: bytes) -> None:
 
 
 def forget_answers(home: Path, id_: str) -> None:
-    """Removes all that is kept about the trial `id_`."""
+    """Remove all cached answers about the trial `id_`."""
     for path in (home / _FOLDER).glob(f"{id_}.*") if ID.fullmatch(id_) else ():
         path.unlink(missing_ok=True)
 

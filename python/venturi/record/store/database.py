@@ -105,9 +105,9 @@ class Database:
     def writing(self, *, alone: bool = False, counts: bool = True) -> Iterator[sa.Connection]:
         """A transaction that may write. On SQLite it is the only one; others wait for it.
 
-        On PostgreSQL writers run at once: lock the rows a decision depends on (`FOR UPDATE`). Only
-        those that are to be `alone` wait for each other: two that insert many rows in different
-        orders would deadlock. What changes no answer does not count among the changes.
+        On PostgreSQL writers run concurrently: lock the rows a decision depends on (`FOR UPDATE`).
+        Only `alone` transactions wait for each other: two that insert many rows in different orders
+        would deadlock. With `counts` false the change isn't counted, because it affects no answer.
         """
         engine = self._engine.execution_options(venturi_writes=True)
         with self._reported(), engine.begin() as connection:
@@ -122,7 +122,7 @@ class Database:
                 connection.execute(sa.update(CHANGES).values(made=CHANGES.c.made + 1))
 
     def size_bytes(self) -> int:
-        """What the database takes, indexes and all."""
+        """The size of the database, with indexes."""
         sizes = {
             "sqlite": "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
             "postgresql": "SELECT pg_database_size(current_database())",
@@ -270,7 +270,7 @@ def _revision(connection: sa.Connection) -> str | None:
 
 
 def _has_tables(connection: sa.Connection) -> bool:
-    """Whether somebody made tables in the schema in use: not those that an extension brings."""
+    """Whether the schema in use has tables that an extension didn't create."""
     if connection.dialect.name != "postgresql":
         return bool(sa.inspect(connection).get_table_names())
     own = sa.text(
@@ -307,7 +307,7 @@ def _url(given: str | sa.URL) -> sa.URL:
 
 
 def _is_locked(cause: object) -> bool:
-    """Whether somebody else had what was waited for."""
+    """Whether the error is a lock timeout."""
     if isinstance(cause, sqlite3.Error):
         return getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
     return str(getattr(cause, "sqlstate", "")) == _LOCK_NOT_AVAILABLE
@@ -336,13 +336,13 @@ def _engine(url: sa.URL, patience_s: float, *, read_only: bool) -> sa.Engine:
 
 
 def _make_file(url: sa.URL, mode: int) -> None:
-    """Makes the file of SQLite's database. SQLite would make it as the umask has it, and gives what
-    it puts beside it the same mode.
+    """Create the file of SQLite's database with `mode`; SQLite would apply the umask, and gives its
+    other files the same mode.
     """
     if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
         return
     path = Path(url.database)
-    with suppress(OSError):  # it is there, or cannot be made: that is told when it is used
+    with suppress(OSError):  # it exists or can't be created; using it will report that
         path.touch(mode & 0o600, exist_ok=False)
         path.chmod(mode)
 

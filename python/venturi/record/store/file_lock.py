@@ -34,5 +34,5 @@ def is_taken(file: int) -> bool:
 
 
 def holder(file: int) -> str:
-    """What whoever holds, or held, the lock of `file` wrote into it."""
+    """Return the text that the present or last holder of the lock wrote into `file`."""
     return os.pread(file, _ABOUT_BYTES, 0).decode(errors="replace").strip()

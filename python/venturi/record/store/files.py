@@ -12,13 +12,13 @@ from typing import BinaryIO
 
 from venturi.core.errors import VenturiError
 
-# What a killed process may leave behind; nothing that ends in it is ever data.
+# A killed process may leave such files behind; no data file ends in it.
 TEMPORARY_SUFFIX = ".part"
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
-    """VEN-OUTPUT-EXISTS if `path` is there and may not be replaced."""
-    # A link that leads nowhere is there, too: what it is called would be replaced.
+    """Raise VEN-OUTPUT-EXISTS if `path` exists and may not be replaced."""
+    # A broken link exists, too: its name would be replaced.
     if not overwrite and os.path.lexists(path):
         raise VenturiError(
             "VEN-OUTPUT-EXISTS",
@@ -46,7 +46,7 @@ def is_open_to_others(path: Path) -> bool:
 
 
 def make_folder(folder: Path, mode: int) -> None:
-    """Makes `folder`, whose parent is there, with exactly `mode`; one that is there stays."""
+    """Create `folder` in an existing parent with exactly `mode`; an existing one is unchanged."""
     try:
         folder.mkdir(mode)
     except FileExistsError:
@@ -56,11 +56,10 @@ def make_folder(folder: Path, mode: int) -> None:
 
 
 def is_abandoned(path: Path, *, remove: bool = False) -> bool:
-    """Whether nobody writes the temporary file `path` any more; if so it is gone if it is to
-    `remove` it.
+    """Whether the temporary file `path` has no writer any more; if so and `remove`, it is deleted.
 
-    A writer holds a lock on its file until it has its name, so that this is right in whichever
-    container it runs. The lock is ours while the file is removed: see `_begun`.
+    A writer holds a lock on its file until it renames it, so this works across containers. The lock
+    is held while the file is deleted: see `_begun`.
     """
     if path.is_symlink() or not path.is_file():
         return False
@@ -112,10 +111,11 @@ def replacing(path: Path, *, durable: bool = True, mode: int | None = None) -> I
 
 
 def _begun(temporary: Path, mode: int) -> BinaryIO:
-    """The file `temporary`, empty and ours alone.
+    """Create the file `temporary`, empty and locked.
 
-    Its lock comes after its name: until then somebody else may take it for abandoned and remove it,
-    or write it (another container may have a process of the same id). So it is looked at again.
+    The lock comes after the name: until then another process may take the file for abandoned and
+    delete it, or write it (another container may have a process of the same id). So it is checked
+    again.
     """
 
     def opener(name: str, flags: int) -> int:

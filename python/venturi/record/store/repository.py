@@ -1,8 +1,8 @@
 """The repository: every trial, and the files kept with it.
 
-SQLite beside the files, or PostgreSQL; the same code. A trial is saved at each step of its life;
-`save` compares it with what is stored in the transaction that writes, so of two writers that want
-different things one wins and the other is told.
+It uses SQLite in the same folder, or PostgreSQL, through the same code. A trial is saved at each
+step of its life. `save` compares it with the stored one in the transaction that writes, so if two
+writers conflict, one wins and the other gets an error.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from venturi.record.trial_json import stored_trial
 ArtifactKind = Literal["series", "log", "manifest", "other"]
 _ARTIFACT_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]{0,199}")
 NEWEST = re.compile(r"last(?:~(\d{1,9}))?")
-"""What names a trial by how new it is, and is no trial's id."""
+"""Names a trial by how new it is; not an id of a trial."""
 _NEWEST_FIRST = (TRIALS.c.started_at_us.desc().nulls_last(), TRIALS.c.id.desc())
 _BATCH = 1_000
 _PIECE_BYTES = 1 << 20
@@ -54,8 +54,9 @@ _STORED = sa.select(RECORDS.c.id, RECORDS.c.record)
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """What became of many trials: how many are new here, how many had an id that was taken, and how
-    many were removed here for good and stay so."""
+    """The result of adding many trials: how many are new, how many had an id that exists, and how
+    many were removed here for good and stay so.
+    """
 
     added: int
     already_present: int
@@ -78,7 +79,7 @@ class TrialRepository(Closing):
         `read_only`, VEN-RECORD-DATABASE there. `patience_s` is as `Database` has it."""
         try:
             if not read_only:
-                # What is in it is for those whom the owner lets in: see `modes_in`.
+                # Private at first; its contents are as open as its owner makes it: see `modes_in`.
                 settings.home.mkdir(0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise VenturiError(
@@ -99,11 +100,11 @@ class TrialRepository(Closing):
         self._database.close()
 
     def add(self, trial: Trial, by: Author | None = None) -> Trial:
-        """Stores a new trial and returns it as it is stored; an error if its id is taken.
+        """Store a new trial and return it as stored; an error if its id exists.
 
-        What readers cannot bear (see `record.limits`) is VEN-RECORD-LIMIT; of a trial that has not
-        ended, which is measured now, it is cut as by `save`. Of one that somebody brought it is
-        kept who did. One that was removed for good is VEN-RECORD-REMOVED.
+        A trial beyond the limits (see `record.limits`) raises VEN-RECORD-LIMIT; if it hasn't ended,
+        so is being measured now, it is cut as by `save`. `by` is recorded as the person who brought
+        it. A trial that was removed for good raises VEN-RECORD-REMOVED.
         """
         if trial.state not in TERMINAL:
             trial = fitted(trial, self.limits)
@@ -120,11 +121,11 @@ class TrialRepository(Closing):
         return trial
 
     def add_many(self, trials: Iterable[Trial]) -> AddReport:
-        """Stores those of `trials` whose ids are new, and leaves alone those that are there.
+        """Store those of `trials` with new ids, and leave existing ones unchanged.
 
-        All in one transaction: if `trials` raises, one of them is beyond the limits
-        (VEN-RECORD-LIMIT), or this process is killed, none is stored. On SQLite other writers wait
-        meanwhile; on PostgreSQL only other calls of this method do.
+        All in one transaction: none is stored if `trials` raises, one of them is beyond the limits
+        (VEN-RECORD-LIMIT), or this process is killed. During it other writers wait on SQLite; on
+        PostgreSQL only other calls of this method do.
         """
         given = added = removed = 0
         remaining = iter(trials)
@@ -147,11 +148,11 @@ class TrialRepository(Closing):
             _require_admitted(connection, id_)
 
     def save(self, trial: Trial) -> Trial:
-        """Stores `trial` in place of its older self, and returns it as it is stored: what readers
-        cannot bear is cut, with a warning, for it was measured and cannot be had again.
+        """Store `trial` in place of its older self, and return it as stored. Excesses are cut with
+        a warning, because a measurement can't be repeated.
 
-        Its state must be the stored one or one that may follow it, and the owner, once there is
-        one, stays the same; otherwise VEN-RECORD-STATE and nothing changes.
+        Its state must be the stored one or one that may follow it, and an owner, once set, stays
+        the same; otherwise VEN-RECORD-STATE, and nothing changes.
         """
         trial = fitted(trial, self.limits)
         with self._locked(trial.id) as (connection, stored):
@@ -167,7 +168,7 @@ class TrialRepository(Closing):
         self._database.require_newest()
 
     def size_bytes(self) -> int:
-        """What the database takes; without the artifacts."""
+        """The size of the database, without the artifacts."""
         return self._database.size_bytes()
 
     def reading(self) -> AbstractContextManager[sa.Connection]:
@@ -181,7 +182,8 @@ class TrialRepository(Closing):
         return self._database.writing(alone=alone, counts=counts)
 
     def get(self, id_: str) -> Trial:
-        """Return the trial whose id is `id_`, or the only one whose id begins or ends with it.
+        """Return the trial with the id `id_`, or the only one with an id that begins or ends with
+        it.
 
         `last` is the trial that started last, `last~1` the one before it, in the order of `query`.
         Raises VEN-RECORD-UNKNOWN if no trial or several are found.
@@ -193,7 +195,7 @@ class TrialRepository(Closing):
         rows = self._stored_where(begins, id_)
         if not rows:
             rows = self._stored_where(RECORDS.c.id.endswith(id_, autoescape=True), id_)
-        # The exact id, if it is there, is the shortest and so comes first.
+        # The exact id, if it exists, is the shortest and so comes first.
         if not rows or (len(rows) > 1 and rows[0].id != id_):
             found = "several trials have ids that begin or end" if rows else "no trial has an id"
             raise VenturiError(
@@ -243,10 +245,10 @@ class TrialRepository(Closing):
             return [stored_trial(row.record, row.id) for row in found]
 
     def recover(self) -> list[Trial]:
-        """Marks trials interrupted whose process has ended without finishing them.
+        """Mark unfinished trials as interrupted if their process has ended.
 
-        Returns them as they are now stored. Trials of a living process, of another host, or that
-        no process ever claimed are left alone.
+        Returns them as now stored. Trials of a living process, of another host, or that no process
+        ever claimed are unchanged.
         """
         unfinished = [state.value for state in State if state not in TERMINAL]
         query = (
@@ -256,7 +258,7 @@ class TrialRepository(Closing):
         )
         with self._database.reading() as connection:
             found = connection.execute(query).all()
-        # One that cannot be read is for `record.upkeep`, and keeps nobody from the others.
+        # `record.upkeep` handles unreadable ones; they don't affect the others.
         trials = []
         for row in found:
             with suppress(VenturiError):
@@ -330,7 +332,7 @@ class TrialRepository(Closing):
 
     @contextmanager
     def _locked(self, id_: str) -> Iterator[tuple[sa.Connection, Trial]]:
-        """A writing transaction in which nobody else can change trial `id_`."""
+        """A writing transaction in which only the caller can change trial `id_`."""
         query = _STORED.where(RECORDS.c.id == id_)
         with self._database.writing() as connection:
             found = connection.execute(query.with_for_update()).one_or_none()

@@ -1,4 +1,4 @@
-"""Trials as rows of the tables: inserted many at once, and replaced."""
+"""Inserts trials in bulk as rows of the tables, and replaces them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ from venturi.record.trial import Trial
 def insert_new(
     connection: sa.Connection, trials: Sequence[Trial], limits: TrialLimits | None
 ) -> int:
-    """Inserts those of `trials` whose ids are free (of equal ones, the first); how many.
+    """Insert those of `trials` with free ids (among equal ids the first); return how many.
 
-    VEN-RECORD-LIMIT if one of them is beyond `limits`; without, they are copies of what is stored.
+    VEN-RECORD-LIMIT if one of them is beyond `limits`; without limits, they are copies of stored
+    ones.
     """
     by_id: dict[str, Trial] = {}
     for trial in trials:
@@ -44,7 +45,7 @@ def insert_new(
 
 
 def insert_copies(connection: sa.Connection, trial: Trial) -> None:
-    """Makes anew what is searched for of `trial`, whose record is there."""
+    """Rebuild the searchable copies of `trial`, which is already recorded."""
     serials = sa.select(TRIALS.c.serial).where(TRIALS.c.id == trial.id)
     connection.execute(sa.delete(CONFIGURATION).where(CONFIGURATION.c.trial.in_(serials)))
     connection.execute(sa.delete(TRIALS).where(TRIALS.c.id == trial.id))
@@ -95,7 +96,8 @@ def insert_rows(
     rows: list[dict[str, Any]],
     returning: Sequence[str] = (),
 ) -> Sequence[sa.Row[Any]]:
-    """Inserts `rows` but for those whose key is taken; the columns `returning` of the inserted.
+    """Insert `rows` except those with an existing key; return the columns `returning` of the
+    inserted.
 
     There may be thousands of rows; each database gets them in the way that is fastest for it.
     """
@@ -124,7 +126,7 @@ def insert_rows(
 
 
 def update(connection: sa.Connection, stored: Trial, trial: Trial) -> None:
-    """Puts `trial` in place of `stored`, whose id it has."""
+    """Replace `stored` by `trial`, which has the same id."""
     connection.execute(sa.update(RECORDS).where(RECORDS.c.id == trial.id).values(record_row(trial)))
     connection.execute(sa.update(TRIALS).where(TRIALS.c.id == trial.id).values(trial_row(trial)))
     # Compared as rows: 1 and True are equal, but not as text.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _COLUMNS = ("t_s", "metric", "device", "value", "unit")
 _LINE = ("metric", "device", "unit")
 ACCOUNT_CHARACTERS_MAX = 4_000
-"""Of a text in a table of an engine's account; what reads logs cuts each to fewer."""
+"""Limit for a text in a table of an engine's account; the readers of logs cut texts to fewer."""
 _USUAL = TrialLimits()
 _ROWS_A_PIECE = 65_536
 _ROWS_READ_AT_ONCE = 500_000
@@ -33,12 +33,12 @@ _MOMENTS_EACH_MAX = 1 << 16
 
 
 class SeriesWriter(Closing):
-    """Writes a series to `path`, which appears when the writer is closed and not before.
+    """Writes a series to `path`; the file appears only when the writer is closed.
 
-    As a context manager it keeps what was appended when the block fails too: it was measured. Of
-    more values than `limits` has, neighbouring moments become one, with the means of what they had:
-    at the end of each there are so many (`moments_each`). Of more lines, the metrics of devices, it
-    has the first (`lines_left_out` are the others).
+    If a `with` block fails, the appended values are still kept, because they were measured. Beyond
+    the `limits` of values, neighboring timestamps merge into one with their means; `moments_each`
+    is how many merge in the end. Beyond the limit of lines (metrics of devices), only the first are
+    kept; `lines_left_out` counts the others.
     """
 
     def __init__(self, path: Path, limits: TrialLimits = _USUAL) -> None:
@@ -84,7 +84,7 @@ class SeriesWriter(Closing):
             frame = _thinned(frame, self.moments_each)
         self._table.append_frame(frame)
         self._kept += frame.height
-        # A moment has at least one value of each metric: it may be that no more can be left out.
+        # Each timestamp keeps at least one value per metric, so merging may not suffice.
         while self._kept > self._limits.series_rows and self.moments_each < _MOMENTS_EACH_MAX:
             self.moments_each *= 2
             self._kept = self._table.replace(lambda piece: _thinned(piece, 2))
@@ -96,7 +96,9 @@ def series_name(host: str | None) -> str:
 
 
 def host_of(name: str, hosts: Sequence[str]) -> str:
-    """Of which of `hosts` the series of this file name is; of other names, by a part of them."""
+    """Return the host among `hosts` that a series file's name contains; without one, part of the
+    name.
+    """
     stem = name.removesuffix(".parquet")
     if (exact := stem.removeprefix("series.")) in hosts:
         return exact
@@ -104,10 +106,10 @@ def host_of(name: str, hosts: Sequence[str]) -> str:
 
 
 def stacked_on_others(device: str, devices: set[str]) -> bool:
-    """Whether counting `device` beside the others would count the same bytes twice.
+    """Whether counting `device` in addition to the others would count the same bytes twice.
 
-    Partitions lie on disks (`vda1` on `vda`, `nvme0n1p2` on `nvme0n1`), and loop, device-mapper
-    and RAID devices on other devices of the list.
+    Partitions lie on disks (`vda1` on `vda`, `nvme0n1p2` on `nvme0n1`), and loop, device-mapper and
+    RAID devices on other devices of the list.
     """
     if device.startswith(("loop", "ram", "zram", "dm-", "md")):
         return any(not other.startswith(("loop", "ram", "zram", "dm-", "md")) for other in devices)
@@ -120,7 +122,7 @@ def stacked_on_others(device: str, devices: set[str]) -> bool:
 
 
 def _thinned(frame: pl.DataFrame, moments: int) -> pl.DataFrame:
-    """`frame` with the means of each so many neighbouring moments in their place."""
+    """Return `frame` with neighboring timestamps merged, so many into one, by their means."""
     from venturi.record.store.frames import pl
 
     place = (pl.col("t_s").rle_id() // moments).alias("place")
@@ -131,11 +133,11 @@ def _thinned(frame: pl.DataFrame, moments: int) -> pl.DataFrame:
 def check_rows(
     path: Path, trial: str, limits: TrialLimits, characters_max: int = ACCOUNT_CHARACTERS_MAX
 ) -> pl.Schema:
-    """The columns of the table in `path`, whose end says how many rows it has.
+    """Check the table in `path` by its footer, which has its number of rows; return its columns.
 
-    VEN-RECORD-ARTIFACT if it is no table, VEN-RECORD-LIMIT if it has too many rows, or a text in it
-    has more than `characters_max`: equal texts are in the file once, and once a row with who groups
-    by them.
+    VEN-RECORD-ARTIFACT if it is no table. VEN-RECORD-LIMIT if it has too many rows, or a text of
+    more than `characters_max`: the file stores equal texts once, but grouping by them copies one
+    per row.
     """
     from venturi.record.store.frames import pl
 

@@ -26,9 +26,9 @@ from venturi.record.store.closing import Closing
 from venturi.record.store.series import check_rows, check_series
 
 MEMORY_BYTES = 1 << 29
-"""Beside what the process has before its first table."""
+"""In addition to the memory that the process has before its first table."""
 CHECK_S = 30.0
-"""Of a table; one of 50 million rows takes less than a third."""
+"""Limit per table; one of 50 million rows takes less than a third."""
 BEGIN_S = 30.0
 
 
@@ -39,9 +39,10 @@ class TableChecker(Closing):
         self._process: subprocess.Popen[bytes] | None = None
 
     def check(self, path: Path, trial: str, limits: TrialLimits, *, series: bool) -> None:
-        """What `record.series.check_series`, or else `check_rows`, raises of the table in `path`;
-        VEN-RECORD-LIMIT, too, if that takes more than MEMORY_BYTES or CHECK_S; VEN-SYSTEM if no
-        table can be checked now.
+        """Check the table in `path` with `record.series.check_series`, or else `check_rows`.
+
+        Raises their errors; VEN-RECORD-LIMIT, too, if the check takes more than MEMORY_BYTES or
+        CHECK_S; VEN-SYSTEM if no table can be checked now.
         """
         asked = {"path": str(path), "trial": trial, "limits": asdict(limits), "series": series}
         answer = self._answer(json.dumps(asked).encode() + b"\n")
@@ -92,7 +93,7 @@ class TableChecker(Closing):
 
 
 def _line(process: subprocess.Popen[bytes], patience_s: float) -> bytes | None:
-    """What it says next; None: it has died, or says nothing for so long."""
+    """Return its next line; None if it died, or wrote nothing for so long."""
     assert process.stdout is not None
     poll = select.poll()
     poll.register(process.stdout, select.POLLIN)
@@ -147,7 +148,7 @@ def _warm_up() -> None:
 
 
 def bound_memory(more_bytes: int) -> None:
-    """This process may take `more_bytes` beside what it has; it leaves no core when it dies."""
+    """Allow this process so many bytes more than it has; it leaves no core dump when it dies."""
     said = Path("/proc/self/status").read_text("ascii")
     (data_kib,) = (int(line.split()[1]) for line in said.splitlines() if line[:7] == "VmData:")
     most = data_kib * 1024 + more_bytes

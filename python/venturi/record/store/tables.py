@@ -1,10 +1,10 @@
 """The repository's tables.
 
-`records` holds each record as JSON text, read whole and by id. `trials` (one narrow row a trial)
-and `configuration` (one row a configuration key) are copies of what is searched for, written in the
-same transaction. Samples have no table: a migration can derive one from the records when something
-filters on them. `exclusions` and `views` are what people add; nothing is derived from them.
-`quarantine`, `removals` and `removed` say what is no longer there, and why.
+`records` holds each record as JSON text, read whole and by id. `trials` (one narrow row per trial)
+and `configuration` (one row per configuration key) are searchable copies, written in the same
+transaction. Samples have no table: a migration can derive one from the records when something
+filters on them. `exclusions` and `views` are added by people; nothing is derived from them.
+`quarantine`, `removals` and `removed` record what no longer exists, and why.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ METADATA = MetaData()
 TEXT_MAX = 200  # characters of the names of hosts and folders that are kept to compare them by
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# Compared byte by byte in every database: ids with a common beginning lie together, and both
-# databases sort alike.
+# Compared byte by byte: ids with a common beginning lie together, and both databases sort in the
+# same order.
 _ID = String(64).with_variant(String(64, collation="C"), "postgresql")
 _TEXT = Text().with_variant(Text(collation="C"), "postgresql")
 # SQLite's own row number is an INTEGER.
@@ -56,7 +56,7 @@ RECORDS = Table(
     Column("record", Text, nullable=False),
 )
 
-# Columns with few values; many trials are alike in all of them.
+# Columns with few values; many trials share all of them.
 KIND = (
     "workload",
     "workload_version",
@@ -99,7 +99,7 @@ TRIALS = Table(
     Column("started_at_us", BigInteger),
     Column("elapsed_s", Double),
     Column("warnings", BigInteger, nullable=False),
-    # What others used of the host; NULL where nothing is known of them.
+    # Whether other processes used the host; NULL where unknown.
     Column("disturbed", Boolean),
     Column(CPU_OTHERS, Double),
     Column(DISK_OTHERS, Double),
@@ -133,7 +133,7 @@ CONFIGURATION = Table(
     sqlite_with_rowid=False,
 )
 
-# Authors are as in `record.authors`: `author` is what they said, `author_name` what is known.
+# Authors are as in `record.authors`: `author` is the stated name, `author_name` the verified one.
 # `conditions` is a JSON list of texts that `record.query.parse_condition` reads.
 EXCLUSIONS = Table(
     "exclusions",
@@ -187,7 +187,7 @@ SESSIONS = Table(
     Column("expires_at_us", BigInteger, nullable=False),
 )
 
-# What was done that leaves no other trace of who did it.
+# Actions that leave no other trace of their author.
 ACTIONS = Table(
     "actions",
     METADATA,
@@ -201,8 +201,8 @@ ACTIONS = Table(
     Index("actions_by_subject", "subject"),
 )
 
-# What its readers cannot read, as it was stored: of a trial, an exclusion or a view (`kind`) whose
-# id or name was `subject`.
+# Records that can't be read, as they were stored: a trial, an exclusion or a view (`kind`) with the
+# id or name `subject`.
 QUARANTINE = Table(
     "quarantine",
     METADATA,
@@ -214,8 +214,8 @@ QUARANTINE = Table(
     Column("quarantined_at_us", BigInteger, nullable=False),
 )
 
-# Deletions for good. `conditions` as in `exclusions`. Trials of one that is not readmitted are not
-# taken in again.
+# Deletions for good. `conditions` as in `exclusions`. Their trials aren't imported again unless
+# readmitted.
 REMOVALS = Table(
     "removals",
     METADATA,
@@ -250,18 +250,18 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 def microseconds(moment: datetime) -> int:
-    """`moment` in microseconds since 1970, which every database sorts alike."""
+    """Return a time in microseconds since 1970, which all databases sort in the same order."""
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def moment(microseconds: int) -> datetime:
-    """The moment that many microseconds after 1970, in UTC."""
+    """The UTC time so many microseconds after 1970."""
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
 def shown_moment(microseconds: int | None) -> datetime | None:
-    """That moment as a list shows it: None also of what is stored and is no date (see
-    `record.upkeep`), for one trial must not keep the others from being listed.
+    """That time for a list. None also if the stored value is no date (see `record.upkeep`), because
+    one trial must not prevent the others from being listed.
     """
     try:
         return None if microseconds is None else moment(microseconds)
@@ -369,7 +369,7 @@ def _shortened(text: str) -> str | None:
 
 
 def configuration_rows(serial: int, trial: Trial) -> list[dict[str, Any]]:
-    """The configuration of `trial`, whose serial number is `serial`, as rows of `CONFIGURATION`."""
+    """The configuration of `trial` as rows of `CONFIGURATION` under the serial number `serial`."""
     texts = {
         text_of(key): text_of(value)
         for key, value in trial.configuration.items()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class TrialStore(Protocol):
-    """What measuring needs of a repository; `TrialRepository` says what each does."""
+    """The part of a repository that measuring needs; `TrialRepository` describes each method."""
 
     @property
     def limits(self) -> TrialLimits: ...

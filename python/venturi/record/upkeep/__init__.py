@@ -1,1 +1,1 @@
-"""What keeps a repository whole: what is wrong in it, what goes for good, and copies of it all."""
+"""Keeps a repository sound: checks and repairs it, deletes trials for good, and backs it up."""

@@ -1,4 +1,4 @@
-"""The whole repository in one file, and back, whatever database it is on.
+"""Backs up the whole repository to one file, and restores it, on any database.
 
 A zip of
 
@@ -9,8 +9,8 @@ A zip of
   [{"name", "size_bytes", "sha256"}, ...], ...}`.
 
 The rows are read in one transaction, which sees one state of the tables and keeps no writer
-waiting. A file of a trial lies there before the trial is recorded with it, so that all files of
-these rows are there; they are copied as they are, also those that are damaged.
+waiting. A trial's files exist before the trial is recorded with them, so all files of these rows
+exist. They are copied unchanged, even damaged ones.
 """
 
 from __future__ import annotations
@@ -76,8 +76,9 @@ Progress = Callable[[int, int | None], None]
 
 @dataclass(frozen=True, slots=True)
 class BackupReport:
-    """What a backup holds. `damaged` and `missing` are artifacts that were so before: of the first
-    it has what is there."""
+    """The contents of a backup. `damaged` and `missing` are artifacts that were so before; damaged
+    ones are in the backup as they are.
+    """
 
     trials: int
     artifacts: int
@@ -88,8 +89,9 @@ class BackupReport:
 
 @dataclass(frozen=True, slots=True)
 class RestoreReport:
-    """What came of a backup: of its trials some had been at work (`interrupted` now), and some
-    could not be read (`quarantined`); `revoked` counts the tokens that ended."""
+    """The result of restoring a backup: how many trials were unfinished (`interrupted` now), and
+    how many could not be read (`quarantined`); `revoked` counts the tokens that ended.
+    """
 
     trials: int
     artifacts: int
@@ -109,7 +111,7 @@ class BackupFile:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a backup says of itself."""
+    """The contents of a backup, as its manifest lists them."""
 
     revision: str
     made_at: str
@@ -246,9 +248,9 @@ def _is_artifact(path: str) -> bool:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """What the backup `path` says of itself.
+    """Read the manifest of the backup `path`.
 
-    VEN-BACKUP-FORMAT if it is none, is cut off, or is of a newer Venturi.
+    VEN-BACKUP-FORMAT if it isn't a backup, is truncated, or is of a newer Venturi.
     """
     with _reading(path), zipfile.ZipFile(path) as archive:
         return _manifest(archive)
@@ -261,14 +263,15 @@ def restore(
     keep_tokens: bool = False,
     progress: Progress = lambda _done, _all: None,
 ) -> RestoreReport:
-    """Fills `repository` from the backup `path`: all of it, or nothing.
+    """Fill `repository` from the backup `path`: all of it, or nothing.
 
-    VEN-REPOSITORY-NOT-EMPTY if anything is recorded there. Trials at which a process was at work
-    become interrupted: it goes on elsewhere, if at all. Tokens are revoked, unless they are to be
-    kept: the backup does not know of those that were revoked after it was made.
+    VEN-REPOSITORY-NOT-EMPTY if anything is recorded in it. Unfinished trials become interrupted: if
+    their process still runs, then elsewhere. Tokens are revoked unless `keep_tokens`: the backup
+    doesn't know which ones were revoked after it was made.
     """
     home = repository.artifacts_dir.parent
-    # It stays until the rows are there, too: what a killed restore has put in place is known by it.
+    # It stays until the rows exist, too: it identifies the files that a killed restore put in
+    # place.
     staging = home / f"{RESTORING}{os.getpid()}"
     unpacked = staging / "artifacts"
     with upkeep_lock(home, f"venturi restore {path.name}"), exclusive_files_lock(home):
@@ -415,7 +418,7 @@ def _private(name: str, flags: int) -> int:
 
 
 def _parts(archive: zipfile.ZipFile, member: BackupFile) -> Generator[bytes, None, None]:
-    """The content of `member`, which must be what the manifest says."""
+    """Yield the content of `member`; an error if it differs from the manifest."""
     digest, size_bytes = hashlib.sha256(), 0
     with archive.open(member.name) as source:
         while part := source.read(1 << 20):
@@ -452,7 +455,7 @@ def _row(table: sa.Table, line: bytes) -> dict[str, Any]:
     row = json.loads(line)
     if not isinstance(row, dict) or not row.keys() <= set(table.columns.keys()):
         raise _damaged(f"a row of {table.name} lacks columns of that table")
-    # What one database holds another may not.
+    # SQLite stores the character NUL, PostgreSQL doesn't.
     return {
         name: value.replace("\0", "\u2400") if isinstance(value, str) else value
         for name, value in row.items()
@@ -478,7 +481,7 @@ def _add_trials(
     for row in rows:
         reason = why_unreadable(row["id"], row["record"])
         if reason is None:
-            try:  # what an older version let in, this database may not hold
+            try:  # an older version may have stored it, but this database may not hold it
                 trial = fitted(decode(row["record"]), limits)
             except VenturiError as error:
                 reason = error.message

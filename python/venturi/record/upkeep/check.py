@@ -1,8 +1,8 @@
-"""Is the repository whole? Looks at all that is stored, as its readers would.
+"""Checks whether the repository is sound: reads everything that is stored, as its readers would.
 
-Rows of `trials` and `configuration` are copies of what records say, so that mending makes them anew
-or removes them. A record, a rule or a view that cannot be read is set aside, whole. Files that no
-trial names are what killed commands left. Nothing else is touched.
+Rows of `trials` and `configuration` are copies of records, so repairs rebuild or delete them. A
+record, a rule or a view that cannot be read is quarantined as a whole. Files that no trial names
+are leftovers of killed commands. Nothing else is touched.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def check(
     mend: bool = False,
     progress: Progress = lambda _done, _all: None,
 ) -> CheckReport:
-    """What is wrong, and if it is to `mend`, what was done about it."""
+    """Report all problems; if wanted, repair them and report the results."""
     home = repository.artifacts_dir.parent
     if not mend:
         return _Check(repository, home, progress, restores=is_active(home)).run()
@@ -94,8 +94,8 @@ def why_unreadable(id_: str, record: str, limits: TrialLimits | None = None) -> 
 
 
 def widest(limits: TrialLimits) -> TrialLimits:
-    """`limits`, or the usual ones where they are wider: who narrows them refuses what is new, and
-    has nothing set aside that was welcome before.
+    """Return the wider of `limits` and the defaults: narrowing them rejects new trials but must not
+    quarantine trials that were accepted before.
     """
     usual = TrialLimits()
     names = [each.name for each in fields(TrialLimits)]
@@ -104,16 +104,16 @@ def widest(limits: TrialLimits) -> TrialLimits:
 
 @dataclass(slots=True)
 class _KnownArtifacts:
-    """What the database says lies among the artifacts: by trial the names of its files, or None
-    for a trial whose files are left alone, whatever they are; and which trials were `removed`,
-    whose files a killed removal may have left."""
+    """The files that the database expects among the artifacts, by trial; None for a trial with
+    files that are to be left alone. Files of `removed` trials may be leftovers of a killed removal.
+    """
 
     files: dict[str, frozenset[str] | None] = field(default_factory=dict)
     removed: frozenset[str] = frozenset()
 
 
 class _Check:
-    """One look at everything; `restores` says whether somebody may be unpacking a backup."""
+    """One check of everything; `restores` says whether a backup may be being restored."""
 
     def __init__(
         self, repository: TrialRepository, home: Path, progress: Progress, *, restores: bool
@@ -125,7 +125,8 @@ class _Check:
         self._trials = self._artifacts = self._bytes = self._elsewhere = 0
 
     def run(self) -> CheckReport:
-        # Files first: what is recorded meanwhile is then known when they are looked up.
+        # Files first: trials that are recorded during the check are then known when they are looked
+        # up.
         with exclusive_files_lock(self._home):
             found = list(_entries(self._repository.artifacts_dir))
         with self._repository.reading() as connection:
@@ -215,7 +216,7 @@ class _Check:
 
 
 def _of_database(connection: sa.Connection) -> Iterator[RepositoryFinding]:
-    """What SQLite says of its own pages; PostgreSQL has tools of its own for this."""
+    """Check SQLite's own pages; PostgreSQL has its own tools for this."""
     if connection.dialect.name != "sqlite":
         return
     said = connection.exec_driver_sql("PRAGMA integrity_check(10)").scalars().all()
@@ -355,9 +356,11 @@ def _names(id_: str, record: str) -> frozenset[str] | None:
 def _of_another(
     home: Path, found: Iterable[tuple[str, Path]], known: _KnownArtifacts
 ) -> Iterator[RepositoryFinding]:
-    """Whether there are files, and not one in the folder of a trial that this database knows or has
-    removed: then they are another database's, as where VENTURI_DATABASE_URL is set, or not set, by
-    mistake. Only a killed restore leaves such files, too, and something beside them.
+    """Report if files exist, but none in the folder of a trial that this database knows or has
+    removed.
+
+    Then they belong to another database: VENTURI_DATABASE_URL may be wrong or missing. Only a
+    killed restore leaves such files, too, next to a folder `RESTORING`.
     """
     whole = {id_ for id_, path in found if not path.name.startswith(".") and not path.is_dir()}
     ours = known.files.keys() | known.removed
@@ -394,7 +397,7 @@ def _is_written(path: Path) -> bool:
 
 
 def _of_home(home: Path, *, restores: bool) -> Iterator[RepositoryFinding]:
-    """Temporary files and folders of processes that have ended, and who may enter."""
+    """Report temporary files and folders of processes that have ended, and wrong permissions."""
     for path in sorted(home.iterdir()):
         if _TEMPORARY.fullmatch(path.name) and is_abandoned(path):
             yield RepositoryFinding(
@@ -425,7 +428,7 @@ def _mode(path: Path) -> str:
     return f"{stat.S_IMODE(path.stat().st_mode):03o}"
 
 
-# ---- mending ----
+# ---- repairs ----
 
 
 def _mended(repository: TrialRepository, home: Path, report: CheckReport) -> CheckReport:
@@ -438,7 +441,7 @@ def _mended(repository: TrialRepository, home: Path, report: CheckReport) -> Che
     set_aside = sum(finding.kind is FindingKind.UNREADABLE for finding in report.findings)
     done = [replace(each, mended=each.kind in in_database) for each in report.findings]
     with exclusive_files_lock(home):
-        # Anew: a trial whose files were seen may have been taken in since.
+        # Read again: a trial of these files may have been imported since.
         known = _known_of(repository, report.findings)
         entries = _entries(repository.artifacts_dir)
         left = {each.subject for each in _leftovers(entries, known)}
@@ -468,8 +471,9 @@ def _mend_row(connection: sa.Connection, finding: RepositoryFinding) -> None:
 def _known_of(
     repository: TrialRepository, findings: Iterable[RepositoryFinding]
 ) -> _KnownArtifacts:
-    """What is recorded now of the files of those trials whose files are among the leftovers; the
-    files of all others are left alone."""
+    """Return the expected files of those trials that have files among the leftovers. The files of
+    all others are left alone.
+    """
     places = (Path(each.subject) for each in findings if each.kind is FindingKind.LEFTOVER)
     inside = (path for path in places if path.is_relative_to(repository.artifacts_dir))
     ids = sorted({path.relative_to(repository.artifacts_dir).parts[0] for path in inside})

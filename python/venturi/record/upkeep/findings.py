@@ -1,4 +1,4 @@
-"""What can be wrong in a repository, in words."""
+"""The problems that a repository can have, in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class FindingKind(StrEnum):
-    """What kind of thing is wrong; `MENDED_BY` says what mending does about it."""
+    """Kinds of problems; `MENDED_BY` says how each is repaired."""
 
     UNREADABLE = "unreadable"
     COPY = "copy differs"
@@ -42,10 +42,10 @@ class RepositoryFinding:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What was looked at, and all that was wrong.
+    """The scope of a check, and all problems that it found.
 
-    `elsewhere` counts the trials none of whose files are here, as it is where several hosts share a
-    database; `quarantined` what is set aside, now or before.
+    `elsewhere` counts the trials without any file here, as when several hosts share a database;
+    `quarantined` counts quarantined records, old and new.
     """
 
     trials: int

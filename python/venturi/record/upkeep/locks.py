@@ -21,8 +21,9 @@ _WORKING, _FILES = ".upkeep.lock", ".files.lock"
 
 @contextmanager
 def upkeep_lock(home: Path, what: str) -> Iterator[None]:
-    """Only one command at a time copies, mends or removes what is in `home`: VEN-REPOSITORY-BUSY
-    names the one that does."""
+    """Let only one command copy, repair or remove files in `home`; VEN-REPOSITORY-BUSY names the
+    active one.
+    """
     with _opened(home, _WORKING) as file:
         other = file_lock.take(file, f"{what}, process {os.getpid()}")
         if other is not None:
@@ -36,14 +37,16 @@ def upkeep_lock(home: Path, what: str) -> Iterator[None]:
 
 
 def is_active(home: Path) -> bool:
-    """Whether a command copies, mends or removes what is in `home`."""
+    """Whether a command is copying, repairing or removing files in `home`."""
     with _opened(home, _WORKING) as file:
         return file_lock.is_taken(file)
 
 
 @contextmanager
 def import_lock(home: Path) -> Iterator[None]:
-    """While files may lie in `home` whose trial is not recorded yet; any number at once."""
+    """Held while `home` may have files of a trial that isn't recorded yet; holders run
+    concurrently.
+    """
     with _opened(home, _FILES) as file:
         fcntl.flock(file, fcntl.LOCK_SH)
         yield

@@ -1,4 +1,4 @@
-"""What cannot be read, set aside: kept as it was stored, and in nobody's way."""
+"""Quarantine of unreadable records: kept as they were stored, and hidden from readers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class QuarantinedRecord:
 
 
 def find(repository: TrialRepository) -> tuple[QuarantinedRecord, ...]:
-    """All that was set aside, the oldest first."""
+    """All quarantined records, the oldest first."""
     statement = sa.select(QUARANTINE).order_by(QUARANTINE.c.quarantined_at_us, QUARANTINE.c.id)
     with repository.reading() as connection:
         return tuple(

@@ -1,8 +1,8 @@
-"""Deleting trials for good, on record: who did it, when, why, by what conditions, and which.
+"""Deletes trials for good and records the author, time, reason, conditions and ids.
 
-Their rows go in one transaction; their files follow, and what a kill leaves of these
-`record.upkeep.check` finds. What was removed is not taken in again, as an idempotent import would
-do, until somebody readmits it.
+The rows are deleted in one transaction. The files follow; `record.upkeep.check` finds those that a
+killed removal leaves. A removed trial isn't imported again, as an idempotent import would do, until
+a user readmits it.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ _TRIALS_A_STEP = 1_000
 
 @dataclass(frozen=True, slots=True)
 class RemovableTrials:
-    """Trials that may be removed, with what that frees. Those that are `unfinished` stay: a process
-    may be at work on them."""
+    """Trials that may be removed, and the bytes that this frees. `unfinished` ones stay, because a
+    process may be measuring them.
+    """
 
     ids: tuple[str, ...]
     unfinished: tuple[str, ...]
@@ -125,7 +126,7 @@ def find(repository: TrialRepository) -> tuple[Removal, ...]:
 
 
 def readmit(repository: TrialRepository, id: str, by: Author) -> Removal:
-    """Lets the trials of the removal `id` be taken in again; it stays on record.
+    """Let the trials of the removal `id` be imported again; it stays on record.
 
     No such removal is an error (VEN-REMOVAL-UNKNOWN); one that was readmitted stays as it is.
     """
