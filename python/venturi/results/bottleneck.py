@@ -1,12 +1,11 @@
-"""Which stage of each phase is the narrowest point, by the method of Themis.
+"""Finds the narrowest point of each phase, a stage, by the method of Themis.
 
-Observed rate = bytes / (last stop - first start); ideal rate = observed rate / useful fraction,
-what the stage would do if nothing held it up. Source: the run-time analysis of Themis (Conley,
-Vahdat and Porter, SoCC 2015, and its published program). Stages handle different amounts (only
-what does not fit is spilled), so they are ranked by the share of the phase in which they were
-at work: with equal bytes, that is the order of their ideal rates. At work is time on the clock;
-what threads did in it (compute, wait for a core, stand still over a page fault) is in the kernel's
-account, and says by what their stage was narrow.
+Observed rate = bytes / (last stop - first start); ideal rate = observed rate / useful fraction, the
+rate of the stage if nothing held it up. Source: the run-time analysis of Themis (Conley, Vahdat and
+Porter, SoCC 2015, and its published program). Stages process different amounts (only data that does
+not fit is spilled), so they are ranked by their busy share of the phase: with equal bytes, that is
+the order of their ideal rates. Busy time is wall-clock time. The kernel's accounts say what a
+stage's threads did in it (compute, wait for a core, stall on page faults), and so what limits it.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from typing import Literal
 
 from venturi.record.trial import CPU_OTHERS, Phase, Sample, Trial
 
-# Our own judgement, not measured: below BUSY no stage can be said to hold up the phase; two
-# stages within MARGIN of each other cannot be told apart by one trial.
+# Our own choice, not measured. Below BUSY no stage limits the phase; one trial can't distinguish
+# two stages within MARGIN of each other.
 BUSY = 0.5
 MARGIN = 0.05
 
@@ -29,7 +28,7 @@ FLOW: dict[str, tuple[str, ...]] = {
 }
 
 COMPUTING = frozenset({"distribute", "sort", "reduce"})
-"""Stages whose work is a thread's; that of the others is a disk's, for which their threads wait."""
+"""Stages that compute. The others wait for a disk."""
 
 COMPUTES, NO_CORE, STANDS = "computing", "waiting for a core", "stalled"
 _OTHERS_LEAST = 0.1  # of the processor time, from where on a trial is disturbed by others
@@ -41,9 +40,9 @@ _REQUIRED = ("useful_s", "workers")
 class StageUse:
     """How one stage (on one device) spent a phase; times are sums over its workers.
 
-    `utilisation` = useful / (phase elapsed * workers), and so the other fractions: `cpu_fraction`
-    of processor time (`system_fraction` of it in the kernel), `core_wait_fraction` of waiting for a
-    core. Rates in bytes per second; None where the trial does not say.
+    `utilisation` = useful / (phase elapsed × workers). The other fractions have the same divisor:
+    `cpu_fraction` is CPU time, `system_fraction` its share in the kernel, `core_wait_fraction`
+    waiting for a core. Rates are in bytes per second. None where the trial does not record it.
     """
 
     stage: str
@@ -70,7 +69,7 @@ class StageUse:
 
     @property
     def cause(self) -> str | None:
-        """What took most of the time in which the stage was at work; None: it is not known."""
+        """The activity that took most of the stage's busy time; None if unknown."""
         if self.stage not in COMPUTING or self.standing_fraction is None:
             return None
         parts = {
@@ -112,8 +111,8 @@ _TOLD = 0.05  # of a phase; what is less is not worth a word
 class PhaseFinding:
     """The narrowest point of one phase, or "cannot tell" with a reason.
 
-    `cause` is what a stage of threads mostly did while it was at work, in words; None of a stage
-    whose work is a disk's, and where the kernel's account is not known.
+    `cause` says in words what a computing stage's threads mostly did while busy; None for a stage
+    that waits for a disk, and where the kernel's accounts are missing.
     """
 
     phase: str
@@ -129,7 +128,7 @@ class PhaseFinding:
 
     @property
     def sentence(self) -> str:
-        """The finding in words: `sort, waiting for a core: ...`, or why it cannot be told."""
+        """The finding in words: `sort, waiting for a core: ...`, or why it can't be determined."""
         if self.reason or self.stage is None:
             return f"cannot tell: {self.reason}"
         place = f"{self.stage} on {self.device}" if self.device else self.stage
@@ -173,7 +172,7 @@ def _finding(trial: Trial, phase: Phase) -> PhaseFinding:
 
 
 def _cause(trial: Trial, use: StageUse) -> str | None:
-    """By what `use` is narrow: by computing only if processor time is most of what it took."""
+    """Return what limits `use`; it is computing only if CPU time is most of its busy time."""
     if use.cause == NO_CORE:
         others = next(iter(trial.values(CPU_OTHERS)), None)
         if others is None:

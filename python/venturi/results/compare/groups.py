@@ -45,7 +45,7 @@ class Group:
 
 
 class GroupTimes(Protocol):
-    """What a query answers for one group: the values of its keys, and the kept trials' times."""
+    """A query's answer for one group: the values of its keys, and the kept trials' times."""
 
     @property
     def values(self) -> Key: ...
@@ -54,9 +54,9 @@ class GroupTimes(Protocol):
 
 
 def groups_from(found: Iterable[GroupTimes]) -> tuple[Group, ...]:
-    """Groups from what a query has grouped already, such as `record.query.group_by`: without ids.
+    """Convert groups of a query, such as `record.query.group_by`; these have no ids.
 
-    A key that comes twice is refused: its trials would be split over two groups.
+    A duplicate key is rejected: its trials would be split over two groups.
     """
     groups: dict[Key, Group] = {}
     for one in found:
@@ -98,10 +98,10 @@ class BestTrial:
 
 
 def best_of(group: Group) -> BestTrial | Missing:
-    """The fastest trial of `group` (of several equal ones the first), or why there is none.
+    """The fastest trial of `group` (among equal ones the first), or the reason for its absence.
 
-    The minimum of n is no estimate of what one can expect: it falls as n grows, so that whoever
-    measures oftener looks faster. It is for finding a trial; medians are for comparing.
+    The minimum of n is not an estimate: it falls as n grows, so the group with more measurements
+    looks faster. Use it to find a trial, and medians to compare groups.
     """
     if not group.elapsed_s:
         return Missing("the group has no kept trial")

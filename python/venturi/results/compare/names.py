@@ -1,7 +1,7 @@
-"""What groups that are shown together are called: by what distinguishes them, and nothing else.
+"""Names of groups that are shown together: only what distinguishes them.
 
-What all have in common is said once, in the caption. Names of one thing (network and net) are one
-key; what no group states is left out.
+The caption has the values that all groups share, once. Different names of the same thing (network
+and net) are one key. Keys that no group states are left out.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ _DERIVED = (
     "source",
     "engine_version",
 )
-"""What another key usually tells already, and shorter."""
+"""Keys that another, shorter key usually implies."""
 _VALUE_CHARACTERS_MAX = 40
 _SELDOM = ("workload_version", "engine_version", "source", "provenance")  # last in a caption
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """`names` of the groups in their order, `keys` by which they differ, `caption` with what they
-    have in common (`common`), and `explained`: what coded values in the names stand for."""
+    """`names` of the groups in their order, `keys` by which they differ, `caption` with their
+    common values (`common`), and `explained`, the meaning of coded values in the names.
+    """
 
     names: tuple[str, ...]
     keys: tuple[str, ...]
@@ -46,9 +47,9 @@ class Names:
 def name_groups(groups: Sequence[Mapping[str, Scalar]]) -> Names:
     """Names for `groups`, each given by the values of its keys (None or absent: not stated).
 
-    A name has the values of up to four keys that differ, of more where the groups need them to be
-    told apart. What a group does not state is left out, unless it states none of them. Groups that
-    differ in nothing get a number.
+    A name has the values of up to four differing keys, or of more if names would otherwise be
+    equal. It leaves out the keys that its group doesn't state, unless it states none. Groups that
+    don't differ get a number.
     """
     columns = _columns(groups)
     common = {
@@ -90,8 +91,9 @@ def _number(text: str) -> float | None:
 
 
 def _columns(groups: Sequence[Mapping[str, Scalar]]) -> dict[str, list[Scalar]]:
-    """The values of each key that any group states, in the order in which keys are told; of names
-    for one thing that have the same values, one."""
+    """The values of each key that any group states, in display order. Synonyms with equal values
+    are one key.
+    """
     every = [
         key
         for key in dict.fromkeys(key for group in groups for key in group)
@@ -133,7 +135,7 @@ def _is_redundant(
 
 
 def _plain(value: Scalar) -> str | float | None:
-    """What a value is, however it was typed: 2, 2.0 and "2" are one."""
+    """Normalize a value: 2, 2.0 and "2" are equal."""
     if value is None or isinstance(value, bool):
         return None if value is None else str(value).lower()
     number = float(value) if isinstance(value, int | float) else _number(value)
@@ -174,7 +176,7 @@ def _caption(common: Mapping[str, Scalar]) -> str:
 
 
 def settings_of(trial: Trial) -> dict[str, Scalar]:
-    """All that was chosen for `trial`: what its group's key is a digest of, key by key."""
+    """All settings of `trial`, key by key; its group's key is a digest of them."""
     workload, cluster = trial.workload, trial.cluster
     found: dict[str, Scalar] = {
         "workload": workload.name,

@@ -33,10 +33,10 @@ class OutlierMark:
 
 @dataclass(frozen=True, slots=True)
 class OutlierMarks:
-    """What is marked among the `n` values of one group.
+    """The outliers among the `n` values of one group.
 
-    `low` and `high` are the limits beyond which values are marked. `reason` says why nothing can
-    be told; then there are no marks, which is not "no outliers".
+    Values below `low` or above `high` are marked. `reason` says why outliers can't be determined;
+    then there are no marks, which doesn't mean that there are no outliers.
     """
 
     n: int
@@ -47,16 +47,17 @@ class OutlierMarks:
 
 
 def shared_spread(groups: Sequence[Sequence[float]]) -> tuple[OutlierMarks, ...]:
-    """What is marked in each of `groups`, which are alike in kind, so that they share a spread.
+    """Mark the outliers in each of `groups`; the groups are of the same kind and so share a spread.
 
     The score is (ln t - median) / s with s^2 = (4 s0^2 + (n - 1) s_own^2) / (n + 3): s_own is the
     group's median absolute deviation as a sigma, s0 that of all groups together, each value times
-    sqrt(n / (n - 1)). A value is marked from a score of 4 on if it is off by 10 % as well.
+    sqrt(n / (n - 1)). A value is marked from a score of 4 on if it also differs by 10 % or more.
 
-    Simulated, ten groups with log sd of .02, .045 or .1 and one trial in twenty 1.6 times slower:
-    of groups without a slow trial 9 % (n = 3), 6 (5), 5 (10) and 3 % (20) are marked, of slow
-    trials 73, 82, 88 and 89 % found. Modified z-scores of the group alone mark 30, 20, 13 and 10 %
-    of good groups, Tukey's fences in log time 12, 6 and 1 % (n = 5, 10, 20) and find 64, 75, 81 %.
+    Simulation: ten groups with log sd of .02, .045 or .1, and one trial in twenty 1.6 times slower.
+    Of groups without a slow trial, 9 % (n = 3), 6 (5), 5 (10) and 3 % (20) get a mark; of slow
+    trials, 73, 82, 88 and 89 % are found. Modified z-scores of the group alone mark 30, 20, 13 and
+    10 % of good groups. Tukey's fences in log time mark 12, 6 and 1 % (n = 5, 10, 20) and find 64,
+    75, 81 %.
     """
     logs = [[math.log(t) for t in group] if min(group, default=0) > 0 else [] for group in groups]
     deviations = [

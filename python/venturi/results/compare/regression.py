@@ -77,7 +77,7 @@ def _decision(comparison: Comparison, group: GroupResult, limit: float) -> Decis
     why = verdict.reason or ""
     failed = {kind: count for kind, count in group.left_out.items() if kind != "warm-up"}
     if outcome is Slowdown.NOT_SLOWER and failed:
-        # What was slowest may be what did not succeed.
+        # The slowest trials may be the ones that failed.
         outcome = Slowdown.CANNOT_TELL
         why = f"{', '.join(f'{count} {kind}' for kind, count in failed.items())} do not count"
     elif (

@@ -32,10 +32,10 @@ class GroupValues:
 
 @dataclass(frozen=True, slots=True)
 class GroupResult:
-    """One repeat group. `left_out` counts the trials that do not count, by why not.
+    """One repeat group. `left_out` counts the trials that do not count, by reason.
 
-    `against_first` compares this group with the first one; None for the first itself. `name` is
-    what distinguishes the group from the others, `label` what was run.
+    `against_first` compares this group with the first one; None for the first itself. `name`
+    distinguishes the group from the others, `label` says what was run.
     """
 
     group_key: str
@@ -51,8 +51,8 @@ class GroupResult:
 class Comparison:
     """Groups side by side. `alpha` is each verdict's, after correction for their number.
 
-    `caption` is what all have in common, `differ_in` the keys by which they differ, `explained`
-    what coded values in their names stand for.
+    `caption` has the common values, `differ_in` the keys by which the groups differ, `explained`
+    the meaning of coded values in their names.
     """
 
     metric: str
@@ -152,7 +152,7 @@ def compare_groups(
 def _against(
     readings: Sequence[GroupValues], index: int, why: Sequence[str | None], alpha: float
 ) -> Verdict:
-    """What the test says of a group and the first, or why their values are not tested."""
+    """Return the test result of a group and the first, or why their values are not tested."""
     found = compare_samples(readings[0].values, readings[index].values, alpha)
     reason = why[0] or why[index]
     if reason is None:
@@ -169,7 +169,7 @@ def _summary(reading: GroupValues, why: str | None) -> Summary:
 
 
 def _of_disturbed(groups: Sequence[Sequence[Trial]], metric: str, alpha: float) -> Iterator[str]:
-    """How many counted trials were disturbed by others, and what is found without them."""
+    """Report how many counted trials were disturbed by others, and the result without them."""
     counted = [
         trial
         for trials in groups

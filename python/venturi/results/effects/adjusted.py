@@ -32,10 +32,10 @@ def adjusted(
 ) -> AdjustedRatio | None:
     """Least squares of ln t on the target and the values of all keys, as categories.
 
-    Only trials each of whose values occurs on both sides; the interval is heteroskedasticity-
-    consistent (HC1; MacKinnon and White 1985). None without common values, where the target is a
-    combination of other keys, or where the model is too large. It takes each key's effect to be
-    the same whatever the others are.
+    It uses only trials with values that all occur on both sides. The interval is
+    heteroskedasticity- consistent (HC1; MacKinnon and White 1985). None without common values,
+    where the target is a combination of other keys, or where the model is too large. It assumes no
+    interactions: each key's effect doesn't depend on the others.
     """
     kept = np.arange(len(second))
     columns = [split for _, split in equivalent_keys(trials.columns)]
@@ -64,7 +64,7 @@ def _fit(
 ) -> AdjustedRatio | None:
     n = len(logs)
     inverse = np.linalg.pinv(design.T @ design, rcond=1e-12, hermitian=True)
-    # Whether the target's coefficient can be told: no other terms add up to it.
+    # Whether the target's coefficient is identifiable: no other terms add up to it.
     if abs((inverse @ (design.T @ design))[1, 1] - 1) > 1e-6:
         return None
     rank = round(float(np.trace(inverse @ (design.T @ design))))

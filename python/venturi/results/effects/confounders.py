@@ -1,8 +1,8 @@
-"""What else differs between two sets of trials, and how far that alone moves their ratio.
+"""Other differences between two sets of trials, and how much each alone changes their ratio.
 
-A ratio of all trials of one set to all of another is an effect only if nothing else differs between
-them that matters. Each key is looked at by itself: how differently its values are shared (`apart`),
-and how the ratio changes once only trials with the same value of it are compared.
+The ratio of all trials of one set to all of another is an effect only if no other relevant key
+differs. Each key is checked separately: how much its distribution differs (`apart`), and how the
+ratio changes if only trials with the same value are compared.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-APART_LEAST = 0.10  # judgement: 0 of 60 random divisions of 10,841 trials had a key beyond both
+APART_LEAST = 0.10  # chosen: 0 of 60 random divisions of 10,841 trials had a key beyond both
 CHANGE_LEAST = 0.05
-OMITTED_MAX = 12  # keys whose omission is tried
+OMITTED_MAX = 12  # keys that are omitted for a try
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Omission:
 
 
 def confounders(trials: SucceededTrials, second: Flags) -> list[Confounder]:
-    """What differs between the trials that are `second` and the others; the worst come first.
+    """The differences between the trials that are `second` and the others; the worst come first.
 
     For a key with values v the ratio is exp of the mean of ln(median second / median first) within
     v, weighted by n1 n2 / (n1 + n2).

@@ -18,9 +18,9 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 STRATA_LEAST = 3  # of a value
-SHARE_LEAST = 0.06  # of the ranks' variance (a medium effect; judgement)
+SHARE_LEAST = 0.06  # of the ranks' variance; our choice: a medium effect
 P_MOST = 0.05  # after Holm's correction
-MARGIN = 0.05  # a difference below it is none
+MARGIN = 0.05  # smaller differences count as equal
 OPPOSITE_ALPHA = 0.10  # shared by the values of one key
 
 
@@ -36,7 +36,7 @@ class DependencePart:
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """A key (and those that split the strata alike) by whose values the effect differs.
+    """A key on which the effect depends, with those that split the strata in the same way.
 
     `share` is epsilon squared, the share of the ranks' variance between its values; `opposite` are
     two values for which the effect is surely below and surely above 1, or None.
@@ -106,9 +106,9 @@ def parts_by(
 def _opposite(
     logs: Floats, key: Column, parts: tuple[DependencePart, ...]
 ) -> tuple[DependencePart, DependencePart] | None:
-    """The values whose effects are furthest apart of those surely below and surely above 1.
+    """The values with the most different effects among those surely below and surely above 1.
 
-    A difference within the margin is none: it is on neither side.
+    A difference within the margin counts as neither.
     """
     enough = [part for part in parts if part.strata >= STRATA_LEAST]
     below, above = [], []

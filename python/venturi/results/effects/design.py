@@ -1,7 +1,7 @@
-"""What repeats can show before they are made: the least difference found, the repeats needed.
+"""Power of planned repeats: the smallest detectable difference, and the repeats needed.
 
 By the test of two groups (Brunner-Munzel, `statistics.two_groups`), two-sided at 5 % and with 80 %
-power. See docs/method/designs.md for where the factors come from.
+power. docs/method/designs.md gives the source of the factors.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import pairwise
 
 POWER = 0.8
 ALPHA = 0.05
-ASKED_RATIO = 1.05  # the difference for which repeats are counted, unless another is asked for
+ASKED_RATIO = 1.05  # the difference to detect, by default
 MOST_REPEATS = 10_000
 
 # The smallest ratio of two groups of n that is found with 80 % power is exp(k sd), sd that of the
@@ -34,7 +34,7 @@ _FACTORS = (
 
 @dataclass(frozen=True, slots=True)
 class RepeatSpread:
-    """Standard deviation of the logarithms of times within repeat groups, and from what it is."""
+    """Standard deviation of the logarithms of times within repeat groups, and its source."""
 
     sd: float
     trials: int
@@ -46,7 +46,8 @@ TYPICAL_SD, TYPICAL_HIGH_SD = 0.045, 0.233
 
 
 def spread_of(groups: Iterable[Sequence[float]]) -> RepeatSpread | None:
-    """The spread within groups of repeats, pooled by degrees of freedom; None without two alike.
+    """The spread within groups of repeats, pooled by degrees of freedom; None without a group of
+    two.
 
     Times are in seconds, above 0.
     """
@@ -96,10 +97,11 @@ def repeats_for(ratio: float, sd: float) -> int | None:
 
 
 def repeats_to_rank(groups: int, alpha: float = ALPHA) -> int:
-    """The least repeats a group with which the worst of `groups` can be told from the best at all.
+    """The fewest repeats per group with which a ranking can distinguish the worst of `groups` from
+    the best.
 
-    Ranking asks each for one-sided alpha / (groups - 1); the least p of two groups of n, wholly
-    apart, is 1 / C(2n, n).
+    Ranking tests each at one-sided alpha / (groups - 1); the smallest p of two groups of n without
+    overlap is 1 / C(2n, n).
     """
     n = 1
     while 1 / math.comb(2 * n, n) > alpha / max(groups - 1, 1):
@@ -109,7 +111,7 @@ def repeats_to_rank(groups: int, alpha: float = ALPHA) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """What `groups` of `n` counted repeats each can show. `spread` None: none is recorded yet."""
+    """The power of `groups` with `n` counted repeats each. `spread` None: none is recorded yet."""
 
     n: int
     groups: int
@@ -117,7 +119,7 @@ class Design:
 
     @property
     def sd(self) -> float:
-        """Of the logarithms of times: as recorded, else what is usual."""
+        """Standard deviation of the logarithms of times: the recorded one, else a usual one."""
         return TYPICAL_SD if self.spread is None else self.spread.sd
 
     @property
@@ -127,7 +129,7 @@ class Design:
 
     @property
     def to_rank(self) -> int:
-        """Repeats without which the groups cannot be ranked, however far apart they are."""
+        """Fewer repeats than this can't rank the groups, however different they are."""
         return repeats_to_rank(self.groups)
 
     @property

@@ -1,4 +1,4 @@
-"""What an effect comes to in words: one sentence, and what to do next."""
+"""Describes an effect in words: one sentence, and the next step."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def shown(key: str, value: Value) -> str:
 
 
 def named(keys: Sequence[str], values: Sequence[Value]) -> str:
-    """Values that tell what they are of: `SSD`, `8 maps` as `maps 8`, `SSD IB`."""
+    """Values with the names that they need: `SSD`, `8 maps` as `maps 8`, `SSD IB`."""
     return " ".join(_named(key, value) for key, value in zip(keys, values, strict=True))
 
 

@@ -1,9 +1,9 @@
-"""What a setting brings: the one answer to that question, wherever it is asked.
+"""Estimates the effect of a setting; all commands and pages use this computation.
 
-Trials that differ in the setting and in nothing else that is recorded are compared (`strata`). What
-varies besides is found and named (`confounders`), what the effect depends on too (`dependence`).
-Where too little is matched nothing is said of the setting. Verdict, outcome and interval of an
-`Effect` come from one computation.
+It compares trials that differ in the setting and in no other recorded key (`strata`). It also lists
+other differences (`confounders`) and keys on which the effect depends (`dependence`). If too few
+trials match, there is no estimate. Verdict, outcome and interval of an `Effect` come from one
+computation.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ MACHINES_LEAST = 3
 class EffectQuestion:
     """The question: `baseline` is a value of the keys or None, `ignored` need not be equal.
 
-    Of `values` alone the effects are told (None: of all; of none: of that which leads).
+    The answer has only the effects of `values` (None: of all; empty: of the leading one).
     """
 
     keys: tuple[str, ...]
@@ -110,9 +110,9 @@ class _CodedTrials:
 
 
 def effects_of(chosen: TrialColumns, asked: EffectQuestion) -> Effects:
-    """What the keys bring, which are named as `chosen` names them.
+    """The effects of the keys, which have the names that `chosen` uses.
 
-    UnknownBaselineError where the baseline is no value of theirs.
+    UnknownBaselineError if the baseline is not a value of these keys.
     """
     table = _table(chosen, asked.keys)
     counts = np.bincount(table.target, minlength=len(table.values))
@@ -170,7 +170,7 @@ def effects_of(chosen: TrialColumns, asked: EffectQuestion) -> Effects:
 
 @dataclass(frozen=True, slots=True)
 class _ValueVerdict:
-    """What the strata of both (`found`, with the keys at them, `at`) say of a `value`."""
+    """The evidence of the strata about a `value`: `found` has the strata, `at` the keys at them."""
 
     value: int
     n: int
@@ -192,7 +192,9 @@ class _ValueVerdict:
 
 
 def _main(told: Sequence[_ValueVerdict]) -> int | None:
-    """The place of what surely brings most; if nothing does, of what has most strata."""
+    """The place of the value that surely saves most; without any, of the one with the
+    most strata.
+    """
     sure = [i for i, each in enumerate(told) if each.sure and each.outcome is EffectOutcome.FASTER]
 
     def most(place: int) -> tuple[int, float]:
@@ -226,7 +228,7 @@ def _table(chosen: TrialColumns, keys: Sequence[str]) -> _CodedTrials:
 def _baseline(
     asked: EffectQuestion, table: _CodedTrials, stratum: Integers, order: Sequence[int]
 ) -> tuple[int | None, str]:
-    """The value asked for; else the most frequent that has a setting in common with another."""
+    """The requested value; else the most frequent one that shares a stratum with another."""
     if not order:
         return None, "no counted trial has a value"
     if asked.baseline is not None:
@@ -244,8 +246,9 @@ def _baseline(
 def _worth_naming(
     along: frozenset[str], table: _CodedTrials, keys: Sequence[str]
 ) -> tuple[str, ...]:
-    """Without other names of the target, whose values are its own, and what the record says: also
-    that of the cluster's file, where `keys` have the plan's name of it.
+    """The linked keys to show: not the target's synonyms, which have its values, and not facts that
+    the record states, such as the name in the cluster's file if `keys` has the plan's name of the
+    cluster.
     """
     recorded = {HOST_NAMES, DISK_FOLDERS, *([CLUSTER_NAME] if "cluster" in keys else [])}
     texts = [{str(part) for part in value} for value in table.values]
@@ -271,13 +274,13 @@ class _EffectBuilder:
     along: tuple[str, ...]
 
     def confounders(self, value: int) -> tuple[Confounder, ...]:
-        """What else differs between the trials of `value` and those of the baseline."""
+        """Other differences between the trials of `value` and those of the baseline."""
         return tuple(confounders(*self._pair(value))[:CONFOUNDERS_MAX])
 
     def _together(self, value: int) -> tuple[LinkedKey, ...]:
-        """What differs between all trials of `value` and all of the baseline with the keys.
+        """The linked keys that differ between all trials of `value` and all of the baseline.
 
-        Not what is another name of them here, with their own values.
+        Synonyms of the target, which have its values, are left out.
         """
         pair = (value, self.baseline)
         rows = [int(np.argmax(self.table.target == code)) for code in pair]
@@ -297,7 +300,7 @@ class _EffectBuilder:
         return every.taken(among), self.table.target[among] == value
 
     def judged(self, value: int, found: MatchedStrata) -> _ValueVerdict:
-        """What the strata say of `value`, before what goes with it is looked for."""
+        """The evidence of the strata about `value`, before the search for confounders."""
         level, n_trials = self.asked.level, found.n + found.n_baseline
         at = select_trials(self.compared, found.row)
         estimate = self._estimate(found, at, level)
@@ -335,7 +338,7 @@ class _EffectBuilder:
         tenths = np.exp(np.quantile(found.logs, [0.1, 0.9])).tolist() if strata else [None, None]
         works = at.get("workload")
         little = strata < 2
-        # What differs is looked for only where it is told: it takes longest.
+        # The search for confounders takes longest, so it runs only for effects that are shown.
         pair, second = self._pair(value)
         model = adjusted(pair, second, level) if little and first else None
         made = Effect(
@@ -443,7 +446,11 @@ class _EffectBuilder:
         keys = [key for key in MACHINES if key in at]
         if not set(MACHINES) & set(self.asked.keys) and keys:
             group, first = combined([at[key] for key in keys], len(at[keys[0]].codes))
-            for key in ("cluster", "instance_type", *keys):  # the shortest name that tells all
+            for key in (
+                "cluster",
+                "instance_type",
+                *keys,
+            ):  # the shortest distinct names
                 column = at.get(key)
                 if column is not None and len(set(column.codes[first].tolist())) == len(first):
                     return column

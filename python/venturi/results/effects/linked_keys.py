@@ -1,4 +1,4 @@
-"""Which keys are left out of strata because they change only together with what is compared."""
+"""Keys that are left out of strata because they change only together with the target."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def linked_keys(
     """
     along = dependent_keys(target, columns) - DIFFERENT_WORK
     for key in {HOST_NAMES, DISK_FOLDERS} & columns.keys():
-        # What imported tables don't say of their hosts is unknown, not another value.
+        # Facts of hosts that imported tables lack are unknown, not a different value.
         column = columns[key]
         known = np.array([value is not None for value in column.values], dtype=bool)[column.codes]
         known_of = {key: Column(column.values, column.codes[known])}

@@ -1,6 +1,6 @@
-"""Whether a machine does the same from hour to hour, and as its like do: asked before a study.
+"""Screens a machine before a study: is it stable over hours, and does it match its peers?
 
-Values are rates (higher is better), one a probe, with the moment at which each began.
+Values are rates (higher is better), one per probe, with the time at which each began.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Trend:
 
 @dataclass(frozen=True, slots=True)
 class Screening:
-    """What `n` probes over `lasted_s` say of one rate.
+    """Statistics of one rate over `n` probes, which took `lasted_s` seconds.
 
-    `variation` is the standard deviation by the mean; `slow_hours` are the hours of the day (UTC)
-    whose median is below 0.8 of the median of all, with their share of it. `against_peers` is this
-    median by the median of `peers` other machines of the same type. What is None is not known.
+    `variation` is the standard deviation divided by the mean. `slow_hours` are the hours of the day
+    (UTC) with a median below 0.8 of the median of all, with that ratio. `against_peers` is this
+    median divided by the median of `peers` other machines of the same type. None means unknown.
     """
 
     n: int
@@ -58,7 +58,7 @@ class Screening:
 def screen(
     values: Sequence[tuple[datetime, float]], peers: Sequence[float] = ()
 ) -> Screening | None:
-    """The screening of `values` beside the medians of `peers`; None without a value above 0."""
+    """Screen `values` against the medians of `peers`; None without a value above 0."""
     known = sorted((moment, value) for moment, value in values if value > 0)
     if not known:
         return None
@@ -107,7 +107,7 @@ def _trend(known: Sequence[tuple[datetime, float]]) -> Trend | None:
 
 
 def in_words(found: Screening) -> tuple[str, ...]:
-    """What a reader has to know of it, the most important first."""
+    """The findings in words, the most important first."""
     lines = []
     if found.against_peers is not None:
         place = (

@@ -1,9 +1,9 @@
-"""Trials matched with those that are alike in all else, and what such pairs say together.
+"""Matches trials that are equal except for one key, and pools the ratios of such pairs.
 
-A *stratum* is all trials with the same value of every recorded key but the one that is looked at
-(the target). Within one, nothing that is known differs but the target. Its effect is the median of
-all ratios of a time of the value to a time of the baseline, as a logarithm: the Hodges-Lehmann
-shift, the estimate of `statistics.two_groups`. Strata count once each, whatever was measured most.
+A *stratum* is all trials with the same value of every recorded key except the examined one (the
+target). Within one, only the target is known to differ. Its effect is the median of all ratios of a
+time of the value to a time of the baseline, as a logarithm: the Hodges-Lehmann shift, the estimate
+of `statistics.two_groups`. Each stratum counts once, however many trials it has.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def strata_of(columns: Sequence[Column], count: int) -> Integers:
 
 
 def match(stratum: Integers, target: Integers, logs: Floats, baseline: int) -> MatchedStrata:
-    """The trials of each value of `target` beside those of the baseline in the same stratum."""
+    """Match the trials of each value of `target` with those of the baseline in the same stratum."""
     order = np.lexsort((logs, target, stratum))
     s, t, x = stratum[order], target[order], logs[order]
     starts = (
@@ -119,7 +119,7 @@ def _median_differences(
 
 @dataclass(frozen=True, slots=True)
 class PooledRatio:
-    """A ratio over `n` equal parts with its interval; `reason` says why that is None."""
+    """A ratio over `n` equal parts with its interval; `reason` says why there is no interval."""
 
     ratio: float
     interval: Interval | None
@@ -193,12 +193,12 @@ def over_works(logs: Floats, work: Integers, level: float) -> PooledRatio:
 
 
 def over_machines(logs: Floats, machine: Integers, level: float) -> PooledRatio:
-    """The mean of machines' means, for further machines.
+    """The mean of machines' means, with an interval that covers other machines.
 
-    Each counts once, unless the least known has few of the strata that the middle one has: then by
-    what is known of it and how machines differ, so that it moves the mean less. Random effects:
-    weights 1/(s2/strata + between) with Paule and Mandel's between, no machine's strata above twice
-    the middle; Hartung and Knapp's t interval, never narrower than without their factor.
+    Each machine counts once, unless the smallest has far fewer strata than the median one. Then a
+    random-effects model gives it less weight: 1/(s2/strata + between) with Paule and Mandel's
+    between, strata capped at twice the median, and Hartung and Knapp's t interval, never narrower
+    than without their factor.
     """
     means = means_of(logs, machine)
     strata = np.unique(machine, return_counts=True)[1]
@@ -251,7 +251,9 @@ def _interval(middle: float, half: float, level: float, method: str) -> Interval
 
 
 def partition(codes: Integers) -> Integers:
-    """`codes` renumbered in the order of appearance: equal for keys that split trials alike."""
+    """`codes` renumbered in the order of appearance: equal for keys that split trials in the same
+    way.
+    """
     first = np.full(int(codes.max()) + 1 if len(codes) else 0, -1, dtype=np.int64)
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # of equal places the last one stays
     present = np.flatnonzero(first >= 0)
@@ -261,7 +263,9 @@ def partition(codes: Integers) -> Integers:
 
 
 def equivalent_keys(columns: Mapping[str, Column]) -> list[tuple[tuple[str, ...], Integers]]:
-    """Groups of keys that split the trials alike, with how; without those that split nothing."""
+    """Groups of keys that split the trials in the same way, with the split; keys that split nothing
+    are left out.
+    """
     found: dict[bytes, tuple[list[str], Integers]] = {}
     for key, column in columns.items():
         if not len(column.codes) or (column.codes == column.codes[0]).all():
@@ -272,7 +276,7 @@ def equivalent_keys(columns: Mapping[str, Column]) -> list[tuple[tuple[str, ...]
 
 
 def _well_known(key: str) -> tuple[bool, int, str]:
-    """What tells most comes first: a cluster's name before the number of its machines."""
+    """Sort key: the clearest key first, such as a cluster's name before its number of hosts."""
     return key not in {"cluster", "workload"}, len(key), key
 
 
@@ -282,7 +286,7 @@ def _distinct(columns: Sequence[Column]) -> list[Column]:
 
 
 def dependent_keys(target: Integers, columns: Mapping[str, Column]) -> frozenset[str]:
-    """The keys that change only together with the target, so cannot be told from it.
+    """The keys that change only together with the target, so that their effects can't be separated.
 
     Each value of the target has just one value of such a key, and these differ: such as the number
     of disks with the name of a layout.

@@ -62,7 +62,7 @@ class HostUse:
 
     @property
     def shares(self) -> list[tuple[str, float]]:
-        """Devices whose share is known, with it."""
+        """Devices with a known share, and that share."""
         every = (
             (PROCESSOR, self.cpu_busy),
             (f"disk {self.disk}", self.disk_busy),

@@ -1,6 +1,6 @@
-"""What the hosts of a trial did, by their series: over any part of its time, and who was narrowest.
+"""Use of a trial's hosts, from their series: over any time span, with the narrowest host.
 
-One computation for `venturi show`, a job's stages, and the hosts beside one another.
+One computation for `venturi show`, a job's stages, and the comparison of hosts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ K = TypeVar("K")
 TimeSpan = tuple[float, float]
 """When something began, in seconds since the trial did, and how long it took."""
 
-# Our judgement, not measured: a device that is busy for less is not what held a stage up.
+# Our choice, not measured: a device that is less busy did not hold the stage up.
 BUSY = 0.8
 STANDS_OUT = 0.1  # of the time: a host is narrower that is busy for so much more than the others
 ROWS_MAX = 2_000_000  # of a series, that are kept in memory
@@ -92,7 +92,7 @@ class WatchedHosts:
                 self.reason = error.message
 
     def uses(self, span: TimeSpan) -> tuple[HostUse | None, ...]:
-        """What each of `hosts` did; None of one of which too few samples tell."""
+        """The use of each of `hosts`; None for a host with too few samples."""
         uses = tuple(host.use(*span) for host in self.hosts)
         if not self._shared:
             return uses
@@ -101,7 +101,7 @@ class WatchedHosts:
         return tuple(use and _of_shared_processors(use, all_own) for use in uses)
 
     def narrowest(self, span: TimeSpan) -> HostUse | None:
-        """The use of the host with the busiest device; None if too few samples tell."""
+        """The use of the host with the busiest device; None if there are too few samples."""
         known = [use for use in self.uses(span) if use is not None]
         return _narrowest(known, shared=self._shared) if known else None
 
@@ -157,7 +157,7 @@ class _Member:
 
 
 def _members(trial: Trial, series: Sequence[Artifact]) -> list[_Member | None] | None:
-    """Whose each of the series is, None being the only host; None if that is not known."""
+    """The host of each series, None being the only host; None if unknown."""
     if len(series) == 1:
         return [None]
     hosts = {host.name: host for host in trial.cluster.hosts}
@@ -187,8 +187,8 @@ def disks_reported(trial: Trial, name: str) -> frozenset[str] | None:
 
 
 def _of_shared_processors(use: HostUse, all_own: float | None) -> HostUse:
-    """What the other hosts of the trial had of the processors is not others': `all_own` is what it
-    had on all of them.
+    """CPU time of the trial's other hosts on the same machine isn't others' use: `all_own` is the
+    sum over all its hosts.
     """
     if all_own is None or use.cpu_own is None or use.cpu_others is None:
         return replace(use, cpu_others=None)
@@ -218,7 +218,7 @@ def _narrowest(uses: Sequence[HostUse], *, shared: bool) -> HostUse:
 
 
 def _watched(path: Path, spans: Sequence[TimeSpan], member: _Member | None) -> WatchedHost:
-    """What is asked for of the series in `path` around these times; VenturiError if too much."""
+    """Read the series in `path` around these times; VenturiError if it is too large."""
     from venturi.record.store.frames import pl
 
     from_s = min((begin for begin, _ in spans), default=math.inf)
@@ -227,7 +227,7 @@ def _watched(path: Path, spans: Sequence[TimeSpan], member: _Member | None) -> W
     moments = pl.Series("t_s", [], pl.Float64)
     for part in read_parts(path, ("t_s", "metric", "device", "value")):
         moments = pl.concat([moments, part["t_s"]]).unique()
-        # Of the end, the sample after it tells too.
+        # The last part also needs the sample after it.
         values.append(
             part.filter(
                 pl.col("metric").is_in(_ASKED)
@@ -265,7 +265,7 @@ class WatchedHost:
 
     @property
     def name(self) -> str | None:
-        """Of one of several hosts its name; else None."""
+        """The host's name if there are several; else None."""
         return None if self._member is None else self._member.name
 
     @property
@@ -274,7 +274,7 @@ class WatchedHost:
         return self._interval_s
 
     def lines(self, started_s: float, elapsed_s: float, parts: int) -> HostUseLines:
-        """What it did in each of so many equal `parts` of a time."""
+        """Its use in each of `parts` equal parts of a time span."""
         from venturi.record.store.frames import pl
 
         place = ((pl.col("t_s") - started_s) / elapsed_s * parts).ceil() - 1
@@ -305,7 +305,7 @@ class WatchedHost:
         )
 
     def use(self, started_s: float, elapsed_s: float) -> HostUse | None:
-        """What the host did from `started_s` on; None if too few samples tell."""
+        """The host's use from `started_s` on; None if there are too few samples."""
         if elapsed_s < self._interval_s:
             return None
         means = self._means(started_s, elapsed_s)

@@ -1,23 +1,24 @@
-"""ALOJA's public data sets 1 to 4: Hadoop MapReduce trials, one a row.
+"""ALOJA's public data sets 1 to 4: Hadoop MapReduce trials, one per row.
 
 Sets 1 and 2 have costs and end times and only the name of the cluster, set 3 has its machines, and
-set 4 also the suite (`Bench.Type`). The sets overlap, and nothing in them tells which rows are the
-same execution: import one of them. Decisions:
+set 4 also the suite (`Bench.Type`). The sets overlap, and rows of the same execution can't be
+recognized: import one set only. Decisions:
 
-- Rows that are equal in everything but `ID` are kept, each as an execution of its own, and all but
-  the first are marked (VEN-IMPORT-ALIKE). Times are whole seconds, and Hadoop 1's heartbeat makes
-  those of short jobs multiples of 3 s, so that equal repeats are common: set 4 has 2,319 pairs of
-  repeats that took equally long, 1,704 that differ by 1 s and 2,773 by 3 s; their `ID`s keep no
-  constant distance, as those of rows copied in blocks would, and of its 265 times that have
-  milliseconds no two are equal. To drop such rows would keep each group's rare times and lose its
-  common ones (of 44 repeats, 29 of which took 105 s, 5 would be left).
+- Rows that are equal in everything but `ID` are kept as separate executions, and all but the first
+  are marked (VEN-IMPORT-ALIKE). Times are whole seconds, and Hadoop 1's heartbeat makes those of
+  short jobs multiples of 3 s, so equal repeats are common: set 4 has 2,319 pairs of repeats with
+  equal times, 1,704 that differ by 1 s and 2,773 by 3 s. The `ID`s of equal rows have no constant
+  distance, as rows copied in blocks would, and its 265 times with milliseconds are all different.
+  Dropping such rows would keep each group's rare times and lose its common ones (of 44 repeats, 29
+  of which took 105 s, 5 would be left).
 - `VM.RAM` is GiB, and `Blk.size` MiB, except 134, which clusters of Windows machines have: that is
   128 MiB in decimal megabytes.
-- Compression 0, 1, 2, 3 is none, zlib (Hadoop's default codec), LZO, Snappy: what the bench program
-  passes to Hadoop. ALOJA's pages, and sets 1 and 2, call code 2 "BZIP2", which it never was.
+- Compression 0, 1, 2, 3 means no compression, zlib (Hadoop's default codec), LZO, Snappy, as
+  the bench program passes them to Hadoop. ALOJA's pages, and sets 1 and 2, wrongly call code 2
+  "BZIP2".
 - A `Running.Cost` of 0 means that no price was known, not that it was free.
-- `End.time` has no time zone, so that `started_at` stays None; a warning keeps the text.
-- The version of Hadoop is in none of these sets.
+- `End.time` has no time zone, so `started_at` stays None; a warning keeps the text.
+- None of these sets has the version of Hadoop.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ _DISKS: Mapping[str, tuple[str, str]] = {
 
 
 def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
-    """The trials of one of ALOJA's sets, with what was refused and what was interpreted."""
+    """Yield the trials of one of ALOJA's sets, the refused rows and the interpreted values."""
     provenance = source.provenance("aloja")
     clusters: dict[tuple[str, ...], tuple[Host, ...]] = {}
     first_with: dict[str, str] = {}
@@ -148,7 +149,7 @@ def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
 
 
 def _content(row: TableRow) -> str:
-    """All that a row says, whatever the order of the columns, without its number."""
+    """The content of a row without its number, independent of the order of columns."""
     return imported_id(
         "aloja", *(f"{name}={value}" for name, value in sorted(row.fields.items()) if name != "ID")
     )

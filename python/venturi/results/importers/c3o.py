@@ -1,20 +1,20 @@
-"""C3O: Spark jobs on EC2 at many scale-outs, one trial a row; a file a job, named after it.
+"""C3O: Spark jobs on EC2 at many scale-outs, one trial per row; a file per job, named after it.
 
 Decisions:
 
-- Rows are repetitions: what equals in everything but `gross_runtime` is one repeat group, and as
-  the runtimes are even seconds, equal rows are common and are different executions. The n-th of
-  some equal rows of a file has the id of the n-th whenever it is read.
-- `gross_runtime` is seconds. `slots` (processor threads) and `memory` belong to the whole cluster.
-  `memory` is the GiB that EC2 states for the type x 1000 x `instance_count`, for all types there
-  are (c4.2xlarge: 15 GiB, 15000; r4.xlarge: 30.5 GiB, 30500).
+- Rows are repetitions: those that are equal in everything but `gross_runtime` are one repeat group.
+  Runtimes are even seconds, so equal rows are common and are different executions. The n-th of
+  several equal rows of a file always gets the same id.
+- `gross_runtime` is seconds. `slots` (CPU threads) and `memory` belong to the whole cluster.
+  `memory` is the GiB that EC2 states for the type x 1000 x `instance_count`, for all types in the
+  data (c4.2xlarge: 15 GiB, 15000; r4.xlarge: 30.5 GiB, 30500).
 - The MB of `data_size_MB` is not the same in each file. `lines` of `line_length` letters and an end
   of line fill exactly `data_size_MB` x 10^6 bytes in grep.tsv; in sort.tsv that takes 2^20
   (10,000,000 x 1001 bytes are 9546 of them, and 9530 is written); in pagerank.tsv a link is two
   page numbers with two separators, which takes 2^20 too (10^7 links among 10^6 pages: 137.8 MB or
-  131.4 MiB, and 131 is written). For other jobs nothing decides it: `input_bytes` stays None, and
+  131.4 MiB, and 131 is written). For other jobs the unit is unknown: `input_bytes` stays None, and
   a warning says why. The figure itself is always kept in the configuration.
-- Every further column is a parameter of the job, and part of the configuration.
+- Every other column is a parameter of the job, and part of the configuration.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ FORMAT = Format(
     columns=("exp_name", "vm_name", "disk_name"),
 )
 UNDATED = "unknown"
-"""The `as_of` of a price whose source gives no date."""
+"""The `as_of` of a price without a date in its source."""
 
 
 def _price(row: TableRow, column: str) -> PriceQuote:

@@ -37,7 +37,7 @@ class ColumnMapping:
 
     `elapsed_s` is the column of the elapsed seconds. If `failure` finds one, these seconds are the
     sample `time_to_failure_s` instead. Hosts are named after the field `hosts`. The columns
-    `casefolded` are read in lower case. `others` reads every further column into the configuration;
+    `casefolded` are read in lower case. `others` reads all other columns into the configuration;
     without it the table may only have `unused` ones.
     """
 

@@ -72,7 +72,7 @@ _NO_DISK = frozenset({"null", "cpuio", "net", "netsplice", "rdma", "http", "dev-
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What all jobs of one run of fio share."""
+    """The facts that all jobs of one run of fio share."""
 
     line: int
     version: str
@@ -106,7 +106,7 @@ class _Job:
         return str(self.fields.get("jobname", ""))[:200] or f"job {self.place + 1}"
 
     def section(self, direction: str) -> Mapping[str, Any]:
-        """What fio measured in one direction, empty if nothing was moved."""
+        """The measurements of one direction; empty if nothing was moved."""
         found = self.fields.get(direction)
         moved = isinstance(found, dict) and (_number(found, "io_bytes") or _number(found, "bw"))
         return found if isinstance(found, dict) and moved else {}

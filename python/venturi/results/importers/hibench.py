@@ -1,23 +1,23 @@
-"""HiBench: the lines of a `hibench.report`, one trial a line.
+"""HiBench: the lines of a `hibench.report`, one trial per line.
 
-HiBench appends a line of seven fields, separated by blanks, after each workload; the header stands
-above, again further down where reports were joined, or nowhere. Decisions:
+HiBench appends a line of seven fields, separated by blanks, after each workload. The header stands
+at the top, again further down where reports were joined, or nowhere. Decisions:
 
-- `Date` and `Time` are taken when the workload has ended, in the local time of the machine, whose
-  zone is not stated: `started_at` stays None, and a warning keeps the text.
-- An `Input_data_size` of 0 (sleeping and streaming workloads) means that HiBench knows none, so
-  that the throughputs beside it, which are 0 too, say nothing either.
+- `Date` and `Time` are the end of the workload in the machine's local time, without a time zone:
+  `started_at` stays None, and a warning keeps the text.
+- An `Input_data_size` of 0 (sleeping and streaming workloads) means unknown to HiBench, so the
+  throughputs in the same line, which are 0 too, are also unknown.
 - HiBench divides in whole numbers: throughput = size / duration, and per node = throughput /
   nodes. Where exactly one number of nodes fits, that many machines ran the workload; otherwise
-  their number is not known. One node is what HiBench also takes when it finds no list of nodes, so
-  that one is not known either.
+  their number is unknown. HiBench also assumes one node when it finds no list of nodes, so one node
+  means unknown, too.
 - The first part of `Type` is the engine (`Hadoop` is MapReduce or Hive on it) and the language. A
   type without one is Spark's where HiBench has it for Spark alone.
 - A last line without a line end may lack digits of its last field: its trial is kept without that
-  field if the others agree, with a warning; otherwise the line is refused, and nothing else.
+  field if the others agree, with a warning; otherwise only this line is refused.
 - Other lines, such as a shell's message at the beginning, are refused, and nothing else.
 - A report has no exit status. HiBench has written lines for jobs that failed, and such a line
-  cannot be told from a good one.
+  looks like a good one.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ _DATES = (re.compile(r"\d{4}-\d{1,2}-\d{1,2}"), re.compile(r"\d{4}/\d{1,2}/\d{1,
 
 
 def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
-    """The trials of a report, with what was refused and what was interpreted."""
+    """Yield the trials of a report, the refused lines and the interpreted values."""
     sound = False
     cut = _is_cut(file)
     for line, content, is_last in _with_last(lines(file, source, _LIMITS)):

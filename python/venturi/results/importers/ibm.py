@@ -21,7 +21,7 @@ FORMAT = Format(
     columns=("A_family", "target_runtime"),
 )
 _SUCCEEDED = "ok"
-# What a status contains -> the class of the failure; the first that fits.
+# Part of a status -> the class of the failure; the first match counts.
 _FAILURES = (
     ("timed out", "timeout"),
     ("stream is closed", "connection"),

@@ -1,11 +1,11 @@
-"""PerfKitBenchmarker: its samples as NDJSON, one sample a line; those of a run are one trial.
+"""PerfKitBenchmarker: its samples as NDJSON, one per line; the samples of a run are one trial.
 
 Samples with one `run_uri`, `test` and (if it is a label) `run_number` belong together, wherever in
-the file they stand. Decisions:
+the file they are. Decisions:
 
-- The trial's time is the sample that is the run's, by the names in `RUN_TIMES`, the first that
-  stands there exactly once. `End to End Runtime` is none: it has making and removing the machines
-  in it. Without such a sample the run is refused, unless it is a probe.
+- The trial's time is the run's sample with the first name in `RUN_TIMES` that occurs exactly once.
+  `End to End Runtime` doesn't count: it includes creating and removing the machines. Without such a
+  sample the run is refused, unless it is a probe.
 - Runs of fio, iperf and netperf are probes of a disk or network. Their rates are also kept in the
   metrics of Venturi's own probes (`pkb_probes.py`), and their time may be unknown.
 - A line that is damaged or truncated is refused, and the others are kept.
@@ -151,7 +151,7 @@ _Run = tuple[str, str, int]
 
 
 def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
-    """The trials of the runs in `file`, with what was refused."""
+    """Yield the trials of the runs in `file`, and the refused lines."""
     runs: dict[_Run, list[_SampleLine]] = {}
     seen: set[str] = set()
     for line, content in parsed_lines(file, source, _LIMITS):
@@ -324,7 +324,7 @@ def _is_count(value: Scalar) -> bool:
 
 
 def _run_time(run: _Run, lines: Sequence[_SampleLine]) -> _SampleLine:
-    """The one sample that is the time of the run; UnusableError if there is none."""
+    """The one sample that is the time of the run; UnusableError if there isn't exactly one."""
     several = False
     for metric in RUN_TIMES:
         found = [line for line in lines if line.metric == metric]

@@ -1,13 +1,13 @@
 """Figures printed in publications, one trial a row: Venturi's own format, and its shipped tables.
 
 A tidy CSV. A row is one printed figure, so one trial, also where it stands for several executions:
-`statistic` says what it is (`single`, `best`, `mean of 5`, `not stated`, or `sum of stages` where
-only the parts are printed). It is in the configuration, and in a warning of each trial. `source`
-(authors and year) and `place` (table, figure or section) together are the provenance.
+`statistic` says which figure it is (`single`, `best`, `mean of 5`, `not stated`, or `sum of stages`
+where only the parts are printed). It is in the configuration, and in a warning of each trial.
+`source` (authors and year) and `place` (table, figure or section) together are the provenance.
 
-Columns that begin with `configuration.` are what was chosen, `host.` are facts of each machine,
-`software.` are versions, and `sample.METRIC.UNIT` or `sample.METRIC.UNIT.STAGE` are further
-figures. An empty field is what the publication does not say.
+Columns that begin with `configuration.` are settings, `host.` are facts of each machine,
+`software.` are versions, and `sample.METRIC.UNIT` or `sample.METRIC.UNIT.STAGE` are other figures.
+An empty field is a value that the publication does not state.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ _STANDS_FOR = {
 
 
 def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
-    """The trials of a table of published figures, with what was refused."""
+    """Yield the trials of a table of published figures, and the refused rows."""
     return of_rows(rows(file, source, _COLUMNS, None), lambda row: [_trial(row, source)], source)
 
 

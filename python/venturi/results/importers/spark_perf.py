@@ -1,18 +1,18 @@
-"""spark-perf: what its Scala test runners print, one trial for each element of `results`.
+"""spark-perf: the output of its Scala test runners, one trial per element of `results`.
 
 The text is JSON: `{"testName", "options", "sparkConf", "sparkVersion", "systemProperties",
 "results"}`, as one object, an array of them, or one a line, with or without the `results: ` that
 stands before it in a test's log. Decisions:
 
 - An element of `results` is one repetition, in seconds: `time`, or `trainingTime` of the machine
-  learning tests, whose other figures are kept as samples.
+  learning tests. Their other figures are kept as samples.
 - spark-perf leaves its first repetitions (two, by default) out of its own statistics, but the text
   does not say how many: no repetition is marked as a warm-up.
-- Options and the Spark configuration are the trial's configuration, except for what Spark makes up
-  for each application (its id, ports, folders, start): that would make each trial a group of its
-  own, and stands among the software instead. Of the Java system properties only those that name
-  versions are kept.
-- Neither a date nor the machines are in it.
+- Options and the Spark configuration are the trial's configuration, except for values that Spark
+  generates for each application (its id, ports, folders, start): they would make each trial its own
+  group, so they are among the software. Only those Java system properties that name versions are
+  kept.
+- It has neither a date nor the machines.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _VERSIONS = re.compile(
 
 
 def read(file: BinaryIO, source: ImportSource) -> Iterator[ImportedItem]:
-    """The trials of the tests in `file`, with what was refused."""
+    """Yield the trials of the tests in `file`, and the refused ones."""
     raw = file.read(_LIMITS.file_bytes + 1)
     if len(raw) > _LIMITS.file_bytes:
         raise source.malformed(f"more than {_LIMITS.file_bytes} bytes")
@@ -141,7 +141,7 @@ def _items(test: Any, line: int, place: str, source: ImportSource) -> Iterator[I
                 samples=samples,
             )
         )
-    # All times together tell two executions of one test apart; one of them alone might not.
+    # All times together distinguish two executions of one test; one of them alone might not.
     times = [None if isinstance(each, Refusal) else each.elapsed_s for each in repetitions]
     digest = json.dumps([common, times], sort_keys=True)
     for number_, each in enumerate(repetitions):
@@ -152,7 +152,7 @@ def _items(test: Any, line: int, place: str, source: ImportSource) -> Iterator[I
 
 
 def _without_results(test: dict[str, Any], source: ImportSource) -> Trial:
-    """What the repetitions of a test have in common, as a planned trial."""
+    """The common facts of the repetitions of a test, as a planned trial."""
     options, spark = _scalars(test, "options"), _scalars(test, "sparkConf")
     properties = _scalars(test, "systemProperties")
     others = {key: value for key, value in spark.items() if _PER_APPLICATION.fullmatch(key)}
@@ -187,7 +187,9 @@ def _seed(written: Scalar) -> int | None:
 
 
 def _refusal(error: UnusableError, line: int, place: str) -> Refusal:
-    """The refusal of what is at `place`; that is no part of `field`, by which they are counted."""
+    """The refusal of the element at `place`, which isn't part of `field`: refusals are counted by
+    field.
+    """
     return Refusal(line, error.field, f"{place} {error.value}".strip(), error.reason)
 
 

@@ -1,17 +1,18 @@
-"""Groups ranked where all else is equal: each against one of them in the settings that both have.
+"""Ranks groups all else being equal: each against one of them in the settings that both have.
 
-A ranking of all that was measured says which group happened to be measured in easy settings. Here
-trials are divided into strata (`strata`), and a group is compared with the *reference* over the
-strata that hold both. The reference is the group that seems best among those that share strata
-with most others. Groups that share none with it are in a *set* of their own, with another
-reference: nothing is said between sets, but what keeps them apart.
+A ranking of all trials shows which group happened to be measured in easy settings. So trials are
+divided into strata (`strata`), and a group is compared with the *reference* over the strata that
+have both. The reference is the group that seems best among those that share strata with most
+others. Groups that share none with it form another *set* with another reference. Sets can't be
+compared; only the keys by which they differ are shown.
 
-The promise is that of `ranking`: in each set of k groups, whichever is truly best is called worse
-with a chance of at most alpha, each of k - 1 one-sided comparisons having alpha/(k - 1). It needs
-no more of the reference than that it is one of them.
+The promise is that of `ranking`: in each set of k groups, the truly best one is called worse with a
+chance of at most alpha, because each of k - 1 one-sided comparisons has alpha/(k - 1). The
+reference may be any of the groups.
 
-Not being called worse is no merit where little is known: a group whose interval spans more than a
-factor of `WIDEST`, or that has none, has no place (`Rank.CANNOT_TELL`) unless it is found worse.
+Not being called worse means little if there is little data: a group with no interval, or with one
+that spans more than a factor of `WIDEST`, has no place (`Rank.CANNOT_TELL`) unless it is found
+worse.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class MatchedSet:
 
 @dataclass(frozen=True, slots=True)
 class MatchedRanking:
-    """Groups ranked where all else is equal, in sets between which nothing can be told.
+    """Groups ranked all else being equal, in sets that can't be compared with each other.
 
     `equal` are the keys that were held equal, `apart` those by which the first set differs most
     from the others.
@@ -95,8 +96,9 @@ class MatchedRanking:
 
 @dataclass(frozen=True, slots=True)
 class _GroupedTrials:
-    """Trials by their `stratum` and the number of their group (`target`), which `values` names;
-    `axes` have the logarithms of what is looked at."""
+    """Trials by their `stratum` and the number of their group (`target`), an index of `values`;
+    `axes` have the logarithms of the ranked quantities.
+    """
 
     stratum: Integers
     target: Integers
@@ -113,7 +115,8 @@ class _GroupedTrials:
 @dataclass(frozen=True, slots=True)
 class _MatchedPair:
     """A group against another over the strata of both; `worse`: the one-sided test says so.
-    `evidence` is what it rests on, in words."""
+    `evidence` describes the data in words.
+    """
 
     strata: int
     ratio: float
@@ -150,7 +153,7 @@ def rank_matched(
     *,
     alpha: float = ALPHA,
 ) -> MatchedRanking:
-    """The groups of `trials` by `keys`, ranked over the settings that are alike in `equal`.
+    """Rank the groups of `trials` by `keys` over settings with equal values of the keys `equal`.
 
     `equal` is the first of `other_and_linked_keys`. `rates` is each trial's price per hour, of the
     whole cluster: all objectives but time need it.
@@ -362,9 +365,9 @@ def _on_frontier(
     places: Mapping[int, MatchedRank],
     each_alpha: float,
 ) -> list[MatchedRank]:
-    """Standings by time and cost: best are those that no other is estimated to beat in both, worse
-    is what one and the same of these beats in both by the test. A group of which too little is
-    known beats none."""
+    """Standings by time and cost. Best: no other group is estimated to beat it in both. Worse: one
+    of the best beats it in both by the test. A group with too little data beats none.
+    """
     estimates = [_estimated(table, logs, members) for logs in table.axes.values()]
 
     def beats(one: int, other: int) -> bool:
@@ -401,8 +404,9 @@ def _apart(
     trials: SucceededTrials, equal: Sequence[str], inside: npt.NDArray[np.bool_]
 ) -> tuple[str, ...]:
     """The keys by which the trials of the first set differ most from the others: half the summed
-    |share inside - share outside| over their values, at least a half. Of keys that split the trials
-    alike, one."""
+    |share inside - share outside| over their values, at least a half. Among keys that split the
+    trials in the same way, one.
+    """
     found = []
     for names, codes in equivalent_keys({key: trials.columns[key] for key in equal}):
         size = int(codes.max()) + 1

@@ -1,8 +1,8 @@
-"""The one answer to "which group is best": of like with like, or why not.
+"""Answers which group is best, with equal work compared, or says why it can't.
 
-Different work is never ranked together. Where trials differ in nothing but what they are grouped
-by, groups are ranked by their medians (`ranking`); where they differ in more, over the settings
-that are alike (`alike`). Medians of all that was measured are given only on request, as *crude*.
+Different work is never ranked together. Where trials differ only in the keys that group them,
+groups are ranked by their medians (`ranking`); otherwise over settings that match
+(`matched_ranking`). Medians over all trials are given only on request, as *crude*.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class RecordedPrices:
-    """What each trial cost by its own record, as US dollars an hour; nan where it has none.
+    """The recorded cost of each trial, as US dollars per hour; nan where it has none.
 
-    `said` says of how many trials they are, by whom and when.
+    `said` says how many trials have one, from which source and of which dates.
     """
 
     usd_per_hour: Floats
@@ -108,7 +108,7 @@ def recorded_prices(
 
 @dataclass(frozen=True, slots=True)
 class RankingRefusal:
-    """Why groups are not ranked, and what to add."""
+    """Why groups are not ranked, and a hint for the user."""
 
     message: str
     hint: str
@@ -116,7 +116,9 @@ class RankingRefusal:
 
 @dataclass(frozen=True, slots=True)
 class Medians:
-    """Of all trials of a group, whatever else they differ in; `cost_usd` where there is a price."""
+    """Medians over all trials of a group, whatever their other keys; `cost_usd` where there is a
+    price.
+    """
 
     elapsed_s: float
     cost_usd: float | None
@@ -124,11 +126,11 @@ class Medians:
 
 @dataclass(frozen=True, slots=True)
 class TrialRanking:
-    """What is best: by `ranking` (pooled or crude) or `alike` (matched).
+    """The result: `ranking` (pooled or crude) or the matched one.
 
-    `besides` are the keys in which the trials differ besides those that they are grouped by,
-    `along` those that change only together with these: part of what is ranked. `prices` says whose
-    they are where those recorded with the trials count.
+    `besides` are the keys by which the trials differ in addition to the grouping keys, `along`
+    those that change only together with these: part of the ranked thing. `prices` names the source
+    of recorded prices, where these count.
     """
 
     basis: Basis
@@ -170,9 +172,9 @@ def counted(repository: TrialRepository, query: Query, keys: Sequence[str]) -> S
 def prices_recorded(
     repository: TrialRepository, trials: SucceededTrials, *, asked: bool = False
 ) -> RecordedPrices | None:
-    """What `trials` (of `counted`) cost by their records, where all have it.
+    """The recorded costs of `trials` (of `counted`), if all have one.
 
-    `asked`: also where only some have it. VEN-QUERY-VALUE where none has.
+    `asked`: also if only some have one. VEN-QUERY-VALUE if none has.
     """
     costs = _costs(repository, trials)
     priced = np.isfinite(costs)
@@ -288,7 +290,7 @@ def refusal(
 
 
 def _why_not_repeats(trials: SucceededTrials, keys: Sequence[str]) -> str | None:
-    """Why some values that are alike in all that is recorded are no repeats; None if they are."""
+    """Why some values with equal recorded keys are no repeats; None if they are."""
     column = trials.columns.get(PRINTED)
     if column is None:
         return None
@@ -404,7 +406,7 @@ def priced_groups(
 def _priced(
     trials: SucceededTrials, prices: Prices | RecordedPrices | None
 ) -> tuple[SucceededTrials, Floats | None]:
-    """The trials that have a price, with each one's; all of them where none is asked for."""
+    """The trials that have a price, with each one's; without `prices`, all of them."""
     if prices is None:
         return trials, None
     rates = rates_of(trials, prices)
@@ -455,7 +457,7 @@ def _groups(trials: SucceededTrials, keys: Sequence[str], rates: Floats | None) 
 
 
 def _feasible(ranking: Ranking) -> list[str]:
-    """What so many groups need to have places, and before any can be called worse."""
+    """The number of trials that a ranking of so many groups needs, if some have fewer."""
     needed = LEAST_TRIALS
     while 1 / math.comb(2 * needed, needed) > ranking.each_alpha:
         needed += 1

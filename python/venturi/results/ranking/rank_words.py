@@ -1,4 +1,4 @@
-"""What a ranking found, in sentences: the same on the terminal, in JSON and on the pages."""
+"""The findings of a ranking in sentences: the same on the terminal, in JSON and on the pages."""
 
 from __future__ import annotations
 

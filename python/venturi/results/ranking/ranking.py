@@ -1,9 +1,10 @@
-"""Many groups ranked by a named objective, and which of them the best cannot be told from.
+"""Ranks many groups by a named objective, and finds those that are statistically tied with the
+best.
 
 The promise: whichever group is truly best, the chance that it is called worse is at most `alpha`.
-So the groups that are not called worse hold the best one with a chance of at least 1 - alpha.
-That is a subset selection (Gupta 1965) by comparisons with the best (Hsu 1984), made with the test
-of two groups (`two_groups`) instead of normal means, as times are skewed and differ in spread.
+So the groups that are not called worse hold the best one with a chance of at least 1 - alpha. That
+is a subset selection (Gupta 1965) by comparisons with the best (Hsu 1984), made with the test of
+two groups (`two_groups`) instead of normal means, as times are skewed and differ in spread.
 
 Why it holds. A group is called worse only if a one-sided test at alpha/(k-1) finds it higher than
 the group with the lowest median. For the truly best group each of the k-1 others passes that test
@@ -42,11 +43,11 @@ from venturi.core.wording import count_of
 from venturi.machines.cost.price import one_currency
 from venturi.results.compare.groups import Group, Key
 
-LEAST_TRIALS = 5  # what the protocol keeps of six, and the fewest that bound a median at 90 %
+LEAST_TRIALS = 5  # the default protocol keeps 5 of 6; the fewest that bound a median at 90 %
 
 
 class Objective(StrEnum):
-    """What "best" means; low is good in all."""
+    """The meaning of "best"; low is good in all."""
 
     TIME = "time"
     COST = "cost"
@@ -88,7 +89,7 @@ class GroupRank:
     `rank` is 1 + how many ranked groups have a lower median (Pareto: lower or equal in both, lower
     in one); equal medians share a rank. None where the group is not ranked, as `reason` says.
     `summaries` has the objective's axes in their units. `against` is the best group that it was
-    compared with, `verdicts` the comparison on each axis; both empty where there was none.
+    compared with, `verdicts` the comparison on each axis; both empty without a comparison.
     """
 
     key: Key
@@ -116,7 +117,7 @@ class Ranking:
 
     @property
     def tie(self) -> tuple[GroupRank, ...]:
-        """The best by its median, and those that cannot be told from it."""
+        """The best by its median, and those that are statistically tied with it."""
         named = (Rank.BEST, Rank.TIED)
         return tuple(one for one in self.groups if one.standing in named)
 
@@ -200,7 +201,7 @@ def _medians(one: GroupRank) -> tuple[float, ...]:
 
 
 def _entry(group: Group, objective: Objective, level: float) -> _GroupEntry | GroupRank:
-    """What is to be ranked of `group`, or why it cannot be."""
+    """The values of `group` to rank, or why it can't be ranked."""
     values: dict[Axis, tuple[float, ...]] = {}
     summaries: dict[Axis, Summary] = {}
     reason = None

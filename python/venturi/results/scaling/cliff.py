@@ -21,10 +21,10 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class FoundCliff:
-    """Between the sizes `below` and `above` the time jumps to `jump` times what was to come.
+    """Between the sizes `below` and `above` the time jumps to `jump` times the predicted one.
 
-    `misfit` is the relative error of the best smooth curve, `left` that of the two lines;
-    `limit_s` is what the line before the cliff allows at `above` (97.5 %, one more measurement).
+    `misfit` is the relative error of the best smooth curve, `left` that of the two lines; `limit_s`
+    is the upper limit at `above` by the line before the cliff (97.5 %, one more measurement).
     """
 
     below: float
@@ -93,7 +93,9 @@ def _relative(times: Array, fitted: Array) -> float:
 
 
 def _rising(x: Array, times: Array) -> Array:
-    """The line through the points whose start and slope are at least 0; else the better half."""
+    """The line through the points with start and slope at least 0; else the better of the two
+    parts.
+    """
     free = _line(x, times, np.array([0.0, 1.0]))
     if free[0] >= 0 and free[1] >= free[0]:
         return _line(x, times, x)

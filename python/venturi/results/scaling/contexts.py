@@ -1,7 +1,7 @@
-"""Contexts: trials alike in everything that was chosen but one number, x.
+"""Contexts: trials with equal settings except for one number, x.
 
 A curve of time against x is of one context; nothing is pooled over machine types, sizes of data or
-parameters. What cannot be told from x, because it changes only together with it, is named.
+parameters. Keys that change only together with x are confounded with it, and are listed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MEASURED_AMOUNTS = frozenset({"input_bytes", "input_records"})
 _LAST = frozenset(
     {"workload_version", "engine_version", "provenance", "source", HOST_NAMES, DISK_FOLDERS}
 )
-TOGETHER_MAX = 3  # keys that are looked for as confounded with x
+TOGETHER_MAX = 3  # keys that are checked as confounded with x
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -58,8 +58,8 @@ class Contexts:
     """The contexts with two values of x or more, those with the most first.
 
     `single` counts those with one; x has `distinct` values in all. `along` grow with x in
-    proportion (`slots` with `hosts`): per x they are alike. `left_out` were not kept alike, by
-    wish. `confounded` change together with x: without them there would be contexts.
+    proportion (`slots` with `hosts`): they are equal per x. `left_out` were allowed to differ, by
+    request. `confounded` change together with x: without them there would be contexts.
     """
 
     x: str
@@ -72,7 +72,7 @@ class Contexts:
 
 
 def numbers_of(column: Column) -> Floats:
-    """The number of each value of a column, nan where it is none."""
+    """The number of each value of a column, nan for other values."""
     return np.array([_number(value) for value in column.values], dtype=np.float64)
 
 
@@ -88,7 +88,7 @@ def contexts_of(
 ) -> Contexts:
     """The contexts of the trials in `columns` (an entry each, seconds in `elapsed_s`).
 
-    Only trials whose x is a number above 0 count. Contexts with one value of x are only counted.
+    Only trials with a number x above 0 count. Contexts with one value of x are only counted.
     """
     values = numbers_of(columns[x])[columns[x].codes]
     kept = np.flatnonzero(values > 0)
@@ -132,7 +132,7 @@ def _others(
         numbers = numbers_of(column)[each.codes]
         name = key
         known = np.isfinite(numbers)
-        # A word beside numbers is of no amount; what is missing is a value of its own.
+        # A column with words among its numbers is not an amount; missing is a separate value.
         if known.any() and all(each.values[code] is None for code in set(each.codes[~known])):
             each = _binned(numbers) if key in MEASURED_AMOUNTS else each
             per_x = _binned(numbers / values)
@@ -176,7 +176,7 @@ def _strata(others: Mapping[str, Column], count: int) -> tuple[Integers, Integer
 def _by_x(
     found: Integers, values: Floats, times: Floats, wanted: Integers
 ) -> list[tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]]:
-    """Of each `wanted` stratum, ascending, its x, ascending, and the sorted times at each."""
+    """For each `wanted` stratum, ascending: its x, ascending, and the sorted times at each."""
     kept = np.flatnonzero(np.isin(found, wanted))
     order = kept[np.lexsort((times[kept], values[kept], found[kept]))]
     strata, x, seconds = found[order], values[order], times[order].tolist()
@@ -219,9 +219,9 @@ def _confounded(others: Mapping[str, Column], found: Integers, values: Floats) -
 
 
 def distinguishing_keys(contexts: Sequence[Context]) -> tuple[str, ...]:
-    """Keys that tell the contexts apart, each only if those before it do not say it already.
+    """Keys that distinguish the contexts; each adds information to those before it.
 
-    Versions, sources and the names of hosts come last: another key mostly says it better.
+    Versions, sources and the names of hosts come last: another key is usually clearer.
     """
     if not contexts:
         return ()

@@ -1,9 +1,9 @@
 """Time against nodes, cores or the amount of data: a curve, its interval, and the cliff.
 
-A curve is of one context: trials alike in everything that was chosen but x. It is the mean of a
-formula's, of that with what the points depart from it, and of one whose shape is that of the job's
-other contexts, each weighted by how well it foretold the points that it had not seen. Of three
-points, the weights are those that foretell points of the other contexts best.
+A curve is of one context: trials with equal settings except for x. It is a weighted mean of three
+curves: a formula; the formula plus the points' residuals; and the shape of the job's other
+contexts. The weights depend on how well each predicted left-out points. With three points, the
+weights are those that best predict points of the other contexts.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from venturi.core.statistics.stats import MEDIAN_LEVEL, Interval, Missing
 from venturi.results.scaling.formulas import Meaning, logs, solve
 
 MIN_POINTS = 3  # for a curve of its own
-MIN_INTERVAL = 4  # two freedoms for what the curve missed
+MIN_INTERVAL = 4  # two degrees of freedom for the curve's error
 BEYOND = 2.0  # times what was measured; further nothing is said
 AT_ENDS = 1.8  # the interval there is so much wider, as a ratio of logarithms
-MIN_LIKE = 10  # curves whose misses stand for those of one with too few points of its own
+MIN_LIKE = 10  # curves that together give the error of one with too few points of its own
 LIKE_MAX = 60  # of them are asked
 ENDS = 0.1  # the first and the last so much of the range of ln x
-RIDGE = 1.0  # what draws a context's slope to the common one
+RIDGE = 1.0  # pulls a context's slope toward the common one
 _MOST = 50.0  # of a logarithm
-LEAST_MISS = 1e-3  # a curve that misses by less is not told from one that misses nothing
+LEAST_MISS = 1e-3  # smaller errors of a curve count as this
 
 Array = npt.NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class Repeats:
 
     @classmethod
     def of(cls, times: Sequence[Sequence[float]]) -> Repeats:
-        """Of the seconds at each x, all above 0."""
+        """From the seconds at each x, all above 0."""
         logs = [np.log(np.asarray(each, dtype=np.float64)) for each in times]
         freedom = sum(len(each) - 1 for each in logs)
         squares = sum(float(((each - each.mean()) ** 2).sum()) for each in logs)
@@ -137,7 +137,7 @@ class SharedShape:
     curves: int
 
     def without(self, points: Points) -> SharedShape:
-        """Of the other curves only."""
+        """The shape of the other curves only."""
         matrix, vector = _normal(np.log(points.x), np.log(points.elapsed_s), np.ones(len(points)))
         return SharedShape(
             self.matrix - matrix, self.vector - vector, self.curves - (len(points) > 1)
@@ -165,7 +165,7 @@ class SharedShape:
 
 
 def shared_shape(curves: Sequence[Points]) -> SharedShape:
-    """What the curves have in common; those of one point say nothing of it."""
+    """The common shape of the curves; those of one point don't contribute."""
     kept = [points for points in curves if len(points) > 1]
     if not kept:
         return SharedShape(np.zeros((2, 2)), np.zeros(2), 0)
@@ -195,12 +195,12 @@ def _mean(values: Array, kept: Array) -> Array:
 
 
 def _normal(z: Array, y: Array, kept: Array) -> tuple[Array, Array]:
-    """What each of a stack of curves adds to `matrix` and `vector`."""
+    """The contribution of each curve of a stack to `matrix` and `vector`."""
     z_c, q_c, y_c = ((values - _mean(values, kept)) * kept for values in (z, z**2, y))
     zz, zq, qq, zy, qy = (
         (a * b).sum(-1) for a, b in ((z_c, z_c), (z_c, q_c), (q_c, q_c), (z_c, y_c), (q_c, y_c))
     )
-    left = RIDGE / (zz + RIDGE)  # of what is along z, once each has a slope of its own
+    left = RIDGE / (zz + RIDGE)  # the part along z, once each has a slope of its own
     rest = qq - zq * zq / (zz + RIDGE)
     matrix = np.stack([zz * left, zq * left, zq * left, rest], axis=-1)
     vector = np.stack([zy * left, qy - zq * zy / (zz + RIDGE)], axis=-1)
@@ -208,10 +208,10 @@ def _normal(z: Array, y: Array, kept: Array) -> tuple[Array, Array]:
 
 
 class Weights(NamedTuple):
-    """What each curve counts in the mean; they add up to 1."""
+    """Each curve's weight in the mean; they add up to 1."""
 
     formula: float = 0.0
-    departing: float = 0.0  # the formula with what the points depart from it
+    departing: float = 0.0  # the formula plus the points' residuals
     nodes: float = 0.0  # Ernest's terms, where they are not the formula
     borrowed: float = 0.0  # the shape of the job's other contexts
 
@@ -221,11 +221,12 @@ class CurveFit:
     """The curve of one context in seconds: a mean, weighted as `inside` and `ends` say.
 
     `coefficients` are those of the formula, `nodes` those of Ernest's terms, `others` has the shape
-    that is borrowed; None where they do not count. `missed` is the root mean square of
-    ln(predicted / measured) when each point is left out in turn, None of fewer than 3 points.
-    `reach` is how far the interval of a median goes, of as many trials as those that were measured,
-    as a ratio of logarithms, inside and at the ends, and `one` that of one trial, with what says so
-    in `method`; None with the reason there.
+    that is borrowed; None where they do not count. `missed` is the root mean square of ln(predicted
+    / measured) when each point is left out in turn; None with fewer than 3 points.
+
+    `reach` is the half-width of the interval as a ratio of logarithms, inside and at the ends, for
+    a median of as many trials as were measured; `one` is that for a single trial. Both are None
+    without an interval. `method` says how it was derived, or why it is missing.
     """
 
     meaning: Meaning
@@ -318,7 +319,7 @@ def reaches(points: Points, *wanted: float) -> bool:
 
 
 def check_beyond(points: Points, *wanted: float) -> None:
-    """VEN-MODEL-RANGE for what `reaches` does not."""
+    """Raise VEN-MODEL-RANGE for the first x outside the range of `reaches`."""
     low, high = float(points.x[0]), float(points.x[-1])
     for x in wanted:
         if not reaches(points, x):
@@ -335,9 +336,9 @@ def check_beyond(points: Points, *wanted: float) -> None:
 def _own(
     meaning: Meaning, coefficients: Array, points: Points, wanted: Array
 ) -> tuple[Array, Array]:
-    """ln t of the formula at each `wanted`, and what the points near it depart from it.
+    """ln t of the formula at each `wanted`, and the residuals of the points near it.
 
-    Between two points the departure goes straight in ln x; beyond the last it stays.
+    Residuals are interpolated linearly in ln x, and constant beyond the last point.
     """
     departs = np.log(points.elapsed_s) - logs(meaning, coefficients, points.x)
     found = np.interp(np.log(wanted), np.log(points.x), departs)
@@ -357,13 +358,12 @@ def fit_curve(
     others: Sequence[Points] = (),
     shared: SharedShape | None = None,
 ) -> CurveFit | Missing:
-    """The curve of one context; `others` are those of the job's other contexts.
+    """Fit the curve of one context; `others` are those of the job's other contexts.
 
-    With 4 points or more the mean of three curves, weighted by 1/(leave-one-out error)^2 (Stone
-    1974): the formula, it with what the points depart from it, and the shape of the others with a
-    level and a slope of its own. With 3 the first two where there are no others, and what
-    `_by_like` says where there are; with fewer the shape alone. `shared` is the shape of `others`,
-    where it is known.
+    With 4 points or more it is the mean of three curves, weighted by 1/(leave-one-out error)^2
+    (Stone 1974): the formula, the formula plus the points' residuals, and the shape of the others
+    with its own level and slope. With 3 points: the first two if there are no others, else as in
+    `_by_like`. With fewer: only the shape. `shared` is the shape of `others`, where it is known.
     """
     count = len(points)
     shape = shared if shared is not None else shared_shape(others)
@@ -394,8 +394,8 @@ _Reach = tuple[float, float] | None
 
 
 def _of_misses(points: Points, missed: float) -> tuple[_Reach, _Reach, str]:
-    """t of the misses, of a median and of one trial; at the ends, which are foretold less well,
-    the misses count AT_ENDS times.
+    """t of the errors, for a median and for one trial. At the ends, where predictions are worse,
+    errors count AT_ENDS times.
     """
     count, repeats = len(points), points.repeats
     if count < MIN_INTERVAL:
@@ -408,7 +408,7 @@ def _of_misses(points: Points, missed: float) -> tuple[_Reach, _Reach, str]:
             of_misses = (wide * missed) ** 2
             variance, freedom = of_misses + added, count - 2
             if added:
-                # Of a sum of two variances (Satterthwaite 1946), never below the first one's.
+                # A sum of two variances (Satterthwaite 1946), never below the first one's.
                 parts = of_misses**2 / freedom + added**2 / repeats.freedom
                 freedom = max(freedom, int(variance**2 / parts))
             half = student_quantile(freedom, level) * math.sqrt(variance)
@@ -420,12 +420,13 @@ def _of_misses(points: Points, missed: float) -> tuple[_Reach, _Reach, str]:
 def _by_like(
     points: Points, meaning: Meaning, others: Sequence[Points], shared: SharedShape
 ) -> CurveFit:
-    """The curve of fewer points than can tell its error, by curves of the job with one or two more.
+    """Fit a curve with too few points to estimate its error, by curves of the job with one or two
+    more.
 
-    These have each point left out in turn. Of 3 points the mean of the formula, of Ernest's terms
-    and of the borrowed shape is the one by which those points are missed least, inside and at the
-    ends, if there are MIN_LIKE such curves; else the shape counts alone. The interval is what 90 %
-    of them are missed by.
+    In these, each point is left out in turn. With 3 points, the weights of the formula, Ernest's
+    terms and the borrowed shape are those with the smallest error at these points, inside and at
+    the ends, if there are MIN_LIKE such curves; else only the shape counts. The interval covers 90
+    % of these errors.
     """
     count = len(points)
     like = [each for each in others if len(each) - 1 in (count, count + 1)]
@@ -506,7 +507,7 @@ def _of_like(
 
 
 def _least(points: Points) -> float:
-    """No interval is narrower than what times are told apart by."""
+    """The minimum half-width of an interval: the resolution of times."""
     return max(LEAST_MISS, points.repeats.unit_s / float(np.median(points.elapsed_s)))
 
 

@@ -1,4 +1,4 @@
-"""The formulas of time against x, and their least squares of relative errors, many at once."""
+"""The formulas of time against x, and their relative least squares, for many curves together."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Array = npt.NDArray[np.float64]
 
 
 class Meaning(StrEnum):
-    """What x is, which decides the formula; all coefficients but the exponent are at least 0."""
+    """The meaning of x, which decides the formula; only the exponent may be below 0."""
 
-    RESOURCE = "a + b / x + c log2 x + d x"  # Ernest: what is shared, and what grows with the nodes
+    RESOURCE = "a + b / x + c log2 x + d x"  # Ernest: shared, growing with the nodes
     AMOUNT = "a + b x"
     OTHER = "a x^b"  # nothing is known of it: half of the exponent that fits best
 
@@ -68,7 +68,7 @@ def _nonnegative(design: Array, target: Array) -> Array:
     rows = int((np.abs(design).sum(axis=2) > 0).sum(axis=1).min())
     for size in range(1, min(count, rows) + 1):
         supports = list(combinations(range(count), size))
-        # All supports of a size at once: most of the time for one is numpy's call.
+        # Solve all supports of a size together: for one, most of the time is numpy's call.
         chosen = np.moveaxis(scaled[:, :, np.array(supports)], 2, 1)
         solved = (np.linalg.pinv(chosen) @ target[:, None, :, None])[..., 0]
         squares = ((target[:, None] - (chosen @ solved[..., None])[..., 0]) ** 2).sum(axis=-1)

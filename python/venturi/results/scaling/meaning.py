@@ -1,4 +1,4 @@
-"""What a numeric key counts, as far as its name says: a resource, an amount of work, or neither."""
+"""The quantity that a numeric key's name suggests: a resource, an amount of work, or neither."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 def meaning_of(key: str) -> Meaning:
-    """What `key` counts: `hosts` and `executor.cores` a resource, `data_size_MB` an amount.
+    """The meaning of `key`: `hosts` and `executor.cores` are a resource, `data_size_MB` an amount.
 
-    A name that says neither, such as `io_sort_factor`, is of a setting: nothing is known of how
-    the time depends on it.
+    Any other name, such as `io_sort_factor`, is a setting: how the time depends on it is unknown.
     """
     words = [word.lower() for word in _WORDS.findall(key.removeprefix("configuration."))]
     words = [word for word in words if not _COUNT.fullmatch(word)]
