@@ -103,7 +103,7 @@ def cluster_card(trial: Trial) -> ClusterCard:
 
 
 def probe_seen(trial: Trial) -> ProbeSeen:
-    """What the probe `trial` found, in a sentence."""
+    """The result of the probe `trial`, in a sentence."""
     found = between_hosts(trial) or disks_of_hosts(trial)
     said = None if found is None else found.sentence
     folders = {
@@ -145,7 +145,7 @@ def _disks(host: Host) -> Iterator[HostDisk]:
 
 
 def _clocks(cluster: Cluster) -> str | None:
-    """How far apart the two clocks are that are furthest apart."""
+    """The largest difference between two clocks."""
     known = sorted(
         (host.clock.offset_s, host.clock.error_s, host.name)
         for host in cluster.hosts

@@ -50,7 +50,7 @@ has every number as JSON.</p></noscript>
 def encode(value: Any) -> Any:
     """`value` (a page's data) as JSON values; so a `Missing` is `{"reason": "..."}`.
 
-    A moment becomes its ISO 8601 text. Floats keep nine digits: more than any page prints.
+    A timestamp becomes ISO 8601 text. Floats keep nine digits: more than any page prints.
     """
     if is_dataclass(value):
         return {field.name: encode(getattr(value, field.name)) for field in fields(value)}
@@ -101,7 +101,7 @@ def require_assets() -> None:
 
 
 def _asset(name: str) -> str:
-    """What was built from web/ for pages that stand alone."""
+    """The text of a file that was built from web/ for pages that stand alone."""
     try:
         return files("venturi.web").joinpath("assets", name).read_text("utf-8")
     except FileNotFoundError as error:
@@ -118,9 +118,9 @@ def _digest(text: str) -> str:
 
 
 def write_page(path: Path, text: str, *, overwrite: bool = False) -> None:
-    """Writes `text` to `path`: whole or not at all.
+    """Write `text` to `path`: whole or not at all.
 
-    Raises VEN-OUTPUT-EXISTS when `path` is there and `overwrite` is not asked for.
+    Raises VEN-OUTPUT-EXISTS when `path` exists and `overwrite` is false.
     """
     refuse_existing(path, overwrite=overwrite)
     with replacing(path) as file:

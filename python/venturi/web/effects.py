@@ -26,9 +26,10 @@ LEVEL_LEAST, LEVEL_MOST = 0.5, 0.999
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: `baseline` is a value of the only key, or a JSON list with one of each.
+    """The question: `baseline` is a value of the only key, or a JSON list with one of each.
 
-    Of `values`, written alike, the effects are told (None: of all; of none: of that which leads).
+    The answer has only the effects of `values`, written in the same way (None: of all; empty: of
+    the leading one).
     """
 
     keys: Sequence[str]
@@ -40,7 +41,9 @@ class Question:
 
 
 def effects(repository: TrialRepository, query: Query, question: Question) -> Effects:
-    """What the keys of `question` bring to the trials of `query`; VEN-QUERY-VALUE of wrong ones."""
+    """The effects of the keys of `question` on the trials of `query`; VEN-QUERY-VALUE for wrong
+    keys.
+    """
     keys = require_keys(repository, question.keys, columns=CHOSEN)
     if not keys or not all(keys):
         raise refused("no key is given", "key", "name a key, such as disk")
@@ -83,8 +86,9 @@ def effects(repository: TrialRepository, query: Query, question: Question) -> Ef
 
 
 def _shown(answer: Effects) -> dict[str, list[str]]:
-    """The values that the answer names, by key: those of the keys, and what the effect that leads
-    depends on."""
+    """The values that the answer names, by key: those of the keys, and those on which the leading
+    effect depends.
+    """
     found: dict[str, list[str]] = {key: [] for key in answer.keys}
     for each in answer.values:
         for key, value in zip(answer.keys, each.value, strict=True):

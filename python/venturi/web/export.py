@@ -14,11 +14,11 @@ from venturi.web.pages import canonical, requests_of
 
 
 class PageData(Protocol):
-    """What a page shows that a command computed: a dataclass of the interface's document."""
+    """The data of a page that a command computed: a dataclass of the interface's document."""
 
     @property
     def title(self) -> str:
-        """What it is about."""
+        """The page's title."""
 
 
 def data_page(path: str, data: PageData) -> str:

@@ -1,7 +1,7 @@
-"""The hosts of a trial beside one another over its time, on one scale, the narrowest marked.
+"""The hosts of a trial over its time, side by side on one scale, with the narrowest marked.
 
-Their series are on the trial's own clock: each host's was corrected by how far its clock was off
-when the trial began (`Clock` of the record), so what stands at one moment happened at one.
+Their series are on the trial's own clock: each host's was corrected by its clock's offset at the
+trial's start (`Clock` of the record), so equal timestamps mean the same time.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 PREFIX = "/api"
-# Page -> the page that answers now, and what its parameters are called there.
+# Page -> the page that answers now, and the new names of its parameters.
 _KEPT = {"where": "where", "excluded": "excluded", "baseline": "baseline"}
 LEGACY_ADDRESSES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "/speedup": ("/effect", {**_KEPT, "factor": "key"}),
@@ -16,7 +16,7 @@ LEGACY_ADDRESSES: Mapping[str, tuple[str, Mapping[str, str]]] = {
 
 
 def current_address(url: str) -> str:
-    """`url` (path and query, of a page or of its data), or what answers it now."""
+    """`url` (path and query, of a page or of its data), or its replacement."""
     parts = urlsplit(url)
     page = parts.path.removeprefix(PREFIX)
     if page not in LEGACY_ADDRESSES or parts.netloc:

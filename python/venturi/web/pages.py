@@ -1,6 +1,6 @@
 """The pages of the web application, and which requests each of them makes.
 
-A page is a folder, `web/src/pages/TOPIC/NAME`, whose `page.json` has the fields of `Page`.
+A page is a folder, `web/src/pages/TOPIC/NAME`, with a `page.json` that has the fields of `Page`.
 `scripts/generated.py` collects these files into `pages.json` here, and into the browser's routes,
 navigation and titles (`web/src/generated`).
 """

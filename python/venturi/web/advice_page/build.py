@@ -172,7 +172,9 @@ def simulation_page(
     generated_at: datetime,
     command: str,
 ) -> SimulationPage:
-    """The page of `result`; `settings` are what was simulated, `price` a node's or why none is."""
+    """The page of `result`; `settings` describe the scenario, `price` is a node's, or why it is
+    unknown.
+    """
     scenario = result.scenario
     counts, edges = result.histogram(40)
     expected_s = sum(result.expected_s) + scenario.job.startup_s

@@ -1,4 +1,4 @@
-"""What the advice and simulation pages show: plain frozen values.
+"""The data of the advice and simulation pages: plain frozen values.
 
 Every quantity has its unit in its name. A quantity that is not known is a `Missing` with its
 reason, or None with the reason in `missing`, never 0.

@@ -1,1 +1,1 @@
-"""The HTTP interface: every page is a URL whose state is in the query string, with a JSON twin."""
+"""The HTTP interface: a page's URL has its state in the query string, and a JSON endpoint."""

@@ -58,7 +58,7 @@ def create_app(
 ) -> FastAPI:
     """The server for `services`, as `access` and `limits` allow.
 
-    `assets` is where the pages were built, `watch` what is told of its life.
+    `assets` is the folder of the built pages, `watch` the state that the server updates.
     """
     app = FastAPI(
         title="Venturi",

@@ -19,7 +19,7 @@ from venturi.web.pages import is_page
 
 FOLDER = Path(__file__).parent.parent / "assets" / "app"
 _BUILD = "make setup"
-# What the build names by its content: app-3fK9_aB2.js.
+# Names that the build derives from the content: app-3fK9_aB2.js.
 _HASHED = re.compile(r".+[-.][0-9A-Za-z_-]{8,}\.[a-z0-9]+")
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
@@ -41,7 +41,7 @@ class Assets:
         await response(scope, receive, send)
 
     def _answer(self, path: str, for_people: bool) -> Response:
-        # Paths are looked up among the files that are there, and never followed.
+        # Paths are looked up among the existing files, and never followed.
         files = {
             f"/{file.relative_to(self._folder).as_posix()}": file
             for file in self._folder.rglob("*")

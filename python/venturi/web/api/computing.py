@@ -1,8 +1,8 @@
-"""Threads for answers that are computed, and how long one may take.
+"""Threads for computed answers, with a time limit.
 
-Python cannot end a thread. So an answer that takes too long is given up, not ended: its asker is
-told so, and its thread keeps its place until it is done. There are few places, which no other
-request needs: however much is computed, who asks for a list of trials is answered.
+Python cannot end a thread. So an answer that takes too long is abandoned, not ended: its client
+gets an error, and its thread keeps its place until it is done. There are few such places, and other
+requests don't use them. So lists of trials are answered however much is computed.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ LOG = logging.getLogger("venturi.computing")
 
 
 class Computing:
-    """`at_once` threads for `what`; at most `waiting` requests wait for one. From when it is asked
-    for to its answer no more than `timeout_s` may pass."""
+    """`at_once` threads for `what`; at most `waiting` requests wait for one. An answer may take at
+    most `timeout_s`, including the wait.
+    """
 
     def __init__(
         self, what: str, watch: ServerState, *, at_once: int, waiting: int, timeout_s: float
@@ -35,8 +36,10 @@ class Computing:
         self._asked: set[Future[Any]] = set()
 
     async def answer(self, path: str, call: Callable[[], T]) -> T:
-        """What `call` returns on a thread. VEN-API-BUSY if too many wait, VEN-API-TIME if it takes
-        too long; `path` is for the log."""
+        """Run `call` on a thread and return its result; `path` is for the log.
+
+        VEN-API-BUSY if too many wait, VEN-API-TIME if it takes too long.
+        """
         if len(self._asked) >= self._most:
             self._watch.refused[self._what] += 1
             raise busy(f"requests that need {self._what}", self._at_once)
@@ -62,7 +65,9 @@ class Computing:
 
 
 def _whole(call: Callable[[], T]) -> T:
-    """What `call` returns. A StopIteration would never reach who waits for a future."""
+    """Return the result of `call`. A future can't carry a StopIteration, so it becomes a
+    RuntimeError.
+    """
     try:
         return call()
     except StopIteration as error:

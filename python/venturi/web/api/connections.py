@@ -1,9 +1,9 @@
-"""Connections: how many, how long each may keep the server waiting, and whose turn it is to go.
+"""Limits of connections: their number, the time of each phase, and which one to close first.
 
 uvicorn bounds none of this: its own timeout is for the time between requests, and any byte ends it.
-A connection is in one of four phases. In three of them the server waits for the client, and there
-is a deadline; where there are too many of one phase, the one goes that has least to lose, so that
-who holds connections open holds no one else up.
+A connection is in one of four phases. In three of them the server waits for the client, with a
+deadline. If one phase has too many connections, the server closes the one that loses least, so
+clients that hold connections open don't block others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LATE = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close
 
 
 class ConnectionState(StrEnum):
-    """What a connection does; `waiting` is for a request, whole or the rest of its header."""
+    """A connection's phase; `waiting` is for a request, whole or the rest of its header."""
 
     WAITING = "waiting"
     RECEIVING = "receiving"
@@ -56,7 +56,7 @@ class Connections(ServerState):
         self._of_address: Counter[str] = Counter()
 
     def admit(self, new: Connection) -> None:
-        """Makes room for `new`, which is refused if all others are at work."""
+        """Make room for `new`; it is refused if all others are active."""
         limits, waiting = self.limits, self.phases[ConnectionState.WAITING]
         self._of_address[new.address] += 1
         self._enter(new, ConnectionState.WAITING, limits.header_timeout_s)
@@ -106,7 +106,7 @@ class Connections(ServerState):
         one.deadline_s = one.since_s + allowed_s
 
     def leave(self, one: Connection) -> None:
-        """Forgets `one`, whose connection ends; a second call does nothing."""
+        """Forget `one`, a connection that ends; a second call does nothing."""
         if one.phase is None:
             return
         del self.phases[one.phase][one]
@@ -205,7 +205,9 @@ class Connection(H11Protocol):
         return ConnectionState.RECEIVING if self.cycle.more_body else ConnectionState.WORKING
 
     def unsent_bytes(self) -> int:
-        """What of the answer the client has not taken; what the kernel holds is not counted."""
+        """Bytes of the answer that the client hasn't taken, without those in the
+        kernel's buffers.
+        """
         return self.transport.get_write_buffer_size()
 
     def received_bytes_per_s(self) -> float:
@@ -232,7 +234,9 @@ class Connection(H11Protocol):
 
 
 def _address(client: tuple[str, int] | None) -> str:
-    """What counts as one address: of IPv6 the network of 64 bits, of which each host has many."""
+    """Return the unit that counts as one address: for IPv6 the /64 network, because each host has
+    many addresses in it.
+    """
     if client is None:
         return ""
     try:

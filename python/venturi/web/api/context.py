@@ -1,4 +1,4 @@
-"""What a request works with, and the parameters that most of them share."""
+"""The context of a request, and the parameters that most requests share."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Id = Annotated[str, TRIAL_ID]
 
 
 class RepositoryWriter(Protocol):
-    """What writes to the repository: the command line wires it in, as `present` only reads.
+    """Writes to the repository. The command line wires it in, because this package only reads.
 
-    Errors are those of the record: what is not there, is there already, or is malformed.
+    Errors are those of the record: unknown, duplicate or malformed.
     """
 
     def take_in(self, archive: Path, by: Author) -> ImportReport:
@@ -66,7 +66,7 @@ class RepositoryWriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What the routes share: the repository, and what may write to it (None: nothing may)."""
+    """The routes' shared services: the repository, and its writer (None: read-only)."""
 
     repository: TrialRepository
     changes: RepositoryWriter | None = None
@@ -87,9 +87,9 @@ def trial_of(services: Services, id_: str) -> Trial:
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """Who asks: what they may do, and whether the server takes `uploads` from anybody.
+    """The client of a request: its role, and whether the server accepts `uploads` from all clients.
 
-    `token` is the name of theirs, if they have shown one.
+    `token` is the name of the client's token, if it sent one.
     """
 
     role: Literal["read", "write"]

@@ -24,11 +24,11 @@ from venturi.web.legacy_addresses import PREFIX, current_address
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """What answers at `path` under /api: `name` in `module` of this package, imported when used.
+    """The endpoint at `path` under /api: `name` in `module` of this package, imported when used.
 
-    An `encoded` answer leaves as `document.encode` writes it, others as their shape says. One that
-    `reads` whole series, or `computes` over many trials, takes time and memory: the server makes
-    few of them at once.
+    An `encoded` answer is written by `document.encode`, others by their type. One that `reads`
+    whole series, or `computes` over many trials, takes time and memory: the server runs few of them
+    concurrently.
     """
 
     path: str
@@ -40,7 +40,7 @@ class Endpoint:
     computes: bool = False
 
     def function(self) -> Callable[..., Any]:
-        """What answers."""
+        """Import and return the function."""
         found: Callable[..., Any] = getattr(
             import_module(f"venturi.web.api.{self.module}"), self.name
         )
@@ -77,9 +77,9 @@ ENDPOINTS = (
 
 
 def answer(services: Services, url: str) -> Any:
-    """What the server says at `url` to one who may read, as JSON values.
+    """Return the server's answer at `url` for a client that may read, as JSON values.
 
-    Errors are those of the functions, and VEN-API-REQUEST. KeyError if no endpoint is there.
+    Errors are those of the functions, and VEN-API-REQUEST. KeyError if `url` has no endpoint.
     """
     parts = urlsplit(current_address(url))
     endpoint, in_path = _at(parts.path.removeprefix(PREFIX))
@@ -90,14 +90,14 @@ def answer(services: Services, url: str) -> Any:
 
 
 def as_json(endpoint: Endpoint, value: Any) -> Any:
-    """What `endpoint` answered as JSON values."""
+    """Convert an answer of `endpoint` to JSON values."""
     if endpoint.encoded:
         return encode(value)
     return _adapter(endpoint).dump_python(value, mode="json")
 
 
 def shape_of(endpoint: Endpoint) -> Any:
-    """The type of what `endpoint` answers."""
+    """The type of the answers of `endpoint`."""
     return get_type_hints(endpoint.function(), include_extras=True)["return"]
 
 

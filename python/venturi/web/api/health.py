@@ -1,7 +1,7 @@
-"""Whether the server lives (`/healthz`), whether it can answer (`/readyz`), and how it fares.
+"""Whether the server lives (`/healthz`), whether it can answer (`/readyz`), and its metrics.
 
-Both are for who starts servers and shares requests out between them: they need no token, are
-answered however much is asked otherwise, and say nothing of what is recorded.
+Both are for process managers and load balancers: they need no token, answer under any load, and
+reveal nothing from the record.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 @dataclass(slots=True)
 class ServerState:
-    """What is known of a server while it runs; `overdue` are threads whose answer was given up.
+    """The state of a running server; `overdue` are threads with an abandoned answer.
 
-    `answers` counts them by route and status, `elapsed_s` the seconds by route and the first of
-    BUCKETS_S that they do not exceed, `refused` what was refused, by reason.
+    `answers` counts answers by route and status, `buckets` by route and the first of BUCKETS_S that
+    their seconds do not exceed. `elapsed_s` adds up seconds by route. `refused` counts refusals by
+    reason.
     """
 
     repository: TrialRepository
@@ -67,7 +68,7 @@ class Health:
 
     def __init__(self, app: ASGIApp, watch: ServerState) -> None:
         self._app, self._watch = app, watch
-        self._one = CapacityLimiter(1)  # its own thread: all others may be at work
+        self._one = CapacityLimiter(1)  # its own thread: all others may be busy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -16,7 +16,7 @@ Labels = Mapping[str, str]
 
 
 def metrics(watch: ServerState) -> str:
-    """All of `watch`, what the repository takes, and what the process does; Linux only."""
+    """All metrics of `watch`, the repository's size and the process's resources; Linux only."""
     return "".join(f"{line}\n" for line in _all(watch))
 
 

@@ -44,7 +44,7 @@ _STATUS = {
     "VEN-VIEW-UNKNOWN": HTTPStatus.NOT_FOUND,
 }
 _RETRY_AFTER_S = {"VEN-API-BUSY": "1", "VEN-RECORD-BUSY": "5"}
-# What an error says of the server's own files and addresses is for its log.
+# An error's own files and addresses of the server are only for its log.
 _INSIDE = {"file", "folder", "database", "writing"}
 
 
@@ -72,7 +72,7 @@ def response(error: VenturiError, status: int | None = None) -> Response:
 
 
 def internal(error: Exception) -> Response:
-    """What the asker learns of a fault of ours: nothing. It goes to the log."""
+    """Answer an internal error: the client gets no details. They go to the log."""
     LOG.error("a request failed", exc_info=error)
     return response(VenturiError("VEN-API-INTERNAL", "the server failed", hint="its log says how"))
 
@@ -107,7 +107,7 @@ async def _invalid(_request: Request, error: Exception) -> Response:
 
 
 async def _http(request: Request, error: Exception) -> Response:
-    """What the framework itself refuses: no such path, no such method, an unreadable body."""
+    """Errors of the framework itself: no such path, no such method, an unreadable body."""
     assert isinstance(error, HTTPException)
     path = request.url.path[:_SHOWN_CHARACTERS]
     if error.status_code == HTTPStatus.NOT_FOUND:

@@ -1,4 +1,4 @@
-"""How answers leave: security headers, strong ETags of what is said, gzip."""
+"""How answers are sent: security headers, strong ETags of the content, gzip."""
 
 from __future__ import annotations
 
@@ -108,5 +108,5 @@ class Reply:
 
 @lru_cache(32)
 def _packed(content: bytes) -> bytes:
-    """The pages' programs are asked for again and again, and so are some answers."""
+    """Compress; cached, because clients request the pages' programs and some answers repeatedly."""
     return gzip.compress(content, _GZIP_LEVEL, mtime=0)

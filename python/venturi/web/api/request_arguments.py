@@ -23,7 +23,8 @@ NAME_LENGTH_MAX = 300
 class Parameter:
     """A parameter of the query, or a part of the path of its name.
 
-    `said` is what both pydantic's `Field` and FastAPI's `Query` take: description, bounds, alias.
+    `said` has the arguments that pydantic's `Field` and FastAPI's `Query` share: description,
+    bounds, alias.
     """
 
     def __init__(self, **said: Any) -> None:
@@ -41,7 +42,7 @@ class Dependency:
 class RequestArguments:
     """A question: parts of the path and parameters of the query by name.
 
-    `known` is what only whoever answers can give, by its type.
+    `known` has the values that only the server can provide, by type.
     """
 
     parts: Mapping[str, str]
@@ -65,7 +66,7 @@ def declared_parameters(
 
 
 def arguments(function: Callable[..., Any], asked: RequestArguments) -> dict[str, Any]:
-    """What `asked` says for `function`; VEN-API-REQUEST for what it does not take."""
+    """Return the arguments of `function` in `asked`; VEN-API-REQUEST for an invalid one."""
     made: dict[str, Any] = {}
     for name, (declared, kind, said) in declared_parameters(function).items():
         if isinstance(said, Dependency):

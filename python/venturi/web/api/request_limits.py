@@ -1,4 +1,4 @@
-"""How many requests are at work at once, and how big their answers may be."""
+"""Limits of concurrent requests and of the size of answers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ UPLOADS = "/api/uploads"
 
 
 class RequestLimiter:
-    """Lets in what there is room for; stands behind the guard, so that only who may ask counts.
+    """Admits a limited number of requests; runs after the guard, so only authorized clients count.
 
-    A body is read before its request counts, and an answer that is made while it is sent counts no
-    longer once it is sent: a slow client holds a connection, not a place at work. Nor does an
-    upload count, which is written to a file as it comes; who sends it has the write token.
+    A body is read before its request counts, and a streamed answer no longer counts once its
+    sending begins: a slow client holds a connection, not a place. Uploads don't count either: they
+    are written to a file as they arrive, and their clients have the write token.
     """
 
     def __init__(self, app: ASGIApp, limits: ServerLimits, watch: ServerState) -> None:
@@ -35,7 +35,7 @@ class RequestLimiter:
             await problems.response(told)(scope, receive, send)
             return
         if received is None:
-            return  # nobody is there any more
+            return  # the client has gone
         if self._watch.in_flight >= self._limits.requests_max:
             self._watch.refused["requests"] += 1
             refused = busy("requests", self._watch.in_flight)
@@ -103,7 +103,7 @@ def _too_big(size_bytes: int, most: int) -> VenturiError:
 
 
 async def _whole(receive: Receive) -> bytes | None:
-    """The request's body, whose size the guard bounds; None if its sender has gone."""
+    """The request's body, bounded by the guard; None if the client has gone."""
     parts: list[bytes] = []
     while True:
         message = await receive()
@@ -115,7 +115,7 @@ async def _whole(receive: Receive) -> bytes | None:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """`receive` of a request whose `body` was read already."""
+    """`receive` for a request after its `body` was read."""
     told = False
 
     async def received() -> Message:

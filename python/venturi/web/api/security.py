@@ -1,11 +1,11 @@
-"""Who may do what, and what every answer says to browsers.
+"""Authentication, authorization, and the security headers of every answer.
 
 Tokens are sent as `Authorization: Bearer`; a browser trades one for a cookie (POST /api/session).
-They are those of the repository (`record.tokens`), which have names, and one for reading and one
-for writing in the server's own settings. On loopback without a token everyone on this machine
-reads, and makes the small changes that can be taken back (exclusions, views, the starter data) from
-the server's own pages. Uploads always need a token for writing. Who asks is known by their token
-only: what a request says of its author is kept as said.
+There are the repository's named tokens (`record.tokens`), and one for reading and one for writing
+in the server's own settings. On loopback without a token, all users of this machine may read, and
+may make the small reversible changes (exclusions, views, the starter data) from the server's own
+pages. Uploads always need a token for writing. Clients are identified by their token only: the
+author that a request states is kept as a stated name.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ _HOW = (
     "make one by `venturi token add NAME --role write` (or `serve --write-token-file FILE`), and "
     "send it"
 )
-# So many are looked up at once: with the threads that answer, no more than a pool's connections.
+# Concurrent look-ups: with the threads that answer, no more than a pool's connections.
 _LOOK_UPS = 2
-# What proxies say of those for whom they ask.
+# Headers by which proxies describe their clients.
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What the server asks of a request; one that is not on loopback must have a token.
+    """The server's access rules; a server that is not on loopback requires a token.
 
-    `hosts` are further names it answers for, `https` says that it is reached by https (through a
-    proxy), `upload_bytes_max` is the size of the biggest archive. With `closed`, one on loopback
-    must have a token too; a request through one of `proxies` comes from where that says.
+    `hosts` are other names it answers for, `https` says that it is reached by https (through a
+    proxy), `upload_bytes_max` is the size of the biggest archive. With `closed`, loopback requires
+    a token too. A request through one of `proxies` has the client's address from the proxy.
     """
 
     read_token: str | None = field(default=None, repr=False)
@@ -87,18 +87,18 @@ class Access:
             )
 
     def role_of_token(self, token: str) -> Role | None:
-        """What who has `token` may do; both comparisons take the same time whatever it is."""
+        """The role of `token`. Both comparisons take constant time."""
         writes, reads = _same(token, self.write_token), _same(token, self.read_token)
         return "write" if writes else "read" if reads else None
 
     @property
     def needs_token(self) -> bool:
-        """Whether nobody may do anything without a token, whatever tokens there are."""
+        """Whether every request needs a token, regardless of which tokens exist."""
         return not self.loopback or self.closed or bool(self.proxies)
 
     @property
     def role_without_token(self) -> Role | None:
-        """What everyone may do."""
+        """The role of requests without a token."""
         if self.needs_token or self.read_token is not None:
             return None
         return "write" if self.write_token is None else "read"
@@ -109,7 +109,7 @@ class Access:
         return f"{role}.{expires}.{self._signature(role, expires)}"
 
     def role_of_session(self, value: str) -> Role | None:
-        """What who has the cookie `value` may do; nothing if it is old or not ours."""
+        """The role of the cookie `value`; None if it is expired or not from this server."""
         name, _, rest = value.partition(".")
         expires, _, signature = rest.partition(".")
         roles: dict[str, Role] = {"read": "read", "write": "write"}
@@ -177,17 +177,17 @@ class Guard:
         scope.setdefault("state", {})["who"] = who
         try:
             await self._app(scope, _limited(request, receive), reply.send)
-        except ClientDisconnect:  # there is nobody to answer
+        except ClientDisconnect:  # the client has gone
             return
         except Exception as error:
             if reply.started:
-                raise  # the connection breaks off, which tells the reader that data are missing
+                raise  # the connection breaks, so the client knows that data are missing
             await problems.internal(error)(scope, receive, reply.send)
         if who is not None and who.token is not None and who.token.use_is_old(now()):
             await self._note(who.token)
 
     def _check(self, request: Request) -> None:
-        """VenturiError if a request is none that anybody may send."""
+        """Raise VenturiError if no client may send such a request."""
         access, path = self._access, request.url.path
         if not access.answers_for(request.headers.get("host", "")):
             raise VenturiError(
@@ -331,12 +331,12 @@ def caller_of(request: Request) -> Caller:
 
 
 def author_of(request: Request, said: str | None = None) -> Author:
-    """Who asks, as the author of a change: as their token has it, beside what they say."""
+    """The author of a change: the token's name, and the name that the request states."""
     return caller_of(request).author.saying(said)
 
 
 def require_valid(token: Token | None) -> Token:
-    """`token`, if it may be used; VEN-API-TOKEN tells its holder why not."""
+    """Return `token` if it is valid; VEN-API-TOKEN says why not."""
     if token is None:
         raise VenturiError("VEN-API-TOKEN", "the token is not one this server knows")
     if (state := token.state(now())) != "in force":

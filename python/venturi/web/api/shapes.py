@@ -1,7 +1,7 @@
-"""What the interface answers: plain frozen values, from which the OpenAPI document is made.
+"""The interface's answers: plain frozen values, from which the OpenAPI document is made.
 
-Every quantity has its unit in its name; null is "not known", with a reason beside it. `Key` is the
-values of the keys that were grouped by, in their order; null is a missing value.
+Every quantity has its unit in its name; null means unknown, with a reason in another field. `Key`
+is the values of the grouping keys, in their order; null is a missing value.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an engine says that it read and wrote, beside what the disks did for its files."""
+"""The bytes that an engine says it read and wrote, next to the disk I/O of its files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AMOUNTS = (
 def amounts_of(
     repository: TrialRepository, trial: Trial, owners: TraceOwners
 ) -> Iterator[IoAmount]:
-    """What the account of `trial` has of each, where it has any; nothing without an account."""
+    """The amounts in the account of `trial`; none without an account."""
     if not has_account(trial):
         return
     tasks = load(repository, trial).tasks

@@ -1,5 +1,5 @@
-"""What the page of a trial draws of its block I/O: the patterns with the most bytes, beside one
-another, each by size, time, seek and place; and how these went over time.
+"""Charts of a trial's block I/O: the patterns with the most bytes side by side, each by size, time,
+seek and place, and their bytes over time.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _COLUMNS, _ROWS = 64, 32
 
 
 def io_of(repository: TrialRepository, trial: Trial) -> IoPage:
-    """What the trace that is kept with `trial` says, or why nothing."""
+    """The charts of the trace that is kept with `trial`, or why there aren't any."""
     try:
         trace = read(io_trace.load(repository, trial))
         amounts = [] if trace.whose is None else amounts_of(repository, trial, trace.whose)
@@ -66,7 +66,7 @@ def io_of(repository: TrialRepository, trial: Trial) -> IoPage:
 def trace_page(
     title: str, trace: IoTrace, heat: Path | None, warnings: tuple[str, ...]
 ) -> TracePage:
-    """A trace by itself, with cells of its charts from the file `heat`, if it is there."""
+    """A trace by itself, with cells of its charts from the file `heat`, if it exists."""
     drawn = page(trace)
     shown = [(each.name, each.device) for each in drawn.patterns[:SHOWN]]
     cells = tuple(carried(HeatFile(heat), shown)) if heat and heat.exists() else ()
@@ -76,7 +76,7 @@ def trace_page(
 
 
 def page(trace: IoTrace) -> IoPage:
-    """What is drawn of a trace: by files, or, where it does not tell of any, by disks."""
+    """The charts of a trace: by files, or by disks if the trace has no files."""
     owners, lost = trace.whose, losses(trace)
     return IoPage(
         missing_reason=None,
@@ -189,7 +189,7 @@ def _ccdf(buckets: Sequence[tuple[int, int]]) -> tuple[tuple[float, float], ...]
         points.append((low_ns / 1e9, left / whole))
         left -= count
     step = max(1, math.ceil(len(points) / _CCDF_POINTS))
-    # The tail is what it is for: its last points all stay.
+    # The chart is about the tail: its last points all stay.
     head, tail = points[:-step], points[-step:]
     return (*head[::step], *tail)
 

@@ -48,7 +48,7 @@ class HeatLine:
 
     @property
     def pattern(self) -> str:
-        """What its requests are called."""
+        """The name of its pattern."""
         return kind_name(self.operation, self.file_class, self.phase)
 
 

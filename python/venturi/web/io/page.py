@@ -1,4 +1,4 @@
-"""The shape of what the page of a trial shows of its block I/O; `io_charts` makes it."""
+"""The types of the block I/O part of a trial's page; `io_charts` makes the values."""
 
 from __future__ import annotations
 

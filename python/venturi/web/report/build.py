@@ -1,4 +1,4 @@
-"""`report_data`: from recorded trials to what the page shows. It reads no clock and no file."""
+"""`report_data`: from recorded trials to the page's data. It reads no clock and no file."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _limits(probes: Sequence[Trial]) -> DiskRates | Missing:
 
 
 def _verdicts(probes: Iterable[Trial]) -> tuple[DeviceVerdict, ...]:
-    """What the probes say of this machine's class; loopback is no network to be judged."""
+    """The probes' verdicts on this machine's class; loopback is no network, so it gets none."""
     done = [probe for probe in probes if probe.state is State.SUCCEEDED]
     found = (verdict for probe in done for verdict in verdicts(probe))
     return tuple(verdict for verdict in found if verdict.device_class != "loopback")
@@ -127,12 +127,12 @@ def report_data(
     skipped: Sequence[SkippedMeasurement] = (),
     commands: Sequence[str] = (),
 ) -> ReportData:
-    """What the page shows of `trials` (disk and network probes, sorts; in any order).
+    """The page's data for `trials` (disk and network probes, sorts; in any order).
 
-    `series` holds, by trial id, the host's series with columns t_s (seconds since the start of
-    the trial), metric, device, value, unit. `predictions` holds, by trial id, what was predicted
-    before the sort. `prices` is the price table of `job`, or None if it was not made. `commands`
-    are the commands that make these numbers again.
+    `series` holds, by trial id, the host's series with columns t_s (seconds since the start of the
+    trial), metric, device, value, unit. `predictions` holds, by trial id, the prediction before the
+    sort. `prices` is the price table of `job`, or None if it was not made. `commands` are the
+    commands that reproduce these numbers.
     """
     ordered = sorted(trials, key=lambda trial: (started(trial), trial.id))
     names = labels(ordered) | {

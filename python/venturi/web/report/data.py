@@ -1,4 +1,4 @@
-"""What the report shows: plain frozen values, built by `report_data`, read by the page.
+"""The report's data: plain frozen values, built by `report_data`, read by the page.
 
 Every quantity has its unit in its name. A quantity that is not known is a `Missing` with its
 reason, never 0: the page prints "—" and the reason.

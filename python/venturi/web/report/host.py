@@ -84,7 +84,7 @@ def _group(
 
 
 def host_card(trials: Sequence[Trial]) -> tuple[FactGroup, ...]:
-    """Facts of the first host that has any; a line says so if there is none."""
+    """Facts of the first host that has any; without any, a line that says so."""
     hosts = [host for trial in trials for host in trial.cluster.hosts]
     if not hosts:
         return (FactGroup("Machine", (ReportFact("Host", Missing("no trial names its host")),)),)

@@ -1,4 +1,4 @@
-"""What the probes say: device rates, latency, random reads, network."""
+"""The results of probes: device rates, latency, random reads, network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from venturi.web.report.data import (
     number,
 )
 
-# metric -> (what the bar is called, the direction that picks its colour)
+# metric -> (label of the bar, the direction that picks its color)
 DISK_RATES: dict[str, tuple[str, Direction]] = {
     "disk_read_bytes_per_s": ("Read alone", "read"),
     "disk_write_bytes_per_s": ("Write alone", "write"),
@@ -51,7 +51,7 @@ def _groups(
 
 
 def spread(samples: Sequence[Sample]) -> tuple[Number, Number, Number]:
-    """Mean, lowest and highest of the present values, or why there are none."""
+    """Mean, lowest and highest of the present values, or why they are missing."""
     values = [sample.value for sample in samples if sample.value is not None]
     if not values:
         reason = next((s.missing_reason for s in samples if s.missing_reason), "not measured")

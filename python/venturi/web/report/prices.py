@@ -1,4 +1,6 @@
-"""The price table as the page shows it: what `advise` says of each type, or why it is none."""
+"""The price table as the page shows it: the answer of `advise` for each type, or why
+it is missing.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from venturi.web.report.data import Number, PriceRow, Text
 def price_rows(advice: Advice, catalogs: Sequence[Catalog]) -> tuple[PriceRow, ...]:
     """A row for each type of `catalogs` in the first durability class of `advice`.
 
-    In the order of the ranking; then the types whose cost is only a lower bound, then those that
+    In the order of the ranking; then the types with only a lower bound of the cost, then those that
     are no option.
     """
     types = {(each.name, name): kind for each in catalogs for name, kind in each.types.items()}

@@ -1,4 +1,4 @@
-"""One sort trial as the report shows it: stages, narrowest points, predicted beside measured."""
+"""One sort trial as the report shows it: stages, narrowest points, predicted and measured times."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def one(trial: Trial, metric: str, phase: str | None = None) -> Number:
 
 
 def added(*values: Number) -> Number:
-    """The sum, or the first reason why there is none."""
+    """The sum, or the first reason why a value is missing."""
     total = 0.0
     for value in values:
         if isinstance(value, Missing):
@@ -67,7 +67,7 @@ def divided(value: Number, by: Number) -> Number:
 
 
 def regime(trial: Trial) -> str:
-    """`in memory` or `in two passes`, from what was spilled, else from what was expected."""
+    """`in memory` or `in two passes`, by the spilled bytes, else as predicted."""
     spilled = one(trial, "spilled_bytes")
     if not isinstance(spilled, Missing):
         return "in memory" if spilled == 0 else "in two passes"
@@ -76,7 +76,7 @@ def regime(trial: Trial) -> str:
 
 
 def label(trial: Trial) -> str:
-    """What tells this trial from the others, in a few words: `2.0 GB in two passes`."""
+    """Distinguishes this trial from the others in a few words: `2.0 GB in two passes`."""
     size = format_bytes_decimal(trial.workload.input_bytes)
     parts = [trial.workload.name if size == "—" else size, regime(trial)]
     if trial.workload.name not in SORT_WORKLOADS:
@@ -141,10 +141,10 @@ def _stages(
 
 
 def _limit(read: Number, write: Number, rates: DiskRates | Missing) -> tuple[Number, str]:
-    """Bytes per second that the disk allows for this mix, and how that was worked out.
+    """Bytes per second that the disk allows for this mix, and how that was calculated.
 
-    What is read and written at once goes at the total rate of both (`m`), the rest at the rate
-    alone (`R`, `W`): the mix of `venturi.machines.cost.predict`.
+    Bytes that are read and written concurrently go at the total rate of both (`m`), the rest at the
+    single rate (`R`, `W`): the mix of `venturi.machines.cost.predict`.
     """
     if isinstance(read, Missing) or isinstance(write, Missing):
         return (read if isinstance(read, Missing) else write), ""
@@ -173,7 +173,7 @@ def _limit(read: Number, write: Number, rates: DiskRates | Missing) -> tuple[Num
 def phase_uses(
     trial: Trial, name: str, stages: Sequence[ReportStage], rates: DiskRates | Missing
 ) -> tuple[PhaseUse, ...]:
-    """Bytes that each phase read and wrote per second, beside the disk's limit for that mix."""
+    """Bytes that each phase read and wrote per second, and the disk's limit for that mix."""
     uses = []
     for phase in trial.phases:
         of_phase = [stage for stage in stages if stage.phase == phase.name]
@@ -197,7 +197,7 @@ def phase_uses(
 
 
 def _comparisons(trial: Trial, prediction: Prediction | None) -> tuple[PredictedTime, ...]:
-    """Predicted beside measured: from `prediction`, or the samples it left in the trial."""
+    """Predicted and measured times: from `prediction`, or from its samples in the trial."""
     measured = {phase.name: phase.elapsed_s for phase in trial.phases}
     untimed = trial.failure.message if trial.failure else f"the trial is {trial.state}"
     by_phase = {phase.phase: phase for phase in prediction.phases} if prediction else {}

@@ -1,4 +1,4 @@
-"""Phases of a trial and the utilisation of its host, on one time axis."""
+"""Phases of a trial and its host's resource use, on one time axis."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from venturi.web.report.data import (
 if TYPE_CHECKING:
     import polars as pl
 
-POINTS_MAX = 600  # more cannot be told apart on a page; neighbours are averaged
+POINTS_MAX = 600  # a page can't show more; neighboring points are averaged
 CPU_ROLES = {
     "user": "cpu-user",
     "system": "cpu-system",
@@ -66,7 +66,7 @@ def _network(devices: dict[str | None, PointsByTime]) -> PointsByTime:
 
 
 def _thin(times: list[float]) -> list[list[float]]:
-    """`times` in at most `POINTS_MAX` neighbouring groups."""
+    """`times` in at most `POINTS_MAX` groups of neighboring ones."""
     width = max(1, -(-len(times) // POINTS_MAX))
     return [times[start : start + width] for start in range(0, len(times), width)]
 
@@ -116,7 +116,7 @@ def timeline(trial: Trial, series: pl.DataFrame | None) -> ReportTimeline:
         )
         return ReportTimeline(spans, (), lanes, ())
     table = _read(series)
-    # Every moment of the series: one at which nothing was learnt must stay a gap.
+    # Every timestamp of the series: one without values must stay a gap.
     times = sorted(float(t_s) for t_s in series["t_s"].unique())
     groups = _thin(times)
     t_s = tuple(sum(group) / len(group) for group in groups)

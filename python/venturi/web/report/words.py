@@ -28,7 +28,7 @@ def _known(value: Number) -> float | None:
 
 
 def good(sorts: Sequence[SortTrial]) -> list[SortTrial]:
-    """The sorts whose numbers count."""
+    """The sorts that count."""
     return [sort for sort in sorts if sort.state == "succeeded"]
 
 
@@ -78,7 +78,7 @@ def figures(
 
 
 def cheapest(prices: Sequence[PriceRow]) -> PriceRow | None:
-    """The row of least known cost; those whose cost is only a lower bound do not count."""
+    """The row of least known cost; lower bounds do not count."""
     known = [price for price in prices if price.known and not price.lower_bound]
     return min(known, key=lambda price: _known(price.cost_usd) or 0.0, default=None)
 
@@ -190,7 +190,7 @@ def _price(job: str, prices: Sequence[PriceRow]) -> tuple[str, ...]:
 def machine(
     verdicts: Sequence[DeviceVerdict], rates: Rates, network: Rates, network_label: str
 ) -> tuple[str, ...]:
-    """What the machine can do, by its probes."""
+    """The machine's abilities, by its probes."""
     return (
         *_disk(rates),
         *_network(network, network_label),

@@ -41,12 +41,12 @@ class CachedAnswer(Generic[T]):
             return make()
         home = repository.artifacts_dir.parent
         if (answer := cached_answer(home, trial, self._name)) is not None:
-            with suppress(ValueError):  # damaged: it is made anew
+            with suppress(ValueError):  # damaged: recompute it
                 return self._adapter.validate_json(answer)
         made = make()
         store_answer(home, trial, self._name, self._adapter.dump_json(made))
         try:
             repository.get(trial.id)
-        except VenturiError:  # removed meanwhile, with what was kept
+        except VenturiError:  # removed since, with its cached answers
             forget_answers(home, trial.id)
         return made

@@ -1,4 +1,4 @@
-"""The SQL queries of a job with the plans that ran and what their operators counted; its jobs."""
+"""The SQL queries of a job: the plans that ran, the metrics of their operators, and their jobs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from venturi.record.plan_texts import PASSING, without_numbers
 from venturi.web.api.jobs.job_shapes import JobOperator, JobQuery, JobSpan
 
 SHOWN_QUERIES, SHOWN_JOBS, SHOWN_OPERATORS = 20, 200, 120
-# Of generated code the timer is from its making to its end, whatever it did meanwhile.
+# Timers of generated code run from start to end, including waits.
 _NO_WORK = "duration"
 _ROWS = ("number of output rows", "records read")
 _BYTES = ("size of files read", "data size", "written output", "shuffle bytes written")

@@ -1,4 +1,4 @@
-"""What the interface answers about a job, as `shapes` has the other answers."""
+"""The interface's answers about a job; `shapes` has the other answers."""
 
 from __future__ import annotations
 

@@ -128,7 +128,9 @@ def _order(name: str) -> tuple[bool, int, str]:
 
 
 def _cells(times: TaskTimes, pieces: Pieces) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """For each piece the cause that took the most, -1 where no task ran, and tasks at once."""
+    """For each piece the cause with the most time (-1 where no task ran), and the
+    concurrent tasks.
+    """
     spent_s = WorkByCause(times).within(pieces, slice(0, len(pieces.length_s)))
     busy = spent_s.sum(axis=1) / pieces.length_s
     main = np.where(busy > _LEAST_FILLED, spent_s.argmax(axis=1), -1)
@@ -142,7 +144,7 @@ def _main(times: TaskTimes) -> Places:
 
 
 def _dots(line: Timeline, places: Places) -> tuple[TaskDot, ...]:
-    """Time against bytes: a dot for each task, of very many one for those that are much alike."""
+    """Time against bytes: one dot per task; if there are very many, one dot for similar tasks."""
     read, elapsed_s = line.tasks.bytes_read[places], line.tasks.times.elapsed_s[places]
     known = ~np.isnan(read) & ~np.isnan(elapsed_s)
     read, elapsed_s = read[known], elapsed_s[known]

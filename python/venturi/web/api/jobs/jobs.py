@@ -52,13 +52,13 @@ def line_of(repository: TrialRepository, trial: Trial) -> Timeline:
 
 
 def analysed(repository: TrialRepository, trial: Trial) -> tuple[Timeline, Analysis]:
-    """The same with what is found out about it."""
+    """The timeline of the job of `trial`, and its analysis."""
     line = line_of(repository, trial)
     return line, analyse(line.account, next(iter(trial.values(CPU_OTHERS)), None), line)
 
 
 def job_of(repository: TrialRepository, trial: Trial) -> JobData:
-    """What the account that is kept with `trial` tells, or why nothing."""
+    """The analysis of the account that is kept with `trial`, or why there isn't any."""
 
     def made() -> JobData:
         line, found = analysed(repository, trial)
@@ -149,7 +149,7 @@ def _running(line: Timeline) -> JobRunning | None:
     edges_s = np.linspace(0.0, line.elapsed_s, RUNNING_POINTS + 1)
 
     def passed_s(moments_s: Floats) -> Floats:
-        """At each edge the sum of the times since those of the moments that are over."""
+        """At each edge, the sum of the times since those `moments_s` that have passed."""
         moments_s = np.sort(moments_s, kind="stable")  # mostly in order, so that this merges
         sums_s = np.concatenate([[0.0], np.cumsum(moments_s)])
         over = np.searchsorted(moments_s, edges_s)

@@ -1,4 +1,4 @@
-"""`/api/jobs`: two jobs beside one another, as `venturi compare --why` has them."""
+"""`/api/jobs`: two jobs compared, as in `venturi compare --why`."""
 
 from __future__ import annotations
 

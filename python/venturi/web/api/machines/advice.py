@@ -1,7 +1,8 @@
-"""`/api/advice`: the advisor's answer as its page shows it; `/api/catalogs`: what it can ask.
+"""`/api/advice`: the advisor's answer as its page shows it; `/api/catalogs`: the catalogs to
+choose.
 
-`/api/advice` answers `document.encode(page)` of an `AdvicePage` (web/document.py): the fields
-of the dataclass as they are named, a `Missing` as `{"reason": "..."}`, a moment as ISO 8601 text.
+`/api/advice` answers `document.encode(page)` of an `AdvicePage` (web/document.py): the fields of
+the dataclass by name, a `Missing` as `{"reason": "..."}`, a timestamp as ISO 8601 text.
 """
 
 from __future__ import annotations

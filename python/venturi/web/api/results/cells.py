@@ -1,4 +1,4 @@
-"""What the analyses read: the selected trials in cells of equal keys, and what goes with them."""
+"""The input of the analyses: the selected trials in cells of equal keys, with their other keys."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def keys_of(by: Sequence[str] | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The trials with the values `key` of the keys asked for; `elapsed_s` of the counted, sorted.
+    """The trials with the values `key` of the requested keys; `elapsed_s` of the counted, sorted.
 
-    `other` has, for each further key, which values occur among all `n` trials.
+    `other` has, for each other key, the values that occur among all `n` trials.
     """
 
     key: Key
@@ -78,7 +78,7 @@ class Cell:
 
 
 def scalar(value: Any) -> Scalar:
-    """A value as it is published: moments as text."""
+    """A value as it is published: timestamps as text."""
     return value.isoformat() if isinstance(value, datetime) else value
 
 
@@ -126,7 +126,7 @@ def _joined(key: Key, parts: Sequence[Cell], keep: int, others: Sequence[str]) -
 def alike(
     repository: TrialRepository, selection: Selection, by: Sequence[str], *, but: Sequence[str] = ()
 ) -> tuple[tuple[str, ...], tuple[Cell, ...], tuple[str, ...]]:
-    """Cells in which only like work is pooled: the keys, the cells, what has to be said of it.
+    """Cells that only pool equal work: the keys, the cells, and the necessary warnings.
 
     The keys are `by`, then those of `COMPARABLE` (besides `but`) that differ in the selection.
     """
@@ -210,9 +210,9 @@ def same(first: Key, second: Key) -> bool:
 
 
 def mixtures(found: Sequence[Cell], by: Sequence[str]) -> tuple[str, ...]:
-    """What is to be said where groups mix different work or origins, or differ in them.
+    """Warnings where groups mix different work or origins, or differ in them.
 
-    Looks at what `cells` was asked for in `other`.
+    Checks the keys that `cells` got in `other`.
     """
     said = []
     for key in dict.fromkeys(key for cell in found for key in cell.other):
@@ -227,7 +227,7 @@ def mixtures(found: Sequence[Cell], by: Sequence[str]) -> tuple[str, ...]:
             said.append(
                 f"the groups differ in {key}, not only in the keys that they are grouped by"
             )
-    # What is grouped by on purpose is still no like work.
+    # Groups of different work aren't comparable, even if the user grouped by it.
     for place, key in enumerate(by):
         if key in {"workload", "workload_version", "engine"}:
             names = sorted({shown(cell.key[place]) for cell in found})

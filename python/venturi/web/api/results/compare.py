@@ -133,8 +133,9 @@ def compared(
 ) -> tuple[ComparedGroup, ...]:
     """Each of `chosen` against the first; several verdicts share alpha (Bonferroni).
 
-    `like` has the keys, what they bring over like settings, and for each group why it is not like
-    the first (None: it is, or an effect tells); `crude` asks for the test of all trials anyway.
+    `like` has the keys, their effects over matched settings, and for each group why it isn't
+    comparable with the first (None: it is, or an effect answers); `crude` requests the test of all
+    trials anyway.
     """
     keys, effects, whys = like
     alpha = ALPHA / max(1, len(chosen) - 1)
@@ -143,7 +144,7 @@ def compared(
     marked = shared_spread([cell.elapsed_s for cell in chosen])
     for place, cell in enumerate(chosen):
         alike = matched(cell, chosen[0], effects) if place else None
-        # What is told over like settings needs no test of all trials, which may be many.
+        # Groups with a matched effect need no test of all trials, which may be many.
         apart = None if place == 0 else whys[place]
         tested = place > 0 and (crude or (alike is None and apart is None))
         verdict = compare_samples(chosen[0].elapsed_s, cell.elapsed_s, alpha) if tested else None
@@ -176,7 +177,7 @@ def compared(
 
 
 def names_of(chosen: Sequence[Cell], keys: Sequence[str]) -> Names:
-    """What the groups are called: what they are grouped by, and what else is one value in each."""
+    """Names of the groups by their keys, and by other keys with only one value in a group."""
 
     def settings(cell: Cell) -> dict[str, Scalar]:
         alike = {key: next(iter(values)) for key, values in cell.other.items() if len(values) == 1}
@@ -194,7 +195,7 @@ def thinned(values: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _in_words(name: str, first: str, verdict: Verdict | None) -> str:
-    """`IB takes 12 % (9–15 %) less time than ETH`, or why that cannot be told."""
+    """`IB takes 12 % (9–15 %) less time than ETH`, or why there is no verdict."""
     if verdict is None:
         return "the reference"
     return in_words(name, first, verdict)

@@ -164,8 +164,9 @@ def like_with_like(
     trials: SucceededTrials,
     crude: bool,
 ) -> RankingData:
-    """The groups by medians of all that was measured, as far as these are like with like; else over
-    the settings that are alike, or refused."""
+    """Rank the groups by medians of all trials if these are comparable, else over matched settings.
+    The ranking may be refused.
+    """
     costs = _costs(trials, keys, charged)
     refused_ = refusal(trials, keys, charged)
     if refused_ is not None:
@@ -277,9 +278,9 @@ def ranked(
     costs: Costs,
     tested: bool = True,
 ) -> RankingData:
-    """The groups of `found` by `objective`; not `tested`, they have no places yet.
+    """The groups of `found` by `objective`; without `tested`, they have no places yet.
 
-    `costs` are the groups of the trials whose recorded costs count.
+    `costs` are the groups of the trials that have a counted recorded cost.
     """
     of_key: dict[GroupKey, Cell] = {cell.key: cell for cell in found}
     priced = {

@@ -1,4 +1,4 @@
-"""Groups that are compared, like with like: what each brings over settings alike in all else."""
+"""Compares groups like with like: each one's effect, all else being equal."""
 
 from __future__ import annotations
 
@@ -34,8 +34,11 @@ _OUTCOMES: dict[EffectOutcome, Literal["lower", "higher", "cannot tell"]] = {
 def effects_between(
     services: Services, selection: Selection, keys: Sequence[str], groups: Sequence[Key]
 ) -> Effects | None:
-    """What `keys` bring: the groups against the first of them, or if there are none that effect
-    which leads; None where they are no settings, such as the kind of work."""
+    """The effects of `keys`: the groups against the first of them, or without groups the leading
+    effect.
+
+    None where the keys are not settings, such as the kind of work.
+    """
     if not keys or (groups and None in groups[0]):
         return None
     texts = [_written(key) for key in groups if None not in key]
@@ -46,7 +49,7 @@ def effects_between(
     try:
         return effects(services.repository, selection.query(), question)
     except VenturiError:
-        return None  # of groups that no settings make only what was measured can be told
+        return None  # groups that aren't settings can only be compared by their measurements
 
 
 def _written(key: Key) -> str:
@@ -80,8 +83,9 @@ def unlike(
     pair: tuple[Cell, Cell],
     told: Effects | None,
 ) -> str | None:
-    """Why two groups that no effect tells apart are not compared: their trials differ in more than
-    `keys`, or did different work. None where nothing else differs."""
+    """Why two groups without an effect are not compared: their trials differ in more than `keys`,
+    or did different work. None where nothing else differs.
+    """
     if not keys or _effect(pair[1], told) is not None:
         return None
     if work := [key for key in keys if key in WORK]:

@@ -30,7 +30,7 @@ _DISKS_USD = {
     "HS4": 1.5,
     "HS5": 1.7,
 }
-# USD per hour of the whole cluster, for what a worker has of each disk, and for InfiniBand.
+# USD per hour of the whole cluster, by the kind of disk of each worker, and for InfiniBand.
 _ALOJA = (
     ("by", "net"),
     ("by", "disk"),
@@ -39,7 +39,7 @@ _ALOJA = (
     ("plus", "net=IB:0.8"),
     ("price_source", "Poggi and Carrera 2015"),
 )
-# Its sorts of 100 GB: those of 1 TB, which only a tag tells, have a scale.
+# Its sorts of 100 GB: those of 1 TB, which only a tag distinguishes, have a scale.
 _TRIALS = (
     ("where", "workload=terasort"),
     ("where", "cluster=minerva100-10-18-21"),
@@ -65,7 +65,7 @@ PRESETS: tuple[View, ...] = (
 
 
 def presets(repository: TrialRepository) -> tuple[View, ...]:
-    """Those of the pages whose trials are in `repository`."""
+    """The preset pages that have trials in `repository`."""
     return tuple(view for view in PRESETS if _has_trials(repository, view))
 
 

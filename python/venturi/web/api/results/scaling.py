@@ -55,7 +55,7 @@ from venturi.web.api.results.scaling_shapes import (
 )
 from venturi.web.api.results.spreads import spread_of
 
-DRAWN = 6  # curves at a time: so many colours tell apart
+DRAWN = 6  # curves at a time: that many are distinguishable on a chart
 LISTED_MAX = 200
 KEYS_NAMED = 4
 NAMED = 4  # values in the name of the first curve
@@ -169,7 +169,7 @@ class _ScalingQuestion:
 
 
 def unit_of(x: str) -> str:
-    """What x is counted in, as far as its name says."""
+    """The unit of x, as far as its name says."""
     if x == "hosts":
         return "hosts"
     ends = {"_bytes": "B", "_s": "s", "_records": "records", "cores": "cores"}
@@ -223,7 +223,7 @@ def _answer(
         )
         for place, each in enumerate(contexts[:LISTED_MAX])
     )
-    # Said of the first curve, by all that tells it from any other.
+    # The verdict is on the first curve; its name has all that distinguishes it.
     first, name = groups[0], _name(contexts[skip], all_differ, NAMED)
     told, also, rest = first.verdict.partition("; ")
     verdict = f"{told}{f' for {name}' if name else ''}{also}{rest}"
@@ -292,7 +292,7 @@ def _differences(drawn: Sequence[Context], named: Sequence[str]) -> list[str]:
 
 
 def _more(contexts: Sequence[Context], differ: Sequence[str]) -> list[str]:
-    """What to do where not all curves are drawn."""
+    """A hint where not all curves are drawn."""
     if len(contexts) <= DRAWN:
         return []
     values = ((key, each.settings[key]) for key in differ for each in contexts)
@@ -303,7 +303,7 @@ def _more(contexts: Sequence[Context], differ: Sequence[str]) -> list[str]:
 
 
 def _name(context: Context, keys: Sequence[str], most: int = 0) -> str:
-    """What tells a context from others; of more than `most` values the first (0: all)."""
+    """The values that distinguish a context from others; at most the first `most` (0: all)."""
     told = [key for key in keys if context.settings[key] is not None]
     told = [key for key in told if key not in _NAMED_ELSEWHERE] or list(keys)
     values = [value_text(key, context.settings[key], with_key=False) for key in told]
@@ -314,7 +314,7 @@ def _name(context: Context, keys: Sequence[str], most: int = 0) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _JobCurves:
-    """The curves of one job, each in its place among the contexts, and what they share."""
+    """The curves of one job, each at its place among the contexts, and their common shape."""
 
     curves: Mapping[int, Points]
     shared: SharedShape
@@ -339,7 +339,7 @@ def _job(contexts: Sequence[Context], one: Context) -> _JobCurves:
 def _jobs(
     contexts: Sequence[Context], skip: int, drawn: Sequence[Context]
 ) -> list[tuple[list[Points], SharedShape]]:
-    """For each curve drawn the others of its job, and what these share."""
+    """For each drawn curve, the others of its job, and their common shape."""
     known: dict[tuple[Any, ...], _JobCurves] = {}
     found = []
     for place, each in enumerate(drawn, skip):
@@ -360,7 +360,7 @@ def _group(
     others, shared = job
     mine = context.points
     if asked.to is not None and not reaches(mine, asked.to):
-        asked = replace(asked, to=None)  # further than this one may be told; the first may
+        asked = replace(asked, to=None)  # beyond this curve's range; not the first one's
     xs, medians = mine.x.tolist(), mine.elapsed_s.tolist()
     empty = ScalingGroup(
         name=name,
@@ -440,14 +440,14 @@ def _basis(fit: CurveFit, others: int) -> str:
 
 
 def _effect(fit: CurveFit, meaning: Meaning) -> ScalingEffect:
-    """What more of x does to the time of a trial."""
+    """The effect of more x on the time of a trial."""
     low, high = _pair(fit.points.x.tolist(), meaning)
     first, second = fit.at([low, high]).tolist()
     ratio = second / first
     halves = fit.half_of_median(low), fit.half_of_median(high)
     if isinstance(halves[0], Missing) or isinstance(halves[1], Missing):
         medians = dict(zip(fit.points.x.tolist(), fit.points.elapsed_s.tolist(), strict=True))
-        if low in medians and high in medians:  # a curve of which nobody can say how far it is off
+        if low in medians and high in medians:  # a curve with an unknown error
             return ScalingEffect(low, high, medians[high] / medians[low], None, True)
         return ScalingEffect(low, high, ratio, None, False)
     half = math.hypot(halves[0], halves[1])
@@ -476,9 +476,9 @@ def _sentence(asked: _ScalingQuestion, effect: ScalingEffect) -> str:
 
 
 def _pair(xs: Sequence[float], meaning: Meaning) -> tuple[float, float]:
-    """Between which x the effect is told: the last doubling that was measured, else the last half.
+    """The two x of the shown effect: the last measured doubling, else the last half of the range.
 
-    Of a setting, the whole range: a doubling of it means nothing.
+    For a setting, the whole range: doubling it means nothing.
     """
     if meaning is Meaning.OTHER or xs[-1] < 2 * xs[0]:
         return xs[0], xs[-1]

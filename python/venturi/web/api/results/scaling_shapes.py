@@ -1,4 +1,4 @@
-"""What `/api/scaling` answers."""
+"""The answers of `/api/scaling`."""
 
 from __future__ import annotations
 

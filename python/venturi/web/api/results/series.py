@@ -29,7 +29,7 @@ NO_SERIES = "no host series was recorded with this trial"
 def whole_series(repository: TrialRepository, trial: Trial) -> pl.DataFrame:
     """All values of the series of `trial`, with their `host`: see `record.series`.
 
-    VEN-RECORD-ARTIFACT, with the reason, where there are none.
+    VEN-RECORD-ARTIFACT, with the reason, where no series was recorded.
     """
     from venturi.record.store.frames import pl
 
@@ -47,13 +47,12 @@ def whole_series(repository: TrialRepository, trial: Trial) -> pl.DataFrame:
 def series_of(
     repository: TrialRepository, trial: Trial, points: int, host: str | None = None
 ) -> SeriesData:
-    """The series of one `host` of `trial`, by default of the first that was watched, at no more
-    than `points` moments; see `SeriesData`. VEN-RECORD-UNKNOWN if that host was not watched. A host
-    of a lab sees the disks of all hosts: it has the lines of its own.
+    """The series of one `host` of `trial` (default: the first with a series), at no more than
+    `points` timestamps; see `SeriesData`. VEN-RECORD-UNKNOWN if that host has no series. A host of
+    a lab sees the disks of all hosts: it has the lines of its own.
 
-    An answer does not grow with the number of hosts. A moment at which nothing was learnt stays
-    null. Files are read a part at a time, twice, so that the memory that it takes depends on what
-    is shown, not on what is stored.
+    An answer does not grow with the number of hosts. A timestamp without values stays null. Files
+    are read in parts, twice, so the memory depends on the shown points, not on the stored ones.
     """
     kept = [artifact for artifact in trial.artifacts if artifact.kind == "series"]
     if not kept:
@@ -97,7 +96,7 @@ def _none(reason: str) -> _Found:
 
 
 def _host(trial: Trial, artifact: Artifact, kept: Sequence[Artifact]) -> str:
-    """The host whose series `artifact` is, by its name where there are several."""
+    """The host of the series `artifact`, by the file's name if there are several hosts."""
     names = [host.name for host in trial.cluster.hosts]
     if len(kept) == 1 and len(names) == 1:
         return names[0]
@@ -183,9 +182,9 @@ def _merged(found: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class _SeriesSize:
-    """How many `lines` there are, and the `moments`: all if they are few, else some and the ends.
+    """The number of `lines`, and the timestamps: all if they are few, else some and the ends.
 
-    More of either than VALUES_MAX are not counted.
+    Neither is counted beyond VALUES_MAX.
     """
 
     lines: int
@@ -209,7 +208,7 @@ def _seen(paths: Sequence[Path], disks: DiskNames) -> _SeriesSize:
 
 
 def _parts(paths: Sequence[Path], disks: DiskNames) -> Iterator[pl.DataFrame]:
-    """The rows of all files at moments that are some, of no other disks than `disks`."""
+    """The rows of all files with a finite timestamp, and of no other disks than `disks`."""
     from venturi.record.store.frames import pl
 
     wanted = pl.col("t_s").is_finite()

@@ -1,5 +1,5 @@
-"""`/api/start`: the repository's content, the most common questions with their answers, and what
-needs attention. Each answer is that of the page that it links to.
+"""`/api/start`: the repository's content, answers to the most common questions, and items that need
+attention. Each answer is that of the page that it links to.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from venturi.web.effects import Question, effects
 from venturi.web.report import measurements, words
 
 RECENT = 8
-LOOKED_AT = 12  # trials of which the newest that names its narrowest point is told
+LOOKED_AT = 12  # recent trials that are searched for a narrowest point
 LOOKED_BACK = 200  # trials, for the repeat groups that were measured last
 TIMES_TOLD = 3
 ASKED = ("disk", "network", "maps", "compression", "engine", "hosts", "memory_bytes", "threads")
 QUESTIONS = {"engine": "Which engine is faster?", "hosts": "How much do more hosts help?"}
 VALUES_MOST = 60  # of a key that is a setting, not a name
-TRIALS_LEAST = 20  # from which on it is worth saying that nothing can be told
+TRIALS_LEAST = 20  # fewer trials don't justify the answer "cannot tell"
 WORKS_TOLD = 3
 PRICED_BY = ("disk", "instance_type", "cluster", "provider")
 PROBES = ("diskbench", "netbench")
@@ -240,7 +240,7 @@ def _answers(services: Services, kinds: Sequence[grouping.GroupRow]) -> Iterator
 
 
 def _effects(services: Services) -> Iterator[StartAnswer]:
-    """What the settings bring that people ask for first, of those that vary here."""
+    """The effects of those common settings that vary here."""
     repository = services.repository
     varied = {key.key for key in known_keys.keys(repository) if 2 <= key.distinct <= VALUES_MOST}
     asked = dict.fromkeys(key for name in ASKED if (key := resolve(name, varied)))
@@ -338,7 +338,7 @@ def _took(name: str, rows: Sequence[TrialRow]) -> str:
 
 
 def _names(rows: Iterable[TrialRow]) -> Names:
-    """What each of the repeat groups is called, each given by one of its trials."""
+    """Names of the repeat groups, each given by one of its trials."""
     return name_groups(
         [
             {
@@ -361,7 +361,7 @@ def _newest(services: Services, most: int, *conditions: Condition) -> Iterator[T
 
 
 def _machine(services: Services) -> Iterator[StartAnswer]:
-    """What the newest probes of disk and network say."""
+    """The result of the newest probes of disk and network."""
     newest = {
         probe: list(_newest(services, 1, Condition.equal("workload", probe))) for probe in PROBES
     }
@@ -386,7 +386,7 @@ def _machine(services: Services) -> Iterator[StartAnswer]:
 
 
 def _narrowest(services: Services) -> Iterator[StartAnswer]:
-    """Where the newest trial that tells was narrowest."""
+    """The narrowest point of the newest trial that has one."""
     repository = services.repository
     for trial in _newest(services, LOOKED_AT):
         points = [p for p in narrowest_points(trial) if not p.reason and len(p.stages) > 1]

@@ -1,4 +1,4 @@
-"""What is in the repository: trials, their facets, groups and series, exclusions and views."""
+"""The repository's content: trials, their facets, groups and series, exclusions and views."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ def _added_by(services: Services, id_: str) -> Author | None:
 
 
 def _usual_keys(services: Services) -> Sequence[str]:
-    """The columns people look by, and the settings that tell most trials apart."""
+    """The columns that users often search, and the settings that most trials have."""
     settings = [
         info
         for info in known_keys.keys(services.repository)
@@ -284,7 +284,7 @@ def _exclusions_of(services: Services, trial: Trial) -> tuple[exclusions.Exclusi
 
 
 def _narrowest(trial: Trial) -> Iterator[str]:
-    """A sentence for each phase, as `venturi show` tells it."""
+    """A sentence for each phase, as in `venturi show`."""
     for finding in narrowest_points(trial):
         if finding.reason:
             yield f"{finding.phase}: cannot tell: {finding.reason}"

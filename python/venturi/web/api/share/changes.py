@@ -1,4 +1,4 @@
-"""What people add: sessions, uploads, exclusions, views, the starter data."""
+"""Changes by users: sessions, uploads, exclusions, views, the starter data."""
 
 from __future__ import annotations
 
