@@ -37,7 +37,7 @@ class PageFile:
         self._write(data_page(page, data))
 
     def write_answers(self, url: str, repository: TrialRepository) -> None:
-        """Writes the page at `url` (path and query, as in the browser) with what is recorded."""
+        """Write the page at `url` (path and query, as in the browser) from the repository."""
         from venturi.web.api.context import Services
         from venturi.web.export import export_page
 
@@ -55,10 +55,10 @@ class PageFile:
 def html_options(
     *aliases: str, help: str = _ALSO, **more: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Adds `--html FILE` and `--overwrite`; the verb gets `html`, a `PageFile` or None.
+    """Add `--html FILE` and `--overwrite`; the verb gets `html`, a `PageFile` or None.
 
-    `aliases` are other names of `--html`, `more` goes to its `click.option`. What cannot be written
-    is refused before the verb begins. A default that nobody named is replaced where it is there.
+    `aliases` are other names of `--html`, `more` goes to its `click.option`. An unwritable file is
+    rejected before the verb begins. The file of a default name is replaced if it exists.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:

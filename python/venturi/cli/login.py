@@ -13,6 +13,6 @@ def login() -> Author:
     uid = os.geteuid()
     try:
         name = pwd.getpwuid(uid).pw_name
-    except KeyError:  # in a container there may be none
+    except KeyError:  # containers may lack an entry for this user
         name = f"uid {uid}"
     return Author(name, "login")

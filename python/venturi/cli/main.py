@@ -1,4 +1,4 @@
-"""`venturi`: finds the verb asked for and runs it, importing nothing else."""
+"""`venturi`: finds the requested verb and runs it, importing nothing else."""
 
 from __future__ import annotations
 
@@ -177,10 +177,10 @@ def main() -> None:
 
 
 def _refused_by_system(error: BaseException) -> VenturiError | None:
-    """What the system did not give, if that is what `error` says.
+    """Convert `error` if it says that the system refused a resource; else return None.
 
-    A library written in Rust panics where it gets no thread. Each has a class of its own for that,
-    all named alike, that no module exports.
+    A library written in Rust panics if it gets no thread. Each such library has its own exception
+    class, always with the same name, which no module exports.
     """
     if isinstance(error, OSError) and error.errno in FULL | MACHINE | NOT_PERMITTED:
         return refused(error)
@@ -190,7 +190,7 @@ def _refused_by_system(error: BaseException) -> VenturiError | None:
 
 
 class _LossyStream(io.FileIO):
-    """A file whose disk may be full, or whose reader gone: what it does not take is gone, too."""
+    """A file that drops writes that fail, because its disk is full or its reader has gone."""
 
     def write(self, data: Any, /) -> int:
         with suppress(OSError):
@@ -202,10 +202,11 @@ class _LossyStream(io.FileIO):
 
 
 def program() -> NoReturn:
-    """`main` as a process of its own. What cannot be said on stderr is lost, and the work goes on.
+    """Run `main` as a separate process. Text that can't be written to stderr is lost; the work goes
+    on.
 
-    An interrupted one leaves at once: where Ctrl-C met a class being made, as while libraries are
-    imported, Python would in the end die of the signal, whatever the status.
+    After Ctrl-C it exits immediately: if Ctrl-C interrupted the creation of a class, as during
+    imports, Python would finally die of the signal, whatever the status.
     """
     if sys.__stderr__ is not None:  # it was not closed
         sys.stderr = io.TextIOWrapper(
@@ -219,7 +220,7 @@ def program() -> NoReturn:
     except SystemExit as left:
         if left.code == ExitCode.INTERRUPTED:
             for stream in (sys.stdout, sys.stderr):
-                with suppress(OSError):  # nobody reads it any more
+                with suppress(OSError):  # the reader has gone
                     stream.flush()
             os._exit(ExitCode.INTERRUPTED)
         raise
@@ -227,9 +228,9 @@ def program() -> NoReturn:
 
 
 def _written_help(argv: list[str]) -> str | None:
-    """Return the help that is asked for, as scripts/generated.py wrote it; no verb is loaded.
+    """Return the requested help, as scripts/generated.py wrote it; no verb is loaded.
 
-    None if something else is asked for, or if the terminal is narrower.
+    None for other arguments, or if the terminal is narrower.
     """
     program, *words = argv
     if not words or Path(program).name != "venturi":
@@ -247,10 +248,10 @@ def _written_help(argv: list[str]) -> str | None:
 
 
 def _collect_seldom() -> None:
-    """Looks for garbage in cycles only where there can be much of it.
+    """Run the garbage collector rarely.
 
-    While libraries are imported there is none, and at the end the process gives all back at once:
-    to look then took a quarter of the time of a short command.
+    Imports create no cyclic garbage, and the process frees all memory at its end: collecting then
+    took a quarter of the time of a short command.
     """
     gc.set_threshold(100_000)
     atexit.register(gc.freeze)
@@ -264,7 +265,7 @@ def _terminate(signum: int, frame: object) -> None:
 def _warn_of_settings() -> None:
     """A misspelt setting would silently do nothing."""
     for name in settings.unknown(os.environ):
-        prefix = "VENTURI_"  # alike in all of them, so it says nothing
+        prefix = "VENTURI_"  # all of them have it, so it carries no information
         known = (setting.variable.removeprefix(prefix) for setting in settings.SETTINGS)
         close = " or ".join(prefix + each for each in near(name.removeprefix(prefix), known))
         meant = f"; did you mean {close}?" if close else "; docs/reference/settings.md lists them"

@@ -1,4 +1,4 @@
-"""What the verbs that open the repository share: opening it, choosing trials, showing progress."""
+"""Shared by the verbs that open the repository: opening it, choosing trials, showing progress."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _IDS_SHOWN = 5
 
 
 def open_repository(patience_s: float | None = None) -> TrialRepository:
-    """The repository, after telling on stderr which trials were found interrupted.
+    """Open the repository, and list on stderr the trials that were found interrupted.
 
-    Who writes waits for others for `patience_s` at the most, as `Database` has it.
+    A writer waits for others for at most `patience_s`, as in `Database`.
     """
     from venturi.record.store.repository import TrialRepository
 
@@ -62,9 +62,9 @@ def open_to_others(home: Path) -> str | None:
 
 
 class MomentType(click.ParamType[datetime]):
-    """A moment: `2026-01-31`, `2026-01-31T12:00` (UTC), or how far from now: `7d`, `12h`.
+    """A time: `2026-01-31`, `2026-01-31T12:00` (UTC), or a duration from now: `7d`, `12h`.
 
-    `direction` is -1 of what is ago, 1 of what is to come; `hint` says how to write one.
+    `direction` is -1 for past durations, 1 for future ones; `hint` says how to write one.
     """
 
     name = "when"
@@ -139,7 +139,7 @@ def say_left_out(repository: TrialRepository, query: Query) -> None:
 
 
 def say_unreadable(ids: Sequence[str]) -> None:
-    """Says which trials cannot be read, and what to type."""
+    """List the trials that cannot be read, with a command to run."""
     from venturi.record.trial_json import MEND
 
     click.echo(
@@ -184,7 +184,7 @@ def filter_options(default_limit: int | None) -> Callable[[F], F]:
 
 
 def asked_of(options: Mapping[str, Any]) -> tuple[Condition, ...]:
-    """What the options of `filter_options`, and --where if the verb has it, ask of trials."""
+    """The conditions of the options of `filter_options`, and of --where if the verb has it."""
     from venturi.record.query.conditions import Condition, Op, parse_condition
 
     conditions = [parse_condition(text) for text in options.get("where", ())]
@@ -198,7 +198,7 @@ def asked_of(options: Mapping[str, Any]) -> tuple[Condition, ...]:
 
 @contextmanager
 def counting(what: str, unit: str = "trials") -> Iterator[Callable[[int, int | None], None]]:
-    """Shows how many of how many (None: not known) are done, where somebody looks."""
+    """Show how many of how many (None: unknown) are done, if a user may be looking."""
     with progress_bars() as show:
         if show is None:
             yield lambda done, total: None

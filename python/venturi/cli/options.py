@@ -136,7 +136,7 @@ def json_text(data: Any) -> str:
     """Return `data` as JSON: a dataclass by its fields, dates, infinity and NaN as text."""
     try:
         return json.dumps(data, default=_plain, allow_nan=False)
-    except ValueError:  # seldom, and only what a user gave in the place of a number
+    except ValueError:  # rare: only if a user gave it in the place of a number
         return json.dumps(_without_infinities(data), default=_plain, allow_nan=False)
 
 

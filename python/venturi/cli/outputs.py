@@ -1,4 +1,4 @@
-"""Where a verb is to write: folders are made, and what cannot be written is refused at once."""
+"""Output paths of verbs: creates folders, and rejects unwritable paths early."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from venturi.record.store.files import refuse_existing
 
 
 def ready_file(path: Path, *, overwrite: bool) -> None:
-    """VEN-OUTPUT-EXISTS or -WRITE if `path` could not be written, before the work for it is done.
+    """Raise VEN-OUTPUT-EXISTS or -WRITE if `path` could not be written, before the work for it is
+    done.
 
-    Folders that are missing are made when it is written, and not by what is refused before that.
+    Missing folders are created only when it is written, so rejected commands create none.
     """
     refuse_existing(path, overwrite=overwrite)
-    with writing(path), suppress(FileNotFoundError):  # what is too long a name is told here
+    with writing(path), suppress(FileNotFoundError):  # reports too long a name
         path.lstat()
     if path.is_dir():
         raise _refused(path, "it is a folder", "name a file in it")

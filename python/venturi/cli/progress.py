@@ -69,7 +69,7 @@ def progress_bars(*, enabled: bool = True) -> Iterator[OnProgress | None]:
                 bars.remove_task(current[1])
                 current = None
             if event is None:
-                bars.refresh()  # at once: what is said next would be followed by it
+                bars.refresh()  # immediately: the next output would be followed by it
                 return
             if current is None:
                 task = bars.add_task(event.phase, total=event.total, unit=event.unit)

@@ -1,4 +1,4 @@
-"""What a verb answers on stdout: tables and lines, for a terminal or for a pipe.
+"""The answer of a verb on stdout: tables and lines, for a terminal or for a pipe.
 
 On a terminal a verb with `details_option` prints its first screen: at most `LINES_MAX` lines, and
 how to get the rest. A pipe, and a terminal with --all, get everything.

@@ -34,7 +34,7 @@ def command(as_json: bool) -> None:
             "target_arch": identity.target_arch,
         }
     except VenturiError as error:
-        # A version is asked for most when something is wrong: say what, and go on.
+        # Users need the version most when something is wrong: report the problem and go on.
         data["agent"] = None
         warnings = (f"{error.code}: {error.message}",)
     if as_json:

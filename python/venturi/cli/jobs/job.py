@@ -1,4 +1,4 @@
-"""What verbs tell of a trial whose engine's own account is kept with it."""
+"""Loads and analyzes the engine's own account of a trial for the verbs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AnalyzedJob:
-    """The account on its timeline, what can be told from it and from the host, and what to do."""
+    """The account on its timeline, its analysis with the host's use, and the diagnosis."""
 
     line: Timeline
     analysis: Analysis

@@ -164,7 +164,7 @@ def record(
 
 
 def _mark(text: str) -> str:
-    """As the agent takes it, whose folder is not this one."""
+    """Make the folder of a mark absolute: the agent has a different working directory."""
     what, equals, folder = text.partition("=")
     if not equals or what not in MARKS:
         raise click.UsageError(f"--mark {text}: give one of {', '.join(MARKS)} = a folder")
@@ -195,7 +195,7 @@ def _print_recording(recorded: AgentResult, output: Path) -> None:
 def _record(
     options: Sequence[object], words: Sequence[str], on_progress: OnProgress | None
 ) -> tuple[Outcome, int]:
-    """What came of the recording, and the exit status of the command."""
+    """Record, and return the outcome and the exit status of the command."""
     from venturi.measure.hosts.concurrent_commands import FollowedCommand
 
     begun = threading.Event()
@@ -224,7 +224,7 @@ def _record(
 
 
 def _run(words: Sequence[str]) -> int:
-    """Runs a command to its end. Ctrl-C reaches it, too; what comes of that is its affair."""
+    """Run a command to its end. Ctrl-C is forwarded to the command, which decides how to react."""
     with subprocess.Popen(words) as child:
         while True:
             with suppress(KeyboardInterrupt):
@@ -340,8 +340,9 @@ def _warn(warnings: Warned) -> None:
 
 
 def _found(what: str, heat: Path | None, *, show_progress: bool) -> tuple[dict[str, Any], Warned]:
-    """What the trace at a path, or of a trial, says; codes and texts of its warnings. The cells of
-    its charts are put at `heat`, if there are any."""
+    """The trace at a path, or of a trial, with codes and texts of its warnings. The cells of its
+    charts, if any, are written to `heat`.
+    """
     place = _place(what)
     if not place.exists():
         return _of_trial(what, heat)
@@ -359,7 +360,7 @@ def _called(what: str) -> str:
 
 
 def _place(what: str) -> Path:
-    """Where the agent finds it, whose standard input is not this one."""
+    """The agent's path to the trace: it has a different standard input."""
     return Path(f"/proc/{os.getpid()}/fd/0") if what == STDIN else Path(what).absolute()
 
 

@@ -1,6 +1,6 @@
 """`venturi advise`: a command for each question.
 
-`hardware`: which machines, how many, for how much, with what certainty. `tiers`: how much fast
+`hardware`: which machines, how many, their cost and how certain that is. `tiers`: how much fast
 local storage.
 """
 

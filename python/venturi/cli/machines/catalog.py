@@ -1,4 +1,4 @@
-"""`venturi catalog`: list, show, import, overlay and compare catalogues of machines."""
+"""`venturi catalog`: list, show, import, overlay and compare catalogs of machines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from venturi.machines.catalog.units_check import Doubt
     from venturi.web.catalog_page import CatalogPage
 
-NAMES_SHOWN = 10  # of the types that only one of two catalogues has
+NAMES_SHOWN = 10  # of the types that only one of two catalogs has
 
 output_option = click.option(
     "-o",
@@ -115,7 +115,7 @@ def show_(
 
 
 class FormatChoice(click.Choice[str]):
-    """The importers by name; their list is loaded when one is asked for."""
+    """The importers by name; their list is loaded only when one is used."""
 
     def __init__(self) -> None:
         self.case_sensitive = True
@@ -128,7 +128,7 @@ class FormatChoice(click.Choice[str]):
 
 
 class ImportCommand(click.Command):
-    """Names the formats in its help, when that is asked for."""
+    """Lists the formats in its help, and loads them only then."""
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from venturi.machines.catalog.importers import IMPORTERS
@@ -274,7 +274,7 @@ def overlay_(
         left_out, layers = dict(found.left_out), [found.catalog]
         if at_nodes is not None:
             at_scale = network_at(trials, type_name, at_nodes, force=force)
-            # What was asked for replaces what was measured at another size.
+            # The requested size replaces measurements at other sizes.
             layers = [replace_facts(found.catalog, at_scale)]
     else:
         layers = [find(name) for name in names]

@@ -1,4 +1,4 @@
-"""Options of the verbs that ask about machines: the job, the catalogues, what is added to them."""
+"""Options of the verbs that ask about machines: the job, the catalogs, and additions to them."""
 
 from __future__ import annotations
 
@@ -146,9 +146,9 @@ def the_catalogs(
     types: Iterable[str] = (),
     volumes: str | None = None,
 ) -> list[Catalog]:
-    """The catalogues named, with what was measured laid over and what is assumed filled in.
+    """The catalogs with these names, overlaid with measurements and completed with assumptions.
 
-    Without names the default, and those shipped ones that alone have one of `types`.
+    Without names: the default catalog, and those shipped ones that alone have one of `types`.
     """
     from venturi.machines.advice.own_prices import parse_ownership, with_own_prices
     from venturi.machines.cost.overlay import overlay
@@ -167,7 +167,9 @@ def the_catalogs(
 
 
 def _attached(catalogs: Sequence[Catalog], text: str) -> list[Catalog]:
-    """The catalogues with the volumes on their machines; one that has no such kind as it is."""
+    """The catalogs with the volumes attached; a catalog without this kind of volume
+    is unchanged.
+    """
     from venturi.machines.advice.volumes import attach, parse_volumes
 
     kind, volumes = parse_volumes(text)

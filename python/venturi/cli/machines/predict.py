@@ -168,7 +168,7 @@ def _run_line(run: ReferenceTrial) -> str:
 
 
 def _spot(text: str, option: Option, catalogs: Sequence[Catalog]) -> SpotCost:
-    """What the option takes and costs on interruptible nodes."""
+    """The time and cost of the option on interruptible nodes."""
     from venturi.machines.cost.price import Tariff
     from venturi.machines.cost.spot import spot_cost, spot_of
 

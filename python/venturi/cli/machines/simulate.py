@@ -193,7 +193,9 @@ def command(
 
 
 def of_a_kind(volumes: str | None) -> bool:
-    """Whether these are volumes of a catalogue's kind (`gp3:4`), not so many of a rate."""
+    """Whether these are volumes of a catalog's kind (`gp3:4`), not a number of
+    volumes with a rate.
+    """
     return volumes is not None and _KIND.match(volumes.strip()) is not None
 
 
@@ -208,7 +210,7 @@ def _machines(
     assumed: tuple[str, ...],
     volumes: str | None = None,
 ) -> tuple[InstanceType, int]:
-    """The type and the number of nodes, with what was measured, what is assumed, and volumes."""
+    """The type and the number of nodes, with measurements, assumptions and volumes."""
     name, nodes = _on(on)
     names = () if catalog is None else (catalog,)
     today = datetime.now(UTC).date()
@@ -232,7 +234,7 @@ def scenario_of(
     volumes: str | None,
     **more: Any,
 ) -> Scenario:
-    """What the command line describes; `more` goes into the `Scenario` as it is."""
+    """The scenario of the command line; `more` goes into the `Scenario` unchanged."""
     from venturi.machines.advice.hardware import need_room
     from venturi.machines.simulate.scenario import Recovery, Scenario, Speculation
 
@@ -245,7 +247,7 @@ def scenario_of(
     if job.durability is not Durability.VOLUMES:
         if volumes is not None:
             raise _volumes_unused()
-        rates.pop("volumes", None)  # the catalogue's, which such a job does not use
+        rates.pop("volumes", None)  # the catalog's, which such a job does not use
     share_cv = 0.0
     if skew is not None:
         factor, share_cv = _skew(skew)
@@ -297,7 +299,7 @@ def _skew(text: str) -> tuple[float, float]:
 def _machine(
     instance_type: InstanceType, stated: Mapping[str, str | None]
 ) -> tuple[Node, dict[str, RateDistribution]]:
-    """The node and the distributions of its rates: as stated, else the catalogue's."""
+    """The node and the distributions of its rates: as stated, else the catalog's."""
     from venturi.machines.cost.node import node_of
     from venturi.machines.simulate.distribution import distributions_of, parse_rates
 
@@ -321,7 +323,7 @@ def _machine(
 
 
 def warnings_of(result: SimulationResult) -> tuple[str, ...]:
-    """What the reader must know besides the numbers."""
+    """The warnings that belong to the numbers."""
     said = list(result.assumptions)
     if result.lower_bound:
         said.append("a rate is an advertised limit: the job takes at least this long")
@@ -331,7 +333,7 @@ def warnings_of(result: SimulationResult) -> tuple[str, ...]:
 
 
 def settings_of(scenario: Scenario) -> list[tuple[str, str]]:
-    """What was simulated, for people."""
+    """The simulated settings, formatted for people."""
     rows = [
         ("job", f"{scenario.job.name}, {scenario.job.durability.value}"),
         ("machines", f"{scenario.nodes:,} x {scenario.node.name}"),

@@ -153,7 +153,7 @@ def _pushed(
 def _digest(agent: Path) -> str:
     try:
         return hashlib.sha256(agent.read_bytes()).hexdigest()
-    except OSError:  # which is told already
+    except OSError:  # reported elsewhere
         return ""
 
 
@@ -179,7 +179,7 @@ def _hosts_of(on_step: OnStep, cluster: ClusterSpec) -> Callable[[int], None]:
 
 
 def _findings(asked: HostResults[HostSurvey]) -> Mapping[str, Sequence[HostFinding]]:
-    """What `venturi doctor` says of each host."""
+    """The findings of `venturi doctor` about each host."""
     from venturi.machines.health.doctor import examine, load_rules
 
     rules = load_rules()
@@ -273,7 +273,7 @@ def _lines(remark: Remark) -> Iterator[Paragraph]:
 
 
 def _price(cluster: ClusterSpec) -> Iterator[Paragraph]:
-    """What an hour of it costs, where the file says a price or a type of any host."""
+    """The price of an hour of it, where the file has a price or a type of any host."""
     if any(host.price is not None or host.instance_type for host in cluster.hosts):
         found = price_of(cluster.hosts)
         yield Paragraph(f"price: {f'not known, {found}' if isinstance(found, str) else found}")

@@ -1,4 +1,4 @@
-"""What the verbs of clusters share: a cluster as an option, its hosts connected."""
+"""Shared by the verbs of clusters: a cluster as an option, and connections to its hosts."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _of_lab(name: str) -> Path:
 
 
 def catalog_price(type_name: str, catalog: str | None, folder: Path) -> HostPrice | None:
-    """What a host of a type costs by a catalogue, as `PriceOf` has it."""
+    """The price of a host of a type by a catalog, as `PriceOf` requires."""
     from venturi.machines.catalog import shipped
     from venturi.machines.catalog.find import find, shipped_with, unknown
     from venturi.machines.cost.price import tariff_of
@@ -153,7 +153,7 @@ def cluster_hosts(
 
 
 def described(spec: ClusterSpec, session: Session) -> Session:
-    """The session with what the file says of its hosts and of the cluster, and their clocks."""
+    """The session with the file's facts of its hosts and of the cluster, and with their clocks."""
     by_name = {member.host.name: member for member in session.members}
     offsets = on_each(
         by_name, lambda name: clocks.measure(by_name[name].agent.host), timeout_s=CLOCK_S

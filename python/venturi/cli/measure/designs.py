@@ -1,4 +1,4 @@
-"""What a study can show, told before it is measured: by the spread of what is recorded already."""
+"""The power of a study before it is measured, by the spread of recorded trials."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def design_of(
     counted: int,
     groups: int,
 ) -> Design:
-    """What `groups` of `counted` repetitions of `workload` on `engine` and `hosts` can show."""
+    """The power of `groups` of `counted` repetitions of `workload` on `engine` and `hosts`."""
     from venturi.record.query.conditions import Condition
     from venturi.record.query.paging import whole_trials
 

@@ -176,7 +176,7 @@ def _value(finding: HostFinding) -> str:
     if not str(value).isdecimal():
         return f"{value} {finding.unit}".rstrip()
     number = int(value)
-    if finding.unit == "B" and number % 1024 == 0:  # an MTU is seldom so
+    if finding.unit == "B" and number % 1024 == 0:  # an MTU is rarely so
         return format_bytes(number)
     return f"{number:,} {finding.unit}".rstrip()
 
@@ -225,7 +225,7 @@ def _brief_lines(finding: HostFinding) -> Iterator[Paragraph]:
 
 
 def _lines(finding: HostFinding) -> Iterator[Paragraph]:
-    """What was found, and if that is not as it should be: what is wanted, why, and the fix."""
+    """The finding; if it is a problem, also the required state, the reason and the fix."""
     from venturi.machines.health.doctor import Severity
 
     severity = finding.severity.value

@@ -157,7 +157,7 @@ def down_command(name: str | None, *, quiet: bool, as_json: bool) -> int:
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Callable[[str, str], None]]:
-    """Shows on a terminal's stderr which step is at work."""
+    """Show the active step on a terminal's stderr."""
     shown = not quiet and sys.stderr.isatty()
 
     def heard(instant: str, step: str) -> None:
@@ -249,7 +249,7 @@ def _disks(host: LabHost) -> str:
 
 
 def _rate(bytes_per_s: float | None) -> str:
-    """Of a network, in bits."""
+    """The rate of a network, in bits."""
     if bytes_per_s is None:
         return "unlimited"
     megabits = bytes_per_s * 8 / 1e6

@@ -1,4 +1,4 @@
-"""What the measuring verbs share: the agent, the repository, the session, predictions."""
+"""Shared by the measuring verbs: the agent, the repository, the session, predictions."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ def measuring_now(
     wait: bool = False,
     hosts: Mapping[str, LiveHost] | None = None,
 ) -> Iterator[MeasuringCommand]:
-    """What sessions are opened with; with `record` False their trials, and the series of these, are
-    kept nowhere.
+    """The parts that sessions need. With `record` False, trials and their series are not kept.
 
-    With `alone_as`, under that name, nothing else measures here or on `hosts`: another command
-    that does is waited for, or VEN-MEASURE-BUSY says which one it is. Without, what is done is the
-    user's own work, which waits for nobody; the trials then have a warning that names who measured.
+    With `alone_as`, under that name, nothing else measures here or on `hosts`: if another command
+    does, this waits for it, or VEN-MEASURE-BUSY names it. Without `alone_as`, the command is the
+    user's own work and doesn't wait; if another command measures, the trials have a warning that
+    names it.
     """
     from venturi.measure.hosts.lock import measuring
 
@@ -165,7 +165,7 @@ class Predictor:
     last: Prediction | None = None
 
     def __call__(self, prospect: Prospect) -> Sequence[Sample]:
-        """What `NativeJob.predict` wants."""
+        """Implements the interface of `NativeJob.predict`."""
         self.last = prediction = self._predict(prospect)
         if prospect.rehearsed:
             labels: dict[str, Scalar] = {"basis": "rehearsal"}
@@ -220,7 +220,7 @@ class Predictor:
 
 
 def rehearsal_of(done: SortResult) -> Rehearsal:
-    """What the model wants to know of a rehearsal."""
+    """The model's input from a rehearsal."""
     from venturi.machines.cost.rehearsal import Rehearsal, RehearsedPhase
 
     computing = {"map+shuffle": ("distribute",), "sort+reduce": ("sort", "reduce")}

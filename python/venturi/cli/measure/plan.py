@@ -294,7 +294,7 @@ def _text(file: Path) -> str:
 
 
 def _ignored(plan: Plan) -> list[str]:
-    """The settings of the plan that an engine takes and ignores, each told once."""
+    """The settings of the plan that an engine accepts and ignores, each once."""
     told: dict[str, None] = {}
     for each in plan.combinations:
         name, deployment = split_spec(each.engine)
@@ -317,9 +317,9 @@ _Kind = tuple[str, str, str]
 
 
 def _designs(repository: TrialRepository, plan: Plan) -> dict[_Kind, Design]:
-    """What the plan's repeats can show of each workload on each engine in each place.
+    """The power of the plan's repeats for each workload on each engine in each place.
 
-    A combination is set against all others of its workload.
+    A combination is compared with all others of its workload.
     """
     counted = plan.repeats - plan.warm_ups
     groups: dict[str, int] = {}
@@ -399,7 +399,7 @@ def _estimate(
 
 
 def _predicted(repository: TrialRepository, combination: Combination) -> tuple[float | None, str]:
-    """What the model of the native sort says; it knows of no other job."""
+    """The prediction of the native sort's model; it has no other jobs."""
     from venturi.measure.studies.run import size_for
     from venturi.record.query.conditions import Condition
     from venturi.record.query.paging import whole_trials
@@ -530,7 +530,7 @@ def _by_factor(found: Iterable[PlannedTrialState]) -> Mapping[str, Mapping[str, 
 
 
 def _eta_s(found: Sequence[PlannedTrialState]) -> float | None:
-    """Time for what is left, by the median of each combination's own trials; None if unknown."""
+    """The remaining time, by the median of each combination's own trials; None if unknown."""
     walls: dict[int, list[float]] = {}
     for each in found:
         if each.status == "done" and each.trial is not None:

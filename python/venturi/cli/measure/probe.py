@@ -208,7 +208,7 @@ def disk(
         brief = {"modes": BRIEF_MODES, "iterations": BRIEF_ITERATIONS}
         chosen |= {name: value for name, value in brief.items() if is_default(name)}
     options = DiskOptions(
-        # Resolved, since the disk behind a link is what is measured.
+        # Resolved, because the disk behind a link is measured.
         dirs=tuple(folder.resolve() for folder in dirs) or (Path.cwd(),),
         bytes=size_bytes,
         max_seconds=max_time,

@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 @dataclass
 class MainJob:
-    """What the main job has found so far."""
+    """The main job's results so far."""
 
     session: Session
     folder: Path
@@ -72,7 +72,7 @@ class MainJob:
         return self.deadline_s - time.monotonic()
 
     def attempt(self, step: str, work: Callable[[], T]) -> T | None:
-        """What `work` returns; if it fails, the reason is kept and the main job goes on."""
+        """Return the result of `work`; if it fails, keep the reason, and the main job continues."""
         try:
             return work()
         except Interrupted:
@@ -198,7 +198,7 @@ def _net(job: MainJob) -> None:
 
 
 def _keep(job: MainJob, trial: Trial | None) -> Trial | None:
-    """Adds `trial` to the job; only one whose numbers count is passed on."""
+    """Add `trial` to the job; return it only if it counts."""
     if trial is None:
         return None
     job.trials.append(trial)
@@ -245,7 +245,7 @@ def _sorts(job: MainJob, folders: DataFolders, disk: Trial | None) -> None:
 
 
 def _rates(disk: Trial | None) -> Any:
-    """The disk's rates, or why there are none."""
+    """The disk's rates, or why they are missing."""
     from venturi.machines.cost.predict import disk_rates_from_trial
 
     if disk is None:
@@ -298,7 +298,7 @@ def _sort(
 
 
 def _prices() -> tuple[Advice, list[Catalog]]:
-    """What the job would take and cost on the machines that can be rented today."""
+    """Time and cost of the job on the machines that can be rented today."""
     from venturi.machines.advice.hardware import HardwareRequest, advise
     from venturi.machines.catalog import DEFAULT, load_shipped
     from venturi.machines.cost.job import sort_job

@@ -253,7 +253,7 @@ def command(
 
 
 def _traced(session: Session, *, traced: bool) -> Session:
-    """The session, whose trials are `traced` if it is of this machine alone."""
+    """The session; its trials are `traced` if it only has this machine."""
     if traced and session.members:
         raise click.UsageError("--trace records the disks of this machine: leave out --cluster")
     return replace(session, traced=traced)
@@ -264,7 +264,7 @@ def _specs(
     settings: Mapping[str, dict[str, str]],
     chosen: Mapping[str, Any],
 ) -> dict[WorkloadEngine, TrialSpec]:
-    """What each engine is to do: what was `chosen`, with its own settings."""
+    """The specification for each engine: the options in `chosen`, with its own settings."""
     from venturi.measure.engines.protocol import TrialSpec
 
     return {engine: TrialSpec(settings=settings[engine.name], **chosen) for engine in engines}
@@ -312,7 +312,7 @@ def _engines(
 
 
 def _engines_with(definition: Definition) -> str:
-    """What to type instead: the engines that have a program for a workload."""
+    """A hint: the engines that have a program for a workload."""
     able = [name for name, kind in ENGINES.items() if runs(definition.name, kind.programs)]
     return f"{' and '.join(able)} can: venturi run {definition.name} --engine {able[0]}"
 
@@ -347,8 +347,8 @@ def _require_flags(engine: WorkloadEngine, definition: Definition, **given: bool
 def _as_setting(
     tiers: str | None, chosen: Sequence[str], engines: Sequence[WorkloadEngine]
 ) -> Iterator[str]:
-    """What --tiers stands for; VEN-ENGINE-SETTING if it is wrong, is `chosen` otherwise as well, or
-    if no engine has tiers.
+    """The setting that --tiers stands for; VEN-ENGINE-SETTING if it is invalid, if `chosen` also
+    sets it, or if no engine has tiers.
     """
     if tiers is None:
         return
@@ -372,7 +372,7 @@ def _wrong_setting(value: str, message: str, hint: str) -> VenturiError:
 def _settings(
     chosen: Sequence[str], engines: Sequence[WorkloadEngine]
 ) -> Mapping[str, dict[str, str]]:
-    """What was given with --set, by the engine whose names begin so."""
+    """The settings of --set, by the engine with that prefix."""
     settings: dict[str, dict[str, str]] = {engine.name: {} for engine in engines}
     for text in chosen:
         key, equals, value = text.partition("=")
@@ -405,8 +405,9 @@ def _size(
 
 
 def _groups(engines: Sequence[WorkloadEngine]) -> list[Sequence[WorkloadEngine]]:
-    """The engines that are up at the same time: all, but each alone if one of them is a cluster,
-    whose daemons would be in the way of the others. VEN-ENGINE-MISSING before any is started."""
+    """The engines that run at the same time: all, but each alone if one of them is a cluster,
+    because its daemons would disturb the others. VEN-ENGINE-MISSING before any is started.
+    """
     from venturi.measure.engines.protocol import require
 
     if not any(engine.deployment in engine.kind.clusters for engine in engines):
@@ -476,7 +477,7 @@ def _run(
 
 
 def _can_show(session: Session, specs: Mapping[WorkloadEngine, TrialSpec], *, counted: int) -> str:
-    """What the repetitions can show, at the widest spread of the engines that are measured."""
+    """The power of the repetitions, at the widest spread of the measured engines."""
     hosts = [each.host.name for each in session.hosts]
     with open_repository() as repository:
         designs = [
@@ -513,7 +514,7 @@ def _warn_of_ignored(
 
 
 def _interrupted(done: int, whole: int, *, resumable: bool) -> Interrupted:
-    """What is kept of a run, and how it goes on; only those of an experiment can be resumed."""
+    """The kept part of a run, and how to continue it; only runs of an experiment can be resumed."""
     if resumable:
         hint = "the same command with --resume goes on"
     else:

@@ -37,7 +37,9 @@ Told = Callable[[str], None]
 
 @contextmanager
 def site_of(plan: Plan, measuring: MeasuringCommand, told: Told, name: str) -> Iterator[Site]:
-    """The site of a plan's cluster, or of LOCAL; `told` hears what is made for it."""
+    """The site of a plan's cluster, or of LOCAL; `told` is called with messages about
+    its creation.
+    """
     if name == LOCAL:
         yield _LocalSite(plan, replace(measuring.session(), traced=plan.traced))
         return
@@ -111,7 +113,7 @@ class _UnreachableSite:
 
 
 def engine_on(spec: str, host: LiveHost, nodes: ClusterNodes | None = None) -> WorkloadEngine:
-    """The engine of `spec` on one host, or on the nodes of a cluster whose client is `host`."""
+    """The engine of `spec` on one host, or on the nodes of a cluster with the client `host`."""
     home = settings.load().home
     return engine(spec, host, home=home, environ=os.environ, nodes=nodes)
 
@@ -191,15 +193,15 @@ def _stand_in(measuring: MeasuringCommand, spec: ClusterSpec) -> Session:
 
 @dataclass
 class SiteSurvey:
-    """What the sites of a plan have: usable bytes of disks by place, and what is wrong."""
+    """The resources of a plan's sites: usable bytes of disks by place, and problems."""
 
     room_bytes: dict[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
 
 def look(plan: Plan) -> SiteSurvey:
-    """Looks at the disks and engines of a plan's sites, as far as they are there; of a lab at what
-    its file says.
+    """Inspect the disks and engines of a plan's sites, as far as they exist; for a lab, use its
+    file.
     """
     found = SiteSurvey()
     for made in _engines_here(plan):
@@ -242,7 +244,7 @@ def _engines_here(plan: Plan) -> Iterator[WorkloadEngine]:
 
 
 def require_lab(cluster: PlanCluster) -> None:
-    """What would keep the lab of a plan's cluster from being made; see `lab.require`."""
+    """Raise the error that would prevent the lab of a plan's cluster; see `lab.require`."""
     assert cluster.lab is not None
     lab.require(cluster.lab, settings.load().home, cores=this_host().cores)
 
@@ -279,13 +281,13 @@ def _warn_of_lacks(found: SiteSurvey, made: WorkloadEngine) -> None:
 
 
 def _usable(host: LiveHost, folders: Iterable[Path]) -> int:
-    """What may be used of the disks of `folders`, each disk once."""
+    """Usable bytes of the disks of `folders`, each disk once."""
     devices = {existing_parent(host.files, folder).device: folder for folder in folders}
     return sum(usable_bytes(host.files, folder) for folder in devices.values())
 
 
 def _in_lab(plan: Plan, own: list[Combination], cluster: PlanCluster) -> int:
-    """What may be used of the disks of a lab's workers that the combinations use."""
+    """Usable bytes of those disks of a lab's workers that the combinations use."""
     assert cluster.lab is not None
     used: dict[tuple[str, str], int] = {}
     disks = {host.name: host.disks for host in cluster.lab.hosts}

@@ -78,9 +78,9 @@ class ExecutionTarget:
 def execution_target(
     cluster: ClusterSpec | None, dirs: tuple[str, ...], workers: int | None
 ) -> Iterator[ExecutionTarget]:
-    """The hosts of `cluster`, connected, until the block is left; this machine if it is None.
+    """The hosts of `cluster`, connected, until the block is left; without a cluster this machine.
 
-    VEN-HOST-... of the first host that cannot be reached: an engine needs all of them.
+    VEN-HOST-... for the first unreachable host: an engine needs all of them.
     """
     if cluster is None:
         yield ExecutionTarget(this_host(), parse_roles(dirs, Path.cwd()))
@@ -95,7 +95,7 @@ def execution_target(
 
 
 def _memory_bytes(nodes: ClusterNodes) -> int:
-    """What an engine gets on the workers of a cluster."""
+    """The memory that an engine gets on the workers of a cluster."""
     from venturi.measure.engines.process_job import memory_bytes_on
     from venturi.measure.hosts.agent import Agent
     from venturi.measure.hosts.concurrent_commands import on_all

@@ -1,4 +1,4 @@
-"""`venturi probe ... --watch`: one probe again and again, and what that says of the machine."""
+"""`venturi probe ... --watch`: repeats one probe, and screens the machine by the results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 EXPERIMENT = "watch"
 EVERY_S = 300.0
-# What one probe of many does unless something else is asked for: seconds, not minutes.
+# Defaults for one probe of many: seconds, not minutes.
 BRIEF_MODES, BRIEF_ITERATIONS, BRIEF_MAX_S = ("read", "write"), 1, 5.0
 MOST_TRIALS = 1_000
 
@@ -65,7 +65,7 @@ def watch_options(function: F) -> F:
 
 
 def watch_of(watch_s: float | None, every_s: float | None) -> WatchSchedule | None:
-    """What was asked for; None: a single probe."""
+    """The requested schedule; None for a single probe."""
     if watch_s is None:
         if every_s is not None:
             raise click.UsageError("--every is how often to probe with --watch: add --watch TIME")
@@ -284,7 +284,7 @@ def _others(trial: Trial) -> dict[Rate, list[float]]:
 
 
 def _type_of(trial: Trial) -> tuple[object, ...] | None:
-    """What makes machines alike: the type of a cloud, else processor, threads and disks."""
+    """The features that equal machines share: a cloud's type, else processor, threads and disks."""
     if trial.cluster.instance_type is not None:
         return (trial.cluster.instance_type,)
     facts = trial.cluster.hosts[0].facts

@@ -1,4 +1,4 @@
-"""`venturi workloads`: what can be run, on which engines, how large, and what can be chosen."""
+"""`venturi workloads`: the workloads with their engines, sizes and parameters."""
 
 from __future__ import annotations
 

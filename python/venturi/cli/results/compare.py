@@ -122,7 +122,7 @@ def command(
 
 
 def _print_job_difference(names: Sequence[str], html: PageFile | None, *, as_json: bool) -> None:
-    """What is not the same in two jobs."""
+    """Print the differences between two jobs."""
     from venturi.jobs.diagnosis.difference import difference
     from venturi.jobs.diagnosis.find import diagnose
     from venturi.record.query.counting import short_id
@@ -147,8 +147,9 @@ def _print_job_difference(names: Sequence[str], html: PageFile | None, *, as_jso
 
 
 def group_of(repository: TrialRepository, name: str, *where: Condition) -> Sequence[Trial]:
-    """What is compared: the trials of the group `name`, else of the group of the trial `name`,
-    that meet all of `where` and that no exclusion leaves out."""
+    """The trials to compare: those of the group `name`, else of the group of the trial `name`, that
+    meet all of `where` and that no exclusion leaves out.
+    """
     from venturi.record.repeat_group import repeat_group
 
     found = repeat_group(repository, name, *where)

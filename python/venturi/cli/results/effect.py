@@ -1,4 +1,4 @@
-"""`venturi effect`: what a setting brings, of trials that are alike in all else."""
+"""`venturi effect`: the effect of a setting, all else being equal."""
 
 from __future__ import annotations
 

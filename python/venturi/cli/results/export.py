@@ -182,7 +182,7 @@ def _archive(
             repository, *require_conditions(repository, conditions), most=most, skip=_say_left_out
         )
     )
-    # One that was asked for by its id is not left out silently: exporting it is an error.
+    # A trial that the user named isn't left out silently: exporting it is an error.
     trials = [trial for trial in found if ids or trial.state in TERMINAL]
     unfinished = [trial.id for trial in found if not (ids or trial.state in TERMINAL)]
     for id_ in unfinished:
@@ -213,7 +213,7 @@ def _table(
     from venturi.record.query.table_files import columns_of
     from venturi.record.query.trial_table import sample_table, trial_table
 
-    if ids:  # what is named is not left out
+    if ids:  # named trials are not left out
         whole = tuple(repository.get(id_).id for id_ in ids)
         conditions, with_excluded = (Condition("id", Op.ONE_OF, whole),), True
     query = Query(require_conditions(repository, conditions), with_excluded=with_excluded)

@@ -1,4 +1,4 @@
-"""What `venturi import` prints of each file: as text, or as JSON."""
+"""The messages of `venturi import` about each file: as text, or as JSON."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def say_imported(
             f"  {imported.alike:,} of them equal an earlier row in everything but its number; "
             "they are kept and marked"
         )
-    # What a file says is shown with !r: it may hold what a terminal would obey.
+    # Text from a file is shown with !r: it may contain control characters for the terminal.
     for variant in imported.spellings[:_SHOWN]:
         answer(
             f"  {variant.field} {variant.written!r} was read as {variant.taken_as!r} "
@@ -187,7 +187,7 @@ def _say_application(repository: TrialRepository, outcome: FileOutcome, arrival:
         name = shorten_to(plain(Path(file or "").name), SCREEN_WIDTH - len(tail))
         answer(Paragraph(f"{name}{tail}", "dim"))
     else:
-        # What a log says is shown with !r: it may hold what a terminal would obey.
+        # Text from a log is shown with !r: it may contain control characters for the terminal.
         name = f"{account['name']!r}, {account['state']}"
         answer(f"{file}: {here}: trial {arrival.trial}, {name}; {told}")
     for message in account["warnings"][: 2 if first else _SHOWN]:

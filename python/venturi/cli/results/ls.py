@@ -106,7 +106,7 @@ def _rows(repository: TrialRepository, query: Query, limit: int) -> list[TrialRo
 
 
 def summary(row: TrialRow) -> dict[str, object]:
-    """What a listing says of a trial."""
+    """The facts of a trial in a listing."""
     return {
         "id": row.id,
         "started_at": row.started_at and row.started_at.isoformat(),

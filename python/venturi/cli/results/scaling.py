@@ -153,7 +153,7 @@ def _curves(found: Scaling) -> Table:
 
 
 def _points(found: Scaling, group: ScalingGroup) -> list[Table | Paragraph]:
-    """What was measured of one curve, beside it."""
+    """The measured points of one curve, next to the curve's values."""
     curve = {point.x: point for point in group.curve}
     made = table(found.x, "trials", "median", "curve (90 % of one trial)", left=0)
     for point in group.points:

@@ -131,7 +131,7 @@ def _first_screen(repository: TrialRepository, trial: Trial) -> None:
 
 
 def _io(repository: TrialRepository, trial: Trial) -> Iterator[Paragraph | Table]:
-    """Whose the requests to the disks were, if they were traced."""
+    """The requests to the disks by owner, if they were traced."""
     if not io_trace.has_trace(trial):
         return
     from venturi.terminal.io_shares import share_tables
@@ -145,7 +145,7 @@ def _io(repository: TrialRepository, trial: Trial) -> Iterator[Paragraph | Table
 
 
 def _host(analysis: Analysis, host: HostUseByStage) -> dict[str, Any]:
-    """What the host did, by the labels of stages."""
+    """The host's use, by the labels of stages."""
     uses = {each.label: host.uses[each.key] for each in analysis.stages if each.key in host.uses}
     return {"stages": uses, "narrowest": host.narrowest, "missing_reason": host.reason}
 
@@ -216,7 +216,7 @@ def _slots(job: AnalyzedJob) -> Iterator[Paragraph | Table]:
 
 
 def _of_the_trial(trial: Trial, job: AnalyzedJob) -> str:
-    """Of which time the shares are, and that it is not the trial's."""
+    """A note that the shares are of the application's time, not of the trial's."""
     whole, own = map(units.format_duration, (trial.elapsed_s, job.analysis.elapsed_s))
     began = units.format_duration(job.account.began_s)
     return (
@@ -276,7 +276,7 @@ def _facts(trial: Trial, by: Author | None) -> Table:
 
 
 def _cluster(cluster: Cluster) -> str | None:
-    """Its name, and of an emulated one how much slower it was than what it stands for."""
+    """The cluster's name; for an emulated one also its slowdown against the real cluster."""
     if cluster.dilation is None:
         return cluster.name
     said = f"{cluster.name or 'emulated'}, rates divided by {cluster.dilation:g}"
@@ -294,13 +294,13 @@ def _on_real(cluster: Cluster, real_s: float) -> str:
 
 
 def _cost(trial: Trial) -> str | None:
-    """What the whole trial cost, or why that is not known; None if nothing was said of it."""
+    """The cost of the whole trial, or why it is unknown; None if none was recorded."""
     cost = recorded_cost(trial)
     return None if cost is None else cost.text or f"not known: {cost.missing_reason}"
 
 
 def _hosts(cluster: Cluster) -> Table:
-    """What part each host had; empty where nobody chose one."""
+    """The role of each host; empty where no roles were chosen."""
     rows = []
     for host in cluster.hosts if any(host.roles for host in cluster.hosts) else ():
         links = (_link(name, link) for name, link in host.links.items())

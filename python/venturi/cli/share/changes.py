@@ -1,4 +1,4 @@
-"""What the server's users may write, wired to the repository (see `web.api.context`)."""
+"""The changes that the server's users may make, wired to the repository (see `web.api.context`)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _MEMBERS_MAX = 200_000
 
 
 class RepositoryChanges:
-    """Changes of one repository, which last when a method returns.
+    """Changes of one repository, which are durable when a method returns.
 
-    Archives are read side by side, but their trials are stored one after the other: two that hold
-    the same trial would write its files at once.
+    Archives are read concurrently, but their trials are stored one after the other: otherwise two
+    archives with the same trial would write its files at the same time.
     """
 
     def __init__(self, repository: TrialRepository, upload_bytes_max: int) -> None:

@@ -32,7 +32,7 @@ _PART_BYTES = 1 << 20
 _TIMEOUT_S = 120.0
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 5.0
 _SHOWN = 10
-# What a server says that is only just not able to.
+# Statuses of a server that is only temporarily unable.
 _LATER = {429, 502, 503, 504}
 _TOO_MUCH = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
@@ -43,7 +43,7 @@ _TOO_MUCH = {
 
 @dataclass
 class PushReport:
-    """What the server has said of the trials; all but `refused` are stored there for good."""
+    """The server's answers about the trials; all but `refused` are stored there for good."""
 
     added: list[str] = field(default_factory=list)
     already_present: list[str] = field(default_factory=list)

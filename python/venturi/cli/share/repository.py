@@ -1,4 +1,4 @@
-"""`venturi repository`: is it whole, and what is no longer in it."""
+"""`venturi repository`: checks and repairs it, and lists removed and quarantined trials."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def check(*, mend: bool, dirs: tuple[Path, ...], as_json: bool) -> ExitCode:
 
 
 def _scratch(dirs: tuple[Path, ...], *, mend: bool) -> list[RepositoryFinding]:
-    """The folders of ours in `dirs` whose process has ended."""
+    """Venturi's own folders in `dirs` that a process left behind."""
     from venturi.measure.hosts.local import HERE
     from venturi.measure.hosts.owned_folders import PREFIXES, left_behind, sweep
 

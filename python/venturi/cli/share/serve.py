@@ -133,7 +133,7 @@ def _network(text: str) -> str:
 
 
 def _require_token(repository: TrialRepository, access: Access) -> None:
-    """Refuses to start a server that nobody could use."""
+    """Refuse to start a server that no client could use."""
     from venturi.record.access import tokens
 
     own = access.read_token or access.write_token
@@ -181,7 +181,7 @@ def _say_url(listener: socket.socket) -> None:
 
 
 def _with_files(limits: ServerLimits) -> ServerLimits:
-    """`limits`, with no more connections than this process may have files beside its own."""
+    """`limits`, with no more connections than this process may have files, after its own files."""
     own = _OWN_FILES + 2 * limits.requests_max
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = own + limits.connections_max
@@ -203,7 +203,8 @@ def _warm_up() -> None:
     """Loads what the first request of a page would wait for."""
     import venturi.record.store.frames  # noqa: F401
 
-    # What is there now stays: else each answer of many trials is held up by a search through it.
+    # Freeze the present objects: else the collector would scan them during each answer of many
+    # trials.
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 50)

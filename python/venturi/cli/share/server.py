@@ -75,7 +75,8 @@ class _UvicornServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        # asyncio takes as many in at once as may wait, each with a file before it is counted.
+        # asyncio accepts as many connections together as the backlog holds, each with a file before
+        # it is counted.
         for each in sockets or ():
             each.listen(_BACKLOG)
         self._listening()

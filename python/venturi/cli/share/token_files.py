@@ -12,7 +12,7 @@ _BYTES_MAX = 4_096
 
 
 def token_in(file: Path | None) -> str | None:
-    """The token in `file`, which nobody but its owner may be able to read; None without a file."""
+    """The token in `file`, which only its owner may be able to read; None without a file."""
     if file is None:
         return None
     where = {"file": str(file)}
