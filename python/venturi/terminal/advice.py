@@ -1,4 +1,4 @@
-"""What `advise hardware` and `predict` show on a terminal, and the same as data for `--json`.
+"""Terminal output of `advise hardware` and `predict`, and the same data for `--json`.
 
 Lines and tables made from the answer; cli prints them.
 """
@@ -158,7 +158,7 @@ def _cells(option: Option, usd: Bounds | None, **more: str) -> dict[str, str]:
 
 
 def _notes_of(shown: Sequence[Option]) -> Iterator[tuple[str, str]]:
-    """What the reader of these options must know of a column."""
+    """Notes on columns of these options."""
     yield "narrowest", "narrowest: of map+shuffle, sort+reduce; ? if another may be"
     if any(option.price_is_stale for option in shown):
         yield "price of", "! price older than a year"
@@ -167,7 +167,7 @@ def _notes_of(shown: Sequence[Option]) -> Iterator[tuple[str, str]]:
 
 
 def _name(advice: Advice, option: Option) -> str:
-    """The type, with its catalogue where there are several."""
+    """The type, with its catalog where there are several."""
     if len(advice.catalogs) == 1:
         return option.instance_type
     return f"{option.instance_type} ({option.catalog})"
@@ -210,7 +210,7 @@ def _notes(advice: Advice, found: ClassAdvice) -> Iterator[Paragraph | Table]:
 
 
 def standing(objective: AdviceObjective, found: ClassAdvice, shown: int) -> tuple[bool, str]:
-    """Whether the first option of `shown` cannot be told from another, and the sentence for it."""
+    """Whether the first option of `shown` is tied with another, and the sentence for it."""
     best, less = found.ranked[0], "faster" if objective is AdviceObjective.FASTEST else "cheaper"
     tied = ties_with_first(objective, found.ranked)
     if len(tied) == 2:
@@ -244,7 +244,7 @@ def headline(objective: AdviceObjective, found: ClassAdvice) -> str:
 
 
 def fewer_nodes(best: Option) -> str:
-    """What to say where fewer nodes of a type cost the same; "" if there are none."""
+    """A sentence for the case that fewer nodes of a type cost the same; "" otherwise."""
     if best.fewer is None:
         return ""
     machines = f"{best.fewer.nodes:,} {best.instance_type}"
@@ -253,14 +253,16 @@ def fewer_nodes(best: Option) -> str:
 
 
 def most_considered(request: HardwareRequest, best: Option) -> str:
-    """What to say where more nodes were not looked at; "" if they were, or were asked for."""
+    """A sentence for the case that more nodes were not tried; "" if they were, or if the user set
+    the number.
+    """
     if request.nodes is not None or best.nodes != request.max_nodes:
         return ""
     return f"More than {request.max_nodes:,} nodes are not considered"
 
 
 def not_in_cost(shown: Sequence[Option]) -> str:
-    """What the costs of these options leave out, and what counts it; "" if they are whole."""
+    """The costs that these options leave out, and how to include them; "" if they are complete."""
     parts: dict[str, list[str]] = {}
     for option in shown:
         for text in option.left_out:
@@ -311,7 +313,7 @@ def _frontier(found: ClassAdvice) -> Table:
 
 
 def _ends(options: Sequence[Option]) -> list[Option]:
-    """Of neighbours of one type the first and the last, which say all to a reader."""
+    """The first and the last of neighboring options of one type; those between add nothing."""
     names = [None, *((option.catalog, option.instance_type) for option in options), None]
     return [
         option

@@ -1,4 +1,4 @@
-"""Catalogues on a terminal: what there is, what is known of a type, what changed."""
+"""Catalogs on a terminal: the list of catalogs, the facts of a type, and changes."""
 
 from __future__ import annotations
 

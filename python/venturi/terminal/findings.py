@@ -13,7 +13,7 @@ SHOWN = 3
 
 
 def opening(analysis: Analysis, found: Diagnosis) -> Iterator[Paragraph | Table]:
-    """The narrowest point, then the findings that cost the most time, or why there is none."""
+    """The narrowest point, then the findings that cost the most time, or why there aren't any."""
     yield Paragraph("Narrowest point", "bold")
     yield pairs([("", headline(analysis, found))])
     yield Paragraph("\nFindings, the costliest first", "bold")
@@ -47,7 +47,7 @@ def headline(analysis: Analysis, found: Diagnosis) -> str:
 
 
 def bound(finding: Finding) -> str:
-    """A finding with what it costs: "uneven partitions (at most 3.4 s, 9%)"."""
+    """A finding with its cost: "uneven partitions (at most 3.4 s, 9%)"."""
     return f"{finding.title} ({format_saving(finding)})"
 
 

@@ -1,4 +1,4 @@
-"""Two traces of block I/O beside one another, pattern by pattern, as text."""
+"""Two traces of block I/O compared, pattern by pattern, as text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ACCESS = {
 
 
 def parts(before: IoTrace, after: IoTrace) -> Iterator[Table | Paragraph]:
-    """What could not be attributed in each, then every pattern of either."""
+    """The share that could not be attributed in each, then every pattern of either."""
     for name, trace in (("before", before), ("after", after)):
         if trace.whose is not None:
             yield Paragraph(f"{name}: {not_attributed(trace.whose)}")
@@ -33,7 +33,7 @@ def parts(before: IoTrace, after: IoTrace) -> Iterator[Table | Paragraph]:
 
 
 def _operations(trace: IoTrace, *, by_files: bool) -> dict[str, TracedOperation]:
-    """Patterns, or what was done to disks, by name: on several disks with that of the disk."""
+    """Patterns, or operations on disks, by name; with several disks, the name includes the disk."""
     found: list[tuple[str, str, TracedOperation]] = []
     if by_files and trace.whose is not None:
         found = [(pattern_name(each), each.device, each) for each in trace.whose.patterns]
@@ -108,7 +108,7 @@ def _change(
     value: Callable[[TracedOperation], T | None],
     told: Callable[[T], str],
 ) -> str:
-    """`1.2 MB → 2.4 MB`; once, where both are told alike."""
+    """`1.2 MB → 2.4 MB`; only one of them if both have the same text."""
     found = [None if of is None else value(of) for of in pair]
     before, after = (UNKNOWN if each is None else told(each) for each in found)
     return before if before == after else f"{before} → {after}"

@@ -1,4 +1,4 @@
-"""Whose the requests of a trace of block I/O are, as text: by file, stage, disk or host."""
+"""The owners of the requests in a trace of block I/O, as text: by file, stage, disk or host."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ FILES = {
     "file_system": "the file system's own",
     "other": "other files",
 }
-"""What files are for, by the agent's name for it."""
+"""Purposes of files, by the agent's name for each."""
 
 NOT_ATTRIBUTED = frozenset({"unknown", "unnamed"})
-"""Requests whose file, or its name, is not known."""
+"""Requests to an unknown or unnamed file."""
 
 
 NO_TASKS = "no thread said which task it runs: in Spark they do with spark.venturi.trace.tasks=true"
@@ -83,7 +83,7 @@ def _added(one: float | None, other: float | None) -> float | None:
 
 
 def share_tables(trace: IoTrace, by: str) -> Iterator[Table | Paragraph]:
-    """What could not be attributed, then the requests summed up.
+    """The share that could not be attributed, then the sums of requests.
 
     `by` is class, stage, task, process, device or host.
     """
@@ -112,7 +112,7 @@ def share_tables(trace: IoTrace, by: str) -> Iterator[Table | Paragraph]:
 
 
 def not_attributed(owners: TraceOwners) -> str:
-    """How much of what was read and written belongs to no file whose name is known."""
+    """The share of the bytes that belong to no named file."""
     all_of_it = _sum(owners.shares)
     lost = _sum(each for each in owners.shares if each.file_class in NOT_ATTRIBUTED)
     share = percent_of(lost.bytes, all_of_it.bytes)
@@ -124,7 +124,7 @@ def not_attributed(owners: TraceOwners) -> str:
 
 
 def _of(by: str, trace: IoTrace) -> Callable[[TraceShare], str]:
-    """What a share is called, by which shares are summed up."""
+    """The name of a share, by which shares are added up."""
     names = disk_names(trace)
     host = trace.host or UNKNOWN
     return {
@@ -137,7 +137,7 @@ def _of(by: str, trace: IoTrace) -> Callable[[TraceShare], str]:
 
 
 def disk_names(trace: IoTrace) -> dict[str, str]:
-    """What each device is called, by its numbers; of a trace that does not tell, nothing."""
+    """The name of each device, by its numbers; empty for a trace without names."""
     return {disk.device: f"{disk.name} ({disk.device})" for disk in trace.disks}
 
 
@@ -149,7 +149,7 @@ def _sum(shares: Iterator[TraceShare] | Sequence[TraceShare]) -> RequestSum:
 
 
 def _of_disks(trace: IoTrace) -> list[TraceShare]:
-    """What was done to each disk, of a trace that does not tell whose requests it has."""
+    """The operations on each disk, from a trace that has no owners of requests."""
     return [
         TraceShare(
             device.device,
@@ -168,7 +168,7 @@ def _of_disks(trace: IoTrace) -> list[TraceShare]:
 
 
 def _served_s(times: RequestTimes | None) -> float | None:
-    """What all requests took together that were done; None if of none it is known."""
+    """The total service time of all completed requests; None if unknown."""
     return None if times is None else times.count * times.mean_ns / 1e9
 
 
@@ -194,7 +194,7 @@ def _summed(shares: Sequence[TraceShare], by: str, called: Callable[[TraceShare]
 
 
 def _tasks(owners: TraceOwners) -> Iterator[Table | Paragraph]:
-    """The tasks whose threads read and wrote most."""
+    """The tasks with the threads that read and wrote most."""
     if not owners.task_count:
         yield Paragraph(NO_TASKS)
         return
@@ -227,7 +227,7 @@ def pattern_name(pattern: TracedPattern | TracedInStage) -> str:
 
 
 def kind_name(operation: str, file_class: str | None, phase: str | None) -> str:
-    """What requests are called; without a kind of file by what they do."""
+    """The name of a kind of requests: by file class, else by operation."""
     done = "written" if operation == "write" else operation
     side = f" in {phase}" if phase else ""
     return f"{FILES.get(file_class, file_class)} {done}{side}" if file_class else done
@@ -255,7 +255,7 @@ def _patterns(patterns: Sequence[TracedPattern]) -> Table:
 
 
 def _in_stages(staged: Sequence[TracedInStage]) -> Table:
-    """The patterns of each stage, those of one stage beside one another."""
+    """The patterns of each stage, grouped by stage."""
     made = table("stage", "pattern", *_FIGURES, left=2, prose=("verdict",), spare=_SPARE)
     for each in sorted(staged, key=lambda one: (one.stage, -one.issued.bytes)):
         if each.verdict is not None:
@@ -277,7 +277,7 @@ def _figures(of: TracedRequests) -> tuple[str, ...]:
 
 
 def limits_of(trace: IoTrace) -> Iterator[str]:
-    """What of each disk shapes the sizes of requests."""
+    """The settings of each disk that limit the sizes of requests."""
     for disk in trace.disks:
         told = [
             f"{name} {disk.settings[path]}"

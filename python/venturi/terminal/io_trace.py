@@ -1,4 +1,4 @@
-"""What a trace of block I/O says, as text."""
+"""A trace of block I/O as text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SIZES_SHOWN = 3
 
 
 def read(data: Mapping[str, Any]) -> IoTrace:
-    """What the agent wrote of a trace; VEN-RECORD-ARTIFACT if another version did."""
+    """Parse a trace that the agent wrote; VEN-RECORD-ARTIFACT if a different version wrote it."""
     try:
         return TypeAdapter(IoTrace).validate_python(data)
     except ValidationError as error:
@@ -41,7 +41,9 @@ def read(data: Mapping[str, Any]) -> IoTrace:
 
 
 def parts(trace: IoTrace) -> Iterator[Table | Paragraph]:
-    """The trace: whose requests are, then each device with verdicts, sizes, times and seeks."""
+    """The trace: the owners of the requests, then each device with verdicts, sizes, times and
+    seeks.
+    """
     yield pairs(_card(trace))
     if trace.whose is not None:
         yield Paragraph("")
@@ -73,7 +75,7 @@ def _card(trace: IoTrace) -> list[tuple[str, str]]:
 
 
 def losses(trace: IoTrace) -> str | None:
-    """What is not in the trace; None if it tells of nothing."""
+    """The losses of the trace; None if it has none."""
     lost = trace.losses
     before = sum(device.begun_before for device in trace.devices)
     found = [

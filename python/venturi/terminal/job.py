@@ -85,7 +85,7 @@ def parts(
 
 
 def operators(line: Timeline, analysis: Analysis) -> Iterator[Paragraph | Table]:
-    """What the operators of the longest stages timed themselves."""
+    """The operators' own timers in the longest stages."""
     made = table(
         "stage", "operator", "timer", "time", "of its task time", left=3, prose=("operator",)
     )
@@ -95,7 +95,7 @@ def operators(line: Timeline, analysis: Analysis) -> Iterator[Paragraph | Table]
     for stage in (each for each in longest if whole and not each.partial):
         for each in line.plans.of_stage(stage.key):
             for timer, time_s in line.plans.timed_in(each, stage.key).items():
-                # That of generated code is from its making to its end, whatever it did meanwhile.
+                # Timers of generated code run from start to end, including waits.
                 if timer != "duration" and time_s >= LEAST_TIMED * stage.task_s > 0:
                     share = f"{time_s / stage.task_s:.0%}"
                     made.add(stage.label, shorten(each.text), timer, format_duration(time_s), share)
@@ -127,7 +127,7 @@ def outlook(found: Outlooks) -> Iterator[Paragraph | Table]:
 
 
 def ideal(found: Ideals) -> Iterator[Paragraph | Table]:
-    """The slots that each of the longest jobs needs, and what that means."""
+    """The slots that each of the longest jobs needs, and the conclusion."""
     if found.reason is not None:
         yield pairs([("", f"each job on its own: cannot tell: {found.reason}")])
         return
@@ -209,7 +209,7 @@ def _shares(analysis: Analysis) -> Table:
 
 
 def _cores(analysis: Analysis) -> Table:
-    """Core-hours; "used" and "unused" add up to what was offered."""
+    """Core-hours; "used" and "unused" add up to those offered."""
     made = table("cores", "core-hours", "share")
     if (cores := analysis.cores) is None or cores.offered_s <= 0:
         return made

@@ -1,4 +1,4 @@
-"""What the measuring verbs show on a terminal: renderables made from trials, printed by cli."""
+"""Terminal output of the measuring verbs: renderables made from trials, printed by cli."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def one(trial: Trial, metric: str) -> float | None:
 
 
 def regime(trial: Trial) -> str:
-    """`in memory` or `in two passes`, by what was spilled."""
+    """`in memory` or `in two passes`, by the spilled bytes."""
     spilled_bytes = one(trial, "spilled_bytes")
     if spilled_bytes is None:
         return REGIMES.get(str(trial.configuration.get("regime_expected")), "—")
@@ -230,7 +230,7 @@ def sort_summary(trial: Trial) -> Table:
 
 
 def narrowest_rows(trial: Trial) -> list[tuple[str, str]]:
-    """The narrowest point of each phase, and for how much of it that was at work."""
+    """The narrowest point of each phase, and its busy share."""
     rows = []
     for finding in narrowest_points(trial):
         text = finding.sentence

@@ -1,4 +1,4 @@
-"""Predicted beside measured time, in words: the same on the terminal and in reports."""
+"""Predicted and measured time in words: the same on the terminal and in reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of what probes of several hosts found, for the terminal."""
+"""Tables of the results of probes of several hosts, for the terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MATRIX_HOSTS_MAX = 16
 
 
 def parts(trial: Trial) -> Iterator[Paragraph | Table]:
-    """What a probe of several hosts found; nothing for other trials."""
+    """The results of a probe of several hosts; nothing for other trials."""
     if (k := trial.cluster.dilation) is not None:
         yield Paragraph(
             f"emulated: rates were divided by k = {k:g}; {REAL}: modeled, rates times k"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 GAP = 2  # spaces between columns
-PROSE_WIDTH_MIN = 12  # of a column whose text may be wrapped
+PROSE_WIDTH_MIN = 12  # of a column with text that may be wrapped
 NAME_WIDTH = 40
 SCREEN_WIDTH = 80
 """The columns of a first screen."""
@@ -144,7 +144,8 @@ class Table:
         room = width - _needed(least.values())
         if room < 0:
             return None
-        # What is left goes to the prose, the narrowest column first as it needs the least of it.
+        # The rest of the width goes to the prose, the narrowest column first as it needs the least
+        # of it.
         wrapped = sorted((n for n in least if least[n] < natural[n]), key=lambda n: natural[n])
         for place, n in enumerate(wrapped):
             more = min(natural[n] - least[n], room // (len(wrapped) - place))

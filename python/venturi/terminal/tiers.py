@@ -11,7 +11,7 @@ from venturi.terminal.advice import time_text, usd_text
 from venturi.terminal.table import Paragraph, Table, table
 
 SHOWN_STAGES = 20
-LITTLE = 0.05  # of the trial's time: our judgement
+LITTLE = 0.05  # of the trial's time; our choice
 
 
 def tiers_lines(advice: TiersAdvice) -> Iterator[Paragraph | Table]:

@@ -1,4 +1,4 @@
-"""The first screen of a trial without an engine's account: how it ended, and what limited it."""
+"""The first screen of a trial without an engine's account: its outcome, and its bottleneck."""
 
 from __future__ import annotations
 

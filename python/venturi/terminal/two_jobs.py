@@ -22,7 +22,7 @@ from venturi.terminal.table import (
 
 SHOWN = 15
 _FIRST_PARTS, _FIRST_SETTINGS, _FIRST_AMOUNTS = 6, 4, 3
-_LEAST_S = 0.05  # what is less rounds to nothing
+_LEAST_S = 0.05  # smaller times round to nothing
 _FORMATS: Mapping[str, Callable[[float], str]] = {
     "B": format_bytes,
     "s": format_duration,
