@@ -1,1 +1,1 @@
-"""What every room uses: errors, settings, units, quantities, statistics."""
+"""Shared by all packages: errors, settings, units, quantities, statistics."""

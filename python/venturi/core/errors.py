@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 
 class ExitCode(IntEnum):
-    """What the shell sees."""
+    """Exit codes of the programs."""
 
     OK = 0
     USER = 1  # the user or the environment must change something
@@ -26,7 +26,7 @@ class ExitCode(IntEnum):
 
 
 class FailureClass(StrEnum):
-    """Why something failed, by who or what has to change before it can work."""
+    """Why something failed, by the party that has to change before it can work."""
 
     USAGE = "usage"
     ENVIRONMENT = "environment"
@@ -38,7 +38,7 @@ class FailureClass(StrEnum):
 
 
 class Code(NamedTuple):
-    """What an error's code stands for; without a class it is only ever a warning."""
+    """The meaning of an error's code; without a class it is only ever a warning."""
 
     failure_class: FailureClass | None
     meaning: str
@@ -472,7 +472,7 @@ class VenturiError(Exception):
 
     @property
     def failure_class(self) -> FailureClass:
-        """Why it failed, by who or what has to change."""
+        """Why it failed, by the party that has to change."""
         return _WRONG if self.exit_code is ExitCode.INVALID else class_of(self.code)
 
     def as_dict(self) -> dict[str, object]:
@@ -489,7 +489,7 @@ class VenturiError(Exception):
 def unreadable(
     path: object, error: OSError | UnicodeDecodeError, code: str, hint: str = ""
 ) -> VenturiError:
-    """The error of a file that is not there or cannot be read, by the `code` of who reads it."""
+    """The error for a file that doesn't exist or cannot be read, with the reader's `code`."""
     why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
     if isinstance(error, PermissionError):
         hint = f"`ls -ld {path}` shows its owner and permissions"
@@ -501,7 +501,7 @@ def unreadable(
 
 
 def starved(message: str) -> VenturiError:
-    """VEN-SYSTEM of what says no more than that it was given no memory or threads."""
+    """VEN-SYSTEM for an error that only says that it got no memory or threads."""
     hint = "free memory or threads, or allow more (`ulimit -v`, `ulimit -u`)"
     return VenturiError("VEN-SYSTEM", message, hint=hint)
 
@@ -518,19 +518,19 @@ _MACHINE = {
     errno.ESTALE: "the file system has been unmounted: mount it, and try again",
 }
 MACHINE = frozenset(_MACHINE)
-"""What fails whatever a program does, and is said without a traceback."""
+"""Errors of the machine, not of a program; they are reported without a traceback."""
 
 
 def refused(
     error: OSError, what: str = "", *, where: Mapping[str, object] | None = None, hint: str = ""
 ) -> VenturiError:
-    """The error of what the operating system does not do with a file or folder.
+    """The error for an operation that the operating system refused for a file or folder.
 
-    VEN-MEASURE-SPACE of a disk or quota that is full, VEN-SYSTEM of what is in MACHINE, else
-    VEN-MEASURE-DIR. `what` was tried is said before the reason, by default the file; `hint` is of
-    rights that are missing.
+    VEN-MEASURE-SPACE for a full disk or quota, VEN-SYSTEM for errors in MACHINE, else
+    VEN-MEASURE-DIR. The message begins with `what` was tried, by default the file; `hint` is for
+    missing permissions.
     """
-    # Of a copy, the second file is the one that is written.
+    # For a copy, the second file is the one that is written.
     file = error.filename2 or error.filename
     reason = error.strerror or str(error)
     code = "VEN-MEASURE-DIR"
@@ -555,7 +555,7 @@ class AgentError(VenturiError):
     """An error event of the agent, passed on unchanged."""
 
 
-class Interrupted(VenturiError):  # noqa: N818 - it is what happened, not a fault
+class Interrupted(VenturiError):  # noqa: N818 - an event, not a fault
     """The user asked to stop; everything temporary was removed."""
 
     def __init__(self, message: str = "interrupted", hint: str = "") -> None:

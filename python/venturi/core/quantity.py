@@ -1,4 +1,4 @@
-"""A figure with its range and its origin: what models compute with and what `--explain` shows."""
+"""A figure with its range and its origin, used by the models and shown by `--explain`."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from venturi.core.errors import VenturiError
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its environment variable, its default in words, and what it does."""
+    """One setting: its environment variable, its default in words, and its purpose."""
 
     variable: str
     default: str
@@ -28,7 +28,7 @@ def _limit(default: int, help: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """What `venturi serve` lets its clients have; each is a setting, VENTURI_SERVE_ and its name.
+    """Limits of `venturi serve` for its clients; each is a setting, VENTURI_SERVE_ and its name.
 
     A transfer, of a body or of an answer, may take its timeout and as long as its bytes take at
     `transfer_bytes_per_s_min`.
@@ -82,7 +82,7 @@ SERVER_LIMITS = {f"VENTURI_SERVE_{each.name.upper()}": each for each in fields(S
 
 @dataclass(frozen=True, slots=True)
 class TrialLimits:
-    """The most that a trial may have, so that whatever reads it can bear it (see `record.limits`).
+    """Size limits of a trial, so that all readers can handle it (see `record.limits`).
 
     Each is a setting: `configuration_keys` is VENTURI_MAX_CONFIGURATION_KEYS.
     """
@@ -196,9 +196,9 @@ class Settings:
 
 
 def unknown(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Variables of `environ` that look like settings and are none: they have no effect.
+    """Variables of `environ` that look like settings but aren't: they have no effect.
 
-    Those of the tests are for whoever runs them.
+    Those of the tests are left out.
     """
     known = {setting.variable for setting in SETTINGS}
     named = (name for name in environ if name.startswith("VENTURI_") and name not in known)
@@ -232,9 +232,9 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
 
 
 def temporary_folder(environ: Mapping[str, str]) -> Path:
-    """The first of the usual folders for what is temporary that can be written.
+    """The first of the usual temporary folders that can be written.
 
-    As `tempfile` chooses, which finds out by a file that a kill leaves behind.
+    Same choice as `tempfile`, without its test file, which a kill could leave behind.
     """
     named = [environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")]
     for name in (*named, "/tmp", "/var/tmp", "/usr/tmp"):  # noqa: S108

@@ -1,4 +1,4 @@
-"""TOML files that people write: read strictly, every mistake told at once, each with its line."""
+"""TOML files that people write: parsed strictly, with all mistakes in one report, by line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HEADER = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
 _PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
 _KEY = re.compile(rf"\s*({_PART}(?:\s*\.\s*{_PART})*)\s*=")
 MOST_BYTES = 16 * 2**20
-"""Of a file that people write; a larger one is something else."""
+"""Limit for a file that people write; a larger one is something else."""
 KeyPath = tuple[str | int, ...]
 
 
@@ -48,7 +48,7 @@ def _quantity(parse: Callable[[str], float], like: str) -> Callable[[Any], Any]:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise ValueError(f"write it as text with its unit, such as {like}")
         try:
-            return parse(str(value))  # 30 of what? is asked by the parser, too
+            return parse(str(value))  # the parser also asks for the unit of a number like 30
         except VenturiError as error:
             raise ValueError(f"{error.message}: {error.hint}") from error
 
@@ -109,7 +109,7 @@ class KeyLines:
                 self._note((*table, *_parts(key[1])), number)
 
     def of(self, path: Sequence[str | int]) -> int:
-        """The line of `path`, or of the nearest key above it; 1 if there is none."""
+        """The line of `path`, or of the nearest key above it; 1 without any."""
         for length in range(len(path), 0, -1):
             line = self._lines.get(tuple(path[:length]))
             if line is not None:
@@ -159,9 +159,10 @@ def read(file: Path, code: str, hint: str = "") -> str:
 def parse(
     model: type[Model], text: str, what: str, parts: Mapping[str, str] | None = None
 ) -> tuple[Model | None, KeyLines, tuple[Mistake, ...]]:
-    """`text` as `model`, which people call `what` (`a plan`), with its lines; or every mistake.
+    """Parse `text` as `model`; return it with the lines of its keys, or with every mistake.
 
-    `parts` are what people call the tables of some keys: `hosts`, `a host`.
+    `what` is the user's word for it (`a plan`), `parts` has those for the tables of some keys:
+    `hosts`, `a host`.
     """
     lines = KeyLines(text)
     try:
@@ -193,7 +194,7 @@ def refused(
 
 
 def _follows(error: Any) -> bool:
-    """Whether a list is too short only because what is in it has mistakes, which are told."""
+    """Whether a list is too short only because its items have mistakes, which are reported."""
     if error["type"] != "too_short":
         return False
     return len(error["input"]) > int(error["ctx"]["actual_length"])
@@ -212,7 +213,7 @@ def _sentence(error: Any, model: type[BaseModel], what: str, parts: Mapping[str,
 
 
 def _wanted(error: Any, model: type[BaseModel], place: str) -> str:
-    """What is to be written at `place`, in the file's words and not in Python's."""
+    """The expected value at `place`, in the file's words and not in Python's."""
     path, kind = error["loc"], error["type"]
     if kind in {"tuple_type", "list_type"}:
         is_of_tables = _keys_at(model, (*path, 0))
@@ -229,7 +230,7 @@ def _wanted(error: Any, model: type[BaseModel], place: str) -> str:
 
 
 _NO_KEYS = frozenset({"[key]", ""})
-"""Parts of a mistake's place that nobody wrote."""
+"""Parts of a mistake's place that aren't in the file."""
 _VALUES = {
     "string": "text, in quotes",
     "int": "a whole number",
@@ -243,7 +244,7 @@ _SAID = {
     "too_short": "it needs at least {min_length}, not {actual_length}",
     "too_long": "it may have {max_length} at most, not {actual_length}",
 }
-"""Our words for what pydantic says in terms of Python."""
+"""Plain messages in place of pydantic's, which use Python's terms."""
 
 
 def _table_form(path: KeyPath, place: str, model: type[BaseModel]) -> str:

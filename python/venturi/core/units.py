@@ -1,4 +1,4 @@
-"""Quantities as text and back. Inside, a quantity is a plain number whose name ends in its unit.
+"""Quantities as text and back. Inside, a quantity is a plain number with its unit in its name.
 
 Decimal and binary units are kept apart: 1 MB is 10^6 bytes, 1 MiB is 2^20 bytes.
 """
@@ -44,7 +44,7 @@ _PART = re.compile(rf"\s*({_NUMBER})\s*([A-Za-z]*)")
 
 
 def _parse(text: str, what: str, examples: str) -> float:
-    """Bytes in `text`; `what` they are the number of is named where it is none."""
+    """Bytes in `text`; an error names the kind of quantity, `what`."""
     match = _QUANTITY.match(text)
     unit = match.group(2).upper() if match else ""
     if match is not None and unit in {"K", "M", "G", "T", "P"}:
@@ -237,7 +237,7 @@ def format_line_rate(bytes_per_s: float | None) -> str:
 
 
 def format_offset(value_s: float, error_s: float) -> str:
-    """How far apart two clocks are, and how wrong that may be: `-1.2 s ± 0.3 ms`."""
+    """The difference between two clocks with its error: `-1.2 s ± 0.3 ms`."""
 
     def size(seconds: float) -> str:
         return format_duration(seconds) if seconds >= 0.01 else f"{seconds * 1000:.2g} ms"

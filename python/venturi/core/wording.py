@@ -1,4 +1,4 @@
-"""Words that every message needs: counted things, and what a misspelt name may have meant."""
+"""Wording that all messages share: counted things, and suggestions for misspelled names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def near(name: str, known: Iterable[str], most: int = 3) -> list[str]:
 
 
 def did_you_mean(name: str, known: Iterable[str], has: str = "there are") -> str:
-    """A hint: the names that are near to `name`, else the first of what is `known`."""
+    """A hint: the names that are similar to `name`, else the first of the `known` ones."""
     names = list(known)
     if close := near(name, names):
         return f"did you mean {' or '.join(close)}?"

@@ -38,7 +38,7 @@ def student_quantile(freedom: int, p: float) -> float:
     factors = np.cumprod(np.concatenate([[1.0], steps / (steps + 1)]))[: freedom // 2]
 
     def inside(angle: float) -> float:
-        """P(-t < T < t), less what is asked for."""
+        """P(-t < T < t) minus its target."""
         powers = math.cos(angle) ** (2 * np.arange(len(factors)) + odd)
         total = math.sin(angle) * float(factors @ powers)
         return (2 / math.pi * (angle + total) if odd else total) - (2 * p - 1)

@@ -1,10 +1,10 @@
-"""Whether one group of values differs from another, and by what factor.
+"""Whether one group of values differs from another, and by which factor.
 
-One test gives everything that is said of two groups: its p, the interval of the ratio, the verdict.
-It is the studentised rank test of Brunner and Munzel (2000) on the logarithms, which, unlike
-Mann-Whitney's, does not take a difference of spread or shape for one of place. Its t approximation
-finds too much in small groups, so p is never less than that of its permutation form (Neubert and
-Brunner 2007). The interval holds the ratios that the test does not reject.
+One test gives all results about two groups: p, the interval of the ratio, the verdict. It is the
+studentized rank test of Brunner and Munzel (2000) on the logarithms, which, unlike Mann-Whitney's,
+does not mistake a difference of spread or shape for one of location. Its t approximation finds too
+much in small groups, so p is never less than that of its permutation form (Neubert and Brunner
+2007). The interval holds the ratios that the test does not reject.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ MOST_RATIOS = 1_600  # each of which is tested; beyond, the interval's ends are 
 _SEED = 2000
 _EQUAL = 1e-12  # logarithms that differ by rounding only
 _SAME_T = 1e-9
-_MOST_LOG_RATIO = 700.0  # whose exponential is still a number
+_MOST_LOG_RATIO = 700.0  # its exponential is still a number
 _NEAR = 1e-9  # how well the ends of an interval of many values are found
 _FIRST_STEP = 1_024  # share of the way to where all is rejected
 METHOD = "Brunner-Munzel test inverted"
 
 
 class ComparisonOutcome(StrEnum):
-    """What a comparison found."""
+    """The result of a comparison."""
 
     LOWER = "lower"
     HIGHER = "higher"
@@ -72,12 +72,12 @@ class Verdict:
 def compare_samples(
     first: Sequence[float], second: Sequence[float], alpha: float = ALPHA
 ) -> Verdict:
-    """Whether `second` tends to be lower or higher than `first`, two-sided, and by what factor.
+    """Whether `second` tends to be lower or higher than `first`, two-sided, and by which factor.
 
     The interval decides: "lower" or "higher" if it leaves out 1, which it does if p <= alpha (an
-    end that is exactly 1, as equal values give it, is inside). Groups so small that no order of
-    their values has a p of alpha get the ratio without an interval; a single value has no p either.
-    VEN-MODEL-INPUT of an alpha outside 0 to 1 and of values that are no numbers.
+    end that is exactly 1, as for equal values, is inside). Groups so small that no order of their
+    values has a p of alpha get the ratio without an interval; a single value has no p either.
+    VEN-MODEL-INPUT for an alpha outside 0 to 1 and for values that aren't numbers.
     """
     if not 0 < alpha < 1:
         raise invalid("alpha", alpha, "between 0 and 1")
@@ -163,11 +163,12 @@ def _logs(values: Sequence[float]) -> Array:
 
 
 def _statistic(not_below: Array, below: Array) -> tuple[Array, Array]:
-    """Brunner and Munzel's T and its degrees of freedom along the last axis: of many at once.
+    """Brunner and Munzel's T and its degrees of freedom along the last axis, for many orders
+    together.
 
-    `not_below` has for each value of the first group how many of the second are above it,
-    `below` for each of the second how many of the first are below it; equal ones count half. The
-    spread of these counts is taken before they become shares, so that equal ones give exactly 0.
+    `not_below` has for each value of the first group how many of the second are above it, `below`
+    for each of the second how many of the first are below it; equal ones count half. The spread of
+    these counts is taken before they become shares, so that equal ones give exactly 0.
     """
     n, m = not_below.shape[-1], below.shape[-1]
     share = not_below.mean(axis=-1) / m
@@ -180,7 +181,7 @@ def _studentised(share: Array, parts: tuple[Array, Array], n: int, m: int) -> tu
     with np.errstate(divide="ignore", invalid="ignore"):
         t = (share - 0.5) / np.sqrt(variance)
         freedom = variance**2 / (parts[0] ** 2 / (n - 1) + parts[1] ** 2 / (m - 1))
-    # Without any spread the groups are wholly apart, or all values equal.
+    # Without any spread the groups don't overlap, or all values are equal.
     return np.where(np.isnan(t), 0.0, t), np.where(variance > 0, freedom, min(n, m) - 1)
 
 
@@ -218,9 +219,9 @@ def _drawn(n: int, among: int) -> Array:
 
 
 def _share_as_far(n: int, m: int, t: float) -> float:
-    """The permutation p: the share of orders whose |T| is at least `t`.
+    """The permutation p: the share of orders that have |T| of at least `t`.
 
-    Of a sample of orders, the one observed counts as one more.
+    For a sample of orders, the observed one counts as one more.
     """
     orders = _orders(n, m)
     as_far = len(orders) - int(np.searchsorted(orders, t - _SAME_T))
