@@ -82,7 +82,7 @@ class Rows:
         return self._frame.to_arrow(compat_level=pl.CompatLevel.oldest())
 
     def pandas(self) -> pd.DataFrame:
-        """A pandas data frame, whose whole numbers and flags stay so where some are missing.
+        """A pandas data frame; whole numbers and flags keep their type where some are missing.
 
         VEN-PACKAGE-MISSING without the extra `pandas`.
         """
@@ -96,10 +96,10 @@ class Rows:
 
 
 class Trials(Rows):
-    """Trials that were chosen, newest first: a table with a row each, and the records themselves.
+    """The chosen trials, newest first: a table with a row each, and the records themselves.
 
-    The table is that of `venturi export`: what it holds is read at the first use of `polars`,
-    `arrow` or `pandas`. `len` and iteration ask the repository anew.
+    The table is that of `venturi export`; it is read at the first use of `polars`, `arrow` or
+    `pandas`. `len` and iteration query the repository each time.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Trials(Rows):
 
     @property
     def excluded(self) -> int:
-        """How many trials that were asked for exclusions leave out."""
+        """How many requested trials are left out by exclusions."""
         return 0 if self._query.with_excluded else excluded_count(self._repository, self._query)
 
     def samples(self) -> Rows:
@@ -149,7 +149,9 @@ class Repository(Closing):
         self._repository.close()
 
     def keys(self) -> tuple[KeyInfo, ...]:
-        """What trials can be chosen by: columns of the record, and keys of the configuration."""
+        """The keys by which trials can be chosen: columns of the record, and keys of the
+        configuration.
+        """
         return tuple(key for key in keys(self._repository) if key.n)
 
     def trials(
@@ -163,7 +165,7 @@ class Repository(Closing):
         """The trials that meet all conditions; at most the newest `limit`.
 
         `columns` (default: all) are those of the table, by name. Trials that an exclusion covers
-        are left out unless they are asked for.
+        are left out unless requested.
         """
         if limit is not None and (not isinstance(limit, int) or limit < 1):
             raise refused(
@@ -176,8 +178,9 @@ class Repository(Closing):
         return self._repository.get(id)
 
     def series(self, trial: str | Trial) -> Rows:
-        """What the trial's hosts did over time: `t_s` seconds since its start, `metric`, `device`,
-        `value`, `unit`, `host`; VEN-RECORD-ARTIFACT where nothing was recorded."""
+        """The series of the trial's hosts: `t_s` seconds since its start, `metric`, `device`,
+        `value`, `unit`, `host`; VEN-RECORD-ARTIFACT where none was recorded.
+        """
         found = self.trial(trial) if isinstance(trial, str) else trial
         frame = whole_series(self._repository, found)
         return Rows(lambda: frame)
@@ -209,9 +212,9 @@ class Repository(Closing):
         level: float = 1 - ALPHA,
         crude: bool = False,
     ) -> Effects:
-        """What a setting (or a combination of several) brings, of trials alike in all else.
+        """The effect of a setting (or of a combination of several), all else being equal.
 
-        `baseline` is the value against which (of several keys one of each; default: the most
+        `baseline` is the reference value (for several keys one of each; default: the most
         frequent), `ignore` names keys in which trials may differ. As `venturi effect` answers.
         """
         question = Question(keys, _baseline(baseline), tuple(ignore), level, crude)
@@ -226,8 +229,8 @@ class Repository(Closing):
         prices: Literal["recorded"] | None = None,
         crude: bool = False,
     ) -> TrialRanking:
-        """Groups of trials by `objective` (`time`, `cost`, `cost x time`, `time and cost`): which
-        is best, and which cannot be told from it. As `venturi rank` answers.
+        """Groups of trials by `objective` (`time`, `cost`, `cost x time`, `time and cost`): the
+        best one, and those that are statistically tied with it. As `venturi rank` answers.
 
         A cost needs the price of a node, or a cost recorded with every trial; with `prices` as
         "recorded" trials without one are left out. VEN-COMPARE-GROUPS where the trials did
@@ -264,10 +267,10 @@ class Repository(Closing):
 
 def open(home: str | os.PathLike[str] | None = None) -> Repository:
     """The repository in the folder `home`, or at the URL of a database, such as
-    `postgresql://user@host/name`; default: that of the settings, as the verbs have it.
+    `postgresql://user@host/name`; default: that of the settings, as for the verbs.
 
-    It is left as it is: VEN-RECORD-DATABASE where there is none, or one that `venturi` would first
-    have to upgrade.
+    It is read-only: VEN-RECORD-DATABASE where no repository exists, or one that `venturi` would
+    first have to upgrade.
     """
     chosen = settings.load()
     given = None if home is None else os.fspath(home)
