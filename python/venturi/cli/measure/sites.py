@@ -37,9 +37,7 @@ Told = Callable[[str], None]
 
 @contextmanager
 def site_of(plan: Plan, measuring: MeasuringCommand, told: Told, name: str) -> Iterator[Site]:
-    """The site of a plan's cluster, or of LOCAL; `told` is called with messages about
-    its creation.
-    """
+    """The site of a plan's cluster, or of LOCAL, with a callback for progress messages."""
     if name == LOCAL:
         yield _LocalSite(plan, replace(measuring.session(), traced=plan.traced))
         return
