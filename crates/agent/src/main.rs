@@ -34,7 +34,7 @@ struct Cli {
 enum Command {
     #[command(flatten)]
     Work(Work),
-    /// Be a host of whoever speaks on stdin and stdout
+    /// Be a host for the process at the other end of stdin and stdout
     #[command(hide = true)]
     Host(cmd::host::Host),
     /// Run a command of which nothing is left when stdin closes
@@ -54,9 +54,9 @@ enum Work {
     Sort(cmd::sort::Args),
     /// Check order, count, checksum and duplicates, compatible with valsort
     Validate(cmd::validate::Args),
-    /// Estimate pi from points of the Halton sequence: work for the processors alone
+    /// Estimate pi from points of the Halton sequence: work for the CPUs alone
     Pi(cmd::pi::Args),
-    /// Write or read many files at once, as `TestDFSIO` does
+    /// Write or read many files concurrently, as `TestDFSIO` does
     Files(cmd::files::Args),
     /// DiskBench: how fast the disks under some directories read and write
     Disk(cmd::disk::Args),
@@ -64,11 +64,11 @@ enum Work {
     Net(cmd::net::Args),
     /// How fast memory can be written for the first time, and again
     Memory(cmd::memory::Args),
-    /// Describe this host: processor, memory, disks, file systems, network
+    /// Describe this host: CPU, memory, disks, file systems, network
     Facts(cmd::facts::Args),
-    /// Tell at intervals what processor, memory, disks and network do, until stopped
+    /// Sample the use of CPU, memory, disks and network at intervals, until stopped
     Sample(cmd::sample::Args),
-    /// What a job did to its disks: block-I/O traces
+    /// Record and analyze block-I/O traces
     Trace(cmd::trace::Args),
     /// Serve image files with the service times of disks
     #[command(hide = true)]

@@ -16,7 +16,7 @@ pub struct Args {
     /// Directory to measure, one on each device; test files are made in it and removed
     #[arg(long, required = true)]
     dir: Vec<PathBuf>,
-    /// What to measure
+    /// Measurements to make
     #[arg(long, value_enum, value_delimiter = ',', default_value = "read,write,read_write")]
     mode: Vec<ModeName>,
     /// Bytes to move in each directory and direction, and size of the test files

@@ -20,7 +20,7 @@ use crate::signals::stop_flag;
                   ends when they are durable; reading compares every byte with the written data."
 )]
 pub struct Args {
-    /// What to do
+    /// Write the files or read them
     #[arg(value_enum)]
     what: What,
     /// Directory of files; repeatable, one for each disk
@@ -32,7 +32,7 @@ pub struct Args {
     /// Bytes of each file
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     bytes: u64,
-    /// Files at once [default: one for each processor available]
+    /// Concurrent files [default: one for each available CPU]
     #[arg(long, value_name = "N", value_parser = one_or_more())]
     threads: Option<usize>,
 }

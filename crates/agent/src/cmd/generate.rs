@@ -26,7 +26,7 @@ pub struct Args {
     /// Skewed keys, as gensort's -s
     #[arg(long)]
     skew: bool,
-    /// Threads [default: one for each processor available]
+    /// Threads [default: one for each available CPU]
     #[arg(long, value_name = "N", value_parser = one_or_more())]
     threads: Option<usize>,
     /// Also sum up the CRC32 of the records, as gensort's -c

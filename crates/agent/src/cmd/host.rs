@@ -20,7 +20,7 @@ pub struct Host {
 /// Arguments of `venturi-agent supervise`.
 #[derive(Debug, clap::Args)]
 pub struct Supervise {
-    /// What the command says is added to this file
+    /// Log file to which the command's output is appended
     log: PathBuf,
     #[arg(last = true, required = true)]
     command: Vec<OsString>,

@@ -11,7 +11,7 @@ pub struct Args {
     /// Memory to write, in bytes
     #[arg(long, value_name = "BYTES")]
     bytes: u64,
-    /// Threads [default: one for each processor available]
+    /// Threads [default: one for each available CPU]
     #[arg(long, value_name = "N")]
     threads: Option<std::num::NonZero<usize>>,
 }

@@ -34,10 +34,10 @@ pub struct Args {
     /// Measure between this many peers in this process, over 127.0.0.1
     #[arg(long)]
     loopback: Option<usize>,
-    /// Secret that listening peers ask of whoever measures
+    /// Secret that listening peers require of the measuring process
     #[arg(long, conflicts_with = "token_file")]
     token: Option<String>,
-    /// File whose first line is the secret; what is given with --token all users of the host can see
+    /// File with the secret on its first line; all users of the host can see a --token
     #[arg(long)]
     token_file: Option<PathBuf>,
     /// Bytes that each sender sends in a measurement [default: until the time is up]
@@ -52,7 +52,7 @@ pub struct Args {
     /// Connections from each sender to each receiver
     #[arg(long, default_value_t = 1)]
     sockets_per_peer: usize,
-    /// `every_pair`: pairs that have no peer in common at once, not each alone
+    /// `every_pair`: measure pairs without a common peer concurrently, not each alone
     #[arg(long)]
     disjoint_pairs: bool,
     /// How many of the peers take part in `all_to_all` [default: 2,4,8,... and all]

@@ -19,7 +19,7 @@ pub struct Args {
     /// Tasks that the points are divided into
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..))]
     parts: u64,
-    /// Tasks at once [default: one for each processor available]
+    /// Concurrent tasks [default: one for each available CPU]
     #[arg(long, value_name = "N", value_parser = one_or_more())]
     threads: Option<usize>,
 }

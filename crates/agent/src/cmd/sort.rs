@@ -24,19 +24,19 @@ pub struct Args {
     /// Directory for the output; repeatable, one for each disk
     #[arg(long, required = true, value_name = "DIR")]
     output: Vec<PathBuf>,
-    /// Directory for what does not fit in memory; repeatable [default: the output directories]
+    /// Directory for data that does not fit in memory; repeatable [default: the output directories]
     #[arg(long, value_name = "DIR")]
     scratch: Vec<PathBuf>,
     /// Directory for a second copy of the output; repeatable
     #[arg(long, value_name = "DIR")]
     replica: Vec<PathBuf>,
-    /// Memory budget in bytes [default: 60 % of what is available]
+    /// Memory budget in bytes [default: 60 % of the available memory]
     #[arg(long, value_name = "BYTES")]
     memory: Option<u64>,
-    /// Threads that distribute and sort [default: one for each processor available]
+    /// Threads that distribute and sort [default: one for each available CPU]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// What to do with the records
+    /// Operation on the records
     #[arg(long, value_enum, default_value = "sort")]
     job: JobName,
     /// How records follow one another in the input [default: fixed for sort, lines for wordcount, kv for aggregate]
@@ -72,7 +72,7 @@ pub struct Args {
     /// Size of the partitions, and so of the output files [default: 1/64 of the input, at least 8 MiB]
     #[arg(long, value_name = "BYTES")]
     partition_bytes: Option<u64>,
-    /// End the sort when nothing has got on for so many seconds (20 times as many while a disk or a processor is at work); 0: never
+    /// End the sort after this many seconds without progress (20 times as many while a disk or a CPU is busy); 0: never
     #[arg(long, default_value = "30", value_name = "SECONDS", value_parser = seconds)]
     stall_seconds: f64,
     /// How files are read and written

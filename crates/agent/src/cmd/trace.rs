@@ -24,47 +24,47 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Sizes, latencies, distances, runs and depth of what was traced
+    /// Analyze the sizes, latencies, distances, runs and depth of traced requests
     Analyze {
         /// Folder of a recording, or with blktrace's files, one of them, what `blkparse -d` wrote, or text by blkparse,
         /// ftrace or perf script; `-` is standard input
         #[arg(value_name = "PATH")]
         path: PathBuf,
-        /// Stages of the job, to which its requests are given: a JSON file
+        /// JSON file with the job's stages, to attribute requests to them
         #[arg(long, value_name = "FILE")]
         stages: Option<PathBuf>,
-        /// Where to write finer cells of time, too, for charts that are zoomed into
+        /// File for finer cells of time, for zooming into charts
         #[arg(long, value_name = "FILE")]
         heat: Option<PathBuf>,
     },
     /// Write a trace by another program as a recording
     Convert {
-        /// As of `analyze`
+        /// As for `analyze`
         #[arg(value_name = "PATH")]
         path: PathBuf,
         /// Folder for the recording: a new one, or an empty one
         #[arg(short, long, value_name = "FOLDER")]
         output: PathBuf,
     },
-    /// Record the requests to disks, until `--for` is over, SIGTERM, or nobody reads any longer
+    /// Record the requests to disks, until `--for` is over, SIGTERM, or the reader has gone
     Record(Record),
 }
 
 #[derive(Debug, clap::Args)]
 struct Record {
-    /// Folder whose disk is recorded; may be given again
+    /// Folder on the disk to record; repeatable
     #[arg(long = "dir", value_name = "DIR", required_unless_present = "devices")]
     folders: Vec<PathBuf>,
-    /// Disk that is recorded, such as /dev/sdb; may be given again
+    /// Disk to record, such as /dev/sdb; repeatable
     #[arg(long = "device", value_name = "DEVICE")]
     devices: Vec<PathBuf>,
-    /// How long; otherwise until SIGTERM
+    /// Duration in seconds [default: until SIGTERM]
     #[arg(long = "for", value_name = "S", value_parser = seconds)]
     duration: Option<Duration>,
-    /// What a folder's files are for: input, output or scratch; may be given again
+    /// Purpose of a folder's files: input, output or scratch; repeatable
     #[arg(long = "mark", value_name = "CLASS=DIR", value_parser = mark)]
     marks: Vec<(Class, PathBuf)>,
-    /// Buffer of each processor in bytes, in place of 16 MiB or 1/32 of the memory for all
+    /// Buffer of each CPU in bytes [default: 16 MiB, or less: 1/32 of the memory for all]
     #[arg(long = "buffer", value_name = "BYTES",
           value_parser = clap::value_parser!(u64).range(1 << 12..=1 << 32))]
     buffer_bytes: Option<u64>,

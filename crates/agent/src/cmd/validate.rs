@@ -36,7 +36,7 @@ pub struct Args {
     /// With --format fixed: bytes of the key, with which a record begins
     #[arg(long, default_value_t = 10, value_name = "BYTES")]
     key_bytes: usize,
-    /// Threads [default: one for each processor available]
+    /// Threads [default: one for each available CPU]
     #[arg(long, value_name = "N", value_parser = one_or_more())]
     threads: Option<usize>,
     /// Read through the kernel's page cache: faster where the files are in memory
