@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from venturi.core.units import binary_size, format_bytes_decimal, format_latency
 from venturi.measure.hosts.trace_results import IoTrace, TracedOperation
@@ -52,40 +52,24 @@ def _operations(trace: IoTrace, *, by_files: bool) -> dict[str, TracedOperation]
 
 
 def _table(before: Mapping[str, TracedOperation], after: Mapping[str, TracedOperation]) -> Table:
-    made = table(
-        "pattern",
-        "bytes",
-        "requests",
-        "median size",
-        "mean run",
-        "served: median",
-        "99 %",
-        "access",
-        left=1,
-        spare=("99 %", "requests"),
-    )
+    columns: dict[str, tuple[Callable[[TracedOperation], Any], Callable[[Any], str]]] = {
+        "bytes": (lambda of: of.issued.bytes, format_bytes_decimal),
+        "requests": (lambda of: of.issued.count, "{:,}".format),
+        "median size": (lambda of: of.size_median_bytes, binary_size),
+        "mean run": (lambda of: of.runs.mean_bytes, format_bytes_decimal),
+        "served: median": (_median_s, format_latency),
+        "99 %": (_p99_s, format_latency),
+        "access": (_access, str),
+    }
 
     def most(name: str) -> tuple[int, str]:
         both = (side[name].issued.bytes for side in (before, after) if name in side)
         return -max(both), name
 
+    made = table("pattern", *columns, spare=("99 %", "requests"))
     for name in sorted({*before, *after}, key=most):
         pair = before.get(name), after.get(name)
-        made.add(
-            name,
-            *(
-                _change(pair, value, told)
-                for value, told in (
-                    (lambda of: of.issued.bytes, format_bytes_decimal),
-                    (lambda of: of.issued.count, "{:,}".format),
-                    (lambda of: of.size_median_bytes, binary_size),
-                    (lambda of: of.runs.mean_bytes, format_bytes_decimal),
-                    (_median_s, format_latency),
-                    (_p99_s, format_latency),
-                    (_access, str),
-                )
-            ),
-        )
+        made.add(name, *(_change(pair, value, told) for value, told in columns.values()))
     return made
 
 

@@ -225,25 +225,18 @@ def _cores(analysis: Analysis) -> Table:
 
 
 def _losses(analysis: Analysis) -> Table:
-    made = table(
-        "what",
-        "attempts",
-        "task time",
-        "where",
-        "said",
-        "means",
-        prose=("what", "where", "said", "means"),
+    rows = (
+        {
+            "what": each.what,
+            "attempts": at_least(f"{each.n:,}", analysis.lacking is not None),
+            "task time": at_least(format_duration(each.time_s), analysis.lacking is not None),
+            "where": each.where or UNKNOWN,
+            "said": each.said or UNKNOWN,
+            "means": each.meaning or UNKNOWN,
+        }
+        for each in analysis.losses[:SHOWN_LOSSES]
     )
-    for each in analysis.losses[:SHOWN_LOSSES]:
-        made.add(
-            each.what,
-            at_least(f"{each.n:,}", analysis.lacking is not None),
-            at_least(format_duration(each.time_s), analysis.lacking is not None),
-            each.where or UNKNOWN,
-            each.said or UNKNOWN,
-            each.meaning or UNKNOWN,
-        )
-    return made
+    return table_of(rows, prose=("what", "where", "said", "means"))
 
 
 def _lost_executors(analysis: Analysis) -> Table:
@@ -378,29 +371,22 @@ def _work(work: QueryWork) -> Iterator[str]:
 
 
 def _caches(account: JobAccount) -> Table:
-    made = table(
-        "RDD",
-        "name",
-        "level",
-        "partitions",
-        "cached at most",
-        "in memory",
-        "on disk",
-        left=3,
-        prose=("name", "level"),
+    caches = cache_uses(account, SHOWN_CACHES)
+    rows = (
+        {
+            "RDD": str(each.rdd),
+            "name": shorten(each.name or UNKNOWN),
+            "level": each.level or UNKNOWN,
+            "partitions": format_count(each.partitions),
+            "cached at most": format_count(each.cached),
+            "in memory": format_bytes(each.memory_bytes),
+            "on disk": format_bytes(each.disk_bytes),
+        }
+        for each in caches
     )
-    for each in cache_uses(account, SHOWN_CACHES):
-        made.add(
-            str(each.rdd),
-            shorten(each.name or UNKNOWN),
-            each.level or UNKNOWN,
-            format_count(each.partitions),
-            format_count(each.cached),
-            format_bytes(each.memory_bytes),
-            format_bytes(each.disk_bytes),
-        )
-        if each.cached is None and not made.notes:
-            made.notes.append(("cached at most", HOW_TO_RECORD))
+    made = table_of(rows, left=3, prose=("name", "level"))
+    if any(each.cached is None for each in caches):
+        made.notes.append(("cached at most", HOW_TO_RECORD))
     return made
 
 

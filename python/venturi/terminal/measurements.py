@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from venturi.core.units import (
 from venturi.record.trial import Sample, Scalar, State, Trial, TrialWarning
 from venturi.results.bottleneck import narrowest_points
 from venturi.terminal.predictions import predicted_and_taken
-from venturi.terminal.table import Table, pairs, table, table_of
+from venturi.terminal.table import UNKNOWN, Table, pairs, table_of
 
 REGIMES = {"in-memory": "in memory", "hybrid": "in two passes"}
 
@@ -152,32 +153,20 @@ def _label(key: str, value: Scalar) -> str:
 
 def rates(trial: Trial, metrics: Mapping[str, str]) -> Table:
     """Mean, least, greatest and deviation over iterations of the metrics, by their plain names."""
-    made = table(
-        "what",
-        "how",
-        "mean",
-        "min",
-        "max",
-        "stdev",
-        left=2,
-        prose=("how", "mean"),
-        spare=("stdev",),
-    )
+    rows = []
     for (metric, labels), samples in _grouped(trial, tuple(metrics)).items():
         values = [sample.value for sample in samples if sample.value is not None]
         unit = samples[0].unit
-        if not values:
-            reason = samples[0].missing_reason or "not measured"
-            made.add(metrics[metric], labels, f"— ({reason})", "", "", "")
-            continue
-        mean = sum(values) / len(values)
-        deviation = "—"
-        if len(values) > 1:
-            variance = sum((value - mean) ** 2 for value in values) / (len(values) - 1)
-            deviation = _rate(variance**0.5, unit)
-        cells = (_rate(value, unit) for value in (mean, min(values), max(values)))
-        made.add(metrics[metric], labels, *cells, deviation)
-    return made
+        row = {"what": metrics[metric], "how": labels}
+        row |= dict.fromkeys(("mean", "min", "max", "stdev"), "")
+        if values:
+            row["mean"] = _rate(statistics.fmean(values), unit)
+            row["min"], row["max"] = _rate(min(values), unit), _rate(max(values), unit)
+            row["stdev"] = _rate(statistics.stdev(values), unit) if len(values) > 1 else UNKNOWN
+        else:
+            row["mean"] = f"{UNKNOWN} ({samples[0].missing_reason or 'not measured'})"
+        rows.append(row)
+    return table_of(rows, left=2, prose=("how", "mean"), spare=("stdev",))
 
 
 def _rate(value: float, unit: str) -> str:
