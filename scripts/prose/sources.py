@@ -18,6 +18,7 @@ from markdown_it import MarkdownIt
 HELP = "help"  # of a command or an option
 PAGE = "page"  # of the web interface
 PARSER = MarkdownIt("commonmark").enable("table")
+QUOTED = {"pattern", "example"}  # keys of TOML tables with engines' own messages
 VERB = re.compile(r"\.?(command|group)$")
 SQL = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|WITH|PRAGMA)\b")
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -71,8 +72,12 @@ def _toml(file: str, text: str) -> Iterator[Passage]:
     def strings(value: object) -> Iterator[str]:
         if isinstance(value, str):
             yield value
-        elif isinstance(value, dict | list):
-            for inner in value.values() if isinstance(value, dict) else value:
+        elif isinstance(value, dict):
+            for key, inner in value.items():
+                if key not in QUOTED:
+                    yield from strings(inner)
+        elif isinstance(value, list):
+            for inner in value:
                 yield from strings(inner)
 
     for said in strings(loads(text)):

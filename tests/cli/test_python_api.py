@@ -286,7 +286,7 @@ def test_an_objective_or_a_limit_that_is_none_is_refused(lab: venturi.Repository
     assert caught.value.code == "VEN-QUERY-VALUE"
     assert "time and cost" in caught.value.hint
     for limit in (-1, 0, 1.5):
-        with pytest.raises(VenturiError, match="no number of trials"):
+        with pytest.raises(VenturiError, match="not a number of trials"):
             lab.trials(limit=limit)  # type: ignore[arg-type]
 
 

@@ -43,6 +43,7 @@ def project(tmp_path: Path) -> Path:
         ("text", CLI, 'X = option("-x", help="Take as alike " "what")\n', 1, "alike"),
         ("text", CLI, 'raise VenturiError(f"{n} hosts work at once")\n', 1, "at once"),
         ("text", "python/venturi/jobs/a.toml", 'a = 1\nb = "waits beside it"\n', 2, "beside"),
+        ("text", "python/venturi/a.toml", 'example = "told it"\nfix = "told us"\n', 2, "told"),
         ("text", "web/src/A.tsx", "const a = (\n  <p>Colour of it</p>\n);\n", 2, "Colour"),
         ("text", "web/src/a.ts", 'const a = "they are told apart";\n', 1, "told apart"),
         ("text", "crates/x/src/a.rs", '// c\nlet a = "it is none.";\n', 2, "is none"),

@@ -97,7 +97,7 @@ def test_two_traces_are_told_pattern_by_pattern(tmp_path: Path) -> None:
     assert "shuffle data read in reduce 2.1 MB 4 512 KiB" in words
     assert "→" not in words
     words = shown(tmp_path, "compare", other, RECORDING)
-    assert "by disks" in words
+    assert "by disk: at least one trace doesn't say which processes made its requests" in words
     assert "read 1.0 MB → 6.3 MB" in words
 
 
@@ -172,7 +172,7 @@ def test_what_a_trace_lacks_is_told_on_its_page_as_in_the_terminal(
     told = page(trace).not_in_it or ""
     missing = 12 + end["cpus"]["1"]["events"]
     assert told.startswith(f"not in it: {missing} records by their numbers; 100 damaged bytes; ")
-    for one in ("5 events out of order", "2 ends of requests", "processors 1"):
+    for one in ("5 events out of order", "2 ends of requests", "CPUs 1"):
         assert one in told.split("; ")
     lines = [" ".join(line.split()) for part in parts(trace) for line in part.lines()]
     assert told.replace("it:", "it") in lines

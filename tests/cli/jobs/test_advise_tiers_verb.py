@@ -373,10 +373,10 @@ def test_a_trial_without_an_account_cannot_tell(settings: Settings) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--fast", "read=5XB/s"), "read is no rate"),
+        (("--fast", "read=5XB/s"), "read is not a rate"),
         (("--fast", "read=1GB/s,read=2GB/s"), "'read' is given twice"),
-        (("--slow", "seek=9"), "'seek' is no rate"),
-        (("--slow", "iops=many"), "iops is no number"),
+        (("--slow", "seek=9"), "'seek' is not a rate"),
+        (("--slow", "iops=many"), "iops is not a number"),
         (("--slow", "iops=0"), "iops must be above 0"),
         (("--fast", FAST, "--slow", SLOW, "--volumes", "gp33"), "gp33"),
     ],

@@ -63,7 +63,7 @@ def test_it_says_what_the_pattern_is_and_by_which_figures(
         VENTURI_AGENT=str(agent_binary),
     )
     said, *_, only = by_disk.stdout.splitlines()
-    assert "only a recording" in said
+    assert "only venturi trace record records that" in said
     assert only.split()[:4] == ["8,16", "13.1", "MB", "100"]
 
 

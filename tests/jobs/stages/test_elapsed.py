@@ -62,7 +62,7 @@ def test_what_hangs_when_the_application_is_killed_is_named_first(tmp_path: Path
         "before the first query": 2.0,
     }
     (stage,) = found.stages
-    assert "has run for 40.0 s, 4.0 times the median" in stage.verdict.sentence
+    assert "a task running for 40.0 s, 4.0 times the median" in stage.verdict.sentence
     assert stage.task_s == 70.0
     assert found.cores is not None
     assert {each.what: each.time_s for each in found.cores.used} == {

@@ -27,7 +27,7 @@ Values = npt.NDArray[Any]
 
 
 class Confidence(StrEnum):
-    """How far what would be saved is known: recorded, estimated, or by elimination alone."""
+    """Confidence in a saving: recorded, estimated, or by elimination alone."""
 
     HIGH = "high"
     MEDIUM = "medium"

@@ -46,7 +46,7 @@ class PlanChange:
 
 @dataclass(frozen=True, slots=True)
 class StageChange:
-    """A stage that both have, or only one: its labels, what it does, its seconds."""
+    """A stage of both jobs, or of only one: its labels, its work, its seconds."""
 
     before: str | None
     after: str | None

@@ -278,10 +278,10 @@ class CoreUse:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """How much sooner it could have ended at most without one kind of waiting.
+    """Upper bound of the time saved without one kind of waiting.
 
-    `recorded_s` takes away only what the engine recorded as this waiting (None: it records none);
-    `at_most_s` also takes away all that could be it, so that it is never less than the truth.
+    `recorded_s` removes only the waiting that the engine recorded (None: it records none).
+    `at_most_s` also removes all time that may be this waiting, so the true saving is never larger.
     """
 
     without: str

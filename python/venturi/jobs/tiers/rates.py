@@ -41,7 +41,7 @@ def _given(name: str, text: str) -> DiskClassRates:
     for part in text.split(","):
         key, _, amount = (word.strip() for word in part.partition("="))
         if key not in {"read", "write", "iops"} or key in found:
-            raise _bad(name, text, f"{key!r} is {'given twice' if key in found else 'no rate'}")
+            raise _bad(name, text, f"{key!r} is {'given twice' if key in found else 'not a rate'}")
         try:
             found[key] = float(amount) if key == "iops" else parse_rate(amount)
         except (ValueError, VenturiError) as error:

@@ -39,8 +39,8 @@ from venturi.machines.cost.price import Bill
 class ExplainedTerm:
     """One resource of one phase: bytes over a rate, or core-seconds over cores.
 
-    `demand_bytes` is the whole cluster's. `rate` is one node's, None if it was assumed to be no
-    limit or if the term is the processors'. `narrowest`: this term is the phase's slowest.
+    `demand_bytes` is the whole cluster's. `rate` is one node's, None if it was assumed unlimited or
+    for the CPU term. `narrowest`: this term is the phase's slowest.
     """
 
     phase: str

@@ -16,7 +16,7 @@ from venturi.machines.cost.job import Job
 
 @dataclass(frozen=True, slots=True)
 class NetworkCosts:
-    """US dollars of the time used, metered, by the middle; what is Missing has its reason."""
+    """US dollars of the time used, metered, central estimates; a Missing value has its reason."""
 
     instance_type: str
     nodes: int

@@ -35,12 +35,12 @@ MOST_SKEW = 1e6
 class Job:
     """A two-pass job.
 
-    `copies` remote copies of each output file are written when `durability` is REPLICATED.
-    The processor costs are core-seconds per input byte of map and shuffle, and per intermediate
-    byte of sort and reduce. `startup_s` passes once, before the first byte. `partition_skew` is
-    the largest node's share of the intermediate data over the mean share. `retained_share` of
-    every node's memory keeps intermediate data, which is then neither written nor read again.
-    `exchange`: how much of the shuffle crosses the network.
+    `copies` remote copies of each output file are written when `durability` is REPLICATED. CPU
+    costs are core-seconds per input byte of map and shuffle, and per intermediate byte of sort and
+    reduce. `startup_s` passes once, before the first byte. `partition_skew` is the largest node's
+    share of the intermediate data over the mean share. `retained_share` of every node's memory
+    keeps intermediate data, which is then neither written nor read again. `exchange`: how much of
+    the shuffle crosses the network.
     """
 
     name: str

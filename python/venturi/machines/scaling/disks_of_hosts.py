@@ -27,8 +27,8 @@ _METRIC = {
 class DiskOfHost:
     """A disk while all hosts are active.
 
-    Has its rate (B/s, or 1/s for random reads), its share of the median of its peers in the class
-    (None: no peers), and its host's share of the host's rate alone (None: not measured).
+    `rate` is in B/s, or 1/s for random reads. `share` is that of the median of its peers in the
+    class (None: no peers). `of_alone` is the share of its host's rate alone (None: not measured).
     """
 
     host: str
