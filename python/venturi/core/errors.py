@@ -137,6 +137,7 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "VEN-IMPORT-PUBLISHED": Code(
             _WARNING, "An imported figure was printed in a publication; see its message."
         ),
+        "VEN-SERIES-FORMAT": Code(_USAGE, "A file with a host's series can't be read."),
         "VEN-INGEST-FORMAT": Code(_USAGE, "A file isn't a log of the named engine."),
         "VEN-INGEST-LIMIT": Code(
             _USAGE, "An engine's log is larger, or has more entries, than Venturi can read."

@@ -198,7 +198,7 @@ def test_fio_failed_and_idle_jobs() -> None:
 )
 def test_fio_block_sizes(written: str, size: int | None) -> None:
     options = {"rw": "read", "bs": written, "direct": "1"}
-    (trial,) = trials(read("fio", fio(job(**{"job options": options}))))
+    (trial,) = trials(read("fio", fio(job() | {"job options": options})))
     (sample,) = (each for each in trial.samples if each.metric == "disk_read_bytes_per_s")
     assert sample.labels["block_bytes"] == size
 

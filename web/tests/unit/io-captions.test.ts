@@ -23,6 +23,7 @@ const page: IoPage = {
   missing_reason: null,
   not_attributed: null,
   not_in_it: null,
+  flushes: [],
   elapsed_s: 1,
   limits: ["sda (8,0): read_ahead_kb 128"],
   patterns: [

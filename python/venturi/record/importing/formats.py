@@ -30,6 +30,8 @@ class FormatKind(Enum):
     LOG = "VEN-INGEST-FORMAT"
     """`find(path)`, which also looks into folders, `accounts(log, progress=...)` in one, and
     `take_in(repository, accounts)`."""
+    SERIES = "VEN-SERIES-FORMAT"
+    """`read(file, source)`: series of hosts and refusals; each host becomes a trial."""
     ARCHIVE = "VEN-EXCHANGE-FORMAT"
     """Trials with their files, each imported separately."""
 
@@ -39,6 +41,7 @@ _READERS = (
     (FormatKind.ARCHIVE, "record/importing", "exchange.py"),
     (FormatKind.LOG, "jobs/logs", "*.py"),
     (FormatKind.RESULTS, "results/importers", "*.py"),
+    (FormatKind.SERIES, "results/series_importers", "*.py"),
 )
 
 

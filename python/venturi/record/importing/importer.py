@@ -17,6 +17,7 @@ from venturi.core.settings import TrialLimits
 from venturi.record.importing.containers import is_container, unpacked
 from venturi.record.importing.exchange import import_archive
 from venturi.record.importing.formats import FORMATS, Format, FormatKind, Log
+from venturi.record.importing.host_series import bounded, take_series
 from venturi.record.importing.items import ImportedItem, ImportSource
 from venturi.record.importing.recognise import refuse_special
 from venturi.record.importing.tally import ImportReport, Tally
@@ -49,6 +50,8 @@ def found(format: Format, path: Path) -> Iterator[tuple[Path, Take]]:
     refuse_special(path, format.kind.value)
     if format.kind is FormatKind.RESULTS:
         yield path, partial(_take_results, format, path)
+    elif format.kind is FormatKind.SERIES:
+        yield path, partial(_take_series, format, path)
     elif format.kind is FormatKind.ARCHIVE:
         yield path, partial(_take_archive, path)
     elif is_container(path):
@@ -123,6 +126,23 @@ def _take_results(
             raise
     # Nothing was stored. Few files have such rows, so that only theirs are looked at one by one.
     return store(repository, results(format, path, progress, repository.limits))
+
+
+def _take_series(
+    format: Format, path: Path, repository: TrialRepository, progress: Progress
+) -> ImportReport:
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            source = ImportSource(str(path), digest, code=format.kind.value)
+            size_bytes = file.tell()
+            file.seek(0)
+            items = bounded(format.reader.read(file, source), source)
+            report = take_series(repository, items, source)
+    except OSError as error:
+        raise unreadable(path, error, format.kind.value) from error
+    progress(size_bytes, size_bytes)
+    return report
 
 
 def _take_archive(path: Path, repository: TrialRepository, progress: Progress) -> ImportReport:

@@ -48,12 +48,14 @@ ImportedItem = Trial | Refusal | Spelling
 class ImportSource:
     """The file that is read: its name, and the SHA-256 of its whole content.
 
-    With `limits`, the reader rejects a trial that exceeds them, with its line (`admitted`).
+    With `limits`, the reader rejects a trial that exceeds them, with its line (`admitted`). `code`
+    is the error's code if the file can't be read as a whole.
     """
 
     file: str
     sha256: str
     limits: TrialLimits | None = None
+    code: str = "VEN-IMPORT-FORMAT"
 
     def provenance(self, dataset: str) -> Provenance:
         """Where a trial of `dataset` comes from: its name, and the digest of this file."""
@@ -70,7 +72,7 @@ class ImportSource:
         """The error of a file that cannot be read as a whole; to be raised by a reader."""
         where = {"file": self.file, "line": line, "field": field, "value": value}
         return VenturiError(
-            "VEN-IMPORT-FORMAT",
+            self.code,
             message,
             where={key: value for key, value in where.items() if value is not None},
             hint="nothing of this file was imported; fetch it again, or name its real format",

@@ -277,6 +277,7 @@ export interface IoPage {
   no_closer_look: string | null;
   stages: IoStage[];
   amounts: IoAmount[];
+  flushes: string[];
 }
 export interface IoPattern {
   name: string;

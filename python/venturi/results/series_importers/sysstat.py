@@ -1,0 +1,167 @@
+"""sysstat's JSON: `sadf -j`, and `iostat -o JSON` and `mpstat -o JSON`.
+
+- `sadf` states times in UTC (or local times with `-t`), and how long each interval was. Local times
+  have no zone that can be trusted: they are kept as a warning.
+- `iostat` and `mpstat` have a time only with `-t` (mpstat always, without a date). Without one the
+  interval is unknown, and 1 s is assumed, with a warning.
+- The first report of `iostat` is the mean since the host started, unless `-y` was given. Nothing says
+  so, and it is left out if there are others.
+- A truncated file keeps its complete samples.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, BinaryIO
+
+from venturi.record.importing.formats import Format
+from venturi.record.importing.host_series import HostSeries
+from venturi.record.importing.items import ImportSource
+from venturi.record.importing.json_text import JsonDocument, JsonLimits, documents
+from venturi.record.importing.text import Refusal
+from venturi.results.series_importers.metrics import (
+    CPU,
+    DISK,
+    MEMORY,
+    NETWORK,
+    PAGING,
+    add_all,
+    is_number,
+)
+from venturi.results.series_importers.times import ReportClock, clock_time
+
+FORMAT = Format(
+    "sysstat",
+    "sysstat: sadf -j, iostat -o JSON, mpstat -o JSON; host series",
+    pattern=r'(?s).{0,4096}?\{\s*"sysstat"\s*:\s*\{\s*"(?:hosts|sysdata-version|timezone)"',
+)
+
+_LIMITS = JsonLimits(file_bytes=512 << 20, records=1_000)
+_BLOCK_BYTES = 512
+
+
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """When a sample ended: seconds since the first one, and when the first one began."""
+
+    at_s: float
+    interval_s: float | None
+    began: str
+    started_at: datetime | None
+
+
+def read(file: BinaryIO, source: ImportSource) -> Iterator[HostSeries | Refusal]:
+    """Yield the series of each host in `file`."""
+    for document in documents(file, source, _LIMITS):
+        hosts = _hosts(document)
+        if document.problem:
+            yield Refusal(document.line, "", document.text[-100:], document.problem)
+        for host in hosts:
+            if isinstance(host, dict):
+                yield from _series(host, document.line)
+
+
+def _hosts(document: JsonDocument) -> list[Any]:
+    if document.problem:
+        host = _before_the_cut(document.text)
+        return [host] if host else []
+    root = document.value.get("sysstat")
+    hosts = root.get("hosts") if isinstance(root, dict) else None
+    return hosts if isinstance(hosts, list) else []
+
+
+def _before_the_cut(text: str) -> dict[str, Any]:
+    """Return the last host of a truncated file with its complete samples."""
+    begins = list(re.finditer(r'"statistics"\s*:\s*\[', text))
+    if not begins:
+        return {}
+    begin = begins[-1]
+    decoder, found, at = json.JSONDecoder(), [], begin.end()
+    head = text.rfind("{", 0, text.rfind('"nodename"', 0, begin.start()))
+    try:
+        host = decoder.decode(text[max(head, 0) : begin.start()].rstrip().rstrip(",") + "}")
+        while more := re.compile(r"[\s,]*").match(text, at):
+            value, at = decoder.raw_decode(text, more.end())
+            found.append(value)
+    except (ValueError, RecursionError):
+        pass
+    return {**host, "statistics": found} if found and isinstance(host, dict) else {}
+
+
+def _series(host: Mapping[str, Any], line: int) -> Iterator[HostSeries | Refusal]:
+    statistics = host.get("statistics")
+    if not isinstance(statistics, list):
+        return
+    is_iostat = any(isinstance(each, dict) and "avg-cpu" in each for each in statistics) or (
+        "file-date" not in host and any("disk" in each for each in statistics if each)
+    )
+    series = HostSeries(
+        host=str(host.get("nodename") or "unknown")[:200],
+        tool="iostat" if is_iostat else "sadf" if "file-date" in host else "mpstat",
+        version="unknown",
+        kernel=str(host["release"])[:200] if host.get("release") else None,
+    )
+    clock = ReportClock(series)
+    first = is_iostat and len(statistics) > 1
+    for place, sample in enumerate(statistics):
+        if not isinstance(sample, dict):
+            yield Refusal(line, f"statistics[{place}]", str(sample)[:100], "not an object")
+            continue
+        at_s = _at_s(sample.get("timestamp"), clock, host)
+        if first and place == 0:
+            continue  # the mean since the host started
+        _add(series, at_s, sample)
+    clock.finish(first)
+    yield series
+
+
+def _at_s(stamp: Any, clock: ReportClock, host: Mapping[str, Any]) -> float:
+    if isinstance(stamp, dict):
+        written = f"{stamp.get('date')}T{stamp.get('time')}"
+        interval_s = stamp.get("interval")
+        zone = "+00:00" if stamp.get("utc") == 1 else ""
+        try:
+            at = datetime.fromisoformat(written + zone)
+        except ValueError:
+            return clock.next(None)
+        return clock.next(at, float(str(interval_s)) if is_number(interval_s) else None)
+    return clock.next(clock_time(stamp) if isinstance(stamp, str) else None)
+
+
+def _add(series: HostSeries, t_s: float, sample: Mapping[str, Any]) -> None:
+    for cpu in _list(sample.get("cpu-load")) + _list(sample.get("cpu-load-all")):
+        if cpu.get("cpu") in {"all", "-1", -1}:
+            add_all(series, t_s, None, cpu, CPU)
+    add_all(series, t_s, None, _object(sample.get("avg-cpu")), CPU)
+    disks = _list(sample.get("disk"))
+    for disk in disks:
+        name = disk.get("disk-device") or disk.get("disk_device") or disk.get("dev")
+        if name:
+            add_all(series, t_s, str(name)[:200], disk, DISK)
+    transfers = _object(sample.get("io"))
+    if not disks and transfers:
+        for key, blocks, metric in (
+            ("io-reads", "bread", "disk_read_bytes_per_s"),
+            ("io-writes", "bwrtn", "disk_write_bytes_per_s"),
+        ):
+            value = _object(transfers.get(key)).get(blocks)
+            if is_number(value):
+                series.add(t_s, metric, "all", float(value or 0) * _BLOCK_BYTES, "B/s")
+    network = _object(sample.get("network"))
+    for interface in _list(network.get("net-dev")) + _list(sample.get("net-dev")):
+        if interface.get("iface"):
+            add_all(series, t_s, str(interface["iface"])[:200], interface, NETWORK)
+    add_all(series, t_s, None, _object(sample.get("memory")), MEMORY)
+    add_all(series, t_s, None, _object(sample.get("paging")), PAGING)
+
+
+def _list(value: Any) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
