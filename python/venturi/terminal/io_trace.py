@@ -95,7 +95,8 @@ def losses(trace: IoTrace) -> str | None:
 
 
 def _device(device: TracedDevice, name: str, elapsed_s: float) -> str:
-    busy = percent_of(device.busy_s, elapsed_s)
+    share = device.busy_s / elapsed_s if elapsed_s else 0.0
+    busy = f"{share:.2%}".replace("%", " %") if 0 < share < 0.001 else percent_of(share, 1.0)
     mean = device.depth_mean
     depth = "" if mean is None else f", {mean:.1f} requests in flight on average"
     more = [

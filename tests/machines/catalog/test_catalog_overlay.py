@@ -30,6 +30,8 @@ from venturi.record.trial import (
     Engine,
     Failure,
     Host,
+    Provenance,
+    ProvenanceKind,
     Sample,
     Scalar,
     State,
@@ -177,6 +179,58 @@ def net(network: str = "measured over a network", **changes: object) -> Trial:
 
 def of(*trials: Trial) -> InstanceType:
     return overlay_from_trials(trials, "x").catalog.types["x"]
+
+
+def fio_jobs(digest: str = "a", day: int = 1, **rates: float) -> list[Trial]:
+    """Trials of one fio run, as its importer makes them: a job each."""
+    made = []
+    for name, rate in rates.items():
+        labels: dict[str, Scalar] = {"dir": f"/data/{name}", "block_bytes": 1 << 20}
+        labels["queue_depth"] = 8
+        trial = succeeded(
+            id=f"fio-{digest}-{name}",
+            workload=Workload("diskbench", "fio"),
+            engine=Engine("fio", "3.33"),
+            cluster=Cluster((Host("fio-unknown/1"),)),
+            samples=(Sample(f"disk_{name}_bytes_per_s", rate, "B/s", labels=labels),),
+            provenance=Provenance(ProvenanceKind.IMPORTED, "fio", digest),
+            started_at=datetime(2026, 3, day, tzinfo=UTC),
+        )
+        made.append(trial)
+    return made
+
+
+RATES = {"read": 3e9, "write": 2e9, "mixed_read": 1.5e9, "mixed_write": 1.6e9}
+
+
+def test_imported_jobs_of_one_file_count_like_one_probe() -> None:
+    found = overlay_from_trials(fio_jobs(**RATES), "x")
+    facts = found.catalog.types["x"].facts
+    own = of(disk()).facts
+    for name in ("storage_rate", "local_read_rate", "local_write_rate"):
+        assert facts[name].value == own[name].value
+        assert facts[name].kind is ValueKind.MEASURED
+        assert facts[name].source.startswith("imported trials fio-a-")
+        assert "imported from fio" in facts[name].note
+    assert found.left_out == {}
+
+
+def test_a_newer_run_gives_only_what_it_measured() -> None:
+    newer = fio_jobs("b", 2, read=1e9)
+    found = overlay_from_trials([*newer, *fio_jobs(**RATES)], "x")
+    facts = found.catalog.types["x"].facts
+    assert (facts["local_read_rate"].value, facts["local_write_rate"].value) == (1000.0, 2000.0)
+    assert found.left_out == {"fio-a-read": "trial fio-b-read of the same host is newer"}
+
+
+def test_jobs_that_shared_the_disk_and_limited_networks_say_nothing() -> None:
+    (shared,) = fio_jobs(read=3e9)
+    sample = shared.samples[0]
+    labels = {**sample.labels, "concurrent_jobs": 2}
+    shared = replace(shared, samples=(replace(sample, labels=labels),))
+    assert of(shared).fact("local_read_rate").value is None
+    limited = net(configuration={"target_bits_per_s": 1e9})
+    assert "was limited to" in overlay_from_trials([limited], "x").left_out["net-1"]
 
 
 def test_disk_rates_are_equation_5_with_the_range_of_the_iterations() -> None:

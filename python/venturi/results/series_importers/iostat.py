@@ -2,8 +2,8 @@
 
 - Columns are found by their names, which differ between versions. `kB` is 1,024 bytes.
 - The time is that of `-t`. Without it the interval is unknown, and 1 s is assumed, with a warning.
-- The first report is the mean since the host started, unless `-y` was given. Nothing says so, and it
-  is left out if there are others.
+- The first report is the mean since the host started, unless `-y` was given, which the text doesn't
+  show. It is left out if there are others.
 - A line that can't be read, such as the last one of a truncated file, is refused, and no other.
 """
 

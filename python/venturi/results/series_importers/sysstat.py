@@ -4,8 +4,8 @@
   have no zone that can be trusted: they are kept as a warning.
 - `iostat` and `mpstat` have a time only with `-t` (mpstat always, without a date). Without one the
   interval is unknown, and 1 s is assumed, with a warning.
-- The first report of `iostat` is the mean since the host started, unless `-y` was given. Nothing says
-  so, and it is left out if there are others.
+- The first report of `iostat` is the mean since the host started, unless `-y` was given, which the
+  file doesn't show. It is left out if there are others.
 - A truncated file keeps its complete samples.
 """
 
