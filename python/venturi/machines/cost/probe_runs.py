@@ -52,7 +52,7 @@ def newest_runs(trials: Iterable[Trial]) -> ProbeRuns:
                 used.append(trial)
             elif trial.id != newest.id:
                 left_out[trial.id] = f"trial {newest.id} of the same host is newer"
-        made.append(replace(newest, samples=tuple(samples)) if len(used) > 1 else newest)
+        made.append(replace(newest, samples=tuple(samples)))
         parts[newest.id] = (*parts.get(newest.id, ()), *used)
     return ProbeRuns(tuple(made), parts, left_out)
 

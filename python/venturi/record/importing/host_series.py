@@ -31,7 +31,7 @@ SeriesRow = tuple[float, str, str | None, float, str]
 
 @dataclass(slots=True)
 class HostSeries:
-    """What a tool saw of one host. A value is the mean of the interval that ends at its time.
+    """A tool's series of one host. A value is the mean of the interval that ends at its time.
 
     `began` is the text of the beginning where the source doesn't state a time zone.
     """
@@ -48,7 +48,7 @@ class HostSeries:
     def add(
         self, t_s: float, metric: str, device: str | None, value: float | None, unit: str
     ) -> None:
-        """Add a value, unless it is None."""
+        """Add a value; None adds nothing."""
         if value is not None:
             self.rows.append((t_s, metric, device, value, unit))
 
@@ -134,4 +134,4 @@ def bounded(
             found = True
         yield each
     if not found:
-        raise source.malformed("no values of a processor, disk, network or memory")
+        raise source.malformed("no values of a CPU, disk, network or memory")

@@ -72,7 +72,7 @@ _NO_DISK = frozenset({"null", "cpuio", "net", "netsplice", "rdma", "http", "dev-
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """The facts that all jobs of one run of fio share."""
+    """Properties that all jobs of one run of fio share."""
 
     line: int
     version: str
@@ -106,7 +106,7 @@ class _Job:
         return str(self.fields.get("jobname", ""))[:200] or f"job {self.place + 1}"
 
     def section(self, direction: str) -> Mapping[str, Any]:
-        """The measurements of one direction; empty if nothing was moved."""
+        """The figures of one direction, empty if no data was moved."""
         found = self.fields.get(direction)
         moved = isinstance(found, dict) and (_number(found, "io_bytes") or _number(found, "bw"))
         return found if isinstance(found, dict) and moved else {}
@@ -164,7 +164,7 @@ def _run(line: int, value: Mapping[str, Any], source: ImportSource) -> _Run:
     return _Run(
         line,
         str(value.get("fio version", "")).removeprefix("fio-")[:100] or "unknown",
-        _moment(value.get("timestamp_ms"), 1000) or _moment(value.get("timestamp"), 1),
+        _timestamp(value.get("timestamp_ms"), 1000) or _timestamp(value.get("timestamp"), 1),
         _options(value.get("global options")),
         ", ".join(str(each)[:100] for each in devices[:20]),
         source,
@@ -181,7 +181,7 @@ def _options(found: object) -> dict[str, str]:
     }
 
 
-def _moment(value: object, per_s: int) -> datetime | None:
+def _timestamp(value: object, per_s: int) -> datetime | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return datetime.fromtimestamp(value / per_s, UTC) if 0 < value < _YEAR_10000_S * per_s else None
@@ -216,7 +216,7 @@ def _trial(run: _Run, jobs: Sequence[_Job], others: Sequence[_Job]) -> Trial:
     error = next((code for each in jobs if (code := _number(each.fields, "error"))), None)
     test, warnings = _test(first, others)
     samples = _samples(jobs, test, failed=error is not None)
-    started_at = _moment(first.fields.get("job_start"), 1000)
+    started_at = _timestamp(first.fields.get("job_start"), 1000)
     if started_at is None and run.printed_at is not None:
         started_at = run.printed_at
         text = "started_at is the time of fio's output, after all jobs; the real start is unknown"
@@ -291,20 +291,20 @@ def _samples(jobs: Sequence[_Job], test: DiskTest, *, failed: bool) -> tuple[Sam
         blocks = jobs[0].options
         if blocks and direction != "read":
             labels["block_bytes"] = block_bytes(blocks, direction)
-        of, told = replace(test, labels=labels), direction
+        of, named = replace(test, labels=labels), direction
         if direction == "mixed" and test.rw in {"read", "randread", "write", "randwrite"}:
-            told = test.rw.removeprefix("rand")
+            named = test.rw.removeprefix("rand")
         timed = [each for each in sections if _number(each, "runtime") != 0]
         if len(timed) < len(sections) and not failed:
             raise UnusableError(f"{jobs[0].name}.{direction}", "runtime 0", "no rate: no time")
         rates = [_bytes_per_s(each) for each in timed]
         iops = [_number(each, "iops") for each in timed]
-        samples += of.rates(told, _sum(rates), _sum(iops))
+        samples += of.rates(named, _sum(rates), _sum(iops))
         if len(sections) == 1:
-            samples += of.latencies(told, _latencies(sections[0]))
+            samples += of.latencies(named, _latencies(sections[0]))
         else:
             why = f"each of {len(sections)} processes has percentiles of its own"
-            samples += of.latencies(told, {}, missing=why)
+            samples += of.latencies(named, {}, missing=why)
     if not samples and not failed:
         raise UnusableError(f"{jobs[0].name}.runtime", 0, "the job moved no data")
     return tuple(samples)

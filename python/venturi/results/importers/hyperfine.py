@@ -3,8 +3,8 @@
 - The command is the workload. Its parameters (`--parameter-scan`, `--parameter-list`) are the
   configuration, so `venturi compare` and `venturi effect` find them.
 - hyperfine's warm-up runs aren't in the file.
-- A run with an exit code other than 0 is a failed trial. Without exit codes, all runs succeeded:
-  hyperfine stops at the first failure unless an option makes it ignore failures.
+- A run with an exit code other than 0 is a failed trial. Where no codes are kept, all succeeded:
+  hyperfine stops at the first failure without `--ignore-failure`.
 - The CPU times are means over all runs, and are kept as such.
 """
 

@@ -177,7 +177,7 @@ def _udp(end: Mapping[str, Any], labels: Mapping[str, Scalar]) -> tuple[Sample, 
     for suffix, direction in (("", "forward"), ("_bidir_reverse", "reverse")):
         total = _object(end, f"sum{suffix}")
         received = _object(end, f"sum_received{suffix}") or total
-        told = {**labels, "direction": direction}
+        named = {**labels, "direction": direction}
         sent_bits_per_s = _number(_object(end, f"sum_sent{suffix}") or total, "bits_per_second")
         lost_percent = _number(received, "lost_percent")
         bits_per_s = _number(received, "bits_per_second")
@@ -190,7 +190,7 @@ def _udp(end: Mapping[str, Any], labels: Mapping[str, Scalar]) -> tuple[Sample, 
             ("net_udp_jitter_s", _number(received, "jitter_ms"), 1 / 1000, "s"),
         )
         samples += (
-            Sample(metric, value * scale, unit, labels=told)
+            Sample(metric, value * scale, unit, labels=named)
             for metric, value, scale, unit in figures
             if value is not None
         )

@@ -30,7 +30,7 @@ _BITS_PER_S = {"mbits/sec": 1e6, "mbps": 1e6, "gbits/sec": 1e9, "kbits/sec": 1e3
 _SECONDS = {"usec": 1e-6, "us": 1e-6, "nsec": 1e-9, "ns": 1e-9, "msec": 1e-3, "ms": 1e-3, "s": 1.0}
 _KEPT = frozenset({"p50", "p90", "p95", "p99", "p99.9", "p99.99", "mean", "max"})
 _NETWORK_TESTS = frozenset({"iperf", "netperf"})
-# For concurrent streams, only the total is the link's rate; mean and maximum are one stream's.
+# The total of several concurrent streams is the link's rate; their mean or maximum is one stream's.
 _STREAM = re.compile(r"(?:Throughput|TCP_STREAM_Throughput(?:_total)?)")
 _TIMES = ("runtime_in_seconds", "netperf_test_length", "test_length", "runtime")
 

@@ -2,7 +2,7 @@
 
 - Two lines above the values name the groups and the columns; a group goes on until the next one.
 - The time is that of `-T` (epoch). With `-t` only the time of day is read. Without either, rows are
-  as far apart as the command line says, by default 1 s.
+  apart by the delay of the command line, by default 1 s.
 - The first row is the mean since the host started, and is left out if there are others.
 - A row that can't be read, such as the last one of a truncated file, is refused, and no other.
 """
@@ -64,8 +64,8 @@ _YEAR_10000_S = 253_402_300_800
 
 
 def read(file: BinaryIO, source: ImportSource) -> Iterator[HostSeries | Refusal]:
-    """Yield the series in `file`; dstat appends further runs to a file, each with its own head."""
-    run: _Run | None = None
+    """Yield the series in `file`; dstat appends more runs to a file, each with its own head."""
+    run: _DstatRun | None = None
     for number, text in lines(file, source, _LINE_BYTES):
         try:
             fields = next(csv.reader([text]), [])
@@ -77,7 +77,7 @@ def read(file: BinaryIO, source: ImportSource) -> Iterator[HostSeries | Refusal]
         if fields[0].casefold().endswith("csv output"):
             if run is not None:
                 yield run.finish()
-            run = _Run(fields[0])
+            run = _DstatRun(fields[0])
         elif run is not None and (refusal := run.take(fields, number, text)) is not None:
             yield refusal
     if run is None:
@@ -85,7 +85,7 @@ def read(file: BinaryIO, source: ImportSource) -> Iterator[HostSeries | Refusal]
     yield run.finish()
 
 
-class _Run:
+class _DstatRun:
     """One run of dstat, row by row."""
 
     def __init__(self, title: str) -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, BinaryIO
 
@@ -42,16 +41,6 @@ FORMAT = Format(
 
 _LIMITS = JsonLimits(file_bytes=512 << 20, records=1_000)
 _BLOCK_BYTES = 512
-
-
-@dataclass(frozen=True, slots=True)
-class _Times:
-    """When a sample ended: seconds since the first one, and when the first one began."""
-
-    at_s: float
-    interval_s: float | None
-    began: str
-    started_at: datetime | None
 
 
 def read(file: BinaryIO, source: ImportSource) -> Iterator[HostSeries | Refusal]:
