@@ -7,6 +7,7 @@ with limits: the number of files, and the bytes in relation to those of the cont
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import lzma
 import tarfile
@@ -21,10 +22,13 @@ from typing import IO, Any
 
 from venturi.core.errors import VenturiError, unreadable
 from venturi.record.importing.formats import FormatKind
-from venturi.record.importing.streams import LIMITS, LogLimits
+from venturi.record.importing.streams import LIMITS, STREAMED, LogLimits
 
 _CHUNK = 1 << 20
 _MEMBERS = 100_000
+# Text of at least this size is read from the container as it is needed, not unpacked before.
+_STREAMED_BYTES = 64 << 20
+_HEAD_BYTES = 64 << 10
 _MANIFEST = "manifest.json"  # of an archive that `venturi export` wrote
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _TAR_AT, _TAR_MAGIC = 257, b"ustar"
@@ -88,7 +92,12 @@ def unpacked(
             for count, (name, size, opened) in enumerate(_members(path)):
                 place = _place(Path(made), name, path)
                 if (source := opened()) is not None:
-                    left -= _unpack(source, place, min(left, size), path, head_bytes)
+                    streamed = head_bytes is None and size >= _STREAMED_BYTES and _is_json(opened)
+                    head = _HEAD_BYTES if streamed else head_bytes
+                    done = _unpack(source, place, min(left, size), path, head)
+                    left -= size if streamed else done
+                    if streamed:
+                        STREAMED[place] = partial(_member, path, name), size
                 if count >= _MEMBERS or left < 0:
                     raise _too_much(path)
         except _DAMAGED as error:
@@ -98,7 +107,26 @@ def unpacked(
                 where={"file": str(path)},
                 hint="copy it again, or unpack what is left of it and import that",
             ) from error
-        yield Path(made)
+        try:
+            yield Path(made)
+        finally:
+            for place in [each for each in STREAMED if each.is_relative_to(made)]:
+                del STREAMED[place]
+
+
+def _is_json(opened: Callable[[], IO[bytes] | None]) -> bool:
+    """Whether a member is lines of JSON as text, and of a zip file: of a tar file it is read in turn."""
+    source = opened()
+    if not isinstance(source, zipfile.ZipExtFile):
+        return False
+    with source:
+        return source.read(8).removeprefix(codecs.BOM_UTF8).startswith(b"{")
+
+
+@contextmanager
+def _member(path: Path, name: str) -> Iterator[IO[bytes]]:
+    with zipfile.ZipFile(path) as archive, archive.open(name) as file:
+        yield file
 
 
 def _members(path: Path) -> Iterator[Member]:

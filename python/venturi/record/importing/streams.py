@@ -15,8 +15,10 @@ import lzma
 import re
 import struct
 import sys
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -69,6 +71,8 @@ class LogLimits:
 
 
 LIMITS = LogLimits()
+STREAMED: dict[Path, tuple[Callable[[], AbstractContextManager[IO[bytes]]], int]] = {}
+"""Files of which only the beginning was unpacked: how to read the whole, and its bytes."""
 
 
 class CutOffError(Exception):
@@ -107,16 +111,17 @@ class LogText:
         VEN-INGEST-LIMIT if the whole text is beyond the limits.
         """
         for path in self.files:
+            opened, size_bytes = STREAMED.get(path, (None, None))
             try:
-                with path.open("rb") as file:
-                    yield from self._lines_of(file, path)
+                with path.open("rb") if opened is None else opened() as file:
+                    yield from self._lines_of(file, path, size_bytes)
             except OSError as error:
                 raise unreadable(path, error, FormatKind.LOG.value) from error
 
-    def _lines_of(self, file: IO[bytes], path: Path) -> Iterator[bytes]:
+    def _lines_of(self, file: IO[bytes], path: Path, size_bytes: int | None) -> Iterator[bytes]:
         parts: list[bytes] = []  # of the line that is not complete yet
         size = 0
-        for chunk in self._chunks(file, path):
+        for chunk in self._chunks(file, path, size_bytes):
             first, *others = chunk.split(b"\n")
             size += len(first)
             if size <= self.limits.line_bytes:
@@ -143,13 +148,15 @@ class LogText:
         if line:
             yield line
 
-    def _chunks(self, file: IO[bytes], path: Path) -> Iterator[bytes]:
+    def _chunks(
+        self, file: IO[bytes], path: Path, size_bytes: int | None = None
+    ) -> Iterator[bytes]:
         head = file.read(_SNAPPY_HEAD_BYTES)
         file.seek(0)
         name, read = _codec(head, path)
         if self.compression is None or name is not None:
             self.compression = name
-        self.disk_bytes += path.stat().st_size
+        self.disk_bytes += path.stat().st_size if size_bytes is None else size_bytes
         allowed = self.limits.free_bytes + self.limits.expansion * self.disk_bytes
         allowed = min(allowed, self.limits.text_bytes)
         try:
@@ -208,8 +215,11 @@ def _cut(blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _plain(file: IO[bytes]) -> Iterator[bytes]:
-    while chunk := file.read(_CHUNK):
-        yield chunk
+    try:
+        while chunk := file.read(_CHUNK):
+            yield chunk
+    except (EOFError, zipfile.BadZipFile, zlib.error) as error:  # of a member of a container
+        raise CutOffError(f"damaged or cut off: {error}") from error
 
 
 def _gzip(file: IO[bytes]) -> Iterator[bytes]:
