@@ -101,6 +101,11 @@ def gaps_of(account: JobAccount) -> Gaps:
         # Stages that aren't proven complete may lack events, too.
         partial |= {(stage, attempt) for stage, attempt, what, _ in stages if what != "succeeded"}
         partial |= _open(account)
+    if dropped.get("log part"):
+        # Nothing of it is known to be whole, nor what the driver did.
+        partial |= {(stage, attempt) for stage, attempt, _, _ in stages}
+        if account.application.ended_ms is not None:
+            spans.append((None, account.application.ended_ms))
     return Gaps(
         n_jobs,
         n_tasks,

@@ -430,7 +430,7 @@ def _speculation(analysis: Analysis) -> Table:
         figures = [str(seen.launched), str(seen.won), wasted, str(seen.unended)]
         if analysis.lacking is not None:
             figures[2] = format_duration(seen.wasted_s)
-            figures = list(map(at_least, figures))
+            figures = [*map(at_least, figures[:3]), UNKNOWN]
         made.add(*figures)
     return made
 

@@ -16,7 +16,7 @@ from venturi.jobs.stages.verdict import WORDS
 from venturi.record.job_account import JobAccount
 from venturi.record.trial import State, Trial
 from venturi.terminal.findings import as_options, format_saving
-from venturi.terminal.table import SCREEN_WIDTH, Paragraph, shorten_to
+from venturi.terminal.table import SCREEN_WIDTH, Paragraph, at_least, shorten_to
 
 _NO_REASON = "no reason is recorded"
 _PARTS_MAX = 6  # with all the others as one
@@ -70,7 +70,8 @@ def headline(trial: Trial, account: JobAccount, analysis: Analysis) -> str:
     if failed and trial.state is State.SUCCEEDED:
         state = f"ended, {count_of(len(failed), 'query', 'queries')} failed"
     engine = f"{trial.engine.name} {trial.engine.version}".removesuffix(" unknown")
-    time = format_duration(analysis.elapsed_s)
+    begun = account.application.started_ms is not None
+    time = at_least(format_duration(analysis.elapsed_s), not begun)
     tail = f" · {engine} · {time} · {state}"
     return shorten_to(trial.workload.name, SCREEN_WIDTH - len(tail)) + tail
 

@@ -17,10 +17,11 @@ import pytest
 
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
+from venturi.record.importing import containers
 from venturi.record.importing.containers import is_container, unpacked
 from venturi.record.importing.importer import found, import_file
 from venturi.record.importing.recognise import recognise
-from venturi.record.importing.streams import LogLimits
+from venturi.record.importing.streams import STREAMED, LogLimits, LogText
 from venturi.record.query.paging import whole_trials
 from venturi.record.store.repository import TrialRepository
 
@@ -200,3 +201,42 @@ def test_a_cut_container_is_an_error_or_a_short_log(
         import_file(repository, "spark-eventlog", path)
     assert error.value.code in {"VEN-INGEST-FORMAT", "VEN-INGEST-LIMIT"}
     assert list(whole_trials(repository)) == []
+
+
+@pytest.fixture
+def streamed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(containers, "_STREAMED_BYTES", 1 << 10)
+
+
+@pytest.mark.usefixtures("streamed")
+def test_a_large_log_in_a_zip_is_streamed(tmp_path: Path, repository: TrialRepository) -> None:
+    path = zipped(tmp_path / "a.zip", [("app-1", b"\xef\xbb\xbf" + TEXT), ("short", b"{}")])
+    with unpacked(path) as folder:
+        assert (folder / "app-1").stat().st_size <= 64 << 10 < len(TEXT)
+        text = LogText([folder / "app-1"])
+        assert list(text.lines()) == TEXT.splitlines()
+        assert text.truncated is None
+    assert STREAMED == {}
+    assert import_file(repository, "spark-eventlog", zipped(tmp_path / "b.zip")).added == 1
+
+
+@pytest.mark.usefixtures("streamed")
+def test_a_damaged_log_that_is_streamed_is_kept_up_to_the_damage(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", [("app-1", 20 * TEXT)])
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(data)
+    with unpacked(path) as folder:
+        text = LogText([folder / "app-1"])
+        assert list(text.lines())
+        assert "damaged or cut off" in str(text.truncated)
+
+
+@pytest.mark.usefixtures("streamed")
+def test_a_bomb_that_would_be_streamed_is_refused(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", [("log", b"{" + bytes(4 << 20))])
+    limits = LogLimits(free_bytes=1 << 20, expansion=1)
+    with pytest.raises(VenturiError) as error, unpacked(path, limits):
+        pass
+    assert error.value.code == "VEN-INGEST-LIMIT"
+    assert STREAMED == {}

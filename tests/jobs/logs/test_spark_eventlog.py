@@ -221,7 +221,7 @@ def test_a_missing_segment_is_no_success(tmp_path: Path) -> None:
         (folder / f"events_{number}_a").write_bytes(lines)
     account = read(folder)
     assert account.application.outcome == "unfinished"
-    assert "segment 2" in str(account.reading.truncated)
+    assert "part 2 of the rolling log is missing" in str(account.reading.truncated)
 
 
 def test_a_compacted_log_begins_with_its_last_compaction(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from venturi.record.importing.recognise import refuse_special
 
 ROLLING = "eventlog_v2_"
 # Source: RollingEventLogFilesWriter and EventLogFileCompactor.
-_SEGMENT = re.compile(r"events_(\d+)_.*?(\.compact)?")
+_SEGMENT = re.compile(r"events_(\d{1,9})_(.*?)(\.compact)?")
+_STATUS = "appstatus_"
 # Databricks delivers the log of a context into a folder of its own: `eventlog`, from which every so
 # often a part is cut off and named after that minute; so `eventlog` is the last. Source: NVIDIA's
 # spark-rapids-tools, EventLogPathProcessor.
@@ -42,6 +43,12 @@ def spark_logs(path: Path) -> list[Log]:
             logs.append(_rolling(folder))
             continue
         files = [each for each in _entries(folder) if each.suffix != ".crc" and each.is_file()]
+        segments = [file for file in files if _SEGMENT.fullmatch(file.name)]
+        for application in dict.fromkeys(map(_application, segments)):
+            own = [file for file in segments if _application(file) == application]
+            logs.append(_segments(own[0] if len(own) == 1 else folder, own))
+        files = [each for each in files if each not in segments]
+        files = [each for each in files if not each.name.startswith(_STATUS)]
         parts = _cut_off(files)
         logs += [Log(folder, parts)] if parts else []
         logs += [Log(file, (file,)) for file in files if file not in parts]
@@ -79,6 +86,8 @@ def histories(path: Path) -> list[Log]:
 def _single(path: Path) -> Log:
     """A missing file is reported when it is opened."""
     refuse_special(path, FormatKind.LOG.value)
+    if _SEGMENT.fullmatch(path.name):
+        return _segments(path, [path])
     return Log(path, (path,))
 
 
@@ -117,28 +126,50 @@ def _some(logs: list[Log], path: Path, what: str, hint: str) -> list[Log]:
 
 
 def _rolling(folder: Path) -> Log:
-    """The segments of a rolling folder, from the last compacted one on."""
+    """The parts of a rolling folder, from the last compacted one on."""
+    entries = [each for each in _entries(folder) if each.suffix != ".crc"]
+    segments = [each for each in entries if _SEGMENT.fullmatch(each.name)]
+    if not segments:
+        raise VenturiError(
+            "VEN-INGEST-FORMAT",
+            f"{folder} contains no part of an event log, which would be called events_1_...",
+            where={"folder": str(folder)},
+            hint=SPARK_HINT,
+        )
+    return _segments(folder, segments)
+
+
+def _application(segment: Path) -> str:
+    match = _SEGMENT.fullmatch(segment.name)
+    assert match is not None
+    return match[2].partition(".")[0]
+
+
+def _segments(path: Path, segments: list[Path]) -> Log:
+    """The rolling log called `path`, of which `segments` exist."""
     whole: dict[int, Path] = {}
     compacted: dict[int, Path] = {}
-    for entry in _entries(folder):
-        match = _SEGMENT.fullmatch(entry.name)
-        if match is not None and entry.suffix != ".crc":
-            (compacted if match[2] else whole)[int(match[1])] = entry
+    for segment in segments:
+        match = _SEGMENT.fullmatch(segment.name)
+        assert match is not None
+        (compacted if match[3] else whole)[int(match[1])] = segment
     first = max(compacted, default=0)
     files = [compacted[first]] if compacted else []
     later = sorted(number for number in whole if number > first)
     files += [whole[number] for number in later]
-    if not files:
-        raise VenturiError(
-            "VEN-INGEST-FORMAT",
-            f"{folder} contains no part of an event log",
-            where={"folder": str(folder)},
-            hint=SPARK_HINT,
-        )
-    missing = None
-    lacking = [
-        number for number in range(first + 1, max(later, default=first) + 1) if number not in whole
-    ]
-    if lacking:
-        missing = f"segment {lacking[0]} of the rolling log is not there"
-    return Log(folder, tuple(files), missing, bool(compacted))
+    last = max(later, default=first)
+    missing, n_missing = _missing(sorted({*range(first + 1, last + 1)} - {*later}))
+    return Log(path, tuple(files), missing, n_missing, bool(compacted))
+
+
+def _missing(numbers: list[int]) -> tuple[str | None, int]:
+    """Which parts are missing, in words, and how many."""
+    if not numbers:
+        return None, 0
+    shown = " and ".join(map(str, numbers))
+    if len(numbers) > 2:
+        gapless = numbers[-1] - numbers[0] == len(numbers) - 1
+        shown = f"{numbers[0]} to {numbers[-1]}" if gapless else ", ".join(map(str, numbers[:20]))
+    noun, verb = ("part", "is") if len(numbers) == 1 else ("parts", "are")
+    named = f"events_{numbers[0]}_..."
+    return f"{noun} {shown} of the rolling log {verb} missing ({named})", len(numbers)

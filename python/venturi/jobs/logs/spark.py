@@ -430,7 +430,9 @@ class _LogState:
             row = (stage_id, attempt, stage["name"], job_id_, *map(stage.get, _STAGE_FIELDS))
             stages.append(row)
         stage_table = stages.finish()
-        dropped |= missing_events(stage_table, tasks, self.n_starts_missing)
+        dropped |= {"log part": log.n_missing} | missing_events(
+            stage_table, tasks, self.n_starts_missing
+        )
         executors = TableBuilder("executors", SPARK)
         for executor_id, executor in self.executors.items():
             executors.append((word(executor_id), *map(executor.get, _EXECUTOR_FIELDS)))

@@ -78,13 +78,14 @@ def add_ends(
         if job["outcome"] == "unfinished" and (ended or job_id < max(jobs)):
             n_jobs += found.end_job(job, done)
     n_stages = sum(map(found.end_by_job, found.facts))
-    left = [job for job in jobs.values() if job["outcome"] == "unfinished"]
+    left = {job_id: job for job_id, job in jobs.items() if job["outcome"] == "unfinished"}
     open_ = [key for key in found.facts if stages[key]["outcome"] == "unfinished"]
-    # Without other evidence, the application was stopped, and they were running.
-    if ended and (n_jobs or n_stages or dropped or (open_ and not left and jobs)):
+    # Without other evidence, the application was stopped while the last of its jobs were running.
+    gone_on = bool(left or open_) and max(jobs, default=-1) not in left
+    if ended and (n_jobs or n_stages or dropped or gone_on):
         n_jobs += len(left)
         n_stages += len(open_)
-        for job in left:
+        for job in left.values():
             job["outcome"] = None
         for key in open_:
             found.end(key, None, None)

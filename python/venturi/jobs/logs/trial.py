@@ -245,7 +245,9 @@ def lost(reading: AccountReading) -> Iterator[str]:
         why = "lack required fields" if kind == name else "are too many and were left out"
         yield f"{count:,} events {kind} {why}"
     yield from reading.wrong
-    if said := [count_of(n, name) for name, n in reading.dropped.items() if n]:
+    if said := [
+        count_of(n, name) for name, n in reading.dropped.items() if n and name != "log part"
+    ]:
         whole = not (reading.truncated or reading.malformed or reading.damaged)
         yield f"{' and '.join(said)} missing" + (f": {QUEUE_FULL}" if whole else "")
     for name, count in sorted(reading.unknown.items()):

@@ -89,33 +89,42 @@ def unpacked(
     left = min(limits.text_bytes, limits.free_bytes + limits.expansion * path.stat().st_size)
     with tempfile.TemporaryDirectory(prefix="venturi-logs-") as made:
         try:
-            for count, (name, size, opened) in enumerate(_members(path)):
-                place = _place(Path(made), name, path)
-                if (source := opened()) is not None:
-                    streamed = head_bytes is None and size >= _STREAMED_BYTES and _is_json(opened)
-                    head = _HEAD_BYTES if streamed else head_bytes
-                    done = _unpack(source, place, min(left, size), path, head)
-                    left -= size if streamed else done
-                    if streamed:
-                        STREAMED[place] = partial(_member, path, name), size
-                if count >= _MEMBERS or left < 0:
-                    raise _too_much(path)
-        except _DAMAGED as error:
-            raise VenturiError(
-                FormatKind.LOG.value,
-                f"{path} is damaged or cut off: {error}",
-                where={"file": str(path)},
-                hint="copy it again, or unpack what is left of it and import that",
-            ) from error
-        try:
+            _fill_or_refuse(Path(made), path, left, head_bytes)
             yield Path(made)
         finally:
             for place in [each for each in STREAMED if each.is_relative_to(made)]:
                 del STREAMED[place]
 
 
+def _fill_or_refuse(folder: Path, path: Path, left: int, head_bytes: int | None) -> None:
+    try:
+        _fill(folder, path, left, head_bytes)
+    except _DAMAGED as error:
+        raise VenturiError(
+            FormatKind.LOG.value,
+            f"{path} is damaged or cut off: {error}",
+            where={"file": str(path)},
+            hint="copy it again, or unpack what is left of it and import that",
+        ) from error
+
+
+def _fill(folder: Path, path: Path, left: int, head_bytes: int | None) -> None:
+    """Unpack the container `path` into `folder`, of long text in a zip file the beginning."""
+    for count, (name, size, opened) in enumerate(_members(path)):
+        place = _place(folder, name, path)
+        if (source := opened()) is not None:
+            streamed = head_bytes is None and size >= _STREAMED_BYTES and _is_json(opened)
+            head = _HEAD_BYTES if streamed else head_bytes
+            done = _unpack(source, place, min(left, size), path, head)
+            left -= size if streamed else done
+            if streamed:
+                STREAMED[place] = partial(_member, path, name), size
+        if count >= _MEMBERS or left < 0:
+            raise _too_much(path)
+
+
 def _is_json(opened: Callable[[], IO[bytes] | None]) -> bool:
-    """Whether a member is lines of JSON as text, and of a zip file: of a tar file it is read in turn."""
+    """Whether a member is lines of JSON and of a zip file; those of a tar file are read in turn."""
     source = opened()
     if not isinstance(source, zipfile.ZipExtFile):
         return False

@@ -49,12 +49,14 @@ _READERS = (
 class Log:
     """The files of one application's log in their order.
 
-    `missing` says which part is absent, `compacted` whether Spark left out events of finished jobs.
+    `missing` says which parts are absent, `n_missing` how many, `compacted` whether Spark left out
+    events of finished jobs.
     """
 
     path: Path
     files: tuple[Path, ...]
     missing: str | None = None
+    n_missing: int = 0
     compacted: bool = False
 
 

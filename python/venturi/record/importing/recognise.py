@@ -36,6 +36,8 @@ def recognise(path: Path) -> Format:
             f"contains no log of an engine among its first {_LOOKED_INTO:,} files; name the "
             "files to import"
         )
+        if any(file.name.startswith("appstatus_") for file in _files(path)):
+            none = "contains the appstatus of a rolling event log of Spark, but no part of the log"
     else:
         found = _like(path)
         none = (

@@ -1,0 +1,139 @@
+"""Ends that a Spark event log lacks, and the events that show them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.samples.event_log import SparkLog
+from venturi.jobs.logs.spark_ends import most_failures
+from venturi.jobs.logs.trial import trial_of
+from venturi.jobs.stages.analysis import analyse
+from venturi.jobs.stages.timeline import timeline
+from venturi.record.job_account import JobAccount
+from venturi.terminal.job_screen import headline
+
+
+def stage_facts(account: JobAccount) -> list[tuple[str | None, float | None, str | None]]:
+    rows = account.stages.select("outcome", "ended_ms", "end_by").rows()
+    return [
+        (outcome, None if ended_ms is None else (ended_ms - 1_700_000_000_000) / 1e3, by)
+        for outcome, ended_ms, by in rows
+    ]
+
+
+def test_a_stage_ends_with_the_last_of_its_tasks(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 2, 0)
+    log.job(0, 0, 20, [0])
+    log.stage(0, 0, None, 2)
+    log.task(0, 0, 8)
+    log.task(0, 0, 10)
+    log.end(30)
+    account = log.account(tmp_path)
+    assert stage_facts(account) == [("succeeded", 10.0, "tasks")]
+    assert account.reading.dropped["stage end"] == 1
+
+
+def test_a_stage_ended_at_most_when_its_job_did(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 2, 0)
+    log.job(0, 0, 20, [0])
+    log.stage(0, 0, None, 2)
+    log.task(0, 0, 8)
+    log.task(0, 0, None)
+    log.end(30)
+    account = log.account(tmp_path)
+    assert stage_facts(account) == [("succeeded", 20.0, "at most")]
+    dropped = {name: n for name, n in account.reading.dropped.items() if n}
+    assert dropped == {"stage end": 1, "task end": 1}
+
+
+def test_a_job_fails_with_its_stage(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 2, 0)
+    log.job(0, 0, None, [0])
+    log.stage(0, 0, 9, 1, failed="Job aborted due to stage failure: Task 0 in stage 0.0 failed")
+    log.end(30)
+    application = log.account(tmp_path).application
+    assert application.outcome == "failed"
+    assert "Task 0 in stage 0.0 failed" in str(application.reason)
+
+
+def test_a_job_fails_with_a_task_that_failed_as_often_as_it_may(tmp_path: Path) -> None:
+    log = SparkLog(**{"spark.master": "local[2]"})
+    log.executor("driver", 2, 0)
+    log.job(0, 0, None, [0])
+    log.stage(0, 0, None, 2)
+    log.task(0, 0, 5, executor="driver", end={"Reason": "ExceptionFailure", "Class Name": "E"})
+    log.end(30)
+    account = log.account(tmp_path)
+    assert account.application.outcome == "failed"
+    assert "task 0 of stage 0 failed 1 time: ExceptionFailure" in str(account.application.reason)
+    assert stage_facts(account)[0][0] == "failed"
+
+
+def test_the_outcome_of_the_last_job_may_be_unknown(tmp_path: Path) -> None:
+    """A stage end of an earlier job is missing, too: the listener queue dropped events."""
+    log = SparkLog()
+    log.executor("1", 2, 0)
+    log.job(0, 0, 10, [0])
+    log.stage(0, 0, None, 1)
+    log.task(0, 0, 8)
+    log.job(1, 10, None, [1])
+    log.stage(1, 10, None, 2)
+    log.task(1, 10, 20)
+    log.task(1, 10, None)
+    log.end(30)
+    account = log.account(tmp_path)
+    assert account.outcome_unknown
+    analysis = analyse(account)
+    assert headline(trial_of(account), account, analysis).endswith("outcome unknown")
+    assert not any(task.hanging for stage in analysis.stages for task in stage.unfinished)
+
+
+@pytest.mark.parametrize(
+    ("settings", "n"),
+    [
+        ({}, 4),
+        ({"spark.task.maxFailures": "8"}, 8),
+        ({"spark.master": "local[*]"}, 1),
+        ({"spark.master": "local[2, 3]", "spark.task.maxFailures": "8"}, 3),
+        ({"spark.master": "local-cluster[2,1,1024]"}, 4),
+    ],
+)
+def test_failures_that_end_a_job(settings: dict[str, str], n: int) -> None:
+    assert most_failures(settings) == n
+
+
+def test_a_task_has_ended_when_others_held_all_slots(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 2, 0)
+    log.job(0, 0, 60, [0])
+    log.stage(0, 0, 60, 4)
+    log.task(0, 0, None)
+    log.task(0, 0, 40)
+    log.task(0, 10, 35)
+    log.task(0, 35, 60)
+    log.end(60)
+    line = timeline(log.account(tmp_path))
+    ((task,),) = (stage.unfinished for stage in analyse(line.account, None, line).stages)
+    assert (task.age_s, task.until) == (10.0, "others held all slots of its executor")
+    assert not task.hanging
+
+
+def test_samples_of_a_log_with_missing_ends_are_unknown(tmp_path: Path) -> None:
+    log = SparkLog()
+    log.executor("1", 2, 0)
+    log.job(0, 0, 20, [0])
+    log.stage(0, 0, 20, 2)
+    log.task(0, 0, 8, metrics={"Executor Run Time": 8_000})
+    log.task(0, 0, None)
+    log.end(30)
+    samples = {each.metric: each for each in trial_of(log.account(tmp_path)).samples}
+    run_time = samples["executorRunTime"]
+    assert run_time.value is None
+    assert run_time.missing_reason == "the log lacks 1 task end; the recorded part is 8 s"
+    assert samples["task_attempts"].value is None
+    assert samples["jobs"].value == 1.0
