@@ -79,13 +79,13 @@ def headline(trial: Trial, account: JobAccount, analysis: Analysis) -> str:
 def _failure(
     trial: Trial, account: JobAccount, analysis: Analysis, failed: Sequence[str]
 ) -> Iterator[Paragraph]:
-    """Yield the failure and its meaning: of the application, else of the first query."""
+    """Yield the failure of the application or of its first query, its place and its meaning."""
     said = []
     if trial.state is not State.SUCCEEDED:
         first = trial.failure or next(iter(trial.warnings), None)
         said += [first.message] if first is not None else []
     query = cause_line(failed[0]) if failed else None
-    # A query fails with its job's message, unless Spark canceled the job for the query.
+    # A query fails with its job's message, unless Spark stopped the job for the query.
     if query is not None and not any(query in each for each in said):
         said.append(f"Query failed: {query}")
     if not said:

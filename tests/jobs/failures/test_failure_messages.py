@@ -1,4 +1,4 @@
-"""Recorded part of a failure's message, and its headline."""
+"""Condensed messages of failures, and their headlines."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_exceptions_are_groups_of_their_own(tmp_path: Path) -> None:
     )
 
 
-def test_tasks_of_a_cancelled_stage_do_not_repeat_its_message(tmp_path: Path) -> None:
+def test_tasks_of_a_canceled_stage_do_not_repeat_its_message(tmp_path: Path) -> None:
     log = two_hosts()
     log.task(1, 40, 60, executor="1", index=0, end=error("No space left on device"))
     killed = {
@@ -93,7 +93,7 @@ def test_tasks_of_a_cancelled_stage_do_not_repeat_its_message(tmp_path: Path) ->
     }
     log.task(1, 40, 60, executor="2", index=1, end=killed)
     found = {each.what: each for each in wasted(log, tmp_path)}
-    assert found["killed attempts"].said == "the stage was cancelled"
+    assert found["killed attempts"].said == "the stage was canceled"
     assert found["killed attempts"].meaning is None
 
 

@@ -85,7 +85,7 @@ def headline(reason: str | None) -> str | None:
     Of a Python traceback that is its last line; of an exception that only wraps another one, the
     root cause; of an aborted Spark job, the cause first, then which task failed how often.
     """
-    # A traceback's own lines start at the margin; lines added by engines don't.
+    # A traceback's own lines start at the margin; lines that engines add don't.
     text = _SCRATCH.sub("/...", reason or "")
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     if not lines:

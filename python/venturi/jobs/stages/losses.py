@@ -33,7 +33,7 @@ EXECUTOR = "attempts on lost executors"
 KILLED = "killed attempts"
 RACE = "attempts that lost to a faster copy"
 OUTPUT = "successful attempts with lost output"
-CANCELLED = "the stage was canceled"
+CANCELED = "the stage was canceled"
 AGAIN = "tasks repeated after an earlier attempt at their stage"
 FAILURES = (ERROR, FETCH, EXECUTOR)
 _FAILED = {"FetchFailed": FETCH, "ExecutorLostFailure": EXECUTOR}
@@ -45,7 +45,7 @@ _PLANNED = re.compile(
     re.IGNORECASE,
 )
 _KILLED_BY_DRIVER = re.compile(r"executor killed by driver", re.IGNORECASE)
-_STAGE_CANCELLED = re.compile(r"TaskKilled: Stage cancell?ed\b.*", re.IGNORECASE | re.DOTALL)
+_STAGE_CANCELED = re.compile(r"TaskKilled: Stage cancell?ed\b.*", re.IGNORECASE | re.DOTALL)
 # What differs between messages of one error: paths, numbers, quoted values.
 _VALUES = re.compile(r"/[^\s:'\"()]+|\d+|'[^']*'|\"[^\"]*\"")
 _MOSTLY = 0.8  # our judgment: a share of attempts in one place that is worth a word
@@ -103,7 +103,7 @@ def losses(tasks: Tasks, configuration: Mapping[str, str]) -> tuple[WastedTime, 
     whole = []
     for part, places in found.items():
         said, reason = messages[part]
-        meaning = None if said == CANCELLED else meaning_of(reason)
+        meaning = None if said == CANCELED else meaning_of(reason)
         here, disks = np.array(places, dtype=np.intp), None
         if meaning is not None and meaning.id in DISK_FULL:
             disks = full_disks(tasks.rows, here, reason or "", configuration)
@@ -188,9 +188,9 @@ def _said(what: str, reason: str | None) -> str | None:
     if what in (OUTPUT, AGAIN, RACE):
         return None
     if what == KILLED:
-        # The failure that canceled the stage is shown with its own message.
-        cancelled = reason is not None and _STAGE_CANCELLED.match(reason)
-        return CANCELLED if cancelled else headline(reason)
+        # The message of the failure that canceled the stage is shown with that failure.
+        canceled = reason is not None and _STAGE_CANCELED.match(reason)
+        return CANCELED if canceled else headline(reason)
     return headline(reason) or "no reason is recorded"
 
 

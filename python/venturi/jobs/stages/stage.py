@@ -107,9 +107,9 @@ class UnfinishedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class WastedTime:
-    """Wasted task time of `n` attempts, with their message and its meaning, if known.
+    """Wasted task time of attempts with the same message.
 
-    `where` is the place that they have in common, if any; `disks` describes full local disks.
+    `where` is a place that they have in common, `disks` describes local disks that were full.
     """
 
     what: str
