@@ -13,9 +13,11 @@ from venturi.core.units import (
     format_figure,
 )
 from venturi.core.wording import count_of
+from venturi.jobs.failures.messages import headline as cause_line
 from venturi.jobs.stages.caches import HOW_TO_RECORD, cache_uses
 from venturi.jobs.stages.executors import executor_uses
 from venturi.jobs.stages.host_use import HostUseByStage, sentence
+from venturi.jobs.stages.losses import failure_meaning
 from venturi.jobs.stages.queries import QueryWork, changes_of, works_of
 from venturi.jobs.stages.stage import Analysis, Bound
 from venturi.jobs.stages.streaming import stream_uses
@@ -160,16 +162,21 @@ def ideal(found: Ideals) -> Iterator[Paragraph | Table]:
 
 
 def _failures(account: JobAccount, analysis: Analysis) -> Table:
+    """The messages, each once, then what the failure means and which disks were full."""
     application = account.application
     rows = []
     if application.outcome != "succeeded":
         rows.append(("application", f"{application.outcome}: {application.reason or '—'}"))
-    rows += [
-        (f"stage {stage.label}", stage.reason)
-        for stage in analysis.stages
-        if stage.reason is not None
-    ]
-    return pairs(rows[: job_stages.SHOWN_STAGES])
+    for stage in analysis.stages:
+        if (said := cause_line(stage.reason)) is not None:
+            known = any(said in text for _, text in rows)
+            rows.append((f"stage {stage.label}", "the same message" if known else said))
+    rows = rows[: job_stages.SHOWN_STAGES]
+    failed = account.queries is not None and "failed" in account.queries["outcome"].to_list()
+    if (rows or failed) and (meaning := failure_meaning(account, analysis)) is not None:
+        rows.append(("meaning", meaning.text))
+    rows += [("disks", each.disks) for each in analysis.losses if each.disks]
+    return pairs(rows)
 
 
 def _watched_in(host: HostUseByStage) -> str:
@@ -327,7 +334,7 @@ def _queries(account: JobAccount) -> Table:
     for row, lasted_ms in _longest_queries(account):
         outcome = row["outcome"] or UNKNOWN
         if row["reason"]:
-            outcome += f": {row['reason']}"
+            outcome += f": {shorten(cause_line(row['reason']) or UNKNOWN)}"
         jobs, stages = (UNKNOWN, UNKNOWN) if works is None else _work(works[row["query_id"]])
         rows.append(
             {
