@@ -46,7 +46,7 @@ _PLANNED = re.compile(
 )
 _KILLED_BY_DRIVER = re.compile(r"executor killed by driver", re.IGNORECASE)
 _STAGE_CANCELED = re.compile(r"TaskKilled: Stage cancell?ed\b.*", re.IGNORECASE | re.DOTALL)
-# What differs between messages of one error: paths, numbers, quoted values.
+# Messages of one error differ in paths, numbers and quoted values.
 _VALUES = re.compile(r"/[^\s:'\"()]+|\d+|'[^']*'|\"[^\"]*\"")
 _MOSTLY = 0.8  # our judgment: a share of attempts in one place that is worth a word
 _MOSTLY_OF = 5  # attempts
