@@ -221,7 +221,7 @@ def test_a_stopped_trial_is_recorded_and_cleaned(tmp_path: Path, number: signal.
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)
     process.send_signal(number)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=200)
     assert process.returncode == 130, err
     assert not marker.exists()  # the agent cleaned up
     assert list(disk.iterdir()) == []  # and so did we

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -89,8 +88,7 @@ class Server:
 
     def _started(self, files_max: int | None) -> subprocess.Popen[str]:
         if self._forking is not None:
-            limits = {resource.RLIMIT_NOFILE: files_max} if files_max else {}
-            return Forked(self._forking, self._arguments, limits, self._environment)
+            return Forked(self._forking, self._arguments, files_max, self._environment)
         limited = ["prlimit", f"--nofile={files_max}"] if files_max else []
         return subprocess.Popen(
             [*limited, sys.executable, "-m", "venturi", *self._arguments],

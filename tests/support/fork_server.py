@@ -56,7 +56,7 @@ class ForkServer:
         self,
         arguments: list[str],
         environment: dict[str, str],
-        limits: dict[int, int],
+        files_max: int | None,
         fds: list[int],
         program: str | None = None,
     ) -> int:
@@ -64,7 +64,7 @@ class ForkServer:
         asked = {
             "arguments": arguments,
             "environment": environment,
-            "limits": list(limits.items()),
+            "files_max": files_max,
             "program": program,
         }
         socket.send_fds(self._ours, [json.dumps(asked).encode()], fds)
@@ -72,20 +72,17 @@ class ForkServer:
 
 
 class Forked(subprocess.Popen[str]):
-    """`venturi ARGUMENTS`, or the text of a `program`, with text pipes at its stdout and stderr.
-
-    `limits` are what `resource.setrlimit` sets.
-    """
+    """`venturi ARGUMENTS`, or the text of a `program`, with text pipes at its stdout and stderr."""
 
     def __init__(
         self,
         server: ForkServer,
         arguments: list[str],
-        limits: dict[int, int],
+        files_max: int | None,
         env: dict[str, str],
         program: str | None = None,
     ) -> None:
-        self._server, self._limits, self._program = server, limits, program
+        self._server, self._files_max, self._program = server, files_max, program
         pipe = subprocess.PIPE
         super().__init__(["venturi", *arguments], env=env, text=True, stdout=pipe, stderr=pipe)
 
@@ -93,7 +90,7 @@ class Forked(subprocess.Popen[str]):
         env, fds = given[5], given[9:15]
         assert set(fds[:2]) == {-1}, "stdin is /dev/null"
         given_fds = [fds[3], fds[5]]
-        self.pid = self._server.fork(args, env, self._limits, given_fds, self._program)
+        self.pid = self._server.fork(args, env, self._files_max, given_fds, self._program)
         self._child_created = True
         for fd in (fds[3], fds[5]):
             os.close(fd)
@@ -136,8 +133,8 @@ def _become(asked: dict[str, Any], fds: list[int]) -> None:
     for target, fd in enumerate(fds, 1):
         os.dup2(fd, target)
         os.close(fd)
-    for which, most in asked["limits"]:
-        resource.setrlimit(which, (most, most))
+    if most := asked["files_max"]:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     os.environ.clear()
     os.environ.update(asked["environment"])
     sys.argv = asked["arguments"]

@@ -85,7 +85,7 @@ def left(before: set[str], ours: set[str]) -> list[str]:
 
     Ignores other labs of this machine, which may come and go.
     """
-    until_s = time.monotonic() + 3
+    until_s = time.monotonic() + 60
     while True:
         new = remains() - before
         found = [each for each in sorted(new) if _is_of(each, ours)]

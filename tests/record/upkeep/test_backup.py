@@ -431,7 +431,7 @@ def _killed_after(
     server: ForkServer, settings: Settings, file: Path, what: str, delay_s: float
 ) -> None:
     arguments = [str(settings.home), settings.database_url or "", str(file), what]
-    with Forked(server, arguments, {}, dict(os.environ), KILLED) as process:
+    with Forked(server, arguments, None, dict(os.environ), KILLED) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "begins\n"
         time.sleep(delay_s)

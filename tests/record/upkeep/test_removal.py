@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +13,6 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from fork_server import Forked, ForkServer
 from planted import OVERFLOWING, add_overflowing
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
@@ -163,17 +164,17 @@ with TrialRepository.open(settings) as repository:
 
 
 def test_what_a_kill_leaves_of_a_removal_the_check_finds(
-    repository: TrialRepository,
-    repository_settings: Settings,
-    make_trial: MakeTrial,
-    fork_server: ForkServer,
+    repository: TrialRepository, repository_settings: Settings, make_trial: MakeTrial
 ) -> None:
     gone, kept = ended(repository, make_trial(experiment="old")), ended(repository, make_trial())
     home, url = repository_settings.home, repository_settings.database_url
-    environment = {"PATH": os.environ["PATH"]}
-    with Forked(fork_server, [str(home), url or ""], {}, environment, KILLED) as process:
-        process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGKILL
+    ended_by = subprocess.run(
+        [sys.executable, "-c", KILLED, home, url or ""],
+        check=False,
+        timeout=60,
+        env={"PATH": os.environ["PATH"]},
+    ).returncode
+    assert ended_by == -signal.SIGKILL
     assert ids(repository) == {kept.id}
     assert [each.reason for each in removal.find(repository)] == ["killed"]
     left = [(each.kind, each.subject) for each in check(repository, mend=True).findings]
