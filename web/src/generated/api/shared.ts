@@ -224,6 +224,7 @@ export interface Finding {
   assumes: string;
   confidence: Confidence;
   source: string;
+  partial: boolean;
 }
 export interface FindingScope {
   stage: string | null;
