@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from venturi.core import settings
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError, VenturiError
 from venturi.core.statistics.stats import ALPHA
 from venturi.core.wording import count_of
 from venturi.record.query.checks import require_conditions, require_keys
@@ -276,11 +276,10 @@ def open(home: str | os.PathLike[str] | None = None) -> Repository:
     given = None if home is None else os.fspath(home)
     if given is not None and "://" in given:
         if given.startswith(("http:", "https:")):
-            raise VenturiError(
+            raise UsageError(
                 "VEN-RECORD-DATABASE",
                 f"{given} is a server, not a repository",
                 where={"url": given},
-                exit_code=ExitCode.USAGE,
                 hint="download its trials (/api/download), or open the folder that it serves",
             )
         chosen = replace(chosen, database_url=given)

@@ -487,6 +487,15 @@ class VenturiError(Exception):
         }
 
 
+class UsageError(VenturiError):
+    """An error in the arguments of a command or request."""
+
+    def __init__(
+        self, code: str, message: str, *, where: Mapping[str, object] | None = None, hint: str = ""
+    ) -> None:
+        super().__init__(code, message, where=where, hint=hint, exit_code=ExitCode.USAGE)
+
+
 def unreadable(
     path: object, error: OSError | UnicodeDecodeError, code: str, hint: str = ""
 ) -> VenturiError:

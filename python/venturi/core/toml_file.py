@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from venturi.core import units
-from venturi.core.errors import ExitCode, VenturiError, unreadable
+from venturi.core.errors import UsageError, VenturiError, unreadable
 from venturi.core.wording import did_you_mean
 
 _HEADER = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
@@ -147,12 +147,11 @@ def read(file: Path, code: str, hint: str = "") -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable(file, error, code, hint) from error
     why = f"it has more than {units.size_text(MOST_BYTES)}" if is_file else "it is not a file"
-    raise VenturiError(
+    raise UsageError(
         code,
         f"{file} cannot be read: {why}",
         where={"file": str(file)},
         hint=hint if is_file else "write its content to a file first",
-        exit_code=ExitCode.USAGE,
     )
 
 
@@ -188,9 +187,7 @@ def refused(
         key = f"line {each.line}"
         where[key] = f"{where[key]}; {each.message}" if key in where else each.message
     count = "a mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
-    return VenturiError(
-        code, f"{what} has {count}", where=where, hint=hint, exit_code=ExitCode.USAGE
-    )
+    return UsageError(code, f"{what} has {count}", where=where, hint=hint)
 
 
 def _follows(error: Any) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError, VenturiError
 
 SECONDS_PER_HOUR = 3600.0
 
@@ -69,12 +69,11 @@ def _finite(value: float, text: str, what: str, examples: str) -> float:
 
 def unit_error(text: str, problem: str, hint: str, **where: object) -> VenturiError:
     """Return VEN-UNIT-SYNTAX for a `text` with this `problem`; `where` adds fields to its place."""
-    return VenturiError(
+    return UsageError(
         "VEN-UNIT-SYNTAX",
         f"{text!r} {problem}",
         where={**where, "value": text},
         hint=hint,
-        exit_code=ExitCode.USAGE,
     )
 
 

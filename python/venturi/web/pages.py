@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError
 from venturi.web.legacy_addresses import current_address
 
 FILE = Path(__file__).with_name("pages.json")
@@ -85,12 +85,11 @@ def requests_of(page_url: str) -> tuple[str, ...]:
     found = None if parts.scheme or parts.netloc else _found(parts.path or "/")
     if found is None:
         paths = (page.path.replace("{id}", "ID") for page in pages() if page.served)
-        raise VenturiError(
+        raise UsageError(
             "VEN-API-UNKNOWN",
             f"{page_url!r} is not a page",
             where={"page": page_url},
             hint=f"pages are {', '.join(paths)}, with a query as in the browser",
-            exit_code=ExitCode.USAGE,
         )
     page, in_path = found
     asked = (canonical(each.format(**in_path), parts.query) for each in page.asks)

@@ -13,7 +13,7 @@ import click
 from venturi.cli.measure.measuring import find_agent
 from venturi.cli.options import F
 from venturi.core import settings
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError, VenturiError
 from venturi.measure.clusters import clocks
 from venturi.measure.clusters.cluster_record import cluster_record, host_record
 from venturi.measure.clusters.cluster_spec import ClusterSpec, HostPrice, HostSpec
@@ -56,12 +56,11 @@ def _require_no_lab(text: str, file: Path) -> None:
 
     spec, _ = parse_lab(text, file)
     if spec is not None:
-        raise VenturiError(
+        raise UsageError(
             "VEN-CLUSTER-FILE",
             f"{file} describes a lab, not a cluster",
             where={"file": str(file)},
             hint=f"`venturi lab up {file}` makes it; lab:{spec.name} is its cluster then",
-            exit_code=ExitCode.USAGE,
         ) from None
 
 

@@ -21,7 +21,7 @@ from venturi.cli.progress import step
 from venturi.cli.results.compare import group_of, render_comparison
 from venturi.cli.screen import show
 from venturi.core import settings
-from venturi.core.errors import ExitCode, Interrupted, VenturiError
+from venturi.core.errors import ExitCode, Interrupted, UsageError, VenturiError
 from venturi.core.units import format_bytes, format_bytes_decimal, format_duration
 from venturi.core.wording import count_of, near
 from venturi.measure.engines.ignored_settings import CODE as IGNORED
@@ -300,12 +300,11 @@ def _engines(
     for each in found:
         require_instances(each, limits["instances"])
         if not runs(definition.name, each.kind.programs):
-            raise VenturiError(
+            raise UsageError(
                 "VEN-MEASURE-WORKLOAD",
                 f"the engine {each.name} cannot run {definition.name}",
                 where={"engine": each.name, "workload": definition.name},
                 hint=_engines_with(definition),
-                exit_code=ExitCode.USAGE,
             )
         _require_flags(each, definition, indy=limits["uniform"], verify=limits["verify"])
     return found
@@ -334,13 +333,12 @@ def _require_flags(engine: WorkloadEngine, definition: Definition, **given: bool
     if not wanted <= flags_of(engine.kind, definition):
         flags = " and ".join(f"--{name}" for name in given if name in wanted)
         able = next(kind for kind in ENGINES.values() if wanted <= kind.flags)
-        raise VenturiError(
+        raise UsageError(
             "VEN-MEASURE-WORKLOAD",
             f"{flags} cannot be used with {definition.name} on {engine.name}",
             where={"engine": engine.name, "workload": definition.name},
             hint=f"leave it out; it works with --engine {able.name} and one of "
             + ", ".join(sorted(each.name for each in WORKLOADS if flags_of(able, each))),
-            exit_code=ExitCode.USAGE,
         )
 
 
@@ -364,9 +362,7 @@ def _as_setting(
 
 
 def _wrong_setting(value: str, message: str, hint: str) -> VenturiError:
-    return VenturiError(
-        "VEN-ENGINE-SETTING", message, where={"value": value}, hint=hint, exit_code=ExitCode.USAGE
-    )
+    return UsageError("VEN-ENGINE-SETTING", message, where={"value": value}, hint=hint)
 
 
 def _settings(

@@ -11,7 +11,7 @@ import click
 from venturi.cli.open_repository import open_repository, say_left_out
 from venturi.cli.options import json_option, print_json, where_option
 from venturi.cli.screen import details_option, is_first_screen, show, warn
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError, VenturiError
 from venturi.core.units import format_duration
 from venturi.core.wording import NAMES_SHOWN
 from venturi.terminal.table import Paragraph, table, table_of
@@ -163,13 +163,12 @@ def _no_key(repository: TrialRepository) -> VenturiError:
     settings = [each.key for each in varied if each.kind == "configuration"]
     shown = (*(columns or ("workload", "engine")), *settings[:NAMES_SHOWN])
     more = len(settings) - NAMES_SHOWN
-    return VenturiError(
+    return UsageError(
         "VEN-QUERY-VALUE",
         "--by KEY is missing: name the key to group trials by",
         where={"option": "--by"},
         hint=f"write --by KEY with one or more of {', '.join(shown)}"
         + (f" and {more:,} more" if more > 0 else ""),
-        exit_code=ExitCode.USAGE,
     )
 
 

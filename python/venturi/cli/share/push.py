@@ -17,7 +17,7 @@ from venturi.cli.open_repository import asked_of, counting, filter_options, open
 from venturi.cli.options import DURATION, json_option, print_json, where_option
 from venturi.cli.share.token_files import token_in
 from venturi.core import settings
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import ExitCode, UsageError, VenturiError
 from venturi.record.trial import TERMINAL, Trial
 
 if TYPE_CHECKING:
@@ -212,19 +212,17 @@ def _target(url: str, token: str | None, insecure: bool) -> str:
     where = {"url": url}
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query:
-        raise VenturiError(
+        raise UsageError(
             "VEN-PUSH",
             f"{url!r} is not the address of a server",
             where=where,
             hint="write it like https://host:8321/",
-            exit_code=ExitCode.USAGE,
         )
     if parts.username is not None or parts.password is not None:
-        raise VenturiError(
+        raise UsageError(
             "VEN-PUSH",
             "the address must not contain a user name or password",
             hint="give the token by --token-file",
-            exit_code=ExitCode.USAGE,
         )
     if token is None:
         raise VenturiError(

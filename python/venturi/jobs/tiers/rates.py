@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError, VenturiError
 from venturi.core.quantity import Quantity, ValueKind
 from venturi.core.units import parse_rate
 from venturi.jobs.tiers.disks import SLOW_EXAMPLE, DiskMap, LocalDisks, TierDisks, folders_probed
@@ -62,12 +62,11 @@ def _given(name: str, text: str) -> DiskClassRates:
 
 
 def _bad(name: str, text: str, problem: str) -> VenturiError:
-    return VenturiError(
+    return UsageError(
         "VEN-UNIT-SYNTAX",
         f"--{name} {text[:80]!r}: {problem}",
         where={"option": f"--{name}", "value": text[:80]},
         hint=f"write it like {SLOW_EXAMPLE}, or give a folder that `venturi probe disk` measured",
-        exit_code=ExitCode.USAGE,
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError, VenturiError
 from venturi.core.quantity import ValueKind
 from venturi.core.units import format_bytes_decimal, parse_rate, unit_error
 from venturi.machines.catalog import BYTES_PER_S, DISK_KINDS, Catalog, Fact, InstanceType
@@ -75,7 +75,7 @@ def parse_assumption(text: str) -> Assumption:
     rate = _rate(text, amount[: -len(PER_TB)] if per_tb else amount)
     low, high = PLAUSIBLE_MB_PER_S.get(resource, (5, 100_000))
     if not low <= rate / 1e6 <= high:
-        raise VenturiError(
+        raise UsageError(
             "VEN-CATALOG-UNIT",
             f"{text!r} is {rate / 1000000.0:g} MB/s, which is impossible for the {resource} "
             f"of one {'disk' if resource in DISK_KINDS else 'node'} ({low:g} to {high:,g} "
@@ -83,7 +83,6 @@ def parse_assumption(text: str) -> Assumption:
             where={"option": "--assume", "value": text},
             hint="check bits or bytes, MB or GB. If it is right, write it into a catalog with "
             "'unit checked' in its note, and use the catalog with --measured",
-            exit_code=ExitCode.USAGE,
         )
     return Assumption(resource, rate, None, text, per_tb)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError, VenturiError
 from venturi.core.quantity import ValueKind
 from venturi.machines.catalog import Catalog, Fact, InstanceType
 from venturi.machines.cost.on_premises import on_premises_of
@@ -117,10 +117,9 @@ def _priced(instance_type: InstanceType, ownership: Ownership, today: date) -> I
 
 
 def _bad(text: str, problem: str) -> VenturiError:
-    return VenturiError(
+    return UsageError(
         "VEN-UNIT-SYNTAX",
         f"{text!r}: {problem}",
         where={"option": "--own", "value": text},
         hint=f"write it like {EXAMPLE}; only years is needed",
-        exit_code=ExitCode.USAGE,
     )

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError, VenturiError
 from venturi.measure.clusters.cluster_spec import WORKER, ClusterSpec, HostSpec
 from venturi.measure.hosts.host import LiveHost
 from venturi.measure.hosts.local import ipv4_of
@@ -108,12 +108,11 @@ def nodes_of(
     """
     workers = spec.having(WORKER)
     if not workers:
-        raise VenturiError(
+        raise UsageError(
             "VEN-ENGINE-CLUSTER",
             f"no host of the cluster {spec.name} is a worker",
             where={"file": str(spec.file)},
             hint='give some hosts roles = ["worker"]',
-            exit_code=ExitCode.USAGE,
         )
     used = {each.name: each for each in spec.taking_part}
     # A cluster of this machine alone needs no address that others can reach.

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError, VenturiError
 from venturi.measure.engines import account as own
 from venturi.measure.engines import ignored_settings
 from venturi.measure.engines.kind import MOST_INSTANCES
@@ -97,12 +97,11 @@ def require_instances(engine: WorkloadEngine, instances: int) -> None:
         if isinstance(engine, ConcurrentEngine)
         else f"{engine.name} runs one copy of a workload at a time"
     )
-    raise VenturiError(
+    raise UsageError(
         "VEN-MEASURE-WORKLOAD",
         problem,
         where={"engine": engine.name, "instances": instances},
         hint="leave --instances out, or use it with spark",
-        exit_code=ExitCode.USAGE,
     )
 
 

@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError, VenturiError
 from venturi.core.wording import did_you_mean, near
 from venturi.measure import engines
 from venturi.measure.engines.kind import EngineKind
@@ -145,10 +145,9 @@ def _unknown_engine(name: str, spec: str) -> VenturiError:
 
 
 def _refused(problem: str, spec: str, hint: str) -> VenturiError:
-    return VenturiError(
+    return UsageError(
         "VEN-MEASURE-WORKLOAD",
         problem,
         where={"value": spec},
         hint=hint,
-        exit_code=ExitCode.USAGE,
     )

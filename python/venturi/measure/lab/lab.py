@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from venturi.core import units
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError, VenturiError
 from venturi.core.wording import count_of
 from venturi.measure.hosts.agent import Agent
 from venturi.measure.lab import journal, machine
@@ -172,13 +172,12 @@ def _models(spec: LabSpec) -> set[str]:
 
 def _require_down(written: journal.Journal, name: str) -> None:
     if _state(written) == "up":
-        raise VenturiError(
+        raise UsageError(
             "VEN-LAB-UP",
             f"the lab {name} is already up",
             where={"folder": str(written.folder)},
             hint=f"`venturi lab down --lab {name}` takes it down; use another name in the file "
             "for a second lab",
-            exit_code=ExitCode.USAGE,
         )
 
 
@@ -287,7 +286,7 @@ def only(home: Path) -> str:
         return found[0]
     what = f"there are several labs: {', '.join(found)}" if found else "there is no lab"
     hint = "choose one with --lab NAME" if found else "`venturi lab up LAB.toml` creates one"
-    raise VenturiError("VEN-LAB-UNKNOWN", what, hint=hint, exit_code=ExitCode.USAGE)
+    raise UsageError("VEN-LAB-UNKNOWN", what, hint=hint)
 
 
 def require_unused(home: Path, name: str) -> None:
@@ -322,11 +321,10 @@ def enter(home: Path, name: str, host: str) -> tuple[str, ...]:
     found = next((each for each in made.hosts if each.name == host), None)
     if found is None:
         known = ", ".join(each.name for each in made.hosts)
-        raise VenturiError(
+        raise UsageError(
             "VEN-LAB-UNKNOWN",
             f"the lab {name} has no host {host!r}",
             hint=f"its hosts are {known}",
-            exit_code=ExitCode.USAGE,
         )
     state = _state(written)
     if state not in {"up", "left", "broken"} or not _alive(written, world, host):
@@ -529,12 +527,11 @@ def _nearest(place: Path) -> Path:
         why = f"{nearest} is not a folder"
     except OSError as error:
         why = str(error.strerror)
-    raise VenturiError(
+    raise UsageError(
         "VEN-LAB-FILE",
         f"the disk files cannot be stored in {place}: {why}",
         where={"key": "images"},
         hint="set another folder with images = FOLDER",
-        exit_code=ExitCode.USAGE,
     )
 
 
@@ -556,9 +553,7 @@ def _require_folder(home: Path, name: str) -> Path:
 def _unknown(home: Path, name: str) -> VenturiError:
     found = labs(home)
     hint = f"there is {', '.join(found)}" if found else "`venturi lab up LAB.toml` creates one"
-    return VenturiError(
-        "VEN-LAB-UNKNOWN", f"there is no lab {name!r}", hint=hint, exit_code=ExitCode.USAGE
-    )
+    return UsageError("VEN-LAB-UNKNOWN", f"there is no lab {name!r}", hint=hint)
 
 
 def _empty(folder: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from venturi.core.errors import ExitCode, VenturiError, refused
+from venturi.core.errors import UsageError, VenturiError, refused
 from venturi.core.wording import did_you_mean
 from venturi.measure.hosts.host import Files
 from venturi.measure.hosts.owned_folders import OWNER_FILE, PREFIX, discard, make, sweep
@@ -23,12 +23,11 @@ def require_writable(files: Files, folders: Iterable[Path], *, there: bool = Fal
     """
     for folder in dict.fromkeys(folders):
         if there and not files.is_folder(folder):
-            raise VenturiError(
+            raise UsageError(
                 "VEN-MEASURE-DIR",
                 f"{folder} is not a folder",
                 where={"dir": str(folder)},
                 hint="create it first, or choose another with --dir",
-                exit_code=ExitCode.USAGE,
             )
         try:
             files.require_writable(existing_parent(files, folder).path)
@@ -123,13 +122,12 @@ def parse_roles(values: Iterable[str], default: Path) -> dict[str, tuple[Path, .
         if equals and role in DISK_ROLES:
             named.setdefault(role, []).append(Path(path).absolute())
         elif equals and role.isalpha():
-            raise VenturiError(
+            raise UsageError(
                 "VEN-MEASURE-DIR",
                 f"--dir {value}: {role} is not a role of a folder",
                 where={"dir": value},
                 hint=f"for a folder with this name, write ./{value}; "
                 + did_you_mean(role, DISK_ROLES, "roles are"),
-                exit_code=ExitCode.USAGE,
             )
         else:
             general.append(Path(value).absolute())

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError
 from venturi.core.wording import did_you_mean
 from venturi.record.trial import Scalar
 
@@ -118,12 +118,11 @@ class Definition:
                 except ValueError as error:
                     problem = f"{name}: {error}"
                     hint = f"{name} is: {known[name].meaning} (default {known[name].default})"
-            raise VenturiError(
+            raise UsageError(
                 "VEN-MEASURE-WORKLOAD",
                 problem,
                 where={"workload": self.name, "parameter": name, "value": given},
                 hint=hint,
-                exit_code=ExitCode.USAGE,
             )
         return values
 
@@ -149,12 +148,11 @@ def whole_records(definition: Definition, size_bytes: int, chosen: Mapping[str, 
     """
     parameters = definition.parameter_values(chosen)
     if definition.record_bytes == 0:
-        raise VenturiError(
+        raise UsageError(
             "VEN-MEASURE-WORKLOAD",
             f"{definition.name} has no input with a size in bytes",
             where={"workload": definition.name},
             hint="use --scale",
-            exit_code=ExitCode.USAGE,
         )
     records = size_bytes // definition.record_bytes
     return Size(records * definition.record_bytes, records, parameters=parameters)

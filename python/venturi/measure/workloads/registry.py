@@ -15,7 +15,7 @@ from pkgutil import iter_modules
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError
 from venturi.core.wording import did_you_mean
 from venturi.measure import workloads
 from venturi.measure.workloads.definition import SCALES, Definition, Size
@@ -41,12 +41,11 @@ _BY_NAME: Mapping[str, Definition] = MappingProxyType({each.name: each for each 
 def workload(name: str) -> Definition:
     """The workload called `name`, or VEN-MEASURE-WORKLOAD."""
     if name not in _BY_NAME:
-        raise VenturiError(
+        raise UsageError(
             "VEN-MEASURE-WORKLOAD",
             f"there is no workload {name!r}",
             where={"value": name},
             hint=f"{did_you_mean(name, _BY_NAME)} (`venturi workloads` lists them)",
-            exit_code=ExitCode.USAGE,
         )
     return _BY_NAME[name]
 
@@ -104,12 +103,11 @@ def space_factors(definition: Definition, *, hdfs: bool = False) -> tuple[float,
 def size_of(definition: Definition, scale: str, chosen: Mapping[str, Scalar] | None = None) -> Size:
     """The size of `definition` at `scale` with the `chosen` parameters, or VEN-MEASURE-WORKLOAD."""
     if scale not in SCALES:
-        raise VenturiError(
+        raise UsageError(
             "VEN-MEASURE-WORKLOAD",
             f"there is no scale {scale!r}",
             where={"value": scale},
             hint=did_you_mean(scale, SCALES, "one of"),
-            exit_code=ExitCode.USAGE,
         )
     found: Size = _FAMILY[definition.name].size(definition, SCALES.index(scale), chosen or {})
     return found

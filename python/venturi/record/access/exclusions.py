@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError, VenturiError
 from venturi.record.access.authors import (
     SAID_CHARACTERS_MAX,
     Author,
@@ -183,10 +183,9 @@ def _exclusion(connection: sa.Connection, row: Any) -> Exclusion:
 
 
 def _refused(message: str, field: str, hint: str = "") -> VenturiError:
-    return VenturiError(
+    return UsageError(
         "VEN-EXCLUSION-VALUE",
         message,
         where={"field": field[:100]},
         hint=hint,
-        exit_code=ExitCode.USAGE,
     )

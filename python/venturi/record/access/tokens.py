@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError, VenturiError
 from venturi.record.access.authors import Author, author_of, columns_of
 from venturi.record.store.repository import TrialRepository
 from venturi.record.store.tables import SESSIONS, TOKENS, microseconds, moment
@@ -260,6 +260,4 @@ def _token(row: sa.Row[Any]) -> Token:
 
 
 def _refused(message: str, field: str, hint: str) -> VenturiError:
-    return VenturiError(
-        "VEN-TOKEN-VALUE", message, where={"field": field}, hint=hint, exit_code=ExitCode.USAGE
-    )
+    return UsageError("VEN-TOKEN-VALUE", message, where={"field": field}, hint=hint)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError, VenturiError
 from venturi.record.access.actions import VIEW_DELETED, record_action
 from venturi.record.access.authors import (
     SAID_CHARACTERS_MAX,
@@ -106,4 +106,4 @@ def _line(what: str, text: str, most: int) -> str:
 
 
 def _refused(message: str, field: str) -> VenturiError:
-    return VenturiError("VEN-VIEW-VALUE", message, where={"field": field}, exit_code=ExitCode.USAGE)
+    return UsageError("VEN-VIEW-VALUE", message, where={"field": field})

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from venturi.core.errors import ExitCode, VenturiError, unreadable
+from venturi.core.errors import UsageError, VenturiError, unreadable
 from venturi.core.settings import TrialLimits
 from venturi.record.importing.containers import is_container, unpacked
 from venturi.record.importing.exchange import import_archive
@@ -35,12 +35,11 @@ _ITEMS_A_STEP = 500
 def format_named(name: str) -> Format:
     """The format `name`."""
     if name not in FORMATS:
-        raise VenturiError(
+        raise UsageError(
             "VEN-IMPORT-FORMAT",
             f"{name!r} is not a format that can be imported",
             where={"format": name},
             hint=f"one of {', '.join(FORMATS)}",
-            exit_code=ExitCode.USAGE,
         )
     return FORMATS[name]
 

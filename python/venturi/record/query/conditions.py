@@ -12,7 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError, VenturiError
 from venturi.core.units import parse_bytes, size_text
 from venturi.record.store.tables import (
     CONFIGURATION,
@@ -249,6 +249,4 @@ _CONDITIONS = (
 def refused(message: str, field: str, hint: str = _CONDITIONS) -> VenturiError:
     """The error of a question that makes no sense, at a `field` of it: by default a key."""
     where = {"field": field[:100]}
-    return VenturiError(
-        "VEN-QUERY-VALUE", message, where=where, hint=hint, exit_code=ExitCode.USAGE
-    )
+    return UsageError("VEN-QUERY-VALUE", message, where=where, hint=hint)

@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError
 from venturi.record.query.conditions import canonical
 from venturi.record.query.selection import Query
 from venturi.record.store.tables import TRIALS, storable
@@ -69,12 +69,11 @@ def open_cursor(query: Query, terms: Sequence[sa.ColumnElement[Any]]) -> list[An
         if len(values) != len(terms) or not all(map(_fits, terms, values)):
             raise ValueError("values")
     except (ValueError, TypeError, binascii.Error, RecursionError) as error:
-        raise VenturiError(
+        raise UsageError(
             "VEN-QUERY-CURSOR",
             f"the cursor is {problem}",
             where={"cursor": (query.cursor or "")[:100]},
             hint="start again with the first page",
-            exit_code=ExitCode.USAGE,
         ) from error
     return list(values)
 

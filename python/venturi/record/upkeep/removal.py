@@ -18,7 +18,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError, VenturiError
 from venturi.record.access.authors import SAID_CHARACTERS_MAX, Author, author_of, columns_of
 from venturi.record.access.exclusions import REASON_CHARACTERS_MAX
 from venturi.record.query.conditions import Condition
@@ -153,11 +153,10 @@ def readmit(repository: TrialRepository, id: str, by: Author) -> Removal:
 def _line(what: str, text: str, most: int) -> str:
     text = text.strip()
     if not text or len(text) > most or not text.isprintable():
-        raise VenturiError(
+        raise UsageError(
             "VEN-REMOVAL-VALUE",
             f"the {what} must be one line of 1 to {most:,} characters",
             where={"field": what},
-            exit_code=ExitCode.USAGE,
         )
     return text
 

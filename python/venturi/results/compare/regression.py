@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError, VenturiError
 from venturi.results.compare.repeat_groups import Comparison, GroupResult
 
 
@@ -40,12 +40,11 @@ def decide(comparison: Comparison, limit: float) -> tuple[Decision, ...]:
     and of a group without values: what did not run must not pass for fast.
     """
     if comparison.unit != "s" and not comparison.unit.endswith("/s"):
-        raise VenturiError(
+        raise UsageError(
             "VEN-COMPARE-GROUPS",
             f"{comparison.metric} is neither a time nor a rate, so it can't show a slowdown",
             where={"metric": comparison.metric, "unit": comparison.unit},
             hint="choose a metric in s or in a unit per second",
-            exit_code=ExitCode.USAGE,
         )
     for group in comparison.groups:
         if not group.values:

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError, VenturiError
 from venturi.core.wording import count_of
 from venturi.record.query.checks import require_conditions, require_keys
 from venturi.record.query.columns import Column, combined
@@ -83,11 +83,10 @@ def require_prices(usd_per_hour: float, plus: Sequence[tuple[str, str, float]] =
     for usd in (usd_per_hour, *(usd for _, _, usd in plus)):
         number = isinstance(usd, int | float) and not isinstance(usd, bool)
         if not number or not 0 <= usd <= USD_PER_HOUR_MAX or (usd == 0 and not plus):
-            raise VenturiError(
+            raise UsageError(
                 "VEN-QUERY-VALUE",
                 f"{str(usd)[:40]} is not a price per hour",
                 where={"field": "usd_per_hour", "value": str(usd)[:40]},
-                exit_code=ExitCode.USAGE,
                 hint=f"give US dollars above 0, at most {USD_PER_HOUR_MAX:,.0f}, such as 0.5",
             )
 
@@ -239,12 +238,11 @@ def require_rankable(
     """VEN-COMPARE-GROUPS where the groups of `trials` cannot be ranked together."""
     error = refusal(trials, keys, prices)
     if error is not None:
-        raise VenturiError(
+        raise UsageError(
             "VEN-COMPARE-GROUPS",
             error.message,
             where={"by": ", ".join(keys)},
             hint=error.hint,
-            exit_code=ExitCode.USAGE,
         )
 
 

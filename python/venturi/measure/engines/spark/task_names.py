@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError
 from venturi.measure.engines.spark import plugins
 from venturi.measure.workloads.shared.spark_names import TASKS_SETTING
 
@@ -27,12 +27,11 @@ def is_wanted(settings: Mapping[str, str]) -> bool:
     """
     given = settings.get(TASKS_SETTING, "false")
     if given not in {"true", "false"}:
-        raise VenturiError(
+        raise UsageError(
             "VEN-ENGINE-SETTING",
             f"{TASKS_SETTING}={given} is neither true nor false",
             where={"value": given},
             hint="true names threads after their tasks, for --trace",
-            exit_code=ExitCode.USAGE,
         )
     return given == "true"
 

@@ -10,7 +10,7 @@ import string
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError
 from venturi.measure.engines.spark import plugins
 from venturi.record.job_account import NO_TIERS, TIERS_SETTING, has_tiers
 
@@ -40,13 +40,12 @@ def jar(spark_version: str) -> Path:
     """
     version = _VERSION.fullmatch(spark_version)
     if version is None or (version[1], int(version[2])) < ("3", 5):
-        raise VenturiError(
+        raise UsageError(
             "VEN-ENGINE-SETTING",
             f"there is no plugin for Spark {spark_version!r}",
             where={"value": spark_version},
             hint="it is for Spark 3.5 and 4.x: write the version as `spark-submit --version` "
             "prints it, such as 4.1",
-            exit_code=ExitCode.USAGE,
         )
     scala = SCALA_OF_SPARK_3 if version[1] == "3" else SCALA_OF_SPARK_4
     return plugins.installed(f"venturi-tiered-storage_{scala}.jar", _WHAT_FOR)
@@ -114,12 +113,11 @@ def _checked(text: str, part_of: re.Pattern[str], name: str, wrong: str, hint: s
         else:
             before.add(found["name"].lower())
             continue
-        raise VenturiError(
+        raise UsageError(
             "VEN-ENGINE-SETTING",
             f"{name} {number} of {text!r}: {problem}",
             where={"value": text},
             hint=hint,
-            exit_code=ExitCode.USAGE,
         )
     return text
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError
 from venturi.measure.workloads.definition import STORAGE_LEVELS, Definition, Size, WorkloadParameter
 from venturi.record.trial import Scalar
 
@@ -131,12 +131,11 @@ def size_of_bytes(definition: Definition, size_bytes: int, chosen: Mapping[str, 
     degree = _DEGREES[definition.name]
     count = size_bytes // (definition.record_bytes * degree)
     if count > MOST_VERTICES:
-        raise VenturiError(
+        raise UsageError(
             "VEN-MEASURE-WORKLOAD",
             f"{count} vertices are more than have an identifier",
             where={"workload": definition.name},
             hint=f"at most {MOST_VERTICES * degree * definition.record_bytes} bytes",
-            exit_code=ExitCode.USAGE,
         )
     lines = count * degree if count > 1 else 0
     parameters = definition.parameter_values(chosen)

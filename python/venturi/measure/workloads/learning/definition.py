@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError
 from venturi.measure.workloads.definition import STORAGE_LEVELS, Definition, Size, WorkloadParameter
 from venturi.record.trial import Scalar
 
@@ -175,7 +175,7 @@ def _size(definition: Definition, examples: int, chosen: Mapping[str, Scalar]) -
         examples = 0
     features = whole(values, "features")
     if "regularisation" in values and 0 < examples < FEWEST_OF_FEATURE * features:
-        raise VenturiError(
+        raise UsageError(
             "VEN-MEASURE-WORKLOAD",
             f"of {examples:,} examples with {features:,} features each no logistic "
             "regression is distinguishable from a constant predictor, which gives every "
@@ -183,7 +183,6 @@ def _size(definition: Definition, examples: int, chosen: Mapping[str, Scalar]) -
             where={"workload": definition.name, "parameter": "features"},
             hint=f"at least {FEWEST_OF_FEATURE} examples for each feature: choose fewer features, "
             "or more bytes",
-            exit_code=ExitCode.USAGE,
         )
     return Size(examples * record_bytes(values), examples, whole(values, "partitions"), values)
 
@@ -193,12 +192,11 @@ def _values(definition: Definition, chosen: Mapping[str, Scalar]) -> dict[str, S
     regularisation = values.get("regularisation", 0.0)
     assert isinstance(regularisation, float)
     if regularisation > MOST_REGULARISATION:
-        raise VenturiError(
+        raise UsageError(
             "VEN-MEASURE-WORKLOAD",
             f"with a regularization of {regularisation:g} the best logistic regression is "
             "hardly better than a constant predictor, so no check can distinguish them",
             where={"workload": definition.name, "parameter": "regularisation"},
             hint=f"at most {MOST_REGULARISATION:g}",
-            exit_code=ExitCode.USAGE,
         )
     return values
