@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from venturi.core.errors import ExitCode, VenturiError
+from venturi.core.errors import UsageError
 from venturi.record.query.columns import Column, combined, read
 from venturi.record.query.conditions import COLUMNS, Value, at_most
 from venturi.record.query.selection import Query, publisher, rules_for, where
@@ -32,7 +32,7 @@ class GroupRow:
     elapsed_s: tuple[float, ...]
 
 
-class TooManyGroupsError(VenturiError):
+class TooManyGroupsError(UsageError):
     """More groups than the limit; `count` of them, or more."""
 
     def __init__(self, count: int) -> None:
@@ -41,7 +41,6 @@ class TooManyGroupsError(VenturiError):
             f"{count:,} groups or more; at most {GROUPS_MAX:,} are possible",
             where={"field": "groups"},
             hint="group by fewer keys, or narrow the selection",
-            exit_code=ExitCode.USAGE,
         )
 
 
