@@ -1,4 +1,4 @@
-"""`venturi completion`: what a shell needs to complete verbs, options and their values."""
+"""`venturi completion`: shell completion of verbs, options and their values."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def _ready(path: Path, overwrite: bool) -> PageFile:
 
 
 def command_line() -> str:
-    """The command as it was given, to be repeated; without what only concerns the page."""
+    """The command line, for repeating it, without the options of the page."""
     words = iter(sys.argv[1:])
     kept = ["venturi"]
     for word in words:

@@ -74,7 +74,7 @@ def _try(folder: Path) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turns what keeps `path` from being written into an error of the user's."""
+    """Convert errors that prevent writing to `path` into errors of the user's."""
     try:
         yield
     except OSError as error:

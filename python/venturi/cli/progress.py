@@ -80,7 +80,7 @@ def progress_bars(*, enabled: bool = True) -> Iterator[OnProgress | None]:
 
 
 def _lines() -> OnProgress:
-    """Says every `EVERY_S` seconds how far the phase is; a short one says nothing."""
+    """Print every `EVERY_S` seconds how far the phase is; nothing for a short one."""
     last_s = time.monotonic()
 
     def print_line(event: AgentProgress | None) -> None:
@@ -96,7 +96,7 @@ def _lines() -> OnProgress:
 
 
 def amount(done: float, total: float | None, unit: str) -> str:
-    """How much is done, of how much if that is known."""
+    """The completed amount, and the total if known."""
     if unit in {"bytes", "B"}:
         text = format_bytes_decimal(done)
         return text if total is None else f"{text} of {format_bytes_decimal(total)}"
@@ -105,7 +105,7 @@ def amount(done: float, total: float | None, unit: str) -> str:
 
 
 def rate(per_s: float | None, unit: str) -> str:
-    """How fast it goes; nothing while that is not known."""
+    """The rate; empty while unknown."""
     if per_s is None:
         return ""
     return format_rate(per_s) if unit in {"bytes", "B"} else f"{per_s:,.0f} {unit}/s"

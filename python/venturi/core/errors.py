@@ -443,7 +443,7 @@ AGENT_CLASSES: Mapping[str, FailureClass | None] = MappingProxyType(
 
 
 def class_of(code: str) -> FailureClass:
-    """The class of `code`; of one that is in no table, such as an exception's name, ENGINE."""
+    """The class of `code`; ENGINE for an unknown code, such as an exception's name."""
     found = CODES[code].failure_class if code in CODES else AGENT_CLASSES.get(code)
     return found or FailureClass.ENGINE
 

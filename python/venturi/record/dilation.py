@@ -43,8 +43,9 @@ def real_rate(trial: Trial, value: float | None, unit: str = "B/s") -> float | N
 
 
 def real_time_s(trial: Trial) -> float | None:
-    """The time of `trial` divided by its lab's k; None of a probe: a clock sets its time. It is the
-    least that it would be on real machines unless processors were slower by k, too.
+    """The time of `trial` divided by its lab's k; None for a probe, which runs for a set time.
+
+    It is a lower bound for real machines unless CPUs were slowed by k, too.
     """
     k, elapsed_s = trial.cluster.dilation, trial.elapsed_s
     if k is None or elapsed_s is None or trial.workload.name in _PROBES:
@@ -53,7 +54,7 @@ def real_time_s(trial: Trial) -> float | None:
 
 
 def as_on_real_machines(trial: Trial) -> RealMachineRates | None:
-    """All of it; None of a trial on real machines."""
+    """All rates of the trial on real machines; None for a trial on real machines."""
     k = trial.cluster.dilation
     if k is None:
         return None

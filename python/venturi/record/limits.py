@@ -80,9 +80,7 @@ class Excess:
 
 
 Seen = dict[int, object]
-"""Values that fit and that many trials share, such as their hosts, by identity: each is checked
-only once.
-"""
+"""Values that fit and that many trials share, such as hosts, by identity: each is checked once."""
 
 
 def check(trial: Trial, limits: TrialLimits, seen: Seen | None = None) -> None:
@@ -358,7 +356,7 @@ class _RecordFitter:
         return tuple(each for each in made if each is not None)
 
     def phase(self, found: Phase) -> Phase | None:
-        """A phase at no possible time says nothing."""
+        """Drop a phase with an impossible time."""
         before = len(self.beyond)
         made = self.record(found)
         timed = all(each.cut for each in self.beyond[before:])
@@ -409,7 +407,7 @@ def _written(value: float) -> str:
 
 
 def _most_important(found: tuple[T, ...], most: int) -> Sequence[T]:
-    """Of phases the longest, in their order; of all else the first."""
+    """The longest phases, in their order; for other items, the first."""
     places = range(len(found))
     if isinstance(found[0], Phase):
         longest = sorted(places, key=lambda place: -found[place].elapsed_s)  # type: ignore[attr-defined]

@@ -215,7 +215,7 @@ class Cluster:
         _require_finite("dilation", self.dilation)
 
     def data_link(self, host: Host) -> Link | None:
-        """The link of `host` that data took; None if that is not known."""
+        """The link of `host` that data took; None if unknown."""
         return host.links.get(self.network or "")
 
     @property

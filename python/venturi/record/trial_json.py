@@ -14,7 +14,7 @@ from venturi.record.trial import SCHEMA_VERSION, ProvenanceKind, Trial
 MEND = "`venturi repository check --mend` quarantines unreadable records"
 
 READABLE = range(1, SCHEMA_VERSION + 1)
-"""Later versions only say more: what a record of version 1 does not say has its default."""
+"""Later versions only add fields: a record of version 1 has their defaults."""
 
 ADAPTER: TypeAdapter[Trial] = TypeAdapter(Trial)
 
@@ -60,8 +60,7 @@ def decode(text: str | bytes, *, where: Mapping[str, object] | None = None) -> T
 
 
 def stored_trial(record: str, id_: str | None = None) -> Trial:
-    """The trial of a stored `record` (that of `id_`); the error of one that cannot be read says
-    what to do."""
+    """Decode the stored `record` of the trial `id_`; the error for an unreadable one has a hint."""
     where = {} if id_ is None else {"trial": id_}
     try:
         return decode(record, where=where)

@@ -154,16 +154,14 @@ def resolve(name: str, recorded: Collection[str]) -> str | None:
 
 
 def sayings() -> Iterable[str]:
-    """All words for keys, for finding what a misspelt one meant."""
+    """All words for keys, for suggestions."""
     for word in WORDS:
         yield from (*word.names, *word.also)
 
 
 @dataclass(frozen=True, slots=True)
 class CodeMeaning:
-    """Values of `keys` that match `pattern` (which may count disks: {n}), their meaning and its
-    source.
-    """
+    """Values of `keys` that match `pattern` ({n} counts disks), their meaning and its source."""
 
     keys: tuple[str, ...]
     pattern: str

@@ -62,7 +62,7 @@ class StageUse:
 
     @property
     def standing_fraction(self) -> float | None:
-        """Of being at work: neither on a core nor waiting for one, as over a page fault."""
+        """The part of the busy time neither on a core nor waiting for one, such as page faults."""
         if self.cpu_fraction is None or self.core_wait_fraction is None:
             return None
         return max(0.0, self.utilisation - self.cpu_fraction - self.core_wait_fraction)

@@ -55,7 +55,7 @@ def _range(span: Bounds, scale: float, before: str, after: str, at_least: bool) 
 
 
 def advice_lines(advice: Advice) -> Iterator[Paragraph | Table]:
-    """Everything that is shown, in order."""
+    """All of the output, in order."""
     request = advice.request
     asked = [f"network {request.network}", f"objective {request.objective}"]
     if request.deadline_s is not None:
@@ -253,9 +253,7 @@ def fewer_nodes(best: Option) -> str:
 
 
 def most_considered(request: HardwareRequest, best: Option) -> str:
-    """A sentence for the case that more nodes were not tried; "" if they were, or if the user set
-    the number.
-    """
+    """A sentence for the case that more nodes were not tried; "" if they were, or by request."""
     if request.nodes is not None or best.nodes != request.max_nodes:
         return ""
     return f"More than {request.max_nodes:,} nodes are not considered"

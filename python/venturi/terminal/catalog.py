@@ -67,7 +67,7 @@ def list_table(summaries: Sequence[CatalogSummary]) -> Table:
 
 
 def types_table(catalog: Catalog) -> Table:
-    """One instance type a row: what matters most."""
+    """A row per instance type with its main facts."""
     rows = []
     for each in catalog.types.values():
         network = next(

@@ -1,4 +1,4 @@
-"""A job's findings as text: what took the time, and how to fix it."""
+"""A job's findings as text: where the time went, and how to fix it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def bound(finding: Finding) -> str:
 
 
 def format_saving(finding: Finding) -> str:
-    """Return what a finding costs: "at most 3.4 s, 9%"."""
+    """Return the cost of a finding: "at most 3.4 s, 9%"."""
     costs = [(format_duration(finding.saves_s), finding.share)] if finding.saves_s > 0 else []
     if finding.spares is not None:
         costs.append((finding.spares.what, finding.spares.share))

@@ -41,9 +41,7 @@ def read(data: Mapping[str, Any]) -> IoTrace:
 
 
 def parts(trace: IoTrace) -> Iterator[Table | Paragraph]:
-    """The trace: the owners of the requests, then each device with verdicts, sizes, times and
-    seeks.
-    """
+    """The trace: owners of the requests, then each device with verdicts, sizes, times and seeks."""
     yield pairs(_card(trace))
     if trace.whose is not None:
         yield Paragraph("")

@@ -262,7 +262,7 @@ def _lost_executors(analysis: Analysis) -> Table:
 
 
 def _executors(line: Timeline) -> Table:
-    """Those with the most task time, in the order in which they came."""
+    """The executors with the most task time, in the order of their arrival."""
     uses, lacks = executor_uses(line), line.gaps.lacks
     most = sorted(uses, key=lambda each: -each.task_s)[:SHOWN_EXECUTORS]
     made = table_of(
@@ -324,7 +324,7 @@ def _streams(line: Timeline) -> Table:
 
 
 def _queries(account: JobAccount) -> Table:
-    """The longest, in their own order; what the driver says that it did for them."""
+    """The longest queries, in their order, with the driver's work for them."""
 
     def time(time_ms: int | None) -> str:
         return UNKNOWN if time_ms is None else format_duration(time_ms / 1e3)

@@ -13,7 +13,7 @@ from venturi.terminal.table import Paragraph, Table, format_share, table, table_
 
 REAL = "as on real machines"
 MATRIX_HOSTS_MAX = 16
-"""A matrix of more hosts fits no terminal: the page and the JSON have it."""
+"""A larger matrix doesn't fit a terminal; the page and the JSON have it."""
 
 
 def parts(trial: Trial) -> Iterator[Paragraph | Table]:
@@ -30,8 +30,8 @@ def parts(trial: Trial) -> Iterator[Paragraph | Table]:
 
 
 def data(trial: Trial) -> dict[str, object]:
-    """The same for programs: `between_hosts` and `disks_of_hosts`, where there is any, and of a
-    dilated lab `as_on_real_machines`.
+    """The same as JSON: `between_hosts` and `disks_of_hosts`, if any, and `as_on_real_machines` for
+    a dilated lab.
     """
     found = {
         "between_hosts": between_hosts(trial),
@@ -93,7 +93,7 @@ def _matrix(found: BetweenHosts) -> Table:
 
 
 def _rates(trial: Trial, name: str, value: float | None, unit: str = "B/s") -> dict[str, str]:
-    """A rate as it was measured, and of a dilated lab as on real machines."""
+    """A measured rate, and for a dilated lab also the rate on real machines."""
     measured = {name: _rate(value, unit)}
     if trial.cluster.dilation is None:
         return measured

@@ -124,8 +124,9 @@ class Table:
         return same if len(self.rows) > 1 and len(same) < len(columns) else {}
 
     def _fitted(self, width: int, without: frozenset[int] = frozenset()) -> dict[int, int] | None:
-        """The width of each column that is shown, which are none of those `without`; None if not
-        even those that must be have room."""
+        """The widths of the shown columns, without `without`; None if even the required ones don't
+        fit.
+        """
         from rich.cells import cell_len
 
         natural, least = {}, {}
@@ -172,7 +173,7 @@ class Table:
         return made
 
     def _stacked(self) -> Iterator[object]:
-        """Row by row, a cell a line, for a terminal that is too narrow for a table."""
+        """One line per cell, row by row, for a terminal that is too narrow for a table."""
         for number, row in enumerate(self.rows):
             if number:
                 yield _text("")
@@ -246,7 +247,7 @@ def shorten_to(name: str, width: int) -> str:
 
 
 def plain(text: str) -> str:
-    """`text` as one line without what a terminal would obey; others may have written it."""
+    """`text` as one line without control characters for the terminal; it may be untrusted."""
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 

@@ -31,7 +31,7 @@ _FORMATS: Mapping[str, Callable[[float], str]] = {
 
 
 def parts(found: JobDifference, diagnoses: Sequence[Diagnosis]) -> Iterator[Paragraph | Table]:
-    """The sentence, then what it rests on; `diagnoses` are those of the two jobs."""
+    """The sentence, then its evidence; `diagnoses` are those of the two jobs."""
     yield Paragraph(found.sentence, "bold")
     for title, content in (
         ("Where the time went", _times(found)),

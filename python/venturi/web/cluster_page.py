@@ -1,4 +1,4 @@
-"""A cluster as its newest trial has it: hosts, links, disks, what differs, clocks, price."""
+"""A cluster as its newest trial recorded it: hosts, links, disks, differences, clocks, price."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class HostDisk:
 
 @dataclass(frozen=True, slots=True)
 class HostCard:
-    """A host as it was recorded, with its links by the name of the network."""
+    """A recorded host, with its links by the name of the network."""
 
     name: str
     roles: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The question what a setting brings, as it is asked: the names and values that are written."""
+"""The question for the effect of a setting, with names and values as text."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ class Question:
 
 
 def effects(repository: TrialRepository, query: Query, question: Question) -> Effects:
-    """The effects of the keys of `question` on the trials of `query`; VEN-QUERY-VALUE for wrong
-    keys.
+    """The effects of the keys of `question` on the trials of `query`.
+
+    VEN-QUERY-VALUE for wrong keys.
     """
     keys = require_keys(repository, question.keys, columns=CHOSEN)
     if not keys or not all(keys):

@@ -30,10 +30,11 @@ def data_page(path: str, data: PageData) -> str:
 
 
 def export_page(services: Services, url: str, written_at: datetime) -> str:
-    """The page at `url` (path and query, as in the browser), with all that it asks for.
+    """The page at `url` (path and query, as in the browser), with the answers to all of its
+    requests.
 
-    Raises VEN-API-UNKNOWN if there is no such page, what the API refuses, and VEN-REPORT-ASSET
-    when the pages were not built.
+    Raises VEN-API-UNKNOWN if the page doesn't exist, errors of the API, and VEN-REPORT-ASSET when
+    the pages were not built.
     """
     parts = urlsplit(current_address(url))
     page = canonical(parts.path or "/", parts.query)

@@ -39,7 +39,7 @@ class Page:
     """The question that it answers; a page with a question is on the start page."""
     about: str = ""
     served: bool = True
-    """Whether a server has it; others exist in files only, which a command writes."""
+    """Whether a server has it; others exist only as files that a command writes."""
     asks: tuple[str, ...] = ()
     """The API paths that it requests with its own query, and so what an exported file contains.
     What only its controls request, such as facets, is not listed."""
@@ -48,7 +48,7 @@ class Page:
 
 
 def page_of(fields: dict[str, Any]) -> Page:
-    """Return the page with these fields, as JSON has them; an unknown one is a TypeError."""
+    """Return the page with these JSON fields; an unknown one is a TypeError."""
     lists = {name: tuple(fields.get(name, ())) for name in ("asks", "always")}
     return Page(**{**fields, **lists})
 

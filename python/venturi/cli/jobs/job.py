@@ -32,7 +32,7 @@ class AnalyzedJob:
 
 
 def job_of(repository: TrialRepository, trial: Trial) -> AnalyzedJob | None:
-    """That of `trial`, None if no account is kept with it."""
+    """Load and analyze the job of `trial`; None if no account is kept with it."""
     if not has_account(trial):
         return None
     from venturi.jobs.diagnosis.find import diagnose

@@ -1,4 +1,4 @@
-"""`venturi trace`: what a job does to its disks: its block I/O is recorded, and traces are read."""
+"""`venturi trace`: records a job's block I/O, and analyzes traces."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _mark(text: str) -> str:
 
 
 def _print_recording(recorded: AgentResult, output: Path) -> None:
-    """Says what was recorded, and how to read it."""
+    """Print a summary of the recording, and how to read it."""
     from venturi.measure.hosts.trace_results import TraceRecording
 
     found = recorded.read(TraceRecording)
@@ -386,8 +386,9 @@ def _of_trial(name: str, heat: Path | None) -> tuple[dict[str, Any], Warned]:
 
 
 def _cells_of(repository: TrialRepository, trial: Trial, heat: Path) -> None:
-    """Puts the cells of the charts of `trial` at `heat`; where none are kept they are made of its
-    recording, if that is."""
+    """Write the cells of the charts of `trial` to `heat`: its stored cells, else made from its
+    recording.
+    """
     kept = {each.name: each for each in trial.artifacts}
     if (cells := kept.get(io_trace.HEAT_NAME)) is not None:
         shutil.copyfile(repository.artifact_path(cells), heat)
@@ -396,7 +397,7 @@ def _cells_of(repository: TrialRepository, trial: Trial, heat: Path) -> None:
 
 
 def _read_again(repository: TrialRepository, trial: Trial, recording: Path, heat: Path) -> None:
-    """Reads a recording that is kept, by the stages of its job, for the cells of its charts."""
+    """Analyze a stored recording by the stages of its job, for the cells of its charts."""
     from venturi.measure.trial.tracing import stages_of
 
     stages = stages_of(load(repository, trial)) if has_account(trial) else ()

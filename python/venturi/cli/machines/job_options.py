@@ -167,9 +167,7 @@ def the_catalogs(
 
 
 def _attached(catalogs: Sequence[Catalog], text: str) -> list[Catalog]:
-    """The catalogs with the volumes attached; a catalog without this kind of volume
-    is unchanged.
-    """
+    """The catalogs with the volumes attached; one without this kind of volume is unchanged."""
     from venturi.machines.advice.volumes import attach, parse_volumes
 
     kind, volumes = parse_volumes(text)

@@ -193,9 +193,7 @@ def command(
 
 
 def of_a_kind(volumes: str | None) -> bool:
-    """Whether these are volumes of a catalog's kind (`gp3:4`), not a number of
-    volumes with a rate.
-    """
+    """Whether these are volumes of a catalog's kind (`gp3:4`), not a number with a rate."""
     return volumes is not None and _KIND.match(volumes.strip()) is not None
 
 

@@ -159,7 +159,7 @@ def _digest(agent: Path) -> str:
 
 @contextmanager
 def _steps(*, shown: bool) -> Iterator[OnStep]:
-    """Shows how many hosts have answered what is asked."""
+    """Show how many hosts have answered."""
     from venturi.measure.hosts.agent import AgentProgress
 
     with progress_bars(enabled=shown) as on_progress:

@@ -95,7 +95,7 @@ def _facts_here() -> Mapping[str, Any]:
 
 
 def _of_repository(home: Path) -> list[HostFinding]:
-    """Whether others may read what is recorded here; nothing if nothing is."""
+    """Whether other users may read the repository; nothing if it doesn't exist."""
     from venturi.machines.health.doctor import HostFinding, Severity
 
     if not home.is_dir():

@@ -46,7 +46,7 @@ def command(context: click.Context, as_json: bool) -> None:
 
 
 def _lines(found: Sequence[Availability]) -> Iterator[Paragraph]:
-    """A row an engine, and below one that is not ready what to type."""
+    """A row per engine; below one that is not ready, the command to run."""
     made = table("engine", "version", "state", left=3)
     for each in found:
         made.add(each.engine, each.version or UNKNOWN, "ready" if each.usable else "not ready")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from venturi.measure.trial.runner import Session
 
 Open = Callable[..., "Session"]
-"""Opens a session: with a keeper, and the rest as `open_session` has it by name."""
+"""Opens a session: takes a keeper, and the keywords of `open_session`."""
 NO_RECORD_HELP = "Do not keep the trial in the repository."
 
 
@@ -122,16 +122,17 @@ class MeasuringOptions(TypedDict, total=False):
 def measuring_session(
     *, opened: Open | None = None, **how: Unpack[MeasuringOptions]
 ) -> Iterator[Session]:
-    """A session to run trials in, opened as `MeasuringCommand.session` does; the rest is for
-    `measuring_now`."""
+    """A session for trials, as `MeasuringCommand.session`; the rest is for `measuring_now`."""
     with measuring_now(**how) as measuring:
         yield measuring.session(opened)
 
 
 @contextmanager
 def measuring_alone(what: str, hosts: Mapping[str, LiveHost], *, wait: bool) -> Iterator[None]:
-    """While `what` measures, nothing else does, here or on `hosts`: VEN-MEASURE-BUSY names the one
-    that is in the way, which with `wait` is waited for."""
+    """Keep all other measurements off this machine and `hosts` while `what` measures.
+
+    If another one runs, VEN-MEASURE-BUSY names it; with `wait`, this waits for it.
+    """
     from venturi.measure.hosts.lock import alone
 
     lock = settings.load().lock

@@ -213,7 +213,7 @@ def _take(file: Path, *, begun: bool, again: bool, wait: bool, quiet: bool, as_j
 
 
 def _limits(plan: Plan) -> str:
-    """The limits that the file gives, as they were understood; "" if it gives none."""
+    """The limits in the file, as parsed; "" without any."""
     limits = []
     if plan.timeout_s is not None:
         limits.append(f"{format_duration(plan.timeout_s)} a trial (timeout)")
@@ -239,8 +239,11 @@ def _peaks(plan: Plan) -> dict[str, int]:
 
 
 def _require_folders(plan: Plan) -> None:
-    """VEN-MEASURE-DIR unless the folders on this machine can be written; what killed commands left
-    there is removed, also where nothing is left to be run."""
+    """Remove leftovers of killed commands from the plan's local folders, even if no trial is left
+    to run.
+
+    VEN-MEASURE-DIR if a folder can't be written.
+    """
     files = this_host().files
     folders = dict.fromkeys(
         folder
@@ -255,7 +258,7 @@ def _require_folders(plan: Plan) -> None:
 
 
 def _require_labs(plan: Plan, file: Path) -> None:
-    """VEN-LAB-... of a lab that cannot be made; what a killed plan left of one is taken down."""
+    """Take down labs that a killed plan left; VEN-LAB-... for a lab that can't be made."""
     for cluster in plan.clusters.values():
         if cluster.lab is None:
             continue

@@ -1,4 +1,4 @@
-"""`venturi probe`: what this machine can do."""
+"""`venturi probe`: measures this machine."""
 
 from __future__ import annotations
 

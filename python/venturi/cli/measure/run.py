@@ -385,7 +385,7 @@ def _settings(
 def _size(
     definition: Definition, scale: str | None, size_bytes: int | None, parameters: Sequence[str]
 ) -> tuple[str | None, Size]:
-    """The scale that was chosen (None: bytes were), and how much that is."""
+    """The chosen scale (None if bytes were chosen), and its size."""
     if scale is not None and size_bytes is not None:
         raise click.UsageError("give either --scale or --bytes")
     chosen = {}
@@ -414,7 +414,7 @@ def _groups(engines: Sequence[WorkloadEngine]) -> list[Sequence[WorkloadEngine]]
 
 
 def _understood(spec: TrialSpec, *, repeat: int, warm_up: int) -> str:
-    """The sizes and times that were chosen, as they were understood."""
+    """The chosen sizes and times, as parsed."""
     parts = [f"{count_of(repeat, 'repetition')} ({warm_up} to warm up)"]
     if spec.size.bytes:
         parts.insert(0, f"{format_bytes_decimal(spec.size.bytes)} of input")

@@ -174,9 +174,7 @@ def _lab(cluster: PlanCluster, told: Told) -> Iterator[ClusterSpec]:
 
 
 def _stand_in(measuring: MeasuringCommand, spec: ClusterSpec) -> Session:
-    """A session to record that the hosts of a cluster could not be had; no more is known of them
-    than its file says.
-    """
+    """A session to record that a cluster's hosts were unreachable, with the facts of its file."""
     from venturi.measure.trial.runner import SessionMember
 
     session = measuring.session()
@@ -198,9 +196,7 @@ class SiteSurvey:
 
 
 def look(plan: Plan) -> SiteSurvey:
-    """Inspect the disks and engines of a plan's sites, as far as they exist; for a lab, use its
-    file.
-    """
+    """Inspect the disks and engines of a plan's sites, as far as they exist; a lab by its file."""
     found = SiteSurvey()
     for made in _engines_here(plan):
         _warn_of_lacks(found, made)
@@ -224,7 +220,10 @@ def look(plan: Plan) -> SiteSurvey:
 
 
 def require_engines(plan: Plan) -> None:
-    """VEN-ENGINE-MISSING, or -JAVA, unless what a plan runs here, or in a lab, is here."""
+    """Raise VEN-ENGINE-MISSING, or -JAVA, if an engine of the plan is missing here.
+
+    Checks the engines that run here or in a lab.
+    """
     from venturi.measure.engines.protocol import require
 
     for made in _engines_here(plan):
@@ -232,7 +231,7 @@ def require_engines(plan: Plan) -> None:
 
 
 def _engines_here(plan: Plan) -> Iterator[WorkloadEngine]:
-    """Those of this machine, which its labs have, too; there all have their data in HDFS."""
+    """The engines of this machine, which its labs use, too; in labs all have their data in HDFS."""
     labs = {name for name, cluster in plan.clusters.items() if cluster.lab is not None}
     for place, spec in dict.fromkeys((each.place, each.engine) for each in plan.combinations):
         if place in {LOCAL, *labs}:

@@ -47,9 +47,9 @@ class ExecutionTarget:
     def measuring(
         self, what: str, *, show_progress: bool, wait: bool
     ) -> AbstractContextManager[Session]:
-        """A session there; while it is open nothing but `what` measures there.
+        """A session; while it is open, only `what` measures there.
 
-        Folders that cannot be written are refused before another command is waited for.
+        Unwritable folders are rejected before the wait for another command.
         """
         parents = (folder for folders in self.roles.values() for folder in folders)
         require_writable(self.host.files, parents)
@@ -62,8 +62,8 @@ class ExecutionTarget:
         )
 
     def sized(self, limits: Mapping[str, Any]) -> dict[str, Any]:
-        """`limits` for a cluster: without `threads` all of its workers have, and without
-        `memory_bytes` what an engine gets on one host, for each of them, or half of its memory.
+        """`limits` for a cluster. Default `threads`: those of all workers. Default `memory_bytes`:
+        for each worker, the amount that an engine gets on one host, or half of its memory.
         """
         if self.nodes is None:
             return dict(limits)
@@ -113,7 +113,7 @@ def _memory_bytes(nodes: ClusterNodes) -> int:
 def session_on(
     cluster: ClusterSpec, nodes: ClusterNodes, keeper: TrialStore, **more: Any
 ) -> Session:
-    """A session on all `nodes`: that of the client first, for its agent does what one host does."""
+    """A session on all `nodes`, the client's first: its agent does single-host work."""
     from venturi.measure.hosts.agent import Agent
     from venturi.measure.trial.runner import open_cluster_session
 

@@ -87,10 +87,10 @@ def watch(
     *,
     as_json: bool,
 ) -> None:
-    """Probes until the time is over or Ctrl-C, and then says what was found.
+    """Probe until the time is over or Ctrl-C, then print the findings.
 
-    Probes of the same kind that the last command of the same experiment made within `lasts_s` count
-    too: started again, it goes on.
+    To resume, probes of the same kind count that the last command of the same experiment made
+    within `lasts_s`.
     """
     trials: list[Trial] = []
     stopped = False

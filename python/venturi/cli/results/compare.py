@@ -169,7 +169,7 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
 
 
 def render_comparison(comparison: Comparison) -> list[Table | Paragraph | str]:
-    """The verdicts, then what they rest on."""
+    """The verdicts, then their evidence."""
     rows = []
     reasons: dict[str, list[str]] = {}  # each is said once, with the groups that it is about
     for result in comparison.groups:

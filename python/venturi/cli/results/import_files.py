@@ -1,4 +1,4 @@
-"""Imports files and folders, and says what became of each."""
+"""Imports files and folders, and prints the result for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`venturi keys`: what trials can be filtered, sorted and grouped by, and with which values."""
+"""`venturi keys`: the keys by which trials can be filtered, sorted and grouped, with
+their values.
+"""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def command(
 
 
 class _Push:
-    """Sends batches of trials, again if need be, and keeps what the server says."""
+    """Send batches of trials, with retries, and collect the server's answers."""
 
     def __init__(
         self, repository: TrialRepository, client: httpx.Client, target: str, retry_for_s: float

@@ -200,7 +200,7 @@ def _with_files(limits: ServerLimits) -> ServerLimits:
 
 
 def _warm_up() -> None:
-    """Loads what the first request of a page would wait for."""
+    """Load the modules that the first request of a page would wait for."""
     import venturi.record.store.frames  # noqa: F401
 
     # Freeze the present objects: else the collector would scan them during each answer of many
@@ -211,7 +211,7 @@ def _warm_up() -> None:
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether all addresses of `host` are on loopback; one that is unknown is not."""
+    """Whether all addresses of `host` are on loopback; False for an unknown host."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError:

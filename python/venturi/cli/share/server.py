@@ -118,9 +118,9 @@ class _UvicornServer(uvicorn.Server):
 
 
 def _end(said: str, status: int) -> None:
-    """Ends the process: what threads are doing cannot be ended in any other way.
+    """End the process: its threads can't be ended in any other way.
 
-    A transaction that was not committed is undone, and files that are on their way have no names.
+    Uncommitted transactions are undone, and unfinished files have no names.
     """
     os.write(2, f"{said}\n".encode())
     os._exit(status)

@@ -327,7 +327,7 @@ def _not_rejected(t: Array, freedom: Array, n: int, m: int, alpha: float) -> Arr
 
 
 class _LargePair(_Pair):
-    """Groups with more differences than can be tested each: what is wanted is bisected."""
+    """Groups with too many differences to test each: values are found by bisection."""
 
     def estimate(self) -> float:
         pairs = len(self.a) * len(self.b)

@@ -1,4 +1,4 @@
-"""Who did what leaves no other trace of them: brought a trial, deleted a view."""
+"""Authors of actions that leave no other trace: importing a trial, deleting a view."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Action:
 
 
 def record_action(connection: sa.Connection, action: str, subject: str, author: Author) -> None:
-    """Keeps, in the transaction that does it, who does it."""
+    """Record the author of an action in the action's transaction."""
     values = {"id": new_id(), "at_us": microseconds(now()), "action": action, "subject": subject}
     connection.execute(sa.insert(ACTIONS).values(values | columns_of(author)))
 

@@ -33,7 +33,7 @@ class Author:
         object.__setattr__(self, "text", text)
 
     def saying(self, said: str | None) -> Author:
-        """The same, who calls themselves `said`."""
+        """The same author with the stated name `said`."""
         return replace(self, said=said)
 
 
@@ -43,7 +43,7 @@ def as_author(author: Author | str) -> Author:
 
 
 def columns_of(author: Author, prefix: str = "author") -> dict[str, Any]:
-    """`author` as columns: the one called `prefix` has what was said, "" for nothing."""
+    """`author` as columns; the column `prefix` has the stated name, "" without one."""
     return {
         prefix: author.said or "",
         f"{prefix}_name": author.name,

@@ -123,7 +123,7 @@ def find(repository: TrialRepository, ids: Sequence[str] | None = None) -> tuple
 
 
 def covering(repository: TrialRepository, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-    """For each trial of `ids` that is left out, the ids of the rules that do so, oldest first."""
+    """For each excluded trial of `ids`, the ids of the rules that cover it, oldest first."""
     with repository.reading() as connection:
         return selection.covering(connection, rules_of(connection), ids)
 

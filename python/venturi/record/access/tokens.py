@@ -143,15 +143,17 @@ def revoke(repository: TrialRepository, name: str) -> Token:
 
 
 def revoke_all(connection: sa.Connection) -> int:
-    """Ends all tokens; how many were not revoked before. For one who fills an empty repository,
-    which has no sessions."""
+    """End all tokens, and return how many weren't revoked before.
+
+    Used when an empty repository is filled; it has no sessions.
+    """
     left = TOKENS.c.revoked_at_us.is_(None)
     ended = sa.update(TOKENS).where(left).values(revoked_at_us=microseconds(now()))
     return connection.execute(ended).rowcount
 
 
 def is_secret(text: str) -> bool:
-    """Whether `text` looks like the secret of a token or a session, so that one may have it."""
+    """Whether `text` has the form of a secret of a token or a session."""
     return bool(SECRET.fullmatch(text) or _SESSION.fullmatch(text))
 
 
@@ -209,7 +211,9 @@ def holder_of_session(repository: TrialRepository, secret: str) -> Token | None:
 
 
 def close_session(repository: TrialRepository, secret: str) -> None:
-    """Ends a session; one that is none is left alone, and waits for no writer: strangers ask."""
+    """End a session. An unknown secret changes nothing and waits for no writer: any client may send
+    one.
+    """
     if not _SESSION.fullmatch(secret):
         return
     here = SESSIONS.c.digest == _digest(secret)

@@ -36,10 +36,10 @@ class View:
 
 
 def save(repository: TrialRepository, name: str, url: str, author: Author | str) -> View:
-    """Saves a view. A name that is taken is an error (VEN-VIEW-DUPLICATE).
+    """Save a view. A duplicate name is an error (VEN-VIEW-DUPLICATE).
 
-    So is a name, an author or a url that is none (VEN-VIEW-VALUE): a url that leads elsewhere
-    would be taken for a page of the repository.
+    An invalid name, author or url is VEN-VIEW-VALUE: a url of another site would pass for a page of
+    the repository.
     """
     name = _line("name", name, NAME_CHARACTERS_MAX)
     author = as_author(author)
@@ -82,9 +82,8 @@ def find(repository: TrialRepository) -> tuple[View, ...]:
 
 
 def delete(repository: TrialRepository, name: str, by: Author) -> None:
-    """Deletes a view, in the name of `by`, which stays on record.
-
-    One that is not there is an error (VEN-VIEW-UNKNOWN).
+    """Delete a view in the name of `by`, which stays on record. VEN-VIEW-UNKNOWN if it doesn't
+    exist.
     """
     chosen = sa.delete(VIEWS).where(VIEWS.c.name == name)
     with repository.writing() as connection:

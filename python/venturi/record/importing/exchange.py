@@ -225,7 +225,7 @@ class _BoundedArchive(io.BufferedReader):
 
 
 def _check_members(archive: zipfile.ZipFile, size_bytes: int, limits: ArchiveLimits) -> None:
-    """Refuses what no export contains, before anything is read."""
+    """Reject contents that no export has, before anything is read."""
     members = archive.infolist()
     if len(members) > limits.members:
         raise _damaged(f"{len(members)} files in it; at most {limits.members} are read")
@@ -253,7 +253,7 @@ def _check_members(archive: zipfile.ZipFile, size_bytes: int, limits: ArchiveLim
 
 
 def _check_expansion(archive: zipfile.ZipFile, size_bytes: int, limits: ArchiveLimits) -> None:
-    """Refuses what unpacks to more than an export does, before it is unpacked."""
+    """Reject files that unpack to more than an export does, before they are unpacked."""
     for name, times in ((MANIFEST, limits.manifest_times), (RECORDS, limits.records_times)):
         if name not in archive.NameToInfo:
             raise _damaged(f"it has no {MANIFEST} or no {RECORDS}")
@@ -327,7 +327,7 @@ def _take_in(
 ) -> bool:
     """Whether `trial` is new here; a different one with its id is an error.
 
-    A trial that is here without its files (the database is shared, the folder is not) gets them.
+    An existing trial without its files (shared database, separate folders) gets them.
     """
     stored = _stored(repository, trial)
     if stored is None:

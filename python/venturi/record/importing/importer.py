@@ -27,7 +27,7 @@ from venturi.record.store.repository import TrialRepository
 Progress = Callable[[int, int | None], None]
 """Called with the amount read so far and the total, if known: bytes, or trials of an archive."""
 Take = Callable[[TrialRepository, Progress], ImportReport]
-"""Takes in one file, or one log; an error says that nothing of it was."""
+"""Imports one file, or one log; on an error nothing of it is stored."""
 
 _ITEMS_A_STEP = 500
 
@@ -72,10 +72,10 @@ def import_file(
     path: Path,
     progress: Progress = lambda done, total: None,
 ) -> ImportReport:
-    """Takes in the file `path`, which is of `format` (a name in `FORMATS`).
+    """Import the file `path` in the format `format` (a name in `FORMATS`).
 
-    A file that is not of the format, is damaged or cannot be read is an error by the code of the
-    format's kind, and nothing of it is stored.
+    If the file isn't in the format, is damaged or cannot be read, this raises the code of the
+    format's kind, and nothing is stored.
     """
     # Taken while `found` goes on: a container is unpacked until then.
     (report,) = [take(repository, progress) for _, take in found(format_named(format), path)]

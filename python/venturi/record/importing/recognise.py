@@ -96,7 +96,7 @@ def _raise(error: OSError) -> None:
 
 
 def _logs_like(path: Path) -> list[Format]:
-    """The formats of logs that it can be of; what cannot be looked into is like none."""
+    """The log formats that fit; none if the file can't be read."""
     try:
         if is_container(path):
             return [recognise(path)]

@@ -76,7 +76,7 @@ STREAMED: dict[Path, tuple[Callable[[], AbstractContextManager[IO[bytes]]], int]
 
 
 class CutOffError(Exception):
-    """The data ends, or is damaged, before its framing says so; what came before is good."""
+    """The data ends, or is damaged, before its framing ends; the data before that is good."""
 
 
 class OversizedLine(bytes):

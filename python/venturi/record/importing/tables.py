@@ -1,4 +1,4 @@
-"""Reading delimited text that is not trusted: a header to be checked, then rows, within limits."""
+"""Parses untrusted delimited text within limits: a header to check, then rows."""
 
 from __future__ import annotations
 
@@ -134,9 +134,9 @@ def named_rows(
     limits: TableLimits,
     ended: bool = True,
 ) -> Iterator[TableRow | Refusal]:
-    """As `rows`, below a header that `check` lets pass; empty if there is nothing in the file.
+    """As `rows`, for a header that `check` accepts; empty for an empty file.
 
-    If the last line need not have `ended` with a line end, it is never one that is cut off.
+    With `ended`, a last line that lacks fields and a line end is reported as truncated.
     """
     whole_lines = _Lines(file, origin, limits)
     reader = csv.reader(whole_lines, delimiter=delimiter, strict=True)

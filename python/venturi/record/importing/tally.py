@@ -68,16 +68,14 @@ class ImportReport:
 
     @property
     def sound(self) -> bool:
-        """Whether a trial was imported, or already present, and none is damaged; rows may be
-        refused.
-        """
+        """Whether a trial was imported or already present, and none is damaged."""
         damaged = any(refusal.code for refusal in self.refused)
         return self.added + self.already_present + self.removed > 0 and not damaged
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts what a reader yields, and passes on each trial once."""
+    """Count the items that a reader yields, and pass on each trial once."""
 
     added: int = 0
     already_present: int = 0
@@ -115,7 +113,7 @@ class Tally:
     def arrive(
         self, trial: Trial, *, added: bool, account: Mapping[str, Any] | None = None
     ) -> None:
-        """Counts a trial that is stored by itself: now, or before."""
+        """Count a trial that was stored separately, now or before."""
         self.added += added
         self.already_present += not added
         self.failed += trial.state is State.FAILED

@@ -1,4 +1,4 @@
-"""Reading text that is not trusted, within limits; tables and JSON are made of it."""
+"""Reads untrusted text within limits, as the basis for tables and JSON."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from venturi.core.errors import VenturiError, unreadable
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A row that is no trial: its line (from 1), the field and its text, and why.
+    """A row that isn't a trial: its line (from 1), the field and its text, and the reason.
 
-    `code` is that of the error where it is a damaged trial; a row that is no trial has none.
+    `code` is the error code of a damaged trial; empty for other rows.
     """
 
     line: int

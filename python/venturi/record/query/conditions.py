@@ -1,4 +1,4 @@
-"""Conditions on trials: what a text asks for, and how a database is asked it."""
+"""Conditions on trials: parses their text, and makes SQL of them."""
 
 from __future__ import annotations
 
@@ -116,9 +116,7 @@ def canonical(key: str) -> str:
 
 
 def plain(key: str) -> str:
-    """Return the key's name for display: a configuration key has no prefix, unless another key has
-    that name.
-    """
+    """Return the key's name for display, without prefix unless another key has that name."""
     setting = key.removeprefix(PREFIX)
     return key if is_hidden(setting) else setting
 
@@ -129,7 +127,7 @@ def is_hidden(setting: str) -> bool:
 
 
 def setting_of(key: str) -> str:
-    """The configuration key that `key` names, as the table has it."""
+    """The configuration key that `key` names, as stored."""
     return text_of(key.removeprefix(PREFIX))
 
 
@@ -139,7 +137,7 @@ def is_size(key: str) -> bool:
 
 
 def spellings(key: str, text: str) -> tuple[str, ...]:
-    """The texts under which what `text` writes may be recorded: `64MiB` also as 67108864."""
+    """The texts under which `text` may be recorded: `64MiB` also as 67108864."""
     size = _bytes_of(text) if is_size(key) and number_of(text) is None else None
     return (text,) if size is None else (text, str(size))
 

@@ -1,4 +1,4 @@
-"""Which keys there are to filter, sort and group by, and what kind of values they have."""
+"""The keys by which trials can be filtered, sorted and grouped, and the kinds of their values."""
 
 from __future__ import annotations
 

@@ -66,9 +66,8 @@ class QueryPage:
 
 
 def rows(repository: TrialRepository, query: Query) -> QueryPage:
-    """The rows of one page of `query`.
-
-    A cursor that is damaged or of another query is an error (VEN-QUERY-CURSOR).
+    """The rows of one page of `query`. VEN-QUERY-CURSOR for a damaged cursor, or one of another
+    query.
     """
     source, keys = source_of([query.sort])
     terms = keys[0] if keys[0][0] is TRIALS.c.id else [*keys[0], TRIALS.c.id]
@@ -137,7 +136,7 @@ def whole_trials(
 
 
 def records_of(repository: TrialRepository, page: QueryPage) -> list[str]:
-    """The records of the rows of `page` as they are stored, in their order."""
+    """The stored records of the rows of `page`, in their order."""
     ids = [row.id for row in page.rows]
     chosen = sa.select(RECORDS.c.id, RECORDS.c.record).where(RECORDS.c.id.in_(ids))
     with repository.reading() as connection:

@@ -88,7 +88,7 @@ def _known(repository: TrialRepository) -> _Costs:
 
 
 def _read(connection: sa.Connection) -> _Costs:
-    """Those of the trials with a cost above 0."""
+    """The recorded costs of the trials with a cost above 0."""
     statement = (
         sa.select(TRIALS.c.serial, RECORDS.c.record)
         .join(RECORDS, RECORDS.c.id == TRIALS.c.id)
@@ -112,7 +112,7 @@ def _read(connection: sa.Connection) -> _Costs:
 
 
 def _cost(record: Mapping[str, Any]) -> float | None:
-    """That of the whole trial; None where it has several, or one only of a part."""
+    """The cost of the whole trial; None if it has several, or only one of a part."""
     costs = [
         sample["value"]
         for sample in record["samples"]

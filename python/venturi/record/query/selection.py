@@ -119,7 +119,7 @@ def _covers(rule: ExclusionRule) -> sa.ColumnElement[bool]:
 
 
 def source_of(keys: Sequence[str]) -> tuple[sa.FromClause, list[list[sa.ColumnElement[Any]]]]:
-    """The trials with the configuration keys among `keys`, and for each key what it sorts by."""
+    """The trials with the configuration keys among `keys`, and the sort expression for each key."""
     source: sa.FromClause = TRIALS
     terms: list[list[sa.ColumnElement[Any]]] = []
     for key in keys:
@@ -136,7 +136,7 @@ def source_of(keys: Sequence[str]) -> tuple[sa.FromClause, list[list[sa.ColumnEl
 
 
 def fetch(connection: sa.Connection, statement: sa.Select[Any]) -> list[tuple[Any, ...]]:
-    """The rows as the driver has them: SQLAlchemy's own would take as long again to make."""
+    """The driver's own rows: SQLAlchemy's would take twice as long."""
     with connection.execute(statement) as result:
         assert result.cursor is not None
         return list(result.cursor.fetchall())

@@ -73,9 +73,7 @@ _KNOWN: WeakKeyDictionary[TrialRepository, _CachedColumns] = WeakKeyDictionary()
 
 
 def check_settings(keys: Iterable[str], field: str, also: tuple[str, ...] = ()) -> None:
-    """Raise VEN-QUERY-VALUE for a column that is an outcome of a trial, such as its time, not a
-    setting; `also` are allowed.
-    """
+    """Raise VEN-QUERY-VALUE for a column that is a result, such as the time; `also` are allowed."""
     for key in keys:
         if key in COLUMNS and key not in (*CHOSEN, *also):
             raise refused(

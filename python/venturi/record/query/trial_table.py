@@ -81,7 +81,7 @@ class TrialTable:
         return {column.name: types[column.kind] for column in self.columns}
 
     def parts(self) -> Iterator[tuple[pl.DataFrame, list[Reasons]]]:
-        """The rows, some at a time, and for each row why what it lacks is missing, by column."""
+        """The rows in parts, and for each row the reasons for missing values, by column."""
         from venturi.record.store.frames import pl
 
         schema = self.schema
@@ -206,9 +206,7 @@ def _sample(id_: str, sample: Mapping[str, Any]) -> list[Any]:
 def _read(
     repository: TrialRepository, query: Query, most: int | None, progress: Progress
 ) -> Iterator[Iterable[tuple[dict[str, Any], str]]]:
-    """The trials' columns and records as stored, some at a time, all as they are when the first is
-    read.
-    """
+    """The trials' columns and stored records in parts, all from one state of the repository."""
     newest_first = (TRIALS.c.started_at_us.desc().nulls_last(), TRIALS.c.id.desc())
     with repository.reading() as connection:
         rules = rules_of(connection)
@@ -260,7 +258,7 @@ class _ColumnSurvey:
         self._trials: Counter[int] = Counter()
 
     def most_frequent(self, named: Mapping[str, _Slot]) -> dict[str, _Slot]:
-        """Of `named`, in its order, those that most trials have: 1,000 at most."""
+        """At most 1,000 of `named`, in its order: those that most trials have."""
         places = {name: self.slots[slot] for name, slot in named.items()}
         own = len(COLUMNS) + 1
         kept = sorted(named, key=lambda name: (places[name] >= own, -self._trials[places[name]]))
@@ -270,7 +268,7 @@ class _ColumnSurvey:
     def row(
         self, columns: Mapping[str, Any], record: Mapping[str, Any]
     ) -> tuple[dict[int, Any], dict[int, str]]:
-        """The values of a trial, and why what it lacks is missing, by the places of their slots."""
+        """The values of a trial, and the reasons for missing ones, by the places of their slots."""
         measured_of = _measured(record)
         values = {place: value for place, value in enumerate(columns.values()) if value is not None}
         reasons = {

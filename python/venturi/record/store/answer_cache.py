@@ -20,7 +20,7 @@ _FOLDER = "answers"
 
 
 def cached_answer(home: Path, trial: Trial, what: str) -> bytes | None:
-    """The answer to `what` about `trial` that is kept in `home`; None: it is to be computed."""
+    """The cached answer to `what` about `trial`; None if it must be computed."""
     try:
         digest, _, answer = _path(home, trial.id, what).read_bytes().partition(b"\n")
     except OSError:

@@ -12,7 +12,7 @@ class Closing(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Gives up what it holds."""
+        """Release the resources."""
 
     def __enter__(self) -> Self:
         return self

@@ -131,7 +131,7 @@ class Database:
             return int(connection.exec_driver_sql(sizes[connection.dialect.name]).scalar_one())
 
     def analyze(self, connection: sa.Connection) -> None:
-        """Refreshes, within the transaction, what the database plans its queries by."""
+        """Update the statistics of the query planner within the transaction."""
         for table in (TRIALS, CONFIGURATION):
             connection.exec_driver_sql(f"ANALYZE {table.name}")
 

@@ -1,5 +1,5 @@
-"""Locks of open files, which the kernel ends with the process that holds them; in the file is who
-that is.
+"""Locks of open files, which the kernel releases when their process ends; the file names the
+holder.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ _ABOUT_BYTES = 4096
 
 
 def take(file: int, about: str) -> str | None:
-    """Takes the lock of `file` and writes `about` into it. If another holds it: what that wrote,
-    perhaps nothing yet.
+    """Lock `file` and write `about` into it. If another process holds it, return that one's text,
+    which may be empty.
     """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

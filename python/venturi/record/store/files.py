@@ -74,7 +74,7 @@ def is_abandoned(path: Path, *, remove: bool = False) -> bool:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Removes what killed processes had begun to write in `folder` or below it."""
+    """Remove partly written files of killed processes in `folder` or below it."""
     for path in sorted(folder.rglob(f".*{TEMPORARY_SUFFIX}")):
         is_abandoned(path, remove=True)
 

@@ -19,8 +19,9 @@ signal.siginterrupt(signal.SIGINT, True)
 
 
 def read_table(path: Path, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """The columns of `schema` of the table in `path`, as `read_rows` has them; one that the file
-    does not have is null."""
+    """The columns of `schema` of the table in `path`, as in `read_rows`; null if the file lacks
+    one.
+    """
     there = pl.read_parquet_schema(path)
     rows = read_rows(path, [name for name in schema if name in there])
     absent = [

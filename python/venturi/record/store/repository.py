@@ -318,7 +318,7 @@ class TrialRepository(Closing):
         return Artifact(kind=kind, name=name, path=path, size_bytes=size_bytes, sha256=sha256)
 
     def artifact_path(self, artifact: Artifact) -> Path:
-        """Where the file of `artifact` lies; an error if it is not there."""
+        """The path of the file of `artifact`; an error if it doesn't exist."""
         relative = PurePosixPath(artifact.path)
         path = self.artifacts_dir / relative
         if relative.is_absolute() or ".." in relative.parts or not path.is_file():

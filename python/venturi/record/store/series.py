@@ -210,9 +210,9 @@ def rows_of(path: Path) -> int:
 
 
 def read_parts(path: Path, columns: Sequence[str] = _COLUMNS) -> Iterator[pl.DataFrame]:
-    """The series in `path` as `read_series` has it, some rows at a time.
+    """The series in `path` as in `read_series`, in parts.
 
-    However many rows its file calls one group, no more than a part of them is in memory.
+    Memory stays bounded even if the file has one huge row group.
     """
     from venturi.record.store.frames import pl
 

@@ -69,7 +69,7 @@ class TableChecker(Closing):
         return _line(process, CHECK_S)
 
     def _begun(self) -> subprocess.Popen[bytes]:
-        """VEN-SYSTEM if it cannot begin: what it lacks is not the table's fault."""
+        """VEN-SYSTEM if it cannot begin, because that isn't the table's fault."""
         process = subprocess.Popen(
             [
                 sys.executable,

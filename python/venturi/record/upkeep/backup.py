@@ -135,7 +135,7 @@ def back_up(
 
 
 def _remove_dead(path: Path) -> None:
-    """Removes what a killed backup to `path` had begun to write."""
+    """Remove the partly written file of a killed backup to `path`."""
     begun = re.compile(rf"\.{re.escape(path.name)}\.\d+{re.escape(TEMPORARY_SUFFIX)}")
     for each in path.parent.iterdir() if path.parent.is_dir() else ():
         if begun.fullmatch(each.name):
@@ -205,7 +205,7 @@ class _Writer:
             yield json.dumps(dict(row)).encode() + b"\n"
 
     def _note(self, id_: str, record: str) -> None:
-        """The artifacts of a trial; of one that cannot be read, whatever lies there."""
+        """The artifacts of a trial; for an unreadable one, all files in its folder."""
         if why_unreadable(id_, record) is not None:
             self._note_all(id_)
             return
@@ -451,7 +451,9 @@ def _fill(
 
 
 def _row(table: sa.Table, line: bytes) -> dict[str, Any]:
-    """A row of `table`; its keys become part of a statement, and are none but the columns."""
+    """A row of `table`. Only column names may be its keys, because they become part
+    of a statement.
+    """
     row = json.loads(line)
     if not isinstance(row, dict) or not row.keys() <= set(table.columns.keys()):
         raise _damaged(f"a row of {table.name} lacks columns of that table")

@@ -74,9 +74,7 @@ def check(
 
 
 def why_unreadable(id_: str, record: str, limits: TrialLimits | None = None) -> str | None:
-    """Why what is stored as the trial `id_` cannot be read, or None: it is read as readers do, who
-    bear no more than `limits`.
-    """
+    """Why the stored trial `id_` cannot be read within `limits`; None if it can."""
     try:
         trial = decode(record)
         if trial.id != id_:
@@ -321,7 +319,7 @@ def _is_same(made: dict[str, Any], stored: dict[str, Any]) -> bool:
 
 
 def _folders(artifacts_dir: Path) -> list[Path]:
-    """The folders of trials; what has no trial's name is nothing of Venturi's."""
+    """The folders of trials; others aren't Venturi's."""
     if not artifacts_dir.is_dir():
         return []
     return [
@@ -343,8 +341,7 @@ def _entries(artifacts_dir: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _names(id_: str, record: str) -> frozenset[str] | None:
-    """The names of the files of a trial that has ended; None of one that has not, or that cannot be
-    read."""
+    """The names of a finished trial's files; None for an unfinished or unreadable one."""
     if why_unreadable(id_, record) is not None:
         return None
     trial = decode(record)
@@ -417,8 +414,7 @@ def _of_home(home: Path, *, restores: bool) -> Iterator[RepositoryFinding]:
 
 
 def _open_to_others(home: Path) -> Iterator[Path]:
-    """`home`, its database and its artifacts, as far as users outside its group may read or write
-    them."""
+    """`home`, its database and its artifacts, if users outside its group have access."""
     mine = [home, *sorted(home.glob("venturi.sqlite*")), home / "artifacts"]
     inside = (home / "artifacts").rglob("*")
     yield from filter(is_open_to_others, (*mine, *inside))

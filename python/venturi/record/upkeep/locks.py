@@ -1,7 +1,7 @@
 """Locks of a repository's folder, which end with the process that holds them.
 
-A trial that is taken in has its files before it is recorded. So who looks for files that no trial
-names, or deletes those of a trial, must not do so while `import_lock` is held.
+A trial that is being imported has its files before it is recorded. So files without a trial must
+not be searched or deleted while `import_lock` is held.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ _WORKING, _FILES = ".upkeep.lock", ".files.lock"
 
 @contextmanager
 def upkeep_lock(home: Path, what: str) -> Iterator[None]:
-    """Let only one command copy, repair or remove files in `home`; VEN-REPOSITORY-BUSY names the
-    active one.
-    """
+    """Let only one command copy, repair or remove files in `home`; VEN-REPOSITORY-BUSY names it."""
     with _opened(home, _WORKING) as file:
         other = file_lock.take(file, f"{what}, process {os.getpid()}")
         if other is not None:
@@ -44,9 +42,7 @@ def is_active(home: Path) -> bool:
 
 @contextmanager
 def import_lock(home: Path) -> Iterator[None]:
-    """Held while `home` may have files of a trial that isn't recorded yet; holders run
-    concurrently.
-    """
+    """Held while `home` may have files of an unrecorded trial; holders run concurrently."""
     with _opened(home, _FILES) as file:
         fcntl.flock(file, fcntl.LOCK_SH)
         yield

@@ -18,7 +18,7 @@ _TABLES = {"exclusion": (EXCLUSIONS, EXCLUSIONS.c.id), "view": (VIEWS, VIEWS.c.n
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedRecord:
-    """`content` is the record as it was stored; of a rule or a view its row, as JSON."""
+    """`content` is the record as it was stored; for a rule or a view, its row as JSON."""
 
     kind: str
     subject: str
@@ -42,9 +42,9 @@ def find(repository: TrialRepository) -> tuple[QuarantinedRecord, ...]:
 def set_aside(
     connection: sa.Connection, kind: str, subject: str, reason: str, *, content: str | None = None
 ) -> bool:
-    """Moves what is stored as `subject` there, in this transaction; whether it (still) was.
+    """Quarantine the stored `subject` in this transaction; return whether it (still) existed.
 
-    What was never stored, as of a backup, has its `content` given.
+    For a record that was never stored, as in a backup, `content` is given.
     """
     if content is None:
         content = _content(connection, kind, subject)

@@ -1,1 +1,1 @@
-"""Comparing groups of trials: what differs, what it brings, which is best."""
+"""Compares groups of trials: differences, effects, rankings."""

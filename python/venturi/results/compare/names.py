@@ -91,7 +91,7 @@ def _number(text: str) -> float | None:
 
 
 def _columns(groups: Sequence[Mapping[str, Scalar]]) -> dict[str, list[Scalar]]:
-    """The values of each key that any group states, in display order. Synonyms with equal values
+    """The values of each key that any group states, in display order; equal synonyms
     are one key.
     """
     every = [
@@ -123,7 +123,7 @@ def _columns(groups: Sequence[Mapping[str, Scalar]]) -> dict[str, list[Scalar]]:
 def _is_redundant(
     key: str, differing: Sequence[str], columns: Mapping[str, Sequence[Scalar]]
 ) -> bool:
-    """Whether a derived key says nothing that another, which is not derived, leaves open."""
+    """Whether a derived key adds nothing to another, non-derived key."""
     if not key.startswith(_DERIVED):
         return False
     for other in differing:

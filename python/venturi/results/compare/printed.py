@@ -1,11 +1,11 @@
-"""Figures that a publication prints: values of which a single one may stand for many executions."""
+"""Figures that a publication prints, each of which may stand for many executions."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 KEY = "published_statistic"
-"""The key that says what a printed figure is; trials that are none have no value of it."""
+"""The key with the kind of a printed figure; other trials have no value of it."""
 
 
 _ABOUT = "printed figures"

@@ -124,7 +124,7 @@ class Design:
 
     @property
     def least_ratio(self) -> float | None:
-        """The least ratio of two groups that is found; None: they can never decide."""
+        """The smallest detectable ratio; None if the repeats can never decide."""
         return least_ratio(self.n, self.sd)
 
     @property

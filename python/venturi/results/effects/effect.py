@@ -1,4 +1,4 @@
-"""The answer to the question what a setting brings: plain values, as every page and verb has it."""
+"""The effect of a setting: plain values for all pages and verbs."""
 
 from __future__ import annotations
 

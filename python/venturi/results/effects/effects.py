@@ -192,9 +192,7 @@ class _ValueVerdict:
 
 
 def _main(told: Sequence[_ValueVerdict]) -> int | None:
-    """The place of the value that surely saves most; without any, of the one with the
-    most strata.
-    """
+    """The place of the value that surely saves most; else of the one with the most strata."""
     sure = [i for i, each in enumerate(told) if each.sure and each.outcome is EffectOutcome.FASTER]
 
     def most(place: int) -> tuple[int, float]:

@@ -33,15 +33,16 @@ SAME = 1e-9  # logarithms that differ by rounding only
 
 @dataclass(frozen=True, slots=True)
 class SucceededTrials:
-    """Trials that succeeded, an entry each: what was chosen by key, and the logarithms of times;
-    `serials`, where they are known, are those of the repository."""
+    """Trials that succeeded, an entry each: their settings by key, and the logarithms of times;
+    `serials`, where known, are those of the repository.
+    """
 
     columns: Mapping[str, Column]
     logs: Floats
     serials: Integers | None = None
 
     def taken(self, places: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> SucceededTrials:
-        """Those at `places`."""
+        """The trials at `places`."""
         serials = None if self.serials is None else self.serials[places]
         return SucceededTrials(select_trials(self.columns, places), self.logs[places], serials)
 
@@ -251,9 +252,7 @@ def _interval(middle: float, half: float, level: float, method: str) -> Interval
 
 
 def partition(codes: Integers) -> Integers:
-    """`codes` renumbered in the order of appearance: equal for keys that split trials in the same
-    way.
-    """
+    """`codes` renumbered by appearance: equal for keys that split trials in the same way."""
     first = np.full(int(codes.max()) + 1 if len(codes) else 0, -1, dtype=np.int64)
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # of equal places the last one stays
     present = np.flatnonzero(first >= 0)
@@ -263,8 +262,9 @@ def partition(codes: Integers) -> Integers:
 
 
 def equivalent_keys(columns: Mapping[str, Column]) -> list[tuple[tuple[str, ...], Integers]]:
-    """Groups of keys that split the trials in the same way, with the split; keys that split nothing
-    are left out.
+    """Groups of keys that split the trials in the same way, with the split.
+
+    Keys that split nothing are left out.
     """
     found: dict[bytes, tuple[list[str], Integers]] = {}
     for key, column in columns.items():
@@ -281,7 +281,7 @@ def _well_known(key: str) -> tuple[bool, int, str]:
 
 
 def _distinct(columns: Sequence[Column]) -> list[Column]:
-    """Those that are not the same in all trials."""
+    """The columns with different values."""
     return [c for c in columns if len(c.codes) and not (c.codes == c.codes[0]).all()]
 
 

@@ -52,8 +52,9 @@ _ASKED = [
 
 @dataclass(frozen=True, slots=True)
 class NarrowestHost:
-    """The host that was the narrowest for most of the time, None where none was, by which of its
-    devices; in a sentence.
+    """The host that was the narrowest for most of the time, its busiest device, and a sentence.
+
+    The host is None if none was the narrowest.
     """
 
     host: str | None
@@ -109,8 +110,10 @@ class WatchedHosts:
 def narrowest_of(
     uses: Mapping[K, HostUse], spans: Mapping[K, TimeSpan], what: str
 ) -> NarrowestHost | None:
-    """Which host was the narrowest in most of the time of `spans` (`what` they are: stages,
-    phases), of which `uses` are the narrowest hosts; None of a trial of one host.
+    """The host that was the narrowest for most of the time of `spans`; None for a trial of one
+    host.
+
+    `uses` has the narrowest host of each span, `what` names the spans: stages, phases.
     """
     several = {key: use for key, use in uses.items() if use.host or use.processor_shared}
     if not several:

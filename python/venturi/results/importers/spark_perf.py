@@ -187,8 +187,8 @@ def _seed(written: Scalar) -> int | None:
 
 
 def _refusal(error: UnusableError, line: int, place: str) -> Refusal:
-    """The refusal of the element at `place`, which isn't part of `field`: refusals are counted by
-    field.
+    """The refusal of the element at `place`; `field`, by which refusals are counted,
+    leaves it out.
     """
     return Refusal(line, error.field, f"{place} {error.value}".strip(), error.reason)
 

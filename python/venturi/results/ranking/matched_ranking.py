@@ -133,8 +133,9 @@ class _MatchedPair:
 def other_and_linked_keys(
     trials: SucceededTrials, keys: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The keys in which trials differ besides `keys` and other names of them: those that have to be
-    held equal, and those that change only together with `keys`, so cannot be."""
+    """The keys in which trials differ besides `keys` and their synonyms: those to hold equal, and
+    those that change only together with `keys`.
+    """
     target, _ = combined([trials.columns[key] for key in keys], len(trials.logs))
     same = {*keys, *other_names(keys, trials.columns)}
     others = {key: column for key, column in trials.columns.items() if key not in same}
@@ -210,10 +211,10 @@ def _sets(table: _GroupedTrials, alpha: float) -> list[MatchedSet]:
 
 
 def _set_of(table: _GroupedTrials, members: Sequence[int], alpha: float) -> MatchedSet:
-    """The reference among connected groups with those that share strata with it.
+    """The reference among connected groups, with the groups that share strata with it.
 
-    Of those that share strata with most others it is the one that seems best and against which
-    half of these are known; if there is none such, the one against which most are.
+    Candidates share strata with most others. The best-looking one with known comparisons to half of
+    its groups is chosen; else the one with the most known comparisons.
     """
     if len(members) == 1:
         return _ranked(table, members, members[0], alpha)

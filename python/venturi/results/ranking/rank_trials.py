@@ -94,8 +94,10 @@ def require_prices(usd_per_hour: float, plus: Sequence[tuple[str, str, float]] =
 def recorded_prices(
     repository: TrialRepository, plus: Sequence[tuple[str, str, float]]
 ) -> tuple[tuple[str, str, float], ...]:
-    """`plus` of `Prices` by the recorded names of its keys; VEN-QUERY-VALUE for a value that no
-    trial has and that is no kind of disk either."""
+    """`plus` of `Prices` by the recorded names of its keys.
+
+    VEN-QUERY-VALUE for a value that no trial has and that isn't a kind of disk.
+    """
     made = []
     for key, value, usd in plus:
         (name,) = require_keys(repository, (key,))
@@ -115,9 +117,7 @@ class RankingRefusal:
 
 @dataclass(frozen=True, slots=True)
 class Medians:
-    """Medians over all trials of a group, whatever their other keys; `cost_usd` where there is a
-    price.
-    """
+    """Medians over all trials of a group, whatever their other keys; `cost_usd` if priced."""
 
     elapsed_s: float
     cost_usd: float | None
@@ -192,7 +192,7 @@ def has_recorded(repository: TrialRepository, trials: SucceededTrials) -> bool:
 
 
 def no_prices(repository: TrialRepository, trials: SucceededTrials) -> VenturiError:
-    """VEN-QUERY-VALUE: how many of `trials` have no recorded price, and what to do."""
+    """VEN-QUERY-VALUE: how many of `trials` have no recorded price, with a hint."""
     costs = _costs(repository, trials)
     without, every = int(np.isnan(costs).sum()), len(costs)
     some = 0 < without < every
@@ -418,7 +418,7 @@ def _medians(group: Group) -> Medians:
 
 
 def _named(trials: SucceededTrials, keys: Sequence[str], groups: Sequence[Key]) -> Names:
-    """The groups by their keys; the caption has what else is one value in all trials."""
+    """The names of the groups by their keys; the caption has the keys that all trials share."""
     alike = {
         key: column.values[int(column.codes[0])]
         for key, column in trials.columns.items()

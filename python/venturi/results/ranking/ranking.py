@@ -195,7 +195,7 @@ def rank_groups(
 
 
 def _medians(one: GroupRank) -> tuple[float, ...]:
-    """To order what has no rank by; what is unknown comes last."""
+    """Sort key for unranked groups; unknown medians come last."""
     medians = (summary.median for summary in one.summaries.values())
     return tuple(math.inf if median is None else median for median in medians)
 

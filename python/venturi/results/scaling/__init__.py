@@ -1,1 +1,1 @@
-"""Beyond what was measured: more nodes, more data, slower peers."""
+"""Scaling beyond the measurements: more nodes, more data, slower peers."""

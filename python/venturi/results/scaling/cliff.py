@@ -93,9 +93,7 @@ def _relative(times: Array, fitted: Array) -> float:
 
 
 def _rising(x: Array, times: Array) -> Array:
-    """The line through the points with start and slope at least 0; else the better of the two
-    parts.
-    """
+    """The line through the points with start and slope at least 0; else the better of its terms."""
     free = _line(x, times, np.array([0.0, 1.0]))
     if free[0] >= 0 and free[1] >= free[0]:
         return _line(x, times, x)

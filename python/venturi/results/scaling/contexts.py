@@ -47,7 +47,7 @@ class Context:
 
     @property
     def points(self) -> Points:
-        """Its medians, and how single trials lie about them."""
+        """Its medians, with the times of single trials."""
         medians = [statistics.median(times) for times in self.times]
         # Ascending and above 0 already.
         return Points(np.array(self.x), np.array(medians), self.times)
@@ -243,7 +243,7 @@ def distinguishing_keys(contexts: Sequence[Context]) -> tuple[str, ...]:
 
 
 def comparable_first(contexts: Contexts, by: Sequence[str]) -> Contexts:
-    """The same, those first that differ in `by` alone: the largest such set."""
+    """The same contexts; the largest set that differs only in `by` comes first."""
     sets: dict[tuple[Any, ...], list[Context]] = {}
     for each in contexts.contexts:
         rest = tuple(value for key, value in each.settings.items() if key not in by)

@@ -73,7 +73,7 @@ class Repeats:
 
 
 def _unit_s(times: Array) -> float:
-    """The largest of 1 s, 0.1 s, ... of which all are multiples; 0 where that is below 1 us."""
+    """The largest of 1 s, 0.1 s, ... that divides all times; 0 if below 1 us."""
     for digits in range(7):
         scaled = times * 10.0**digits
         if np.all(np.abs(scaled - np.round(scaled)) < 1e-6):
@@ -99,7 +99,7 @@ class Points:
 
     @cached_property
     def repeats(self) -> Repeats:
-        """How single trials lie about the medians."""
+        """The spread of single trials about the medians."""
         return Repeats.of(self.times) if self.times else Repeats()
 
     @classmethod
@@ -242,7 +242,7 @@ class CurveFit:
     method: str
 
     def at(self, x: Sequence[float]) -> Array:
-        """Seconds at each x. VEN-MODEL-RANGE beyond twice what was measured."""
+        """Seconds at each x. VEN-MODEL-RANGE beyond twice the measured range."""
         wanted = np.asarray(x, dtype=np.float64)
         if len(wanted):
             check_beyond(self.points, float(wanted.min()), float(wanted.max()))
@@ -266,7 +266,7 @@ class CurveFit:
         return np.asarray((1 - end) * (self.inside @ rows) + end * (self.ends @ rows))
 
     def half(self, x: float) -> float | Missing:
-        """How far one more trial at x may lie from the curve: ln, at 90 %."""
+        """The half-width of the 90 % interval for one more trial at x, as a logarithm."""
         return self._half(x, self.one)
 
     def half_of_median(self, x: float) -> float | Missing:
@@ -283,9 +283,9 @@ class CurveFit:
         return reach[0] if ENDS < place < 1 - ENDS else reach[1]
 
     def interval(self, x: float) -> Interval | Missing:
-        """Where one more trial at x lies (90 %); none beyond what was measured.
+        """The 90 % interval for one more trial at x; none beyond the measured range.
 
-        curve * exp(+- half). `docs/method/scaling-fits.md` has how often it held.
+        curve * exp(+- half). `docs/method/scaling-fits.md` reports its coverage.
         """
         half = self.half(x)
         if isinstance(half, Missing):
@@ -346,7 +346,7 @@ def _own(
 
 
 def ernest(points: Points, x: Array) -> Array:
-    """Seconds at each x by Ernest's formula alone, what curves are measured against."""
+    """Seconds at each x by Ernest's formula alone, the baseline for curves."""
     kept = np.ones((1, len(points)))
     (coefficients,) = solve(Meaning.RESOURCE, points.x, points.elapsed_s, kept)
     return np.asarray(np.exp(logs(Meaning.RESOURCE, coefficients, x)), dtype=np.float64)
@@ -492,8 +492,9 @@ def _least_missed(rows: Array) -> Array:
 def _of_like(
     points: Points, like: Sequence[Points], missed: Sequence[Array]
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The 90 % quantiles of the misses, inside and at the ends: of a median, and of one trial,
-    which lies as much further off as its repeats and those of the like curves say.
+    """The 90 % quantiles of the errors, inside and at the ends, for a median and for one trial.
+
+    The latter adds the spread of the repeats of this curve and of similar ones.
     """
     inside, end = (
         max(float(np.quantile(each, min(1.0, MEDIAN_LEVEL * (1 + 1 / len(each))))), _least(points))

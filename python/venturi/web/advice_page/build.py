@@ -121,7 +121,7 @@ def _reasons(advice: Advice, found: ClassAdvice, several: bool) -> tuple[str, ..
 def _rows(
     advice: Advice, found: ClassAdvice, first: Option | None, several: bool
 ) -> list[OptionRow]:
-    """The options shown, then further node counts that lie on the frontier."""
+    """The shown options, then more node counts on the frontier."""
     points = {(p.option.catalog, p.option.instance_type, p.option.nodes): p for p in found.frontier}
     shown = [*found.ranked[: advice.request.shown], *found.at_least[: advice.request.shown]]
     listed = {(each.catalog, each.instance_type, each.nodes) for each in shown}
@@ -172,9 +172,7 @@ def simulation_page(
     generated_at: datetime,
     command: str,
 ) -> SimulationPage:
-    """The page of `result`; `settings` describe the scenario, `price` is a node's, or why it is
-    unknown.
-    """
+    """The page of `result`; `settings` describe the scenario, `price` is a node's or a reason."""
     scenario = result.scenario
     counts, edges = result.histogram(40)
     expected_s = sum(result.expected_s) + scenario.job.startup_s

@@ -148,7 +148,7 @@ class Connections(ServerState):
 
 
 class Connection(H11Protocol):
-    """uvicorn's connection, which says what it does to the `Connections` that are its state."""
+    """uvicorn's connection, which reports its phases to `Connections`."""
 
     server_state: Connections
     address = ""
@@ -187,7 +187,7 @@ class Connection(H11Protocol):
         self.server_state.settle(self)
 
     def pause_writing(self) -> None:
-        """The client does not take the answer as fast as it is made."""
+        """The client takes the answer more slowly than it is made."""
         super().pause_writing()
         self.server_state.settle(self)
 
@@ -197,7 +197,7 @@ class Connection(H11Protocol):
         self.server_state.settle(self)
 
     def seen_phase(self) -> ConnectionState:
-        """The phase, as the state of request and answer has it."""
+        """The phase, by the state of request and answer."""
         if self.cycle is None or self.cycle.response_complete:
             return ConnectionState.SENDING if self.unsent_bytes() else ConnectionState.WAITING
         if self.flow.write_paused:
@@ -216,7 +216,7 @@ class Connection(H11Protocol):
         return self.received_bytes / elapsed_s if elapsed_s > 1 else float("inf")
 
     def close(self) -> None:
-        """Ends the connection once what was said is taken."""
+        """End the connection once the client has taken the answer."""
         self.server_state.leave(self)
         self.transport.close()
 

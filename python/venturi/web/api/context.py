@@ -43,7 +43,7 @@ class RepositoryWriter(Protocol):
         """Records a rule that leaves trials out."""
 
     def revoke(self, id_: str, by: Author) -> Exclusion:
-        """Brings back what the rule left out."""
+        """Revokes an exclusion rule; its trials count again."""
 
     def save_view(self, name: str, url: str, author: Author) -> View:
         """Keeps a page's address under `name`."""

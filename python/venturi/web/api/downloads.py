@@ -1,4 +1,4 @@
-"""Whole selections as files: tables, and the records as they are stored."""
+"""Selections as files: tables, and the stored records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server's log: what a client can cause without end takes a few lines a second."""
+"""The server's log, limited to a few lines per second: clients could cause any number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LINE_CHARACTERS_MAX = 16_000
 
 
 class SeldomHandler(logging.Handler):
-    """Writes what is new in each second, `lines_max` of it; what is equal or more is counted."""
+    """Writes up to `lines_max` different lines per second, and counts the others."""
 
     def __init__(self, stream: TextIO, lines_max: int) -> None:
         super().__init__()
@@ -33,12 +33,12 @@ class SeldomHandler(logging.Handler):
             self._left_out += 1
 
     def turn(self) -> None:
-        """Says what was counted, if its second is over."""
+        """Log the counts, if their second is over."""
         with self.lock:  # type: ignore[union-attr]
             self._turn()
 
     def close(self) -> None:
-        """Says what was counted."""
+        """Log the counts."""
         self._since_s = float("-inf")
         self.turn()
         super().close()

@@ -1,4 +1,4 @@
-"""Errors as problem documents (RFC 9457), and nothing of the server's inside in them."""
+"""Errors as problem documents (RFC 9457), without the server's internals."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ async def _known(_request: Request, error: Exception) -> Response:
 
 
 async def _invalid(_request: Request, error: Exception) -> Response:
-    """The first thing that is wrong, with the parameter's name and its value."""
+    """The first error of a request, with the parameter's name and its value."""
     assert isinstance(error, RequestValidationError)
     return response(refused(error.errors()))
 
@@ -127,7 +127,7 @@ async def _http(request: Request, error: Exception) -> Response:
 
 
 def _scalar(value: object) -> Scalar:
-    """`value` as JSON has it, short."""
+    """`value` as short JSON."""
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):

@@ -64,7 +64,9 @@ class Reply:
         headers["Vary"] = "Accept-Encoding, Authorization, Cookie" if api else "Accept-Encoding"
 
     async def _begin(self, start: Message, body: Message) -> Message:
-        """Sends the head, which needs the first of the body; what is to be sent of that."""
+        """Send the head, which depends on the first part of the body; return that part as it is to
+        be sent.
+        """
         headers = MutableHeaders(raw=start["headers"])
         content = body.get("body", b"")
         whole = not body.get("more_body", False)
@@ -86,7 +88,7 @@ class Reply:
         return {**body, "body": content}
 
     def _pack(self, headers: MutableHeaders, content: bytes) -> bytes:
-        """`content` as it is sent, with its ETag and length in `headers`."""
+        """Return `content` as sent, and set its ETag and length in `headers`."""
         digest = hashlib.blake2b(content, digest_size=16).hexdigest()
         wanted = "gzip" in self._asked.get("accept-encoding", "")
         kind = headers.get("content-type", "")
@@ -99,7 +101,7 @@ class Reply:
         return content
 
     def _known(self, etag: str | None) -> bool:
-        """Whether who asks has this content already."""
+        """Whether the client already has this content."""
         asked = self._asked.get("if-none-match")
         if etag is None or asked is None:
             return False

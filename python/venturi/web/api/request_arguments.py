@@ -1,7 +1,7 @@
-"""How a endpoint is asked: what its function takes, and how a query becomes that.
+"""Declares the parameters of endpoints, and reads them from queries.
 
-The functions say it in their signatures, in words that need no web framework: the server makes
-FastAPI's of them (routing.py), and `arguments` reads a query by them without any.
+Functions declare them in their signatures, independent of a web framework: the server converts them
+to FastAPI's (routing.py), and `arguments` reads a query without any framework.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """A value that `function` makes, which itself says what it takes."""
+    """A value that `function` makes, which declares its own parameters."""
 
     function: Callable[..., Any]
 
@@ -53,7 +53,7 @@ class RequestArguments:
 def declared_parameters(
     function: Callable[..., Any],
 ) -> dict[str, tuple[Taken, Any, Parameter | Dependency | None]]:
-    """By name what `function` takes: as it is declared, its type, and how it is said."""
+    """The parameters of `function` by name: as declared, their type, and their annotation."""
     hints = get_type_hints(function, include_extras=True)
     found: dict[str, tuple[Taken, Any, Parameter | Dependency | None]] = {}
     for name, declared in signature(function).parameters.items():

@@ -24,10 +24,10 @@ _THREADS = "threads_"  # no parameter of an endpoint
 
 
 def add_endpoints(router: APIRouter) -> None:
-    """Adds all endpoints; those that read series, and those that compute, have threads of their
-    own, `readers` and `computers` in the state of the application.
+    """Add all endpoints. Those that read series, and those that compute, have their own threads:
+    `readers` and `computers` in the state of the application.
 
-    Routes of a router that is included are analysed twice, the second time by the first request.
+    Routes of an included router are analyzed twice, the second time by the first request.
     """
     for endpoint in ENDPOINTS:
         answered: Callable[..., Any] = _answering(endpoint)

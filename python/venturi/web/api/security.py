@@ -104,7 +104,7 @@ class Access:
         return "write" if self.write_token is None else "read"
 
     def new_session(self, role: Role) -> str:
-        """The value of a cookie that stands for a token of `role`, for a week."""
+        """The value of a cookie that replaces a token of `role` for a week."""
         expires = int(time.time()) + SESSION_S
         return f"{role}.{expires}.{self._signature(role, expires)}"
 
@@ -148,7 +148,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: what they may do, how they are known; `token` is theirs, of the repository."""
+    """The client: its role, its author, and its named `token` of the repository."""
 
     role: Role
     author: Author
@@ -244,7 +244,9 @@ class Guard:
         return who
 
     async def _who(self, request: Request) -> Caller:
-        """Who sends the token, or has the cookie for it; who sends none, if that is allowed."""
+        """The client with the sent token, or with a cookie for it; the anonymous client, if
+        allowed.
+        """
         access, sent = self._access, request.headers.getlist("authorization")
         if len(sent) > 1:
             raise VenturiError("VEN-API-TOKEN", "the request has several Authorization headers")
@@ -320,7 +322,7 @@ class Guard:
 
 
 def by_https(access: Access, request: Request) -> bool:
-    """Whether who asks does so by https, as a proxy or the command line says."""
+    """Whether the client uses https, as stated by a proxy or the command line."""
     return access.https or request.url.scheme == "https"
 
 

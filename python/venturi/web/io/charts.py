@@ -108,7 +108,7 @@ def _patterns(trace: IoTrace) -> Iterator[IoPattern]:
 
 
 def _stages(trace: IoTrace) -> Iterator[IoStage]:
-    """Those that ran while it was recorded, from its beginning on."""
+    """The stages that ran during the recording, from its beginning on."""
     began_s = trace.started_unix_s
     if began_s is None or trace.whose is None:
         return

@@ -64,7 +64,7 @@ class HeatWindow:
 
 
 class HeatFile:
-    """The cells that were written to `path`; VEN-RECORD-ARTIFACT if that is damaged."""
+    """The cells written to `path`; VEN-RECORD-ARTIFACT if damaged."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -112,7 +112,7 @@ class HeatFile:
 
 
 def of_places(found: RequestPlaces) -> IoHeat:
-    """Cells of time and place, each as it is."""
+    """Cells of time and place."""
     last = max((row for _, row, _, _ in found.cells), default=-1)
     rows = [float(found.start_bytes + row * found.row_bytes) for row in range(last + 2)]
     cells = tuple((column, row, count) for column, row, count, _ in found.cells)
@@ -121,7 +121,7 @@ def of_places(found: RequestPlaces) -> IoHeat:
 
 
 def of_times(found: RequestTimesSeen) -> IoHeat:
-    """Cells of time and duration, each as it is."""
+    """Cells of time and duration."""
     low_s = [ns / 1e9 for ns in found.rows_ns]
     # The last row is taken to be as high as the one before it.
     high = [2 * low_s[-1] - low_s[-2] if len(low_s) > 1 else 2 * low_s[0]] if low_s else []

@@ -1,6 +1,4 @@
-"""The price table as the page shows it: the answer of `advise` for each type, or why
-it is missing.
-"""
+"""The price table of the page: the answer of `advise` for each type, or why it is missing."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ PointsByTime = dict[float, float]
 
 
 def _read(series: pl.DataFrame) -> dict[str, dict[str | None, PointsByTime]]:
-    """metric -> device -> time -> value; what is absent or not finite is left out."""
+    """metric -> device -> time -> value; missing and non-finite values are left out."""
     table: dict[str, dict[str | None, PointsByTime]] = defaultdict(lambda: defaultdict(dict))
     for t_s, metric, device, value in series.select("t_s", "metric", "device", "value").iter_rows():
         if value is not None and math.isfinite(value):

@@ -36,7 +36,7 @@ class CachedAnswer(Generic[T]):
         return TypeAdapter(self._shape)
 
     def of(self, repository: TrialRepository, trial: Trial, make: Callable[[], T]) -> T:
-        """The answer about `trial`: what is kept, else what `make` returns."""
+        """The cached answer about `trial`, else the result of `make`."""
         if not is_large(trial):
             return make()
         home = repository.artifacts_dir.parent

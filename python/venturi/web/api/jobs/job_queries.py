@@ -72,7 +72,7 @@ def jobs_of(line: Timeline, ideals: Ideals) -> tuple[JobSpan, ...]:
 
 
 def _operators(plan: list[Operator]) -> Iterator[JobOperator]:
-    """Those that say something, each with which of them takes its rows."""
+    """The operators that do work, each with the operator that takes its rows."""
     takers: dict[int, int | None] = {}
     n = 0
     for each in plan:

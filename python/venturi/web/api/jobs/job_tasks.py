@@ -128,9 +128,7 @@ def _order(name: str) -> tuple[bool, int, str]:
 
 
 def _cells(times: TaskTimes, pieces: Pieces) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """For each piece the cause with the most time (-1 where no task ran), and the
-    concurrent tasks.
-    """
+    """For each piece the cause with the most time (-1 if no task ran), and the concurrent tasks."""
     spent_s = WorkByCause(times).within(pieces, slice(0, len(pieces.length_s)))
     busy = spent_s.sum(axis=1) / pieces.length_s
     main = np.where(busy > _LEAST_FILLED, spent_s.argmax(axis=1), -1)

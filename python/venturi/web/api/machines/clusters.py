@@ -1,4 +1,4 @@
-"""A cluster: what is known of its hosts, the trials on it, its newest probes."""
+"""A cluster: the known facts of its hosts, the trials on it, its newest probes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cluster(
         ),
     ] = None,
 ) -> shapes.ClusterPage:
-    """The clusters on which there are trials, and one of them as its newest trial has it."""
+    """The clusters that have trials, and one of them as recorded by its newest trial."""
     repository = services.repository
     known = clusters(repository)
     names = [each.name for each in known]

@@ -1,1 +1,1 @@
-"""Twins that compare, price and model what is selected; the formulas are in `venturi.results`."""
+"""Endpoints that compare, price and model selected trials; `venturi.results` has the formulas."""

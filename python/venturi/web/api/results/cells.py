@@ -165,7 +165,7 @@ def number(value: Scalar) -> float | None:
 
 
 def in_order(value: Scalar) -> tuple[int, float, str]:
-    """Numbers by size, then texts, then what is missing."""
+    """Sort key: numbers by size, then texts, then missing values."""
     if value is None:
         return 2, 0.0, ""
     found = number(value)

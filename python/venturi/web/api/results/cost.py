@@ -423,7 +423,7 @@ def _value(objective: str, group: RankedGroup) -> str:
 
 
 def _verdict(objective: str, groups: Sequence[RankedGroup]) -> str:
-    """Who is best, who ties with it, and how many cannot be placed."""
+    """The best group, its ties, and how many can't be placed."""
     placed = [group for group in groups if group.rank is not None]
     if not placed:
         few = f"at least {model.LEAST_TRIALS} succeeded trials"

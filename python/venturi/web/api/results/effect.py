@@ -1,4 +1,4 @@
-"""`/api/effect`: what a setting, or a combination of settings, brings."""
+"""`/api/effect`: the effect of a setting, or of a combination of settings."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def matched(cell: Cell, first: Cell, told: Effects | None) -> Effect | None:
 
 
 def like_with_like(group: ComparedGroup, first: Cell, cell: Cell, one: Effect) -> ComparedGroup:
-    """`group` with the effect that is matched; what all trials say is its `crude` sentence."""
+    """`group` with its matched effect; the verdict over all trials is its `crude` sentence."""
     return replace(
         group,
         outcome=_OUTCOMES.get(one.outcome, "cannot tell"),

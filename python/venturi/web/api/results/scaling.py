@@ -243,7 +243,7 @@ def _answer(
 
 
 def _why_none(found: Contexts) -> str:
-    """Why there is no curve, and what to do."""
+    """Why there is no curve, with a hint."""
     x = found.x
     if found.distinct < 2:
         return f"cannot tell: all trials have the same {x}; measure another one"
@@ -320,13 +320,13 @@ class _JobCurves:
     shared: SharedShape
 
     def others(self, place: int) -> tuple[list[Points], SharedShape]:
-        """Those but the one at `place`."""
+        """The curves except the one at `place`."""
         rest = [points for number, points in self.curves.items() if number != place]
         return rest, self.shared.without(self.curves[place])
 
 
 def _job(contexts: Sequence[Context], one: Context) -> _JobCurves:
-    """That of `one`."""
+    """The curves of the job of `one`."""
     name = [one.settings.get(key) for key in _WORK]
     curves = {
         place: each.points
@@ -403,14 +403,14 @@ def _group(
 
 
 def _grid(xs: Sequence[float], to: float | None) -> list[float]:
-    """Where the curve is drawn: over what was measured, at each point, and as far as `to`."""
+    """The x of the drawn curve: the measured range, each point, and up to `to`."""
     low, high = min(xs[0], to or xs[0]), max(xs[-1], to or xs[-1])
     # Evenly in the logarithm: curves like a + b / x bend where x is small.
     return sorted({*xs, *map(float, np.geomspace(low, high, CURVE_POINTS)[1:-1]), low, high})
 
 
 def _points(fit: CurveFit, xs: Sequence[float]) -> tuple[CurvePoint, ...]:
-    """The curve at each x, with where one more trial lies (`CurveFit.interval`)."""
+    """The curve at each x, with the interval of one more trial (`CurveFit.interval`)."""
     made = []
     for at, time in zip(xs, fit.at(xs).tolist(), strict=True):
         half = fit.half(at)

@@ -73,7 +73,7 @@ def series_of(
 
 
 DiskNames = frozenset[str] | None
-"""Those of the host; None: all that its series has."""
+"""The disks of the host; None: all in its series."""
 _Found = tuple[tuple[float, ...], tuple[SeriesLine, ...], bool, str | None]
 """Times, lines, whether they are thinned, the reason if missing: the rest of a `SeriesData`."""
 

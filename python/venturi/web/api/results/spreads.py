@@ -27,9 +27,7 @@ def no_spread(n: int, reason: str) -> SpreadData:
 
 
 def spread_of(values: Sequence[float], reason: str = NOTHING) -> SpreadData:
-    """Quantiles (Hyndman and Fan, definition 7), mean, variation; `reason` where there are no
-    values.
-    """
+    """Quantiles (Hyndman and Fan, definition 7), mean and variation; without values `reason`."""
     if not values:
         return no_spread(0, reason)
     array = np.sort(np.asarray(values, dtype=np.float64))

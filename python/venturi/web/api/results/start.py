@@ -274,7 +274,7 @@ def _works(one: Effect) -> Iterator[str]:
 
 
 def _cheapest(services: Services, kinds: Sequence[grouping.GroupRow]) -> Iterator[StartAnswer]:
-    """A ranking by the costs recorded with the trials; without any, what to give."""
+    """A ranking by the costs recorded with the trials; without any, a hint."""
     repository = services.repository
     varied = {key.key for key in known_keys.keys(repository) if key.distinct > 1}
     by = next((key for name in PRICED_BY if (key := resolve(name, varied))), None)

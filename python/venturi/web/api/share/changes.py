@@ -40,8 +40,9 @@ router = APIRouter(prefix="/api", tags=["changes"])
 
 
 async def _in_turn(request: Request) -> AsyncIterator[None]:
-    """Those who change something wait for each other without a thread: there are threads for those
-    who read, however long another program writes."""
+    """Queue writers without blocking threads, so readers have threads while another
+    program writes.
+    """
     state = request.app.state
     try:
         async with asyncio.timeout(state.limits.write_timeout_s):
@@ -234,7 +235,7 @@ def delete_view(
     request: Request,
     services: ServicesDep,
 ) -> None:
-    """Forgets a view; who did so stays on record."""
+    """Delete a view; its deletion stays on record with the author."""
     _changes(services).delete_view(name, author_of(request))
 
 
