@@ -115,7 +115,7 @@ class Trials(Rows):
         return found if self._limit is None else min(found, self._limit)
 
     def __iter__(self) -> Iterator[Trial]:
-        """The whole records, read some at a time."""
+        """The whole records, read in batches."""
         left = self._limit
         for page in pages(self._repository, replace(self._query, limit=PAGE_ROWS_MAX)):
             for record in records_of(self._repository, page)[:left]:

@@ -25,7 +25,7 @@ _ALSO = "Also write the answer with charts to FILE, one self-contained HTML page
 
 @dataclass(frozen=True, slots=True)
 class PageFile:
-    """Where a page goes; that it can be written there was seen before the work for it."""
+    """The file of a page; it was writable before the work for it began."""
 
     path: Path
     overwrite: bool

@@ -297,7 +297,7 @@ def _interrupt_again(returning: threading.Event) -> None:
 
 
 def _near_file(error: VenturiError) -> None:
-    """Adds what a file or folder that is not there may have meant."""
+    """Add suggestions for a missing file or folder."""
     given = next((error.where[key] for key in ("file", "dir", "folder") if key in error.where), "")
     path = Path(str(given))
     try:

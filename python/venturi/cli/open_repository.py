@@ -95,7 +95,7 @@ SINCE = MomentType(-1, "write it like 2026-01-31, 2026-01-31T12:00 or 7d")
 
 
 def say_none_match(repository: TrialRepository) -> None:
-    """Says that no trials match; of an empty repository, how it gets some."""
+    """Print that no trials match; for an empty repository, how to add some."""
     try:
         repository.get("last")
     except VenturiError:
@@ -109,8 +109,8 @@ def say_none_match(repository: TrialRepository) -> None:
 
 
 def say_left_out(repository: TrialRepository, query: Query) -> None:
-    """Says how many trials would be among those of `query`, were there no exclusions, and how many
-    that are among them were disturbed by others.
+    """Print how many trials of `query` exclusions leave out, and how many of the others were
+    disturbed.
     """
     from venturi.record.query.conditions import Condition
     from venturi.record.query.counting import count as count_trials

@@ -48,7 +48,7 @@ class DurationType(click.ParamType[float]):
 
 
 class ExcessType(click.ParamType[float]):
-    """How much more is allowed, such as `5%` or `1.05x`, as a factor."""
+    """An allowed increase, such as `5%` or `1.05x`, as a factor."""
 
     name = "limit"
 

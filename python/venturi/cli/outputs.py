@@ -37,7 +37,9 @@ def ready_file(path: Path, *, overwrite: bool) -> None:
 
 @contextmanager
 def ready_folders(folders: Iterable[Path]) -> Iterator[None]:
-    """Makes `folders` as `ready_folder` does; those that it made and that end empty go again."""
+    """Create `folders` as `ready_folder` does; those that it created and that stay empty are
+    removed.
+    """
     made: list[Path] = []
     try:
         for folder in folders:
@@ -51,7 +53,7 @@ def ready_folders(folders: Iterable[Path]) -> Iterator[None]:
 
 
 def ready_folder(folder: Path) -> None:
-    """Makes `folder`, with those above it; VEN-OUTPUT-WRITE if it cannot be written."""
+    """Create `folder` and its parents; VEN-OUTPUT-WRITE if it cannot be written."""
     try:
         str(folder).encode()
     except UnicodeEncodeError as error:

@@ -22,7 +22,7 @@ EVERY_S = 10.0
 
 
 def step(text: str) -> None:
-    """Says that something is done, or begins; in a log with the time of day."""
+    """Print that a step begins or is done; in a log, with the time of day."""
     click.echo(text if sys.stderr.isatty() else f"{time.strftime('%H:%M:%S')} {text}", err=True)
 
 

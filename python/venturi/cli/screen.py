@@ -46,7 +46,7 @@ class _FirstScreen:
 
 
 def details_option(command: F) -> F:
-    """Adds --all to a verb; without it, a terminal gets the first screen."""
+    """Add --all to a verb; without it, a terminal gets the first screen."""
 
     def chosen(context: click.Context, _: click.Parameter, everything: bool) -> None:
         if not everything and not context.resilient_parsing and sys.stdout.isatty():
@@ -98,7 +98,7 @@ def show_list(
     prose: Sequence[str] = (),
     spare: Sequence[str] = (),
 ) -> None:
-    """Print the records `found` as JSON or as a table, a `row` each; `none` if there are none."""
+    """Print the records `found` as JSON or as a table, a `row` each; print `none` if empty."""
     if as_json:
         print_json(found)
     elif found:

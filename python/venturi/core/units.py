@@ -98,7 +98,7 @@ def parse_bytes(text: str, *, unit_needed: bool = False) -> int:
 
 
 def parse_excess(text: str) -> float:
-    """How many times as much `text` allows, at least 1: `5%` and `1.05x` are both 1.05."""
+    """The factor that `text` allows, at least 1: `5%` and `1.05x` are both 1.05."""
     number = text.strip()
     if re.fullmatch(_NUMBER, number):
         raise unit_error(text, "has no unit", f"did you mean {number}% or {number}x?")

@@ -55,7 +55,7 @@ RecordedCause = Literal[
     "result serialization",
     "getting result",
 ]
-"""Where a task's time went, as engines record it."""
+"""A cause of a task's time, as engines record it."""
 DELAY: RecordedCause = "scheduler delay"
 _NAME = re.compile(r"[A-Za-z][\w.-]{0,99}")
 _TIMES = frozenset({"ms", "ns", MOMENT})
@@ -147,7 +147,7 @@ class AccountKind:
         ]
 
     def can(self, capability: Capability) -> bool:
-        """Whether such an account can be asked that."""
+        """Whether such an account has this capability."""
         return capability in self.capabilities
 
     @property

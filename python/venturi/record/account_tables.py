@@ -109,7 +109,7 @@ TIMERS = (
     AccountColumn("state_ms", "int", "ms", "time in stores of streaming state; null: no record"),
 )
 OPERATOR_TEXT = 300
-"""How many characters of an operator's text are kept."""
+"""Limit for the stored text of an operator, in characters."""
 OPERATORS = (
     AccountColumn("query_id", "int", None, "the query it belongs to"),
     AccountColumn("node", "int", None, "its place in the final plan, from 0, parents first"),

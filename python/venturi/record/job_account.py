@@ -103,7 +103,7 @@ class AccountReading:
 
     @property
     def lost(self) -> bool:
-        """Whether something that may matter was not read."""
+        """Whether possibly important parts were not read."""
         return bool(
             self.damaged
             or self.malformed
@@ -193,7 +193,7 @@ class JobAccount:
 
 
 def files(account: JobAccount) -> Iterator[tuple[str, bytes]]:
-    """The artifacts that `account` is kept as: their names and contents."""
+    """The artifacts of `account`: their names and contents."""
     facts = {
         "application": asdict(account.application),
         "reading": asdict(account.reading),
@@ -213,7 +213,7 @@ def files(account: JobAccount) -> Iterator[tuple[str, bytes]]:
 
 
 def attach(repository: TrialRepository, trial: Trial, account: JobAccount) -> Trial:
-    """Keeps `account` among the artifacts of `trial`, which the caller saves next."""
+    """Store `account` among the artifacts of `trial`, which the caller saves next."""
     for name, content in files(account):
         trial = repository.attach(trial, "other", name, content)
     return trial
@@ -256,9 +256,9 @@ def _checker(kind: Any) -> TypeAdapter[Any]:
 
 
 def load(repository: TrialStore, trial: Trial) -> JobAccount:
-    """The account kept with `trial`; VEN-RECORD-ARTIFACT if there is none or it is damaged.
+    """Load the account of `trial`; VEN-RECORD-ARTIFACT if it is missing or damaged.
 
-    What an earlier version did not read, so that a column is not there, is not known.
+    Columns that an earlier version did not read are null: unknown.
     """
     from venturi.record.store.frames import pl, read_table
 

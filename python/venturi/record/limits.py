@@ -48,7 +48,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 CUT = "VEN-RECORD-CUT"
-"""The code of the warning that a trial had more than can be kept."""
+"""The code of the warning about a trial that was cut to the limits."""
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 LATEST = datetime(2100, 1, 1, tzinfo=UTC)
 SECONDS_MAX = (LATEST - EARLIEST).total_seconds()
@@ -68,8 +68,8 @@ _NAMED_MAX = 3
 class Excess:
     """A value beyond a limit: its field, its text (shortened), and the limit in words.
 
-    `setting` is the field of `TrialLimits` that says how much is possible, if one does; `cut`
-    whether the trial makes sense without what is beyond.
+    `setting` is the field of `TrialLimits` with the limit, if any; `cut` says whether the trial is
+    usable without the excess.
     """
 
     field: str

@@ -48,7 +48,7 @@ def _record(cls: type[T]) -> type[T]:
 
 
 class State(StrEnum):
-    """Where a trial is in its life; see `SUCCESSORS`."""
+    """The state of a trial; see `SUCCESSORS`."""
 
     PLANNED = "planned"
     PREPARING = "preparing"
@@ -75,7 +75,7 @@ TERMINAL = frozenset(state for state, after in SUCCESSORS.items() if not after)
 
 
 class ProvenanceKind(StrEnum):
-    """Where a record comes from."""
+    """The kind of a record's source."""
 
     MEASURED = "measured"
     IMPORTED = "imported"
@@ -90,7 +90,7 @@ def _require_finite(what: str, *values: Scalar) -> None:
 
 @_record
 class Provenance:
-    """Where a record comes from; `source` names a program or a data set, `digest` its content."""
+    """The source of a record; `source` names a program or a data set, `digest` its content."""
 
     kind: ProvenanceKind
     source: str
@@ -220,7 +220,7 @@ class Cluster:
 
     @property
     def one_machine(self) -> bool:
-        """Whether its several hosts are one machine, as those of a lab; by their facts."""
+        """Whether its several hosts are one machine, as in a lab; decided by their facts."""
         boots = {each.facts.get("boot_id") for each in self.hosts}
         return len(self.hosts) > 1 and len(boots) == 1 and None not in boots
 
@@ -413,7 +413,7 @@ class Trial:
 
     @property
     def disturbed(self) -> bool | None:
-        """Whether others used its host while it executed; None: nothing is known of them."""
+        """Whether other processes used its host while it executed; None if unknown."""
         if any(warning.code == DISTURBED for warning in self.warnings):
             return True
         watched = any(map(self.values, (CPU_OTHERS, DISK_OTHERS, CPU_STEAL)))

@@ -61,7 +61,7 @@ def format_saving(finding: Finding) -> str:
 
 
 def as_options(finding: Finding) -> str:
-    """Its settings as `spark-submit` takes them."""
+    """Its settings as options of `spark-submit`."""
     return " ".join(f"--conf {key}={value}" for key, value in finding.settings.items())
 
 

@@ -62,7 +62,7 @@ class RequestSum:
     served_s: float | None = None
 
     def with_share(self, share: TraceShare) -> RequestSum:
-        """With one more share; discards count as neither."""
+        """The sum with one more share; discards count as neither."""
         reads, writes = share.operation == "read", share.operation == "write"
         return RequestSum(
             self.reads + reads * share.requests,
@@ -214,7 +214,7 @@ def _tasks(owners: TraceOwners) -> Iterator[Table | Paragraph]:
 
 
 def _task_coverage(owners: TraceOwners) -> str:
-    """How much is of threads that said which task they run."""
+    """The share of threads that reported their task."""
     all_bytes = _sum(owners.shares).bytes
     share = percent_of(owners.task_bytes, all_bytes)
     count = count_of(owners.task_count, "task")
@@ -222,7 +222,7 @@ def _task_coverage(owners: TraceOwners) -> str:
 
 
 def pattern_name(pattern: TracedPattern | TracedInStage) -> str:
-    """As `shuffle data read in reduce`."""
+    """For example `shuffle data read in reduce`."""
     return kind_name(pattern.operation, pattern.file_class, pattern.phase)
 
 

@@ -66,7 +66,7 @@ class Table:
     notes: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, *cells: TableCell) -> None:
-        """Adds a row, a cell for each heading."""
+        """Add a row, a cell for each heading."""
         assert len(cells) == len(self.headings), (self.headings, cells)
         self.rows.append(cells)
 

@@ -34,7 +34,7 @@ class Page:
     menu: str | None = None
     """Its name in the navigation; None: not listed."""
     selects: bool = True
-    """Whether the navigation takes the conditions of the previous page along."""
+    """Whether the navigation keeps the conditions of the previous page."""
     question: str = ""
     """The question that it answers; a page with a question is on the start page."""
     about: str = ""

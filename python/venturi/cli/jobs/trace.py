@@ -365,7 +365,7 @@ def _place(what: str) -> Path:
 
 
 def _of_trial(name: str, heat: Path | None) -> tuple[dict[str, Any], Warned]:
-    """As `_found` of the trace of a trial."""
+    """The trace of a trial, as from `_found`."""
     with open_repository() as repository:
         try:
             trial = repository.get(name)

@@ -189,7 +189,7 @@ def _findings(asked: HostResults[HostSurvey]) -> Mapping[str, Sequence[HostFindi
 def _settings(
     findings: Mapping[str, Sequence[HostFinding]], severity: Literal["problem", "advice"]
 ) -> Iterator[Remark]:
-    """The settings that are known to hurt so much, each with all hosts that have it."""
+    """The settings that are known to slow down that much, each with the hosts that have it."""
     from venturi.measure.clusters.check import Remark
 
     found: dict[tuple[str, str], tuple[HostFinding, list[str]]] = {}

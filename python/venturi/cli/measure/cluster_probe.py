@@ -27,7 +27,7 @@ from venturi.record.trial import Trial
 
 @dataclass(frozen=True)
 class ClusterProbeOptions:
-    """How a probe of a cluster is run and kept."""
+    """How to run a probe of a cluster and record its trial."""
 
     show_progress: bool
     record: bool

@@ -45,7 +45,7 @@ def find_agent() -> Agent:
 
 @dataclass(frozen=True)
 class MeasuringCommand:
-    """A command that may measure now, and where its trials are kept."""
+    """A command that may measure now, and the store of its trials."""
 
     keeper: TrialStore
     more: Mapping[str, Any]

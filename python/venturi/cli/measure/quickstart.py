@@ -63,7 +63,7 @@ class MainJob:
     data: DataSize | None = None
 
     def tell(self, text: str) -> None:
-        """Says what is being done."""
+        """Print the current step."""
         if self.talk:
             step(text)
 

@@ -1,4 +1,4 @@
-"""Where the trials of a plan are run: here, on the hosts of a cluster, in a lab made for them."""
+"""Sites of a plan's trials: this machine, the hosts of a cluster, or a lab made for them."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ Rate = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class WatchSchedule:
-    """For how long to probe, and from start to start how often."""
+    """The duration of the watch, and the interval between the starts of probes."""
 
     lasts_s: float
     every_s: float
@@ -74,7 +74,7 @@ def watch_of(watch_s: float | None, every_s: float | None) -> WatchSchedule | No
 
 
 def is_default(name: str) -> bool:
-    """Whether the option `name` of the command at hand was left out."""
+    """Whether the user left out the current command's option `name`."""
     source = click.get_current_context().get_parameter_source(name)
     return source is click.core.ParameterSource.DEFAULT
 
@@ -112,7 +112,7 @@ def _probe_on(
     experiment: str,
     trials: list[Trial],
 ) -> None:
-    """Adds to `trials` those of before, and new ones until the time is over."""
+    """Add earlier trials to `trials`, then new ones until the time is over."""
     begun_s = time.monotonic()
     ends_s = begun_s + chosen.lasts_s
     turn = 0

@@ -93,7 +93,7 @@ class _FollowedLog:
 
     @property
     def named(self) -> str:
-        """Its name for messages: a store's objects are named by others."""
+        """Its name for messages; objects of a store have a different one."""
         return plain(self.key)
 
     @contextmanager
@@ -153,7 +153,7 @@ def _seen(format_: Format, log: Log, every_s: float) -> _FollowedLog | None:
 
 
 class _ImportedLogs:
-    """The logs that were imported from some sources, kept in Venturi's home."""
+    """The imported logs by source, stored in Venturi's home."""
 
     def __init__(self, sources: Sequence[str]) -> None:
         names = sorted(each if is_url(each) else str(Path(each).absolute()) for each in sources)

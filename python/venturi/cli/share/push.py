@@ -208,7 +208,7 @@ class _Push:
 
 
 def _target(url: str, token: str | None, insecure: bool) -> str:
-    """Where uploads go; an error if the token would be seen on the way there."""
+    """The address of uploads; an error if the token could be read on the way."""
     where = {"url": url}
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query:

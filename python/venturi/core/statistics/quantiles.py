@@ -107,7 +107,7 @@ def chi_squared_tail(freedom: int, x: float) -> float:
 
 
 def root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where `function`, which grows from below 0 at `low` to above 0 at `high`, is 0."""
+    """The zero of `function`, which grows from below 0 at `low` to above 0 at `high`."""
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         if function(middle) < 0:

@@ -84,10 +84,9 @@ def add(
 
 
 def revoke(repository: TrialRepository, id: str, by: Author | str) -> Exclusion:
-    """Takes the rule `id` back, in the name of `by`; the trials it covered count again.
+    """Revoke the rule `id` in the name of `by`; the trials that it covered count again.
 
-    No such rule is an error (VEN-EXCLUSION-UNKNOWN), and one that was revoked before is, too
-    (VEN-EXCLUSION-REVOKED).
+    VEN-EXCLUSION-UNKNOWN if no such rule exists, VEN-EXCLUSION-REVOKED if it was revoked before.
     """
     by = _author(by)
     here = EXCLUSIONS.c.id == id

@@ -175,7 +175,7 @@ def in_force(repository: TrialRepository) -> tuple[Token, ...]:
 
 
 def any_writer(repository: TrialRepository) -> bool:
-    """Whether servers take a token for writing now."""
+    """Whether servers accept a token for writing now."""
     return any(token.role == "write" for token in in_force(repository))
 
 
@@ -225,7 +225,7 @@ def close_session(repository: TrialRepository, secret: str) -> None:
 
 
 def note_use(repository: TrialRepository, token: Token) -> None:
-    """Writes down that `token` is in use, unless another server has done so in this minute."""
+    """Record that `token` is in use, unless another server has done so in this minute."""
     at = now()
     old = TOKENS.c.last_used_at_us.is_(None) | (TOKENS.c.last_used_at_us <= microseconds(at - USE))
     values = {"last_used_at_us": microseconds(at)}

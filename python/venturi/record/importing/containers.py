@@ -43,7 +43,7 @@ Member = tuple[str, int, Callable[[], IO[bytes] | None]]
 
 
 def is_container(path: Path) -> bool:
-    """Whether `path` is a tar file, or a zip file that is no archive of trials."""
+    """Whether `path` is a tar file, or a zip file other than an archive of trials."""
     if not path.is_file():
         return False
     try:

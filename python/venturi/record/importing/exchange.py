@@ -55,7 +55,7 @@ RECORDS = "trials.ndjson"
 _DIRECTORY_BYTES_A_MEMBER = 160  # 46 and a name: artifacts/, 26 characters of an id, /, the file's
 _COMPRESSION = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 Progress = Callable[[int, int], None]
-"""Called with the trials done and the trials in all."""
+"""Called with the number of trials done, and their total."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,10 +63,10 @@ def shown(value: object) -> str:
 def lines(
     file: BinaryIO, origin: Origin, limits: JsonLimits = LIMITS, *, ended: bool = False
 ) -> Iterator[tuple[int, str]]:
-    """The lines of `file` that are not blank, with their numbers (from 1).
+    """Yield the non-blank lines of `file` with their numbers (from 1).
 
-    VEN-IMPORT-FORMAT if one is too long or no UTF-8, if there is nothing or too much, or if the
-    last one must have `ended` with a line end and has not.
+    VEN-IMPORT-FORMAT if one is too long or not UTF-8, if the file is empty or too large, or if the
+    last line must have `ended` with a line end and doesn't.
     """
     found = 0
     for number, raw in text_lines(file, origin, limits.line_bytes):
@@ -188,7 +188,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def check(value: object, limits: JsonLimits = LIMITS, *, field: str = "", depth: int = 0) -> None:
-    """UnusableError if `value` or anything in it is beyond `limits` or cannot be kept."""
+    """Raise UnusableError if `value` or a part of it is beyond `limits` or can't be stored."""
     if isinstance(value, str):
         _check_text(value, field, limits)
     elif isinstance(value, float | int) and not isinstance(value, bool):
@@ -217,7 +217,7 @@ def _check_text(text: str, field: str, limits: JsonLimits) -> None:
 
 
 def is_finite(value: int | float) -> bool:
-    """Whether `value` is a number that every database keeps: neither NaN nor beyond 64 bits."""
+    """Whether all databases can store the number `value`: it isn't NaN, nor beyond 64 bits."""
     return abs(value) < 1 << 63 if isinstance(value, int) else abs(value) < _HUGE
 
 

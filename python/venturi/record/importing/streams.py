@@ -80,7 +80,7 @@ class CutOffError(Exception):
 
 
 class OversizedLine(bytes):
-    """The beginning of a line that is longer than the limit; the rest was not kept."""
+    """The beginning of a line that exceeds the limit; the rest is dropped."""
 
 
 class LogText:

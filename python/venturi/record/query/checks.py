@@ -159,7 +159,7 @@ def _settings(connection: sa.Connection) -> list[str]:
 
 
 def near_values(repository: TrialRepository, conditions: Sequence[Condition]) -> Iterator[str]:
-    """For each condition on a text that no trial has, a sentence with those that are near."""
+    """For each condition on a text that no trial has, a sentence with similar texts."""
     with repository.reading() as connection:
         for condition in conditions:
             if condition.op is not Op.ONE_OF or not isinstance(condition.values[0], str):

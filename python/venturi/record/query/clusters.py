@@ -49,7 +49,7 @@ def newest_of(
 
 
 def trials_on(repository: TrialRepository, cluster: str, most: int) -> tuple[TrialRow, ...]:
-    """The newest trials on the cluster, at most so many; excluded ones, too."""
+    """The newest trials on the cluster, at most this many, including excluded ones."""
     ids = _ids(repository, cluster, most)
     if not ids:
         return ()

@@ -122,7 +122,7 @@ def plain(key: str) -> str:
 
 
 def is_hidden(setting: str) -> bool:
-    """Whether the plain name of a configuration key is that of something else."""
+    """Whether another key has the plain name of this configuration key."""
     return setting in COLUMNS or setting in OF_RECORDS or setting.startswith(PREFIX)
 
 

@@ -39,9 +39,9 @@ class Facet:
 
 
 def facets(repository: TrialRepository, query: Query, keys: Sequence[str]) -> tuple[Facet, ...]:
-    """For each of `keys` (at most 50), how many trials have which value.
+    """For each of `keys` (at most 50), the number of trials per value.
 
-    The conditions on a key do not narrow its own facet, so that it shows what else could be chosen.
+    Conditions on a key do not narrow its own facet, which thus shows the alternatives.
     """
     at_most("facets", len(keys), FACET_KEYS_MAX)
     # Keys under the same conditions are counted together.

@@ -77,7 +77,7 @@ def origins(
 
 
 def _known(repository: TrialRepository) -> _Costs:
-    """Read once for each state of the repository and kept."""
+    """Read once per state of the repository, then cached."""
     with repository.reading() as connection:
         change = connection.execute(sa.select(CHANGES.c.made)).scalar_one()
         known = _KNOWN.get(repository)

@@ -68,7 +68,7 @@ def _guarded(texts: pl.Expr) -> pl.Expr:
 
 
 def _parquet(table: TrialTable) -> Iterator[bytes]:
-    """It is written before this returns, to a file without a name: nothing is left of it."""
+    """Written before this returns, to an unnamed temporary file."""
     from venturi.record.store.frames import register_io_source
 
     def frames(*_asked: object) -> Iterator[pl.DataFrame]:

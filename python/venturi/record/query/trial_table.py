@@ -376,7 +376,7 @@ def _named(slots: Iterable[_Slot]) -> dict[str, _Slot]:
 
 
 def _name(slot: _Slot, mark: str = "") -> str:
-    """With a `mark` where another has the name: before the unit, with which measured ones end."""
+    """Mark a duplicate name with `mark`, before the unit if it has one."""
     kind, *parts = (str(_text(part)) for part in slot)
     if kind == "configuration":
         (key,) = parts

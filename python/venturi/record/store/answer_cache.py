@@ -29,7 +29,7 @@ def cached_answer(home: Path, trial: Trial, what: str) -> bytes | None:
 
 
 def store_answer(home: Path, trial: Trial, what: str, answer: bytes) -> None:
-    """Keeps an answer; where nothing can be written it is computed again."""
+    """Cache an answer; if it can't be written, it is computed again next time."""
     folder_mode, file_mode = modes_in(home)
     with suppress(OSError):
         make_folder(home / _FOLDER, folder_mode)

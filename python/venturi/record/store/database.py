@@ -240,7 +240,7 @@ class Database:
 
 
 def _create(connection: sa.Connection) -> None:
-    """Makes the tables of a new SQLite file, which are those that all migrations make.
+    """Create the tables of a new SQLite file, the same that all migrations create.
 
     Loading Alembic and migrating ten times would take 0.2 s of a user's first command.
     """
@@ -251,7 +251,7 @@ def _create(connection: sa.Connection) -> None:
 
 
 def migrate(connection: sa.Connection) -> None:
-    """Brings the tables to the newest revision."""
+    """Migrate the tables to the newest revision."""
     from alembic import command  # noqa: PLC0415 - only to migrate
     from alembic.config import Config  # noqa: PLC0415 - only to migrate
 

@@ -24,7 +24,7 @@ def take(file: int, about: str) -> str | None:
 
 
 def is_taken(file: int) -> bool:
-    """Whether another holds the lock of `file`."""
+    """Whether another process holds the lock of `file`."""
     try:
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

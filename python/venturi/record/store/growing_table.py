@@ -1,4 +1,4 @@
-"""Tables that grow by pieces and become one Parquet file; until then they are kept compressed."""
+"""Tables that grow in pieces, compressed in memory, and become one Parquet file."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class GrowingTable:
         self._pieces: list[bytes] = []
 
     def append(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Adds rows; a value of another type than its column's is Polars' error."""
+        """Add rows; a value of a wrong type is Polars' error."""
         from venturi.record.store.frames import pl
 
         self.append_frame(pl.DataFrame(rows, schema=self._schema, orient="row"))
 
     def append_frame(self, frame: pl.DataFrame) -> None:
-        """Adds the rows of `frame`, which has the schema."""
+        """Add the rows of `frame`, which has the schema."""
         self._pieces.append(_packed(frame))
 
     def replace(self, change: Callable[[pl.DataFrame], pl.DataFrame]) -> int:
-        """Puts `change` of each piece in its place; how many rows there are then."""
+        """Replace each piece by `change` of it; return the number of rows."""
         from venturi.record.store.frames import pl
 
         rows = 0

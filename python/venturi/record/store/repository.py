@@ -75,8 +75,11 @@ class TrialRepository(Closing):
     def open(
         cls, settings: Settings, *, read_only: bool = False, patience_s: float | None = None
     ) -> TrialRepository:
-        """The repository of `settings`, created or upgraded where needed; if it is to be
-        `read_only`, VEN-RECORD-DATABASE there. `patience_s` is as `Database` has it."""
+        """Open the repository of `settings`, created or upgraded where needed.
+
+        If it would have to be, and is `read_only`: VEN-RECORD-DATABASE. `patience_s` as in
+        `Database`.
+        """
         try:
             if not read_only:
                 # Private at first; its contents are as open as its owner makes it: see `modes_in`.
@@ -219,7 +222,7 @@ class TrialRepository(Closing):
             return connection.execute(query).all()
 
     def _last(self, before: int) -> Trial:
-        """The newest trial, or the one that has so many newer ones."""
+        """The newest trial, or the one with so many newer ones."""
         query = _STORED.join(TRIALS, TRIALS.c.id == RECORDS.c.id).order_by(*_NEWEST_FIRST)
         with self._database.reading() as connection:
             row = connection.execute(query.offset(before).limit(1)).one_or_none()

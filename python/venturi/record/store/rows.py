@@ -65,7 +65,7 @@ def delete_trials(connection: sa.Connection, ids: Iterable[str]) -> None:
 
 
 def removals_of(connection: sa.Connection, ids: Sequence[str]) -> dict[str, str]:
-    """For each of `ids` that was removed for good and not readmitted since, its removal."""
+    """The removals of those `ids` that were removed for good and not readmitted since."""
     if connection.execute(sa.select(REMOVALS.c.id).limit(1)).first() is None:
         return {}
     statement = (

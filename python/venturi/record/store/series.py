@@ -54,7 +54,7 @@ class SeriesWriter(Closing):
     def append(
         self, t_s: float, metric: str, device: str | None, value: float | None, unit: str
     ) -> None:
-        """Adds one value at `t_s` seconds; None is a value that could not be read."""
+        """Add one value at `t_s` seconds; None is a value that could not be read."""
         line = (metric, device, unit)
         kept = self._lines.get(line)
         if kept is None:
@@ -66,7 +66,7 @@ class SeriesWriter(Closing):
             self._flush()
 
     def close(self) -> None:
-        """Makes the file appear; a second call does nothing."""
+        """Put the file in its place; a second call does nothing."""
         file, self._file = self._file, None
         with self._stack:
             self._flush()
@@ -165,7 +165,7 @@ def check_rows(
 
 
 def check_series(path: Path, trial: str, limits: TrialLimits) -> None:
-    """As `check_rows`, and VEN-RECORD-ARTIFACT if `path` has not the columns of a series,
+    """As `check_rows`; VEN-RECORD-ARTIFACT if `path` lacks the columns of a series,
     VEN-RECORD-LIMIT if it has too many metrics and devices.
     """
     schema = check_rows(path, trial, limits, limits.name_characters)

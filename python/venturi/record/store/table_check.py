@@ -33,7 +33,7 @@ BEGIN_S = 30.0
 
 
 class TableChecker(Closing):
-    """Begins its process with the first table, and ends it when it is closed."""
+    """Starts its process with the first table, and ends it when closed."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None

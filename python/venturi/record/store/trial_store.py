@@ -1,4 +1,4 @@
-"""Where the trials of a command are kept: a repository, or nowhere."""
+"""Stores for the trials of a command: a repository, or none."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TrialStore(Protocol):
 
 
 class NullRepository:
-    """Keeps nothing, for trials that are only to be shown; opens no file and no database."""
+    """Stores nothing, for trials that are only shown; opens no file and no database."""
 
     limits = TrialLimits()
 

@@ -151,7 +151,7 @@ class _Writer:
         self._repository, self._archive, self._progress = repository, archive, progress
         self._members: list[BackupFile] = []
         self._sizes: dict[str, tuple[int | None, str | None]] = {}
-        """By its path the recorded size and digest of each artifact; None where none is known."""
+        """The recorded size and digest of each artifact, by path; None where unknown."""
         self._trials = 0
 
     def write(self) -> BackupReport:

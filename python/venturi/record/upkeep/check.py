@@ -268,7 +268,7 @@ def _quarantined(connection: sa.Connection) -> list[str]:
 
 
 def _records(connection: sa.Connection) -> Iterator[list[Any]]:
-    """All records by id, some at a time."""
+    """All records by id, in batches."""
     after = ""
     statement = sa.select(RECORDS).order_by(RECORDS.c.id).limit(_TRIALS_A_STEP)
     while step := list(connection.execute(statement.where(RECORDS.c.id > after))):
@@ -428,7 +428,7 @@ def _mode(path: Path) -> str:
 
 
 def _mended(repository: TrialRepository, home: Path, report: CheckReport) -> CheckReport:
-    """`report` after all was done about it that can be done."""
+    """The report after all possible repairs."""
     in_database = (FindingKind.UNREADABLE, FindingKind.COPY, FindingKind.ORPHAN_ROW)
     with repository.writing(alone=True) as connection:
         for finding in report.findings:

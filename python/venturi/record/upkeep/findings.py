@@ -57,5 +57,5 @@ class CheckReport:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is wrong any more."""
+        """Whether all problems are solved."""
         return all(finding.mended for finding in self.findings)

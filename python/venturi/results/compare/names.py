@@ -143,7 +143,7 @@ def _plain(value: Scalar) -> str | float | None:
 
 
 def _with_key(values: Sequence[Scalar]) -> bool:
-    """Whether a key's values say nothing without it: numbers, flags, and words such as none."""
+    """Whether a key's values need the key's name: numbers, flags, and words such as none."""
     return any(
         not isinstance(value, str) or _number(value) is not None or value.lower() in _GENERIC
         for value in values

@@ -1,4 +1,4 @@
-"""Which of several repeat groups is better, and by how much: only like is compared with like."""
+"""Compares repeat groups of equal work, to find the better one."""
 
 from __future__ import annotations
 

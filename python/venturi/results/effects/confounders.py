@@ -116,7 +116,7 @@ def omissions(trials: SucceededTrials, second: Flags, kept: Collection[str]) -> 
 
 
 def _shared(codes: Integers, side: Integers) -> float:
-    """How much of one set has values that the other has in the same share."""
+    """The share of one set with values that the other has in the same share."""
     size = int(codes.max()) + 1
     first = np.bincount(codes[side == 0], minlength=size) / max(1, int((side == 0).sum()))
     second = np.bincount(codes[side == 1], minlength=size) / max(1, int(side.sum()))

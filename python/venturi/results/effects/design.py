@@ -134,7 +134,7 @@ class Design:
 
     @property
     def sentence(self) -> str:
-        """In words, with where the spread comes from."""
+        """In words, with the source of the spread."""
         each = "1 counted repetition" if self.n == 1 else f"{self.n} counted repetitions"
         parts = []
         if self.least_ratio is None:

@@ -38,7 +38,7 @@ class PartEffect:
 
 @dataclass(frozen=True, slots=True)
 class KeyDependence:
-    """By the values of `keys`, which go together, the effect differs: `dependence.Dependence`."""
+    """The effect depends on `keys`, which change together: see `dependence.Dependence`."""
 
     keys: tuple[str, ...]
     share: float
@@ -49,7 +49,7 @@ class KeyDependence:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The effect for further machines, by `strata.over_machines`; no interval for under 3."""
+    """The effect on other machines, by `strata.over_machines`; no interval for under 3."""
 
     machines: int
     ratio: float

@@ -399,8 +399,10 @@ class _EffectBuilder:
         return over_works(found.logs, work, level)
 
     def _sure(self, one: _ValueVerdict) -> bool:
-        """Whether the interval leaves out 1 at the level that all values share, and that over
-        machines too, of which three or more may differ more than their settings.
+        """Whether the interval leaves out 1 at the level that all values share.
+
+        With three or more machines, the interval over machines must, too: machines may differ more
+        than their settings.
         """
         if one.outcome not in {EffectOutcome.FASTER, EffectOutcome.SLOWER}:
             return False

@@ -235,7 +235,7 @@ def _set_of(table: _GroupedTrials, members: Sequence[int], alpha: float) -> Matc
 
 
 def _strata_shared(table: _GroupedTrials) -> dict[int, set[int]]:
-    """For each group the others that some stratum holds besides it."""
+    """For each group the others that share a stratum with it."""
     stratum, target = np.divmod(
         np.unique(table.stratum * len(table.values) + table.target), len(table.values)
     )

@@ -145,7 +145,7 @@ class TrialRanking:
 
     @property
     def best_known(self) -> bool:
-        """Whether some group is found best, or among those that may be."""
+        """Whether some group is the best or tied with it."""
         if self.alike is None:
             return self.ranking is not None and bool(self.ranking.tie)
         return any(
@@ -215,7 +215,7 @@ def _costs(repository: TrialRepository, trials: SucceededTrials) -> Floats:
 
 
 def _cost_sources(repository: TrialRepository, serials: npt.NDArray[np.int64]) -> str:
-    """By whom the costs of the trials with these serial numbers are, and of when."""
+    """The sources and dates of the costs of the trials with these serial numbers."""
     sources, first, last = origins(repository, serials)
     more = len(sources) - NAMED_MAX
     told = ", ".join(sources[:NAMED_MAX]) + (f" and {more} more" if more > 0 else "")

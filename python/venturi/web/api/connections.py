@@ -73,7 +73,7 @@ class Connections(ServerState):
         longest.break_off(reason, _BUSY if longest is new else b"")
 
     def settle(self, one: Connection) -> None:
-        """Notes the phase in which `one` is now."""
+        """Record the present phase of `one`."""
         phase, limits = one.seen_phase(), self.limits
         if one.phase in (None, phase):
             return
@@ -158,13 +158,13 @@ class Connection(H11Protocol):
     received_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Takes a place, or goes."""
+        """Register the connection, or refuse it."""
         super().connection_made(transport)
         self.address = _address(self.client)
         self.server_state.admit(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Gives the place back."""
+        """Unregister the connection."""
         self.server_state.leave(self)
         super().connection_lost(exc)
 
@@ -192,7 +192,7 @@ class Connection(H11Protocol):
         self.server_state.settle(self)
 
     def resume_writing(self) -> None:
-        """It has taken most of it."""
+        """The client has taken most of the answer."""
         super().resume_writing()
         self.server_state.settle(self)
 
@@ -221,7 +221,7 @@ class Connection(H11Protocol):
         self.transport.close()
 
     def break_off(self, reason: str, said: bytes = b"") -> None:
-        """Ends the connection now, with a last word if no answer has begun."""
+        """End the connection now, with an error if no answer has begun."""
         self.server_state.leave(self)
         self.server_state.refused[reason] += 1
         LOG.warning("broken off: %s", reason)

@@ -46,10 +46,10 @@ class RepositoryWriter(Protocol):
         """Revokes an exclusion rule; its trials count again."""
 
     def save_view(self, name: str, url: str, author: Author) -> View:
-        """Keeps a page's address under `name`."""
+        """Saves a page's address under `name`."""
 
     def delete_view(self, name: str, by: Author) -> None:
-        """Forgets a view."""
+        """Deletes a view."""
 
     def open_session(self, token: Token) -> str:
         """The secret of a new session of a named token."""
@@ -58,10 +58,10 @@ class RepositoryWriter(Protocol):
         """Ends a session."""
 
     def note_use(self, token: Token) -> None:
-        """Writes down that a named token is in use."""
+        """Records that a named token is in use."""
 
     def import_starter(self) -> ImportReport:
-        """Takes in the published tables that come with Venturi."""
+        """Imports the published tables that come with Venturi."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Files that are taken from the repository: a trial's own, and tables of trials."""
+"""Files from the repository: a trial's artifacts, and tables of trials."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def artifact(
 
 
 def _is_part(asked: str, size_bytes: int) -> bool:
-    """Whether a header asks for one part that there is of `size_bytes`; any other is ignored."""
+    """Whether a header requests one valid range of `size_bytes`; others are ignored."""
     found = re.fullmatch(r"bytes=(?:([0-9]{1,18})-([0-9]{0,18})|-([0-9]{1,18}))", asked)
     if found is None:
         return False

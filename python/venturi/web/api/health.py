@@ -45,7 +45,7 @@ class ServerState:
     refused: Counter[str] = field(default_factory=Counter)
 
     def answered(self, route: str, status: int, elapsed_s: float) -> None:
-        """Notes an answer."""
+        """Count an answer."""
         self.answers[route, status] += 1
         self.elapsed_s[route] += elapsed_s  # type: ignore[assignment] # seconds add up too
         bucket = next((each for each in BUCKETS_S if elapsed_s <= each), float("inf"))

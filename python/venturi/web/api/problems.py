@@ -78,14 +78,14 @@ def internal(error: Exception) -> Response:
 
 
 def handle(app: FastAPI) -> None:
-    """Makes every error of `app` a problem document."""
+    """Convert every error of `app` to a problem document."""
     app.add_exception_handler(VenturiError, _known)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
 
 
 def document(schema: dict[str, Any]) -> None:
-    """Says in the OpenAPI document `schema` that every error is a problem."""
+    """Declare in the OpenAPI document `schema` that every error is a problem."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for operations in schema["paths"].values():
         for operation in operations.values():

@@ -42,7 +42,7 @@ class Reply:
         self.started = False
 
     async def send(self, message: Message) -> None:
-        """Takes a message of the application."""
+        """Send a message of the application."""
         if message["type"] == "http.response.start":
             self._start = message
             self._seal(MutableHeaders(raw=message["headers"]))

@@ -58,13 +58,13 @@ class _ActiveRequest:
         self._refused = self._left = False
 
     def leave(self) -> None:
-        """Makes room; a second call does nothing."""
+        """Free the place; a second call does nothing."""
         if not self._left:
             self._left = True
             self._watch.in_flight -= 1
 
     async def send(self, message: Message) -> None:
-        """Passes the answer on, unless it is too big."""
+        """Send the answer, unless it is too big."""
         if message["type"] == "http.response.start":
             self._start = message
             return
@@ -86,7 +86,7 @@ class _ActiveRequest:
 
 
 def busy(what: str, n: int) -> VenturiError:
-    """That there is no room for one more."""
+    """The error for too many concurrent requests."""
     return VenturiError(
         "VEN-API-BUSY",
         f"the server has {n} {what} at work and takes no more",

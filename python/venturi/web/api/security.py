@@ -131,7 +131,8 @@ class Access:
     def answers_for(self, host: str) -> bool:
         """Whether a request for `host` (as in its header) is meant for this server.
 
-        Another name that leads here is a page's attempt to read us as its own (DNS rebinding).
+        A different name that leads here is DNS rebinding: a page's attempt to read this server as
+        its own.
         """
         try:
             name = urlsplit(f"//{host}").hostname or ""
@@ -295,7 +296,9 @@ class Guard:
         raise VenturiError("VEN-API-TOKEN", "this needs a token for writing", hint=_HOW)
 
     def _same_origin(self, request: Request) -> bool:
-        """Whether a browser says that the request is of our own pages; others say nothing."""
+        """Whether a browser states that the request comes from this server's pages; others state
+        nothing.
+        """
         site = request.headers.get("sec-fetch-site")
         if site is not None:
             return site in {"same-origin", "none"}

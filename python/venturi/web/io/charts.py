@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from venturi.record.trial import Trial
 
 SHOWN = 6
-"""So many patterns are drawn, those with the most bytes; all others are in the table alone."""
+"""Patterns with charts, those with the most bytes; the others are only in the table."""
 
 _TIMES_OF_OCTAVE = 4
 _CCDF_POINTS = 120

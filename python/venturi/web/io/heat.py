@@ -35,7 +35,7 @@ Chart = Literal["places", "times"]
 
 @dataclass(frozen=True)
 class HeatLine:
-    """Where the cells of a chart in one width are, from the end of the first line on."""
+    """The place of a chart's cells in one width, from the end of the first line on."""
 
     device: str
     operation: str

@@ -232,7 +232,7 @@ class SortTrial:
 
 @dataclass(frozen=True, slots=True)
 class PriceRow:
-    """One row of the price table. `lower_bound`: it takes and costs at least this much."""
+    """One row of the price table. `lower_bound`: time and cost are lower bounds."""
 
     instance_type: str
     nodes: Number
@@ -277,7 +277,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class SkippedMeasurement:
-    """A step that was not done, and why."""
+    """A skipped step, and the reason."""
 
     step: str
     reason: str

@@ -1,4 +1,4 @@
-"""Answers about large jobs: made once, then kept, for a page would wait for them each time."""
+"""Cached answers about large jobs: computing them takes too long for a page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LARGE_BYTES = 500_000  # of its account; about a smaller one no answer takes lon
 
 
 def is_large(trial: Trial) -> bool:
-    """Whether answers about the job of `trial` are kept."""
+    """Whether answers about the job of `trial` are cached."""
     tables = (each for each in trial.artifacts if each.name in ACCOUNT_TABLES)
     return sum(each.size_bytes for each in tables) >= LARGE_BYTES
 

@@ -202,7 +202,7 @@ def named_key(text: str, by: Sequence[str], field: str) -> Key:
 
 
 def same(first: Key, second: Key) -> bool:
-    """Whether two keys are one, however a value was typed (2 or "2")."""
+    """Whether two keys are equal, whatever the types of values (2 or "2")."""
     return len(first) == len(second) and all(
         a == b or (a is not None and b is not None and text_of(a) == text_of(b))
         for a, b in zip(first, second, strict=True)

@@ -100,7 +100,7 @@ def compare(
 
 
 def _is_about(told: Effects | None, chosen: Sequence[Cell]) -> bool:
-    """Whether the effect that leads is that of the two groups that are shown."""
+    """Whether the leading effect is that of the two shown groups."""
     if told is None or told.main is None:
         return False
     one = told.effects[told.main]

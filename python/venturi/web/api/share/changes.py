@@ -147,7 +147,7 @@ def login(
     SESSION.removeprefix("/api"), status_code=HTTPStatus.NO_CONTENT, dependencies=IN_TURN
 )
 def logout(request: Request, response: Response, services: ServicesDep) -> None:
-    """Ends the session, and forgets the cookie."""
+    """End the session, and delete the cookie."""
     access: Access = request.app.state.access
     if services.changes is not None:
         services.changes.close_session(request.cookies.get(COOKIE, ""))
@@ -223,7 +223,7 @@ def revoke(
 
 @router.post("/views", status_code=HTTPStatus.CREATED, dependencies=IN_TURN)
 def save_view(new: NewView, request: Request, services: ServicesDep) -> View:
-    """Keeps a page's address under a name."""
+    """Save a page's address under a name."""
     return _changes(services).save_view(new.name, new.url, author_of(request, new.author))
 
 
@@ -241,7 +241,7 @@ def delete_view(
 
 @router.post("/starter", dependencies=IN_TURN)
 def import_starter(services: ServicesDep) -> shapes.StarterReport:
-    """Takes in the published tables that come with Venturi; a second time changes nothing."""
+    """Import the published tables that come with Venturi; idempotent."""
     results = _changes(services).import_starter()
     sources = tuple(table.stem for table in starter.TABLES)
     return shapes.StarterReport(results.added, results.already_present, sources)
