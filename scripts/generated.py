@@ -34,7 +34,7 @@ _NOTE = "<!-- Written by scripts/generated.py; `make generated` updates it. -->"
 _WIDTH = 88
 _EXIT = {
     ExitCode.OK: "it worked",
-    ExitCode.USER: "the user or the environment must change something",
+    ExitCode.USER: "you must change something: the request, its input or the environment",
     ExitCode.USAGE: "the command line is invalid",
     ExitCode.INVALID: "measured, but the result is invalid, or undecided (`--fail-if-unsure`)",
     ExitCode.REGRESSION: "something is slower than allowed (`compare --fail-if-slower`)",

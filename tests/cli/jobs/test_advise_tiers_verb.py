@@ -103,7 +103,7 @@ def test_the_time_by_fast_storage_from_an_account_by_hand(home: Path, tmp_path: 
     assert found["knee_bytes"] is None
     assert [each["written_fast"] for each in found["stages"]] == [0, 0]
     assert found["usd_missing_reason"] == "the trial does not say on which type of machine it ran"
-    assert any("cached on disk are not in it" in note for note in found["notes"])
+    assert any("cached on disk are not included" in note for note in found["notes"])
 
 
 @pytest.mark.parametrize("log", [tiers_samples.HALF, tiers_samples.HALF_TOLD_LATE])
@@ -313,8 +313,8 @@ def test_a_probe_of_another_host_is_named(
     assert done.returncode == 1
     said = " ".join(done.stderr.split())
     (host,) = other.cluster.hosts
-    assert f"probe {other.id} was of {host.name}, and the trial of " in said
-    assert "hint: measure them on the trial's host; or say them: --fast read=" in said
+    assert f"probe {other.id} ran on {host.name}, and the trial on " in said
+    assert "hint: measure them on the trial's host; or give them: --fast read=" in said
 
 
 @pytest.mark.parametrize(
@@ -343,10 +343,15 @@ def test_one_disk_is_not_both_fast_and_slow(
         (
             tiers_samples.STOCK,
             ("--fast", FAST),
-            "slow disks these rates are not known: write",
+            "these rates of its slow disks are unknown: write",
             "venturi probe disk --dir FOLDER",
         ),
-        (tiers_samples.STOCK, ("--fast", SLOW, "--slow", FAST), "slower at writing", "swap them"),
+        (
+            tiers_samples.STOCK,
+            ("--fast", SLOW, "--slow", FAST),
+            "slower than the slow ones at writing",
+            "swap",
+        ),
         (tiers_samples.HALF, (), "does not say where its fast disks are", "--fast read="),
     ],
 )

@@ -242,7 +242,7 @@ def _run(words: Sequence[str]) -> int:
 @quiet_option
 @json_option
 def show(what: str, *, by: str | None, html: PageFile | None, quiet: bool, as_json: bool) -> None:
-    """Show sizes, latencies, seeks and sequential runs of requests, and their origin.
+    """Show a trace: request sizes, latencies, seeks, runs and origin.
 
     PATH is a recording, a folder of blktrace files, one such file, or the output of `blkparse -d`.
     It can also be text by blkparse (default format), ftrace or perf script. `-` is standard input.

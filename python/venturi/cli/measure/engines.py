@@ -67,10 +67,10 @@ def _lines(found: Sequence[Availability]) -> Iterator[Paragraph]:
 )
 @json_option
 def install(name: str, *, as_json: bool) -> int:
-    """Install ENGINE into VENTURI_HOME (mapreduce: Apache Hadoop, from Maven Central).
+    """Install ENGINE into VENTURI_HOME (mapreduce, from Maven Central).
 
-    Every jar is checked against its pinned SHA-256. Spark comes with `pip install
-    'venturi[spark]'`.
+    mapreduce is Apache Hadoop; every jar is checked against its pinned SHA-256. Spark comes with
+    `pip install 'venturi[spark]'`.
     """
     from venturi.cli.measure.measuring import this_host
 

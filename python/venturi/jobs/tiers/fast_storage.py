@@ -110,7 +110,7 @@ class FastStorage:
         if slower := _slower(load, fast, slow):
             raise VenturiError(
                 "VEN-MODEL-INPUT",
-                f"cannot tell: the disks that are called fast are slower at {slower}",
+                f"cannot tell: the fast disks are slower than the slow ones at {slower}",
                 where={"field": "fast"},
                 hint="swap them, or measure both with venturi probe disk",
             )

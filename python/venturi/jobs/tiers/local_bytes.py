@@ -37,8 +37,8 @@ _NOT_DISK = frozenset(
     }
 )
 NO_CACHED = (
-    "blocks that are cached on disk are not in it: only an account of a job that ran with tiers "
-    "says how large they were"
+    "blocks cached on disk are not included: their size is recorded only for jobs that ran with "
+    "tiers"
 )
 
 
@@ -128,8 +128,8 @@ def job_load(measured: MeasuredJob, tier: str | None = None, fast_share: float =
     if not account.kind.can("local files"):
         raise VenturiError(
             "VEN-MODEL-INPUT",
-            f"cannot tell: accounts of {account.application.engine} do not say which local files "
-            "a stage wrote",
+            f"cannot tell: logs of {account.application.engine} don't record the local files of a "
+            "stage",
             where={"engine": account.application.engine},
             hint="give a trial of Spark, or the event log of one (venturi import spark-eventlog)",
         )

@@ -102,7 +102,7 @@ def rates_of(
 
 
 def _unknown_rates(measured: MeasuredJob, tier: TierDisks, lacking: Sequence[str]) -> VenturiError:
-    why = f"of its {tier.title} these rates are not known: {', '.join(lacking)}"
+    why = f"these rates of its {tier.title} are unknown: {', '.join(lacking)}"
     probe = " ".join(f"--dir {folder}" for folder in tier.folders) or "--dir FOLDER"
     to_do = f"measure them on that host: venturi probe disk {probe} --mode read,write,random_read"
     for each in measured.other_probes:
@@ -110,10 +110,10 @@ def _unknown_rates(measured: MeasuredJob, tier: TierDisks, lacking: Sequence[str
             there, here = (
                 ", ".join(host.name for host in one.cluster.hosts) for one in (each, measured.trial)
             )
-            why += f"; probe {each.id} was of {there}, and the trial of {here}"
+            why += f"; probe {each.id} ran on {there}, and the trial on {here}"
             to_do = "measure them on the trial's host"
             break
-    hint = f"{to_do}; or say them: --{tier.name} {SLOW_EXAMPLE}"
+    hint = f"{to_do}; or give them: --{tier.name} {SLOW_EXAMPLE}"
     return cannot_tell(measured.trial, why, hint)
 
 
