@@ -203,7 +203,7 @@ def test_what_is_not_known_of_files_is_not_guessed(
     (folder / "files.jsonl").write_text("\n".join(lines)[:-10])
     assert damage().endswith("files.jsonl ends within a line: some files are not known")
     (folder / "files.jsonl").unlink()
-    assert damage().endswith("files.jsonl is missing: whose the requests are is not known")
+    assert damage().endswith("files.jsonl is missing: the files of the requests are unknown")
     assert agent.run("trace", "analyze", folder).result["trace"]["whose"] is None
 
 

@@ -11,7 +11,7 @@ pub enum TraceError {
     Read {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         reason: io::Error,
     },
     /// It is no trace of a format that is known.
@@ -60,30 +60,30 @@ pub enum TraceError {
     Rights {
         /// The file or folder of tracefs.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         reason: io::Error,
-        /// What perf said, if it was tried.
+        /// perf's message, if it was tried.
         perf: Option<String>,
     },
     /// perf, which records where this user may not, does not either, or no longer.
     #[error("perf does not record: {said}")]
     Perf {
-        /// What it said.
+        /// Its message.
         said: String,
     },
-    /// Nobody may record.
-    #[error("the kernel is locked down for confidentiality, so that nobody may trace it")]
+    /// No user may record.
+    #[error("the kernel is locked down for confidentiality, so no user may trace it")]
     Lockdown,
     /// The kernel does not do what is needed.
     #[error("the kernel refused {}: {reason}", path.display())]
     Kernel {
         /// The file of tracefs.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         reason: io::Error,
     },
     /// The kernel's events are not as they are known.
-    #[error("what the kernel records cannot be read: {0}")]
+    #[error("the kernel's events cannot be read: {0}")]
     Unknown(String),
     /// The folder of a recording has something in it.
     #[error("{} is not empty", path.display())]
@@ -91,7 +91,7 @@ pub enum TraceError {
         /// The folder.
         path: PathBuf,
     },
-    /// What is to be converted is a recording.
+    /// The trace to convert is a recording already.
     #[error("{} is a recording already: there is nothing to convert", path.display())]
     Recorded {
         /// The folder.
@@ -102,7 +102,7 @@ pub enum TraceError {
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         reason: io::Error,
     },
     /// The user stopped it.
@@ -154,7 +154,7 @@ impl TraceError {
         }
     }
 
-    /// What to do about it.
+    /// How to solve it.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Read { .. } => "check the name and the rights",
@@ -187,7 +187,9 @@ impl TraceError {
                 "if memory is short, choose a smaller --buffer; an event that is missing needs \
                  CONFIG_BLK_DEV_IO_TRACE or a newer kernel"
             }
-            Self::Unknown(_) => "tell us the kernel's release; `perf record` may do meanwhile",
+            Self::Unknown(_) => {
+                "report the kernel's release to us; until then, `perf record` may work"
+            }
             Self::Occupied { .. } => "name a folder that is not there yet",
             Self::Recorded { .. } => "read it with venturi trace show",
             Self::Write { reason, .. } => match reason.kind() {
@@ -197,14 +199,16 @@ impl TraceError {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                     "name a folder that this user may write to"
                 }
-                _ => "what was recorded before is in the folder and can be read; give it more room",
+                _ => {
+                    "the events recorded before are in the folder and can be read; give it more room"
+                }
             },
             Self::Interrupted => "",
         }
     }
 }
 
-/// What perf said, behind what was refused.
+/// Return perf's message, to follow the refusal.
 fn tried(perf: Option<&str>) -> String {
     perf.map_or_else(String::new, |said| format!("; perf, which was tried instead: {said}"))
 }

@@ -182,8 +182,8 @@ fn of_trace(report: &Report, tally: &Tally) -> Vec<Warning> {
     let lost = (report.losses.missing_records > 0).then(|| Warning {
         code: "VEN-TRACE-LOST",
         message: format!(
-            "{} records are missing, beside {} that are there, by their numbers or by what the \
-             trace says: they were lost, or left out when it was written",
+            "{} records are missing, next to {} that the trace has, by their numbers or by its own \
+             notes: they were lost, or left out when it was written",
             report.losses.missing_records,
             tally.records() - tally.actions[NOTE]
         ),

@@ -166,7 +166,7 @@ impl Bundle {
             .then(|| said.into_iter().flatten().map(|(_, end)| end.events).sum());
         if has_files && owners.is_none() {
             damage.push(format!(
-                "{} is missing: whose the requests are is not known",
+                "{} is missing: the files of the requests are unknown",
                 seen.display()
             ));
         } else if end.is_some() && ends_within_a_line(&seen) {
@@ -176,7 +176,7 @@ impl Bundle {
             damage.into_iter().map(|message| Warning { code: "VEN-TRACE-DAMAGED", message });
         let cut = match end {
             None if told.trim_ascii().is_empty() => {
-                Some("it has no end: whoever recorded it was killed".to_owned())
+                Some("it has no end: the recording process was killed".to_owned())
             }
             None => Some(format!("its {END} is damaged")),
             Some(End { cut: Some(why), elapsed_s, .. }) => {
@@ -186,7 +186,7 @@ impl Bundle {
         };
         let warning = |cut| Warning {
             code: "VEN-TRACE-CUT",
-            message: format!("the recording was cut short, and what came last is not in it: {cut}"),
+            message: format!("the recording was cut short, and its last events are missing: {cut}"),
         };
         let before = manifest.warnings.into_iter().map(|message| Warning {
             code: "VEN-TRACE-CONVERTED",

@@ -206,9 +206,10 @@ impl Recording {
         written.map_err(|reason| unwritable(&self.output.join(END), reason))?;
         let unnamed = self.observer.incomplete.then(|| Warning {
             code: "VEN-TRACE-NAMES",
-            message: "not every file that was made meanwhile is known by its name: it takes Linux \
+            message:
+                "some files that were made while it recorded have no known name: it takes Linux \
                       5.17 or newer, and at most a million files"
-                .to_owned(),
+                    .to_owned(),
         });
         let warnings = gone(&self.disks).chain(unnamed).collect();
         let buffers = Some(self.buffers);

@@ -1,4 +1,4 @@
-//! What a trace says, event by event in order of time, in memory that does not grow with it.
+//! The analysis of a trace, event by event in order of time, in memory that does not grow with it.
 
 use crate::attribute::attribution::Attribution;
 use crate::error::TraceError;
@@ -26,11 +26,11 @@ const LOST_AFTER_LONGEST: u64 = 10;
 /// The operations that have a [`Group`] each.
 pub const OPERATIONS: [Operation; 3] = [Operation::Read, Operation::Write, Operation::Discard];
 
-/// What was counted of one device.
+/// Counts of one device.
 pub struct DeviceCounts {
-    /// Which it is.
+    /// Its number.
     pub device: Device,
-    /// Of each of [`OPERATIONS`], `None` if there was none.
+    /// Groups by [`OPERATIONS`]; `None` for an operation without requests.
     pub groups: [Option<Box<Group>>; OPERATIONS.len()],
     /// Requests without data that went to the device: flushes of its cache.
     pub flushes: u64,
@@ -89,11 +89,11 @@ fn make(group: &mut Option<Box<Group>>) {
 pub struct Analysis {
     /// In the order in which they were seen first.
     pub devices: Vec<DeviceCounts>,
-    /// What is under way.
+    /// Requests that are under way.
     pub pairing: Pairing,
-    /// Whose requests are; `None` if the trace does not tell.
+    /// Owners of the requests; `None` if the trace does not show them.
     pub attribution: Option<Attribution>,
-    /// Finer cells of time; `None` if they are not asked for.
+    /// Finer cells of time; `None` if they are not requested.
     pub heat: Option<Heat>,
     /// When the trace begins.
     started_ns: Option<u64>,
@@ -149,7 +149,7 @@ impl Analysis {
         Ok(())
     }
 
-    /// What a file system said of a file.
+    /// Reads an event of a file system about a file.
     #[cold]
     fn learn(&mut self, event: &Event) {
         self.attribution.iter_mut().for_each(|attribution| attribution.learn(event));
@@ -248,7 +248,7 @@ impl Analysis {
         });
     }
 
-    /// When the first event was; `None` if there was none.
+    /// When the first event was; `None` without events.
     pub fn started_ns(&self) -> Option<u64> {
         self.started_ns
     }

@@ -1,6 +1,6 @@
 //! How many concurrent requests a device has, and how long it has none.
 //!
-//! A request whose completion was lost looks as if the device still had it. Once that is known, its
+//! A request with a lost completion looks as if the device still had it. Once that is known, its
 //! time is taken out again ([`Depth::lost`]). For this the latest changes are kept one by one, and
 //! older ones as sums of ever longer spans.
 
@@ -168,7 +168,7 @@ impl Span {
 
 /// Moves time from a depth to the one below.
 fn shift(lasted_ns: &mut [u64], depth: u64, ns: u64) {
-    // What is deeper than the deepest stays there: one request less makes no difference.
+    // Greater depths than the deepest stay there: one request less makes no difference.
     if depth == 0 || depth > DEEPEST as u64 {
         return;
     }
@@ -188,7 +188,7 @@ mod tests {
         depth.more(120);
         depth.less(150);
         depth.less(160);
-        depth.less(160); // whose beginning was not traced
+        depth.less(160); // its beginning was not traced
         depth.finish(200);
         assert_eq!(depth.lasted_ns[..3], [50, 20, 30]);
         assert_eq!((depth.busy_ns(), depth.idle_ns(), depth.max), (50, 50, 2));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deeper_than_counted_counts_as_the_deepest() {
+    fn greater_depths_count_as_the_deepest() {
         let mut depth = Depth::since(0);
         (0..1000).for_each(|_| depth.more(0));
         depth.finish(7);

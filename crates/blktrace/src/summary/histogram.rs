@@ -74,12 +74,12 @@ impl Histogram {
         self.counts.iter().sum()
     }
 
-    /// The least value; `None` if there is none.
+    /// The least value; `None` if it is empty.
     pub fn min(&self) -> Option<u64> {
         (self.min <= self.max).then_some(self.min)
     }
 
-    /// The greatest value; `None` if there is none.
+    /// The greatest value; `None` if it is empty.
     pub fn max(&self) -> Option<u64> {
         (self.min <= self.max).then_some(self.max)
     }
@@ -89,7 +89,7 @@ impl Histogram {
         self.sum
     }
 
-    /// The mean of the values, exact; `None` if there is none.
+    /// The mean of the values, exact; `None` if it is empty.
     pub fn mean(&self) -> Option<f64> {
         let count = self.count();
         (count > 0).then(|| self.sum as f64 / count as f64)
@@ -145,7 +145,7 @@ impl Lengths {
         &self.counts
     }
 
-    /// The length up to which half of the whole lies in; `None` if there is none.
+    /// The length up to which half of the whole lies in; `None` if it is empty.
     pub fn median_by_sum(&self) -> Option<u64> {
         let half = self.counts.sum.div_ceil(2);
         let mut below = 0;

@@ -7,7 +7,7 @@
 //! | M | the waiting request is now a part of another one, which has waited longer |
 //! | F | it is the beginning of another one, and has waited as long as that |
 //! | D | the request that begins there is with the device |
-//! | R | it is not; the next D of it begins anew, and is no other request |
+//! | R | it is not; its next D begins again, and is the same request |
 //! | C | the device is done with so many sectors from there on: all, or the first of them |
 //!
 //! A C belongs to the D of the same device, sector and operation. Several requests may be under way at
@@ -18,16 +18,16 @@
 use crate::read::event::Operation;
 use crate::summary::table::{Key, Table};
 
-/// So many requests may be under way. More are what lost records left behind; the oldest go.
+/// The most requests that may be under way. More were left behind by lost records; the oldest go.
 const UNDER_WAY: usize = 1 << 20;
 /// A request that was issued so long ago is given up when another one is issued at its sector: its
 /// end was lost. Linux gives a device 30 s for a request (`/sys/block/*/queue/io_timeout`).
 const GIVEN_UP_NS: u64 = 60_000_000_000;
 
-/// Whose a request is, for who pairs its issue and its end.
+/// The owner of a request, which the pairing carries from its issue to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tag {
-    /// The number of what it has in common with those that are counted together.
+    /// The number of the label of all requests that are counted together.
     pub label: u16,
     /// The number of its file; 0 if it is not known.
     pub file: u32,
@@ -40,7 +40,7 @@ enum Where {
     Queued,
     /// It is with the device.
     Issued,
-    /// It was with the device, whose driver gave it back.
+    /// It was with the device, and the driver gave it back.
     Requeued,
 }
 
@@ -82,37 +82,37 @@ impl Default for Request {
     }
 }
 
-/// What an issue is.
+/// The kind of an issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Issue {
-    /// Of a request that was not with the device before.
+    /// The request was not with the device before.
     New,
-    /// Of one that came back from it.
+    /// The request came back from it.
     Again,
 }
 
-/// What a completion is.
+/// The kind of a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completion {
-    /// Of a whole request, or of the last part of one.
+    /// The end of a whole request, or of its last part.
     Whole {
-        /// What it did.
+        /// Its operation.
         operation: Operation,
-        /// What it was given when it was issued.
+        /// The tag of its issue.
         tag: Tag,
         /// Since it was issued last.
         issued_ns: u64,
         /// Since its oldest part was queued; `None` if that was not traced.
         queued_ns: Option<u64>,
     },
-    /// Of the first part of a request.
+    /// The end of the first part of a request.
     Part,
-    /// Of a request whose issue was not traced, only that it was queued: the device has no queue of
-    /// its own (device mapper, md), or the issue was lost.
+    /// The request was queued, and its issue was not traced: the device has no queue of its own
+    /// (device mapper, md), or the issue was lost.
     NeverIssued,
-    /// Of a request of which nothing was traced.
+    /// Nothing else of the request was traced.
     Unknown,
-    /// Of a request of which nothing was traced, where one with another operation was under way: the
+    /// Nothing else of the request was traced, and one with another operation was under way there: the
     /// end of that one was lost.
     Mismatch {
         /// When the other one was issued last.
@@ -247,7 +247,7 @@ impl Pairing {
         }
     }
 
-    /// C of a request that is not with the device, as far as the trace tells.
+    /// C of a request that is not with the device in this trace.
     #[cold]
     fn unpaired(&mut self, key: Key) -> Completion {
         if let Some(at) = self.requests.find(key, Request::is_with_device) {
@@ -275,7 +275,7 @@ impl Pairing {
         ((self.requests.count() - self.waiting) as u64, self.waiting as u64)
     }
 
-    /// Takes out the first request of the key that waits; since when it did, and who made it.
+    /// Takes out the first request of the key that waits; since when it did, and its process.
     fn wait_no_more(&mut self, key: Key) -> Option<(u64, u32)> {
         let at = self.requests.find(key, Request::waits)?;
         self.waiting -= 1;

@@ -1,4 +1,4 @@
-//! What an analysis says, as it is written down. Times are nanoseconds or seconds by their names.
+//! The report of an analysis, as it is written. Times are nanoseconds or seconds by their names.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::summary::verdict::{THRESHOLDS, Threshold};
 pub struct Warning {
     /// Stable code.
     pub code: &'static str,
-    /// What is wrong with the trace.
+    /// The problem of the trace.
     pub message: String,
 }
 
@@ -38,32 +38,32 @@ pub struct Report {
     pub started_unix_s: Option<f64>,
     /// From the first record to the last.
     pub elapsed_s: f64,
-    /// What is not in it.
+    /// Missing parts.
     pub losses: Losses,
     /// How much wider than its lowest value a bucket is at most.
     pub bucket_width: f64,
-    /// What verdicts depend on.
+    /// Thresholds of verdicts.
     pub thresholds: [Threshold; THRESHOLDS.len()],
     /// By device.
     pub devices: Vec<DeviceReport>,
-    /// The host's name; `None` if the trace does not tell.
+    /// The host's name; `None` if the trace does not state it.
     pub host: Option<String>,
-    /// What is known of the disks; nothing if the trace does not tell.
+    /// Settings of the disks; empty if the trace has none.
     pub disks: Vec<DiskReport>,
-    /// Whose the requests are; `None` if the trace does not tell.
+    /// Owners of the requests; `None` if the trace does not show them.
     pub whose: Option<WhoseReport>,
-    /// Finer cells of time; `None` if they were not asked for.
+    /// Finer cells of time; `None` if they were not requested.
     #[serde(skip)]
     pub heat: Option<Heat>,
-    /// What the reader must know besides.
+    /// Further warnings.
     #[serde(skip)]
     pub warnings: Vec<Warning>,
 }
 
-/// What is not in a trace, as far as it tells.
+/// Missing parts of a trace, as far as it shows them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Losses {
-    /// Records that were lost, or left out by who wrote it: their numbers are missing, or it says so.
+    /// Records that were lost or left out by the writer: their numbers are missing, or a note says so.
     pub missing_records: u64,
     /// At how many places.
     pub gaps: u64,
@@ -114,12 +114,12 @@ pub struct DeviceReport {
     pub depth_max: u64,
     /// Depth and for how many seconds it lasted; the last depth stands for all deeper ones, too.
     pub depths: Vec<(usize, f64)>,
-    /// By what requests do.
+    /// By operation.
     pub operations: Vec<OperationReport>,
 }
 
 impl Report {
-    /// What was found, with the losses that only who opened the files knows.
+    /// The report of `analysis`, with losses that are known only when the files are opened.
     pub fn new(
         analysis: &Analysis,
         tally: &Tally,

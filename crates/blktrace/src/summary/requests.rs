@@ -1,4 +1,4 @@
-//! What is said of requests that do the same, as it is written down.
+//! The report of requests with the same operation, as it is written.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -20,11 +20,11 @@ pub struct OperationReport {
     pub queued: AmountReport,
     /// As the device got them.
     pub issued: AmountReport,
-    /// Of those, what was read ahead.
+    /// The part of those that was read ahead.
     pub readahead: AmountReport,
-    /// Of those, the file system's own data.
+    /// The part of those that is the file system's own data.
     pub metadata: AmountReport,
-    /// Of those, what somebody waited for.
+    /// The part of those that a process waited for.
     pub sync: AmountReport,
     /// Requests that were appended to others.
     pub back_merges: u64,
@@ -32,7 +32,7 @@ pub struct OperationReport {
     pub front_merges: u64,
     /// Requests that were done.
     pub completed: u64,
-    /// Of those, with an error.
+    /// The number of those with an error.
     pub failed: u64,
     /// Bytes and count of each size of issued requests.
     pub sizes: Vec<(u64, u64)>,
@@ -54,7 +54,7 @@ pub struct OperationReport {
     pub runs: RunsReport,
     /// Where on the device over time.
     pub position: PositionReport,
-    /// What the pattern is; `None` of discards.
+    /// The access pattern; `None` for discards.
     pub verdict: Option<Verdict>,
 }
 
@@ -97,7 +97,7 @@ pub struct DistancesReport {
     pub count: u64,
     /// How many are exactly 0.
     pub zero: u64,
-    /// The median, with its sign; `None` if there is none.
+    /// The median, with its sign; `None` without distances.
     pub median_sectors: Option<i64>,
     /// Lowest distance and count of each bucket, forward.
     pub forward: Vec<(u64, u64)>,
@@ -105,12 +105,12 @@ pub struct DistancesReport {
     pub backward: Vec<(u64, u64)>,
 }
 
-/// What was moved in one go, each beginning where the request before it in its stream ended.
+/// Sequential runs: each request begins where the one before it in its stream ended.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunsReport {
     /// How many.
     pub count: u64,
-    /// Mean length; `None` if there is none.
+    /// Mean length; `None` without runs.
     pub mean_bytes: Option<f64>,
     /// Longest.
     pub max_bytes: Option<u64>,
@@ -219,7 +219,7 @@ fn verdict(operation: Operation, group: &Group) -> Verdict {
 }
 
 impl LatencyReport {
-    /// The times in `histogram`; `None` if there are none.
+    /// The times in `histogram`; `None` if it is empty.
     pub fn of(histogram: &Histogram) -> Option<Self> {
         Some(Self {
             count: histogram.count(),
