@@ -180,10 +180,15 @@ DISK_NAMES = {
     "disk_mixed_write_bytes_per_s": "write, while reading",
     "disk_random_read_iops": "random read",
     "disk_shuffle_read_bytes_per_s": "shuffle read",
+    # Only other tools measure these.
+    "disk_random_write_iops": "random write",
+    "disk_random_mixed_read_iops": "random read, while writing",
+    "disk_random_mixed_write_iops": "random write, while reading",
 }
 NET_NAMES = {
     "net_pairwise_bytes_per_s": "pairwise",
     "net_all_to_all_bytes_per_s": "all to all",
+    "net_udp_received_bytes_per_s": "UDP, received",
 }
 
 

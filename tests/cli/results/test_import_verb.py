@@ -176,7 +176,8 @@ def test_help_and_shells_name_every_format(venturi: Venturi) -> None:
     assert status == 0
     assert all(f"{each.name} " in stdout and each.title in stdout for each in FORMATS.values())
     offered = ShellComplete(cli, {}, "venturi", "_X").get_completions(["import"], "s")
-    assert [each.value for each in offered] == ["spark-eventlog", "scout", "spark-perf", "s"]
+    names = ["spark-eventlog", "scout", "spark-perf", "sysstat", "s"]
+    assert [each.value for each in offered] == names
     offered = ShellComplete(cli, {}, "venturi", "_X").get_completions(["import", "scout"], "s")
     assert [each.type for each in offered] == ["file"]
 
@@ -189,6 +190,18 @@ def test_a_file_called_like_a_format_is_reached_by_its_path(
     assert venturi("import", "scout", "scout")[0] == 0
     assert "./scout" not in venturi("import", "auto", "scout")[2]
     assert "4 already here" in venturi("import", "./scout")[1]
+
+
+def test_your_own_table_needs_its_columns(venturi: Venturi) -> None:
+    table = str(SCOUT.parents[2] / "cases/other-suites/own-trials.csv")
+    status, _, stderr = venturi("import", table)
+    assert (status, "--column elapsed_s=COLUMN" in stderr) == (1, True)
+    status, _, stderr = venturi("import", "table", table)
+    assert (status, "date, workload, engine, nodes" in stderr) == (1, True)
+    status, stdout, _ = venturi("import", "table", table, "--column", "elapsed_s=seconds")
+    assert (status, "24 added" in stdout) == (0, True)
+    status, _, stderr = venturi("import", "scout", str(SCOUT), "--column", "elapsed_s=t")
+    assert (status, "--column belongs to the format table" in stderr) == (2, True)
 
 
 def test_the_shipped_tables_need_no_file(venturi: Venturi, settings: Settings) -> None:
