@@ -1,4 +1,4 @@
-//! What is counted of the requests of one device that do the same: read, write or discard.
+//! Counts of the requests of one device with the same operation: read, write or discard.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ impl Sizes {
         small.chain(large).filter(|(_, count)| *count > 0)
     }
 
-    /// The median of the sizes that are counted, by the nearest rank; `None` if there are none.
+    /// The median of the sizes that are counted, by the nearest rank; `None` without sizes.
     pub fn median(&self) -> Option<u32> {
         let all: u64 = self.counts().map(|(_, count)| count).sum();
         let mut below = 0;
@@ -96,17 +96,17 @@ pub struct Group {
     issued: [Amount; FAILED as usize],
     /// C: requests that were done as a whole.
     pub completed: u64,
-    /// Of the completed ones, those with an error.
+    /// The completed requests with an error.
     pub failed: u64,
-    /// Of the issued ones.
+    /// Sizes of the issued requests.
     pub sizes: Sizes,
     /// From being issued to being done, in nanoseconds.
     pub issued_to_done: Histogram,
     /// From being queued to being done, in nanoseconds.
     pub queued_to_done: Histogram,
-    /// Of the issued ones.
+    /// Locality of the issued requests.
     pub locality: Locality,
-    /// Of the issued ones.
+    /// Places of the issued requests over time.
     pub raster: Raster,
 }
 
@@ -126,7 +126,7 @@ impl Group {
         self.raster.take(since_start_ns, event.sector, event.sectors, file);
     }
 
-    /// Of the requests as the device got them, each once, those that have these flags.
+    /// The requests with these flags as the device got them, each once.
     pub fn issued(&self, flags: u8) -> Amount {
         let has = |of: &(usize, &Amount)| of.0 & usize::from(flags) == usize::from(flags);
         let mut sum = Amount::default();

@@ -1,8 +1,8 @@
 //! When requests were made, where on the device, and how long they took, in finer cells than a report has
 //! and in coarser ones: for a chart that is zoomed into.
 //!
-//! What is written is a line of JSON that says what follows and where, then a line for the cells of each
-//! chart at each width. Whoever shows a part of a chart reads one line, however long the trace was.
+//! The file is a line of JSON with the places of the others, then a line for the cells of each
+//! chart at each width. A part of a chart takes one line to read, however long the trace was.
 
 use std::io::{self, Write};
 
@@ -29,16 +29,16 @@ const KINDS: usize = 16;
 pub struct What {
     /// The disk.
     pub device: Device,
-    /// What they do.
+    /// Their operation.
     pub operation: Operation,
-    /// What their files are for, and on which side of a shuffle; `None` if the trace does not tell.
+    /// The class of their files and the side of a shuffle; `None` if the trace does not show them.
     pub files: Option<(Class, Option<Phase>)>,
 }
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Heat {
-    /// What files are called, if the trace tells.
+    /// Names of files, if the trace has them.
     pub files: Option<Files>,
     kinds: Vec<(What, Charts)>,
 }
@@ -49,7 +49,7 @@ struct Charts {
     times: Raster<FINEST>,
 }
 
-/// What the first line says of each of the others.
+/// The entry of the first line for each of the others.
 #[derive(Serialize)]
 struct Line {
     device: String,

@@ -1,4 +1,4 @@
-//! Counts in buckets whose width grows with the value: 64 in each octave, so that none is wider than
+//! Counts in buckets that widen with the value: 64 in each octave, so that none is wider than
 //! 1/64 (1.6 %) of its lowest value. Below 128 every value has its own. Nothing is ever cut off.
 
 /// Buckets of an octave.
@@ -6,7 +6,7 @@ pub const PER_OCTAVE: u64 = 64;
 const OCTAVE_BITS: u32 = PER_OCTAVE.trailing_zeros();
 const BUCKETS: usize = (u64::BITS - OCTAVE_BITS + 1) as usize * PER_OCTAVE as usize;
 
-/// How sure a percentile must be to be told.
+/// The confidence that a percentile needs to be reported.
 const CONFIDENCE: f64 = 0.95;
 
 /// The bucket that has `value`.

@@ -21,7 +21,7 @@ impl Distances {
         if distance == 0 {
             self.zero += 1;
         } else {
-            // Without a branch: which direction it is is anybody's guess.
+            // Without a branch: the direction can't be predicted.
             self.directions[usize::from(distance < 0)].record(distance.unsigned_abs());
         }
     }
@@ -41,7 +41,7 @@ impl Distances {
         self.zero + self.forward().count() + self.backward().count()
     }
 
-    /// The median by the nearest rank, with its sign; `None` if there is none. Of a bucket it is the
+    /// The median by the nearest rank, with its sign; `None` without distances. In a bucket it is the
     /// end that is farther from 0.
     pub fn median(&self) -> Option<i64> {
         let rank = self.count().div_ceil(2);
@@ -74,9 +74,9 @@ pub struct Locality {
     seen: u64,
     /// Where the request before ended.
     last_end: u64,
-    /// Of each stream its end, its length, and which request continued it last, from 1; 0 of none.
+    /// The end of each stream, its length, and the request that continued it last, from 1; 0 without one.
     stream_ends: [u64; WINDOW],
-    /// The low half of each end, of which a processor compares several at once.
+    /// The low half of each end, of which a CPU compares several in one instruction.
     low_ends: [u32; WINDOW],
     stream_sectors: [u64; WINDOW],
     continued: [u64; WINDOW],
@@ -136,7 +136,7 @@ impl Locality {
     /// The stream that ends at `sector`; of several the one that was continued last.
     #[inline]
     fn ending_at(&self, sector: u64) -> Option<usize> {
-        // Without a branch for each: which one it is is anybody's guess.
+        // Without a branch for each: the stream can't be predicted.
         let mut found = 0_u32;
         for (stream, end) in self.low_ends.iter().enumerate() {
             found |= u32::from(*end == sector as u32) << stream;
@@ -195,8 +195,8 @@ impl Locality {
 /// From the nearest of `ends` to `sector`, with the sign of the way.
 #[inline]
 fn nearest(ends: &[u64; WINDOW], sector: u64) -> i64 {
-    // What lies in the other direction wraps round to more than any distance.
-    // Several at once, so that no comparison waits for the one before.
+    // A distance in the other direction wraps round to more than any distance.
+    // Several together, so that no comparison waits for the one before.
     const LANES: usize = 4;
     let (mut forward, mut backward) = ([u64::MAX; LANES], [u64::MAX; LANES]);
     for ends in ends.chunks_exact(LANES) {

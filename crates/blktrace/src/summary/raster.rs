@@ -1,8 +1,8 @@
 //! Where on the device requests are over time: cells of time and place, as fine as so many cells
 //! can be without knowing how long the trace is and how large the device. Where something lies
-//! outside, two neighbours become one.
+//! outside, two neighbors become one.
 
-/// Cells along time, unless more are asked for.
+/// Cells along time, unless more are requested.
 pub const COLUMNS: usize = 128;
 /// Cells along the device.
 pub const ROWS: usize = 64;
@@ -11,7 +11,7 @@ const COLUMN_BITS: u32 = 16;
 /// The least height of a row: 64 KiB.
 pub const ROW_BITS: u32 = 7;
 
-/// What is in a cell.
+/// The content of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     /// How many sectors the requests have.
@@ -146,7 +146,7 @@ impl<const COLUMNS: usize> Raster<COLUMNS> {
         self.fold(true);
     }
 
-    /// Makes one of two neighbours in a direction.
+    /// Makes one of two neighbors in a direction.
     #[cold]
     fn fold(&mut self, in_time: bool) {
         let (columns, rows) = (u32::from(in_time), u32::from(!in_time));

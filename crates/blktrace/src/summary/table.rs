@@ -1,4 +1,4 @@
-//! What is under way, by device and sector: a hash table with open addressing that may have a key
+//! Requests under way, by device and sector: a hash table with open addressing that may have a key
 //! several times, and then gives what was put in first.
 
 use crate::read::event::SECTOR_BITS;
@@ -9,7 +9,7 @@ pub struct Key(u64);
 
 impl Key {
     const EMPTY: Self = Self(u64::MAX);
-    /// Places of devices are below this; [`Key::EMPTY`] is none.
+    /// Places of devices are below this; [`Key::EMPTY`] has no such place.
     pub const DEVICES: usize = (1 << (u64::BITS - SECTOR_BITS)) - 1;
 
     /// The key of a sector, which is below [`crate::read::event::SECTOR_LIMIT`].
@@ -37,7 +37,7 @@ pub struct Table<V> {
 
 impl<V: Copy + Default> Default for Table<V> {
     fn default() -> Self {
-        // Few, for they are to stay near the processor; there are more once there is more under way.
+        // Few, so that they stay in the CPU's caches; the table grows with the requests under way.
         const SLOTS_MIN: usize = 1 << 8;
         let shift = u64::BITS - SLOTS_MIN.trailing_zeros();
         Self { slots: vec![(Key::EMPTY, V::default()); SLOTS_MIN], shift, count: 0 }
@@ -86,7 +86,7 @@ impl<V: Copy + Default> Table<V> {
     #[inline]
     pub fn remove_at(&mut self, at: usize) -> V {
         let removed = self.slots[at].1;
-        // What follows moves up, unless it would come before its home.
+        // The entries behind it move up, unless they would come before their homes.
         let (mut hole, mut at) = (at, at);
         loop {
             at = self.after(at);

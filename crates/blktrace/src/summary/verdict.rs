@@ -1,18 +1,18 @@
-//! What a pattern is called, in words, and by which thresholds.
+//! The name of an access pattern, in words, and its thresholds.
 
 use serde::Serialize;
 
 use crate::read::event::Operation;
 use crate::summary::locality::WINDOW;
 
-/// What a hard disk needs to get to another place: 8.5 ms on average to the track, 4.16 ms half a
+/// The time a hard disk needs to get to another place: 8.5 ms on average to the track, 4.16 ms half a
 /// turn at 7,200 rpm.
 const HARD_DISK_ACCESS_S: f64 = 0.0085 + 0.00416;
-/// What it transfers once it is there.
+/// Its transfer rate at that place.
 const HARD_DISK_BYTES_PER_S: f64 = 130e6;
 /// A run that takes as long to transfer as to get to.
 const SEQUENTIAL_BYTES: f64 = HARD_DISK_ACCESS_S * HARD_DISK_BYTES_PER_S;
-/// What Linux reads ahead by default.
+/// The default read-ahead of Linux.
 const RANDOM_BYTES: u64 = 128 << 10;
 /// Fewer requests say nothing.
 const REQUESTS_MIN: u64 = 30;
@@ -20,7 +20,7 @@ const REQUESTS_MIN: u64 = 30;
 /// A number that a verdict depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Threshold {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     /// How much it is.
     pub value: f64,
@@ -62,7 +62,7 @@ pub const THRESHOLDS: [Threshold; 4] = [
     },
 ];
 
-/// What a pattern is.
+/// The kind of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
@@ -70,7 +70,7 @@ pub enum Access {
     Sequential,
     /// Between the two.
     ShortRuns,
-    /// Half of the bytes are in runs that are no longer than what one small read brings.
+    /// Half of the bytes are in runs that are no longer than one small read.
     Random,
     /// There is too little.
     CannotTell,
@@ -79,16 +79,16 @@ pub enum Access {
 /// A pattern's name and why.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// What it is.
+    /// Its kind.
     pub access: Access,
     /// The same as a sentence with its numbers.
     pub text: String,
-    /// What a hard disk would reach with these runs, were it to do nothing else. `None` where
+    /// The rate of a hard disk with these runs and nothing else to do. `None` where
     /// there is too little.
     pub hard_disk_bytes_per_s: Option<f64>,
 }
 
-/// What a verdict is made of.
+/// The input of a verdict.
 #[derive(Clone, Copy, Debug)]
 pub struct Runs {
     /// How many requests were issued.
@@ -220,7 +220,7 @@ mod tests {
             found.text,
             "cannot tell: 99 % of reads continue one of 16 streams, but only 400.0 kB was read"
         );
-        // That few bytes are scattered can be told.
+        // That few bytes are scattered is certain.
         assert_eq!(of(100, 409_600, 0, 4096).access, Access::Random);
     }
 
