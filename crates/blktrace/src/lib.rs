@@ -1,4 +1,4 @@
-//! Traces of block devices: recording, readers, pairing of events, and what they say of the I/O.
+//! Traces of block devices: recording, readers, pairing of events, and reports of the I/O.
 //!
 //! A trace is read once, from beginning to end, in memory that does not grow with it:
 //!
@@ -6,7 +6,7 @@
 //! input --> stream (one a file) --> merge --> analysis --> report
 //!            |  binary | text       by time    |  pairing: which events are one request
 //!            |  in order of time               |  group: sizes, latencies, locality, raster
-//!            tally: what is missing, damaged   |  depth: how much a device has at once
+//!            tally: what is missing, damaged   |  depth: concurrent requests of a device
 //! ```
 //!
 //! | folder | what |
@@ -44,7 +44,7 @@ use summary::heat::Heat;
 /// So many warnings of single files are given.
 const FILES_NAMED: usize = 20;
 
-/// What is asked of a trace besides what every report has.
+/// Requested parts of a report, in addition to those that every report has.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
     /// The stages of the job, to which requests are given.
@@ -53,7 +53,7 @@ pub struct Asked {
     pub heat: bool,
 }
 
-/// Reads a trace to its end. `progress` is told how many bytes were read, and of how many if that is
+/// Reads a trace to its end. `progress` gets how many bytes were read, and of how many if that is
 /// known; once `stop` is raised it ends with [`TraceError::Interrupted`].
 pub fn analyze(
     mut input: Input,
@@ -114,7 +114,7 @@ fn nothing_in(input: &Input, tally: &Tally) -> TraceError {
     }
 }
 
-/// What the files are written as, and were before they were converted.
+/// The formats of the files, and those before they were converted.
 fn formats_of(input: &Input) -> Vec<String> {
     let mut formats: Vec<String> = input.streams.iter().map(Stream::format).collect();
     formats.sort();
@@ -125,7 +125,7 @@ fn formats_of(input: &Input) -> Vec<String> {
     formats
 }
 
-/// What was noticed when the files were found and read.
+/// Warnings from finding and reading the files.
 fn warnings_of(input: &Input) -> Vec<Warning> {
     let mut warnings = input.warnings.clone();
     let mut of_files = of_files(&input.streams);
@@ -140,7 +140,7 @@ fn of_more(warnings: usize) -> Option<Warning> {
     (warnings > 0).then_some(Warning { code: "VEN-TRACE-DAMAGED", message })
 }
 
-/// What is wrong with single files.
+/// Problems of single files.
 fn of_files(streams: &[Stream]) -> impl Iterator<Item = Warning> {
     streams.iter().flat_map(|stream| {
         let (path, tally) = (stream.path().display(), stream.tally());
@@ -177,7 +177,7 @@ fn of_files(streams: &[Stream]) -> impl Iterator<Item = Warning> {
     })
 }
 
-/// What is wrong with the trace as a whole.
+/// Problems of the trace as a whole.
 fn of_trace(report: &Report, tally: &Tally) -> Vec<Warning> {
     let lost = (report.losses.missing_records > 0).then(|| Warning {
         code: "VEN-TRACE-LOST",

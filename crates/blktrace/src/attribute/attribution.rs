@@ -16,23 +16,23 @@ use crate::summary::histogram::place;
 use crate::summary::pairing::Tag;
 use crate::summary::raster::{ROW_BITS, Raster};
 
-/// So many labels there may be; of further ones stage and process are not told.
+/// The most labels; requests with more have no stage and process.
 const LABELS: usize = 4096;
-/// Those of one pattern on one device have [`Counts`]: some 0.7 MB each, at most so many.
+/// Those of one pattern on one device have [`Counts`]: about 0.7 MB each, at most so many.
 const PATTERNS: usize = 256;
-/// Those of one pattern in one stage have a [`Group`]: some 0.5 MB each, at most so many.
+/// Those of one pattern in one stage have a [`Group`]: about 0.5 MB each, at most so many.
 const STAGED: usize = 64;
 
-/// What requests have in common that are shown as one.
+/// Properties that all requests of one pattern share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pattern {
     /// The disk.
     pub device: Device,
-    /// What the file is for.
+    /// The class of the file.
     pub class: Class,
     /// On which side of a shuffle it was read or written, if that is known.
     pub phase: Option<Phase>,
-    /// What they do.
+    /// Their operation.
     pub operation: Operation,
 }
 
@@ -47,7 +47,7 @@ pub struct Label {
     pub process: u32,
 }
 
-/// What a label has of all.
+/// The properties of a label.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Share {
     /// Requests that were issued.
@@ -58,7 +58,7 @@ pub struct Share {
     pub served_ns: u64,
 }
 
-/// What is counted of a pattern.
+/// Counts of a pattern.
 #[derive(Default)]
 pub struct Counts {
     /// As of every operation of a device.
@@ -71,13 +71,13 @@ pub struct Counts {
 /// See the module.
 #[derive(Default)]
 pub struct Attribution {
-    /// What is known of files.
+    /// The known files.
     pub files: Files,
     /// Stages of the job.
     pub stages: Stages,
     /// Who makes requests.
     pub processes: Processes,
-    /// By who made the request: tasks whose threads say which they run.
+    /// By the process of the request: tasks, as far as threads have their names.
     pub tasks: FxHashMap<u32, TaskCounts>,
     /// By label.
     pub shares: Vec<(Label, Share)>,
@@ -89,7 +89,7 @@ pub struct Attribution {
     /// How much of what was lying there has been put in.
     laid: usize,
     numbers: FxHashMap<Label, u16>,
-    /// Of each label, the place of its pattern; `None` if there is no room for it.
+    /// The place of each label's pattern; `None` without room for it.
     of_pattern: Vec<Option<usize>>,
     /// The same of [`Self::staged`].
     of_staged: Vec<Option<usize>>,
@@ -101,7 +101,7 @@ impl Attribution {
         Self { files, stages, processes, ..Self::default() }
     }
 
-    /// What a file system said of a file.
+    /// Reads an event of a file system about a file.
     pub fn learn(&mut self, event: &Event) {
         let now_ns = event.time_ns();
         self.lay(now_ns);
@@ -127,7 +127,7 @@ impl Attribution {
         }
     }
 
-    /// Whose a request is that is issued, and that `who` made.
+    /// The owner of a request that is issued, and that `who` made.
     pub fn tag(&mut self, event: &Event, who: u32) -> Tag {
         let now_ns = event.time_ns();
         self.lay(now_ns);
@@ -198,7 +198,7 @@ impl Attribution {
         }
     }
 
-    /// What the files of such requests are for, and on which side of a shuffle.
+    /// The class of the files of such requests, and the side of a shuffle.
     pub fn files_of(&self, tag: Tag) -> (Class, Option<Phase>) {
         let Pattern { class, phase, .. } = self.shares[usize::from(tag.label)].0.pattern;
         (class, phase)
@@ -225,7 +225,7 @@ impl Attribution {
         Some(&mut self.staged[place].2)
     }
 
-    /// The place of what is counted of a pattern in a stage; `None` if there is no room for it.
+    /// The place of a pattern's counts in a stage; `None` without room for it.
     fn staged(&mut self, pattern: Pattern, stage: usize) -> Option<usize> {
         let is_it = |(known, at, _): &(Pattern, usize, _)| *known == pattern && *at == stage;
         let known = self.staged.iter().position(is_it);
@@ -273,7 +273,7 @@ impl Attribution {
     }
 }
 
-/// On which side of a shuffle a request is, where no stage tells.
+/// The side of a shuffle of a request without a stage.
 fn side(owner: &Owner, operation: Operation) -> Option<Phase> {
     let fetched = owner.class.is_handed_on() && operation == Operation::Read;
     if fetched { Some(Phase::Reduce) } else { owner.phase }

@@ -1,41 +1,41 @@
-//! What a file is for, by its name and by the folders in which it is.
+//! The class of a file, by its name and by its folders.
 //!
 //! Sources: Spark's `BlockId` (names of blocks), `DiskBlockManager` and `Utils.tempFileWith`; Hadoop's
 //! `MROutputFiles`, `YarnOutputFiles` (spills, map outputs) and `Block` (HDFS).
 
 use serde::{Deserialize, Serialize};
 
-/// What a file is for.
+/// The class of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
     /// Sectors that belong to no file that is known.
     Unknown,
-    /// A file whose name was not seen.
+    /// A file without a known name.
     Unnamed,
     /// A partition that Spark keeps.
     RddBlock,
-    /// What Spark's map tasks hand to its reduce tasks.
+    /// Spark's shuffle files.
     ShuffleData,
     /// Where in it each reduce task's part is.
     ShuffleIndex,
     /// Its checksums.
     ShuffleChecksum,
-    /// What did not fit into the memory of a task.
+    /// Records that did not fit into the memory of a task.
     Spill,
     /// A variable that every executor gets.
     Broadcast,
-    /// What Hadoop's map tasks hand to its reduce tasks.
+    /// Hadoop's map outputs.
     MapOutput,
-    /// What a reduce task has merged of map outputs.
+    /// Map outputs that a reduce task has merged.
     Merge,
     /// A block of HDFS, with its checksums.
     HdfsBlock,
-    /// What a job reads.
+    /// The input of a job.
     Input,
-    /// What a job writes.
+    /// The output of a job.
     Output,
-    /// What a job writes and reads again.
+    /// Files that a job writes and reads again.
     Scratch,
     /// The recording itself.
     Recording,
@@ -65,10 +65,10 @@ pub enum Phase {
     Reduce,
 }
 
-/// What a file is for, and whose it is as far as its name tells.
+/// The class of a file, and its owner as far as its name shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// What it is for.
+    /// Its class.
     pub class: Class,
     /// The task that wrote it, as Spark numbers the tasks of an application.
     pub task: Option<u64>,

@@ -7,11 +7,11 @@ use rustc_hash::FxHashMap;
 
 use crate::attribute::tasks::Task;
 
-/// What the kernel keeps of a name.
+/// The part of a name that the kernel keeps.
 pub const NAME_BYTES: usize = 16;
-/// So many names are told apart; a job has some hundred.
+/// The most names; a job has a few hundred.
 const LIMIT: usize = 4096;
-/// So many tasks are told apart; threads of further ones are those of no task.
+/// The most tasks; threads of more tasks count as those of none.
 const TASKS: usize = 1 << 18;
 /// Numbers from here on are of tasks.
 const FIRST_TASK: u32 = 1 << 31;
@@ -73,7 +73,7 @@ impl Processes {
 }
 
 impl Known {
-    /// The number of a task whose thread is called so; 0 if there are too many.
+    /// The number of a task by its thread's name; 0 if there are too many.
     fn task(&mut self, name: [u8; NAME_BYTES], task: Task) -> u32 {
         if self.tasks.len() == TASKS {
             return 0;

@@ -6,11 +6,11 @@ use crate::attribute::classes::{Owner, Phase};
 use crate::attribute::tasks::Task;
 use crate::read::event::Operation;
 
-/// A stage, as the engine tells of it.
+/// A stage of the engine's account.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
-    /// What the engine calls it.
+    /// The engine's name of it.
     pub name: String,
     /// On which side of a shuffle it is.
     pub phase: Phase,
@@ -60,7 +60,7 @@ impl Stages {
         Self { all, others: Vec::new(), tasks, alone, alone_in_reduce }
     }
 
-    /// All of which the engine told.
+    /// All stages of the engine's account.
     pub fn all(&self) -> &[Stage] {
         &self.all
     }
@@ -71,7 +71,7 @@ impl Stages {
         told.or_else(|| self.place(&task.stage_name()?))
     }
 
-    /// The place of the stage of the task with a number, if the engine told.
+    /// The place of the stage of the task with a number, if the engine's account has it.
     fn of_number(&self, task: u64) -> Option<usize> {
         let behind = self.tasks.partition_point(|(first, _, _)| *first <= task);
         let (_, last, at) = *self.tasks.get(behind.checked_sub(1)?)?;
@@ -94,12 +94,12 @@ impl Stages {
         Some(self.all.len() + at)
     }
 
-    /// What the stage at a place is called.
+    /// The name of the stage at a place.
     pub fn name(&self, at: usize) -> &str {
         self.all.get(at).map_or_else(|| &*self.others[at - self.all.len()], |stage| &stage.name)
     }
 
-    /// On which side of a shuffle the stage at a place is, if the engine told.
+    /// The side of a shuffle of the stage at a place, if the engine's account has it.
     pub fn phase(&self, at: usize) -> Option<Phase> {
         self.all.get(at).map(|stage| stage.phase)
     }

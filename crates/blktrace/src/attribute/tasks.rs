@@ -52,16 +52,16 @@ fn number(text: &str) -> Option<u64> {
     text.bytes().all(is_digit).then_some(number)
 }
 
-/// What a task's thread read and wrote.
+/// Bytes that a task's thread read and wrote.
 #[derive(Clone, Copy, Debug)]
 pub struct TaskCounts {
     /// Which task.
     pub task: Task,
     /// The place of its stage; `None` if there are too many.
     pub stage: Option<usize>,
-    /// What it read.
+    /// Its reads.
     pub read: Amount,
-    /// What it wrote itself: mostly it is the kernel's workers who write.
+    /// Its own writes: mostly it is the kernel's workers who write.
     pub written: Amount,
 }
 

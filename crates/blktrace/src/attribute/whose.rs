@@ -1,4 +1,4 @@
-//! Whose the requests of a trace are, as it is written down.
+//! The owners of the requests of a trace, as they are written.
 
 use std::collections::BTreeMap;
 
@@ -28,9 +28,9 @@ const TASKS_NAMED: usize = 100;
 pub struct DiskReport {
     /// `major,minor`
     pub device: String,
-    /// What the kernel calls it.
+    /// Its name in the kernel.
     pub name: String,
-    /// What sysfs says of it, by the file's name.
+    /// Its settings in sysfs, by the file's name.
     pub settings: BTreeMap<String, String>,
 }
 
@@ -45,17 +45,17 @@ impl DiskReport {
     }
 }
 
-/// Whose the requests are.
+/// The owners of the requests.
 #[derive(Clone, Debug, Serialize)]
 pub struct WhoseReport {
-    /// What is shown as one: requests of the same device, operation, kind of file and side of the
+    /// Patterns: requests of the same device, operation, kind of file and side of the
     /// shuffle.
     pub patterns: Vec<PatternReport>,
     /// The patterns in each stage, as far as there was room for them, those with the most bytes first.
     pub staged: Vec<StagedReport>,
     /// The same by stage and process, which sums up to all requests.
     pub shares: Vec<ShareReport>,
-    /// Of the tasks whose threads said so, those with the most bytes.
+    /// The tasks with the most bytes, as far as threads have their names.
     pub tasks: Vec<TaskReport>,
     /// How many tasks there were.
     pub task_count: usize,
@@ -74,20 +74,20 @@ pub struct WhoseReport {
 pub struct PatternReport {
     /// `major,minor`
     pub device: String,
-    /// What the files are for.
+    /// The class of the files.
     pub file_class: Class,
-    /// On which side of a shuffle; `None` if it is not known, or there is none.
+    /// The side of a shuffle; `None` if it is unknown, or without a shuffle.
     pub phase: Option<Phase>,
-    /// What was counted.
+    /// The counts.
     #[serde(flatten)]
     pub requests: OperationReport,
     /// How long they took over time.
     pub times: TimesReport,
 }
 
-/// What requests of a pattern did in one stage; the fields are those of [`OperationReport`].
+/// Requests of a pattern in one stage; the fields are those of [`OperationReport`].
 #[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "each is what it is there")]
+#[expect(missing_docs, reason = "each is documented there")]
 pub struct StagedReport {
     pub stage: String,
     pub device: String,
@@ -140,13 +140,13 @@ pub struct TimesReport {
     pub rows_ns: Vec<u64>,
     /// Column, row and count of every cell that is not empty.
     pub cells: Vec<(u64, u64, u64)>,
-    /// Whose requests are in them.
+    /// The owners of the requests in them.
     #[serde(flatten)]
     pub files: CellFiles,
 }
 
 impl TimesReport {
-    /// The cells of a raster whose rows are numbers of buckets, with the names of `files`.
+    /// The cells of a raster with numbers of buckets as rows, with the names of `files`.
     pub fn of<const COLUMNS: usize>(raster: &Raster<COLUMNS>, files: Option<&Files>) -> Self {
         let cells = raster.cells();
         let (time, rows) = (&raster.time, &raster.place);
@@ -166,18 +166,18 @@ impl TimesReport {
     }
 }
 
-/// What one process did in one stage of a pattern.
+/// Requests of one process in one stage of a pattern.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShareReport {
     /// `major,minor`
     pub device: String,
     /// `read`, `write` or `discard`
     pub operation: &'static str,
-    /// What the files are for.
+    /// The class of the files.
     pub file_class: Class,
     /// On which side of a shuffle.
     pub phase: Option<Phase>,
-    /// What the engine calls the stage; `None` if it is not known.
+    /// The engine's name of the stage; `None` if it is unknown.
     pub stage: Option<String>,
     /// The name of the process; `None` if it is not known.
     pub process: Option<String>,
@@ -189,16 +189,16 @@ pub struct ShareReport {
     pub served_s: f64,
 }
 
-/// What the thread of a task read and wrote.
+/// Bytes that the thread of a task read and wrote.
 #[derive(Clone, Debug, Serialize)]
 pub struct TaskReport {
-    /// What the engine calls its stage; `None` if it is not known.
+    /// The engine's name of its stage; `None` if it is unknown.
     pub stage: Option<String>,
     /// Its number in the application.
     pub task: u64,
-    /// What it read.
+    /// Its reads.
     pub read: AmountReport,
-    /// What it wrote itself.
+    /// Its own writes.
     pub written: AmountReport,
 }
 
@@ -214,7 +214,7 @@ impl TaskReport {
 }
 
 impl WhoseReport {
-    /// What was found, the patterns with the most bytes first.
+    /// The report, the patterns with the most bytes first.
     pub fn of(found: &Attribution) -> Self {
         let most = |bytes: u64| std::cmp::Reverse(bytes);
         let pattern = |pattern| PatternReport::of(pattern, &found.files);

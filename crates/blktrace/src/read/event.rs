@@ -11,11 +11,11 @@ pub const SECTOR_BITS: u32 = 48;
 /// The sector in which the block layer counts, whatever the device's.
 pub const SECTOR_BYTES: u64 = 512;
 
-/// It was read ahead of being asked for.
+/// It was read before a process requested it.
 pub const READAHEAD: u8 = 1;
 /// It is the file system's own data.
 pub const METADATA: u8 = 2;
-/// Somebody waits for it.
+/// A process waits for it.
 pub const SYNC: u8 = 4;
 /// It must reach the medium, not only the device's cache.
 pub const FUA: u8 = 8;
@@ -27,7 +27,7 @@ pub const FLUSHED: u8 = 32;
 
 const KIND_BITS: u32 = 4;
 
-/// What happened to a request. Of events of one instant, the lower one came first.
+/// The kind of an event. At the same time, the lower one came first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -76,7 +76,7 @@ impl Kind {
     };
 }
 
-/// What a request does.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Operation {
@@ -84,7 +84,7 @@ pub enum Operation {
     Read,
     /// Writes sectors.
     Write,
-    /// Tells the device that sectors are no longer needed.
+    /// Informs the device that sectors are no longer needed.
     Discard,
     /// Has the device empty its cache; has no sectors.
     Flush,
@@ -93,7 +93,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -142,11 +142,11 @@ pub struct Event {
     pub sectors: u32,
     /// The device on which it happened.
     pub device: Device,
-    /// What the request does.
+    /// The request's operation.
     pub operation: Operation,
     /// [`READAHEAD`] and the others.
     pub flags: u8,
-    /// Of a file's number, what does not fit into `who`.
+    /// The part of a file's number that does not fit into `who`.
     who_above: u16,
     /// Of a request that is queued or issued, the number of the process in the recording; of what a
     /// file system says of a file, see [`Event::file`]; else 0.
@@ -205,7 +205,7 @@ impl Event {
         self.order & (Kind::ALL.len() as u64 - 1) <= Kind::Complete as u64
     }
 
-    /// What events are sorted by: the time, and of one instant the kind.
+    /// The sort key of events: the time, then the kind.
     #[inline]
     pub fn order(&self) -> u64 {
         self.order
@@ -217,7 +217,7 @@ impl Event {
         self.order >> KIND_BITS
     }
 
-    /// What happened.
+    /// The kind.
     #[inline]
     pub fn kind(&self) -> Kind {
         Kind::ALL[(self.order & (Kind::ALL.len() as u64 - 1)) as usize]

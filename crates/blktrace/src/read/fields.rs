@@ -1,4 +1,4 @@
-//! The fields of a line, from left to right, and what the letters say that a request does.
+//! The fields of a line, from left to right, and the letters of a request's operation.
 
 use memchr::{memchr, memchr2};
 
@@ -7,7 +7,7 @@ use crate::read::event::{
 };
 
 const NANOSECOND_DIGITS: u32 = 9;
-/// Ten to the power of each number of digits that are read at once.
+/// Ten to the power of each number of digits that are read together.
 const POWERS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
 /// A byte, eight times.
@@ -45,7 +45,7 @@ fn padded(bytes: u64) -> Option<u64> {
     (before_digits && bytes & spaces == SPACES & spaces).then(|| number_of(values & !spaces))
 }
 
-/// What a request does, from letters such as `WS` or `FWFSM`: a first F flushes the device's cache before it.
+/// The operation and flags of letters such as `WS` or `FWFSM`: a first F flushes the device's cache before it.
 #[inline]
 pub fn what(word: &[u8]) -> Option<(Operation, u8)> {
     let (flushes, rest) = match word {
@@ -98,7 +98,7 @@ impl<'a> Fields<'a> {
         self.line.get(self.at).copied().unwrap_or(b'\n')
     }
 
-    /// Goes to what is no space.
+    /// Goes to the next character other than a space.
     #[inline]
     pub fn spaces(&mut self) {
         while matches!(self.here(), b' ' | b'\t') {
@@ -124,7 +124,7 @@ impl<'a> Fields<'a> {
 
     #[inline]
     fn digits(&mut self, mut value: u64) -> u64 {
-        // Eight at once where there are so many bytes: how many of them are digits is anybody's guess.
+        // Eight together where there are so many bytes: the number of digits can't be predicted.
         while let Some(bytes) = self.line.get(self.at..).and_then(<[u8]>::first_chunk) {
             let (values, others) = as_digits(u64::from_le_bytes(*bytes));
             let count = others.trailing_zeros() / 8;
@@ -205,7 +205,7 @@ impl<'a> Fields<'a> {
         Some((number, seconds * 1_000_000_000 + nanoseconds))
     }
 
-    /// What stands up to the next space, behind spaces.
+    /// The word up to the next space, behind spaces.
     #[inline]
     pub fn word(&mut self) -> &'a [u8] {
         self.spaces();
