@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import lzma
+import os
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterable
@@ -17,8 +18,12 @@ import pytest
 
 from venturi.core.errors import VenturiError
 from venturi.core.settings import Settings
+from venturi.jobs.logs import spark
+from venturi.jobs.logs.find import spark_logs
+from venturi.jobs.logs.trial import lost
 from venturi.record.importing import containers
 from venturi.record.importing.containers import is_container, unpacked
+from venturi.record.importing.formats import FORMATS
 from venturi.record.importing.importer import found, import_file
 from venturi.record.importing.recognise import recognise
 from venturi.record.importing.streams import STREAMED, LogLimits, LogText
@@ -240,3 +245,91 @@ def test_a_bomb_that_would_be_streamed_is_refused(tmp_path: Path) -> None:
         pass
     assert error.value.code == "VEN-INGEST-LIMIT"
     assert STREAMED == {}
+
+
+def inside(data: bytes, name: str) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, data)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("first", [b"", os.urandom(100_000)], ids=["short", "long"])
+def test_a_zip_in_a_zip(first: bytes, tmp_path: Path, repository: TrialRepository) -> None:
+    """The inner one may be longer than what is looked at to recognize a file."""
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("_noise", first)
+        archive.writestr("app-1", TEXT)
+    path = zipped(tmp_path / "a.zip", [("in/inner.zip", inner.getvalue())])
+    assert recognise(path).name == "spark-eventlog"
+    assert import_file(repository, "spark-eventlog", path).added == 1
+
+
+def test_containers_in_too_many_containers_are_refused(tmp_path: Path) -> None:
+    data = TEXT
+    for depth in range(4):
+        data = inside(data, f"{depth}.zip" if depth else "app-1")
+    path = written(data)(tmp_path / "a.zip")
+    with pytest.raises(VenturiError) as error:
+        list(found(FORMATS["spark-eventlog"], path))
+    assert error.value.code == "VEN-INGEST-LIMIT"
+    assert "lies in more than 2 containers" in error.value.message
+    with pytest.raises(VenturiError):
+        recognise(path)
+
+
+def test_a_zip_with_a_password_is_an_error_that_says_so(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip")
+    data = bytearray(path.read_bytes())
+    for magic, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.index(magic) + at] |= 1
+    path.write_bytes(data)
+    for reading in (recognise, lambda path: list(found(FORMATS["spark-eventlog"], path))):
+        with pytest.raises(VenturiError) as error:
+            reading(path)
+        assert error.value.code == "VEN-INGEST-FORMAT"
+        assert "protected by a password" in error.value.message
+        assert "with its password" in str(error.value.hint)
+
+
+def test_what_a_mac_adds_is_left_out(tmp_path: Path, repository: TrialRepository) -> None:
+    members = [
+        ("logs/app-1", TEXT),
+        ("logs/.DS_Store", b"\0\0\0\1Bud1"),
+        ("__MACOSX/logs/._app-1", b"\0\5\x16\7"),
+    ]
+    path = zipped(tmp_path / "a.zip", members)
+    assert import_file(repository, "spark-eventlog", path).added == 1
+
+
+def test_an_error_in_a_container_names_the_container(
+    tmp_path: Path, repository: TrialRepository
+) -> None:
+    path = zipped(tmp_path / "a.zip", [("app-1", TEXT), ("README", b"hello")])
+    takes = found(FORMATS["spark-eventlog"], path)
+    name, take = next(takes)
+    assert name == path / "README"
+    with pytest.raises(VenturiError) as error:
+        take(repository, lambda done, total: None)
+    assert f"{path}/README is not a Spark event log" in error.value.message
+    assert error.value.where["file"] == f"{path}/README"
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        (b"\n\n" + TEXT, (0, 0)),
+        (b"\xef\xbb\xbf" + TEXT.replace(b"\n", b"\r\n"), (0, 0)),
+        (TEXT + b"".join(TEXT.splitlines(keepends=True)[10:20]), (0, 0)),
+        (TEXT[:3_000] + b"\n" + TEXT[3_100:], (2, 0)),
+    ],
+    ids=["blank lines", "mark and CRLF", "repeated lines", "a line cut in the middle"],
+)
+def test_a_damaged_line_costs_itself(text: bytes, counts: tuple[int, int], tmp_path: Path) -> None:
+    path = written(text)(tmp_path / "app-1")
+    assert recognise(path).name == "spark-eventlog"
+    account, whole = (spark.read(spark_logs(each)[0]) for each in (path, LOG))
+    assert account.application == whole.application
+    assert account.reading.malformed <= counts[0]
+    assert bool(counts[0]) == bool(list(lost(account.reading)))

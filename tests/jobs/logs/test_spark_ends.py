@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.samples.event_log import SparkLog
+from event_log import SparkLog
 from venturi.jobs.logs.spark_ends import most_failures
 from venturi.jobs.logs.trial import trial_of
 from venturi.jobs.stages.analysis import analyse

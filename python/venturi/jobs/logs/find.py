@@ -20,6 +20,7 @@ _STATUS = "appstatus_"
 _CUT_OFF = re.compile(r"eventlog-(\d{4}-\d\d-\d\d--\d\d-\d\d)(\.\w+)?")
 _CURRENT = re.compile(r"eventlog(\.\w+)?")
 _FILES = 100_000
+_HIDDEN = (".", "_")  # as Hadoop has it: _SUCCESS, __MACOSX
 SPARK_HINT = (
     "name an event log, or the folder that spark.eventLog.dir named when the application ran "
     "(spark.eventLog.enabled=true makes Spark write one)"
@@ -101,7 +102,7 @@ def _folders(path: Path) -> Iterator[Path]:
 
 def _entries(folder: Path) -> list[Path]:
     try:
-        found = sorted(each for each in folder.iterdir() if not each.name.startswith("."))
+        found = sorted(each for each in folder.iterdir() if not each.name.startswith(_HIDDEN))
     except OSError as error:
         raise unreadable(folder, error, FormatKind.LOG.value) from error
     if len(found) > _FILES:

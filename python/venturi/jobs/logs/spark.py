@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 FORMAT = Format(
     "spark-eventlog",
     "Spark event logs, 2 to 4: files, folders, rolling logs, zip and tar; also compressed",
-    pattern='(\ufeff)?\\{[^\n]{0,65536}?"Event"\\s*:\\s*"(SparkListener|org\\.apache\\.)',
+    pattern='(\ufeff)?\\s{0,64}\\{[^\n]{0,65536}?"Event"\\s*:\\s*"(SparkListener|org\\.apache\\.)',
 )
 
 Event = Mapping[str, Any]
@@ -183,7 +183,7 @@ class _LogState:
     caches: Caches = field(default_factory=Caches)
     batches: Batches = field(default_factory=Batches)
     last_ms: int | None = None
-    n_starts_missing: int = 0
+    startless: set[int] = field(default_factory=set)
 
     def take(self, line: bytes, count: int) -> None:
         """Takes in the event that `line` is, the `count`th of the log."""
@@ -293,7 +293,7 @@ class _LogState:
         info = event["Task Info"]
         task_id = number(info["Task ID"])
         if self.ended.has(task_id):  # out of order
-            self.n_starts_missing -= 1
+            self.startless.discard(task_id)
             return
         row = (*identity_of(event, info), "unfinished", None, moment(info.get("Launch Time")), None)
         self.running[task_id] = (*row, None, *NO_METRICS)
@@ -326,7 +326,8 @@ class _LogState:
         self.tasks.append(row)
         self.timers.of_task((row[0], row[1]), str(task_id))
         self.ended.add(task_id)
-        self.n_starts_missing += self.running.pop(task_id, None) is None
+        if self.running.pop(task_id, None) is None and len(self.startless) < _RUNNING:
+            self.startless.add(task_id)
         self.memory.sampled(
             info.get("Executor ID"), event.get("Task Executor Metrics"), finished_ms
         )
@@ -419,7 +420,7 @@ class _LogState:
             queries,
             n_failures=most_failures(configuration),
             ended=self.end is not None,
-            dropped=self.n_starts_missing > 0 or hole(tasks) > 0,
+            dropped=bool(self.startless) or hole(tasks) > 0,
         )
         jobs = TableBuilder("jobs", SPARK)
         for job_id, job in self.jobs.items():
@@ -431,7 +432,7 @@ class _LogState:
             stages.append(row)
         stage_table = stages.finish()
         dropped |= {"log part": log.n_missing} | missing_events(
-            stage_table, tasks, self.n_starts_missing
+            stage_table, tasks, len(self.startless)
         )
         executors = TableBuilder("executors", SPARK)
         for executor_id, executor in self.executors.items():

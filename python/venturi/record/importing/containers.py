@@ -26,6 +26,8 @@ from venturi.record.importing.streams import LIMITS, STREAMED, LogLimits
 
 _CHUNK = 1 << 20
 _MEMBERS = 100_000
+_DEPTH = 2
+_ENCRYPTED = 0x1  # a bit of a zip member's flags
 # Text of at least this size is read from the container as it is needed, not unpacked before.
 _STREAMED_BYTES = 64 << 20
 _HEAD_BYTES = 64 << 10
@@ -40,6 +42,32 @@ _PACKED: tuple[tuple[bytes, Callable[[IO[bytes]], Any]], ...] = (
 _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error, EOFError)
 Member = tuple[str, int, Callable[[], IO[bytes] | None]]
 """The name of a file in a container, its size as the container says, and how to open it."""
+
+
+@contextmanager
+def errors_name(path: Path, folder: Path) -> Iterator[None]:
+    """Errors about files in `folder` name the container `path`, of which they were unpacked."""
+    try:
+        yield
+    except VenturiError as error:
+        error.message = error.message.replace(str(folder), str(path))
+        error.where = {
+            name: str(value).replace(str(folder), str(path)) if name == "file" else value
+            for name, value in error.where.items()
+        }
+        error.hint = error.hint.replace(str(folder), str(path)) if error.hint else error.hint
+        raise
+
+
+def require_depth(path: Path, depth: int) -> None:
+    """VEN-INGEST-LIMIT if the container `path` lies in more than `_DEPTH` others."""
+    if depth > _DEPTH:
+        raise VenturiError(
+            "VEN-INGEST-LIMIT",
+            f"{path.name} lies in more than {_DEPTH} containers, one in another",
+            where={"file": path.name},
+            hint="unpack it with its own tool if you trust it, and import the folder",
+        )
 
 
 def is_container(path: Path) -> bool:
@@ -143,6 +171,8 @@ def _members(path: Path) -> Iterator[Member]:
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             for info in archive.infolist():
+                if info.flag_bits & _ENCRYPTED:
+                    raise _encrypted(path, info.filename)
                 if not info.is_dir():
                     yield info.filename, info.file_size, partial(archive.open, info)
         return
@@ -150,6 +180,15 @@ def _members(path: Path) -> Iterator[Member]:
         for member in tar:
             if member.isreg():
                 yield member.name, member.size, partial(tar.extractfile, member)
+
+
+def _encrypted(path: Path, name: str) -> VenturiError:
+    return VenturiError(
+        FormatKind.LOG.value,
+        f"{path} is protected by a password: {name[:100]!r} cannot be read",
+        where={"file": str(path), "name": name[:100]},
+        hint="unpack it with its password, and import the folder",
+    )
 
 
 def _place(folder: Path, name: str, path: Path) -> Path:
@@ -175,7 +214,8 @@ def _unpack(source: IO[bytes], place: Path, most: int, path: Path, head_bytes: i
             if done > most:
                 raise _too_much(path)
             file.write(chunk)
-            if head_bytes is not None:
+            # The beginning of a container in it doesn't tell what that contains.
+            if done == len(chunk) and head_bytes and not chunk.startswith(_ZIP_MAGIC):
                 break
     return done
 

@@ -9,12 +9,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 from venturi.core.errors import UsageError, VenturiError, unreadable
 from venturi.core.settings import TrialLimits
-from venturi.record.importing.containers import is_container, unpacked
+from venturi.record.importing.containers import (
+    errors_name,
+    is_container,
+    require_depth,
+    unpacked,
+)
 from venturi.record.importing.exchange import import_archive
 from venturi.record.importing.formats import FORMATS, Format, FormatKind, Log
 from venturi.record.importing.host_series import bounded, take_series
@@ -45,7 +51,16 @@ def format_named(name: str) -> Format:
 
 
 def found(format: Format, path: Path) -> Iterator[tuple[Path, Take]]:
-    """Yield the files to import at `path`, by name: the file itself, or each log in the folder."""
+    """Yield the files to import at `path`, by name: the file itself, or each log in the folder.
+
+    Containers in containers are unpacked, too, VEN-INGEST-LIMIT if they are too deep.
+    """
+    with ExitStack() as kept:
+        yield from _found(format, path, kept, 0)
+
+
+def _found(format: Format, path: Path, kept: ExitStack, depth: int) -> Iterator[tuple[Path, Take]]:
+    """Yield the files to import; unpacked ones exist as long as `kept` is open."""
     refuse_special(path, format.kind.value)
     if format.kind is FormatKind.RESULTS:
         yield path, partial(_take_results, format, path)
@@ -54,14 +69,20 @@ def found(format: Format, path: Path) -> Iterator[tuple[Path, Take]]:
     elif format.kind is FormatKind.ARCHIVE:
         yield path, partial(_take_archive, path)
     elif is_container(path):
-        with unpacked(path) as folder:
-            logs = list(found(format, folder))
-            for name, take in logs:
-                yield path if len(logs) == 1 else path / name.relative_to(folder), take
+        require_depth(path, depth)
+        folder = kept.enter_context(unpacked(path))
+        logs = list(_found(format, folder, kept, depth + 1))
+        for name, take in logs:
+            own = path if len(logs) == 1 else path / name.relative_to(folder)
+            yield own, partial(_take_unpacked, take, path, folder)
     else:
         for log in format.reader.find(path):
             if log.files == (log.path,) and path.is_dir() and is_container(log.path):
-                yield from found(format, log.path)
+                # Of the containers in a folder, each is unpacked only while it is read.
+                if depth:
+                    yield from _found(format, log.path, kept, depth)
+                else:
+                    yield from found(format, log.path)
             else:
                 yield log.path, partial(_take_log, format, log)
 
@@ -113,6 +134,13 @@ def store(repository: TrialRepository, items: Iterable[ImportedItem]) -> ImportR
     tally.added, tally.already_present = report.added, report.already_present
     tally.removed = report.removed
     return tally.done()
+
+
+def _take_unpacked(
+    take: Take, path: Path, folder: Path, repository: TrialRepository, progress: Progress
+) -> ImportReport:
+    with errors_name(path, folder):
+        return take(repository, progress)
 
 
 def _take_results(

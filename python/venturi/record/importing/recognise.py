@@ -7,7 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from venturi.core.errors import VenturiError, unreadable
-from venturi.record.importing.containers import is_container, unpacked
+from venturi.record.importing.containers import (
+    errors_name,
+    is_container,
+    require_depth,
+    unpacked,
+)
 from venturi.record.importing.formats import FORMATS, Format, FormatKind
 from venturi.record.importing.streams import head
 
@@ -24,13 +29,17 @@ _PACKED = (
 )
 
 
-def recognise(path: Path) -> Format:
-    """Return the only format that fits `path`; if unclear, VEN-IMPORT-FORMAT suggests a command."""
+def recognise(path: Path, depth: int = 0) -> Format:
+    """Return the only format that fits `path`; if unclear, VEN-IMPORT-FORMAT suggests a command.
+
+    `depth` is how many containers it lies in.
+    """
     if is_container(path):
+        require_depth(path, depth)
         with unpacked(path, head_bytes=_HEAD_BYTES) as folder:
-            return _renamed(folder, path)
+            return _renamed(folder, path, depth + 1)
     if path.is_dir():
-        logs = (each for file in _files(path) for each in _logs_like(file))
+        logs = (each for file in _files(path) for each in _logs_like(file, depth))
         found = list(dict.fromkeys(logs))
         none = (
             f"contains no log of an engine among its first {_LOOKED_INTO:,} files; name the "
@@ -55,15 +64,10 @@ def recognise(path: Path) -> Format:
     )
 
 
-def _renamed(folder: Path, path: Path) -> Format:
+def _renamed(folder: Path, path: Path, depth: int) -> Format:
     """Return the format of the logs in `folder`; an error names the container `path`."""
-    try:
-        return recognise(folder)
-    except VenturiError as error:
-        error.message = error.message.replace(str(folder), str(path))
-        error.where = {**error.where, "file": str(path)}
-        error.hint = error.hint.replace(str(folder), str(path)) if error.hint else error.hint
-        raise
+    with errors_name(path, folder):
+        return recognise(folder, depth)
 
 
 def refuse_special(path: Path, code: str) -> None:
@@ -86,7 +90,7 @@ def _files(folder: Path) -> Iterable[Path]:
             path = Path(above, name)
             if not left:
                 return
-            if not name.startswith(".") and path.is_file():
+            if not name.startswith((".", "_")) and path.is_file():
                 left -= 1
                 yield path
 
@@ -95,11 +99,11 @@ def _raise(error: OSError) -> None:
     raise unreadable(error.filename, error, FormatKind.RESULTS.value) from error
 
 
-def _logs_like(path: Path) -> list[Format]:
+def _logs_like(path: Path, depth: int) -> list[Format]:
     """The log formats that fit; none if the file can't be read."""
     try:
         if is_container(path):
-            return [recognise(path)]
+            return [recognise(path, depth)]
         return [each for each in _like(path) if each.kind is FormatKind.LOG]
     except VenturiError:
         return []
