@@ -17,8 +17,12 @@ BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """JVMs of seconds repay neither a second compiler nor collecting threads: half the time."""
 FILL_S = 2400
 """How long a job that loads the classes may take on a machine with much else to do."""
-# Java would warn each time that an archive is of other jars.
-QUIET = "-Xlog:disable -Xlog:all=error:stderr"
+# At a place of its own choice, Java would change all addresses in an archive at each start. And it
+# would warn each time that an archive is of other jars.
+QUIET = (
+    "-XX:+UnlockDiagnosticVMOptions -XX:ArchiveRelocationMode=0 "
+    "-XX:+IgnoreUnrecognizedVMOptions -Xlog:disable -Xlog:all=error:stderr"
+)
 
 
 def kept(cache: Path, engine: str, made_of: object, make: Callable[[Path], None]) -> Path | None:

@@ -40,11 +40,13 @@ done
 previous=
 if [ "$spark" ] && [ -z "$hadoop$JAVA_TOOL_OPTIONS" ]; then
   export JAVA_TOOL_OPTIONS="{brief}"
-  # The class path of a container names the jars after folders, which differ.
-  jars=$(echo "${{classes:-$CLASSPATH}}" | tr : '\n' | grep -m 1 '/jars/[*]$')
+  jars=$(echo "${{classes:-$CLASSPATH}}" | tr : '\\n' | grep -m 1 '/jars/[*]$')
   if [ -e "${{jars%/jars/*}}/{archive}" ]; then
     JAVA_TOOL_OPTIONS="{brief} -XX:SharedArchiveFile=${{jars%/jars/*}}/{archive} {quiet}"
-    [ -z "$CLASSPATH" ] || CLASSPATH=${{jars%/jars/*}}/conf/:$jars:$CLASSPATH
+    # A container's class path begins with folders; Spark's own programs begin with this jar.
+    for first in "${{jars%/*}}"/slf4j-api-*.jar; do
+      [ -z "$CLASSPATH" ] || CLASSPATH=$first:$jars:$CLASSPATH
+    done
   fi
 fi
 if [ "$hadoop" ]; then
@@ -74,7 +76,7 @@ def environment(engines_home: Path, folder: Path) -> Mapping[str, str]:
     # Those of tests have a configuration.
     found = sorted(jar.resolve() for jar in place.glob("*.jar") if "-tests" not in jar.name)
     jars = ":".join(map(str, found))
-    made_of = (str(java.home), java.version, jars, _JAVA)
+    made_of = (str(java.home), java.version, jars, _JAVA, BRIEF, QUIET)
     home = kept(folder, "hadoop", made_of, lambda home: _make(home, engines_home, java, jars))
     return {} if home is None else {"JAVA_HOME": str(home)}
 

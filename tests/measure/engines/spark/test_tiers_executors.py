@@ -81,7 +81,7 @@ class Service:
             capture_output=True,
             text=True,
             check=False,
-            timeout=250,
+            timeout=600,
             env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
         )
         assert done.returncode == 0, done.stderr
