@@ -175,7 +175,7 @@ def postgresql() -> Iterator[Postgresql]:
 
 @pytest.fixture(scope="session")
 def fork_server() -> Iterator[ForkServer]:
-    """What servers, and programs to be killed, are forked from."""
+    """Starts servers, and programs to be killed, by forks."""
     made = ForkServer()
     yield made
     made.close()

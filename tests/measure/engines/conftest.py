@@ -1,4 +1,4 @@
-"""What clusters of real daemons of Hadoop and Spark are known by."""
+"""A mark of the processes of Hadoop and Spark clusters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine_runs import MARK, wait_until_gone
 
 @pytest.fixture(scope="module")
 def cluster_mark() -> Iterator[str]:
-    """What the clusters' processes have in their environment."""
+    """A text in the environment of the clusters' processes; none may be left."""
     text = f"spark-clusters-{os.getpid()}"
     os.environ[MARK] = text
     yield text

@@ -156,7 +156,7 @@ def test_venturi_killed_in_the_middle_of_a_spark_job(home: Path, mark: str, spar
     wait_until_gone(mark)
 
 
-@pytest.mark.long  # on a cluster in test_hadoop_cluster.py; that nothing is left, above
+@pytest.mark.long  # on a cluster in test_hadoop_cluster.py; after a kill nothing is left, above
 def test_time_is_up(home: Path, mark: str) -> None:
     status, done, _ = run(
         home,

@@ -186,7 +186,7 @@ def test_nothing_is_left_on_a_tier_of_what_was_killed(
     program = {
         "executor": EXECUTOR,
         "driver": b"org.apache.spark.deploy.SparkSubmit",
-        # One of this cluster: another one may be there.
+        # One of this cluster: another one may run.
         "worker": b"--work-dir\0" + os.fsencode(tiered.hdd),
     }[killed]
 
