@@ -53,7 +53,7 @@ def wait_for(mark: str, program: bytes, *, supervisor: bool = False) -> int:
                     return pid
             except OSError:
                 continue
-        time.sleep(0.05)
+        time.sleep(0.2)  # a look at all processes takes a while itself
     raise AssertionError(f"{program!r} was not started")
 
 

@@ -109,7 +109,7 @@ def process_of(folder: Path, main_class: bytes, *, but: Container[int] = ()) -> 
             program, *arguments = line.split(b"\0")
             if program.endswith(b"/java") and main_class in arguments and pid not in but:
                 return pid
-        time.sleep(0.05)
+        time.sleep(0.2)
     raise AssertionError(f"{main_class!r} was not started")
 
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -122,13 +123,19 @@ def over_ssh(home: Path, folder: Path) -> Iterator[tuple[Path, Path]]:
         yield file, programs
 
 
+@cache
+def namespace(home: Path, host: str) -> str:
+    """The network namespace of a host of the lab."""
+    return inside(home, NAME, host, "readlink", "/proc/self/ns/net").stdout.strip()
+
+
 def processes(home: Path, host: str) -> dict[int, list[bytes]]:
     """The arguments of each process in the network namespace of a host of the lab."""
-    namespace = inside(home, NAME, host, "readlink", "/proc/self/ns/net").stdout.strip()
+    own = namespace(home, host)
     found = {}
     for pid in machine.processes():
         with suppress(OSError):
-            if str(Path(f"/proc/{pid}/ns/net").readlink()) == namespace:
+            if str(Path(f"/proc/{pid}/ns/net").readlink()) == own:
                 found[pid] = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     return found
 
@@ -157,7 +164,7 @@ def wait_for(
             if pid not in but:
                 return pid
         assert venturi.poll() is None, venturi.communicate()
-        time.sleep(0.1)
+        time.sleep(0.2)
     raise AssertionError(f"{program!r} was not started on {hosts}")
 
 
