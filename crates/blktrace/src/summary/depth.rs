@@ -19,6 +19,7 @@ struct Change {
 }
 
 /// How long each depth lasted in a span of time.
+#[expect(clippy::struct_field_names, reason = "each name ends in its unit")]
 #[derive(Clone, Debug)]
 struct Span {
     since_ns: u64,

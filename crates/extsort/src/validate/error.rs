@@ -96,7 +96,10 @@ pub enum ValidateError {
 pub const VALIDATE_CODES: &[(&str, &str)] = &[
     ("VEN-VALIDATE-OPTION", "Options of the validation that do not make sense."),
     ("VEN-VALIDATE-INPUT", "An input of the validation cannot be opened or read."),
-    ("VEN-VALIDATE-LENGTH", "The length of a file to validate isn't a multiple of the record size."),
+    (
+        "VEN-VALIDATE-LENGTH",
+        "The length of a file to validate isn't a multiple of the record size.",
+    ),
     ("VEN-VALIDATE-RECORD", "A record to validate is malformed, cut off or too long."),
     ("VEN-VALIDATE-CHANGED", "A file changed while it was validated."),
     ("VEN-VALIDATE-MANIFEST", "A manifest is damaged or says something else than its files."),
