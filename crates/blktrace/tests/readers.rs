@@ -5,6 +5,7 @@
 mod traces;
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -57,11 +58,11 @@ fn a_request_that_was_lost_does_not_keep_the_disk_busy_until_the_end() {
         String::from("x-1 [000] ..... 1.000000: block_rq_issue: 8,0 W 4096 () 8 + 8 [x]\n");
     for at in 0..100 {
         let (s, us) = (1 + at / 10, at % 10 * 100_000 + 50);
-        text += &format!("x-1 [000] ..... {s}.{us:06}: block_rq_issue: 8,0 R 4096 () 64 + 8 [x]\n");
-        text += &format!(
-            "x-1 [000] ..... {s}.{:06}: block_rq_complete: 8,0 R () 64 + 8 [0]\n",
-            us + 1000
-        );
+        let done_us = us + 1000;
+        writeln!(text, "x-1 [000] ..... {s}.{us:06}: block_rq_issue: 8,0 R 4096 () 64 + 8 [x]")
+            .unwrap();
+        writeln!(text, "x-1 [000] ..... {s}.{done_us:06}: block_rq_complete: 8,0 R () 64 + 8 [0]")
+            .unwrap();
     }
     let report = of_text(&text);
     assert!((report.devices[0].busy_s - 0.1).abs() < 1e-6, "{}", report.devices[0].busy_s);
