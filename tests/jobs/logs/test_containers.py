@@ -256,7 +256,7 @@ def inside(data: bytes, name: str) -> bytes:
 
 @pytest.mark.parametrize("first", [b"", os.urandom(100_000)], ids=["short", "long"])
 def test_a_zip_in_a_zip(first: bytes, tmp_path: Path, repository: TrialRepository) -> None:
-    """The inner one may be longer than what is looked at to recognize a file."""
+    """The inner one may exceed the bytes that are read to recognize a file."""
     inner = io.BytesIO()
     with zipfile.ZipFile(inner, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("_noise", first)
@@ -293,7 +293,7 @@ def test_a_zip_with_a_password_is_an_error_that_says_so(tmp_path: Path) -> None:
         assert "with its password" in str(error.value.hint)
 
 
-def test_what_a_mac_adds_is_left_out(tmp_path: Path, repository: TrialRepository) -> None:
+def test_files_added_by_a_mac_are_left_out(tmp_path: Path, repository: TrialRepository) -> None:
     members = [
         ("logs/app-1", TEXT),
         ("logs/.DS_Store", b"\0\0\0\1Bud1"),

@@ -78,7 +78,7 @@ def _found(format: Format, path: Path, kept: ExitStack, depth: int) -> Iterator[
     else:
         for log in format.reader.find(path):
             if log.files == (log.path,) and path.is_dir() and is_container(log.path):
-                # Of the containers in a folder, each is unpacked only while it is read.
+                # Each container in a folder is unpacked only while it is read.
                 if depth:
                     yield from _found(format, log.path, kept, depth)
                 else:
